@@ -1,0 +1,2 @@
+//! The headless program.
+fn main() {}

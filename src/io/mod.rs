@@ -1,0 +1,1 @@
+//! Files: robots, meshes, scenes, recordings.

@@ -1,0 +1,134 @@
+//! Indices that are types: a `BodyIndex` cannot be used where a `JointIndex` is meant.
+
+use std::marker::PhantomData;
+
+/// A typed position in an [`IndexVec`].
+pub trait Index: Copy + Eq + Ord {
+    /// The index of the element at `position`.
+    fn from_usize(position: usize) -> Self;
+    /// The position of the element in its vector.
+    fn to_usize(self) -> usize;
+}
+
+macro_rules! index_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(u32);
+
+        impl Index for $name {
+            fn from_usize(position: usize) -> Self {
+                debug_assert!(position <= u32::MAX as usize, "an index fits in 32 bits");
+                Self(position as u32)
+            }
+            fn to_usize(self) -> usize {
+                self.0 as usize
+            }
+        }
+    };
+}
+
+index_type!(
+    /// A body (URDF link) of the model. The world is [`BodyIndex::WORLD`].
+    BodyIndex
+);
+index_type!(
+    /// A joint of the model, in the order of its inboard-to-outboard numbering.
+    JointIndex
+);
+index_type!(
+    /// One scalar generalized velocity of the model.
+    DofIndex
+);
+index_type!(
+    /// A collision geometry of the scene.
+    GeometryIndex
+);
+
+impl BodyIndex {
+    /// The world, to which everything else is attached.
+    pub const WORLD: BodyIndex = BodyIndex(0);
+}
+
+/// A vector that only its own index type can enter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IndexVec<I, T> {
+    items: Vec<T>,
+    index: PhantomData<I>,
+}
+
+impl<I: Index, T> IndexVec<I, T> {
+    /// An empty vector.
+    pub const fn new() -> Self {
+        Self { items: Vec::new(), index: PhantomData }
+    }
+    /// A vector of `count` copies of `item`.
+    pub fn from_elem(item: T, count: usize) -> Self
+    where
+        T: Clone,
+    {
+        Self { items: vec![item; count], index: PhantomData }
+    }
+    /// Appends `item` and returns its index.
+    pub fn push(&mut self, item: T) -> I {
+        self.items.push(item);
+        I::from_usize(self.items.len() - 1)
+    }
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+    /// Whether there are no elements.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+    /// The element at `index`, or `None` where there is none.
+    pub fn get(&self, index: I) -> Option<&T> {
+        self.items.get(index.to_usize())
+    }
+    /// The elements in order.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.items.iter()
+    }
+    /// The elements in order, mutable.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+    /// The elements in order, each with its index.
+    pub fn iter_enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
+        self.items.iter().enumerate().map(|(position, item)| (I::from_usize(position), item))
+    }
+    /// All indices in order.
+    pub fn indices(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {
+        (0..self.items.len()).map(I::from_usize)
+    }
+    /// The elements as a slice.
+    pub fn as_slice(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<I: Index, T> Default for IndexVec<I, T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<I: Index, T> FromIterator<T> for IndexVec<I, T> {
+    fn from_iter<S: IntoIterator<Item = T>>(source: S) -> Self {
+        Self { items: source.into_iter().collect(), index: PhantomData }
+    }
+}
+
+impl<I: Index, T> std::ops::Index<I> for IndexVec<I, T> {
+    type Output = T;
+    fn index(&self, index: I) -> &T {
+        &self.items[index.to_usize()]
+    }
+}
+
+impl<I: Index, T> std::ops::IndexMut<I> for IndexVec<I, T> {
+    fn index_mut(&mut self, index: I) -> &mut T {
+        &mut self.items[index.to_usize()]
+    }
+}

@@ -1,0 +1,10 @@
+//! Typed indices, spatial vectors and small dense kernels. Depends on nothing else of the crate.
+
+pub mod dense;
+mod index;
+mod spatial;
+
+pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex};
+pub use spatial::{
+    Matrix3, Matrix6, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3, Vector6, skew,
+};

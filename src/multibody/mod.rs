@@ -1,0 +1,1 @@
+//! Articulated bodies in minimal coordinates.

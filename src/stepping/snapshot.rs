@@ -1,0 +1,94 @@
+//! Everything that is published or recorded of one instant, in buffers that are reused.
+
+use crate::math::{BodyIndex, GeometryIndex, IndexVec, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
+
+/// What one step took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepReport {
+    /// Newton iterations of the solver.
+    pub solver_iterations: u32,
+    /// Final scaled residual of the solver [-].
+    pub solver_residual: f64,
+    /// Whether the solver reached its tolerance.
+    pub solver_converged: bool,
+    /// Contact faces that the solver kept.
+    pub faces: u32,
+    /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the normal.
+    pub faces_dropped: u32,
+}
+
+/// The faces of one contact patch, one entry a face in each array.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PatchFaces {
+    /// Polygon corners of all faces, one after the other [m, world].
+    pub vertices_W: Vec<Vector3>,
+    /// Where each face's corners end in `vertices_W`; the first face starts at 0.
+    pub vertex_ends: Vec<u32>,
+    /// Pressure at each corner of `vertices_W` [Pa].
+    pub vertex_pressure: Vec<f64>,
+    /// Centroids [m, world].
+    pub centroid_W: Vec<Vector3>,
+    /// Unit normals from A into B [-, world].
+    pub normal_W: Vec<Vector3>,
+    /// Areas [m2].
+    pub area: Vec<f64>,
+    /// Pressures at the centroids [Pa].
+    pub pressure: Vec<f64>,
+    /// Contact force on B of the face, friction included [N, world].
+    pub force_B_W: Vec<Vector3>,
+}
+
+/// The contact between two geometries: its net wrench and its faces.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ContactPatch {
+    /// The geometry with the smaller index.
+    pub geometry_A: GeometryIndex,
+    /// The other geometry.
+    pub geometry_B: GeometryIndex,
+    /// The body of A.
+    pub body_A: BodyIndex,
+    /// The body of B.
+    pub body_B: BodyIndex,
+    /// Centroid C of the patch, weighted by area [m, world].
+    pub p_WC: Vector3,
+    /// Net contact force on B about C [N m, N, world].
+    pub F_BC_W: SpatialForce,
+    /// Total area [m2].
+    pub area: f64,
+    /// The faces.
+    pub faces: PatchFaces,
+}
+
+/// The state of the simulation at one instant, as publishers and recorders need it.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// How many steps have been taken.
+    pub step: u64,
+    /// Simulated time [ns]: an integer, so that stamps compare equal.
+    pub time_ns: u64,
+    /// Positions [rad] or [m], in the order of `Scene::joint_names`; not wrapped.
+    pub joint_position: Vec<f64>,
+    /// Velocities [rad/s] or [m/s].
+    pub joint_velocity: Vec<f64>,
+    /// Efforts that the actuators applied over the last step [N m] or [N].
+    pub joint_effort: Vec<f64>,
+    /// Poses of all bodies.
+    pub X_WB: IndexVec<BodyIndex, RigidTransform>,
+    /// Spatial velocities of all bodies about their origins.
+    pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// Net contact wrench on each body over the last step, about its origin, in world axes.
+    pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
+    /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare memory.
+    pub patches: Vec<ContactPatch>,
+    /// How many of `patches` are in contact.
+    pub patch_count: usize,
+    /// What the last step took.
+    pub report: StepReport,
+}
+
+impl Snapshot {
+    /// The patches that are in contact.
+    pub fn contact_patches(&self) -> &[ContactPatch] {
+        &self.patches[..self.patch_count]
+    }
+}
