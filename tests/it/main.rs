@@ -1,1 +1,8 @@
 //! One binary for all integration tests: laws, golden comparisons, determinism, regressions, tidiness.
+
+mod contact_laws;
+mod golden;
+mod joint_laws;
+mod one_step;
+mod tidy;
+mod worlds;
