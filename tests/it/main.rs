@@ -1,1 +1,5 @@
 //! One binary for all integration tests: laws, golden comparisons, determinism, regressions, tidiness.
+
+#![allow(non_snake_case)]
+
+mod contact_surfaces;
