@@ -142,11 +142,11 @@ impl Scene {
     }
     /// A body's unique name.
     pub fn body_name(&self, body: BodyIndex) -> &str {
-        self.model.body_name(body)
+        &self.model.bodies()[body].name
     }
     /// The body of that name.
     pub fn body(&self, name: &str) -> Option<BodyIndex> {
-        self.model.body_by_name(name)
+        self.model.body(name)
     }
     /// A geometry's unique name.
     pub fn geometry_name(&self, geometry: GeometryIndex) -> &str {
@@ -218,7 +218,7 @@ impl SceneBuilder {
         let name = self.unique_geometry_name(format!("{body_name}/{name}"));
         let material = material_of(&name, &shape, properties)?;
         let parameters = HydroelasticParameters {
-            modulus: match material.compliance {
+            compliant: match material.compliance {
                 Compliance::Rigid => None,
                 Compliance::Compliant { modulus } => Some(modulus),
             },
@@ -259,7 +259,7 @@ impl SceneBuilder {
     pub fn build(self, gravity_W: Vector3) -> Result<Scene, SceneBuildError> {
         let model = self.model.build(gravity_W)?;
         let joint_names =
-            model.scalar_joints().iter().map(|joint| model.joint(*joint).name.clone()).collect::<Vec<_>>();
+            model.scalar_joints().iter().map(|joint| model.joints()[*joint].name.clone()).collect::<Vec<_>>();
         let mut actuators = vec![Actuator::PASSIVE; joint_names.len()];
         for (joint, actuator) in self.actuators {
             if let Some(position) = model.scalar_joints().iter().position(|scalar| *scalar == joint) {

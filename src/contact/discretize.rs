@@ -7,21 +7,19 @@ use crate::solvers::{FaceInput, PatchBlock};
 /// A pressure gradient along the normal at or below this makes no spring: pushing would not raise the pressure
 /// [Masterjohn 2022, after eq. 23]. Far below any real field: 1e-14 Pa/m.
 pub const GRADIENT_MIN: f64 = 1e-14;
-/// A face below (0.1 um)^2 has no usable normal, and carries no force that matters [m2].
-pub const FACE_AREA_MIN: f64 = 1e-14;
 
 /// What became of a surface's faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Discretized {
     /// Faces that became springs.
     pub kept: u32,
-    /// Faces without area, or whose pressure does not rise when the bodies approach.
+    /// Faces whose pressure does not rise when the bodies approach.
     pub dropped: u32,
 }
 
 /// Whether the discrete step can use face `i` of `surface`.
 fn is_kept(surface: &ContactSurface, i: usize) -> bool {
-    surface.area[i] > FACE_AREA_MIN && surface.g_A[i] > GRADIENT_MIN && surface.g_B[i] > GRADIENT_MIN
+    surface.g_A[i] > GRADIENT_MIN && surface.g_B[i] > GRADIENT_MIN
 }
 
 /// Centroid C of the faces that [`push_faces`] keeps, weighted by area [m, world]; `None` when it keeps none.
@@ -29,7 +27,7 @@ pub fn patch_point(surface: &ContactSurface) -> Option<Vector3> {
     let mut moment = Vector3::zeros();
     let mut area = 0.0;
     for i in (0..surface.len()).filter(|i| is_kept(surface, *i)) {
-        moment += surface.centroid_W[i] * surface.area[i];
+        moment += surface.centroid[i] * surface.area[i];
         area += surface.area[i];
     }
     (area > 0.0).then(|| moment / area)
@@ -51,18 +49,13 @@ pub fn push_faces(
         }
         let area = surface.area[i];
         block.push_face(&FaceInput {
-            p_CF: surface.centroid_W[i] - p_WC,
-            normal: surface.normal_W[i],
-            stiffness: area * effective_gradient(surface.g_A[i], surface.g_B[i]),
+            p_CF: surface.centroid[i] - p_WC,
+            normal: surface.normal[i],
+            stiffness: area * surface.gradient(i),
             elastic_force: area * surface.pressure[i],
         });
         kept.push(i as u32);
         count.kept += 1;
     }
     count
-}
-
-/// g = g_A g_B / (g_A + g_B) [Pa/m], [Masterjohn 2022, eq. 23]; an infinite gradient is a rigid side.
-pub fn effective_gradient(g_A: f64, g_B: f64) -> f64 {
-    1.0 / (1.0 / g_A + 1.0 / g_B)
 }

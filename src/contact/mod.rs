@@ -3,5 +3,5 @@
 mod discretize;
 mod material;
 
-pub use discretize::{Discretized, FACE_AREA_MIN, GRADIENT_MIN, effective_gradient, patch_point, push_faces};
+pub use discretize::{Discretized, GRADIENT_MIN, patch_point, push_faces};
 pub use material::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties};

@@ -40,15 +40,18 @@ impl JointRows {
     ) {
         let model = scene.model();
         self.sources.clear();
+        let (size, dt) = (problem.size(), settings.step());
+        for (dof, damping) in model.dof_damping().iter().enumerate() {
+            problem.momentum_matrix[dof * size + dof] += dt * damping;
+        }
         for (position, index) in model.scalar_joints().iter().enumerate() {
-            let joint = model.joint(*index);
+            let joint = &model.joints()[*index];
             let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
-            let diagonal = dof * problem.size() + dof;
-            problem.momentum_matrix[diagonal] += settings.step() * joint.damping * ratio * ratio;
+            let diagonal = dof * size + dof;
             let scalar = ScalarJoint {
                 joint,
                 ratio,
-                dt: settings.step(),
+                dt,
                 q: joint.position(&state.q).unwrap_or(0.0),
                 inverse_mass: ratio * ratio / problem.momentum_matrix[diagonal],
             };

@@ -285,7 +285,7 @@ impl Simulation {
         snapshot.joint_position.clear();
         snapshot.joint_velocity.clear();
         for joint in model.scalar_joints() {
-            let joint = model.joint(*joint);
+            let joint = &model.joints()[*joint];
             snapshot.joint_position.push(joint.position(&self.state.q).unwrap_or(f64::NAN));
             snapshot.joint_velocity.push(joint.velocity(&self.state.v).unwrap_or(f64::NAN));
         }
@@ -318,12 +318,13 @@ impl Simulation {
         faces.clear();
         for face in kept {
             let i = *face as usize;
-            faces.centroid_W.push(surface.centroid_W[i]);
-            faces.normal_W.push(surface.normal_W[i]);
+            faces.centroid_W.push(surface.centroid[i]);
+            faces.normal_W.push(surface.normal[i]);
             faces.area.push(surface.area[i]);
             faces.pressure.push(surface.pressure[i]);
-            faces.vertices_W.extend_from_slice(surface.polygon(i));
-            faces.vertex_pressure.extend_from_slice(surface.polygon_pressure(i));
+            let (corners, pressures) = surface.polygon(i);
+            faces.vertices_W.extend_from_slice(corners);
+            faces.vertex_pressure.extend_from_slice(pressures);
             faces.vertex_ends.push(faces.vertices_W.len() as u32);
         }
         patch.area = faces.area.iter().sum();
