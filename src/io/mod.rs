@@ -1,1 +1,6 @@
 //! Files: robots, meshes, scenes, recordings.
+
+pub mod mesh_files;
+pub mod package;
+pub mod urdf;
+mod xml;

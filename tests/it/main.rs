@@ -1,1 +1,2 @@
 //! One binary for all integration tests: laws, golden comparisons, determinism, regressions, tidiness.
+mod urdf;
