@@ -86,8 +86,8 @@ pub enum UrdfProblem {
     NoShape { found: String },
     #[error("both drake:compliant_hydroelastic and drake:rigid_hydroelastic are given; keep one")]
     CompliantAndRigid,
-    #[error("{0}")]
-    BadMimic(&'static str),
+    #[error("the joint mimics itself, directly or through others; let it follow another joint")]
+    MimicLoop,
     #[error("{0}")]
     Mesh(#[from] MeshFileError),
     #[error("{0}")]

@@ -106,7 +106,7 @@ pub fn load_str(
         &mut description,
         GeometryReader { base_dir, packages, options, read: BTreeMap::new() },
     )?;
-    tree::check(&description)?;
+    tree::check(&mut description)?;
     Ok(description)
 }
 

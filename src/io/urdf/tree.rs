@@ -6,8 +6,8 @@ use super::description::{Joint, RobotDescription};
 use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
 
-/// Checks the robot's names and its tree.
-pub(super) fn check(robot: &RobotDescription) -> Result<(), UrdfError> {
+/// Checks the robot's names and its tree; mimics that follow nothing are taken out.
+pub(super) fn check(robot: &mut RobotDescription) -> Result<(), UrdfError> {
     let links = robot.links.iter().map(|link| ("link", link.name.as_str(), link.line));
     let joints = robot.joints.iter().map(|joint| ("joint", joint.name.as_str(), joint.line));
     let groups = robot.collision_filter_groups.iter().map(|g| ("collision filter group", g.name.as_str(), g.line));
@@ -22,8 +22,8 @@ pub(super) fn check(robot: &RobotDescription) -> Result<(), UrdfError> {
     let parent_joints = check_joints(robot)?;
     check_loops(robot, &parent_joints)?;
     check_root(robot, &parent_joints)?;
-    check_mimics(robot)?;
-    check_groups(robot)
+    check_groups(robot)?;
+    check_mimics(robot)
 }
 
 fn place<'a>(robot: &'a RobotDescription, joint: &Joint) -> Place<'a> {
@@ -82,28 +82,51 @@ fn check_root(robot: &RobotDescription, above: &BTreeMap<&str, &Joint>) -> Resul
     Err(place.fail(UrdfProblem::ManyRoots { roots: named.join(", ") }))
 }
 
-fn check_mimics(robot: &RobotDescription) -> Result<(), UrdfError> {
+/// Mimics that cannot be: a loop is refused; one that follows nothing movable is left out with a warning, since robot
+/// files in use hold such leftovers.
+fn check_mimics(robot: &mut RobotDescription) -> Result<(), UrdfError> {
     let joints: BTreeMap<&str, &Joint> = robot.joints.iter().map(|joint| (joint.name.as_str(), joint)).collect();
-    for joint in &robot.joints {
+    let mut left_out = Vec::new();
+    for (number, joint) in robot.joints.iter().enumerate() {
         let Some(mimic) = &joint.mimic else { continue };
-        let Some(followed) = joints.get(mimic.joint.as_str()) else {
-            let suggestion = suggestion(&mimic.joint, joints.keys().copied());
-            let unknown = UrdfProblem::Unknown { what: "joint to mimic,", name: mimic.joint.clone(), suggestion };
-            return Err(place(robot, joint).fail(unknown));
-        };
-        if joint.kind.num_dofs() != 1 || followed.kind.num_dofs() != 1 {
-            let problem = "mimic joins joints with one degree of freedom (revolute, continuous, prismatic); remove it";
-            return Err(place(robot, joint).fail(UrdfProblem::BadMimic(problem)));
-        }
-        let mut here = Some(*followed);
-        for _ in 0..robot.joints.len() {
-            let Some(next) = here else { break };
-            if next.name == joint.name {
-                let problem = "the joint mimics itself, directly or through others; let it follow another joint";
-                return Err(place(robot, joint).fail(UrdfProblem::BadMimic(problem)));
+        let warning = match joints.get(mimic.joint.as_str()) {
+            None => {
+                let near = suggestion(&mimic.joint, joints.keys().copied());
+                Some(format!("<mimic> is left out: there is no joint `{}`{near}", mimic.joint))
             }
-            here = next.mimic.as_ref().and_then(|mimic| joints.get(mimic.joint.as_str()).copied());
+            Some(followed) if joint.kind.num_dofs() != 1 || followed.kind.num_dofs() != 1 => Some(format!(
+                "<mimic> is left out: it joins joints with one degree of freedom, this one is {}, `{}` is {}",
+                joint.kind.name(),
+                followed.name,
+                followed.kind.name()
+            )),
+            Some(followed) => {
+                check_mimic_loop(robot, &joints, joint, followed)?;
+                None
+            }
+        };
+        left_out.extend(warning.map(|message| (number, place(robot, joint).warning(message))));
+    }
+    for (number, warning) in left_out {
+        robot.joints[number].mimic = None;
+        robot.warnings.push(warning);
+    }
+    Ok(())
+}
+
+fn check_mimic_loop(
+    robot: &RobotDescription,
+    joints: &BTreeMap<&str, &Joint>,
+    joint: &Joint,
+    followed: &Joint,
+) -> Result<(), UrdfError> {
+    let mut here = Some(followed);
+    for _ in 0..robot.joints.len() {
+        let Some(next) = here else { break };
+        if next.name == joint.name {
+            return Err(place(robot, joint).fail(UrdfProblem::MimicLoop));
         }
+        here = next.mimic.as_ref().and_then(|mimic| joints.get(mimic.joint.as_str()).copied());
     }
     Ok(())
 }
