@@ -8,4 +8,5 @@ mod golden;
 mod joint_laws;
 mod one_step;
 mod tidy;
+mod urdf;
 mod worlds;
