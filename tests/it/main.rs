@@ -2,4 +2,5 @@
 
 #![allow(non_snake_case)]
 
+mod contact_surface_file;
 mod contact_surfaces;
