@@ -3,6 +3,7 @@
 #![allow(non_snake_case)]
 
 mod contact_laws;
+mod contact_surface_file;
 mod contact_surfaces;
 mod golden;
 mod joint_laws;
