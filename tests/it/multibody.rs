@@ -1,0 +1,6 @@
+//! Articulated bodies against an independent program and against the laws of mechanics.
+
+mod errors;
+mod golden;
+mod laws;
+mod random;
