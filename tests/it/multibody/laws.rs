@@ -1,8 +1,11 @@
 //! Laws that hold for every model.
 
-use isobar::math::{BodyIndex, Index, Matrix3, RigidTransform, SpatialInertia, Vector3, Vector6};
+use isobar::math::{
+    BodyIndex, Index, Matrix3, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3,
+    Vector6,
+};
 use isobar::multibody::{
-    Data, JointKind, JointSpec, Model, ModelBuilder, State, bias, energy, integrate, inverse_dynamics, jacobian,
+    Body, Data, JointKind, JointSpec, Model, ModelBuilder, State, bias, energy, integrate, inverse_dynamics, jacobian,
     kinematics, mass_matrix,
 };
 use nalgebra::{DMatrix, DVector};
@@ -126,6 +129,51 @@ fn jacobians_match_differences_of_poses() {
             let w = Vector3::new(R.m32 - R.m23, R.m13 - R.m31, R.m21 - R.m12) / (4.0 * H);
             assert_close(&[w.as_slice(), v.as_slice()].concat(), velocity.as_slice(), 1e-6, "differences");
         }
+    }
+}
+
+/// d'Alembert's principle, from poses, velocities and Jacobians only: tau = sum over bodies of J_cm^T m (a_cm - g) +
+/// J_w^T d/dt(I w), with the rates by central differences along the motion (v, vdot); error as above.
+#[test]
+fn inverse_dynamics_is_the_virtual_power_of_inertial_forces() {
+    const H: f64 = 1e-5;
+    for seed in SEEDS {
+        let model = random::model(seed);
+        let mut random = Random::new(seed + 500);
+        let state = random.state(&model);
+        let vdot = random.values(model.nv());
+        let mut data = evaluate(&model, &state);
+        let mut tau = vec![0.0; model.nv()];
+        inverse_dynamics(&model, &mut data, &vdot, &mut tau);
+        let at = |h: f64| {
+            let mut moved = state.clone();
+            let middle: Vec<f64> = state.v.iter().zip(&vdot).map(|(v, a)| v + 0.5 * h * a).collect();
+            integrate(&model, &mut moved.q, &middle, h);
+            moved.v.iter_mut().zip(&vdot).for_each(|(v, a)| *v += h * a);
+            evaluate(&model, &moved)
+        };
+        let (before, after) = (at(-H), at(H));
+        let mut sum: Vec<f64> = vdot.iter().zip(model.dof_armature()).map(|(a, rotor)| a * rotor).collect();
+        let mut columns = vec![Vector6::zeros(); model.nv()];
+        for (body, Body { inertia, .. }) in model.bodies().iter_enumerated() {
+            let central_momentum = |data: &Data| {
+                let offset = data.X_WB[body].rotation * inertia.center_of_mass();
+                let V = data.V_WB[body].shift(&offset);
+                let central = Rotation::from_matrix_unchecked(inertia.central());
+                let R_WB = data.X_WB[body].rotation;
+                (R_WB * (central * (R_WB.inverse() * V.w)), V.v * inertia.mass)
+            };
+            let (old, new) = (central_momentum(&before), central_momentum(&after));
+            let torque = (new.0 - old.0) / (2.0 * H);
+            let force = (new.1 - old.1) / (2.0 * H) - model.gravity_W() * inertia.mass;
+            let p_WBcm = data.X_WB[body] * nalgebra::Point3::from(inertia.center_of_mass());
+            jacobian::write_columns(&model, &data, body, &p_WBcm.coords, &mut columns);
+            for (column, dof) in columns.iter().zip(model.body_dofs(body)) {
+                let column = SpatialVelocity::from_vector(column);
+                sum[dof.to_usize()] += column.dot(&SpatialForce::new(torque, force));
+            }
+        }
+        assert_close(&tau, &sum, 1e-6, "tau");
     }
 }
 
