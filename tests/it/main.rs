@@ -1,4 +1,3 @@
 //! One binary for all integration tests: laws, golden comparisons, determinism, regressions, tidiness.
-#![allow(non_snake_case)]
 
 mod multibody;
