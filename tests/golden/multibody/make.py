@@ -154,7 +154,8 @@ def state(model, data, tree, floats, frames, rng):
     M = np.triu(M) + np.triu(M, 1).T
     gravity = -G.T @ pin.computeGeneralizedGravity(model, data, q)
     nle = G.T @ (pin.nonLinearEffects(model, data, q, v) + M @ Tdv)
-    out |= {"dofs": free, "M": (G.T @ M @ G).tolist(), "coriolis": (nle + gravity).tolist(), "gravity": gravity.tolist()}
+    out |= {"dofs": free, "M": (G.T @ M @ G).tolist()}
+    out |= {"coriolis": (nle + gravity).tolist(), "gravity": gravity.tolist()}
     pin.computeJointJacobians(model, data, q)
     pin.forwardKinematics(model, data, q, v)
     pin.updateFramePlacements(model, data)
