@@ -7,6 +7,7 @@ mod contact_surface_file;
 mod contact_surfaces;
 mod golden;
 mod joint_laws;
+mod multibody;
 mod one_step;
 mod tidy;
 mod urdf;
