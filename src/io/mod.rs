@@ -1,1 +1,3 @@
 //! Files: robots, meshes, scenes, recordings.
+
+pub mod scene_file;
