@@ -9,5 +9,6 @@ pub mod geometry;
 pub mod io;
 pub mod math;
 pub mod multibody;
+pub mod scene;
 pub mod solvers;
 pub mod stepping;
