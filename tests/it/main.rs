@@ -7,3 +7,4 @@ mod joint_laws;
 mod one_step;
 mod tidy;
 mod worlds;
+mod urdf;
