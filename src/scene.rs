@@ -101,6 +101,7 @@ pub struct Scene {
     geometries: IndexVec<GeometryIndex, CollisionGeometry>,
     pairs: Vec<ContactPair>,
     rigid_pairs: Vec<(GeometryIndex, GeometryIndex)>,
+    joints: Vec<JointIndex>,
     joint_names: Vec<String>,
     actuators: Vec<Actuator>,
     free_bodies: Vec<BodyIndex>,
@@ -124,7 +125,11 @@ impl Scene {
     pub fn rigid_pairs(&self) -> &[(GeometryIndex, GeometryIndex)] {
         &self.rigid_pairs
     }
-    /// The names of the joints with one degree of freedom: the order of commands, states and actuators.
+    /// The joints with one degree of freedom, mimic joints included: the order of commands, states and actuators.
+    pub fn joints(&self) -> &[JointIndex] {
+        &self.joints
+    }
+    /// The names of [`Scene::joints`].
     pub fn joint_names(&self) -> &[String] {
         &self.joint_names
     }
@@ -258,11 +263,16 @@ impl SceneBuilder {
     /// What [`ModelBuilder::build`] refuses.
     pub fn build(self, gravity_W: Vector3) -> Result<Scene, SceneBuildError> {
         let model = self.model.build(gravity_W)?;
-        let joint_names =
-            model.scalar_joints().iter().map(|joint| model.joints()[*joint].name.clone()).collect::<Vec<_>>();
+        let joints: Vec<JointIndex> = model
+            .joints()
+            .iter_enumerated()
+            .filter(|(_, joint)| joint.kind.nv() == 1)
+            .map(|(index, _)| index)
+            .collect();
+        let joint_names: Vec<String> = joints.iter().map(|joint| model.joints()[*joint].name.clone()).collect();
         let mut actuators = vec![Actuator::PASSIVE; joint_names.len()];
         for (joint, actuator) in self.actuators {
-            if let Some(position) = model.scalar_joints().iter().position(|scalar| *scalar == joint) {
+            if let Some(position) = joints.iter().position(|scalar| *scalar == joint) {
                 actuators[position] = actuator;
             }
         }
@@ -280,6 +290,7 @@ impl SceneBuilder {
             geometries: self.geometries,
             pairs,
             rigid_pairs,
+            joints,
             joint_names,
             actuators,
             free_bodies,

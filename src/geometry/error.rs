@@ -52,7 +52,9 @@ pub enum GeometryError {
         triangles: usize,
     },
     /// Points that span no volume, where a convex hull is wanted.
-    #[error("the {vertices} vertices span no volume, so they have no convex hull: make the geometry rigid, or a thin box")]
+    #[error(
+        "the {vertices} vertices span no volume, so they have no convex hull: make the geometry rigid, or a thin box"
+    )]
     FlatHull {
         /// How many there are.
         vertices: usize,

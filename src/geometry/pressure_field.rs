@@ -238,13 +238,7 @@ mod tests {
 
     fn two_tets() -> VolumeMesh {
         VolumeMesh {
-            vertices: vec![
-                Vector3::zeros(),
-                Vector3::x(),
-                Vector3::y(),
-                Vector3::z(),
-                Vector3::new(1.0, 1.0, 1.0),
-            ],
+            vertices: vec![Vector3::zeros(), Vector3::x(), Vector3::y(), Vector3::z(), Vector3::new(1.0, 1.0, 1.0)],
             tets: vec![[0, 1, 2, 3], [1, 2, 3, 4]],
         }
     }

@@ -69,13 +69,7 @@ pub fn add_robot(
     for link in &robot.links {
         for element in &link.collisions {
             let properties = (placement.properties)(&link.name, element);
-            builder.add_geometry(
-                body(&link.name),
-                &element.name,
-                element.X_BG,
-                element.shape.clone(),
-                &properties,
-            )?;
+            builder.add_geometry(body(&link.name), &element.name, element.X_BG, element.shape.clone(), &properties)?;
         }
     }
     for (a, b) in filtered_pairs(&robot.collision_filter_groups).iter().chain(placement.disabled_pairs) {
@@ -93,12 +87,7 @@ fn spatial_inertia(inertial: &Inertial) -> SpatialInertia {
     SpatialInertia::from_central(inertial.mass, &inertial.X_BI.translation.vector, &central_B)
 }
 
-fn joint_spec(
-    joint: &Joint,
-    parent: BodyIndex,
-    child: BodyIndex,
-    rename: &dyn Fn(&str) -> String,
-) -> JointSpec {
+fn joint_spec(joint: &Joint, parent: BodyIndex, child: BodyIndex, rename: &dyn Fn(&str) -> String) -> JointSpec {
     let kind = match joint.kind {
         JointKind::Fixed => multibody::JointKind::Fixed,
         JointKind::Revolute => multibody::JointKind::Revolute,

@@ -25,6 +25,7 @@ mod builder;
 mod data;
 mod energy;
 mod error;
+mod free_body;
 mod integrate;
 pub mod jacobian;
 mod joint;

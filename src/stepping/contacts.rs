@@ -4,7 +4,8 @@ use super::{DissipationModel, StepSettings};
 use crate::contact::{patch_point, push_faces};
 use crate::geometry::{ContactSurface, HydroelasticWorkspace, contact_surface};
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, RigidTransform, Vector3, Vector6};
-use crate::multibody::{Data, Model, State, write_columns};
+use crate::multibody::jacobian::write_columns;
+use crate::multibody::{Data, Model, State};
 use crate::scene::{ContactPair, Scene};
 use crate::solvers::{ContactProblem, DissipationLaw, PatchLaw};
 

@@ -11,6 +11,18 @@ const NEAR_RIGID_BETA: f64 = 0.1;
 /// A joint found beyond its limit comes back with this time constant [s]: at once would fling it.
 const RECOVERY_TIME: f64 = 0.02;
 
+/// What the joints are and are asked to do as a step starts.
+pub(super) struct StepStart<'a> {
+    /// Where a joint without a command is held.
+    pub(super) initial: &'a State,
+    /// Positions and velocities now.
+    pub(super) state: &'a State,
+    /// Generalized gravity force [N m] or [N].
+    pub(super) gravity: &'a [f64],
+    /// The standing command.
+    pub(super) command: &'a JointCommand,
+}
+
 /// Where an actuator's effort comes from.
 #[derive(Clone, Copy, Debug)]
 enum EffortSource {
@@ -32,10 +44,7 @@ impl JointRows {
         &mut self,
         scene: &Scene,
         settings: &StepSettings,
-        initial: &State,
-        state: &State,
-        gravity: &[f64],
-        command: &JointCommand,
+        StepStart { initial, state, gravity, command }: &StepStart<'_>,
         problem: &mut ContactProblem,
     ) {
         let model = scene.model();
@@ -44,7 +53,7 @@ impl JointRows {
         for (dof, damping) in model.dof_damping().iter().enumerate() {
             problem.momentum_matrix[dof * size + dof] += dt * damping;
         }
-        for (position, index) in model.scalar_joints().iter().enumerate() {
+        for (position, index) in scene.joints().iter().enumerate() {
             let joint = &model.joints()[*index];
             let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
             let diagonal = dof * size + dof;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use super::contacts::Contacts;
-use super::joint_rows::JointRows;
+use super::joint_rows::{JointRows, StepStart};
 use super::snapshot::{ContactPatch, PatchFaces};
 use super::{JointCommand, Snapshot, StepReport, StepSettings};
-use crate::math::{BodyIndex, Index, IndexVec, SpatialForce};
+use crate::math::{BodyIndex, IndexVec, SpatialForce};
 use crate::multibody::{Data, State, bias, integrate, kinematics, mass_matrix};
 use crate::scene::Scene;
 use crate::solvers::{ContactProblem, NewtonSolver, SolveStatus};
@@ -208,7 +208,8 @@ impl Simulation {
         let dt = self.settings.step();
         self.joint_rows.efforts(&self.problem, &self.next.v, dt, &mut self.joint_effort);
         self.accumulate_body_wrenches();
-        integrate(self.scene.model(), &self.state.q, &self.next.v, dt, &mut self.next.q);
+        self.next.q.copy_from_slice(&self.state.q);
+        integrate(self.scene.model(), &mut self.next.q, &self.next.v, dt);
         std::mem::swap(&mut self.state, &mut self.next);
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.step_count += 1;
@@ -242,7 +243,7 @@ impl Simulation {
         let model = scene.model();
         let n = model.nv();
         mass_matrix(model, data);
-        bias(model, state, data);
+        bias(model, data);
         problem.reset(n);
         problem.momentum_matrix.copy_from_slice(&data.M);
         let dt = settings.step();
@@ -250,7 +251,8 @@ impl Simulation {
             let momentum = crate::math::dense::dot(&data.M[i * n..(i + 1) * n], &state.v);
             problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i]);
         }
-        self.joint_rows.assemble(scene, settings, &self.initial, state, &data.gravity, command, problem);
+        let start = StepStart { initial: &self.initial, state, gravity: &data.gravity, command };
+        self.joint_rows.assemble(scene, settings, &start, problem);
         self.contacts.assemble(scene, settings, data, state, problem);
     }
 
@@ -284,7 +286,7 @@ impl Simulation {
         snapshot.time_ns = self.time_ns();
         snapshot.joint_position.clear();
         snapshot.joint_velocity.clear();
-        for joint in model.scalar_joints() {
+        for joint in self.scene.joints() {
             let joint = &model.joints()[*joint];
             snapshot.joint_position.push(joint.position(&self.state.q).unwrap_or(f64::NAN));
             snapshot.joint_velocity.push(joint.velocity(&self.state.v).unwrap_or(f64::NAN));

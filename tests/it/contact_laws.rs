@@ -24,12 +24,12 @@ fn velocity(simulation: &Simulation) -> SpatialVelocity {
 /// Below the friction angle a box creeps at v_s x / sqrt(1 - x^2), x = tan(angle)/mu: the regularization alone.
 #[test]
 fn box_on_an_incline_sticks_below_the_friction_angle() {
-    let (friction, stiction_tolerance) = (0.5, 1e-6);
-    for load in [0.5, 0.9] {
-        let angle = (load * friction as f64).atan();
+    let (friction, stiction_tolerance) = (0.5_f64, 1e-6);
+    for load in [0.5_f64, 0.9] {
+        let angle = (load * friction).atan();
         let mut simulation = box_on_incline(angle, friction, stiction_tolerance);
         run(&mut simulation, &JointCommand::default(), 1.0);
-        let creep = stiction_tolerance * load / (1.0 - load * load as f64).sqrt();
+        let creep = stiction_tolerance * load / (1.0 - load * load).sqrt();
         let v = velocity(&simulation).v.x;
         println!("load {load}: creep {v:.3e} m/s, law {creep:.3e} m/s");
         assert!((v - creep).abs() < 0.02 * creep);

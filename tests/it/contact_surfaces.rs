@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use isobar::geometry::{
-    ContactSurface, FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace,
-    SurfaceMesh, VolumeMesh, contact_surface,
+    ContactSurface, FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace, SurfaceMesh, VolumeMesh,
+    contact_surface,
 };
 use isobar::math::{RigidTransform, Rotation, SpatialForce, Vector3};
 use serde_json::Value;
@@ -46,8 +46,9 @@ fn elements<const N: usize>(value: &Value) -> Vec<[u32; N]> {
 
 fn pose(geometry: &Value) -> RigidTransform {
     let q = numbers(&geometry["q_wxyz"]);
-    let rotation: Rotation = nalgebra::UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]))
-        .to_rotation_matrix();
+    let rotation: Rotation =
+        nalgebra::UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]))
+            .to_rotation_matrix();
     RigidTransform::from_parts(vector(&geometry["p"]).into(), rotation)
 }
 
@@ -89,8 +90,12 @@ struct Totals {
 }
 
 fn totals(surface: &ContactSurface) -> Totals {
-    let mut totals =
-        Totals { area: surface.total_area(), force: SpatialForce::ZERO, force_kept: SpatialForce::ZERO, stiffness: 0.0 };
+    let mut totals = Totals {
+        area: surface.total_area(),
+        force: SpatialForce::ZERO,
+        force_kept: SpatialForce::ZERO,
+        stiffness: 0.0,
+    };
     for face in 0..surface.len() {
         let f = surface.normal[face] * (surface.pressure[face] * surface.area[face]);
         let force = SpatialForce::new(surface.centroid[face].cross(&f), f);
@@ -105,7 +110,8 @@ fn totals(surface: &ContactSurface) -> Totals {
 
 /// Largest relative difference of `ours` from the totals of the file.
 fn worst(ours: &Totals, expected: &Value, sign: f64) -> f64 {
-    let scalar = |ours: f64, key: &str| (ours - number(&expected[key])).abs() / number(&expected[key]).abs().max(1e-300);
+    let scalar =
+        |ours: f64, key: &str| (ours - number(&expected[key])).abs() / number(&expected[key]).abs().max(1e-300);
     let wrench = |ours: &SpatialForce, force: &str, torque: &str| {
         let (f, tau) = (vector(&expected[force]), vector(&expected[torque]));
         let arm = f.norm() * TORQUE_ARM;

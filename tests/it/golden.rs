@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 /// The reference file `relative`: below the folder named by ISOBAR_ORACLE when that is set, else below tests/golden.
 /// `None`, said aloud, when the named folder does not have it.
-pub fn file(relative: &str) -> Option<PathBuf> {
+pub(crate) fn file(relative: &str) -> Option<PathBuf> {
     let folder = match std::env::var_os("ISOBAR_ORACLE") {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
@@ -19,13 +19,13 @@ pub fn file(relative: &str) -> Option<PathBuf> {
 }
 
 /// The reference file `relative` as JSON.
-pub fn json(relative: &str) -> Option<serde_json::Value> {
+pub(crate) fn json(relative: &str) -> Option<serde_json::Value> {
     let path = file(relative)?;
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// The numbers of a JSON array.
-pub fn numbers(value: &serde_json::Value) -> Vec<f64> {
+pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
     value.as_array().expect("an array").iter().map(|x| x.as_f64().expect("a number")).collect()
 }

@@ -10,13 +10,13 @@ use isobar::scene::{Actuator, Scene, SceneBuilder};
 use isobar::stepping::{JointCommand, Simulation, StepSettings};
 
 /// Standard gravity for the laws [m/s2].
-pub const GRAVITY: f64 = 9.81;
+pub(crate) const GRAVITY: f64 = 9.81;
 
-pub fn at(x: f64, y: f64, z: f64) -> RigidTransform {
+pub(crate) fn at(x: f64, y: f64, z: f64) -> RigidTransform {
     RigidTransform::translation(x, y, z)
 }
 
-pub fn compliant(modulus: f64, dissipation: f64, friction: f64) -> ContactProperties {
+pub(crate) fn compliant(modulus: f64, dissipation: f64, friction: f64) -> ContactProperties {
     ContactProperties {
         compliant: Some(true),
         hydroelastic_modulus: Some(modulus),
@@ -27,7 +27,7 @@ pub fn compliant(modulus: f64, dissipation: f64, friction: f64) -> ContactProper
 }
 
 /// One free body of `shape` above a rigid half space z <= 0 of the same friction, origin at its centre of mass.
-pub fn body_on_ground(
+pub(crate) fn body_on_ground(
     shape: Shape,
     mass: f64,
     moments: Vector3,
@@ -48,20 +48,20 @@ pub fn body_on_ground(
 }
 
 /// A point mass [kg] on a vertical slider.
-pub struct Slider {
-    pub mass: f64,
-    pub limits: JointLimits,
-    pub friction: f64,
-    pub actuator: Actuator,
+pub(crate) struct Slider {
+    pub(crate) mass: f64,
+    pub(crate) limits: JointLimits,
+    pub(crate) friction: f64,
+    pub(crate) actuator: Actuator,
 }
 
 impl Slider {
-    pub fn of_mass(mass: f64) -> Self {
+    pub(crate) fn of_mass(mass: f64) -> Self {
         Self { mass, limits: JointLimits::default(), friction: 0.0, actuator: Actuator::PASSIVE }
     }
 
     /// Adds the slider as body and joint `name`.
-    pub fn add(&self, builder: &mut SceneBuilder, name: &str) -> JointIndex {
+    pub(crate) fn add(&self, builder: &mut SceneBuilder, name: &str) -> JointIndex {
         let inertia = SpatialInertia::from_central(self.mass, &Vector3::zeros(), &(Matrix3::identity() * 1e-3));
         let child = builder.add_body(&format!("{name}_body"), inertia);
         let joint = builder
@@ -75,24 +75,24 @@ impl Slider {
         joint
     }
 
-    pub fn simulation(&self, gravity: f64, settings: StepSettings) -> Simulation {
+    pub(crate) fn simulation(&self, gravity: f64, settings: StepSettings) -> Simulation {
         let mut builder = SceneBuilder::new();
         self.add(&mut builder, "slider");
         simulate(builder, gravity, settings)
     }
 }
 
-pub fn simulate(builder: SceneBuilder, gravity: f64, settings: StepSettings) -> Simulation {
+pub(crate) fn simulate(builder: SceneBuilder, gravity: f64, settings: StepSettings) -> Simulation {
     let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -gravity)).expect("a scene"));
     let initial = scene.model().default_state();
     Simulation::new(scene, initial, settings).expect("a simulation")
 }
 
-pub fn settings(step: f64) -> StepSettings {
+pub(crate) fn settings(step: f64) -> StepSettings {
     StepSettings { step_ns: (step * 1e9).round() as u64, ..StepSettings::default() }
 }
 
-pub fn run(simulation: &mut Simulation, command: &JointCommand, seconds: f64) {
+pub(crate) fn run(simulation: &mut Simulation, command: &JointCommand, seconds: f64) {
     let steps = (seconds * 1e9 / simulation.step_ns() as f64).round() as u64;
     for _ in 0..steps {
         let report = simulation.step(command).expect("a step");

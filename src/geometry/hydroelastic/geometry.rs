@@ -1,8 +1,8 @@
 //! A geometry made ready for pressure-field contact.
 
+use crate::geometry::Shape;
 use crate::geometry::bvh::Bvh;
 use crate::geometry::{Aabb, GeometryError, PressureField, SurfaceMesh, VolumeMesh, make};
-use crate::geometry::Shape;
 use crate::math::{RigidTransform, Vector3};
 
 /// Twice the area of a triangle over the square of its longest edge; below this it has no usable normal. [-]

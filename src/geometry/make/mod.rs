@@ -5,5 +5,8 @@ pub(crate) fn hydroelastic(
     _shape: &Shape,
     parameters: &HydroelasticParameters,
 ) -> Result<HydroelasticGeometry, GeometryError> {
-    match parameters.compliant { Some(_) => Err(GeometryError::NoSlabThickness), None => Ok(HydroelasticGeometry::RigidHalfSpace) }
+    match parameters.compliant {
+        Some(_) => Err(GeometryError::NoSlabThickness),
+        None => Ok(HydroelasticGeometry::RigidHalfSpace),
+    }
 }
