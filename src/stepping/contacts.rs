@@ -2,7 +2,7 @@
 
 use super::{DissipationModel, StepSettings};
 use crate::contact::{patch_point, push_faces};
-use crate::geometry::{ContactSurface, HydroelasticWorkspace, contact_surface};
+use crate::geometry::{Aabb, ContactSurface, HydroelasticWorkspace, contact_surface};
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, RigidTransform, Vector3, Vector6};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model, State};
@@ -31,6 +31,7 @@ pub(super) struct ActivePatch {
 #[derive(Debug, Default)]
 pub(super) struct Contacts {
     X_WG: IndexVec<GeometryIndex, RigidTransform>,
+    boxes_W: IndexVec<GeometryIndex, Aabb>,
     memory: Vec<PairMemory>,
     active: Vec<ActivePatch>,
     columns: RelativeColumns,
@@ -59,12 +60,18 @@ impl Contacts {
     ) {
         self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
         self.X_WG.clear();
+        self.boxes_W.clear();
         for geometry in scene.geometries().iter() {
-            self.X_WG.push(data.X_WB[geometry.body] * geometry.X_BG);
+            let X_WG = data.X_WB[geometry.body] * geometry.X_BG;
+            self.X_WG.push(X_WG);
+            self.boxes_W.push(geometry.hydroelastic.world_aabb(&X_WG));
         }
         self.active.clear();
         (self.faces, self.faces_dropped) = (0, 0);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if !self.boxes_W[pair.A].overlaps(&self.boxes_W[pair.B]) {
+                continue;
+            }
             self.assemble_pair(index, pair, scene, settings, data, state, problem);
         }
     }
