@@ -66,6 +66,21 @@ fn edit_distance(a: &str, b: &str) -> usize {
     cost[a.len() * width + b.len()]
 }
 
+/// Whether `name` fits `pattern`, in which each `*` stands for any characters.
+pub(super) fn matches(pattern: &str, name: &str) -> bool {
+    let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(start) else { return false };
+    let mut pieces: Vec<&str> = rest.split('*').collect();
+    let end = pieces.pop().unwrap_or_default();
+    for piece in pieces {
+        match left.split_once(piece) {
+            Some((_, after)) => left = after,
+            None => return false,
+        }
+    }
+    left.ends_with(end)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,6 +90,22 @@ mod tests {
     fn edit_distances_of_known_pairs() {
         for (a, b, distance) in [("", "abc", 3), ("kitten", "sitting", 3), ("form", "from", 1), ("same", "same", 0)] {
             assert_eq!(edit_distance(a, b), distance, "{a} {b}");
+        }
+    }
+
+    /// Stars stand for any characters, and only stars do.
+    #[test]
+    fn patterns_match() {
+        for (pattern, name, fits) in [
+            ("*", "", true),
+            ("left_*", "left_finger", true),
+            ("*finger*", "left_finger_bubble", true),
+            ("*a*b", "xaab", true),
+            ("a*a", "a", false),
+            ("finger", "left_finger", false),
+            ("*_1*_2", "x_2", false),
+        ] {
+            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
         }
     }
 
