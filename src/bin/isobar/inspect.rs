@@ -13,18 +13,11 @@ pub(crate) struct Arguments {
     /// Robot file (URDF).
     file: PathBuf,
     /// Where a package of `package://NAME/...` is; goes before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
-    #[arg(long = "package", value_name = "NAME=PATH", value_parser = parse_package)]
+    #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
     packages: Vec<(String, PathBuf)>,
     /// Leave out collision meshes that are not found or cannot be read, with a warning.
     #[arg(long)]
     skip_unreadable_meshes: bool,
-}
-
-fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
-    match argument.split_once('=') {
-        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
-        _ => Err("expected NAME=PATH, as in --package my_robot=install/my_robot/share/my_robot".to_owned()),
-    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {

@@ -1,8 +1,10 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
 mod inspect;
+mod run;
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -19,6 +21,8 @@ struct Arguments {
 enum Command {
     /// Print what a robot file holds, and warn of what will bite.
     Inspect(inspect::Arguments),
+    /// Simulate a scene file, as fast as possible.
+    Run(run::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +38,15 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+    }
+}
+
+/// `NAME=PATH` of a `--package` argument.
+fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
+    match argument.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
+        _ => Err("expected NAME=PATH, as in --package my_robot=install/my_robot/share/my_robot".to_owned()),
     }
 }
 
