@@ -4,3 +4,4 @@
 
 mod contact_surface_file;
 mod contact_surfaces;
+mod geometry;
