@@ -81,7 +81,11 @@ fn sphere_on_plane_converges_with_order_two() {
         let order = (pair[0] / pair[1]).log2();
         assert!((1.8..2.2).contains(&order), "order {order} of {errors:?}");
     }
-    assert!(errors[3] < 2e-3, "{errors:?}");
+    // the chord of an arc of length h misses it by h^2 / (8 R), a share h^2 / (8 R d) of the depth; twice that counts in
+    // the force, and the largest edge is longer than the hint
+    for (error, hint) in errors.iter().zip([0.02_f64, 0.01, 0.005, 0.0025]) {
+        assert!(*error < hint * hint / (radius * depth), "{errors:?}");
+    }
 }
 
 /// A box flat on a plane: F = (E / H) (a b d - (a + b) d^2 + 4 d^3 / 3), H half the shortest edge. The pressure is linear in
@@ -96,43 +100,55 @@ fn box_on_plane_is_exact() {
         let exact = MODULUS / half * (a * b * depth - (a + b) * depth * depth + 4.0 / 3.0 * f64::powi(depth, 3));
         let block = build(&Shape::Box { size: Vector3::new(a, b, c) }, Some(MODULUS), None);
         let ground = build(&Shape::HalfSpace, None, None);
-        let force = query(&ground, &at(0.0, 0.0, 0.0), &block, &at(0.0, 0.0, 0.5 * c - depth)).static_wrench_on_B();
-        assert!((force.f.z - exact).abs() < 1e-12 * exact, "{a} {b} {c}: {} is not {exact}", force.f.z);
-        assert!(force.tau.norm() < 1e-12 * exact);
+        let surface = query(&ground, &at(0.0, 0.0, 0.0), &block, &at(0.0, 0.0, 0.5 * c - depth));
+        let force = surface.static_wrench_on_B().f.z;
+        assert!((force - exact).abs() < 1e-12 * exact, "{a} {b} {c}: {force} is not {exact}");
     }
 }
 
 /// Two equal boxes share the depth: F(d) is the force of one of them on a plane at d / 2. Their sides are coplanar, so
-/// every clipping plane there is a tie; the surface must cover the whole rectangle once.
+/// planes coincide with faces of both meshes, and within d / 2 of a side the two fields are one and the same; the surface
+/// must still cover the whole rectangle once, seen from above.
 #[test]
 fn equal_boxes_are_half_as_stiff_and_ties_count_once() {
-    let (size, depth) = (Vector3::new(0.1, 0.06, 0.04), 0.004);
-    let block = build(&Shape::Box { size }, Some(MODULUS), None);
+    let depth = 0.004;
+    let block = build(&Shape::Box { size: Vector3::new(0.1, 0.06, 0.04) }, Some(MODULUS), None);
     let ground = build(&Shape::HalfSpace, None, None);
-    let on_ground = query(&ground, &at(0.0, 0.0, 0.0), &block, &at(0.0, 0.0, 0.02 - 0.5 * depth));
-    let stacked = query(&block, &at(0.0, 0.0, 0.0), &block, &at(0.0, 0.0, 0.04 - depth));
-    let expected = on_ground.static_wrench_on_B().f.z;
-    assert!((stacked.total_area() - 0.1 * 0.06).abs() < 1e-12 * 0.006);
-    assert!((stacked.static_wrench_on_B().f.z - expected).abs() < 1e-12 * expected);
+    let origin = at(0.0, 0.0, 0.0);
+    let on_ground = query(&ground, &origin, &block, &at(0.0, 0.0, 0.02 - 0.5 * depth)).static_wrench_on_B().f.z;
+    let stacked = query(&block, &origin, &block, &at(0.0, 0.0, 0.04 - depth));
+    let covered: f64 = stacked.normal.iter().zip(&stacked.area).map(|(normal, area)| normal.z * area).sum();
+    assert!((covered - 0.1 * 0.06).abs() < 1e-12 * 0.006, "{covered}");
+    let force = stacked.static_wrench_on_B().f;
+    assert!((force - Vector3::z() * on_ground).norm() < 1e-12 * on_ground, "{force} {on_ground}");
 }
 
 /// The plane through two opposite edges of a cube contains inner faces of its mesh; each is counted for one of the
 /// tetrahedra beside it, so the cut's area is that of the rectangle.
 #[test]
 fn a_cut_along_inner_faces_counts_once() {
-    let cube = build(&Shape::Box { size: Vector3::repeat(0.1) }, Some(MODULUS), None);
     let area = 0.1 * 0.1 * 2.0_f64.sqrt();
     let quarter = Rotation::from_axis_angle(&Vector3::z_axis(), std::f64::consts::FRAC_PI_4);
+    let into_cube = quarter * Vector3::x();
+    let (mesh, _) = cuboid(&Vector3::repeat(0.05));
+    // the same gradient everywhere, so that no face is left out for its slope
+    let pressure = mesh.vertices.iter().map(|x| 1e5 + 1e6 * x.dot(&into_cube)).collect();
+    let cube = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
     let upward = Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::FRAC_PI_2);
-    let ground = build(&Shape::HalfSpace, None, None);
     let X_WH = RigidTransform::from_parts(Vector3::zeros().into(), quarter * upward);
-    let cut = query(&cube, &at(0.0, 0.0, 0.0), &ground, &X_WH);
+    let cut = query(&cube, &at(0.0, 0.0, 0.0), &HydroelasticGeometry::RigidHalfSpace, &X_WH);
     assert!((cut.total_area() - area).abs() < 1e-12 * area, "half space {}", cut.total_area() / area);
     // a large rigid block whose face lies in the same plane
     let block = build(&Shape::Box { size: Vector3::repeat(0.6) }, None, None);
-    let X_WB = RigidTransform::from_parts((quarter * Vector3::new(-0.3, 0.0, 0.0)).into(), quarter);
+    let X_WB = RigidTransform::from_parts((into_cube * -0.3).into(), quarter);
     let cut = query(&cube, &at(0.0, 0.0, 0.0), &block, &X_WB);
     assert!((cut.total_area() - area).abs() < 1e-12 * area, "block {}", cut.total_area() / area);
+    // and a field that is equal to the cube's in that plane and falls beyond it
+    let (mesh, _) = cuboid(&Vector3::repeat(0.3));
+    let pressure = mesh.vertices.iter().map(|x| 1e5 - 1e6 * x.dot(&into_cube)).collect();
+    let other = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
+    let cut = query(&cube, &at(0.0, 0.0, 0.0), &other, &at(0.0, 0.0, 0.0));
+    assert!((cut.total_area() - area).abs() < 1e-12 * area, "field {}", cut.total_area() / area);
 }
 
 /// Newton's third law: with A and B exchanged, the same faces push the other way, for every pair of kinds.
@@ -279,7 +295,7 @@ fn a_margin_gives_faces_before_contact() {
 /// far side does not cancel the near one.
 #[test]
 fn a_thin_plate_feels_its_near_side() {
-    let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.01));
+    let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.005));
     let plate = build(&Shape::Box { size: Vector3::new(0.2, 0.2, 0.002) }, None, None);
     let surface = query(&plate, &at(0.0, 0.0, 0.0), &ball, &at(0.0, 0.0, 0.04));
     // the plate's upper side lies 1 mm above its middle
@@ -287,7 +303,8 @@ fn a_thin_plate_feels_its_near_side() {
     let depth = 0.011;
     let exact = std::f64::consts::PI * MODULUS * depth * depth * (1.0 - 2.0 * depth / (3.0 * radius));
     let force = surface.static_wrench_on_B().f.z;
-    assert!((force - exact).abs() < 0.03 * exact, "{force} {exact}");
+    // chords of 5 mm: see sphere_on_plane_converges_with_order_two
+    assert!((force - exact).abs() < 0.005 * 0.005 / (radius * depth) * exact, "{force} {exact}");
 }
 
 /// Flat tetrahedra and triangles are left out and counted, and what is left is finite.
@@ -367,7 +384,7 @@ fn tessellations_fill_their_boundary() {
         capsule(0.02, 0.05, 0.01).0,
         capsule(0.02, 0.05, 1.0).0,
     ];
-    let counts = [128, 128, 44, 44, 44, 40, 24, 5 * 13, 4 * 13, 9 * 13, 4 * 12 * 5 + 5 * 12, 5 * 3];
+    let counts = [128, 512, 44, 44, 44, 40, 24, 5 * 13, 4 * 13, 9 * 13, 4 * 12 * 5 + 5 * 12, 5 * 3];
     for (i, mesh) in meshes.iter().enumerate() {
         let surface = boundary(mesh).unwrap();
         let (enclosed, _) = centroid(&surface);
