@@ -1,4 +1,5 @@
-//! Where a mesh address points: `package://name/path`, `file://path`, or a path relative to the robot file.
+//! Where a mesh address points: `package://name/path` (`model://` means the same), `file://path`, or a path relative to
+//! the robot file.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -93,7 +94,8 @@ impl PackageMap {
     pub fn resolve(&self, uri: &str, base_dir: &Path) -> Result<PathBuf, ResolveError> {
         let unsupported = |reason| ResolveError::Unsupported { uri: uri.to_owned(), reason };
         let uri_trimmed = uri.trim();
-        let tried = if let Some(rest) = uri_trimmed.strip_prefix("package://") {
+        let package = uri_trimmed.strip_prefix("package://").or_else(|| uri_trimmed.strip_prefix("model://"));
+        let tried = if let Some(rest) = package {
             let (name, relative) = rest
                 .trim_start_matches('/')
                 .split_once('/')

@@ -150,7 +150,8 @@ fn copy(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) -> Re
         keep("xyz", "1 0 0");
     }
     for child in element.children.iter().filter(|child| rule.children.contains(&child.name.as_str())) {
-        if !MANY.contains(&child.name.as_str()) && copied.child(&child.name).is_some() {
+        let many = MANY.contains(&child.name.as_str()) && rule.element != "visual";
+        if !many && copied.child(&child.name).is_some() {
             warnings.push(place.inside(child).warning("stands here a second time; the first one is used"));
             continue;
         }

@@ -62,8 +62,9 @@ const AXIS_LENGTH_MIN: f64 = 1e-9;
 /// # Errors
 /// The file cannot be read or is broken; the error names file, line, element and the way out.
 pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
-    let text = fs::read_to_string(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
-    load_str(&text, path, path.parent().unwrap_or(Path::new("")), packages, options)
+    let bytes = fs::read(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
+    // Comments in other encodings than UTF-8 are common, and harmless.
+    load_str(&String::from_utf8_lossy(&bytes), path, path.parent().unwrap_or(Path::new("")), packages, options)
 }
 
 /// Reads a robot from text. `label` stands for the file in messages; relative mesh paths start at `base_dir`.

@@ -98,8 +98,8 @@ impl<'a> Place<'a> {
 pub(super) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
     let nearest = names.map(|name| (distance(wanted, name), name)).min();
     match nearest {
-        // A third of the letters wrong is still a slip; more is another name.
-        Some((edits, name)) if edits <= wanted.chars().count().max(3) / 3 => format!("; did you mean `{name}`?"),
+        // Two edits (a swap of letters) or a third of the letters wrong is still a slip; more is another name.
+        Some((edits, name)) if edits <= (wanted.chars().count() / 3).max(2) => format!("; did you mean `{name}`?"),
         Some(_) => "; add it or correct the name".to_owned(),
         None => String::new(),
     }
