@@ -24,8 +24,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use description::{
-    CollisionElement, CollisionFilterGroup, Inertial, Joint, JointKind, Limits, Link, LoadWarning, Mimic,
-    RobotDescription, VisualElement,
+    CollisionElement, CollisionFilterGroup, ControllerGains, Inertial, Joint, JointKind, Limits, Link, LoadWarning,
+    Mimic, RobotDescription, VisualElement,
 };
 pub use error::{UrdfError, UrdfProblem};
 
@@ -78,7 +78,7 @@ pub fn load_str(
     packages: &PackageMap,
     options: &LoadOptions,
 ) -> Result<RobotDescription, UrdfError> {
-    let robot = xml::parse(text).map_err(|error| UrdfError::NotXml {
+    let mut robot = xml::parse(text).map_err(|error| UrdfError::NotXml {
         file: label.to_path_buf(),
         line: error.line,
         column: error.column,
@@ -93,6 +93,7 @@ pub fn load_str(
         };
         return Err(place.fail(UrdfProblem::NotRobot { found: robot.name.clone(), hint: hint.to_owned() }));
     }
+    foreign::adopt_planar_joints(&mut robot);
     let mut description = RobotDescription { file: label.to_path_buf(), ..RobotDescription::default() };
     description.name = match robot.attribute("name") {
         Some(name) => name.to_owned(),
@@ -129,7 +130,7 @@ fn read_elements(
     }
     let clean = clean::clean(robot, &file, warnings)?;
     let standard = standard::read(&clean).map_err(|detail| place.fail(UrdfProblem::Standard { detail }))?;
-    let motors = foreign::motors(robot, &file)?;
+    let motors = foreign::motors(robot, &file, warnings)?;
     if standard.links.is_empty() {
         warnings.push(place.warning("the robot has no links; if it should, this may be an unexpanded xacro file"));
     }
@@ -143,6 +144,7 @@ fn read_elements(
         let own = element.child("actuator").map_or(Ok(None), |actuator| foreign::motor(actuator, &place))?;
         let motor = own.or_else(|| motors.get(&joint.name).copied()).unwrap_or_default();
         (joint.rotor_inertia, joint.gear_ratio) = (motor.rotor_inertia, motor.gear_ratio);
+        joint.controller_gains = motor.gains;
         description.joints.push(joint);
     }
     description.collision_filter_groups = foreign::collision_filter_groups(robot, &file)?;
@@ -207,6 +209,7 @@ fn read_joint(
         mimic: standard.mimic.clone(),
         rotor_inertia: 0.0,
         gear_ratio: 1.0,
+        controller_gains: None,
         line: element.line,
     })
 }

@@ -3,7 +3,7 @@
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::io::srdf;
-use isobar::io::urdf::{JointKind, Limits, LoadOptions, RobotDescription, load_file};
+use isobar::io::urdf::{ControllerGains, JointKind, Limits, LoadOptions, RobotDescription, load_file};
 use isobar::math::{Matrix3, RigidTransform, Vector3};
 
 use super::{golden, load, packages, robot};
@@ -55,6 +55,7 @@ fn joints_arrive() {
     assert_eq!(shoulder.limits, limits);
     assert_eq!((shoulder.damping, shoulder.friction), (0.6, 0.7));
     assert_eq!((shoulder.rotor_inertia, shoulder.gear_ratio), (1e-5, 100.0));
+    assert_eq!(shoulder.controller_gains, Some(ControllerGains { p: 300.0, d: 20.0 }));
     assert_eq!(shoulder.line, 50);
 }
 
@@ -163,6 +164,22 @@ fn leftovers_of_other_tools_are_read() {
     assert_eq!(loaded.warnings.len(), 2);
     let empty = load("<robot name='r'/>").unwrap();
     assert!(empty.root().is_none() && empty.warnings[0].message.contains("no links"));
+}
+
+/// Drake's planar joint moves in the plane normal to z; its motors may name joints that are gone.
+#[test]
+fn elements_that_drake_reads_otherwise() {
+    let loaded = load(&robot(
+        "<link name='a'/><link name='b'/>
+         <drake:joint name='j' type='planar'><parent link='a'/><child link='b'/><axis xyz='1 0 0'/></drake:joint>
+         <transmission><joint name='k'/><actuator><drake:gear_ratio value='2'/></actuator></transmission>
+         <drake:linear_spring_damper/>",
+    ))
+    .unwrap();
+    assert_eq!((loaded.joints[0].kind, loaded.joints[0].axis), (JointKind::Planar, Vector3::z()));
+    let messages: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert!(messages.iter().any(|message| message.contains("test.urdf:4") && message.contains("joint `k`")));
+    assert!(messages.iter().any(|message| message.contains("test.urdf:5") && message.contains("linear_spring_damper")));
 }
 
 #[test]
