@@ -114,7 +114,8 @@ fn collision_meshes_that_cannot_be_read() {
     let remedies = ["test.urdf:3", "link `a`", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH", "package map"];
     refused(&mesh("package://toy/meshes/gone.stl"), &remedies);
     refused(&mesh("package://toy/meshes/gone.stl"), &["install/share/toy/meshes/gone.stl"]);
-    refused(&mesh("package://unknown_package/gone.stl"), &["unknown_package", "nothing, since no package folders"]);
+    let tried = ["install/share/unknown/gone.stl", "workspace/unknown/gone.stl"];
+    refused(&mesh("package://unknown/gone.stl"), &tried);
     refused(&mesh("README.md"), &["README.md", "convert it to STL or OBJ"]);
     refused(&mesh("package://toy"), &["a package and a path"]);
     refused(&mesh("https://example.org/a.stl"), &["not supported", "file:///"]);
@@ -124,6 +125,9 @@ fn collision_meshes_that_cannot_be_read() {
     let loaded = load_str(&text, "test.urdf".as_ref(), &golden(), &PackageMap::new(), &skip).unwrap();
     assert!(loaded.links[0].collisions.is_empty());
     assert!(loaded.warnings[0].to_string().contains("gone.stl"), "{}", loaded.warnings[0]);
+    let text = mesh("package://gone/gone.stl");
+    let alone = load_str(&text, "test.urdf".as_ref(), &golden(), &PackageMap::new(), &LoadOptions::default());
+    assert!(alone.unwrap_err().to_string().contains("name no folders"));
 }
 
 /// Fuzz: a robot file cut anywhere, or with a byte changed, is read or refused.
