@@ -247,11 +247,14 @@ fn read_limits(
         (limits.lower, limits.upper) = (None, None);
         return Ok(limits);
     }
-    for side in ["lower", "upper"] {
-        if limit.attribute(side).is_none() {
-            let message = format!("<limit> has no `{side}`; the joint is not limited on that side");
-            warnings.push(place.warning(message));
+    let message = match (limit.attribute("lower"), limit.attribute("upper")) {
+        (Some(_), Some(_)) => return Ok(limits),
+        (None, None) => {
+            "<limit> has neither `lower` nor `upper`; the position is not limited; state them, or use type continuous"
         }
-    }
+        (None, Some(_)) => "<limit> has no `lower`; the position is not limited on that side; state it",
+        (Some(_), None) => "<limit> has no `upper`; the position is not limited on that side; state it",
+    };
+    warnings.push(place.warning(message));
     Ok(limits)
 }
