@@ -9,8 +9,8 @@ use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
 use crate::contact::ContactProperties;
 use crate::io::package::PackageMap;
 use crate::io::robot::{PlacedRobot, RobotPlacement, add_robot};
-use crate::io::urdf::{self, CollisionElement, Joint, LoadOptions, RobotDescription};
 use crate::io::srdf;
+use crate::io::urdf::{self, CollisionElement, Joint, LoadOptions, RobotDescription};
 use crate::math::{BodyIndex, RigidTransform};
 use crate::scene::{Actuator, SceneBuilder};
 
@@ -30,8 +30,10 @@ pub(super) fn load_model<'a>(
     warnings: &mut Vec<String>,
 ) -> Result<LoadedModel<'a>, SceneError> {
     let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
-    let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| {
-        SceneError::Load { place: place.clone(), what, source }
+    let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| SceneError::Load {
+        place: place.clone(),
+        what,
+        source,
     };
     let what = || format!("the URDF of model `{}`", spec.name.name);
     let urdf_text =

@@ -168,7 +168,8 @@ mod tests {
     /// Every node and key knows its line and column, counted from 1, in block and in flow style.
     #[test]
     fn places_are_those_of_the_text() {
-        let node = parse("step: 1e-3\nmodels:\n  - name: 'a b'\n    at: [1, x, yes, null]\n", Path::new("f.yaml")).unwrap();
+        let node =
+            parse("step: 1e-3\nmodels:\n  - name: 'a b'\n    at: [1, x, yes, null]\n", Path::new("f.yaml")).unwrap();
         let Value::Map(top) = &node.value else { panic!("{node:?}") };
         assert!(matches!(top[0].1.value, Value::Number(value) if value == 1e-3));
         assert_eq!((top[0].1.place.line, top[0].1.place.column), (1, 7));
