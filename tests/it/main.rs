@@ -10,6 +10,8 @@ mod golden;
 mod joint_laws;
 mod multibody;
 mod one_step;
+mod scene_file;
+mod spatula_slip;
 mod tidy;
 mod urdf;
 mod worlds;
