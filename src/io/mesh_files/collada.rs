@@ -1,7 +1,7 @@
 //! COLLADA 1.4/1.5 (.dae): the triangles of the visual scene, posed by its nodes, in metres.
 //!
-//! There is no maintained reader to call, and a robot's meshes need little of the format: `triangles`, `polylist`,
-//! `polygons`, `trifans` and `tristrips` of the geometries that the scene instances. Lines, materials, lights, skins'
+//! A small reader of our own, since a robot's meshes need little of the format, and need the nodes' poses and the unit
+//! applied: `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the geometries that the scene instances. Lines, materials, lights, skins'
 //! deformations and animations are left aside. `up_axis` is not applied, as RViz, MoveIt and Pinocchio do not either:
 //! robot files are made with these tools, and turning the mesh would take it off its link.
 
