@@ -1,10 +1,39 @@
 //! Robot files: what is read, what is refused and how.
+#![allow(non_snake_case)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
+
+mod elements;
+mod errors;
+mod inspection;
+mod meshes;
 
 use std::path::{Path, PathBuf};
 
 use isobar::io::package::PackageMap;
-use isobar::io::urdf::{LoadOptions, load_file};
+use isobar::io::urdf::{LoadOptions, RobotDescription, UrdfError, load_file, load_str};
+
+/// The folder of this suite's files.
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/urdf")
+}
+
+/// A package map that knows the test's install prefix and source folder, and nothing of the environment.
+fn packages() -> PackageMap {
+    let mut packages = PackageMap::new();
+    packages.add_prefix(golden().join("install"));
+    packages.add_source_folder(golden().join("workspace"));
+    packages
+}
+
+/// Loads text as the file `test.urdf`.
+fn load(text: &str) -> Result<RobotDescription, UrdfError> {
+    load_str(text, Path::new("test.urdf"), &golden(), &packages(), &LoadOptions::default())
+}
+
+/// A robot of the given elements.
+fn robot(elements: &str) -> String {
+    format!("<robot name=\"test\">\n{elements}\n</robot>")
+}
 
 fn urdf_files(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

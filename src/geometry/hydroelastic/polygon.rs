@@ -105,14 +105,23 @@ impl ConvexPolygon {
         false
     }
 
-    /// Cuts away what lies outside tetrahedron `element` with the face planes `planes`. A polygon that lies in a face
-    /// would belong to the tetrahedra on both sides; the one with the smaller number gets it. Returns whether anything
-    /// with an area can be left.
+    /// Cuts away what lies outside tetrahedron `element` with the face planes `planes`. A polygon that lies in a face could
+    /// belong to the tetrahedra on both sides: it goes to the one with the smaller number, unless that one `refuses` it.
+    /// Returns whether anything with an area can be left.
     #[inline]
-    pub(crate) fn clip_by_tet(&mut self, planes: &[FacePlane; 4], element: u32, neighbours: &[u32; 4]) -> bool {
+    pub(crate) fn clip_by_tet(
+        &mut self,
+        planes: &[FacePlane; 4],
+        element: u32,
+        neighbours: &[u32; 4],
+        refuses: impl Fn(u32) -> bool,
+    ) -> bool {
         for (plane, &neighbour) in planes.iter().zip(neighbours) {
             let in_the_face = self.clip(plane);
-            if self.count < 3 || (in_the_face && neighbour != NO_NEIGHBOUR && neighbour < element) {
+            if self.count < 3 {
+                return false;
+            }
+            if in_the_face && neighbour != NO_NEIGHBOUR && neighbour < element && !refuses(neighbour) {
                 return false;
             }
         }
@@ -166,20 +175,20 @@ const ZERO_SET_EDGES: [([[usize; 2]; 4], usize); 16] = {
     }
     [
         ([NONE; 4], 0),
-        three([0, 1], [0, 2], [0, 3]),
-        three([1, 0], [1, 3], [1, 2]),
-        four([0, 2], [0, 3], [1, 3], [1, 2]),
-        three([2, 0], [2, 1], [2, 3]),
-        four([0, 1], [2, 1], [2, 3], [0, 3]),
-        four([1, 0], [1, 3], [2, 3], [2, 0]),
-        three([3, 0], [3, 1], [3, 2]),
-        three([3, 0], [3, 2], [3, 1]),
-        four([0, 1], [0, 2], [3, 2], [3, 1]),
-        four([1, 0], [3, 0], [3, 2], [1, 2]),
-        three([2, 0], [2, 3], [2, 1]),
-        four([2, 0], [2, 1], [3, 1], [3, 0]),
-        three([1, 0], [1, 2], [1, 3]),
         three([0, 1], [0, 3], [0, 2]),
+        three([1, 0], [1, 2], [1, 3]),
+        four([2, 0], [2, 1], [3, 1], [3, 0]),
+        three([2, 0], [2, 3], [2, 1]),
+        four([1, 0], [3, 0], [3, 2], [1, 2]),
+        four([0, 1], [0, 2], [3, 2], [3, 1]),
+        three([3, 0], [3, 2], [3, 1]),
+        three([3, 0], [3, 1], [3, 2]),
+        four([1, 0], [1, 3], [2, 3], [2, 0]),
+        four([0, 1], [2, 1], [2, 3], [0, 3]),
+        three([2, 0], [2, 1], [2, 3]),
+        four([0, 2], [0, 3], [1, 3], [1, 2]),
+        three([1, 0], [1, 3], [1, 2]),
+        three([0, 1], [0, 2], [0, 3]),
         ([NONE; 4], 0),
     ]
 };

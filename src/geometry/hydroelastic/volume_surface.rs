@@ -99,7 +99,9 @@ fn intersect(
     let normal = triangle.plane_M.normal;
     let slope = slope_into(&pressure_M.gradient, &normal)?;
     let mut polygon = ConvexPolygon::triangle(&triangle.corners_M);
-    if !polygon.clip_by_tet(&volume.planes()[tet as usize], tet, &volume.neighbours()[tet as usize]) {
+    let refuses = |other: u32| slope_into(&volume.linear()[other as usize].gradient, &normal).is_none();
+    let planes = &volume.planes()[tet as usize];
+    if !polygon.clip_by_tet(planes, tet, &volume.neighbours()[tet as usize], refuses) {
         return None;
     }
     let face = if volume_is_A {
