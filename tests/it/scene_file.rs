@@ -42,55 +42,55 @@ models:
 #[test]
 fn mistakes_are_refused_with_place_and_way_out() {
     let cases = [
-        // (what follows the gripper, line:column, what the message must say)
-        ("gravty: [0, 0, -9.81]", "7:1", "did you mean `gravity`?"),
-        ("    stifness: 3", "7:5", "`stifness` is no key of a model"),
-        ("    actuators: { left_finger_sliding_joint: { stifness: 3 } }", "7:51", "did you mean `stiffness`?"),
-        ("    actuators: { left_finger_joint: { stiffness: 3 } }", "7:18", "`left_finger_sliding_joint`?"),
-        ("    actuators: { '*': { stiffness: -3 } }", "7:36", "must be 0 or more"),
-        ("    actuators: { '*': { stiffness: high } }", "7:36", "must be a number"),
-        ("    materials: [{ body: '*thumb*', mu_dynamic: 1 }]", "7:25", "`left_finger_bubble`"),
-        ("    materials: [{ mu_dynamic: 60 }]", "7:31", "between 0 and 10"),
-        ("    materials: [{ hydroelastic_modulus: 0.1 }]", "7:41", "between 1 and"),
-        ("    srdf: gripper.srdf", "7:11", "is not found"),
-        ("    free: {}", "7:5", "keep one of"),
-        ("  - name: gripper\n    urdf: ../urdf/spatula.urdf\n    free: {}", "7:11", "rename one"),
-        ("  - name: second\n    urdf: ../urdf/wsg50_bubble_gripper.urdf\n    free: {}", "7:5", "prefix: second_"),
-        ("  - name: spatula\n    urdf: ../urdf/spatla.urdf\n    free: {}", "8:11", "is not found"),
-        ("  - name: spatula\n    urdf: ../urdf/spatula.urdf", "7:5", "weld: { parent: world"),
-        ("  - { name: s, urdf: ../urdf/spatula.urdf, free: { rpy: [0, 0, 90] } }", "7:66", "are these degrees?"),
-        ("  - { name: s, urdf: ../urdf/spatula.urdf, free: { xyz: [0, 0] } }", "7:59", "three numbers"),
-        ("  - { name: s, urdf: ../urdf/spatula.urdf, weld: { parent: griper } }", "7:62", "did you mean `gripper`?"),
-        ("step: 0.001", "7:1", "not a YAML document"),
-        ("stepping: dinamic", "7:11", "did you mean `dynamic`?"),
-        ("contact: { dissipation: hunt-crossley }", "7:25", "did you mean `hunt_crossley`?"),
-        ("contact: { stiction_tolerance: 0 }", "7:32", "between"),
-        ("ground: { friction: 1 }", "7:11", "`mu_dynamic`"),
-        ("no_contact: [[gripper, left_fingr]]", "7:24", "did you mean `left_finger`?"),
-        ("commands: { left: { effort: 1 } }", "7:13", "did you mean `left_finger_sliding_joint`?"),
-        ("commands: { left_finger_sliding_joint: { force: 1 } }", "7:42", "`effort`"),
-        ("commands: { left_finger_sliding_joint: { effort: { square: 1 } } }", "7:52", "`square_wave`?"),
-        (
-            "commands: { left_finger_sliding_joint: { effort: { square_wave: { first: 1, then: 2 } } } }",
-            "7:65",
-            "period: 6",
-        ),
-        ("commands: { left_finger_sliding_joint: { effort: { table: [[1, 0], [1, 2]] } } }", "7:70", "sort the table"),
-        ("publish: { joint_states: -1 }", "7:26", "Hz"),
-        ("publish: { joint_state: 100 }", "7:12", "did you mean `joint_states`?"),
-        ("outputs: { a: { pich: { body: gripper } } }", "7:17", "did you mean `pitch`?"),
-        ("outputs: { a: { pitch: { body: griper } } }", "7:32", "did you mean `gripper`?"),
-        ("outputs: { a: { position: { body: gripper, axis: w } } }", "7:50", "`x`, `y`, `z`"),
-        ("outputs: { a: { axis_elevation: { body: gripper, axis: [0, 0, 0] } } }", "7:56", "give a direction"),
-        ("outputs: { a: { joint_effort: { joint: left_finger } } }", "7:40", "`left_finger_sliding_joint`"),
-        ("outputs: { a: { contact_force: { body: gripper, component: normal } } }", "7:40", "`left_finger_bubble`"),
-        ("outputs: { a: { contact_force: { body: left_finger_bubble } } }", "7:32", "component: normal"),
-        ("outputs: { faces: { face_count: {} } }", "7:12", "choose another name"),
+        // (what follows the gripper, with § before the place that the message must name; what it must say)
+        ("§gravty: [0, 0, -9.81]", "did you mean `gravity`?"),
+        ("    §stifness: 3", "`stifness` is no key of a model"),
+        ("    actuators: { left_finger_sliding_joint: { §stifness: 3 } }", "did you mean `stiffness`?"),
+        ("    actuators: { §left_finger_joint: { stiffness: 3 } }", "`left_finger_sliding_joint`?"),
+        ("    actuators: { '*': { stiffness: §-3 } }", "must be 0 or more"),
+        ("    actuators: { '*': { stiffness: §high } }", "must be a number"),
+        ("    materials: [{ body: §'*thumb*', mu_dynamic: 1 }]", "`left_finger_bubble`"),
+        ("    materials: [{ mu_dynamic: §60 }]", "between 0 and 10"),
+        ("    materials: [{ hydroelastic_modulus: §0.1 }]", "between 1 and"),
+        ("    srdf: §gripper.srdf", "is not found"),
+        ("    §free: {}", "keep one of"),
+        ("  - name: §gripper\n    urdf: ../urdf/spatula.urdf\n    free: {}", "rename one"),
+        ("  - §name: second\n    urdf: ../urdf/wsg50_bubble_gripper.urdf\n    free: {}", "prefix: second_"),
+        ("  - name: spatula\n    urdf: §../urdf/spatla.urdf\n    free: {}", "did you mean `spatula.urdf`?"),
+        ("  - §name: spatula\n    urdf: ../urdf/spatula.urdf", "weld: { parent: world"),
+        ("  - { name: s, urdf: ../urdf/spatula.urdf, free: { rpy: [0, 0, §90] } }", "are these degrees?"),
+        ("  - { name: s, urdf: ../urdf/spatula.urdf, free: { xyz: §[0, 0] } }", "three numbers"),
+        ("  - { name: s, urdf: ../urdf/spatula.urdf, weld: { parent: §griper } }", "did you mean `gripper`?"),
+        ("§step: 0.001", "duplicate mapping key: step;"),
+        ("stepping: §dinamic", "did you mean `dynamic`?"),
+        ("contact: { dissipation: §hunt-crossley }", "did you mean `hunt_crossley`?"),
+        ("contact: { stiction_tolerance: §0 }", "between"),
+        ("ground: { §friction: 1 }", "`mu_dynamic`"),
+        ("no_contact: [[gripper, §left_fingr]]", "did you mean `left_finger`?"),
+        ("commands: { §left: { effort: 1 } }", "did you mean `left_finger_sliding_joint`?"),
+        ("commands: { left_finger_sliding_joint: { §force: 1 } }", "`effort`"),
+        ("commands: { left_finger_sliding_joint: { effort: { §square: 1 } } }", "`square_wave`?"),
+        ("commands: { left_finger_sliding_joint: { effort: { square_wave: §{ first: 1, then: 2 } } } }", "period: 6"),
+        ("commands: { left_finger_sliding_joint: { effort: { table: [[1, 0], [§1, 2]] } } }", "sort the table"),
+        ("publish: { joint_states: §-1 }", "Hz"),
+        ("publish: { §joint_state: 100 }", "did you mean `joint_states`?"),
+        ("outputs: { a: { §pich: { body: gripper } } }", "did you mean `pitch`?"),
+        ("outputs: { a: { pitch: { body: §griper } } }", "did you mean `gripper`?"),
+        ("outputs: { a: { position: { body: gripper, axis: §w } } }", "`x`, `y`, `z`"),
+        ("outputs: { a: { axis_elevation: { body: gripper, axis: §[0, 0, 0] } } }", "give a direction"),
+        ("outputs: { a: { joint_effort: { joint: §left_finger } } }", "`left_finger_sliding_joint`"),
+        ("outputs: { a: { contact_force: { body: §gripper, component: normal } } }", "`left_finger_bubble`"),
+        ("outputs: { a: { contact_force: §{ body: left_finger_bubble } } }", "component: normal"),
+        ("outputs: { §faces: { face_count: {} } }", "choose another name"),
     ];
-    for (text, place, way_out) in cases {
+    for (marked, way_out) in cases {
+        let before = &marked[..marked.find('§').expect("a mark")];
+        let line = 7 + before.matches('\n').count();
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let text = marked.replace('§', "");
         let Err(error) = load(&format!("{GRIPPER}{text}\n")) else { panic!("accepted: {text}") };
         let message = chain(&error);
-        assert!(message.contains(&format!("test.yaml:{place}: ")), "{text}\n{message}\nexpected at {place}");
+        assert!(message.contains(&format!("test.yaml:{line}:{column}: ")), "{marked}\n{message}");
         assert!(message.contains(way_out), "{text}\n{message}\nexpected: {way_out}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::{Place, SceneError};
-use super::names::matches;
+use super::names::{matches, suggestion};
 use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
 use crate::contact::ContactProperties;
@@ -68,9 +68,19 @@ fn resolve(
 ) -> Result<std::path::PathBuf, SceneError> {
     packages.resolve(&address.name, base_dir).map_err(|source| SceneError::Load {
         place: address.place.clone(),
-        what: format!("{what} `{}`", address.name),
+        what: format!("{what} `{}`{}", address.name, near_file(&base_dir.join(&address.name))),
         source: Box::new(source),
     })
+}
+
+/// `, did you mean ...?` for the nearest file beside a path that does not exist.
+fn near_file(missing: &Path) -> String {
+    let Some((folder, name)) = missing.parent().zip(missing.file_name()) else { return String::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else { return String::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    suggestion(&name.to_string_lossy(), names.iter().map(String::as_str))
 }
 
 fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneError> {

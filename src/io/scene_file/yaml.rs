@@ -68,10 +68,9 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
 fn plain_message(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
-    match line.rfind(" at line ") {
-        Some(end) => line[..end].to_owned(),
-        None => line.to_owned(),
-    }
+    // What a caller of the parser could set is no way out for the author of a file.
+    let ends = [" at line ", ", set DuplicateKeyPolicy"].map(|suffix| line.rfind(suffix).unwrap_or(line.len()));
+    line[..ends[0].min(ends[1])].to_owned()
 }
 
 fn to_place(location: Location, file: &Arc<Path>) -> Place {
