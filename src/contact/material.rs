@@ -68,3 +68,57 @@ pub struct ContactMaterial {
     /// Friction coefficient [-].
     pub friction: f64,
 }
+
+/// Two materials in contact.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CombinedMaterial {
+    /// Hunt-Crossley dissipation d [s/m].
+    pub dissipation: f64,
+    /// Relaxation time of the linear law [s].
+    pub relaxation_time: f64,
+    /// Friction coefficient [-].
+    pub friction: f64,
+}
+
+impl ContactMaterial {
+    /// What the contact of two materials is like: dissipation weighted by compliance,
+    /// d = (E_B d_A + E_A d_B)/(E_A + E_B), so that a rigid side adds nothing; friction by the harmonic mean,
+    /// mu = 2 mu_A mu_B/(mu_A + mu_B).
+    pub fn combine(&self, other: &Self) -> CombinedMaterial {
+        let weight = match (self.compliance, other.compliance) {
+            (Compliance::Compliant { modulus: E_A }, Compliance::Compliant { modulus: E_B }) => E_B / (E_A + E_B),
+            (Compliance::Compliant { .. }, Compliance::Rigid) => 1.0,
+            (Compliance::Rigid, Compliance::Compliant { .. }) => 0.0,
+            (Compliance::Rigid, Compliance::Rigid) => 0.5,
+        };
+        let blend = |a: f64, b: f64| weight * a + (1.0 - weight) * b;
+        let sum = self.friction + other.friction;
+        CombinedMaterial {
+            dissipation: blend(self.dissipation, other.dissipation),
+            relaxation_time: blend(self.relaxation_time, other.relaxation_time),
+            friction: if sum > 0.0 { 2.0 * self.friction * other.friction / sum } else { 0.0 },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rigid_side_adds_no_dissipation() {
+        let soft = ContactMaterial {
+            compliance: Compliance::Compliant { modulus: 1e5 },
+            dissipation: 5.0,
+            relaxation_time: 0.1,
+            friction: 1.0,
+        };
+        let rigid = ContactMaterial { compliance: Compliance::Rigid, dissipation: 50.0, friction: 0.5, ..soft };
+        let both = soft.combine(&rigid);
+        assert_eq!(both.dissipation, 5.0);
+        assert_eq!(both, rigid.combine(&soft));
+        assert!((both.friction - 2.0 / 3.0).abs() < 1e-15);
+        let stiff = ContactMaterial { compliance: Compliance::Compliant { modulus: 3e5 }, dissipation: 1.0, ..soft };
+        assert!((soft.combine(&stiff).dissipation - 4.0).abs() < 1e-15);
+    }
+}

@@ -51,7 +51,7 @@ impl BodyIndex {
 }
 
 /// A vector that only its own index type can enter.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct IndexVec<I, T> {
     items: Vec<T>,
     index: PhantomData<I>,
@@ -73,6 +73,10 @@ impl<I: Index, T> IndexVec<I, T> {
     pub fn push(&mut self, item: T) -> I {
         self.items.push(item);
         I::from_usize(self.items.len() - 1)
+    }
+    /// Removes all elements and keeps the memory.
+    pub fn clear(&mut self) {
+        self.items.clear();
     }
     /// How many elements there are.
     pub fn len(&self) -> usize {
@@ -105,6 +109,16 @@ impl<I: Index, T> IndexVec<I, T> {
     /// The elements as a slice.
     pub fn as_slice(&self) -> &[T] {
         &self.items
+    }
+}
+
+impl<I, T: Clone> Clone for IndexVec<I, T> {
+    fn clone(&self) -> Self {
+        Self { items: self.items.clone(), index: PhantomData }
+    }
+    /// Reuses the memory of `self`.
+    fn clone_from(&mut self, source: &Self) {
+        self.items.clone_from(&source.items);
     }
 }
 

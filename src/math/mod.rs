@@ -2,6 +2,7 @@
 
 pub mod dense;
 mod index;
+pub mod lanes;
 mod spatial;
 
 pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex};

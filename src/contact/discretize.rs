@@ -1,0 +1,61 @@
+//! Contact surfaces turned into the faces of a patch, [Masterjohn 2022, section IV].
+
+use crate::geometry::ContactSurface;
+use crate::math::Vector3;
+use crate::solvers::{FaceInput, PatchBlock};
+
+/// A pressure gradient along the normal at or below this makes no spring: pushing would not raise the pressure
+/// [Masterjohn 2022, after eq. 23]. Far below any real field: 1e-14 Pa/m.
+pub const GRADIENT_MIN: f64 = 1e-14;
+
+/// What became of a surface's faces.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Discretized {
+    /// Faces that became springs.
+    pub kept: u32,
+    /// Faces whose pressure does not rise when the bodies approach.
+    pub dropped: u32,
+}
+
+/// Whether the discrete step can use face `i` of `surface`.
+fn is_kept(surface: &ContactSurface, i: usize) -> bool {
+    surface.g_A[i] > GRADIENT_MIN && surface.g_B[i] > GRADIENT_MIN
+}
+
+/// Centroid C of the faces that [`push_faces`] keeps, weighted by area [m, world]; `None` when it keeps none.
+pub fn patch_point(surface: &ContactSurface) -> Option<Vector3> {
+    let mut moment = Vector3::zeros();
+    let mut area = 0.0;
+    for i in (0..surface.len()).filter(|i| is_kept(surface, *i)) {
+        moment += surface.centroid[i] * surface.area[i];
+        area += surface.area[i];
+    }
+    (area > 0.0).then(|| moment / area)
+}
+
+/// Appends the faces of `surface` to `block`, about the patch point `p_WC`, and to `kept` which faces they are:
+///   k = g A,  fe0 = A p0  (phi0 = -p0/g),  g = g_A g_B/(g_A + g_B)   [Masterjohn 2022, eqs. 16 and 23].
+pub fn push_faces(
+    surface: &ContactSurface,
+    p_WC: &Vector3,
+    block: &mut PatchBlock,
+    kept: &mut Vec<u32>,
+) -> Discretized {
+    let mut count = Discretized::default();
+    for i in 0..surface.len() {
+        if !is_kept(surface, i) {
+            count.dropped += 1;
+            continue;
+        }
+        let area = surface.area[i];
+        block.push_face(&FaceInput {
+            p_CF: surface.centroid[i] - p_WC,
+            normal: surface.normal[i],
+            stiffness: area * surface.gradient(i),
+            elastic_force: area * surface.pressure[i],
+        });
+        kept.push(i as u32);
+        count.kept += 1;
+    }
+    count
+}

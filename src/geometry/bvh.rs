@@ -1,0 +1,164 @@
+//! A tree of axis-aligned boxes over the elements of a mesh, in the mesh's frame.
+//!
+//! The nodes lie in depth-first order in one flat array and each knows where its subtree ends, so that a query is a loop
+//! without a stack. A query walks the tree of one mesh with the box of one element of the other mesh, given in the frame
+//! of the tree: six comparisons a node, with a box that has been shrunk to what can matter for the contact.
+
+use super::Aabb;
+use super::aabb::absolute;
+use crate::math::{Matrix3, RigidTransform, Vector3};
+
+/// Marks a node that has children.
+const INNER: u32 = u32::MAX;
+
+/// One box of the tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// The box around everything below.
+    pub(crate) bounds: Aabb,
+    /// The node to go on with when this one is left out: the end of its subtree.
+    next: u32,
+    /// The element of a leaf, or [`INNER`].
+    element: u32,
+}
+
+/// Bounding-volume hierarchy with one element in each leaf.
+#[derive(Clone, Debug)]
+pub(crate) struct Bvh {
+    nodes: Vec<Node>,
+}
+
+impl Bvh {
+    /// The tree over `elements`, pairs of an element's number and its box. Splits at the median of the centres along the
+    /// widest axis; ties are broken by the number, so the tree is a function of its input alone.
+    pub(crate) fn new(elements: impl IntoIterator<Item = (u32, Aabb)>) -> Self {
+        let mut elements: Vec<(u32, Aabb)> = elements.into_iter().collect();
+        let mut nodes = Vec::with_capacity(2 * elements.len());
+        if !elements.is_empty() {
+            build(&mut elements, &mut nodes);
+        }
+        Self { nodes }
+    }
+
+    /// The box around everything.
+    pub(crate) fn bounds(&self) -> Aabb {
+        self.nodes.first().map_or(Aabb::EMPTY, |root| root.bounds)
+    }
+
+    /// Calls `visit` with every element whose box and the boxes above it satisfy `enters`.
+    #[inline]
+    pub(crate) fn walk(&self, mut enters: impl FnMut(&Aabb) -> bool, mut visit: impl FnMut(u32, &Aabb)) {
+        let mut at = 0;
+        while let Some(node) = self.nodes.get(at) {
+            if enters(&node.bounds) {
+                if node.element != INNER {
+                    visit(node.element, &node.bounds);
+                }
+                at += 1;
+            } else {
+                at = node.next as usize;
+            }
+        }
+    }
+}
+
+/// Appends the subtree over `elements`, which is not empty. The depth is the logarithm of the count.
+fn build(elements: &mut [(u32, Aabb)], nodes: &mut Vec<Node>) {
+    let bounds = elements.iter().fold(Aabb::EMPTY, |bounds, (_, element)| bounds.union(element));
+    let at = nodes.len();
+    nodes.push(Node { bounds, next: 0, element: INNER });
+    if let [(element, _)] = elements {
+        nodes[at].element = *element;
+    } else {
+        let centers = elements.iter().fold(Aabb::EMPTY, |mut centers, (_, element)| {
+            centers.include(&element.center());
+            centers
+        });
+        let axis = centers.half_extents().imax();
+        elements
+            .sort_unstable_by(|(a, x), (b, y)| x.center()[axis].total_cmp(&y.center()[axis]).then_with(|| a.cmp(b)));
+        let (low, high) = elements.split_at_mut(elements.len() / 2);
+        build(low, nodes);
+        build(high, nodes);
+    }
+    nodes[at].next = nodes.len() as u32;
+}
+
+/// Tells whether a box given in N can touch one fixed box given in M, by the six face axes of the two boxes; the nine
+/// axes of edge pairs are left out, so that the answer errs on the side of "yes".
+pub(crate) struct OrientedOverlap {
+    R_MN: Matrix3,
+    R_MN_absolute: Matrix3,
+    p_MN: Vector3,
+    center_M: Vector3,
+    half_M: Vector3,
+    center_N: Vector3,
+    half_N: Vector3,
+}
+
+impl OrientedOverlap {
+    /// For the box `bounds_M` in M and boxes in N.
+    pub(crate) fn new(bounds_M: &Aabb, X_MN: &RigidTransform) -> Self {
+        let R_MN = *X_MN.rotation.matrix();
+        let R_MN_absolute = absolute(&R_MN);
+        let center_M = bounds_M.center();
+        let half_M = bounds_M.half_extents();
+        Self {
+            R_MN,
+            R_MN_absolute,
+            p_MN: X_MN.translation.vector,
+            center_M,
+            half_M,
+            center_N: R_MN.tr_mul(&(center_M - X_MN.translation.vector)),
+            half_N: R_MN_absolute.tr_mul(&half_M),
+        }
+    }
+
+    /// Whether the box `bounds_N`, given in N, can touch it.
+    #[inline]
+    pub(crate) fn may_touch(&self, bounds_N: &Aabb) -> bool {
+        let (center, half) = (bounds_N.center(), bounds_N.half_extents());
+        let apart_N = (center - self.center_N).abs() - (half + self.half_N);
+        if apart_N.x > 0.0 || apart_N.y > 0.0 || apart_N.z > 0.0 {
+            return false;
+        }
+        let apart_M =
+            (self.R_MN * center + self.p_MN - self.center_M).abs() - (self.R_MN_absolute * half + self.half_M);
+        apart_M.x <= 0.0 && apart_M.y <= 0.0 && apart_M.z <= 0.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unit_boxes(count: u32) -> Vec<(u32, Aabb)> {
+        (0..count)
+            .map(|i| {
+                let min = Vector3::new(f64::from(i * 7 % 5), f64::from(i * 3 % 11), f64::from(i));
+                (i, Aabb { min, max: min.add_scalar(1.0) })
+            })
+            .collect()
+    }
+
+    /// The tree finds exactly what a loop over all elements finds.
+    #[test]
+    fn agrees_with_a_loop() {
+        let boxes = unit_boxes(53);
+        let tree = Bvh::new(boxes.clone());
+        let query = Aabb { min: Vector3::new(1.5, 2.5, 7.0), max: Vector3::new(3.0, 6.0, 30.5) };
+        let mut found = Vec::new();
+        tree.walk(|node| node.overlaps(&query), |element, _| found.push(element));
+        found.sort_unstable();
+        let expected: Vec<u32> = boxes.iter().filter(|(_, b)| b.overlaps(&query)).map(|(i, _)| *i).collect();
+        assert!(!expected.is_empty());
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_empty_tree_visits_nothing() {
+        let mut count = 0;
+        Bvh::new([]).walk(|_| true, |_, _| count += 1);
+        assert_eq!(count, 0);
+    }
+}

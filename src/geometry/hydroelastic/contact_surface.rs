@@ -1,0 +1,185 @@
+//! The contact surface of two geometries, as arrays that run in parallel.
+
+use super::polygon::ConvexPolygon;
+use crate::geometry::LinearPressure;
+use crate::math::{RigidTransform, Vector3};
+
+/// Below (0.1 um)^2 a face has no usable normal or weight; far under any mesh edge we load. [m2]
+pub const FACE_AREA_MIN: f64 = 1e-14;
+
+/// How the intersection of two elements becomes faces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FaceRepresentation {
+    /// One polygon for each pair of elements [pressure-field contact patches, III-B].
+    #[default]
+    Polygon,
+    /// A fan of triangles about the centroid of each polygon: the original method, with about four times the faces.
+    TriangleFan,
+}
+
+/// The faces of the contact between a geometry A and a geometry B, in world axes and positions.
+///
+/// Contact normals Cz point from A into B, so the pressure pushes B along +Cz: the force of a face on B at rest is
+/// `pressure * area * normal`. The arrays over faces have equal lengths and are sorted by (`element_A`, `element_B`); the
+/// triangles of a fan follow each other.
+#[derive(Clone, Debug, Default)]
+pub struct ContactSurface {
+    /// Centroid p_WC of each face [m].
+    pub centroid: Vec<Vector3>,
+    /// Unit normal Cz of each face, from A into B.
+    pub normal: Vec<Vector3>,
+    /// Area [m2], above [`FACE_AREA_MIN`].
+    pub area: Vec<f64>,
+    /// Pressure p0 at the centroid [Pa], which is the mean over the face.
+    pub pressure: Vec<f64>,
+    /// How fast A's pressure rises into A: g_A = -grad p_A . Cz [Pa/m]; infinite where A is rigid. Positive but for odd
+    /// corners of the field [pressure-field contact patches, eq. 17].
+    pub g_A: Vec<f64>,
+    /// How fast B's pressure rises into B: g_B = grad p_B . Cz [Pa/m]; infinite where B is rigid.
+    pub g_B: Vec<f64>,
+    /// The element of A: a tetrahedron, a triangle, or 0 of a half space.
+    pub element_A: Vec<u32>,
+    /// The element of B.
+    pub element_B: Vec<u32>,
+    /// Corners p_WQ of all faces, one face after the other, counter-clockwise about Cz [m].
+    pub corners: Vec<Vector3>,
+    /// Pressure at each corner [Pa].
+    pub corner_pressure: Vec<f64>,
+    /// Where the corners of each face end in `corners`.
+    pub corner_ends: Vec<u32>,
+}
+
+/// What a face has in common with its polygon, in the frame M in which the query is computed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FaceData {
+    /// Cz in M.
+    pub(super) normal_M: Vector3,
+    /// The pressure on the face.
+    pub(super) pressure_M: LinearPressure,
+    pub(super) g_A: f64,
+    pub(super) g_B: f64,
+    pub(super) element_A: u32,
+    pub(super) element_B: u32,
+}
+
+impl ContactSurface {
+    /// An empty surface.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// How many faces there are.
+    pub fn len(&self) -> usize {
+        self.area.len()
+    }
+    /// Whether there is no face, so no contact.
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+    /// Removes all faces and keeps the memory.
+    pub fn clear(&mut self) {
+        self.centroid.clear();
+        self.normal.clear();
+        self.area.clear();
+        self.pressure.clear();
+        self.g_A.clear();
+        self.g_B.clear();
+        self.element_A.clear();
+        self.element_B.clear();
+        self.corners.clear();
+        self.corner_pressure.clear();
+        self.corner_ends.clear();
+    }
+    /// The corners of face `face` and the pressure at each.
+    pub fn polygon(&self, face: usize) -> (&[Vector3], &[f64]) {
+        let start = if face == 0 { 0 } else { self.corner_ends[face - 1] as usize };
+        let range = start..self.corner_ends[face] as usize;
+        (&self.corners[range.clone()], &self.corner_pressure[range])
+    }
+    /// Effective pressure gradient of face `face` [Pa/m]; see [`effective_gradient`].
+    pub fn gradient(&self, face: usize) -> f64 {
+        effective_gradient(self.g_A[face], self.g_B[face])
+    }
+    /// Sum of the areas [m2].
+    pub fn total_area(&self) -> f64 {
+        self.area.iter().sum()
+    }
+    /// Force on B at rest [N], and its torque about the world's origin [N m], with one point for each face.
+    pub fn static_wrench_on_B(&self) -> crate::math::SpatialForce {
+        let mut total = crate::math::SpatialForce::ZERO;
+        for face in 0..self.len() {
+            let force = self.normal[face] * (self.pressure[face] * self.area[face]);
+            total += crate::math::SpatialForce::new(self.centroid[face].cross(&force), force);
+        }
+        total
+    }
+
+    /// Appends the faces of `polygon`, given in M.
+    #[inline]
+    pub(super) fn append(
+        &mut self,
+        polygon: &mut ConvexPolygon,
+        data: &FaceData,
+        X_WM: &RigidTransform,
+        representation: FaceRepresentation,
+    ) {
+        let (mut area, center_M) = polygon.area_and_centroid(&data.normal_M);
+        if area < 0.0 {
+            polygon.reverse();
+            area = -area;
+        }
+        if area <= FACE_AREA_MIN {
+            return;
+        }
+        match representation {
+            FaceRepresentation::Polygon => self.append_face(polygon.corners(), area, &center_M, data, X_WM),
+            FaceRepresentation::TriangleFan => {
+                let corners = polygon.corners();
+                for (i, a) in corners.iter().enumerate() {
+                    let b = corners.get(i + 1).unwrap_or(&corners[0]);
+                    let area = 0.5 * (a - center_M).cross(&(b - center_M)).dot(&data.normal_M);
+                    if area > FACE_AREA_MIN {
+                        self.append_face(&[center_M, *a, *b], area, &((center_M + a + b) / 3.0), data, X_WM);
+                    }
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn append_face(
+        &mut self,
+        corners_M: &[Vector3],
+        area: f64,
+        centroid_M: &Vector3,
+        data: &FaceData,
+        X_WM: &RigidTransform,
+    ) {
+        let (R_WM, p_WM) = (&X_WM.rotation, &X_WM.translation.vector);
+        self.centroid.push(R_WM * centroid_M + p_WM);
+        self.normal.push(R_WM * data.normal_M);
+        self.area.push(area);
+        self.pressure.push(data.pressure_M.at(centroid_M));
+        self.g_A.push(data.g_A);
+        self.g_B.push(data.g_B);
+        self.element_A.push(data.element_A);
+        self.element_B.push(data.element_B);
+        for corner_M in corners_M {
+            self.corners.push(R_WM * corner_M + p_WM);
+            self.corner_pressure.push(data.pressure_M.at(corner_M));
+        }
+        self.corner_ends.push(self.corners.len() as u32);
+    }
+}
+
+/// The effective pressure gradient g = g_A g_B / (g_A + g_B) [Pa/m], two springs in series [pressure-field contact patches,
+/// eq. 23]. A rigid side is infinite and leaves the other. Meaningful where both are positive.
+#[inline]
+pub fn effective_gradient(g_A: f64, g_B: f64) -> f64 {
+    if g_A.is_infinite() {
+        g_B
+    } else if g_B.is_infinite() {
+        g_A
+    } else {
+        g_A * g_B / (g_A + g_B)
+    }
+}

@@ -1,0 +1,184 @@
+//! A geometry made ready for pressure-field contact.
+
+use crate::geometry::Shape;
+use crate::geometry::bvh::Bvh;
+use crate::geometry::{Aabb, GeometryError, PressureField, SurfaceMesh, VolumeMesh, make};
+use crate::math::{RigidTransform, Vector3};
+
+/// Twice the area of a triangle over the square of its longest edge; below this it has no usable normal. [-]
+const TRIANGLE_FLATNESS_MIN: f64 = 1e-12;
+
+/// What a shape needs to become a [`HydroelasticGeometry`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HydroelasticParameters {
+    /// The hydroelastic modulus [Pa] of a compliant geometry; `None` makes it rigid.
+    pub compliant: Option<f64>,
+    /// Wanted edge length of the tessellation [m]; [`make::default_resolution`] where absent.
+    pub resolution_hint: Option<f64>,
+    /// Thickness of the compliant layer of a half space [m].
+    pub slab_thickness: Option<f64>,
+    /// How far a compliant geometry reaches beyond its surface, with a pressure below zero there [m]. Rigid ones ignore it.
+    pub margin: f64,
+}
+
+/// A closed rigid surface: triangles with outward normals and a tree over them, in the geometry's frame.
+#[derive(Clone, Debug)]
+pub struct RigidSurface {
+    mesh: SurfaceMesh,
+    normals: Vec<Vector3>,
+    skipped: usize,
+    bvh: Bvh,
+}
+
+impl RigidSurface {
+    /// From a triangle mesh. A triangle without area takes no part and is counted in [`RigidSurface::skipped`].
+    ///
+    /// # Errors
+    /// A position that is not finite, an index out of range, or a mesh without any area.
+    pub fn new(mesh: SurfaceMesh) -> Result<Self, GeometryError> {
+        crate::geometry::mesh::check_vertices(&mesh.vertices)?;
+        crate::geometry::mesh::check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;
+        let mut normals = Vec::with_capacity(mesh.triangles.len());
+        let mut boxes = Vec::with_capacity(mesh.triangles.len());
+        for (element, triangle) in mesh.triangles.iter().enumerate() {
+            let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize]);
+            let longest = (b - a).norm_squared().max((c - b).norm_squared()).max((a - c).norm_squared());
+            let cross = (b - a).cross(&(c - a));
+            if cross.norm() <= TRIANGLE_FLATNESS_MIN * longest {
+                normals.push(Vector3::zeros());
+                continue;
+            }
+            normals.push(cross.normalize());
+            boxes.push((element as u32, Aabb::around(&[a, b, c])));
+        }
+        if boxes.is_empty() {
+            return Err(GeometryError::NoArea { triangles: mesh.triangles.len() });
+        }
+        Ok(Self { skipped: mesh.triangles.len() - boxes.len(), bvh: Bvh::new(boxes), mesh, normals })
+    }
+
+    /// The mesh.
+    pub fn mesh(&self) -> &SurfaceMesh {
+        &self.mesh
+    }
+    /// Outward unit normal of each triangle; zero for one without area.
+    pub fn normals(&self) -> &[Vector3] {
+        &self.normals
+    }
+    /// How many triangles have no area and were left out.
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+    /// The box around the surface.
+    pub fn bounds(&self) -> Aabb {
+        self.bvh.bounds()
+    }
+    pub(crate) fn bvh(&self) -> &Bvh {
+        &self.bvh
+    }
+    /// The corners of a triangle [m].
+    #[inline]
+    pub(crate) fn corners(&self, element: u32) -> [Vector3; 3] {
+        self.mesh.triangles[element as usize].map(|vertex| self.mesh.vertices[vertex as usize])
+    }
+}
+
+/// A geometry as contact queries see it. Half spaces are z <= 0 in their frame.
+#[derive(Clone, Debug)]
+pub enum HydroelasticGeometry {
+    /// A pressure field on tetrahedra.
+    CompliantVolume(PressureField),
+    /// A half space with the pressure p = `stiffness` * depth.
+    CompliantHalfSpace {
+        /// Modulus over slab thickness [Pa/m].
+        stiffness: f64,
+    },
+    /// A closed surface without a field.
+    RigidSurface(RigidSurface),
+    /// A half space without a field.
+    RigidHalfSpace,
+}
+
+impl HydroelasticGeometry {
+    /// Tessellates `shape` and computes its pressure field (compliant) or its surface (rigid).
+    ///
+    /// # Errors
+    /// A size, modulus, hint or margin out of range; a mesh that is broken, or compliant and not convex.
+    pub fn new(shape: &Shape, parameters: &HydroelasticParameters) -> Result<Self, GeometryError> {
+        make::hydroelastic(shape, parameters)
+    }
+
+    /// A compliant geometry from a given mesh and the pressure at its vertices [Pa].
+    ///
+    /// # Errors
+    /// Those of [`PressureField::new`].
+    pub fn from_volume(mesh: VolumeMesh, pressure: Vec<f64>) -> Result<Self, GeometryError> {
+        Ok(Self::CompliantVolume(PressureField::new(mesh, pressure)?))
+    }
+
+    /// A rigid geometry from a given closed surface.
+    ///
+    /// # Errors
+    /// Those of [`RigidSurface::new`].
+    pub fn from_surface(mesh: SurfaceMesh) -> Result<Self, GeometryError> {
+        Ok(Self::RigidSurface(RigidSurface::new(mesh)?))
+    }
+
+    /// The geometry's kind in messages.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::CompliantVolume(_) => "compliant volume",
+            Self::CompliantHalfSpace { .. } => "compliant half space",
+            Self::RigidSurface(_) => "rigid surface",
+            Self::RigidHalfSpace => "rigid half space",
+        }
+    }
+
+    /// Whether the geometry has a pressure field of its own.
+    pub fn is_compliant(&self) -> bool {
+        matches!(self, Self::CompliantVolume(_) | Self::CompliantHalfSpace { .. })
+    }
+
+    /// The box around the geometry in its own frame; without bounds for a half space.
+    pub fn aabb(&self) -> Aabb {
+        match self {
+            Self::CompliantVolume(field) => field.bounds(),
+            Self::RigidSurface(surface) => surface.bounds(),
+            Self::CompliantHalfSpace { .. } | Self::RigidHalfSpace => Aabb::EVERYTHING,
+        }
+    }
+
+    /// The box in world axes around the geometry at the pose `X_WG`.
+    pub fn world_aabb(&self, X_WG: &RigidTransform) -> Aabb {
+        self.aabb().transformed(X_WG)
+    }
+
+    /// Centre [m], in the geometry's frame, and radius [m] of a sphere around the geometry: about the middle of its
+    /// box. `None` for a half space.
+    pub fn bounding_sphere(&self) -> Option<(Vector3, f64)> {
+        let vertices = self.vertices();
+        if vertices.is_empty() {
+            return None;
+        }
+        let center = self.aabb().center();
+        Some((center, vertices.iter().map(|vertex| (vertex - center).norm()).fold(0.0, f64::max)))
+    }
+
+    /// The vertices of the mesh in the geometry's frame [m]; none for a half space.
+    pub fn vertices(&self) -> &[Vector3] {
+        match self {
+            Self::CompliantVolume(field) => &field.mesh().vertices,
+            Self::RigidSurface(surface) => &surface.mesh().vertices,
+            Self::CompliantHalfSpace { .. } | Self::RigidHalfSpace => &[],
+        }
+    }
+
+    /// How many tetrahedra or triangles take no part because they are degenerate.
+    pub fn skipped(&self) -> usize {
+        match self {
+            Self::CompliantVolume(field) => field.skipped(),
+            Self::RigidSurface(surface) => surface.skipped(),
+            Self::CompliantHalfSpace { .. } | Self::RigidHalfSpace => 0,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Contact surfaces between pressure fields, rigid surfaces and half spaces [pressure-field contact patches, III-A].
+
+mod contact_surface;
+mod geometry;
+mod half_space;
+mod polygon;
+mod volume_surface;
+mod volume_volume;
+mod workspace;
+
+pub use contact_surface::{ContactSurface, FACE_AREA_MIN, FaceRepresentation, effective_gradient};
+pub use geometry::{HydroelasticGeometry, HydroelasticParameters, RigidSurface};
+pub use workspace::HydroelasticWorkspace;
+
+use crate::math::RigidTransform;
+
+/// cos(5 pi / 8). A pressure should rise into its geometry from the face, along the normal; where it falls along a line less
+/// than 3 pi / 8 from the normal, the face belongs to the far side of a thin part, and it is left out. Falls less steep than
+/// that come from coarse tessellations and stay. [-]
+pub const FACE_GRADIENT_COSINE_MIN: f64 = -0.382_683_432_365_089_8;
+
+/// Two geometries that have no contact surface: a surface of equal pressure needs one field at least, and two half
+/// spaces meet without bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a {a} and a {b} have no contact surface: make one of them compliant, and not both half spaces")]
+pub struct NoContactSurface {
+    /// What A is.
+    pub a: &'static str,
+    /// What B is.
+    pub b: &'static str,
+}
+
+/// Computes the contact surface of A and B at the poses `X_WA`, `X_WB` and writes it to `surface`, which is cleared first.
+/// Nothing is allocated once `workspace` and `surface` have grown to their largest use. Swapping A and B gives the same
+/// faces with opposite normals.
+///
+/// # Errors
+/// A pair that has no contact surface; `surface` is empty then. The pair's kinds decide, never the poses, so that a scene can
+/// check its pairs once.
+pub fn contact_surface(
+    A: &HydroelasticGeometry,
+    X_WA: &RigidTransform,
+    B: &HydroelasticGeometry,
+    X_WB: &RigidTransform,
+    workspace: &mut HydroelasticWorkspace,
+    surface: &mut ContactSurface,
+) -> Result<(), NoContactSurface> {
+    use HydroelasticGeometry as G;
+    surface.clear();
+    workspace.clear();
+    match (A, B) {
+        (G::CompliantVolume(a), G::CompliantVolume(b)) => {
+            volume_volume::contact_surface(a, X_WA, b, X_WB, workspace, surface);
+        }
+        (G::CompliantVolume(a), G::RigidSurface(b)) => {
+            volume_surface::contact_surface((a, X_WA), (b, X_WB), true, workspace, surface);
+        }
+        (G::RigidSurface(a), G::CompliantVolume(b)) => {
+            volume_surface::contact_surface((b, X_WB), (a, X_WA), false, workspace, surface);
+        }
+        (G::CompliantVolume(a), G::RigidHalfSpace) => {
+            half_space::volume_rigid((a, X_WA), X_WB, true, workspace, surface);
+        }
+        (G::RigidHalfSpace, G::CompliantVolume(b)) => {
+            half_space::volume_rigid((b, X_WB), X_WA, false, workspace, surface);
+        }
+        (G::CompliantVolume(a), G::CompliantHalfSpace { stiffness }) => {
+            half_space::volume_compliant((a, X_WA), (*stiffness, X_WB), true, workspace, surface);
+        }
+        (G::CompliantHalfSpace { stiffness }, G::CompliantVolume(b)) => {
+            half_space::volume_compliant((b, X_WB), (*stiffness, X_WA), false, workspace, surface);
+        }
+        (G::RigidSurface(a), G::CompliantHalfSpace { stiffness }) => {
+            half_space::surface_compliant((a, X_WA), (*stiffness, X_WB), true, workspace, surface);
+        }
+        (G::CompliantHalfSpace { stiffness }, G::RigidSurface(b)) => {
+            half_space::surface_compliant((b, X_WB), (*stiffness, X_WA), false, workspace, surface);
+        }
+        _ => return Err(NoContactSurface { a: A.kind(), b: B.kind() }),
+    }
+    Ok(())
+}

@@ -1,0 +1,278 @@
+//! A pressure field: a tetrahedral mesh with a pressure at each vertex, linear in each tetrahedron.
+
+use super::bvh::Bvh;
+use super::{Aabb, GeometryError, VolumeMesh};
+use crate::math::Vector3;
+
+/// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is flat and has
+/// no usable gradient. A regular one has 0.7, the thinnest of a 1 % shell about 1e-4; rounding of positions leaves 1e-15. [-]
+const FLATNESS_MIN: f64 = 1e-12;
+
+/// The vertices of the face opposite each vertex of a tetrahedron, counter-clockwise seen from outside.
+pub(crate) const TET_FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
+
+/// In [`PressureField::neighbours`]: there is no tetrahedron behind this face.
+pub const NO_NEIGHBOUR: u32 = u32::MAX;
+
+/// A linear function of the position: p(x) = `at_origin` + `gradient` . x.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LinearPressure {
+    /// Gradient [Pa/m], constant.
+    pub gradient: Vector3,
+    /// Value at the origin of the frame [Pa].
+    pub at_origin: f64,
+}
+
+impl LinearPressure {
+    /// The pressure at `point` [Pa].
+    #[inline]
+    pub fn at(&self, point: &Vector3) -> f64 {
+        self.at_origin + self.gradient.dot(point)
+    }
+}
+
+/// The half space n . x <= d with unit n: the inner side of a face.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FacePlane {
+    /// Outward unit normal n.
+    pub normal: Vector3,
+    /// Offset d [m].
+    pub offset: f64,
+}
+
+impl FacePlane {
+    /// Signed distance of `point` [m], positive outside.
+    #[inline]
+    pub fn distance(&self, point: &Vector3) -> f64 {
+        self.normal.dot(point) - self.offset
+    }
+}
+
+/// A volume mesh with its pressure field and everything that a contact query reads, in the geometry's frame.
+/// Element numbers are those of the mesh that was given; arrays of elements run in parallel.
+#[derive(Clone, Debug)]
+pub struct PressureField {
+    mesh: VolumeMesh,
+    pressure: Vec<f64>,
+    linear: Vec<LinearPressure>,
+    planes: Vec<[FacePlane; 4]>,
+    neighbours: Vec<[u32; 4]>,
+    pressure_min: f64,
+    pressure_max: f64,
+    skipped: usize,
+    bvh: Bvh,
+}
+
+impl PressureField {
+    /// The field with `pressure` [Pa] at the vertices of `mesh`. A tetrahedron of the wrong handedness is turned over;
+    /// one without volume takes no part in contact and is counted in [`PressureField::skipped`].
+    ///
+    /// # Errors
+    /// A pressure or position that is not finite, another count of pressures than of vertices, an index out of range,
+    /// or a mesh without any volume.
+    pub fn new(mut mesh: VolumeMesh, pressure: Vec<f64>) -> Result<Self, GeometryError> {
+        check(&mesh, &pressure)?;
+        let count = mesh.tets.len();
+        let mut linear = Vec::with_capacity(count);
+        let mut planes = Vec::with_capacity(count);
+        let mut boxes = Vec::with_capacity(count);
+        for (element, tet) in mesh.tets.iter_mut().enumerate() {
+            let corners = tet.map(|vertex| mesh.vertices[vertex as usize]);
+            if six_volumes(&corners) < 0.0 {
+                tet.swap(2, 3);
+            }
+            let corners = tet.map(|vertex| mesh.vertices[vertex as usize]);
+            if is_flat(&corners) {
+                linear.push(LinearPressure::default());
+                planes.push([FacePlane::default(); 4]);
+                continue;
+            }
+            linear.push(linear_pressure(&corners, &tet.map(|vertex| pressure[vertex as usize])));
+            planes.push(face_planes(&corners));
+            boxes.push((element as u32, Aabb::around(&corners)));
+        }
+        if boxes.is_empty() {
+            return Err(GeometryError::NoVolume { tets: count });
+        }
+        Ok(Self {
+            neighbours: neighbours(&mesh.tets),
+            pressure_min: pressure.iter().copied().fold(f64::INFINITY, f64::min),
+            pressure_max: pressure.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            skipped: count - boxes.len(),
+            bvh: Bvh::new(boxes),
+            mesh,
+            pressure,
+            linear,
+            planes,
+        })
+    }
+
+    /// The mesh.
+    pub fn mesh(&self) -> &VolumeMesh {
+        &self.mesh
+    }
+    /// The pressure at each vertex [Pa].
+    pub fn pressure(&self) -> &[f64] {
+        &self.pressure
+    }
+    /// The linear pressure in each tetrahedron; zero in one without volume.
+    pub fn linear(&self) -> &[LinearPressure] {
+        &self.linear
+    }
+    /// The planes of the faces of each tetrahedron; face i lies opposite vertex i.
+    pub fn planes(&self) -> &[[FacePlane; 4]] {
+        &self.planes
+    }
+    /// The tetrahedron behind each face of each tetrahedron, or [`NO_NEIGHBOUR`].
+    pub fn neighbours(&self) -> &[[u32; 4]] {
+        &self.neighbours
+    }
+    /// Smallest vertex pressure [Pa]: zero, or below zero with a margin.
+    pub fn pressure_min(&self) -> f64 {
+        self.pressure_min
+    }
+    /// Largest vertex pressure [Pa].
+    pub fn pressure_max(&self) -> f64 {
+        self.pressure_max
+    }
+    /// How many tetrahedra have no volume and were left out.
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+    /// The box around the mesh.
+    pub fn bounds(&self) -> Aabb {
+        self.bvh.bounds()
+    }
+    pub(crate) fn bvh(&self) -> &Bvh {
+        &self.bvh
+    }
+    /// The corners of a tetrahedron [m].
+    #[inline]
+    pub(crate) fn corners(&self, element: u32) -> [Vector3; 4] {
+        self.mesh.tets[element as usize].map(|vertex| self.mesh.vertices[vertex as usize])
+    }
+    /// The pressures at the corners of a tetrahedron [Pa].
+    #[inline]
+    pub(crate) fn corner_pressures(&self, element: u32) -> [f64; 4] {
+        self.mesh.tets[element as usize].map(|vertex| self.pressure[vertex as usize])
+    }
+}
+
+fn check(mesh: &VolumeMesh, pressure: &[f64]) -> Result<(), GeometryError> {
+    if pressure.len() != mesh.vertices.len() {
+        return Err(GeometryError::PressureCount { vertices: mesh.vertices.len(), pressures: pressure.len() });
+    }
+    if let Some(vertex) = pressure.iter().position(|value| !value.is_finite()) {
+        return Err(GeometryError::NotFinite { what: "pressure", vertex });
+    }
+    super::mesh::check_vertices(&mesh.vertices)?;
+    super::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())
+}
+
+/// ((b-a) x (c-a)) . (d-a) [m3].
+fn six_volumes(corners: &[Vector3; 4]) -> f64 {
+    let [a, b, c, d] = corners;
+    (b - a).cross(&(c - a)).dot(&(d - a))
+}
+
+fn is_flat(corners: &[Vector3; 4]) -> bool {
+    let mut longest: f64 = 0.0;
+    for (i, a) in corners.iter().enumerate() {
+        for b in &corners[..i] {
+            longest = longest.max((a - b).norm());
+        }
+    }
+    let volumes = six_volumes(corners);
+    // `longest` = 0 makes this true as well
+    volumes <= FLATNESS_MIN * longest.powi(3)
+}
+
+/// The linear function through four values: the gradient solves E g = (p_b - p_a, p_c - p_a, p_d - p_a), where the rows of
+/// E are the edges from a.
+fn linear_pressure(corners: &[Vector3; 4], pressure: &[f64; 4]) -> LinearPressure {
+    let [a, b, c, d] = corners;
+    let (ab, ac, ad) = (b - a, c - a, d - a);
+    let sum = ac.cross(&ad) * (pressure[1] - pressure[0])
+        + ad.cross(&ab) * (pressure[2] - pressure[0])
+        + ab.cross(&ac) * (pressure[3] - pressure[0]);
+    let gradient = sum / six_volumes(corners);
+    LinearPressure { gradient, at_origin: pressure[0] - gradient.dot(a) }
+}
+
+fn face_planes(corners: &[Vector3; 4]) -> [FacePlane; 4] {
+    TET_FACES.map(|[i, j, k]| {
+        let normal = (corners[j] - corners[i]).cross(&(corners[k] - corners[i])).normalize();
+        FacePlane { normal, offset: normal.dot(&((corners[i] + corners[j] + corners[k]) / 3.0)) }
+    })
+}
+
+/// Which tetrahedron lies behind each face. A face that more than two share (no manifold) joins the first two.
+fn neighbours(tets: &[[u32; 4]]) -> Vec<[u32; 4]> {
+    let mut faces: Vec<([u32; 3], u32, usize)> = Vec::with_capacity(4 * tets.len());
+    for (element, tet) in tets.iter().enumerate() {
+        for (face, corners) in TET_FACES.iter().enumerate() {
+            let mut key = corners.map(|corner| tet[corner]);
+            key.sort_unstable();
+            faces.push((key, element as u32, face));
+        }
+    }
+    faces.sort_unstable();
+    let mut neighbours = vec![[NO_NEIGHBOUR; 4]; tets.len()];
+    let mut rest = faces.as_slice();
+    while let [(key, element, face), tail @ ..] = rest {
+        rest = tail;
+        if let [(other_key, other, other_face), after @ ..] = tail
+            && other_key == key
+        {
+            neighbours[*element as usize][*face] = *other;
+            neighbours[*other as usize][*other_face] = *element;
+            rest = after;
+        }
+    }
+    neighbours
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_tets() -> VolumeMesh {
+        VolumeMesh {
+            vertices: vec![Vector3::zeros(), Vector3::x(), Vector3::y(), Vector3::z(), Vector3::new(1.0, 1.0, 1.0)],
+            tets: vec![[0, 1, 2, 3], [1, 2, 3, 4]],
+        }
+    }
+
+    /// A linear function sampled at the vertices comes back, in every tetrahedron.
+    #[test]
+    fn reproduces_a_linear_function() {
+        let mesh = two_tets();
+        let gradient = Vector3::new(2.0, -3.0, 5.0);
+        let pressure = mesh.vertices.iter().map(|x| 7.0 + gradient.dot(x)).collect();
+        let field = PressureField::new(mesh, pressure).unwrap();
+        for linear in field.linear() {
+            assert!((linear.gradient - gradient).norm() < 1e-13);
+            assert!((linear.at_origin - 7.0).abs() < 1e-13);
+        }
+    }
+
+    #[test]
+    fn finds_the_neighbour_and_turns_the_faces_outward() {
+        let field = PressureField::new(two_tets(), vec![0.0; 5]).unwrap();
+        assert_eq!(field.neighbours()[0], [1, NO_NEIGHBOUR, NO_NEIGHBOUR, NO_NEIGHBOUR]);
+        for (element, planes) in field.planes().iter().enumerate() {
+            let center = field.corners(element as u32).iter().sum::<Vector3>() / 4.0;
+            assert!(planes.iter().all(|plane| plane.distance(&center) < 0.0));
+        }
+    }
+
+    #[test]
+    fn counts_a_flat_tetrahedron_and_stays_finite() {
+        let mut mesh = two_tets();
+        mesh.vertices.push(Vector3::new(0.3, 0.3, 0.0));
+        mesh.tets.push([0, 1, 2, 5]);
+        let field = PressureField::new(mesh, vec![1.0; 6]).unwrap();
+        assert_eq!(field.skipped(), 1);
+        assert!(field.linear().iter().all(|linear| linear.gradient.iter().all(|g| g.is_finite())));
+    }
+}

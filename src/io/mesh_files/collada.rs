@@ -1,0 +1,248 @@
+//! COLLADA 1.4/1.5 (.dae): the triangles of the visual scene, posed by its nodes, in metres.
+//!
+//! There is no maintained reader to call, and a robot's meshes need little of the format: `triangles`, `polylist`,
+//! `polygons`, `trifans` and `tristrips` of the geometries that the scene instances. Lines, materials, lights, skins'
+//! deformations and animations are left aside. `up_axis` is not applied, as RViz, MoveIt and Pinocchio do not either:
+//! robot files are made with these tools, and turning the mesh would take it off its link.
+
+use std::collections::BTreeMap;
+
+use super::{Malformed, Welder};
+use crate::geometry::SurfaceMesh;
+use crate::io::xml::{self, Element};
+use crate::math::Vector3;
+
+/// Affine map of points, as COLLADA's 4x4 matrices are.
+type Affine = nalgebra::Matrix4<f64>;
+
+/// Nodes that instance nodes deeper than this instance themselves.
+const NODE_DEPTH_MAX: usize = 100;
+
+/// What the file's elements are called.
+type Ids<'a> = BTreeMap<&'a str, &'a Element>;
+
+/// Reads the scene's triangles.
+pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+    let root = xml::parse(&String::from_utf8_lossy(bytes))
+        .map_err(|error| Malformed::new("an XML document", error.to_string()))?;
+    if root.name != "COLLADA" {
+        return Err(Malformed::new("<COLLADA>", format!("<{}>", root.name)));
+    }
+    let mut ids = Ids::new();
+    collect_ids(&root, &mut ids);
+    let meter = root.child("asset").and_then(|asset| asset.child("unit")).and_then(|unit| unit.attribute("meter"));
+    let meter: f64 = meter.map_or(Ok(1.0), |meter| number(meter))?;
+    let to_meters = Affine::new_scaling(meter);
+    let mut welder = Welder::default();
+    let scene = root.child("scene").and_then(|scene| scene.child("instance_visual_scene"));
+    match scene.and_then(|instance| target(instance, "url", &ids)) {
+        Some(scene) => {
+            for node in scene.children("node") {
+                add_node(node, &to_meters, &ids, 0, &mut welder)?;
+            }
+        }
+        None => {
+            for geometry in root.children("library_geometries").flat_map(|library| library.children("geometry")) {
+                add_geometry(geometry, &to_meters, &ids, &mut welder)?;
+            }
+        }
+    }
+    Ok(welder.finish())
+}
+
+fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
+    if let Some(id) = element.attribute("id") {
+        ids.entry(id).or_insert(element);
+    }
+    element.children.iter().for_each(|child| collect_ids(child, ids));
+}
+
+/// The element that a local reference such as `url="#mesh"` names.
+fn target<'a>(element: &Element, attribute: &str, ids: &Ids<'a>) -> Option<&'a Element> {
+    ids.get(element.attribute(attribute)?.strip_prefix('#')?).copied()
+}
+
+fn number<T: std::str::FromStr>(word: &str) -> Result<T, Malformed> {
+    word.trim().parse().map_err(|_| Malformed::new("a number", format!("`{}`", word.trim())))
+}
+
+fn numbers<T: std::str::FromStr>(element: &Element) -> Result<Vec<T>, Malformed> {
+    element.text.split_whitespace().map(number).collect()
+}
+
+/// The numbers of a transform, as many as it must have.
+fn exactly<const N: usize>(element: &Element) -> Result<[f64; N], Malformed> {
+    let found = numbers(element)?;
+    let count = found.len();
+    let wrong =
+        |_| Malformed::new(format!("{N} numbers in <{}> (line {})", element.name, element.line), count.to_string());
+    found.try_into().map_err(wrong)
+}
+
+/// Appends what `node` and the nodes below it instance, with `X` from the parent's frame to the file's.
+fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, welder: &mut Welder) -> Result<(), Malformed> {
+    if depth > NODE_DEPTH_MAX {
+        return Err(Malformed::new("nodes that do not instance themselves", "a loop of nodes"));
+    }
+    let mut X = *X;
+    for child in &node.children {
+        match child.name.as_str() {
+            "matrix" => X *= Affine::from_row_slice(&exactly::<16>(child)?),
+            "translate" => X *= Affine::new_translation(&Vector3::from(exactly::<3>(child)?)),
+            "scale" => X *= Affine::new_nonuniform_scaling(&Vector3::from(exactly::<3>(child)?)),
+            "rotate" => {
+                let [x, y, z, degrees] = exactly::<4>(child)?;
+                let axis = Vector3::new(x, y, z).try_normalize(0.0).unwrap_or_else(Vector3::x);
+                X *= Affine::from_scaled_axis(axis * degrees.to_radians());
+            }
+            "lookat" | "skew" => {
+                return Err(Malformed::new(
+                    "matrix, translate, rotate or scale in a node",
+                    format!("<{}>", child.name),
+                ));
+            }
+            _ => {}
+        }
+    }
+    for child in &node.children {
+        match child.name.as_str() {
+            "node" => add_node(child, &X, ids, depth + 1, welder)?,
+            "instance_node" => {
+                let instanced = target(child, "url", ids).ok_or_else(|| dangling(child, "url"))?;
+                add_node(instanced, &X, ids, depth + 1, welder)?;
+            }
+            "instance_geometry" => {
+                let geometry = target(child, "url", ids).ok_or_else(|| dangling(child, "url"))?;
+                add_geometry(geometry, &X, ids, welder)?;
+            }
+            "instance_controller" => {
+                // A skinned mesh in its rest shape.
+                let skin = target(child, "url", ids).and_then(|controller| controller.child("skin"));
+                let geometry = skin.and_then(|skin| target(skin, "source", ids));
+                add_geometry(geometry.ok_or_else(|| dangling(child, "url"))?, &X, ids, welder)?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn dangling(element: &Element, attribute: &str) -> Malformed {
+    let reference = element.attribute(attribute).unwrap_or("");
+    Malformed::new(
+        format!("what <{}> in line {} refers to", element.name, element.line),
+        format!("nothing with the id `{reference}`"),
+    )
+}
+
+fn add_geometry(geometry: &Element, X: &Affine, ids: &Ids, welder: &mut Welder) -> Result<(), Malformed> {
+    let Some(mesh) = geometry.child("mesh") else { return Ok(()) };
+    let mirrored = X.fixed_view::<3, 3>(0, 0).determinant() < 0.0;
+    for primitive in &mesh.children {
+        if !["triangles", "polylist", "polygons", "trifans", "tristrips"].contains(&primitive.name.as_str()) {
+            continue;
+        }
+        let mut stride = 0;
+        let mut vertex_input = None;
+        for input in primitive.children("input") {
+            let offset: usize = number(input.attribute("offset").unwrap_or("0"))?;
+            stride = stride.max(offset + 1);
+            if input.attribute("semantic") == Some("VERTEX") {
+                vertex_input = Some((offset, target(input, "source", ids).ok_or_else(|| dangling(input, "source"))?));
+            }
+        }
+        let Some((offset, vertices)) = vertex_input else { continue };
+        let positions = positions(vertices, ids)?;
+        let polygons = polygons(primitive, stride, offset)?;
+        let corner = |index: usize| {
+            let out = || Malformed::new(format!("vertex indices below {}", positions.len()), index.to_string());
+            let point = positions.get(index).ok_or_else(out)?;
+            Ok::<_, Malformed>(X.transform_point(&(*point).into()).coords)
+        };
+        for [a, b, c] in polygons {
+            let (a, b, c) = (corner(a)?, corner(b)?, corner(c)?);
+            welder.triangle(if mirrored { [a, c, b] } else { [a, b, c] });
+        }
+    }
+    Ok(())
+}
+
+/// The positions that a `<vertices>` element names.
+fn positions(vertices: &Element, ids: &Ids) -> Result<Vec<Vector3>, Malformed> {
+    let input = vertices.children("input").find(|input| input.attribute("semantic") == Some("POSITION"));
+    let source = input.and_then(|input| target(input, "source", ids)).ok_or_else(|| dangling(vertices, "id"))?;
+    let accessor = source.child("technique_common").and_then(|common| common.child("accessor"));
+    let array = match accessor {
+        Some(accessor) => target(accessor, "source", ids),
+        None => source.child("float_array"),
+    };
+    let values: Vec<f64> = numbers(array.ok_or_else(|| dangling(source, "id"))?)?;
+    let read = |name: &str, default: usize| match accessor.and_then(|accessor| accessor.attribute(name)) {
+        Some(word) => number(word),
+        None => Ok(default),
+    };
+    let (stride, start) = (read("stride", 3)?, read("offset", 0)?);
+    let count = read("count", values.len() / stride.max(1))?;
+    if stride < 3 {
+        return Err(Malformed::new("positions with a stride of 3 or more", stride.to_string()));
+    }
+    let used = values.get(start..).unwrap_or_default().chunks_exact(stride);
+    if used.len() < count {
+        return Err(Malformed::new(format!("{count} positions in line {}", source.line), used.len().to_string()));
+    }
+    Ok(used.take(count).map(|xyz| Vector3::new(xyz[0], xyz[1], xyz[2])).collect())
+}
+
+/// The triangles of a primitive, as indices of positions; each `<p>` holds `stride` indices per corner.
+fn polygons(primitive: &Element, stride: usize, offset: usize) -> Result<Vec<[usize; 3]>, Malformed> {
+    let mut triangles = Vec::new();
+    let corners_of = |p: &Element| -> Result<Vec<usize>, Malformed> {
+        let indices: Vec<usize> = numbers(p)?;
+        Ok(indices.chunks_exact(stride).map(|corner| corner[offset]).collect())
+    };
+    match primitive.name.as_str() {
+        "triangles" | "polylist" => {
+            let corners = primitive.child("p").map_or(Ok(Vec::new()), corners_of)?;
+            let stated: usize = number(primitive.attribute("count").unwrap_or("0"))?;
+            let counts: Vec<usize> = match primitive.child("vcount") {
+                Some(vcount) => numbers(vcount)?,
+                None => vec![3; corners.len() / 3],
+            };
+            let needed = counts.iter().fold(0_usize, |sum, count| sum.saturating_add(*count));
+            if counts.len() < stated || corners.len() < needed {
+                let expected = format!("{stated} polygons in <{}> (line {})", primitive.name, primitive.line);
+                return Err(Malformed::new(expected, format!("{}, {} corners", counts.len(), corners.len())));
+            }
+            let mut rest = corners.as_slice();
+            for count in counts {
+                let (polygon, after) = rest.split_at(count);
+                fan(polygon, &mut triangles);
+                rest = after;
+            }
+        }
+        "tristrips" => {
+            for p in primitive.children("p") {
+                let corners = corners_of(p)?;
+                // Every second triangle of a strip turns the other way.
+                triangles.extend(corners.windows(3).enumerate().map(|(k, corner)| match k % 2 {
+                    0 => [corner[0], corner[1], corner[2]],
+                    _ => [corner[1], corner[0], corner[2]],
+                }));
+            }
+        }
+        _ => {
+            let holed = primitive.children("ph").filter_map(|ph| ph.child("p"));
+            for p in primitive.children("p").chain(holed) {
+                fan(&corners_of(p)?, &mut triangles);
+            }
+        }
+    }
+    Ok(triangles)
+}
+
+/// A convex polygon as triangles from its first corner.
+fn fan(polygon: &[usize], triangles: &mut Vec<[usize; 3]>) {
+    for k in 2..polygon.len() {
+        triangles.push([polygon[0], polygon[k - 1], polygon[k]]);
+    }
+}

@@ -1,0 +1,191 @@
+//! Mesh files: STL, OBJ and COLLADA surfaces, VTK volumes. The format follows the file name's ending.
+//!
+//! Lengths are metres (a COLLADA file may state another unit). Identical vertices are welded, triangles that repeat a
+//! vertex are dropped. A scale with a negative determinant mirrors the mesh, so its triangles are turned around.
+
+mod collada;
+mod obj;
+mod stl;
+mod vtk;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::math::Vector3;
+
+/// Why a mesh file was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum MeshFileError {
+    /// The file cannot be read.
+    #[error("cannot read the mesh file {file}: {source}")]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The ending names no format that is read.
+    #[error(
+        "{file}: meshes of this format are not read; convert it to STL or OBJ (surfaces) or legacy ASCII VTK (volumes)"
+    )]
+    Format {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The contents are not what the format asks for.
+    #[error("{file}: not a complete {format} file: expected {expected}, found {found}; export the mesh again")]
+    Corrupt {
+        /// The file.
+        file: PathBuf,
+        /// Name of the format.
+        format: &'static str,
+        /// What should be there.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+}
+
+/// A mesh as its file gives it, scale applied.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MeshData {
+    /// Triangles.
+    Surface(SurfaceMesh),
+    /// Tetrahedra, with a pressure [Pa] per vertex where the file gives one.
+    Volume {
+        /// The mesh.
+        mesh: VolumeMesh,
+        /// Pressure at each vertex [Pa].
+        pressure: Option<Vec<f64>>,
+    },
+}
+
+/// Whether the ending of `path` names a format that [`read`] reads.
+pub fn is_supported(path: &Path) -> bool {
+    matches!(extension(path).as_str(), "stl" | "obj" | "dae" | "vtk")
+}
+
+/// Reads the mesh in `path`, each vertex multiplied by `scale` per axis.
+///
+/// # Errors
+/// The file cannot be read, is of an unknown format, or is cut short or malformed.
+pub fn read(path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
+    if !is_supported(path) {
+        return Err(MeshFileError::Format { file: path.to_path_buf() });
+    }
+    let bytes = fs::read(path).map_err(|source| MeshFileError::Read { file: path.to_path_buf(), source })?;
+    read_bytes(&bytes, path, scale)
+}
+
+/// As [`read`], from the contents of the file; `path` names the format and stands in the errors.
+///
+/// # Errors
+/// The contents are of an unknown format, cut short or malformed.
+pub fn read_bytes(bytes: &[u8], path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
+    let (format, parsed) = match extension(path).as_str() {
+        "stl" => ("STL", stl::read(bytes).map(MeshData::Surface)),
+        "obj" => ("OBJ", obj::read(bytes).map(MeshData::Surface)),
+        "dae" => ("COLLADA", collada::read(bytes).map(MeshData::Surface)),
+        "vtk" => ("legacy VTK", vtk::read(bytes).map(|(mesh, pressure)| MeshData::Volume { mesh, pressure })),
+        _ => return Err(MeshFileError::Format { file: path.to_path_buf() }),
+    };
+    let checked = parsed.and_then(check);
+    let mut mesh = checked.map_err(|Malformed { expected, found }| MeshFileError::Corrupt {
+        file: path.to_path_buf(),
+        format,
+        expected,
+        found,
+    })?;
+    apply_scale(&mut mesh, scale);
+    Ok(mesh)
+}
+
+/// What a format's reader expected, and what it found.
+#[derive(Debug)]
+struct Malformed {
+    expected: String,
+    found: String,
+}
+
+impl Malformed {
+    fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        Self { expected: expected.into(), found: found.into() }
+    }
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
+}
+
+/// Indices in range, numbers finite, something there.
+fn check(mesh: MeshData) -> Result<MeshData, Malformed> {
+    let (vertices, corners, cells): (&[Vector3], Vec<u32>, usize) = match &mesh {
+        MeshData::Surface(surface) => {
+            (&surface.vertices, surface.triangles.iter().flatten().copied().collect(), surface.triangles.len())
+        }
+        MeshData::Volume { mesh, .. } => {
+            (&mesh.vertices, mesh.tets.iter().flatten().copied().collect(), mesh.tets.len())
+        }
+    };
+    if cells == 0 {
+        return Err(Malformed::new("at least one triangle or tetrahedron", "none"));
+    }
+    if let Some(bad) = vertices.iter().position(|vertex| !vertex.iter().all(|x| x.is_finite())) {
+        return Err(Malformed::new("finite coordinates", format!("{:?} at vertex {bad}", vertices[bad].as_slice())));
+    }
+    if let Some(bad) = corners.iter().find(|&&corner| corner as usize >= vertices.len()) {
+        return Err(Malformed::new(format!("vertex indices below {}", vertices.len()), bad.to_string()));
+    }
+    Ok(mesh)
+}
+
+fn apply_scale(mesh: &mut MeshData, scale: &Vector3) {
+    let mirrored = scale.x * scale.y * scale.z < 0.0;
+    match mesh {
+        MeshData::Surface(surface) => {
+            surface.vertices.iter_mut().for_each(|vertex| vertex.component_mul_assign(scale));
+            if mirrored {
+                surface.triangles.iter_mut().for_each(|triangle| triangle.swap(1, 2));
+            }
+        }
+        MeshData::Volume { mesh, .. } => {
+            mesh.vertices.iter_mut().for_each(|vertex| vertex.component_mul_assign(scale));
+            if mirrored {
+                mesh.tets.iter_mut().for_each(|tet| tet.swap(2, 3));
+            }
+        }
+    }
+}
+
+/// Collects triangles by their corners' positions; equal positions become one vertex, in order of first appearance.
+#[derive(Default)]
+struct Welder {
+    mesh: SurfaceMesh,
+    index: BTreeMap<[u64; 3], u32>,
+}
+
+impl Welder {
+    fn vertex(&mut self, position: Vector3) -> u32 {
+        // Adding zero makes -0 and 0 the same bits.
+        let key = [position.x, position.y, position.z].map(|x| (x + 0.0).to_bits());
+        let next = self.mesh.vertices.len() as u32;
+        let index = *self.index.entry(key).or_insert(next);
+        if index == next {
+            self.mesh.vertices.push(position);
+        }
+        index
+    }
+
+    fn triangle(&mut self, corners: [Vector3; 3]) {
+        let [a, b, c] = corners.map(|corner| self.vertex(corner));
+        if a != b && b != c && c != a {
+            self.mesh.triangles.push([a, b, c]);
+        }
+    }
+
+    fn finish(self) -> SurfaceMesh {
+        self.mesh
+    }
+}

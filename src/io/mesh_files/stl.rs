@@ -1,0 +1,56 @@
+//! STL, binary and ASCII: the door of `stl_io`.
+
+use std::io::Cursor;
+
+use super::{Malformed, Welder};
+use crate::geometry::SurfaceMesh;
+use crate::math::Vector3;
+
+/// Length of a binary file's head: 80 free bytes and the number of triangles [bytes].
+const HEAD: usize = 84;
+/// Length of a binary triangle: normal, three corners, two attribute bytes [bytes].
+const TRIANGLE: usize = 50;
+
+/// Reads an STL file.
+pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+    let stated = bytes.get(80..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
+    let binary_length = stated.map(|count| HEAD + TRIANGLE * count as usize);
+    let says_solid = bytes.trim_ascii_start().starts_with(b"solid");
+    // Some binary writers begin their head with "solid"; the exact length tells.
+    match binary_length {
+        Some(length) if length == bytes.len() || !says_solid => read_binary(bytes, length),
+        _ if says_solid => read_ascii(bytes),
+        _ => Err(Malformed::new("a head of 84 bytes or the word `solid`", format!("{} bytes", bytes.len()))),
+    }
+}
+
+fn read_binary(bytes: &[u8], length: usize) -> Result<SurfaceMesh, Malformed> {
+    if bytes.len() < length {
+        let triangles = (length - HEAD) / TRIANGLE;
+        return Err(Malformed::new(format!("{length} bytes for {triangles} triangles"), format!("{}", bytes.len())));
+    }
+    // The free part of the head is blanked, so that no text in it passes for an ASCII file.
+    let mut blanked = vec![0; 80];
+    blanked.extend_from_slice(&bytes[80..length]);
+    collect(&blanked)
+}
+
+fn read_ascii(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+    let text = String::from_utf8_lossy(bytes);
+    if !text.contains("endsolid") {
+        return Err(Malformed::new("`endsolid` at the end", "no such line"));
+    }
+    collect(text.trim_start().as_bytes())
+}
+
+fn collect(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
+    let refused = |error: &dyn std::fmt::Display| Malformed::new("facets of three vertices", error.to_string());
+    let mut cursor = Cursor::new(bytes);
+    let triangles = stl_io::create_stl_reader(&mut cursor).map_err(|error| refused(&error))?;
+    let mut welder = Welder::default();
+    for triangle in triangles {
+        let corners = triangle.map_err(|error| refused(&error))?.vertices;
+        welder.triangle(corners.map(|corner| Vector3::new(corner[0].into(), corner[1].into(), corner[2].into())));
+    }
+    Ok(welder.finish())
+}

@@ -1,0 +1,201 @@
+//! Where a mesh address points: `package://name/path`, `file://path`, or a path relative to the robot file.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// How deep below an entry of ROS_PACKAGE_PATH a package is looked for, as ROS 1 workspaces nest (src/stack/package).
+const PACKAGE_PATH_DEPTH: usize = 3;
+
+/// Where packages are: explicit entries first, then ROS 2 prefixes, then ROS 1 source folders.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PackageMap {
+    /// Package name to its share folder.
+    explicit: BTreeMap<String, PathBuf>,
+    /// Install prefixes, as in AMENT_PREFIX_PATH.
+    prefixes: Vec<PathBuf>,
+    /// Folders that are or contain packages, as in ROS_PACKAGE_PATH.
+    source_folders: Vec<PathBuf>,
+}
+
+/// An address that leads to no file.
+#[derive(Debug, thiserror::Error, PartialEq)]
+pub enum ResolveError {
+    /// No candidate exists.
+    #[error(
+        "`{uri}` is not found; tried: {}; ways out: add the package's prefix to AMENT_PREFIX_PATH, its folder to \
+         ROS_PACKAGE_PATH, or give the folder explicitly (NAME=PATH in the package map)",
+        list(tried)
+    )]
+    NotFound {
+        /// The address as written.
+        uri: String,
+        /// All paths that were tried.
+        tried: Vec<PathBuf>,
+    },
+    /// The address cannot be understood.
+    #[error("`{uri}`: {reason}; use package://NAME/PATH, file:///PATH or a path relative to the robot file")]
+    Unsupported {
+        /// The address as written.
+        uri: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+fn list(tried: &[PathBuf]) -> String {
+    if tried.is_empty() {
+        return "nothing, since no package folders are known".to_owned();
+    }
+    tried.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+impl PackageMap {
+    /// No packages known.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Packages of the environment variables AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
+    pub fn from_environment() -> Self {
+        let folders = |name: &str| match env::var_os(name) {
+            Some(value) => split(&value),
+            None => Vec::new(),
+        };
+        Self {
+            explicit: BTreeMap::new(),
+            prefixes: folders("AMENT_PREFIX_PATH"),
+            source_folders: folders("ROS_PACKAGE_PATH"),
+        }
+    }
+
+    /// Says where one package is; goes before everything else.
+    pub fn insert(&mut self, name: impl Into<String>, folder: impl Into<PathBuf>) {
+        self.explicit.insert(name.into(), folder.into());
+    }
+
+    /// Adds an install prefix, as in AMENT_PREFIX_PATH.
+    pub fn add_prefix(&mut self, prefix: impl Into<PathBuf>) {
+        self.prefixes.push(prefix.into());
+    }
+
+    /// Adds a folder that is or contains packages, as in ROS_PACKAGE_PATH.
+    pub fn add_source_folder(&mut self, folder: impl Into<PathBuf>) {
+        self.source_folders.push(folder.into());
+    }
+
+    /// The file behind `uri`, in a robot file of the folder `base_dir`.
+    ///
+    /// # Errors
+    /// The address is malformed, or no candidate exists; the error lists the paths that were tried.
+    pub fn resolve(&self, uri: &str, base_dir: &Path) -> Result<PathBuf, ResolveError> {
+        let unsupported = |reason| ResolveError::Unsupported { uri: uri.to_owned(), reason };
+        let uri_trimmed = uri.trim();
+        let tried = if let Some(rest) = uri_trimmed.strip_prefix("package://") {
+            let (name, relative) = rest
+                .trim_start_matches('/')
+                .split_once('/')
+                .ok_or_else(|| unsupported("a package address needs a package and a path"))?;
+            let mut candidates: Vec<PathBuf> =
+                self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect();
+            candidates.dedup();
+            candidates
+        } else if let Some(path) = uri_trimmed.strip_prefix("file://") {
+            vec![base_dir.join(path)]
+        } else if uri_trimmed.contains("://") {
+            return Err(unsupported("this kind of address is not supported"));
+        } else if uri_trimmed.is_empty() {
+            return Err(unsupported("the address is empty"));
+        } else {
+            vec![base_dir.join(uri_trimmed)]
+        };
+        match tried.iter().find(|path| path.is_file()) {
+            Some(found) => Ok(found.clone()),
+            None => Err(ResolveError::NotFound { uri: uri.to_owned(), tried }),
+        }
+    }
+
+    /// The folders that may be the package, best first.
+    fn package_folders(&self, name: &str, base_dir: &Path) -> Vec<PathBuf> {
+        if let Some(folder) = self.explicit.get(name) {
+            return vec![folder.clone()];
+        }
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for prefix in &self.prefixes {
+            let marker = prefix.join("share/ament_index/resource_index/packages").join(name);
+            let share = prefix.join("share").join(name);
+            if marker.exists() || share.is_dir() {
+                folders.push(share);
+            }
+        }
+        for folder in &self.source_folders {
+            find_package(folder, name, PACKAGE_PATH_DEPTH, &mut folders);
+        }
+        // Without any setting: the robot file usually lies inside its package or beside it.
+        let absolute = normalize(&std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_path_buf()));
+        for ancestor in absolute.ancestors() {
+            if ancestor.file_name() == Some(OsStr::new(name)) {
+                folders.push(ancestor.to_path_buf());
+            } else if ancestor.join(name).is_dir() {
+                folders.push(ancestor.join(name));
+            }
+        }
+        folders
+    }
+}
+
+fn split(value: &OsStr) -> Vec<PathBuf> {
+    env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect()
+}
+
+/// The path without `.` and `..`, by its text alone.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// Appends `folder` if it is the package `name` (by its own name), and what lies below down to `depth`.
+fn find_package(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {
+    if folder.file_name() == Some(OsStr::new(name)) {
+        found.push(folder.to_path_buf());
+        return;
+    }
+    let manifest = folder.join("package.xml");
+    if manifest.is_file() {
+        // A package does not contain packages; its name may differ from its folder's.
+        if manifest_name(&manifest).as_deref() == Some(name) {
+            found.push(folder.to_path_buf());
+        }
+        return;
+    }
+    let direct = folder.join(name);
+    if direct.is_dir() {
+        found.push(direct);
+        return;
+    }
+    if depth == 0 {
+        return;
+    }
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let mut below: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    below.sort();
+    for path in below {
+        find_package(&path, name, depth - 1, found);
+    }
+}
+
+fn manifest_name(manifest: &Path) -> Option<String> {
+    let root = super::xml::parse(&fs::read_to_string(manifest).ok()?).ok()?;
+    root.child("name").map(|name| name.text.clone())
+}

@@ -1,0 +1,97 @@
+//! Everything that can be wrong with a robot file, each with the way out.
+
+use std::path::PathBuf;
+
+use crate::io::mesh_files::MeshFileError;
+use crate::io::package::ResolveError;
+
+/// Why a robot file was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum UrdfError {
+    /// The file cannot be read.
+    #[error("{file}: cannot read the robot file; check the path and the permissions")]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The text is not XML.
+    #[error(
+        "{file}:{line}:{column}: not an XML document: {detail}; if this is a xacro file, expand it first: \
+         `xacro FILE.xacro > FILE.urdf`"
+    )]
+    NotXml {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1.
+        line: u32,
+        /// Column, from 1.
+        column: u32,
+        /// What is wrong.
+        detail: String,
+    },
+    /// An element is wrong.
+    #[error("{file}:{line}: {element}: {problem}")]
+    Invalid {
+        /// The file.
+        file: PathBuf,
+        /// Line of the element, from 1.
+        line: u32,
+        /// The element, as in `joint \`elbow\``.
+        element: String,
+        /// What is wrong, and the way out.
+        problem: Box<UrdfProblem>,
+    },
+}
+
+/// What is wrong with an element of a robot file.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the messages say what the fields are")]
+pub enum UrdfProblem {
+    #[error("the root element is <{found}>, a URDF's is <robot>{hint}")]
+    NotRobot { found: String, hint: String },
+    #[error("the element has no `{attribute}` attribute; add one")]
+    MissingAttribute { attribute: String },
+    #[error("the element <{child}> is missing; add it")]
+    MissingChild { child: String },
+    #[error("`{attribute}=\"{value}\"` is not {expected}")]
+    BadNumber { attribute: String, value: String, expected: String },
+    #[error("{quantity} is {value}, must be {expected}")]
+    OutOfRange { quantity: String, value: f64, expected: &'static str },
+    #[error("{what} `{name}` is there already (line {first_line}); names must be unique, rename one")]
+    Duplicate { what: &'static str, name: String, first_line: u32 },
+    #[error("there is no {what} `{name}`{suggestion}")]
+    Unknown { what: &'static str, name: String, suggestion: String },
+    #[error(
+        "link `{link}` is the child of this joint and of joint `{other}` (line {other_line}); a URDF is a tree: \
+         remove one of the two, or split the link"
+    )]
+    TwoParents { link: String, other: String, other_line: u32 },
+    #[error("the joints form a loop: {path}; a URDF is a tree: remove one of these joints")]
+    Loop { path: String },
+    #[error(
+        "links without a parent: {roots}; a URDF has exactly one root: join the others to it with joints \
+         (type `fixed` or `floating`)"
+    )]
+    ManyRoots { roots: String },
+    #[error("the axis is zero; give its direction in the joint's frame, as in <axis xyz=\"0 0 1\"/>")]
+    ZeroAxis,
+    #[error("joint type `{found}` is not supported; {way_out}")]
+    JointType { found: String, way_out: String },
+    #[error(
+        "<geometry> has no shape that is known{found}; use box, sphere, cylinder, mesh, drake:capsule or drake:ellipsoid"
+    )]
+    NoShape { found: String },
+    #[error("both drake:compliant_hydroelastic and drake:rigid_hydroelastic are given; keep one")]
+    CompliantAndRigid,
+    #[error("the joint mimics itself, directly or through others; let it follow another joint")]
+    MimicLoop,
+    #[error("{0}")]
+    Mesh(#[from] MeshFileError),
+    #[error("{0}")]
+    MeshPath(#[from] ResolveError),
+    #[error("the standard part of the file is refused: {detail}")]
+    Standard { detail: String },
+}

@@ -1,0 +1,196 @@
+//! The elements that Drake's users write into robot files (`drake:...`), and the joints' actuators.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use super::description::{CollisionFilterGroup, LoadWarning};
+use super::error::{UrdfError, UrdfProblem};
+use super::place::{Place, suggestion};
+use crate::contact::ContactProperties;
+use crate::geometry::Shape;
+use crate::io::xml::Element;
+use crate::math::Vector3;
+
+/// Inertia [kg m2] and gear ratio [-] of the motor that drives a joint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Motor {
+    pub(super) rotor_inertia: f64,
+    pub(super) gear_ratio: f64,
+}
+
+impl Default for Motor {
+    fn default() -> Self {
+        Self { rotor_inertia: 0.0, gear_ratio: 1.0 }
+    }
+}
+
+/// The numbers of `drake:proximity_properties`, by element name. The older names of Drake are read too.
+const PROPERTIES: [&str; 13] = [
+    "drake:compliant_hydroelastic",
+    "drake:soft_hydroelastic",
+    "drake:rigid_hydroelastic",
+    "drake:hydroelastic_modulus",
+    "drake:mesh_resolution_hint",
+    "drake:slab_thickness",
+    "drake:hydroelastic_margin",
+    "drake:hunt_crossley_dissipation",
+    "drake:relaxation_time",
+    "drake:mu_dynamic",
+    "drake:mu_static",
+    "drake:point_contact_stiffness",
+    "drake:elastic_modulus",
+];
+
+/// Contact properties of a `<collision>`.
+pub(super) fn properties(
+    collision: &Element,
+    place: &Place,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<ContactProperties, UrdfError> {
+    let mut properties = ContactProperties::default();
+    let Some(parent) = collision.child("drake:proximity_properties") else { return Ok(properties) };
+    for child in &parent.children {
+        let inside = place.inside(child);
+        let not_negative = || value(child, &inside).and_then(|x| inside.not_negative("`value`", x).map(Some));
+        let positive = || value(child, &inside).and_then(|x| inside.positive("`value`", x).map(Some));
+        match child.name.as_str() {
+            "drake:compliant_hydroelastic" | "drake:soft_hydroelastic" => {
+                set_compliant(&mut properties, true, &inside)?
+            }
+            "drake:rigid_hydroelastic" => set_compliant(&mut properties, false, &inside)?,
+            "drake:hydroelastic_modulus" | "drake:elastic_modulus" => properties.hydroelastic_modulus = positive()?,
+            "drake:mesh_resolution_hint" => properties.mesh_resolution_hint = positive()?,
+            "drake:slab_thickness" => properties.slab_thickness = positive()?,
+            "drake:hydroelastic_margin" => properties.margin = not_negative()?,
+            "drake:hunt_crossley_dissipation" => properties.hunt_crossley_dissipation = not_negative()?,
+            "drake:relaxation_time" => properties.relaxation_time = not_negative()?,
+            "drake:mu_dynamic" => properties.mu_dynamic = not_negative()?,
+            "drake:mu_static" => properties.mu_static = not_negative()?,
+            "drake:point_contact_stiffness" => properties.point_contact_stiffness = positive()?,
+            other => {
+                let near = suggestion(other, PROPERTIES.into_iter());
+                warnings.push(inside.warning(format!("this contact property is not known and not used{near}")));
+            }
+        }
+    }
+    Ok(properties)
+}
+
+fn set_compliant(properties: &mut ContactProperties, compliant: bool, place: &Place) -> Result<(), UrdfError> {
+    if properties.compliant == Some(!compliant) {
+        return Err(place.fail(UrdfProblem::CompliantAndRigid));
+    }
+    properties.compliant = Some(compliant);
+    Ok(())
+}
+
+/// The number in the `value` attribute.
+fn value(element: &Element, place: &Place) -> Result<f64, UrdfError> {
+    let missing = || place.fail(UrdfProblem::MissingAttribute { attribute: "value".to_owned() });
+    place.number(element, "value")?.ok_or_else(missing)
+}
+
+/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`, `capsule`. The
+/// capsule's `length` is that of the cylinder, without the caps. Numbers were checked before.
+pub(super) fn shape(geometry: &Element, place: &Place) -> Result<Option<Shape>, UrdfError> {
+    let known = ["drake:capsule", "capsule", "drake:ellipsoid", "box", "sphere", "cylinder", "mesh"];
+    let Some(element) = geometry.children.iter().find(|child| known.contains(&child.name.as_str())) else {
+        return Ok(None);
+    };
+    let inside = place.inside(element);
+    let size = |name: &str| {
+        let number = inside.number(element, name)?;
+        let missing = || inside.fail(UrdfProblem::MissingAttribute { attribute: name.to_owned() });
+        inside.positive(&format!("`{name}`"), number.ok_or_else(missing)?)
+    };
+    Ok(match element.name.as_str() {
+        "drake:capsule" | "capsule" => Some(Shape::Capsule { radius: size("radius")?, length: size("length")? }),
+        "drake:ellipsoid" => Some(Shape::Ellipsoid { semi_axes: Vector3::new(size("a")?, size("b")?, size("c")?) }),
+        _ => None,
+    })
+}
+
+/// The motors of the joints, from `<transmission>`s: `drake:rotor_inertia` and `drake:gear_ratio` in the actuator.
+pub(super) fn motors(robot: &Element, file: &Path) -> Result<BTreeMap<String, Motor>, UrdfError> {
+    let mut motors = BTreeMap::new();
+    for transmission in robot.children("transmission") {
+        let place = Place::named(file, transmission);
+        let Some(joint) = transmission.child("joint").and_then(|joint| joint.attribute("name")) else { continue };
+        if let Some(actuator) = transmission.child("actuator") {
+            if let Some(motor) = motor(actuator, &place)? {
+                motors.insert(joint.to_owned(), motor);
+            }
+        }
+    }
+    Ok(motors)
+}
+
+/// The motor that an `<actuator>` (or a joint's own element) describes.
+pub(super) fn motor(actuator: &Element, place: &Place) -> Result<Option<Motor>, UrdfError> {
+    let mut motor = Motor::default();
+    let mut found = false;
+    for child in &actuator.children {
+        let inside = place.inside(child);
+        match child.name.as_str() {
+            "drake:rotor_inertia" => motor.rotor_inertia = inside.not_negative("`value`", value(child, &inside)?)?,
+            "drake:gear_ratio" => motor.gear_ratio = value(child, &inside)?,
+            _ => continue,
+        }
+        found = true;
+    }
+    Ok(found.then_some(motor))
+}
+
+/// The `drake:collision_filter_group`s. Whether the names exist is checked with the tree.
+pub(super) fn collision_filter_groups(robot: &Element, file: &Path) -> Result<Vec<CollisionFilterGroup>, UrdfError> {
+    let mut groups = Vec::new();
+    for element in robot.children("drake:collision_filter_group") {
+        let place = Place::named(file, element);
+        let names = |child: &str, attribute: &str| -> Result<Vec<String>, UrdfError> {
+            let children = element.children.iter().filter(|found| found.name == child);
+            children.map(|found| place.inside(found).required(found, attribute).map(str::to_owned)).collect()
+        };
+        groups.push(CollisionFilterGroup {
+            name: place.required(element, "name")?.to_owned(),
+            ignore: element.attribute("ignore").is_some_and(|ignore| matches!(ignore.trim(), "true" | "1")),
+            members: names("drake:member", "link")?,
+            member_groups: names("drake:member_collision_filter_group", "name")?,
+            ignored_groups: names("drake:ignored_collision_filter_group", "name")?,
+            line: element.line,
+        });
+    }
+    Ok(groups)
+}
+
+/// Elements of Drake at the top of the file that change the mechanics and are not supported: refused for joints,
+/// warned of otherwise.
+pub(super) fn check_unsupported(
+    robot: &Element,
+    file: &Path,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<(), UrdfError> {
+    for element in robot.children.iter().filter(|child| child.name.starts_with("drake:")) {
+        let place = Place::named(file, element);
+        match element.name.as_str() {
+            "drake:collision_filter_group" => {}
+            "drake:joint" => {
+                let found = element.attribute("type").unwrap_or("(none)").to_owned();
+                return Err(place.fail(joint_type(found)));
+            }
+            _ => warnings.push(place.warning("this element of Drake is not supported and not used")),
+        }
+    }
+    Ok(())
+}
+
+/// The problem of a joint type that is not one of URDF's six.
+pub(super) fn joint_type(found: String) -> UrdfProblem {
+    let way_out = match found.as_str() {
+        "ball" | "spherical" => "write it as three `revolute` joints with links of no extent between",
+        "universal" => "write it as two `revolute` joints with a link between",
+        "screw" => "write it as a `revolute` joint and a `prismatic` joint that mimics it",
+        "planar" => "write it as a standard <joint type=\"planar\">",
+        _ => "the types are fixed, revolute, continuous, prismatic, planar and floating",
+    };
+    UrdfProblem::JointType { found, way_out: way_out.to_owned() }
+}

@@ -1,0 +1,164 @@
+//! Collision and visual geometries: shapes checked, meshes found and read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::LoadOptions;
+use super::OnUnreadableMesh;
+use super::description::{CollisionElement, LoadWarning, VisualElement};
+use super::error::{UrdfError, UrdfProblem};
+use super::foreign;
+use super::place::Place;
+use super::standard::{StandardGeometry, StandardShape};
+use crate::geometry::Shape;
+use crate::io::mesh_files::{self, MeshData};
+use crate::io::package::PackageMap;
+use crate::io::xml::Element;
+use crate::math::Vector3;
+
+/// Reads geometries; each mesh file once per scale.
+pub(super) struct GeometryReader<'a> {
+    pub(super) base_dir: &'a Path,
+    pub(super) packages: &'a PackageMap,
+    pub(super) options: &'a LoadOptions,
+    pub(super) read: BTreeMap<(PathBuf, [u64; 3]), Shape>,
+}
+
+impl GeometryReader<'_> {
+    /// The collision geometry of `element`, the link's `number`th; `None` when it was skipped with a warning.
+    pub(super) fn collision(
+        &mut self,
+        element: &Element,
+        standard: &StandardGeometry,
+        place: &Place,
+        default_name: String,
+        warnings: &mut Vec<LoadWarning>,
+    ) -> Result<Option<CollisionElement>, UrdfError> {
+        let geometry = element.child("geometry");
+        let foreign_shape = geometry.map_or(Ok(None), |geometry| foreign::shape(geometry, place))?;
+        let convex = geometry
+            .and_then(|geometry| geometry.child("mesh"))
+            .is_some_and(|mesh| mesh.child("drake:declare_convex").is_some());
+        let shape = match (&standard.shape, foreign_shape) {
+            (_, Some(shape)) => shape,
+            (StandardShape::Mesh { uri, scale }, None) => {
+                match (self.mesh(uri, scale, place), self.options.on_unreadable_collision_mesh) {
+                    (Ok(shape), _) => shape,
+                    (Err(error), OnUnreadableMesh::Error) => return Err(error),
+                    (Err(UrdfError::Invalid { problem, .. }), OnUnreadableMesh::WarnAndSkip) => {
+                        warnings.push(place.warning(format!("the collision geometry is left out: {problem}")));
+                        return Ok(None);
+                    }
+                    (Err(error), OnUnreadableMesh::WarnAndSkip) => return Err(error),
+                }
+            }
+            (primitive, None) => checked(primitive, place)?,
+        };
+        let shape = match shape {
+            Shape::Mesh(mesh) if convex => Shape::Convex(mesh),
+            other => other,
+        };
+        Ok(Some(CollisionElement {
+            name: element.attribute("name").map_or(default_name, str::to_owned),
+            X_BG: standard.X_BG,
+            shape,
+            properties: foreign::properties(element, place, warnings)?,
+            declare_convex: convex,
+            line: element.line,
+        }))
+    }
+
+    /// The visual geometry of `element`. Nothing about a visual is an error: what cannot be shown is warned of.
+    pub(super) fn visual(
+        &mut self,
+        element: &Element,
+        standard: &StandardGeometry,
+        place: &Place,
+        default_name: String,
+        materials: &BTreeMap<String, [f64; 4]>,
+        warnings: &mut Vec<LoadWarning>,
+    ) -> VisualElement {
+        let foreign_shape = element.child("geometry").map_or(Ok(None), |geometry| foreign::shape(geometry, place));
+        let mut mesh_uri = None;
+        let shape = match (&standard.shape, foreign_shape) {
+            (_, Err(error)) => Err(error),
+            (_, Ok(Some(shape))) => Ok(Some(shape)),
+            (StandardShape::Mesh { uri, scale }, Ok(None)) => {
+                mesh_uri = Some(uri.clone());
+                if self.options.load_visual_meshes {
+                    self.mesh(uri, scale, place).map(Some)
+                } else {
+                    self.find(uri, place).map(|_| None)
+                }
+            }
+            (primitive, Ok(None)) => checked(primitive, place).map(Some),
+        };
+        let shape = shape.unwrap_or_else(|error| {
+            let reason = match error {
+                UrdfError::Invalid { problem, .. } => problem.to_string(),
+                other => other.to_string(),
+            };
+            warnings.push(place.warning(format!("the visual geometry is not shown: {reason}")));
+            None
+        });
+        let material = standard.material.as_ref();
+        VisualElement {
+            name: element.attribute("name").map_or(default_name, str::to_owned),
+            X_BG: standard.X_BG,
+            shape,
+            mesh: mesh_uri,
+            color: material.and_then(|(name, color)| color.or_else(|| materials.get(name).copied())),
+            line: element.line,
+        }
+    }
+
+    /// The file behind a mesh's address, of a format that is read.
+    fn find(&self, uri: &str, place: &Place) -> Result<PathBuf, UrdfError> {
+        let path = self.packages.resolve(uri, self.base_dir);
+        let path = path.map_err(|error| place.fail(UrdfProblem::MeshPath(error)))?;
+        if mesh_files::is_supported(&path) {
+            return Ok(path);
+        }
+        Err(place.fail(UrdfProblem::Mesh(mesh_files::MeshFileError::Format { file: path })))
+    }
+
+    fn mesh(&mut self, uri: &str, scale: &Vector3, place: &Place) -> Result<Shape, UrdfError> {
+        if scale.iter().any(|factor| *factor == 0.0) {
+            let expected = "different from zero in every direction";
+            return Err(place.fail(UrdfProblem::OutOfRange { quantity: "`scale`".to_owned(), value: 0.0, expected }));
+        }
+        let path = self.find(uri, place)?;
+        let key = (path, [scale.x.to_bits(), scale.y.to_bits(), scale.z.to_bits()]);
+        if let Some(shape) = self.read.get(&key) {
+            return Ok(shape.clone());
+        }
+        let data = mesh_files::read(&key.0, scale).map_err(|error| place.fail(UrdfProblem::Mesh(error)))?;
+        let shape = match data {
+            MeshData::Surface(surface) => Shape::Mesh(Arc::new(surface)),
+            MeshData::Volume { mesh, pressure } => {
+                Shape::Volume { mesh: Arc::new(mesh), pressure: pressure.map(Arc::new) }
+            }
+        };
+        self.read.insert(key, shape.clone());
+        Ok(shape)
+    }
+}
+
+/// A primitive with positive sizes. Meshes do not come here.
+fn checked(shape: &StandardShape, place: &Place) -> Result<Shape, UrdfError> {
+    match shape {
+        StandardShape::Sphere { radius } => Ok(Shape::Sphere { radius: place.positive("`radius`", *radius)? }),
+        StandardShape::Box { size } => {
+            for edge in size.iter() {
+                place.positive("`size`", *edge)?;
+            }
+            Ok(Shape::Box { size: *size })
+        }
+        StandardShape::Cylinder { radius, length } => Ok(Shape::Cylinder {
+            radius: place.positive("`radius`", *radius)?,
+            length: place.positive("`length`", *length)?,
+        }),
+        StandardShape::Mesh { .. } => Err(place.fail(UrdfProblem::NoShape { found: String::new() })),
+    }
+}

@@ -1,0 +1,253 @@
+//! Robot files (URDF) to plain data.
+//!
+//! An XML pass with positions reads what Drake's users add to a URDF, checks the standard elements so that errors name
+//! file, line and element, and hands a clean copy to `urdf-rs`. Meshes are found (see [`crate::io::package`]) and read
+//! (see [`crate::io::mesh_files`]). What a file leaves out is decided here, not by defaults of a parser:
+//! - no `<axis>`: (1, 0, 0), as URDF says;
+//! - no `<inertial>`: `None`;
+//! - `continuous` joints have no position limits, whatever the file says;
+//! - `revolute` and `prismatic` joints without `<limit>`, or without `lower` or `upper` in it: no limit on that side,
+//!   with a warning, as Drake reads them (URDF's default of 0 would lock the joint);
+//! - limits that are infinite: no limit.
+
+mod clean;
+mod description;
+mod error;
+mod foreign;
+mod geometry;
+mod place;
+mod standard;
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use description::{
+    CollisionElement, CollisionFilterGroup, Inertial, Joint, JointKind, Limits, Link, LoadWarning, Mimic,
+    RobotDescription, VisualElement,
+};
+pub use error::{UrdfError, UrdfProblem};
+
+use super::package::PackageMap;
+use super::xml::{self, Element};
+use geometry::GeometryReader;
+use place::Place;
+use standard::{StandardJoint, StandardLink};
+
+/// What to do with a collision mesh that is not found or cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnUnreadableMesh {
+    /// Refuse the robot.
+    #[default]
+    Error,
+    /// Leave the geometry out and warn.
+    WarnAndSkip,
+}
+
+/// Choices at loading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadOptions {
+    /// What to do with a collision mesh that is not found or cannot be read.
+    pub on_unreadable_collision_mesh: OnUnreadableMesh,
+    /// Read the meshes of visuals too. Without this they are only looked for, so that missing ones are warned of.
+    pub load_visual_meshes: bool,
+}
+
+/// A joint's axis shorter than this has no direction; axes in files are near unit length. [-]
+const AXIS_LENGTH_MIN: f64 = 1e-9;
+
+/// Reads the robot file at `path`.
+///
+/// # Errors
+/// The file cannot be read or is broken; the error names file, line, element and the way out.
+pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
+    let text = fs::read_to_string(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
+    load_str(&text, path, path.parent().unwrap_or(Path::new("")), packages, options)
+}
+
+/// Reads a robot from text. `label` stands for the file in messages; relative mesh paths start at `base_dir`.
+///
+/// # Errors
+/// The text is broken; the error names label, line, element and the way out.
+pub fn load_str(
+    text: &str,
+    label: &Path,
+    base_dir: &Path,
+    packages: &PackageMap,
+    options: &LoadOptions,
+) -> Result<RobotDescription, UrdfError> {
+    let robot = xml::parse(text).map_err(|error| UrdfError::NotXml {
+        file: label.to_path_buf(),
+        line: error.line,
+        column: error.column,
+        detail: error.detail,
+    })?;
+    let place = Place::named(label, &robot);
+    if robot.name != "robot" {
+        let hint = match robot.name.as_str() {
+            "sdf" => "; this is an SDFormat file, convert it to URDF",
+            "mujoco" => "; this is a MuJoCo file, convert it to URDF",
+            _ => "",
+        };
+        return Err(place.fail(UrdfProblem::NotRobot { found: robot.name.clone(), hint: hint.to_owned() }));
+    }
+    let mut description = RobotDescription { file: label.to_path_buf(), ..RobotDescription::default() };
+    description.name = match robot.attribute("name") {
+        Some(name) => name.to_owned(),
+        None => {
+            description.warnings.push(place.warning("the robot has no name; the file's is used"));
+            label.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+        }
+    };
+    read_elements(
+        &robot,
+        &place,
+        &mut description,
+        GeometryReader { base_dir, packages, options, read: BTreeMap::new() },
+    )?;
+    tree::check(&mut description)?;
+    Ok(description)
+}
+
+fn read_elements(
+    robot: &Element,
+    place: &Place,
+    description: &mut RobotDescription,
+    mut reader: GeometryReader,
+) -> Result<(), UrdfError> {
+    let file: PathBuf = description.file.clone();
+    let warnings = &mut description.warnings;
+    foreign::check_unsupported(robot, &file, warnings)?;
+    for joint in robot.children("joint") {
+        let place = Place::named(&file, joint);
+        let kind = place.required(joint, "type")?;
+        if !["fixed", "revolute", "continuous", "prismatic", "planar", "floating"].contains(&kind) {
+            return Err(place.fail(foreign::joint_type(kind.to_owned())));
+        }
+    }
+    let clean = clean::clean(robot, &file, warnings)?;
+    let standard = standard::read(&clean).map_err(|detail| place.fail(UrdfProblem::Standard { detail }))?;
+    let motors = foreign::motors(robot, &file)?;
+    if standard.links.is_empty() {
+        warnings.push(place.warning("the robot has no links; if it should, this may be an unexpanded xacro file"));
+    }
+    for (element, standard_link) in robot.children("link").zip(&standard.links) {
+        let link = read_link(element, standard_link, &file, &standard.materials, &mut reader, warnings)?;
+        description.links.push(link);
+    }
+    for (element, standard_joint) in robot.children("joint").zip(&standard.joints) {
+        let place = Place::named(&file, element);
+        let mut joint = read_joint(element, standard_joint, &place, warnings)?;
+        let own = element.child("actuator").map_or(Ok(None), |actuator| foreign::motor(actuator, &place))?;
+        let motor = own.or_else(|| motors.get(&joint.name).copied()).unwrap_or_default();
+        (joint.rotor_inertia, joint.gear_ratio) = (motor.rotor_inertia, motor.gear_ratio);
+        description.joints.push(joint);
+    }
+    description.collision_filter_groups = foreign::collision_filter_groups(robot, &file)?;
+    Ok(())
+}
+
+fn read_link(
+    element: &Element,
+    standard: &StandardLink,
+    file: &Path,
+    materials: &BTreeMap<String, [f64; 4]>,
+    reader: &mut GeometryReader,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<Link, UrdfError> {
+    let place = Place::named(file, element);
+    let name = place.required(element, "name")?.to_owned();
+    let mut link = Link { line: element.line, ..Link::default() };
+    if let Some(inertial) = element.child("inertial") {
+        place.inside(inertial).not_negative("the mass", standard.inertial.mass)?;
+        link.inertial = Some(standard.inertial.clone());
+    }
+    for (number, (collision, geometry)) in element.children("collision").zip(&standard.collisions).enumerate() {
+        let default_name = format!("{name}_collision_{number}");
+        let inside = place.inside(collision);
+        link.collisions.extend(reader.collision(collision, geometry, &inside, default_name, warnings)?);
+    }
+    for (number, (visual, geometry)) in element.children("visual").zip(&standard.visuals).enumerate() {
+        let default_name = format!("{name}_visual_{number}");
+        let inside = place.inside(visual);
+        link.visuals.push(reader.visual(visual, geometry, &inside, default_name, materials, warnings));
+    }
+    link.name = name;
+    Ok(link)
+}
+
+fn read_joint(
+    element: &Element,
+    standard: &StandardJoint,
+    place: &Place,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<Joint, UrdfError> {
+    let kind = standard.kind;
+    let mut axis = standard.axis;
+    if kind.has_axis() {
+        let length = axis.norm();
+        if length < AXIS_LENGTH_MIN {
+            return Err(place.fail(UrdfProblem::ZeroAxis));
+        }
+        axis /= length;
+    }
+    let link_of = |child: &str| element.child(child).and_then(|link| link.attribute("link")).unwrap_or_default();
+    Ok(Joint {
+        name: place.required(element, "name")?.to_owned(),
+        kind,
+        parent: link_of("parent").to_owned(),
+        child: link_of("child").to_owned(),
+        X_PF: standard.X_PF,
+        axis,
+        limits: read_limits(element, kind, place, warnings)?,
+        damping: place.not_negative("the damping", standard.damping)?,
+        friction: place.not_negative("the friction", standard.friction)?,
+        mimic: standard.mimic.clone(),
+        rotor_inertia: 0.0,
+        gear_ratio: 1.0,
+        line: element.line,
+    })
+}
+
+fn read_limits(
+    joint: &Element,
+    kind: JointKind,
+    place: &Place,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<Limits, UrdfError> {
+    let positions_limited = matches!(kind, JointKind::Revolute | JointKind::Prismatic);
+    let Some(limit) = joint.child("limit") else {
+        if positions_limited {
+            warnings.push(place.warning("there is no <limit>; position, speed and effort are unlimited"));
+        }
+        return Ok(Limits::default());
+    };
+    let inside = place.inside(limit);
+    let number = |name: &str| -> Result<Option<f64>, UrdfError> {
+        let number = inside.numbers::<1>(limit, name, true)?;
+        Ok(number.map(|[number]| number).filter(|number| number.is_finite()))
+    };
+    let magnitude = |name: &str| match number(name)? {
+        Some(value) => inside.not_negative(&format!("`{name}`"), value).map(Some),
+        None => Ok(None),
+    };
+    let mut limits = Limits {
+        lower: number("lower")?,
+        upper: number("upper")?,
+        velocity: magnitude("velocity")?,
+        effort: magnitude("effort")?,
+        acceleration: magnitude("drake:acceleration")?.or(magnitude("acceleration")?),
+    };
+    if !positions_limited {
+        (limits.lower, limits.upper) = (None, None);
+        return Ok(limits);
+    }
+    for side in ["lower", "upper"] {
+        if limit.attribute(side).is_none() {
+            let message = format!("<limit> has no `{side}`; the joint is not limited on that side");
+            warnings.push(place.warning(message));
+        }
+    }
+    Ok(limits)
+}

@@ -1,0 +1,79 @@
+//! Generalized forces by the recursive Newton-Euler algorithm [Featherstone 2008, ch. 5], in world axes about each
+//! tree's reference point.
+
+use super::data::Data;
+use super::model::Model;
+use crate::math::{SpatialForce, SpatialVelocity};
+
+/// Fills `data.coriolis` (c(q, v)) and `data.gravity` (tau_g(q)) [N m] or [N], so that
+/// M vdot + c = tau_g + tau + J^T F.
+///
+/// Needs [`kinematics`](super::kinematics).
+pub fn bias(model: &Model, data: &mut Data) {
+    forces(model, data, None);
+    let Data { coriolis, gravity, S, force, links, .. } = data;
+    project(model, S, force, coriolis);
+    // The weight of a link and all that hangs on it, about T.
+    for (weight, link) in force.iter_mut().zip(links.iter()) {
+        let g = model.gravity_W();
+        *weight = SpatialForce::new(link.inertia.first_moment.cross(g), g * link.inertia.mass);
+    }
+    sum_inwards(model, force);
+    project(model, S, force, gravity);
+}
+
+/// The generalized forces that give the accelerations `vdot`: out = M vdot + c - tau_g [N m] or [N].
+///
+/// Needs [`kinematics`](super::kinematics).
+pub fn inverse_dynamics(model: &Model, data: &mut Data, vdot: &[f64], out: &mut [f64]) {
+    debug_assert_eq!(vdot.len(), model.nv());
+    debug_assert_eq!(out.len(), model.nv());
+    forces(model, data, Some(vdot));
+    project(model, &data.S, &data.force, out);
+    for ((force, vdot), armature) in out.iter_mut().zip(vdot).zip(model.dof_armature()) {
+        *force += armature * vdot;
+    }
+}
+
+/// Fills `data.force` with the forces that each joint passes on, about T. Without `vdot` the accelerations are zero and
+/// there is no gravity.
+fn forces(model: &Model, data: &mut Data, vdot: Option<&[f64]>) {
+    let Data { S, links, force, acceleration, .. } = data;
+    if vdot.is_some() {
+        acceleration[0] = SpatialVelocity::new(crate::math::Vector3::zeros(), -model.gravity_W());
+    } else {
+        acceleration[0] = SpatialVelocity::ZERO;
+    }
+    force[0] = SpatialForce::ZERO;
+    for (number, link) in model.links().iter().enumerate().skip(1) {
+        let moved = &links[number];
+        let mut A = acceleration[link.parent] + moved.bias;
+        if let Some(vdot) = vdot {
+            for column in link.columns.clone() {
+                A += S[column] * vdot[model.topology.column_dof[column]];
+            }
+        }
+        acceleration[number] = A;
+        let momentum = moved.inertia.mul_velocity(&moved.V);
+        force[number] = moved.inertia.mul_velocity(&A) + moved.V.cross_force(&momentum);
+    }
+    sum_inwards(model, force);
+}
+
+fn sum_inwards(model: &Model, force: &mut [SpatialForce]) {
+    for (number, link) in model.links().iter().enumerate().skip(1).rev() {
+        if link.parent != 0 {
+            let passed = force[number];
+            force[link.parent] += passed;
+        }
+    }
+}
+
+fn project(model: &Model, S: &[SpatialVelocity], force: &[SpatialForce], out: &mut [f64]) {
+    out.fill(0.0);
+    for (link, force) in model.links().iter().zip(force) {
+        for column in link.columns.clone() {
+            out[model.topology.column_dof[column]] += S[column].dot(force);
+        }
+    }
+}

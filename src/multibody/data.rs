@@ -1,0 +1,78 @@
+//! Results and intermediates of the algorithms, allocated once for a model.
+
+use super::model::Model;
+use crate::math::{
+    BodyIndex, IndexVec, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3,
+};
+
+/// What the algorithms fill in. Sized for one model; all of it is zero until the algorithm named has run.
+///
+/// Inside, each tree of bodies is described in world axes about its own reference point T, the origin of the tree's
+/// root body, so that bodies far from the world's origin lose no digits.
+#[derive(Clone, Debug)]
+pub struct Data {
+    /// Poses of all bodies; by [`kinematics`](super::kinematics).
+    pub X_WB: IndexVec<BodyIndex, RigidTransform>,
+    /// Spatial velocities of all bodies about their origins, in world axes; by [`kinematics`](super::kinematics).
+    pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// Mass matrix, nv x nv, row-major, both triangles; by [`mass_matrix`](super::mass_matrix).
+    pub M: Vec<f64>,
+    /// c(q, v): the generalized forces that keep vdot = 0 without gravity; by [`bias`](super::bias).
+    pub coriolis: Vec<f64>,
+    /// tau_g(q): the generalized forces of gravity; by [`bias`](super::bias).
+    pub gravity: Vec<f64>,
+    /// Motion of each column about T, in world axes.
+    pub(super) S: Vec<SpatialVelocity>,
+    pub(super) links: Vec<LinkData>,
+    /// Composite inertias, momentum rates and weights of the links and all that hangs on them.
+    pub(super) composite: Vec<SpatialInertia>,
+    pub(super) force: Vec<SpatialForce>,
+    pub(super) acceleration: Vec<SpatialVelocity>,
+}
+
+/// What the kinematics knows of a link L.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LinkData {
+    pub(super) R_WL: Rotation,
+    /// Origin of the link from T [m, world axes].
+    pub(super) p_TL: Vector3,
+    /// Reference point of its tree [m, world].
+    pub(super) p_WT: Vector3,
+    /// Velocity about T.
+    pub(super) V: SpatialVelocity,
+    /// The part of its acceleration, relative to its parent's, that does not come from vdot; about the fixed point where
+    /// T is now.
+    pub(super) bias: SpatialVelocity,
+    /// Inertia about T in world axes.
+    pub(super) inertia: SpatialInertia,
+}
+
+impl LinkData {
+    const ZERO: Self = Self {
+        R_WL: Rotation::from_matrix_unchecked(crate::math::Matrix3::new(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)),
+        p_TL: Vector3::new(0.0, 0.0, 0.0),
+        p_WT: Vector3::new(0.0, 0.0, 0.0),
+        V: SpatialVelocity::ZERO,
+        bias: SpatialVelocity::ZERO,
+        inertia: SpatialInertia::ZERO,
+    };
+}
+
+impl Data {
+    /// Room for everything about `model`.
+    pub fn new(model: &Model) -> Self {
+        let (nv, links, bodies) = (model.nv(), model.links().len(), model.bodies().len());
+        Self {
+            X_WB: IndexVec::from_elem(RigidTransform::identity(), bodies),
+            V_WB: IndexVec::from_elem(SpatialVelocity::ZERO, bodies),
+            M: vec![0.0; nv * nv],
+            coriolis: vec![0.0; nv],
+            gravity: vec![0.0; nv],
+            S: vec![SpatialVelocity::ZERO; model.topology.column_dof.len()],
+            links: vec![LinkData::ZERO; links],
+            composite: vec![SpatialInertia::ZERO; links],
+            force: vec![SpatialForce::ZERO; links],
+            acceleration: vec![SpatialVelocity::ZERO; links],
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Why a model cannot be built or simulated.
+
+/// Why a body, a joint or a whole model was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ModelError {
+    /// Two bodies of one name.
+    #[error("two bodies are named '{name}': rename one of them")]
+    DuplicateBody {
+        /// The name.
+        name: String,
+    },
+    /// Two joints of one name; a body without a joint takes its own name for the floating joint that it gets.
+    #[error("two joints are named '{name}': rename one of them")]
+    DuplicateJoint {
+        /// The name.
+        name: String,
+    },
+    /// A number that is not finite, or out of its range.
+    #[error("{what} of '{name}' is {value}: give {expected}")]
+    InvalidNumber {
+        /// The body or joint.
+        name: String,
+        /// Which of its numbers.
+        what: &'static str,
+        /// The number.
+        value: f64,
+        /// What would be accepted.
+        expected: &'static str,
+    },
+    /// An axis too short to have a direction.
+    #[error("the axis of joint '{joint}' has length {length:e}: give a direction such as (0, 0, 1)")]
+    ZeroAxis {
+        /// The joint.
+        joint: String,
+        /// The axis' length [-].
+        length: f64,
+    },
+    /// A body index that the builder has not handed out.
+    #[error("joint '{joint}' names body number {body}, but there are only {count}: add the body before its joints")]
+    UnknownBody {
+        /// The joint.
+        joint: String,
+        /// The body's number.
+        body: usize,
+        /// How many bodies there are, the world included.
+        count: usize,
+    },
+    /// The world as a child.
+    #[error("joint '{joint}' has the world as its child: swap parent and child")]
+    WorldIsChild {
+        /// The joint.
+        joint: String,
+    },
+    /// A body with two parents: a closed chain.
+    #[error(
+        "body '{body}' is the child of joint '{first}' and of joint '{second}': minimal coordinates know no closed \
+         chains, so remove one of the two"
+    )]
+    TwoParents {
+        /// The body.
+        body: String,
+        /// The joint that was added first.
+        first: String,
+        /// The joint that closes the chain.
+        second: String,
+    },
+    /// Joints that form a ring with no way to the world.
+    #[error("joint '{joint}' closes a ring through body '{body}' that no path joins to the world: remove or turn it")]
+    Ring {
+        /// The body.
+        body: String,
+        /// The joint of which it is the child.
+        joint: String,
+    },
+    /// A mimic of a joint that does not exist.
+    #[error("joint '{joint}' mimics '{leader}', which does not exist: correct the name or remove the mimic")]
+    MimicUnknown {
+        /// The joint that follows.
+        joint: String,
+        /// The name it gave.
+        leader: String,
+    },
+    /// A mimic between joints of which one has not exactly one degree of freedom.
+    #[error(
+        "joint '{joint}' mimics '{leader}', but '{culprit}' has {dofs} degrees of freedom: only revolute, continuous \
+         and prismatic joints can mimic and be mimicked"
+    )]
+    MimicNotScalar {
+        /// The joint that follows.
+        joint: String,
+        /// The joint that leads.
+        leader: String,
+        /// Which of the two is at fault.
+        culprit: String,
+        /// Its degrees of freedom.
+        dofs: usize,
+    },
+    /// Mimics that follow each other in a circle.
+    #[error("joint '{joint}' mimics itself through other joints: let one joint of the circle lead")]
+    MimicCircle {
+        /// A joint of the circle.
+        joint: String,
+    },
+    /// A motion that no inertia resists: the mass matrix would be singular.
+    #[error(
+        "nothing beyond joint '{joint}' resists its motion (body '{body}' and all that hangs on it: {mass} kg): give \
+         '{body}' mass and inertia, or the joint an armature, or make the joint fixed"
+    )]
+    Massless {
+        /// The child body of the joint.
+        body: String,
+        /// The joint.
+        joint: String,
+        /// Mass of the body and all that hangs on it [kg].
+        mass: f64,
+    },
+}

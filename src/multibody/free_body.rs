@@ -1,0 +1,35 @@
+//! Placing bodies that hang on a floating joint.
+
+use super::joint::{Joint, JointKind};
+use super::model::Model;
+use super::state::State;
+use crate::math::{BodyIndex, RigidTransform, SpatialVelocity};
+
+impl Model {
+    /// The floating joint between the world and `body`, if there is one.
+    pub fn free_joint(&self, body: BodyIndex) -> Option<&Joint> {
+        let joint = &self.joints()[self.bodies()[body].parent_joint?];
+        (joint.kind == JointKind::Floating && joint.parent == BodyIndex::WORLD).then_some(joint)
+    }
+
+    /// Puts a free body at the pose `X_WB`. False, and nothing changes, where the body is not free.
+    pub fn set_free_body_pose(&self, state: &mut State, body: BodyIndex, X_WB: &RigidTransform) -> bool {
+        let Some(joint) = self.free_joint(body) else { return false };
+        let X_FB = joint.X_PF.inv_mul(X_WB);
+        let rotation = nalgebra::UnitQuaternion::from_rotation_matrix(&X_FB.rotation);
+        let p = X_FB.translation.vector;
+        let q = [rotation.w, rotation.i, rotation.j, rotation.k, p.x, p.y, p.z];
+        state.q[joint.q_start..joint.q_start + 7].copy_from_slice(&q);
+        true
+    }
+
+    /// Gives a free body the velocity `V_WB` of its origin, in world axes. False, and nothing changes, where the body is
+    /// not free.
+    pub fn set_free_body_velocity(&self, state: &mut State, body: BodyIndex, V_WB: &SpatialVelocity) -> bool {
+        let Some(joint) = self.free_joint(body) else { return false };
+        let R_FW = joint.X_PF.rotation.inverse();
+        let (w, v) = (R_FW * V_WB.w, R_FW * V_WB.v);
+        state.v[joint.v_start..joint.v_start + 6].copy_from_slice(&[w.x, w.y, w.z, v.x, v.y, v.z]);
+        true
+    }
+}

@@ -1,0 +1,224 @@
+//! Joints: what is asked of them, and what a model keeps of them.
+
+use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
+
+/// How the child frame B moves in the joint frame F. Coordinates q and velocities v of each kind:
+///
+/// | kind | q | v |
+/// |---|---|---|
+/// | fixed | | |
+/// | revolute, continuous | angle about the axis \[rad\], not wrapped | its rate |
+/// | prismatic | displacement along the axis \[m\] | its rate |
+/// | planar | x, y \[m\], theta \[rad\] | vx, vy, w |
+/// | floating | qw, qx, qy, qz, px, py, pz of X_FB | w_FB \[rad/s\], v_FBo \[m/s\], both in F's axes |
+///
+/// Planar: p_FBo = x e1 + y e2 and theta turns about the axis a, with (e1, e2, a) right-handed and fixed in F: let k be
+/// the largest component of |a| (the last one of equals); e1 is the axis of F after k (x follows z) without its part
+/// along a, normalised. For a = z that is e1 = x, e2 = y.
+///
+/// Floating: for a body on the world with X_PF = 1 the velocity is (w_WB, v_WBo) in world axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JointKind {
+    /// No motion.
+    Fixed,
+    /// Rotation about the axis.
+    Revolute,
+    /// Rotation about the axis, without position limits.
+    Continuous,
+    /// Translation along the axis.
+    Prismatic,
+    /// Translation in the plane perpendicular to the axis, and rotation about the axis.
+    Planar,
+    /// Any motion.
+    Floating,
+}
+
+impl JointKind {
+    /// How many coordinates it has.
+    pub const fn nq(self) -> usize {
+        match self {
+            Self::Fixed => 0,
+            Self::Revolute | Self::Continuous | Self::Prismatic => 1,
+            Self::Planar => 3,
+            Self::Floating => 7,
+        }
+    }
+    /// How many degrees of freedom it has.
+    pub const fn nv(self) -> usize {
+        match self {
+            Self::Fixed => 0,
+            Self::Revolute | Self::Continuous | Self::Prismatic => 1,
+            Self::Planar => 3,
+            Self::Floating => 6,
+        }
+    }
+    /// Whether the axis has a meaning.
+    pub(super) const fn has_axis(self) -> bool {
+        !matches!(self, Self::Fixed | Self::Floating)
+    }
+}
+
+/// Limits of a joint; infinite where there are none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct JointLimits {
+    /// Smallest position [rad] or [m].
+    pub lower: f64,
+    /// Largest position [rad] or [m].
+    pub upper: f64,
+    /// Largest speed [rad/s] or [m/s].
+    pub velocity: f64,
+    /// Largest effort [N m] or [N].
+    pub effort: f64,
+}
+
+impl JointLimits {
+    /// No limits.
+    pub const NONE: Self =
+        Self { lower: f64::NEG_INFINITY, upper: f64::INFINITY, velocity: f64::INFINITY, effort: f64::INFINITY };
+}
+
+impl Default for JointLimits {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+/// A joint that follows another: q = multiplier * q_leader + offset. It has no coordinates of its own; its inertia acts
+/// on the leader's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mimic {
+    /// Name of the joint that leads; it may be added later.
+    pub joint: String,
+    /// Ratio of the two rates [-], [m/rad] or [rad/m].
+    pub multiplier: f64,
+    /// Position at the leader's zero [rad] or [m].
+    pub offset: f64,
+}
+
+/// A joint to be added to a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointSpec {
+    /// Name, unique among the joints.
+    pub name: String,
+    /// Body P.
+    pub parent: BodyIndex,
+    /// Body B.
+    pub child: BodyIndex,
+    /// Pose of the joint frame F in P; X_PB = X_PF X_FB(q).
+    pub X_PF: RigidTransform,
+    /// How B moves in F.
+    pub kind: JointKind,
+    /// Axis in F [-], of any length above 1e-9; fixed and floating joints ignore it.
+    pub axis_F: Vector3,
+    /// Limits; those of a multi-DOF joint are kept but bind nothing.
+    pub limits: JointLimits,
+    /// Viscous damping [N m s/rad] or [N s/m].
+    pub damping: f64,
+    /// Coulomb friction [N m] or [N].
+    pub friction: f64,
+    /// Rotor inertia as felt at the joint [kg m2] or [kg]; only 1-DOF joints can have one.
+    pub armature: f64,
+    /// The joint that this one follows.
+    pub mimic: Option<Mimic>,
+}
+
+impl JointSpec {
+    /// A joint at P's origin about or along P's z axis, without limits, losses and rotor.
+    pub fn new(name: &str, parent: BodyIndex, child: BodyIndex, kind: JointKind) -> Self {
+        Self {
+            name: name.to_owned(),
+            parent,
+            child,
+            X_PF: RigidTransform::identity(),
+            kind,
+            axis_F: Vector3::z(),
+            limits: JointLimits::NONE,
+            damping: 0.0,
+            friction: 0.0,
+            armature: 0.0,
+            mimic: None,
+        }
+    }
+}
+
+/// The joint that leads a mimic joint, at the end of a chain of mimics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MimicOf {
+    /// The joint that has the coordinate.
+    pub leader: JointIndex,
+    /// Ratio of the two rates [-], [m/rad] or [rad/m].
+    pub multiplier: f64,
+    /// Position at the leader's zero [rad] or [m].
+    pub offset: f64,
+}
+
+/// A joint of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Joint {
+    /// Name.
+    pub name: String,
+    /// Body P.
+    pub parent: BodyIndex,
+    /// Body B.
+    pub child: BodyIndex,
+    /// Pose of the joint frame F in P.
+    pub X_PF: RigidTransform,
+    /// How B moves in F.
+    pub kind: JointKind,
+    /// Unit axis in F [-].
+    pub axis_F: Vector3,
+    /// Limits.
+    pub limits: JointLimits,
+    /// Viscous damping [N m s/rad] or [N s/m].
+    pub damping: f64,
+    /// Coulomb friction [N m] or [N].
+    pub friction: f64,
+    /// Rotor inertia as felt at the joint [kg m2] or [kg].
+    pub armature: f64,
+    /// The joint it follows, if it does.
+    pub mimic: Option<MimicOf>,
+    /// Where its coordinates start in q; a mimic joint's is its leader's.
+    pub q_start: usize,
+    /// Where its velocities start in v; a mimic joint's is its leader's.
+    pub v_start: usize,
+    /// How many coordinates it has: 0 for a mimic joint.
+    pub nq: usize,
+    /// How many velocities it has: 0 for a mimic joint.
+    pub nv: usize,
+}
+
+impl Joint {
+    /// Position of a 1-DOF joint, mimic or not [rad] or [m]; `None` for other joints.
+    pub fn position(&self, q: &[f64]) -> Option<f64> {
+        let q = *q.get(self.q_start).filter(|_| self.kind.nv() == 1)?;
+        Some(self.mimic.map_or(q, |mimic| mimic.multiplier * q + mimic.offset))
+    }
+    /// Rate of a 1-DOF joint, mimic or not [rad/s] or [m/s]; `None` for other joints.
+    pub fn velocity(&self, v: &[f64]) -> Option<f64> {
+        let v = *v.get(self.v_start).filter(|_| self.kind.nv() == 1)?;
+        Some(self.mimic.map_or(v, |mimic| mimic.multiplier * v))
+    }
+}
+
+/// The basis (e1, e2) of a planar joint with the unit axis `axis`; see [`JointKind`].
+pub(super) fn planar_basis(axis: &Vector3) -> (Vector3, Vector3) {
+    let largest = (0..3).fold(0, |k, i| if axis[i].abs() >= axis[k].abs() { i } else { k });
+    let mut next = Vector3::zeros();
+    next[(largest + 1) % 3] = 1.0;
+    let e1 = (next - axis * axis.dot(&next)).normalize();
+    (e1, axis.cross(&e1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn planar_bases_are_right_handed_and_xy_for_z() {
+        assert_eq!(planar_basis(&Vector3::z()), (Vector3::x(), Vector3::y()));
+        assert_eq!(planar_basis(&-Vector3::z()), (Vector3::x(), -Vector3::y()));
+        let axis = Vector3::new(0.3, -0.7, 0.7).normalize();
+        let (e1, e2) = planar_basis(&axis);
+        assert!((e1.cross(&e2) - axis).norm() < 1e-15 && e1.dot(&axis).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether every motion of a model has inertia.
+
+use super::data::Data;
+use super::error::ModelError;
+use super::kinematics::positions;
+use super::mass_matrix::mass_matrix;
+use super::model::Model;
+use crate::math::dense::dot;
+
+/// A pivot of M's factorization below this share of its diagonal entry is rounding, not inertia [-]: a chain of real
+/// robots loses up to 1e-8.
+const PIVOT_SHARE_MIN: f64 = 1e-13;
+
+impl Model {
+    /// Checks, at the default state, that the mass matrix is positive definite. Allocates; call it once, when the model
+    /// is to be simulated dynamically.
+    ///
+    /// # Errors
+    /// The outermost joint whose motion no inertia resists.
+    pub fn check_mass(&self) -> Result<(), ModelError> {
+        let mut data = Data::new(self);
+        positions(self, &self.default_state().q, &mut data);
+        mass_matrix(self, &mut data);
+        for tree in self.trees() {
+            if let Some(dof) = self.dof_without_inertia(&data, tree.clone()) {
+                return Err(self.massless(&data, dof));
+            }
+        }
+        Ok(())
+    }
+
+    /// Cholesky from the leaves inwards, so that the pivot of a dof is the inertia that it feels when all dofs beyond
+    /// it are free.
+    fn dof_without_inertia(&self, data: &Data, tree: std::ops::Range<usize>) -> Option<usize> {
+        let (n, nv) = (tree.len(), self.nv());
+        let entry = |i: usize, j: usize| data.M[(tree.end - 1 - i) * nv + tree.end - 1 - j];
+        let mut rows = vec![vec![0.0; n]; n];
+        for j in 0..n {
+            for k in 0..j {
+                rows[j][k] = (entry(j, k) - dot(&rows[j][..k], &rows[k][..k])) / rows[k][k];
+            }
+            let pivot = entry(j, j) - dot(&rows[j][..j], &rows[j][..j]);
+            if pivot.is_nan() || pivot <= PIVOT_SHARE_MIN * entry(j, j) {
+                return Some(tree.end - 1 - j);
+            }
+            rows[j][j] = pivot.sqrt();
+        }
+        None
+    }
+
+    fn massless(&self, data: &Data, dof: usize) -> ModelError {
+        let owner = self.joints().iter().find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof));
+        let (joint, child) = owner.map_or((String::new(), None), |joint| (joint.name.clone(), Some(joint.child)));
+        ModelError::Massless {
+            body: child.map_or_else(String::new, |body| self.bodies()[body].name.clone()),
+            joint,
+            mass: child.map_or(0.0, |body| data.composite[self.welded_group(body)].mass),
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! A scene: the bodies, their collision geometries, what may touch what, and the actuators.
+
+use std::collections::BTreeSet;
+
+use crate::contact::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties};
+use crate::geometry::{GeometryError, HydroelasticGeometry, HydroelasticParameters, Shape};
+use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, RigidTransform, SpatialInertia, Vector3};
+use crate::multibody::{JointKind, JointSpec, Model, ModelBuilder, ModelError};
+
+/// Modulus of a compliant geometry when nothing states one [Pa]: stiff rubber.
+pub const DEFAULT_MODULUS: f64 = 1e7;
+/// Hunt-Crossley dissipation when nothing states one [s/m].
+pub const DEFAULT_DISSIPATION: f64 = 10.0;
+/// Relaxation time of the linear law when nothing states one [s].
+pub const DEFAULT_RELAXATION_TIME: f64 = 0.01;
+/// Friction coefficient when nothing states one [-].
+pub const DEFAULT_FRICTION: f64 = 0.5;
+
+/// A collision geometry of a body.
+#[derive(Clone, Debug)]
+pub struct CollisionGeometry {
+    /// Unique name, `body/element`.
+    pub name: String,
+    /// The body that carries it.
+    pub body: BodyIndex,
+    /// Pose of the geometry in its body.
+    pub X_BG: RigidTransform,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its mesh and pressure field.
+    pub hydroelastic: HydroelasticGeometry,
+    /// Its contact material.
+    pub material: ContactMaterial,
+}
+
+/// Two geometries that may touch, A with the smaller index, and what their contact is like.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactPair {
+    /// The geometry with the smaller index.
+    pub A: GeometryIndex,
+    /// The other geometry.
+    pub B: GeometryIndex,
+    /// Their combined material.
+    pub material: CombinedMaterial,
+}
+
+/// The impedance that drives a joint with one degree of freedom:
+/// effort = clamp(stiffness (q_cmd - q) + damping (v_cmd - v) + feed-forward, +-effort_limit).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Actuator {
+    /// Stiffness [N m/rad] or [N/m].
+    pub stiffness: f64,
+    /// Damping [N m s/rad] or [N s/m].
+    pub damping: f64,
+    /// Largest effort [N m] or [N]; infinite where there is none.
+    pub effort_limit: f64,
+    /// Whether the gravity torque of the joint is fed forward.
+    pub gravity_compensation: bool,
+}
+
+impl Actuator {
+    /// An actuator that passes effort commands on, without limit.
+    pub const PASSIVE: Self =
+        Self { stiffness: 0.0, damping: 0.0, effort_limit: f64::INFINITY, gravity_compensation: false };
+}
+
+/// Why a scene cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum SceneBuildError {
+    /// The bodies and joints make no model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A geometry cannot be tessellated.
+    #[error("collision geometry '{geometry}' of body '{body}': {source}")]
+    Geometry {
+        /// The geometry's name.
+        geometry: String,
+        /// Its body's name.
+        body: String,
+        /// What is wrong.
+        source: GeometryError,
+    },
+    /// A contact property is out of its range.
+    #[error("collision geometry '{geometry}': {property} is {value}; it must be {range}")]
+    Property {
+        /// The geometry's name.
+        geometry: String,
+        /// Which property.
+        property: &'static str,
+        /// Its value.
+        value: f64,
+        /// What it may be.
+        range: &'static str,
+    },
+}
+
+/// Everything about a world that does not change from step to step. `Send + Sync`: share it behind an `Arc`.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    model: Model,
+    geometries: IndexVec<GeometryIndex, CollisionGeometry>,
+    pairs: Vec<ContactPair>,
+    rigid_pairs: Vec<(GeometryIndex, GeometryIndex)>,
+    joints: Vec<JointIndex>,
+    joint_names: Vec<String>,
+    actuators: Vec<Actuator>,
+    free_bodies: Vec<BodyIndex>,
+    contact_bodies: Vec<BodyIndex>,
+}
+
+impl Scene {
+    /// The articulated bodies.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+    /// All collision geometries.
+    pub fn geometries(&self) -> &IndexVec<GeometryIndex, CollisionGeometry> {
+        &self.geometries
+    }
+    /// The pairs that may touch, sorted.
+    pub fn contact_pairs(&self) -> &[ContactPair] {
+        &self.pairs
+    }
+    /// Pairs that may meet but have no pressure field on either side: they pass through each other.
+    pub fn rigid_pairs(&self) -> &[(GeometryIndex, GeometryIndex)] {
+        &self.rigid_pairs
+    }
+    /// The joints with one degree of freedom, mimic joints included: the order of commands, states and actuators.
+    pub fn joints(&self) -> &[JointIndex] {
+        &self.joints
+    }
+    /// The names of [`Scene::joints`].
+    pub fn joint_names(&self) -> &[String] {
+        &self.joint_names
+    }
+    /// The actuators, in the order of [`Scene::joint_names`].
+    pub fn actuators(&self) -> &[Actuator] {
+        &self.actuators
+    }
+    /// Bodies that hang on a floating joint.
+    pub fn free_bodies(&self) -> &[BodyIndex] {
+        &self.free_bodies
+    }
+    /// Moving bodies that carry collision geometry.
+    pub fn contact_bodies(&self) -> &[BodyIndex] {
+        &self.contact_bodies
+    }
+    /// A body's unique name.
+    pub fn body_name(&self, body: BodyIndex) -> &str {
+        &self.model.bodies()[body].name
+    }
+    /// The body of that name.
+    pub fn body(&self, name: &str) -> Option<BodyIndex> {
+        self.model.body(name)
+    }
+    /// A geometry's unique name.
+    pub fn geometry_name(&self, geometry: GeometryIndex) -> &str {
+        &self.geometries[geometry].name
+    }
+    /// Where the joint of that name stands in [`Scene::joint_names`].
+    pub fn joint_position(&self, name: &str) -> Option<usize> {
+        self.joint_names.iter().position(|joint| joint == name)
+    }
+}
+
+/// Collects bodies, joints, geometries and filters, and builds a [`Scene`].
+#[derive(Debug, Default)]
+pub struct SceneBuilder {
+    model: ModelBuilder,
+    body_names: IndexVec<BodyIndex, String>,
+    geometries: IndexVec<GeometryIndex, CollisionGeometry>,
+    excluded: BTreeSet<(BodyIndex, BodyIndex)>,
+    actuators: Vec<(JointIndex, Actuator)>,
+}
+
+impl SceneBuilder {
+    /// A scene with nothing but the world.
+    pub fn new() -> Self {
+        let mut body_names = IndexVec::new();
+        body_names.push("world".to_owned());
+        Self {
+            model: ModelBuilder::new(),
+            body_names,
+            geometries: IndexVec::new(),
+            excluded: BTreeSet::new(),
+            actuators: Vec::new(),
+        }
+    }
+
+    /// Adds a body with its inertia about Bo in B's axes.
+    pub fn add_body(&mut self, name: &str, inertia: SpatialInertia) -> BodyIndex {
+        self.body_names.push(name.to_owned());
+        self.model.add_body(name, inertia)
+    }
+
+    /// Adds a joint.
+    ///
+    /// # Errors
+    /// What [`ModelBuilder::add_joint`] refuses.
+    pub fn add_joint(&mut self, joint: JointSpec) -> Result<JointIndex, ModelError> {
+        self.model.add_joint(joint)
+    }
+
+    /// Sets the actuator of a joint with one degree of freedom; joints without one are [`Actuator::PASSIVE`].
+    pub fn set_actuator(&mut self, joint: JointIndex, actuator: Actuator) {
+        self.actuators.push((joint, actuator));
+    }
+
+    /// Adds a collision geometry to `body`. What `properties` leaves open is compliant rubber for shapes that can be
+    /// compliant, and rigid for meshes and half spaces.
+    ///
+    /// # Errors
+    /// A property out of its range, or a shape that cannot be tessellated.
+    pub fn add_geometry(
+        &mut self,
+        body: BodyIndex,
+        name: &str,
+        X_BG: RigidTransform,
+        shape: Shape,
+        properties: &ContactProperties,
+    ) -> Result<GeometryIndex, SceneBuildError> {
+        let body_name = &self.body_names[body];
+        let name = self.unique_geometry_name(format!("{body_name}/{name}"));
+        let material = material_of(&name, &shape, properties)?;
+        let parameters = HydroelasticParameters {
+            compliant: match material.compliance {
+                Compliance::Rigid => None,
+                Compliance::Compliant { modulus } => Some(modulus),
+            },
+            resolution_hint: properties.mesh_resolution_hint,
+            slab_thickness: properties.slab_thickness,
+            margin: properties.margin.unwrap_or(0.0),
+        };
+        let hydroelastic = HydroelasticGeometry::new(&shape, &parameters)
+            .map_err(|source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source })?;
+        Ok(self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, material }))
+    }
+
+    fn unique_geometry_name(&self, name: String) -> String {
+        let taken = |candidate: &str| self.geometries.iter().any(|geometry| geometry.name == candidate);
+        if !taken(&name) {
+            return name;
+        }
+        let mut number = 2;
+        loop {
+            let candidate = format!("{name}_{number}");
+            if !taken(&candidate) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+
+    /// Declares that geometries of the two bodies never touch.
+    pub fn exclude_contact(&mut self, a: BodyIndex, b: BodyIndex) {
+        self.excluded.insert((a.min(b), a.max(b)));
+    }
+
+    /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do not
+    /// collide.
+    ///
+    /// # Errors
+    /// What [`ModelBuilder::build`] refuses.
+    pub fn build(self, gravity_W: Vector3) -> Result<Scene, SceneBuildError> {
+        let model = self.model.build(gravity_W)?;
+        let joints: Vec<JointIndex> = model
+            .joints()
+            .iter_enumerated()
+            .filter(|(_, joint)| joint.kind.nv() == 1)
+            .map(|(index, _)| index)
+            .collect();
+        let joint_names: Vec<String> = joints.iter().map(|joint| model.joints()[*joint].name.clone()).collect();
+        let mut actuators = vec![Actuator::PASSIVE; joint_names.len()];
+        for (joint, actuator) in self.actuators {
+            if let Some(position) = joints.iter().position(|scalar| *scalar == joint) {
+                actuators[position] = actuator;
+            }
+        }
+        let (pairs, rigid_pairs) = contact_pairs(&model, &self.geometries, &self.excluded);
+        let free_bodies =
+            model.joints().iter().filter(|joint| joint.kind == JointKind::Floating).map(|joint| joint.child).collect();
+        let contact_bodies: BTreeSet<BodyIndex> = self
+            .geometries
+            .iter()
+            .map(|geometry| geometry.body)
+            .filter(|body| model.welded_group(*body) != model.welded_group(BodyIndex::WORLD))
+            .collect();
+        Ok(Scene {
+            model,
+            geometries: self.geometries,
+            pairs,
+            rigid_pairs,
+            joints,
+            joint_names,
+            actuators,
+            free_bodies,
+            contact_bodies: contact_bodies.into_iter().collect(),
+        })
+    }
+}
+
+type GeometryPair = (GeometryIndex, GeometryIndex);
+
+fn contact_pairs(
+    model: &Model,
+    geometries: &IndexVec<GeometryIndex, CollisionGeometry>,
+    excluded: &BTreeSet<(BodyIndex, BodyIndex)>,
+) -> (Vec<ContactPair>, Vec<GeometryPair>) {
+    let mut pairs = Vec::new();
+    let mut rigid_pairs = Vec::new();
+    for (A, a) in geometries.iter_enumerated() {
+        for (B, b) in geometries.iter_enumerated().skip(A.to_usize() + 1) {
+            let bodies = (a.body.min(b.body), a.body.max(b.body));
+            let together = model.welded_group(a.body) == model.welded_group(b.body);
+            if together || model.adjacent(a.body, b.body) || excluded.contains(&bodies) {
+                continue;
+            }
+            if a.material.compliance == Compliance::Rigid && b.material.compliance == Compliance::Rigid {
+                rigid_pairs.push((A, B));
+            } else {
+                pairs.push(ContactPair { A, B, material: a.material.combine(&b.material) });
+            }
+        }
+    }
+    (pairs, rigid_pairs)
+}
+
+/// The material that `properties` state for `shape`, defaults filled in.
+fn material_of(name: &str, shape: &Shape, properties: &ContactProperties) -> Result<ContactMaterial, SceneBuildError> {
+    let check = |property, value: Option<f64>, default: f64, positive: bool| {
+        let value = value.unwrap_or(default);
+        if value.is_finite() && (value > 0.0 || (!positive && value == 0.0)) {
+            Ok(value)
+        } else {
+            let range = if positive { "positive and finite" } else { "zero or positive, and finite" };
+            Err(SceneBuildError::Property { geometry: name.to_owned(), property, value, range })
+        }
+    };
+    let rigid_by_default = matches!(shape, Shape::Mesh(_) | Shape::HalfSpace);
+    let compliant = properties.compliant.unwrap_or(properties.hydroelastic_modulus.is_some() || !rigid_by_default);
+    let modulus = check("hydroelastic_modulus", properties.hydroelastic_modulus, DEFAULT_MODULUS, true)?;
+    check("mesh_resolution_hint", properties.mesh_resolution_hint, 1.0, true)?;
+    check("slab_thickness", properties.slab_thickness, 1.0, true)?;
+    check("margin", properties.margin, 0.0, false)?;
+    Ok(ContactMaterial {
+        compliance: if compliant { Compliance::Compliant { modulus } } else { Compliance::Rigid },
+        dissipation: check(
+            "hunt_crossley_dissipation",
+            properties.hunt_crossley_dissipation,
+            DEFAULT_DISSIPATION,
+            false,
+        )?,
+        relaxation_time: check("relaxation_time", properties.relaxation_time, DEFAULT_RELAXATION_TIME, false)?,
+        friction: check("mu_dynamic", properties.mu_dynamic.or(properties.mu_static), DEFAULT_FRICTION, false)?,
+    })
+}

@@ -1,0 +1,211 @@
+//! The sum over a patch's faces: the only loop of the solver that grows with the number of faces.
+//!
+//! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, s^2 = |vt|^2 + eps^2:
+//!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]   normal impulse, [Masterjohn 2022, eqs. 13-16]
+//!   gamma_t = -mu n0 vt / s                                [N s]   lagged regularized Coulomb friction
+//! Both fall monotonically with the velocity, so they are the negative gradient of a convex potential.
+//! Its Hessian in v is  G = (mu n0 / s)(1 - n n^T - t t^T) - gamma_n' n n^T  with t = vt / s.
+
+use super::patch_block::{FaceLanes, PatchBlock};
+use crate::math::lanes::{LANES, Lanes, Lanes3};
+use crate::math::{Matrix3, Matrix6, SpatialForce, SpatialVelocity, Vector3};
+
+/// Velocity and impulse of eight faces.
+struct FaceImpulse {
+    /// Impulse on B [N s].
+    gamma: Lanes3,
+    /// Tangential velocity over its regularized norm [-].
+    t: Lanes3,
+    /// mu n0 / s [kg].
+    kt: Lanes,
+    /// -d gamma_n / d vn [kg].
+    kn: Lanes,
+}
+
+#[inline(always)]
+fn face_impulse(faces: &FaceLanes, w: Lanes3, v_C: Lanes3, step: Lanes, hunt_crossley: Lanes) -> FaceImpulse {
+    let n = faces.normal;
+    let v = v_C + w.cross(faces.p_CF);
+    let vn = v.dot(n);
+    let vt = v - n.scale(vn);
+    let inverse_s = (vt.dot(vt) + faces.slip_scale_squared).inverse_sqrt();
+    let fe = (faces.elastic_force - faces.force_rate * vn).positive_part();
+    let damping = (Lanes::splat(1.0) - hunt_crossley * vn).positive_part();
+    let pushes = fe.is_positive() * damping.is_positive();
+    let kt = faces.friction_bound * inverse_s;
+    FaceImpulse {
+        gamma: n.scale(step * fe * damping) - vt.scale(kt),
+        t: vt.scale(inverse_s),
+        kt,
+        kn: pushes * step * (faces.force_rate * damping + hunt_crossley * fe),
+    }
+}
+
+impl PatchBlock {
+    /// Net contact impulse on B about C [N m s, N s] at the relative velocity V of C.
+    pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
+        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
+        let (mut tau, mut f) = (Lanes3::ZERO, Lanes3::ZERO);
+        for faces in &self.lanes {
+            let gamma = face_impulse(faces, w, v, step, d).gamma;
+            f += gamma;
+            tau += faces.p_CF.cross(gamma);
+        }
+        SpatialForce::new(tau.sum(), f.sum())
+    }
+
+    /// Net contact impulse on B about C, and the 6x6 Hessian of the patch's potential in V [kg m2, kg m, kg].
+    pub fn impulse_and_hessian(&self, V: &SpatialVelocity) -> (SpatialForce, Matrix6) {
+        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
+        let (mut tau, mut f) = (Lanes3::ZERO, Lanes3::ZERO);
+        let mut sums = HessianSums::ZERO;
+        for faces in &self.lanes {
+            let impulse = face_impulse(faces, w, v, step, d);
+            f += impulse.gamma;
+            tau += faces.p_CF.cross(impulse.gamma);
+            sums.add(faces, &impulse);
+        }
+        (SpatialForce::new(tau.sum(), f.sum()), sums.to_matrix())
+    }
+
+    /// Contact force on B of each face [N, world], in the order in which the faces were pushed.
+    pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
+        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
+        forces.clear();
+        for faces in &self.lanes {
+            let gamma = face_impulse(faces, w, v, step, d).gamma;
+            for lane in 0..LANES.min(self.len() - forces.len()) {
+                forces.push(gamma.get(lane) / self.law.step);
+            }
+        }
+    }
+}
+
+/// Sums of the 21 different entries of the 6x6 Hessian: with c = p_CF and v = v_C + w x c = [1, -[c]] (v_C; w),
+///   H_vv = sum G,   H_wv = sum [c] G,   H_ww = -sum [c] G [c].
+struct HessianSums {
+    ww: [Lanes; 6],
+    wv: [Lanes; 9],
+    vv: [Lanes; 6],
+}
+
+impl HessianSums {
+    const ZERO: Self = Self { ww: [Lanes::ZERO; 6], wv: [Lanes::ZERO; 9], vv: [Lanes::ZERO; 6] };
+
+    #[inline(always)]
+    fn add(&mut self, faces: &FaceLanes, impulse: &FaceImpulse) {
+        let FaceImpulse { t, kt, kn, .. } = *impulse;
+        let (n, c) = (faces.normal, faces.p_CF);
+        let a = kn - kt; // weight of n n^T
+        let (an, at) = (n.scale(a), t.scale(kt));
+        // Rows of the symmetric G.
+        let xx = kt + an.x * n.x - at.x * t.x;
+        let xy = an.x * n.y - at.x * t.y;
+        let xz = an.x * n.z - at.x * t.z;
+        let yy = kt + an.y * n.y - at.y * t.y;
+        let yz = an.y * n.z - at.y * t.z;
+        let zz = kt + an.z * n.z - at.z * t.z;
+        // Columns of B = [c] G; its rows times [c]^T give the rotational block.
+        let bx = c.cross(Lanes3 { x: xx, y: xy, z: xz });
+        let by = c.cross(Lanes3 { x: xy, y: yy, z: yz });
+        let bz = c.cross(Lanes3 { x: xz, y: yz, z: zz });
+        let row_x = c.cross(Lanes3 { x: bx.x, y: by.x, z: bz.x });
+        let row_y = c.cross(Lanes3 { x: bx.y, y: by.y, z: bz.y });
+        let row_z_z = c.x * by.z - c.y * bx.z;
+        add_all(&mut self.ww, [row_x.x, row_x.y, row_x.z, row_y.y, row_y.z, row_z_z]);
+        add_all(&mut self.wv, [bx.x, by.x, bz.x, bx.y, by.y, bz.y, bx.z, by.z, bz.z]);
+        add_all(&mut self.vv, [xx, xy, xz, yy, yz, zz]);
+    }
+
+    fn to_matrix(&self) -> Matrix6 {
+        let ww = symmetric(&self.ww);
+        let wv = Matrix3::from_row_slice(&self.wv.map(Lanes::sum));
+        let vv = symmetric(&self.vv);
+        let mut H = Matrix6::zeros();
+        H.fixed_view_mut::<3, 3>(0, 0).copy_from(&ww);
+        H.fixed_view_mut::<3, 3>(0, 3).copy_from(&wv);
+        H.fixed_view_mut::<3, 3>(3, 0).copy_from(&wv.transpose());
+        H.fixed_view_mut::<3, 3>(3, 3).copy_from(&vv);
+        H
+    }
+}
+
+#[inline(always)]
+fn add_all<const N: usize>(sums: &mut [Lanes; N], terms: [Lanes; N]) {
+    for (sum, term) in sums.iter_mut().zip(terms) {
+        *sum += term;
+    }
+}
+
+fn symmetric(upper: &[Lanes; 6]) -> Matrix3 {
+    let [xx, xy, xz, yy, yz, zz] = upper.map(Lanes::sum);
+    Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DissipationLaw, FaceInput, PatchLaw};
+    use super::*;
+    use crate::math::Vector6;
+
+    fn patch(dissipation: DissipationLaw) -> PatchBlock {
+        let mut block = PatchBlock::new();
+        block.reset(PatchLaw {
+            step: 1e-2,
+            dissipation,
+            friction: 0.7,
+            stiction_tolerance: 1e-2,
+            friction_compliance: 0.0,
+        });
+        for dof in 0..6 {
+            let mut column = Vector6::zeros();
+            column[dof] = 1.0;
+            block.push_column(dof as u32, column, 0.0, 1.0);
+        }
+        for i in 0..11 {
+            let a = f64::from(i);
+            let normal = Vector3::new(0.2 * (a * 1.3).sin(), 0.3 * (a * 0.7).cos(), 1.0).normalize();
+            let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.3 * a.sin()) * 0.05;
+            block.push_face(&FaceInput { p_CF, normal, stiffness: 200.0 + 10.0 * a, elastic_force: 1.0 + 0.1 * a });
+        }
+        block
+    }
+
+    /// The Hessian is minus the derivative of the impulse: central differences, whose error is of the order h^2.
+    #[test]
+    fn hessian_is_the_derivative_of_the_impulse() {
+        for law in [DissipationLaw::HuntCrossley { dissipation: 3.0 }, DissipationLaw::Linear { relaxation_time: 0.02 }]
+        {
+            let block = patch(law);
+            let V = Vector6::new(0.3, -0.2, 0.4, 0.01, 0.02, -0.03);
+            let (impulse, H) = block.impulse_and_hessian(&SpatialVelocity::from_vector(&V));
+            assert_eq!(impulse, block.impulse(&SpatialVelocity::from_vector(&V)));
+            let h = 1e-6;
+            for j in 0..6 {
+                let at = |sign: f64| {
+                    let mut shifted = V;
+                    shifted[j] += sign * h;
+                    block.impulse(&SpatialVelocity::from_vector(&shifted)).to_vector()
+                };
+                let column = (at(-1.0) - at(1.0)) / (2.0 * h);
+                let error = (column - H.column(j)).norm();
+                assert!(error < 1e-7 * H.norm(), "{law:?} column {j}: {error:e}");
+            }
+        }
+    }
+
+    /// The sum of the face forces is the patch's wrench.
+    #[test]
+    fn face_forces_sum_to_the_wrench() {
+        let block = patch(DissipationLaw::HuntCrossley { dissipation: 1.0 });
+        let V = SpatialVelocity::new(Vector3::new(0.1, 0.2, 0.3), Vector3::new(0.1, 0.0, -0.02));
+        let mut forces = Vec::new();
+        block.face_forces(&V, &mut forces);
+        assert_eq!(forces.len(), 11);
+        let total: Vector3 = forces.iter().sum();
+        assert!((total * 1e-2 - block.impulse(&V).f).norm() < 1e-14);
+    }
+}

@@ -1,0 +1,241 @@
+//! Newton's method on the generalized velocities with a line search on the directional derivative.
+//!
+//! The linear algebra is independent of the number of faces: one 6x6 Hessian a patch.
+
+use super::{ContactProblem, PatchBlock};
+use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place, dot};
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
+
+/// When to stop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewtonSettings {
+    /// Largest |D g| relative to the largest of |D r| and |D J^T gamma|, with D = diag(A)^(-1/2) [-].
+    pub tolerance: f64,
+    /// Largest number of Newton iterations.
+    pub iterations_max: u32,
+}
+
+impl Default for NewtonSettings {
+    fn default() -> Self {
+        Self { tolerance: 1e-7, iterations_max: 100 }
+    }
+}
+
+/// How a solve ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SolveStatus {
+    /// The residual is within the tolerance.
+    Converged,
+    /// The iterations ran out.
+    IterationLimit,
+    /// No step along the Newton direction reduces the residual further: rounding.
+    Stalled,
+}
+
+/// What a solve took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolveReport {
+    /// How it ended.
+    pub status: SolveStatus,
+    /// Newton iterations.
+    pub iterations: u32,
+    /// Final relative residual [-].
+    pub residual: f64,
+}
+
+/// Trial points of one line search; bisection alone would reach 2^-40 of the interval.
+const LINE_SEARCH_MAX: u32 = 40;
+/// A line search ends where the slope has fallen to this part of its start: an exact minimum is not worth a sweep.
+const SLOPE_REDUCTION: f64 = 0.1;
+/// Regula falsi keeps this far from the ends of the bracket, so that a kink cannot pin one end.
+const BRACKET_MARGIN: f64 = 0.05;
+
+/// The solver's memory, reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct NewtonSolver {
+    gradient: Vec<f64>,
+    hessian: Vec<f64>,
+    direction: Vec<f64>,
+    trial: Vec<f64>,
+    scale: Vec<f64>,
+    constraint_impulse: Vec<f64>,
+    /// Minus the derivative of each row's impulse, at the last point that was evaluated.
+    row_slopes: Vec<f64>,
+    /// Impulse on B about C and Hessian of each patch, at the last point that was evaluated with a Hessian.
+    patch_hessians: Vec<Matrix6>,
+    patch_impulses: Vec<SpatialForce>,
+}
+
+impl NewtonSolver {
+    /// Impulse on B about C of each patch at the solution [N m s, N s].
+    pub fn patch_impulses(&self) -> &[SpatialForce] {
+        &self.patch_impulses
+    }
+
+    /// Minimises `problem` from the warm start in `v`, which becomes the solution.
+    ///
+    /// # Errors
+    /// A matrix that is not positive definite: a moving body without mass or inertia.
+    pub fn solve(
+        &mut self,
+        problem: &ContactProblem,
+        v: &mut [f64],
+        settings: &NewtonSettings,
+    ) -> Result<SolveReport, NotPositiveDefinite> {
+        self.prepare(problem)?;
+        self.evaluate(problem, v, true);
+        let mut iterations = 0;
+        loop {
+            let residual = self.relative_residual(problem);
+            if residual <= settings.tolerance {
+                return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual });
+            }
+            if iterations >= settings.iterations_max {
+                return Ok(SolveReport { status: SolveStatus::IterationLimit, iterations, residual });
+            }
+            self.newton_direction(problem)?;
+            let moved = self.line_search(problem, v);
+            iterations += 1;
+            if !moved {
+                return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
+            }
+        }
+    }
+
+    fn prepare(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
+        let n = problem.size();
+        for buffer in
+            [&mut self.gradient, &mut self.direction, &mut self.trial, &mut self.scale, &mut self.constraint_impulse]
+        {
+            buffer.clear();
+            buffer.resize(n, 0.0);
+        }
+        self.hessian.clear();
+        self.hessian.resize(n * n, 0.0);
+        for (i, scale) in self.scale.iter_mut().enumerate() {
+            let diagonal = problem.momentum_matrix[i * n + i];
+            if !(diagonal > 0.0 && diagonal.is_finite()) {
+                return Err(NotPositiveDefinite { pivot: i, size: n, value: diagonal });
+            }
+            *scale = 1.0 / diagonal.sqrt();
+        }
+        Ok(())
+    }
+
+    /// g = A v - r - J^T gamma(v); with `with_hessian`, the patches' Hessians too.
+    fn evaluate(&mut self, problem: &ContactProblem, v: &[f64], with_hessian: bool) {
+        let n = problem.size();
+        self.constraint_impulse.fill(0.0);
+        if with_hessian {
+            self.patch_hessians.clear();
+        }
+        self.patch_impulses.clear();
+        for patch in problem.patches() {
+            let V = patch.velocity(v);
+            let impulse = self.patch_impulse(patch, &V, with_hessian);
+            let stacked = impulse.to_vector();
+            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+                self.constraint_impulse[*dof as usize] += column.dot(&stacked);
+            }
+            self.patch_impulses.push(impulse);
+        }
+        self.row_slopes.clear();
+        for row in &problem.rows {
+            let (impulse, slope) = row.impulse(row.speed(v));
+            self.row_slopes.push(slope);
+            self.constraint_impulse[row.dof as usize] += row.coefficient * impulse;
+        }
+        for i in 0..n {
+            let A_v = dot(&problem.momentum_matrix[i * n..(i + 1) * n], v);
+            self.gradient[i] = A_v - problem.momentum[i] - self.constraint_impulse[i];
+        }
+    }
+
+    fn patch_impulse(&mut self, patch: &PatchBlock, V: &SpatialVelocity, with_hessian: bool) -> SpatialForce {
+        if with_hessian {
+            let (impulse, hessian) = patch.impulse_and_hessian(V);
+            self.patch_hessians.push(hessian);
+            impulse
+        } else {
+            patch.impulse(V)
+        }
+    }
+
+    fn relative_residual(&self, problem: &ContactProblem) -> f64 {
+        let norm = |x: &[f64]| x.iter().zip(&self.scale).map(|(x, d)| (x * d) * (x * d)).sum::<f64>().sqrt();
+        let gradient = norm(&self.gradient);
+        if gradient == 0.0 {
+            return 0.0;
+        }
+        gradient / norm(&problem.momentum).max(norm(&self.constraint_impulse))
+    }
+
+    /// Solves H dv = -g with H = A + sum J^T H_patch J + rows.
+    fn newton_direction(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
+        let n = problem.size();
+        self.hessian.copy_from_slice(&problem.momentum_matrix);
+        for (patch, hessian) in problem.patches().iter().zip(&self.patch_hessians) {
+            for (a, column_a) in patch.columns.iter().enumerate() {
+                let H_column = hessian * column_a;
+                let i = patch.dofs[a] as usize;
+                for (column_b, dof) in patch.columns[..=a].iter().zip(&patch.dofs) {
+                    self.hessian[i * n + *dof as usize] += column_b.dot(&H_column);
+                }
+            }
+        }
+        for (row, slope) in problem.rows.iter().zip(&self.row_slopes) {
+            let i = row.dof as usize;
+            self.hessian[i * n + i] += slope * row.coefficient * row.coefficient;
+        }
+        cholesky_in_place(&mut self.hessian, n)?;
+        for (direction, gradient) in self.direction.iter_mut().zip(&self.gradient) {
+            *direction = -gradient;
+        }
+        cholesky_solve_in_place(&self.hessian, n, &mut self.direction);
+        Ok(())
+    }
+
+    /// Moves `v` along the direction to where the slope of the cost has nearly vanished; leaves the gradient and the
+    /// patches' Hessians evaluated there. False when the slope at the start is not negative: nothing left to gain.
+    fn line_search(&mut self, problem: &ContactProblem, v: &mut [f64]) -> bool {
+        let slope_0 = dot(&self.gradient, &self.direction);
+        if slope_0 >= 0.0 || slope_0.is_nan() {
+            return false;
+        }
+        let slope_1 = self.evaluate_at(problem, v, 1.0, true);
+        let small = SLOPE_REDUCTION * slope_0.abs();
+        if slope_1 <= small {
+            v.copy_from_slice(&self.trial);
+            return true;
+        }
+        let (mut low, mut slope_low) = (0.0, slope_0);
+        let (mut high, mut slope_high) = (1.0, slope_1);
+        for _ in 0..LINE_SEARCH_MAX {
+            let part = (-slope_low / (slope_high - slope_low)).clamp(BRACKET_MARGIN, 1.0 - BRACKET_MARGIN);
+            let alpha = low + (high - low) * part;
+            let slope = self.evaluate_at(problem, v, alpha, false);
+            if slope.abs() <= small {
+                break;
+            }
+            if slope > 0.0 {
+                (high, slope_high) = (alpha, slope);
+            } else {
+                (low, slope_low) = (alpha, slope);
+            }
+        }
+        v.copy_from_slice(&self.trial);
+        self.evaluate(problem, v, true);
+        true
+    }
+
+    /// Slope of the cost along the direction at v + alpha dv.
+    fn evaluate_at(&mut self, problem: &ContactProblem, v: &[f64], alpha: f64, with_hessian: bool) -> f64 {
+        let mut trial = std::mem::take(&mut self.trial);
+        for ((trial, v), direction) in trial.iter_mut().zip(v).zip(&self.direction) {
+            *trial = v + alpha * direction;
+        }
+        self.evaluate(problem, &trial, with_hessian);
+        self.trial = trial;
+        dot(&self.gradient, &self.direction)
+    }
+}

@@ -1,0 +1,174 @@
+//! Actuators, limits and dry friction of the joints, as rows of the convex problem.
+
+use super::{JointCommand, JointTarget, StepSettings};
+use crate::multibody::{Joint, State};
+use crate::scene::{Actuator, Scene};
+use crate::solvers::{BoxRow, ContactProblem};
+
+/// Near-rigid rows give way by this part of a rigid one: their natural period is this part of a step
+/// (R = beta^2 / (4 pi^2) w, with w the inverse effective mass). Softer rows would show, stiffer ones cost digits.
+const NEAR_RIGID_BETA: f64 = 0.1;
+/// A joint found beyond its limit comes back with this time constant [s]: at once would fling it.
+const RECOVERY_TIME: f64 = 0.02;
+
+/// What the joints are and are asked to do as a step starts.
+pub(super) struct StepStart<'a> {
+    /// Where a joint without a command is held.
+    pub(super) initial: &'a State,
+    /// Positions and velocities now.
+    pub(super) state: &'a State,
+    /// Generalized gravity force [N m] or [N].
+    pub(super) gravity: &'a [f64],
+    /// The standing command.
+    pub(super) command: &'a JointCommand,
+}
+
+/// Where an actuator's effort comes from.
+#[derive(Clone, Copy, Debug)]
+enum EffortSource {
+    /// Not more than a constant effort [N m] or [N].
+    Constant(f64),
+    /// The row of that number.
+    Row(usize),
+}
+
+/// The actuators' rows of the present step; remembers which they are, to tell the efforts afterwards.
+#[derive(Clone, Debug, Default)]
+pub(super) struct JointRows {
+    sources: Vec<EffortSource>,
+}
+
+impl JointRows {
+    /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation.
+    pub(super) fn assemble(
+        &mut self,
+        scene: &Scene,
+        settings: &StepSettings,
+        StepStart { initial, state, gravity, command }: &StepStart<'_>,
+        problem: &mut ContactProblem,
+    ) {
+        let model = scene.model();
+        self.sources.clear();
+        let (size, dt) = (problem.size(), settings.step());
+        for (dof, damping) in model.dof_damping().iter().enumerate() {
+            problem.momentum_matrix[dof * size + dof] += dt * damping;
+        }
+        for (position, index) in scene.joints().iter().enumerate() {
+            let joint = &model.joints()[*index];
+            let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
+            let diagonal = dof * size + dof;
+            let scalar = ScalarJoint {
+                joint,
+                ratio,
+                dt,
+                q: joint.position(&state.q).unwrap_or(0.0),
+                inverse_mass: ratio * ratio / problem.momentum_matrix[diagonal],
+            };
+            let actuator = &scene.actuators()[position];
+            let start = joint.position(&initial.q).unwrap_or(0.0);
+            let target = standing_target(command.targets.get(position), actuator, start);
+            // A follower's gravity load is in its leader's.
+            let gravity = if joint.mimic.is_some() { 0.0 } else { gravity[dof] };
+            self.sources.push(scalar.push_actuator(actuator, &target, gravity, problem));
+            scalar.push_friction(settings.stiction_tolerance, problem);
+            scalar.push_limits(problem);
+        }
+    }
+
+    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or [N].
+    pub(super) fn efforts(&self, problem: &ContactProblem, v: &[f64], step: f64, efforts: &mut Vec<f64>) {
+        efforts.clear();
+        efforts.extend(self.sources.iter().map(|source| match source {
+            EffortSource::Constant(effort) => *effort,
+            EffortSource::Row(row) => {
+                let row = &problem.rows[*row];
+                row.impulse(row.speed(v)).0 / step
+            }
+        }));
+    }
+}
+
+/// The command of a joint; without one, a joint with stiffness is held where it started.
+fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64) -> JointTarget {
+    match target {
+        Some(target) if *target != JointTarget::default() => *target,
+        _ if actuator.stiffness > 0.0 => JointTarget { position: Some(start), ..JointTarget::default() },
+        _ if actuator.damping > 0.0 => JointTarget { velocity: Some(0.0), ..JointTarget::default() },
+        _ => JointTarget::default(),
+    }
+}
+
+/// A joint with one degree of freedom, its own or its leader's.
+struct ScalarJoint<'a> {
+    joint: &'a Joint,
+    /// Rate of the joint for a unit of its generalized velocity [-]: 1, or the multiplier of a mimic joint.
+    ratio: f64,
+    /// Step [s].
+    dt: f64,
+    /// Position [rad] or [m].
+    q: f64,
+    /// ratio^2/A_ii [1/kg] or [1/(kg m2)].
+    inverse_mass: f64,
+}
+
+impl ScalarJoint<'_> {
+    fn row(&self, target: f64, regularization: f64, lower: f64, upper: f64) -> BoxRow {
+        BoxRow { dof: self.joint.v_start as u32, coefficient: self.ratio, target, regularization, lower, upper }
+    }
+
+    fn near_rigid(&self) -> f64 {
+        NEAR_RIGID_BETA * NEAR_RIGID_BETA / (4.0 * std::f64::consts::PI.powi(2)) * self.inverse_mass
+    }
+
+    /// The impedance, implicit in the step's end:
+    ///   gamma = dt clamp(K (q_cmd - q0 - dt u) + D (v_cmd - u) + tau_ff, +-limit).
+    fn push_actuator(
+        &self,
+        actuator: &Actuator,
+        target: &JointTarget,
+        gravity: f64,
+        problem: &mut ContactProblem,
+    ) -> EffortSource {
+        let stiffness = if target.position.is_some() { actuator.stiffness } else { 0.0 };
+        let tracks = target.position.is_some() || target.velocity.is_some();
+        let damping = if tracks { actuator.damping } else { 0.0 };
+        let compensation = if actuator.gravity_compensation { -gravity } else { 0.0 };
+        let at_rest = stiffness * (target.position.unwrap_or(self.q) - self.q)
+            + damping * target.velocity.unwrap_or(0.0)
+            + target.effort.unwrap_or(0.0)
+            + compensation;
+        let limit = actuator.effort_limit;
+        let rate = self.dt * stiffness + damping;
+        if rate > 0.0 {
+            let regularization = 1.0 / (self.dt * rate);
+            problem.rows.push(self.row(at_rest / rate, regularization, -self.dt * limit, self.dt * limit));
+            EffortSource::Row(problem.rows.len() - 1)
+        } else {
+            let effort = at_rest.clamp(-limit, limit);
+            problem.momentum[self.joint.v_start] += self.dt * self.ratio * effort;
+            EffortSource::Constant(effort)
+        }
+    }
+
+    /// Dry friction, regularized below the stiction tolerance.
+    fn push_friction(&self, stiction_tolerance: f64, problem: &mut ContactProblem) {
+        let bound = self.dt * self.joint.friction;
+        if bound > 0.0 {
+            problem.rows.push(self.row(0.0, stiction_tolerance / bound, -bound, bound));
+        }
+    }
+
+    /// Limits: the joint may reach its limit within the step, and not pass it.
+    fn push_limits(&self, problem: &mut ContactProblem) {
+        let limits = &self.joint.limits;
+        let speed_to = |gap: f64| if gap >= 0.0 { gap / self.dt } else { gap / (self.dt + RECOVERY_TIME) };
+        if limits.lower.is_finite() {
+            let target = -speed_to(self.q - limits.lower);
+            problem.rows.push(self.row(target, self.near_rigid(), 0.0, f64::INFINITY));
+        }
+        if limits.upper.is_finite() {
+            let target = speed_to(limits.upper - self.q);
+            problem.rows.push(self.row(target, self.near_rigid(), f64::NEG_INFINITY, 0.0));
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! A scene in motion.
+
+use std::sync::Arc;
+
+use super::contacts::Contacts;
+use super::joint_rows::{JointRows, StepStart};
+use super::snapshot::{ContactPatch, PatchFaces};
+use super::{JointCommand, Snapshot, StepReport, StepSettings};
+use crate::math::{BodyIndex, IndexVec, SpatialForce};
+use crate::multibody::{Data, State, bias, integrate, kinematics, mass_matrix};
+use crate::scene::Scene;
+use crate::solvers::{ContactProblem, NewtonSolver, SolveStatus};
+
+/// A residual that the solver reaches although rounding stops it before its tolerance is still a solution [-].
+const STALLED_RESIDUAL_MAX: f64 = 1e-5;
+
+/// Why a simulation cannot be made.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// The initial state has the wrong size or is not finite.
+    #[error("the initial state has {q} positions and {v} velocities; the model has {nq} and {nv}, all finite")]
+    InitialState {
+        /// Positions given.
+        q: usize,
+        /// Velocities given.
+        v: usize,
+        /// Positions of the model.
+        nq: usize,
+        /// Velocities of the model.
+        nv: usize,
+    },
+    /// A step of zero, or a tolerance that is not positive.
+    #[error("{setting} is {value}; it must be positive and finite")]
+    Setting {
+        /// Which setting.
+        setting: &'static str,
+        /// Its value.
+        value: f64,
+    },
+    /// The mass matrix is singular.
+    #[error(transparent)]
+    Mass(#[from] StepError),
+}
+
+/// Why a step was not taken. The simulation stays at its last good state.
+#[derive(Debug, thiserror::Error)]
+pub enum StepError {
+    /// The command has another number of joints than the scene.
+    #[error("the command has {given} joints; the scene has {expected}")]
+    CommandLength {
+        /// Joints of the command.
+        given: usize,
+        /// Joints of the scene.
+        expected: usize,
+    },
+    /// A command that is not a number.
+    #[error("the command of joint '{joint}' is not finite")]
+    CommandNotFinite {
+        /// The joint.
+        joint: String,
+    },
+    /// A mass matrix that is not positive definite.
+    #[error(
+        "t = {time} s: the mass matrix is singular at velocity {dof} ({name}): give its bodies mass and rotational inertia"
+    )]
+    SingularMass {
+        /// Simulated time [s].
+        time: f64,
+        /// The generalized velocity.
+        dof: usize,
+        /// The joint that it belongs to.
+        name: String,
+    },
+    /// The solution is not finite.
+    #[error(
+        "t = {time} s: the velocity of joint '{joint}' is not finite; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
+    )]
+    NotFinite {
+        /// Simulated time [s].
+        time: f64,
+        /// The joint.
+        joint: String,
+    },
+}
+
+/// A scene, its state and the memory of its steps.
+#[derive(Debug)]
+pub struct Simulation {
+    scene: Arc<Scene>,
+    settings: StepSettings,
+    initial: State,
+    state: State,
+    next: State,
+    step_count: u64,
+    data: Data,
+    contacts: Contacts,
+    joint_rows: JointRows,
+    problem: ContactProblem,
+    solver: NewtonSolver,
+    joint_effort: Vec<f64>,
+    F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
+    report: StepReport,
+}
+
+impl Simulation {
+    /// A simulation of `scene` from `initial`.
+    ///
+    /// # Errors
+    /// A state of the wrong size, a setting out of range, or a body without mass.
+    pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
+        let model = scene.model();
+        let finite = initial.q.iter().chain(&initial.v).all(|x| x.is_finite());
+        if initial.q.len() != model.nq() || initial.v.len() != model.nv() || !finite {
+            let (q, v) = (initial.q.len(), initial.v.len());
+            return Err(SimulationError::InitialState { q, v, nq: model.nq(), nv: model.nv() });
+        }
+        for (setting, value) in [
+            ("step", settings.step()),
+            ("stiction_tolerance", settings.stiction_tolerance),
+            ("solver tolerance", settings.solver.tolerance),
+        ] {
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(SimulationError::Setting { setting, value });
+            }
+        }
+        let mut simulation = Self {
+            settings,
+            state: initial.clone(),
+            next: initial.clone(),
+            initial,
+            step_count: 0,
+            data: Data::new(model),
+            contacts: Contacts::default(),
+            joint_rows: JointRows::default(),
+            problem: ContactProblem::default(),
+            solver: NewtonSolver::default(),
+            joint_effort: vec![0.0; scene.joint_names().len()],
+            F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
+            report: StepReport::default(),
+            scene,
+        };
+        kinematics(simulation.scene.model(), &simulation.state, &mut simulation.data);
+        Ok(simulation)
+    }
+
+    /// The scene.
+    pub fn scene(&self) -> &Arc<Scene> {
+        &self.scene
+    }
+    /// How steps are taken.
+    pub fn settings(&self) -> &StepSettings {
+        &self.settings
+    }
+    /// Positions and velocities now.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+    /// Poses and velocities of the bodies now.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+    /// Steps taken since the start or the last reset.
+    pub fn step_count(&self) -> u64 {
+        self.step_count
+    }
+    /// The step [ns].
+    pub fn step_ns(&self) -> u64 {
+        self.settings.step_ns
+    }
+    /// Simulated time [ns].
+    pub fn time_ns(&self) -> u64 {
+        self.step_count * self.settings.step_ns
+    }
+    /// Simulated time [s].
+    pub fn time(&self) -> f64 {
+        self.time_ns() as f64 * 1e-9
+    }
+    /// What the last step took.
+    pub fn report(&self) -> &StepReport {
+        &self.report
+    }
+
+    /// Back to the initial state and time zero, without memory of what was.
+    pub fn reset(&mut self) {
+        self.state.clone_from(&self.initial);
+        self.step_count = 0;
+        self.contacts = Contacts::default();
+        self.joint_effort.fill(0.0);
+        self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
+        self.report = StepReport::default();
+        kinematics(self.scene.model(), &self.state, &mut self.data);
+    }
+
+    /// Advances by one step under `command`.
+    ///
+    /// # Errors
+    /// A malformed command, a singular mass matrix or a solution that is not finite; the state is then unchanged.
+    pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
+        self.check_command(command)?;
+        self.assemble(command);
+        self.next.v.copy_from_slice(&self.state.v);
+        let solved = self.solver.solve(&self.problem, &mut self.next.v, &self.settings.solver).map_err(|error| {
+            StepError::SingularMass { time: self.time(), dof: error.pivot, name: self.joint_of_dof(error.pivot) }
+        })?;
+        if let Some(dof) = self.next.v.iter().position(|v| !v.is_finite()) {
+            return Err(StepError::NotFinite { time: self.time(), joint: self.joint_of_dof(dof) });
+        }
+        let dt = self.settings.step();
+        self.joint_rows.efforts(&self.problem, &self.next.v, dt, &mut self.joint_effort);
+        self.accumulate_body_wrenches();
+        self.next.q.copy_from_slice(&self.state.q);
+        integrate(self.scene.model(), &mut self.next.q, &self.next.v, dt);
+        std::mem::swap(&mut self.state, &mut self.next);
+        kinematics(self.scene.model(), &self.state, &mut self.data);
+        self.step_count += 1;
+        self.report = StepReport {
+            solver_iterations: solved.iterations,
+            solver_residual: solved.residual,
+            solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
+            faces: self.contacts.faces,
+            faces_dropped: self.contacts.faces_dropped,
+        };
+        Ok(self.report)
+    }
+
+    fn check_command(&self, command: &JointCommand) -> Result<(), StepError> {
+        let names = self.scene.joint_names();
+        if !command.targets.is_empty() && command.targets.len() != names.len() {
+            return Err(StepError::CommandLength { given: command.targets.len(), expected: names.len() });
+        }
+        let finite = |value: Option<f64>| value.is_none_or(f64::is_finite);
+        for (target, name) in command.targets.iter().zip(names) {
+            if !(finite(target.position) && finite(target.velocity) && finite(target.effort)) {
+                return Err(StepError::CommandNotFinite { joint: name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau), and the rows and patches.
+    fn assemble(&mut self, command: &JointCommand) {
+        let Self { scene, settings, state, data, problem, .. } = self;
+        let model = scene.model();
+        let n = model.nv();
+        mass_matrix(model, data);
+        bias(model, data);
+        problem.reset(n);
+        problem.momentum_matrix.copy_from_slice(&data.M);
+        let dt = settings.step();
+        for i in 0..n {
+            let momentum = crate::math::dense::dot(&data.M[i * n..(i + 1) * n], &state.v);
+            problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i]);
+        }
+        let start = StepStart { initial: &self.initial, state, gravity: &data.gravity, command };
+        self.joint_rows.assemble(scene, settings, &start, problem);
+        self.contacts.assemble(scene, settings, data, state, problem);
+    }
+
+    /// Net contact wrench on each body about its origin, from the patches' impulses.
+    fn accumulate_body_wrenches(&mut self) {
+        self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
+        let rate = 1.0 / self.settings.step();
+        for (active, impulse) in self.contacts.active().iter().zip(self.solver.patch_impulses()) {
+            let pair = &self.scene.contact_pairs()[active.pair];
+            let F_BC_W = *impulse * rate;
+            for (geometry, F_C) in [(pair.A, -F_BC_W), (pair.B, F_BC_W)] {
+                let body = self.scene.geometries()[geometry].body;
+                let p_CBo = self.data.X_WB[body].translation.vector - active.p_WC;
+                self.F_BBo_W[body] += F_C.shift(&p_CBo);
+            }
+        }
+    }
+
+    fn joint_of_dof(&self, dof: usize) -> String {
+        let joints = self.scene.model().joints();
+        joints
+            .iter()
+            .find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof))
+            .map_or_else(|| "unknown".to_owned(), |joint| joint.name.clone())
+    }
+
+    /// Writes the present state and the contacts of the last step into `snapshot`, reusing its memory.
+    pub fn snapshot_into(&self, snapshot: &mut Snapshot) {
+        let model = self.scene.model();
+        snapshot.step = self.step_count;
+        snapshot.time_ns = self.time_ns();
+        snapshot.joint_position.clear();
+        snapshot.joint_velocity.clear();
+        for joint in self.scene.joints() {
+            let joint = &model.joints()[*joint];
+            snapshot.joint_position.push(joint.position(&self.state.q).unwrap_or(f64::NAN));
+            snapshot.joint_velocity.push(joint.velocity(&self.state.v).unwrap_or(f64::NAN));
+        }
+        snapshot.joint_effort.clone_from(&self.joint_effort);
+        snapshot.X_WB.clone_from(&self.data.X_WB);
+        snapshot.V_WB.clone_from(&self.data.V_WB);
+        snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
+        snapshot.report = self.report;
+        snapshot.patch_count = if self.step_count == 0 { 0 } else { self.contacts.active().len() };
+        while snapshot.patches.len() < snapshot.patch_count {
+            snapshot.patches.push(ContactPatch::default());
+        }
+        for (number, patch) in snapshot.patches.iter_mut().take(snapshot.patch_count).enumerate() {
+            self.write_patch(number, patch);
+        }
+    }
+
+    fn write_patch(&self, number: usize, patch: &mut ContactPatch) {
+        let active = self.contacts.active()[number];
+        let pair = &self.scene.contact_pairs()[active.pair];
+        let geometries = self.scene.geometries();
+        (patch.geometry_A, patch.geometry_B) = (pair.A, pair.B);
+        (patch.body_A, patch.body_B) = (geometries[pair.A].body, geometries[pair.B].body);
+        patch.p_WC = active.p_WC;
+        patch.F_BC_W = self.solver.patch_impulses()[number] * (1.0 / self.settings.step());
+        let (surface, kept) = self.contacts.surface(active.pair);
+        let block = &self.problem.patches()[number];
+        let faces = &mut patch.faces;
+        block.face_forces(&block.velocity(&self.state.v), &mut faces.force_B_W);
+        faces.clear();
+        for face in kept {
+            let i = *face as usize;
+            faces.centroid_W.push(surface.centroid[i]);
+            faces.normal_W.push(surface.normal[i]);
+            faces.area.push(surface.area[i]);
+            faces.pressure.push(surface.pressure[i]);
+            let (corners, pressures) = surface.polygon(i);
+            faces.vertices_W.extend_from_slice(corners);
+            faces.vertex_pressure.extend_from_slice(pressures);
+            faces.vertex_ends.push(faces.vertices_W.len() as u32);
+        }
+        patch.area = faces.area.iter().sum();
+    }
+}
+
+impl PatchFaces {
+    /// Empties all arrays but the forces, keeping their memory.
+    fn clear(&mut self) {
+        self.vertices_W.clear();
+        self.vertex_ends.clear();
+        self.vertex_pressure.clear();
+        self.centroid_W.clear();
+        self.normal_W.clear();
+        self.area.clear();
+        self.pressure.clear();
+    }
+}

@@ -1,0 +1,130 @@
+//! Closed forms of contact dynamics.
+
+use isobar::geometry::Shape;
+use isobar::math::{SpatialVelocity, Vector3};
+use isobar::stepping::{JointCommand, Simulation, StepSettings};
+
+use crate::worlds::{GRAVITY, at, body_on_ground, compliant, run, settings};
+
+const BOX: Vector3 = Vector3::new(0.1, 0.06, 0.04);
+
+fn box_on_incline(angle: f64, friction: f64, stiction_tolerance: f64) -> Simulation {
+    let moments = Vector3::new(2.2e-4, 4.8e-4, 5.7e-4);
+    let gravity = Vector3::new(angle.sin(), 0.0, -angle.cos()) * GRAVITY;
+    let (scene, mut state, body) =
+        body_on_ground(Shape::Box { size: BOX }, 0.5, moments, &compliant(1e6, 20.0, friction), gravity);
+    scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.01999));
+    Simulation::new(scene, state, StepSettings { stiction_tolerance, ..settings(1e-3) }).expect("a simulation")
+}
+
+fn velocity(simulation: &Simulation) -> SpatialVelocity {
+    simulation.data().V_WB[simulation.scene().free_bodies()[0]]
+}
+
+/// Below the friction angle a box creeps at v_s x / sqrt(1 - x^2), x = tan(angle)/mu: the regularization alone.
+#[test]
+fn box_on_an_incline_sticks_below_the_friction_angle() {
+    let (friction, stiction_tolerance) = (0.5_f64, 1e-6);
+    for load in [0.5_f64, 0.9] {
+        let angle = (load * friction).atan();
+        let mut simulation = box_on_incline(angle, friction, stiction_tolerance);
+        run(&mut simulation, &JointCommand::default(), 1.0);
+        let creep = stiction_tolerance * load / (1.0 - load * load).sqrt();
+        let v = velocity(&simulation).v.x;
+        println!("load {load}: creep {v:.3e} m/s, law {creep:.3e} m/s");
+        assert!((v - creep).abs() < 0.02 * creep);
+    }
+}
+
+/// Above it, the box slides with a = g (sin - mu cos).
+#[test]
+fn box_on_an_incline_slides_above_the_friction_angle() {
+    let (friction, angle) = (0.3_f64, 0.5_f64);
+    let mut simulation = box_on_incline(angle, friction, 1e-6);
+    run(&mut simulation, &JointCommand::default(), 0.5);
+    let before = velocity(&simulation).v.x;
+    run(&mut simulation, &JointCommand::default(), 0.5);
+    let acceleration = (velocity(&simulation).v.x - before) / 0.5;
+    let law = GRAVITY * (angle.sin() - friction * angle.cos());
+    println!("acceleration {acceleration} m/s2, law {law}");
+    assert!((acceleration - law).abs() < 1e-3 * law);
+}
+
+/// Hunt-Crossley impact without gravity: d (vi + vo) = ln[(1 + d vi)/(1 - d vo)], whatever the geometry and modulus
+/// [Hunt and Crossley 1975]; the error is of first order in the step.
+#[test]
+fn hunt_crossley_restitution() {
+    let (d, vi) = (1.5, 0.4);
+    let (mut low, mut high) = (0.0, vi);
+    for _ in 0..100 {
+        let vo: f64 = 0.5 * (low + high);
+        let excess = d * (vi + vo) - ((1.0 + d * vi) / (1.0 - d * vo)).ln();
+        if excess > 0.0 { low = vo } else { high = vo }
+    }
+    let errors: Vec<f64> = [2e-5, 1e-5]
+        .iter()
+        .map(|step| {
+            let sphere = Shape::Sphere { radius: 0.05 };
+            let moments = Vector3::repeat(2e-4);
+            let (scene, mut state, body) =
+                body_on_ground(sphere, 0.2, moments, &compliant(1e5, d, 0.0), Vector3::zeros());
+            scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.0501));
+            let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.0, 0.0, -vi));
+            scene.model().set_free_body_velocity(&mut state, body, &V);
+            let mut simulation = Simulation::new(scene, state, settings(*step)).expect("a simulation");
+            run(&mut simulation, &JointCommand::default(), 0.15);
+            let vo = velocity(&simulation).v.z;
+            println!("step {step}: leaves at {vo} m/s, law {low}");
+            (vo - low).abs()
+        })
+        .collect();
+    assert!(errors[1] < 2e-3 * low, "{errors:?}");
+    assert!(errors[1] < 0.7 * errors[0], "first order in the step: {errors:?}");
+}
+
+/// A sphere that slides without spin ends rolling at 5/7 of its speed, whatever the friction.
+#[test]
+fn sliding_sphere_ends_rolling() {
+    let (radius, mass, v0) = (0.05, 0.2, 0.5);
+    let moments = Vector3::repeat(0.4 * mass * radius * radius);
+    let mut properties = compliant(1e7, 20.0, 0.3);
+    properties.mesh_resolution_hint = Some(0.004);
+    let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+    let (scene, mut state, body) = body_on_ground(Shape::Sphere { radius }, mass, moments, &properties, gravity);
+    scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, radius - 2e-4));
+    let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(v0, 0.0, 0.0));
+    scene.model().set_free_body_velocity(&mut state, body, &V);
+    let mut simulation = Simulation::new(scene, state, settings(1e-3)).expect("a simulation");
+    let slides = 2.0 * v0 / (7.0 * 0.3 * GRAVITY);
+    run(&mut simulation, &JointCommand::default(), 1.5 * slides);
+    let V = velocity(&simulation);
+    println!("rolls at {} m/s (5/7 v0 = {}), slip {}", V.v.x, v0 * 5.0 / 7.0, V.v.x - V.w.y * radius);
+    assert!((V.v.x - v0 * 5.0 / 7.0).abs() < 0.01 * v0);
+    assert!((V.v.x - V.w.y * radius).abs() < 0.01 * v0);
+}
+
+/// Same input, same bits.
+#[test]
+fn two_runs_give_the_same_bits() {
+    let bits = || {
+        let mut simulation = box_on_incline(0.4, 0.5, 1e-6);
+        run(&mut simulation, &JointCommand::default(), 0.3);
+        let state = simulation.state();
+        state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect::<Vec<_>>()
+    };
+    assert_eq!(bits(), bits());
+}
+
+/// A reset forgets everything: the second run repeats the first bit by bit.
+#[test]
+fn reset_repeats_the_run() {
+    let mut simulation = box_on_incline(0.4, 0.3, 1e-6);
+    let mut runs = Vec::new();
+    for _ in 0..2 {
+        run(&mut simulation, &JointCommand::default(), 0.2);
+        runs.push(simulation.state().q.iter().map(|x| x.to_bits()).collect::<Vec<_>>());
+        simulation.reset();
+        assert_eq!(simulation.time_ns(), 0);
+    }
+    assert_eq!(runs[0], runs[1]);
+}

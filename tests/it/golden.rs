@@ -1,0 +1,31 @@
+//! Where reference results are read from.
+
+use std::path::PathBuf;
+
+/// The reference file `relative`: below the folder named by ISOBAR_ORACLE when that is set, else below tests/golden.
+/// `None`, said aloud, when the named folder does not have it.
+pub(crate) fn file(relative: &str) -> Option<PathBuf> {
+    let folder = match std::env::var_os("ISOBAR_ORACLE") {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
+    };
+    let path = folder.join(relative);
+    if path.is_file() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("ISOBAR_ORACLE").is_some(), "tests/golden must have {relative}");
+    println!("missing: {relative} is not below the folder named by ISOBAR_ORACLE; its comparison is skipped");
+    None
+}
+
+/// The reference file `relative` as JSON.
+pub(crate) fn json(relative: &str) -> Option<serde_json::Value> {
+    let path = file(relative)?;
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+/// The numbers of a JSON array.
+pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().expect("an array").iter().map(|x| x.as_f64().expect("a number")).collect()
+}

@@ -1,0 +1,169 @@
+//! One dynamic step of free bodies against Drake's lagged approximation.
+//!
+//! Tolerance, from the reference's own convergence (1e-6 relative momentum): 1e-5 of the largest speed of the case plus
+//! 1e-6 m/s (1e-5 rad/s) where faces slide. Where a face sticks the solution depends on the regularization speed,
+//! whose scale is an estimate in both programs: 10 v_s.
+
+use std::sync::Arc;
+
+use isobar::contact::ContactProperties;
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::multibody::State;
+use isobar::scene::{Scene, SceneBuilder};
+use isobar::solvers::NewtonSettings;
+use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings};
+use serde_json::Value;
+
+use crate::golden;
+
+fn vector(value: &Value) -> Vector3 {
+    Vector3::from_row_slice(&golden::numbers(value))
+}
+
+fn pose(body: &Value) -> RigidTransform {
+    let q = golden::numbers(&body["q_wxyz"]);
+    let rotation = nalgebra::UnitQuaternion::new_normalize(nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]));
+    RigidTransform::from_parts(vector(&body["p"]).into(), rotation.into())
+}
+
+fn shape(body: &Value) -> Shape {
+    let number = |key: &str| body[key].as_f64().unwrap_or_else(|| panic!("{key} of {body}"));
+    match body["type"].as_str() {
+        Some("sphere") => Shape::Sphere { radius: number("radius") },
+        Some("ellipsoid") => Shape::Ellipsoid { semi_axes: vector(&body["abc"]) },
+        Some("box") => Shape::Box { size: vector(&body["size"]) },
+        Some("cylinder") => Shape::Cylinder { radius: number("radius"), length: number("length") },
+        Some("capsule") => Shape::Capsule { radius: number("radius"), length: number("length") },
+        Some("half_space") => Shape::HalfSpace,
+        other => panic!("no shape {other:?}"),
+    }
+}
+
+fn properties(case: &Value, body: &Value, dissipation: f64) -> ContactProperties {
+    ContactProperties {
+        compliant: Some(body["compliance"] == "compliant"),
+        hydroelastic_modulus: body["E"].as_f64(),
+        mesh_resolution_hint: body["hint"].as_f64(),
+        slab_thickness: body["slab_thickness"].as_f64(),
+        margin: body["margin"].as_f64(),
+        hunt_crossley_dissipation: Some(dissipation),
+        mu_dynamic: case["mu"].as_f64(),
+        ..ContactProperties::default()
+    }
+}
+
+struct Case {
+    scene: Arc<Scene>,
+    initial: State,
+    /// Name, index and body description of each free body.
+    bodies: Vec<(String, BodyIndex)>,
+    largest_speed: f64,
+}
+
+fn build(case: &Value, dissipation: f64) -> Case {
+    let mut builder = SceneBuilder::new();
+    let mut bodies = Vec::new();
+    let descriptions = case["bodies"].as_object().expect("bodies");
+    for (name, body) in descriptions {
+        let fixed = body["fixed"] == true;
+        let (index, X_BG) = if fixed {
+            (BodyIndex::WORLD, pose(body))
+        } else {
+            let inertia = Matrix3::from_diagonal(&vector(&body["I"]));
+            let mass = body["mass"].as_f64().expect("mass");
+            let inertia = SpatialInertia::from_central(mass, &Vector3::zeros(), &inertia);
+            (builder.add_body(name, inertia), RigidTransform::identity())
+        };
+        builder
+            .add_geometry(index, "collision", X_BG, shape(body), &properties(case, body, dissipation))
+            .expect("a geometry");
+        if !fixed {
+            bodies.push((name.clone(), index));
+        }
+    }
+    let scene = builder.build(Vector3::new(0.0, 0.0, -9.81)).expect("a scene");
+    let mut initial = scene.model().default_state();
+    let mut largest_speed = 0.0_f64;
+    for (name, index) in &bodies {
+        let body = &descriptions[name];
+        let V = SpatialVelocity::new(vector(&body["w"]), vector(&body["v"]));
+        largest_speed = largest_speed.max(V.v.norm());
+        scene.model().set_free_body_pose(&mut initial, *index, &pose(body));
+        scene.model().set_free_body_velocity(&mut initial, *index, &V);
+    }
+    Case { scene: Arc::new(scene), initial, bodies, largest_speed }
+}
+
+/// Whether some face of the last step sticks: slower than 10 regularization speeds.
+fn sticks(snapshot: &Snapshot, stiction_tolerance: f64) -> bool {
+    snapshot.contact_patches().iter().any(|patch| {
+        let (A, B) = (&snapshot.V_WB[patch.body_A], &snapshot.V_WB[patch.body_B]);
+        let (X_A, X_B) = (&snapshot.X_WB[patch.body_A], &snapshot.X_WB[patch.body_B]);
+        patch.faces.centroid_W.iter().zip(&patch.faces.normal_W).any(|(p_WF, n)| {
+            let v = B.shift(&(p_WF - X_B.translation.vector)).v - A.shift(&(p_WF - X_A.translation.vector)).v;
+            (v - n * v.dot(n)).norm() < 10.0 * stiction_tolerance
+        })
+    })
+}
+
+/// Runs one result of a case; returns the line and whether it holds.
+fn compare(case: &Value, result: &Value) -> (String, bool) {
+    let dissipation = result["hunt_crossley_d"].as_f64().expect("hunt_crossley_d");
+    let stiction_tolerance = result["stiction_tolerance"].as_f64().expect("stiction_tolerance");
+    let dt = result["dt"].as_f64().expect("dt");
+    let Case { scene, initial, bodies, largest_speed } = build(case, dissipation);
+    let settings = StepSettings {
+        step_ns: (dt * 1e9).round() as u64,
+        stiction_tolerance,
+        friction_compliance: 1e-3,
+        solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
+        ..StepSettings::default()
+    };
+    let mut simulation = Simulation::new(scene, initial, settings).expect("a simulation");
+    let report = simulation.step(&JointCommand::default()).expect("a step");
+    let mut snapshot = Snapshot::default();
+    simulation.snapshot_into(&mut snapshot);
+    let (mut error_v, mut error_w) = (0.0_f64, 0.0_f64);
+    for (name, index) in &bodies {
+        let reference = &result["bodies"][name];
+        let V = &snapshot.V_WB[*index];
+        error_v = error_v.max((V.v - vector(&reference["v"])).norm());
+        error_w = error_w.max((V.w - vector(&reference["w"])).norm());
+    }
+    let stick = sticks(&snapshot, stiction_tolerance);
+    let (limit_v, limit_w) = if stick {
+        (10.0 * stiction_tolerance, 10.0 * stiction_tolerance / 0.02)
+    } else {
+        (1e-5 * largest_speed + 1e-6, 1e-5 * largest_speed / 0.02 + 1e-5)
+    };
+    let faces = result["contacts"]
+        .as_array()
+        .map_or(0, |contacts| contacts.iter().map(|contact| contact["faces"].as_u64().unwrap_or(0)).sum::<u64>());
+    let holds = error_v <= limit_v && error_w <= limit_w && report.solver_converged;
+    let line = format!(
+        "one_step {:14} dt {dt:<6} d {dissipation:<4} {} faces {:3} (reference {faces:3}) error v {error_v:.1e} m/s (limit {limit_v:.1e}) w {error_w:.1e} rad/s (limit {limit_w:.1e}) {} iterations{}",
+        case["name"].as_str().unwrap_or("?"),
+        if stick { "sticks" } else { "slides" },
+        report.faces + report.faces_dropped,
+        report.solver_iterations,
+        if holds { "" } else { "  FAILS" },
+    );
+    (line, holds)
+}
+
+#[test]
+fn one_step_agrees_with_the_lagged_reference() {
+    let Some(file) = golden::json("one_step/one_step.json") else { return };
+    let mut failures = 0;
+    for case in file["cases"].as_array().expect("cases") {
+        for result in case["results"].as_array().expect("results") {
+            if result["approx"] == "lagged" {
+                let (line, holds) = compare(case, result);
+                println!("{line}");
+                failures += usize::from(!holds);
+            }
+        }
+    }
+    assert_eq!(failures, 0, "see the lines marked FAILS");
+}

@@ -1,0 +1,101 @@
+//! Small scenes that several tests share.
+
+use std::sync::Arc;
+
+use isobar::contact::ContactProperties;
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, JointIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointLimits, JointSpec, State};
+use isobar::scene::{Actuator, Scene, SceneBuilder};
+use isobar::stepping::{JointCommand, Simulation, StepSettings};
+
+/// Standard gravity for the laws [m/s2].
+pub(crate) const GRAVITY: f64 = 9.81;
+
+pub(crate) fn at(x: f64, y: f64, z: f64) -> RigidTransform {
+    RigidTransform::translation(x, y, z)
+}
+
+pub(crate) fn compliant(modulus: f64, dissipation: f64, friction: f64) -> ContactProperties {
+    ContactProperties {
+        compliant: Some(true),
+        hydroelastic_modulus: Some(modulus),
+        hunt_crossley_dissipation: Some(dissipation),
+        mu_dynamic: Some(friction),
+        ..ContactProperties::default()
+    }
+}
+
+/// One free body of `shape` above a rigid half space z <= 0 of the same friction, origin at its centre of mass.
+pub(crate) fn body_on_ground(
+    shape: Shape,
+    mass: f64,
+    moments: Vector3,
+    properties: &ContactProperties,
+    gravity: Vector3,
+) -> (Arc<Scene>, State, BodyIndex) {
+    let mut builder = SceneBuilder::new();
+    let ground = ContactProperties { compliant: Some(false), ..properties.clone() };
+    builder
+        .add_geometry(BodyIndex::WORLD, "ground", RigidTransform::identity(), Shape::HalfSpace, &ground)
+        .expect("a ground");
+    let inertia = SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&moments));
+    let body = builder.add_body("body", inertia);
+    builder.add_geometry(body, "shape", RigidTransform::identity(), shape, properties).expect("a geometry");
+    let scene = builder.build(gravity).expect("a scene");
+    let state = scene.model().default_state();
+    (Arc::new(scene), state, body)
+}
+
+/// A point mass [kg] on a vertical slider.
+pub(crate) struct Slider {
+    pub(crate) mass: f64,
+    pub(crate) limits: JointLimits,
+    pub(crate) friction: f64,
+    pub(crate) actuator: Actuator,
+}
+
+impl Slider {
+    pub(crate) fn of_mass(mass: f64) -> Self {
+        Self { mass, limits: JointLimits::default(), friction: 0.0, actuator: Actuator::PASSIVE }
+    }
+
+    /// Adds the slider as body and joint `name`.
+    pub(crate) fn add(&self, builder: &mut SceneBuilder, name: &str) -> JointIndex {
+        let inertia = SpatialInertia::from_central(self.mass, &Vector3::zeros(), &(Matrix3::identity() * 1e-3));
+        let child = builder.add_body(&format!("{name}_body"), inertia);
+        let joint = builder
+            .add_joint(JointSpec {
+                limits: self.limits,
+                friction: self.friction,
+                ..JointSpec::new(name, BodyIndex::WORLD, child, JointKind::Prismatic)
+            })
+            .expect("a joint");
+        builder.set_actuator(joint, self.actuator);
+        joint
+    }
+
+    pub(crate) fn simulation(&self, gravity: f64, settings: StepSettings) -> Simulation {
+        let mut builder = SceneBuilder::new();
+        self.add(&mut builder, "slider");
+        simulate(builder, gravity, settings)
+    }
+}
+
+pub(crate) fn simulate(builder: SceneBuilder, gravity: f64, settings: StepSettings) -> Simulation {
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -gravity)).expect("a scene"));
+    let initial = scene.model().default_state();
+    Simulation::new(scene, initial, settings).expect("a simulation")
+}
+
+pub(crate) fn settings(step: f64) -> StepSettings {
+    StepSettings { step_ns: (step * 1e9).round() as u64, ..StepSettings::default() }
+}
+
+pub(crate) fn run(simulation: &mut Simulation, command: &JointCommand, seconds: f64) {
+    let steps = (seconds * 1e9 / simulation.step_ns() as f64).round() as u64;
+    for _ in 0..steps {
+        let report = simulation.step(command).expect("a step");
+        assert!(report.solver_converged, "t = {} s: {report:?}", simulation.time());
+    }
+}
