@@ -91,3 +91,13 @@ isobar_build_node() {
 
 # isobar_free_domain: a ROS domain of this run alone, so that two runs on a machine never hear each other.
 isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
+
+# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an empty PID.
+isobar_stop() {
+  local pid=$1 tries=0
+  [ -n "$pid" ] || return 0
+  kill -TERM "$pid" 2>/dev/null
+  while kill -0 "$pid" 2>/dev/null && [ $((tries += 1)) -lt 100 ]; do sleep 0.1; done
+  kill -KILL "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+}
