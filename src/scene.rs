@@ -257,7 +257,7 @@ impl SceneBuilder {
     }
 
     /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do not
-    /// collide.
+    /// collide; a joint that leaves its body free, or that stands on the world itself, does not count.
     ///
     /// # Errors
     /// What [`ModelBuilder::build`] refuses.
@@ -312,7 +312,7 @@ fn contact_pairs(
         for (B, b) in geometries.iter_enumerated().skip(A.to_usize() + 1) {
             let bodies = (a.body.min(b.body), a.body.max(b.body));
             let together = model.welded_group(a.body) == model.welded_group(b.body);
-            if together || model.adjacent(a.body, b.body) || excluded.contains(&bodies) {
+            if together || joined(model, a.body, b.body) || excluded.contains(&bodies) {
                 continue;
             }
             if a.material.compliance == Compliance::Rigid && b.material.compliance == Compliance::Rigid {
@@ -323,6 +323,24 @@ fn contact_pairs(
         }
     }
     (pairs, rigid_pairs)
+}
+
+/// Whether a joint holds the two bodies so close that their geometries are not meant to touch: a moving joint between
+/// what is welded to them. Free bodies, and whatever stands on the world's own body, may touch it; of what is welded to
+/// the world only the bodies that the joint names count.
+fn joined(model: &Model, a: BodyIndex, b: BodyIndex) -> bool {
+    let world = model.welded_group(BodyIndex::WORLD);
+    let fixed = model.welded_group(a) == world || model.welded_group(b) == world;
+    model.adjacent(a, b)
+        && model.joints().iter().any(|joint| {
+            let ends = [joint.parent, joint.child];
+            let holds = joint.kind != JointKind::Floating && joint.parent != BodyIndex::WORLD;
+            let same_groups = |x: BodyIndex, y: BodyIndex| {
+                model.welded_group(joint.parent) == model.welded_group(x)
+                    && model.welded_group(joint.child) == model.welded_group(y)
+            };
+            holds && if fixed { ends == [a, b] || ends == [b, a] } else { same_groups(a, b) || same_groups(b, a) }
+        })
 }
 
 /// The material that `properties` state for `shape`, defaults filled in.

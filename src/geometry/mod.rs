@@ -1,6 +1,7 @@
 //! Shapes, meshes, pressure fields and the contact surfaces between them. Knows no body, no robot and no friction.
 
 mod aabb;
+mod broad_phase;
 mod bvh;
 mod error;
 mod hydroelastic;
@@ -10,6 +11,7 @@ mod pressure_field;
 mod shape;
 
 pub use aabb::Aabb;
+pub use broad_phase::candidate_pairs;
 pub use error::GeometryError;
 pub use hydroelastic::{
     ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation, HydroelasticGeometry,

@@ -1,7 +1,12 @@
 //! Files: robots, meshes, scenes, recordings.
 
+pub mod inspect;
 pub mod mesh_files;
+pub mod outputs;
 pub mod package;
+pub mod recording;
 pub mod robot;
+pub mod scene_file;
+pub mod srdf;
 pub mod urdf;
 mod xml;

@@ -3,7 +3,7 @@
 
 use super::data::Data;
 use super::model::Model;
-use crate::math::{SpatialForce, SpatialVelocity};
+use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 
 /// Fills `data.coriolis` (c(q, v)) and `data.gravity` (tau_g(q)) [N m] or [N], so that
 /// M vdot + c = tau_g + tau + J^T F.
@@ -39,11 +39,9 @@ pub fn inverse_dynamics(model: &Model, data: &mut Data, vdot: &[f64], out: &mut 
 /// there is no gravity.
 fn forces(model: &Model, data: &mut Data, vdot: Option<&[f64]>) {
     let Data { S, links, force, acceleration, .. } = data;
-    if vdot.is_some() {
-        acceleration[0] = SpatialVelocity::new(crate::math::Vector3::zeros(), -model.gravity_W());
-    } else {
-        acceleration[0] = SpatialVelocity::ZERO;
-    }
+    // A world that accelerates upwards is one with gravity.
+    let upwards = SpatialVelocity::new(Vector3::zeros(), -model.gravity_W());
+    acceleration[0] = if vdot.is_some() { upwards } else { SpatialVelocity::ZERO };
     force[0] = SpatialForce::ZERO;
     for (number, link) in model.links().iter().enumerate().skip(1) {
         let moved = &links[number];

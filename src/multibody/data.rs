@@ -40,8 +40,7 @@ pub(super) struct LinkData {
     pub(super) p_WT: Vector3,
     /// Velocity about T.
     pub(super) V: SpatialVelocity,
-    /// The part of its acceleration, relative to its parent's, that does not come from vdot; about the fixed point where
-    /// T is now.
+    /// Its acceleration relative to its parent's but for what comes from vdot; about the fixed point where T is now.
     pub(super) bias: SpatialVelocity,
     /// Inertia about T in world axes.
     pub(super) inertia: SpatialInertia,

@@ -5,7 +5,7 @@ use super::joint::JointKind;
 use super::model::Model;
 use super::state::State;
 use super::topology::Link;
-use crate::math::{BodyIndex, IndexVec, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
+use crate::math::{Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 
 /// [`positions`] and [`velocities`] of `state`.
 pub fn kinematics(model: &Model, state: &State, data: &mut Data) {
@@ -21,10 +21,10 @@ pub fn positions(model: &Model, q: &[f64], data: &mut Data) {
         let parent = data.links[link.parent];
         let (R_FL, p_FL) = joint_pose(link, q);
         let R_WF = parent.R_WL * link.R_PF;
-        let p_LL = parent.R_WL * link.p_PF + R_WF * p_FL;
+        let p_PL = parent.R_WL * link.p_PF + R_WF * p_FL;
         let moved = &mut data.links[number];
         (moved.p_WT, moved.p_TL) =
-            if link.parent == 0 { (p_LL, Vector3::zeros()) } else { (parent.p_WT, parent.p_TL + p_LL) };
+            if link.parent == 0 { (p_PL, Vector3::zeros()) } else { (parent.p_WT, parent.p_TL + p_PL) };
         moved.R_WL = R_WF * R_FL;
         moved.inertia = inertia_about(&link.inertia, &moved.R_WL, &moved.p_TL);
         write_columns(link, &R_WF, &moved.p_TL, &mut data.S[link.columns.clone()]);
@@ -56,16 +56,9 @@ pub fn velocities(model: &Model, v: &[f64], data: &mut Data) {
             moved.bias.v -= V_PL.w.cross(&v_Lo);
         }
     }
-    write_body_velocities(&model.topology.body_link, &model.topology.X_LB, data);
-}
-
-fn write_body_velocities(
-    body_link: &IndexVec<BodyIndex, usize>,
-    X_LB: &IndexVec<BodyIndex, RigidTransform>,
-    data: &mut Data,
-) {
-    for ((V_WB, &link), X_LB) in data.V_WB.iter_mut().zip(body_link.iter()).zip(X_LB.iter()) {
-        let LinkData { R_WL, p_TL, V, .. } = &data.links[link];
+    let Data { V_WB, links, .. } = data;
+    for ((V_WB, &link), X_LB) in V_WB.iter_mut().zip(model.topology.body_link.iter()).zip(model.topology.X_LB.iter()) {
+        let LinkData { R_WL, p_TL, V, .. } = &links[link];
         *V_WB = V.shift(&(p_TL + R_WL * X_LB.translation.vector));
     }
 }

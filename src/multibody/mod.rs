@@ -9,7 +9,7 @@
 //!
 //! let mut builder = ModelBuilder::new();
 //! let inertia = SpatialInertia::from_central(2.0, &Vector3::zeros(), &(Matrix3::identity() * 0.1));
-//! let ball = builder.add_body("ball", inertia)?; // no joint: it floats
+//! let ball = builder.add_body("ball", inertia); // no joint: it floats
 //! let model = builder.build(Vector3::new(0.0, 0.0, -9.81))?;
 //! let state = model.default_state();
 //! let mut data = Data::new(&model);

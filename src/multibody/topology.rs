@@ -225,8 +225,8 @@ fn group_blocks(
         }
     }
     order.sort_by_key(|&body| block[tree_of[body]]);
-    let mut last = 0;
-    let starts = order.iter().map(|&body| std::mem::replace(&mut last, block[tree_of[body]]) != block[tree_of[body]]);
-    let starts = starts.collect();
+    let label = |body: BodyIndex| block[tree_of[body]];
+    let mut previous = 0;
+    let starts = order.iter().map(|&body| std::mem::replace(&mut previous, label(body)) != label(body)).collect();
     (order, starts)
 }

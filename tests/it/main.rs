@@ -3,9 +3,11 @@
 #![allow(non_snake_case)]
 
 mod contact_laws;
+mod contact_surface_file;
 mod contact_surfaces;
 mod golden;
 mod joint_laws;
+mod multibody;
 mod one_step;
 mod tidy;
 mod urdf;

@@ -1,4 +1,5 @@
 //! Robot files: what is read, what is refused and how.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 use std::path::{Path, PathBuf};
 

@@ -3,7 +3,7 @@
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, differ, signs};
 use super::volume_surface::crosses_box;
-use super::{ContactSurface, FACE_GRADIENT_COSINE_MIN, HydroelasticWorkspace};
+use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::{FacePlane, LinearPressure, PressureField, RigidSurface};
 use crate::math::{RigidTransform, Vector3};
 
@@ -43,7 +43,7 @@ pub(super) fn volume_rigid(
             continue;
         }
         let pressure_M = volume.linear()[element as usize];
-        let slope = pressure_M.gradient.dot(&plane.normal);
+        let Some(slope) = slope_into(&pressure_M.gradient, &plane.normal) else { continue };
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
         let mut polygon = ConvexPolygon::zero_set(&corners, &heights, above);
         surface.append(&mut polygon, &face, X_WM, *representation);
@@ -85,13 +85,11 @@ pub(super) fn volume_compliant(
             continue;
         }
         let into_volume = difference / steepness;
-        let slope = pressure_M.gradient.dot(&into_volume);
-        let half_space_slope = stiffness * plane.normal.dot(&into_volume);
-        if slope <= FACE_GRADIENT_COSINE_MIN * pressure_M.gradient.norm()
-            || half_space_slope <= FACE_GRADIENT_COSINE_MIN * stiffness
-        {
+        let (Some(slope), Some(half_space_slope)) =
+            (slope_into(&pressure_M.gradient, &into_volume), slope_into(&(plane.normal * -stiffness), &-into_volume))
+        else {
             continue;
-        }
+        };
         let face = face(element, into_volume, pressure_M, slope, half_space_slope, volume_is_A);
         let mut polygon = ConvexPolygon::zero_set(&corners, &values, positive);
         surface.append(&mut polygon, &face, X_WM, *representation);
@@ -116,10 +114,7 @@ pub(super) fn surface_compliant(
     near.sort_unstable();
     for &element in near.iter() {
         let normal = rigid.normals()[element as usize];
-        let slope = pressure_M.gradient.dot(&normal);
-        if slope <= FACE_GRADIENT_COSINE_MIN * stiffness {
-            continue;
-        }
+        let Some(slope) = slope_into(&pressure_M.gradient, &normal) else { continue };
         let mut polygon = ConvexPolygon::triangle(&rigid.corners(element));
         polygon.clip(&plane);
         // the rigid normal points into the half space, which is not the geometry of the frame M here

@@ -3,7 +3,7 @@
 use super::contact_surface::FaceData;
 use super::polygon::ConvexPolygon;
 use super::workspace::{OuterTriangle, pair_key, split_key};
-use super::{ContactSurface, FACE_GRADIENT_COSINE_MIN, HydroelasticWorkspace};
+use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, FacePlane, PressureField, RigidSurface};
 use crate::math::RigidTransform;
@@ -97,10 +97,7 @@ fn intersect(
 ) -> Option<(ConvexPolygon, FaceData)> {
     let pressure_M = volume.linear()[tet as usize];
     let normal = triangle.plane_M.normal;
-    let slope = pressure_M.gradient.dot(&normal);
-    if slope <= FACE_GRADIENT_COSINE_MIN * pressure_M.gradient.norm() {
-        return None;
-    }
+    let slope = slope_into(&pressure_M.gradient, &normal)?;
     let mut polygon = ConvexPolygon::triangle(&triangle.corners_M);
     if !polygon.clip_by_tet(&volume.planes()[tet as usize], tet, &volume.neighbours()[tet as usize]) {
         return None;

@@ -8,10 +8,10 @@
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, differ, signs};
 use super::workspace::{OuterTet, pair_key, split_key};
-use super::{ContactSurface, FACE_GRADIENT_COSINE_MIN, HydroelasticWorkspace};
+use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, LinearPressure, PressureField};
-use crate::math::{RigidTransform, Vector3};
+use crate::math::RigidTransform;
 
 /// Rounding of a pressure, as a share of the pressures it was computed from: a cull by pressure that is nearer than this
 /// leaves the decision to the exact cut. [-]
@@ -154,10 +154,8 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet) -> Option<(ConvexPolyg
         return None;
     }
     let into_outer = difference / steepness;
-    let (g_inner, g_outer) = (-inner.gradient.dot(&into_outer), outer.gradient.dot(&into_outer));
-    if !rises(g_inner, &inner.gradient) || !rises(g_outer, &outer.gradient) {
-        return None;
-    }
+    let g_inner = slope_into(&inner.gradient, &-into_outer)?;
+    let g_outer = slope_into(&outer.gradient, &into_outer)?;
     let values = differences_at_outer(roles.inner, element, tet);
     let mut polygon = ConvexPolygon::zero_set(&tet.corners_M, &values, signs(&values));
     let planes = &roles.inner.planes()[element as usize];
@@ -186,10 +184,4 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet) -> Option<(ConvexPolyg
         }
     };
     Some((polygon, face))
-}
-
-/// Whether the slope along the normal is not a steep fall; see [`FACE_GRADIENT_COSINE_MIN`].
-#[inline]
-fn rises(slope: f64, gradient: &Vector3) -> bool {
-    slope > FACE_GRADIENT_COSINE_MIN * gradient.norm()
 }

@@ -1,12 +1,175 @@
-//! Tessellations of shapes.
-use super::{GeometryError, HydroelasticGeometry, HydroelasticParameters, Shape};
+//! Tessellations of shapes, and pressure fields on them.
+//!
+//! The pressure is E times the distance to the surface over the largest such distance: 0 on the surface, E on the medial
+//! axis, where every inner vertex lies. With a margin m the mesh reaches m beyond the surface and the pressure goes on
+//! linearly, to -E m / (largest distance). Rigid shapes are the boundaries of the same tessellations.
 
+mod convex;
+mod cuboid;
+mod cylinder;
+mod sphere;
+mod volume;
+
+pub use convex::{centroid, check_convex, hull};
+pub use cuboid::cuboid;
+pub use cylinder::{capsule, cylinder};
+pub use sphere::{ellipsoid, sphere};
+pub use volume::{boundary, distance_pressure};
+
+use super::{GeometryError, HydroelasticGeometry, HydroelasticParameters, Shape, SurfaceMesh, VolumeMesh};
+use crate::math::Vector3;
+
+/// The edge length [m] that a shape is tessellated with where nothing else is asked for, or `None` for a shape whose
+/// tessellation has no choice. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
+/// of a cylinder or capsule. Both keep the volume within 15 % and the contact area of a shallow contact in about ten faces.
+pub fn default_resolution(shape: &Shape) -> Option<f64> {
+    match shape {
+        Shape::Sphere { radius } => Some(0.5 * radius),
+        Shape::Ellipsoid { semi_axes } => Some(0.5 * semi_axes.max()),
+        Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => Some(std::f64::consts::TAU * radius / 16.0),
+        _ => None,
+    }
+}
+
+/// Tetrahedra from each triangle of a closed surface to `center`, which becomes the last vertex.
+pub fn star(surface: &SurfaceMesh, center: Vector3) -> VolumeMesh {
+    let mut vertices = surface.vertices.clone();
+    let last = vertices.len() as u32;
+    vertices.push(center);
+    // a triangle is counter-clockwise from outside, so from inside it turns the other way
+    VolumeMesh { vertices, tets: surface.triangles.iter().map(|&[a, b, c]| [a, c, b, last]).collect() }
+}
+
+/// Builds the geometry that contact queries use; see [`HydroelasticGeometry::new`].
 pub(crate) fn hydroelastic(
-    _shape: &Shape,
+    shape: &Shape,
     parameters: &HydroelasticParameters,
 ) -> Result<HydroelasticGeometry, GeometryError> {
+    check(shape, parameters)?;
     match parameters.compliant {
-        Some(_) => Err(GeometryError::NoSlabThickness),
-        None => Ok(HydroelasticGeometry::RigidHalfSpace),
+        Some(modulus) => compliant(shape, modulus, parameters),
+        None => rigid(shape, parameters),
     }
+}
+
+/// A tessellation whose vertices from `on_surface` on lie on the medial axis, and their distance to the surface [m].
+struct MedialMesh {
+    mesh: VolumeMesh,
+    on_surface: usize,
+    depth: f64,
+}
+
+impl MedialMesh {
+    fn star(mesh: VolumeMesh, depth: f64) -> Self {
+        Self { on_surface: mesh.vertices.len() - 1, mesh, depth }
+    }
+}
+
+/// The medial tessellation of a primitive that reaches `margin` [m] beyond its surface; `None` for other shapes.
+fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64) -> Option<MedialMesh> {
+    let resolution = resolution.or_else(|| default_resolution(shape)).unwrap_or(f64::INFINITY);
+    let medial = match *shape {
+        Shape::Sphere { radius } => MedialMesh::star(sphere(radius + margin, resolution), radius),
+        Shape::Ellipsoid { semi_axes } => {
+            MedialMesh::star(ellipsoid(&semi_axes.add_scalar(margin), resolution), semi_axes.min())
+        }
+        Shape::Box { size } => {
+            let (mesh, on_surface) = cuboid(&(size * 0.5).add_scalar(margin));
+            MedialMesh { mesh, on_surface, depth: 0.5 * size.min() }
+        }
+        Shape::Cylinder { radius, length } => {
+            let (mesh, on_surface) = cylinder(radius + margin, length + 2.0 * margin, resolution);
+            MedialMesh { mesh, on_surface, depth: radius.min(0.5 * length) }
+        }
+        Shape::Capsule { radius, length } => {
+            let (mesh, on_surface) = capsule(radius + margin, length, resolution);
+            MedialMesh { mesh, on_surface, depth: radius }
+        }
+        Shape::HalfSpace | Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. } => return None,
+    };
+    Some(medial)
+}
+
+fn compliant(
+    shape: &Shape,
+    modulus: f64,
+    parameters: &HydroelasticParameters,
+) -> Result<HydroelasticGeometry, GeometryError> {
+    let margin = parameters.margin;
+    let medial = match shape {
+        Shape::HalfSpace => {
+            let thickness = parameters.slab_thickness.ok_or(GeometryError::NoSlabThickness)?;
+            return Ok(HydroelasticGeometry::CompliantHalfSpace { stiffness: modulus / thickness });
+        }
+        Shape::Volume { mesh, pressure } => {
+            let mut mesh = VolumeMesh::clone(mesh);
+            let (depth, mut pressure) = match pressure {
+                Some(pressure) => (None, pressure.to_vec()),
+                None => distance_pressure(&mesh, modulus).map(|(depth, pressure)| (Some(depth), pressure))?,
+            };
+            volume::inflate(&mut mesh, &mut pressure, modulus, depth, margin)?;
+            return HydroelasticGeometry::from_volume(mesh, pressure);
+        }
+        Shape::Mesh(surface) => {
+            check_convex(surface)?;
+            convex::medial(SurfaceMesh::clone(surface), margin)?
+        }
+        Shape::Convex(surface) => convex::medial(hull(&surface.vertices)?, margin)?,
+        _ => match primitive(shape, parameters.resolution_hint, margin) {
+            Some(medial) => medial,
+            None => return Err(GeometryError::NoVolume { tets: 0 }),
+        },
+    };
+    let pressure = (0..medial.mesh.vertices.len())
+        .map(|vertex| if vertex < medial.on_surface { -modulus * margin / medial.depth } else { modulus })
+        .collect();
+    HydroelasticGeometry::from_volume(medial.mesh, pressure)
+}
+
+fn rigid(shape: &Shape, parameters: &HydroelasticParameters) -> Result<HydroelasticGeometry, GeometryError> {
+    match shape {
+        Shape::HalfSpace => Ok(HydroelasticGeometry::RigidHalfSpace),
+        Shape::Mesh(surface) => HydroelasticGeometry::from_surface(SurfaceMesh::clone(surface)),
+        Shape::Convex(surface) => HydroelasticGeometry::from_surface(hull(&surface.vertices)?),
+        Shape::Volume { mesh, .. } => HydroelasticGeometry::from_surface(boundary(mesh)?),
+        _ => match primitive(shape, parameters.resolution_hint, 0.0) {
+            Some(medial) => HydroelasticGeometry::from_surface(boundary(&medial.mesh)?),
+            None => Err(GeometryError::NoArea { triangles: 0 }),
+        },
+    }
+}
+
+/// Refuses sizes and parameters that no tessellation can start from.
+fn check(shape: &Shape, parameters: &HydroelasticParameters) -> Result<(), GeometryError> {
+    let kind = shape.kind();
+    let positive = |what: &'static str, value: f64| {
+        if value > 0.0 && value.is_finite() {
+            Ok(())
+        } else {
+            Err(GeometryError::NotPositive { shape: kind, what, value })
+        }
+    };
+    match *shape {
+        Shape::Sphere { radius } => positive("radius", radius)?,
+        Shape::Ellipsoid { semi_axes } => semi_axes.iter().try_for_each(|axis| positive("semi-axis", *axis))?,
+        Shape::Box { size } => size.iter().try_for_each(|edge| positive("size", *edge))?,
+        Shape::Cylinder { radius, length } | Shape::Capsule { radius, length } => {
+            positive("radius", radius)?;
+            positive("length", length)?;
+        }
+        Shape::HalfSpace | Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. } => {}
+    }
+    if let Some(modulus) = parameters.compliant {
+        positive("hydroelastic modulus", modulus)?;
+    }
+    if let Some(hint) = parameters.resolution_hint {
+        positive("resolution hint", hint)?;
+    }
+    if let Some(thickness) = parameters.slab_thickness {
+        positive("slab thickness", thickness)?;
+    }
+    if !(parameters.margin >= 0.0 && parameters.margin.is_finite()) {
+        return Err(GeometryError::Margin { value: parameters.margin });
+    }
+    Ok(())
 }

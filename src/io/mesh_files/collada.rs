@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let mut ids = Ids::new();
     collect_ids(&root, &mut ids);
     let meter = root.child("asset").and_then(|asset| asset.child("unit")).and_then(|unit| unit.attribute("meter"));
-    let meter: f64 = meter.map_or(Ok(1.0), |meter| number(meter))?;
+    let meter: f64 = meter.map_or(Ok(1.0), number)?;
     let to_meters = Affine::new_scaling(meter);
     let mut welder = Welder::default();
     let scene = root.child("scene").and_then(|scene| scene.child("instance_visual_scene"));

@@ -116,10 +116,10 @@ pub(super) fn motors(robot: &Element, file: &Path) -> Result<BTreeMap<String, Mo
     for transmission in robot.children("transmission") {
         let place = Place::named(file, transmission);
         let Some(joint) = transmission.child("joint").and_then(|joint| joint.attribute("name")) else { continue };
-        if let Some(actuator) = transmission.child("actuator") {
-            if let Some(motor) = motor(actuator, &place)? {
-                motors.insert(joint.to_owned(), motor);
-            }
+        if let Some(actuator) = transmission.child("actuator")
+            && let Some(motor) = motor(actuator, &place)?
+        {
+            motors.insert(joint.to_owned(), motor);
         }
     }
     Ok(motors)

@@ -98,7 +98,7 @@ fn link(link: &urdf_rs::Link) -> StandardLink {
             X_BI: pose(&link.inertial.origin),
             inertia_I: Matrix3::new(ixx, ixy, ixz, ixy, iyy, iyz, ixz, iyz, izz),
         },
-        visuals: link.visual.iter().map(|visual| visual_geometry(visual)).collect(),
+        visuals: link.visual.iter().map(visual_geometry).collect(),
         collisions: link
             .collision
             .iter()

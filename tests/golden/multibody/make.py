@@ -118,7 +118,7 @@ def leaders(tree, names):
 
 
 def state(model, data, tree, floats, frames, rng):
-    scalars = [n for n, j in zip(model.names, model.joints) if j.nv == 1]
+    scalars = [n for n, j in list(zip(model.names, model.joints))[1:] if j.nv == 1]  # 0 is the universe
     follow = leaders(tree, scalars)
     free = [n for n in scalars if follow[n][0] == n]
     angle = {n: rng.uniform(-1.5, 1.5) for n in free}
@@ -154,7 +154,8 @@ def state(model, data, tree, floats, frames, rng):
     M = np.triu(M) + np.triu(M, 1).T
     gravity = -G.T @ pin.computeGeneralizedGravity(model, data, q)
     nle = G.T @ (pin.nonLinearEffects(model, data, q, v) + M @ Tdv)
-    out |= {"dofs": free, "M": (G.T @ M @ G).tolist(), "coriolis": (nle + gravity).tolist(), "gravity": gravity.tolist()}
+    out |= {"dofs": free, "M": (G.T @ M @ G).tolist()}
+    out |= {"coriolis": (nle + gravity).tolist(), "gravity": gravity.tolist()}
     pin.computeJointJacobians(model, data, q)
     pin.forwardKinematics(model, data, q, v)
     pin.updateFramePlacements(model, data)

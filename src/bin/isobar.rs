@@ -1,2 +1,0 @@
-//! The headless program.
-fn main() {}

@@ -1,0 +1,61 @@
+//! The headless program: simulates scenes and inspects robot files, without ROS.
+
+mod inspect;
+mod run;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Contact-rich robot simulation.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Print what a robot file holds, and warn of what will bite.
+    Inspect(inspect::Arguments),
+    /// Simulate a scene file, as fast as possible.
+    Run(run::Arguments),
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            print_chain(error.as_ref());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
+    match arguments.command {
+        Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
+    }
+}
+
+/// `NAME=PATH` of a `--package` argument.
+fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
+    match argument.split_once('=') {
+        Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
+        _ => Err("expected NAME=PATH, as in --package my_robot=install/my_robot/share/my_robot".to_owned()),
+    }
+}
+
+/// The error and what caused it, one line each.
+fn print_chain(error: &dyn Error) {
+    eprintln!("isobar: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        eprintln!("  because: {cause}");
+        source = cause.source();
+    }
+}

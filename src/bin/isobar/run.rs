@@ -1,0 +1,224 @@
+//! `isobar run SCENE --duration S [--csv FILE] [--command JOINT.QUANTITY=VALUE]...`
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use isobar::io::package::PackageMap;
+use isobar::io::recording::CsvRecording;
+use isobar::io::scene_file::{self, LoadedScene};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Scene file (YAML); docs/scene-files.md lists its keys.
+    scene: PathBuf,
+    /// Simulated time to run [s].
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    duration: f64,
+    /// Record every step to this CSV file.
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Record every n-th step only.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// A constant command, as in `--command elbow.position=0.5`; goes before the scene's commands. Quantities: position,
+    /// velocity, effort.
+    #[arg(long = "command", value_name = "JOINT.QUANTITY=VALUE", allow_hyphen_values = true)]
+    commands: Vec<String>,
+    /// Write the wall-clock time of each step [s] to this file, one line a step.
+    #[arg(long, value_name = "FILE")]
+    timing: Option<PathBuf>,
+    /// Where a package of `package://NAME/...` is; goes before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
+    #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
+    packages: Vec<(String, PathBuf)>,
+    /// Print neither progress nor summary.
+    #[arg(long)]
+    quiet: bool,
+}
+
+/// What can go wrong besides the scene and the steps.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error("--command {text}: {problem}")]
+    Command { text: String, problem: String },
+    #[error("cannot write {}; check the folder and the permissions", file.display())]
+    Write { file: PathBuf, source: std::io::Error },
+}
+
+fn parse_duration(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(duration) if duration > 0.0 && duration.is_finite() => Ok(duration),
+        _ => Err("expected a positive number of seconds, as in --duration 4.5".to_owned()),
+    }
+}
+
+/// Sums over a run, for the closing table.
+#[derive(Default)]
+struct Totals {
+    steps: u64,
+    faces: u64,
+    iterations: u64,
+    iterations_max: u32,
+    not_converged: u64,
+    stepping: Duration,
+}
+
+impl Totals {
+    fn add(&mut self, report: &StepReport, took: Duration) {
+        self.steps += 1;
+        self.faces += u64::from(report.faces);
+        self.iterations += u64::from(report.solver_iterations);
+        self.iterations_max = self.iterations_max.max(report.solver_iterations);
+        self.not_converged += u64::from(!report.solver_converged);
+        self.stepping += took;
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    let mut packages = PackageMap::from_environment();
+    for (name, path) in &arguments.packages {
+        packages.insert(name, path);
+    }
+    let mut loaded = scene_file::load(&arguments.scene, &packages)?;
+    if !arguments.quiet {
+        loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    }
+    let overrides = arguments
+        .commands
+        .iter()
+        .map(|text| parse_command(text, loaded.scene.joint_names()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
+    let totals = simulate(arguments, &mut loaded, &mut simulation, &overrides)?;
+    if !arguments.quiet {
+        print!("{}", summary(&simulation, &loaded, &totals));
+    }
+    Ok(())
+}
+
+fn simulate(
+    arguments: &Arguments,
+    loaded: &mut LoadedScene,
+    simulation: &mut Simulation,
+    overrides: &[(usize, JointTarget)],
+) -> Result<Totals, Box<dyn Error>> {
+    let steps = (arguments.duration / loaded.settings.step()).round().max(1.0) as u64;
+    let mut recording = match &arguments.csv {
+        Some(file) => {
+            let title = format!("isobar {} run of {}", env!("CARGO_PKG_VERSION"), arguments.scene.display());
+            Some(CsvRecording::new(create(file)?, &title, &loaded.scene, &loaded.outputs)?)
+        }
+        None => None,
+    };
+    let mut timing = arguments.timing.as_ref().map(create).transpose()?;
+    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut snapshot = Snapshot::default();
+    let mut totals = Totals::default();
+    let progress = progress_bar(steps, arguments.quiet);
+    for number in 0..=steps {
+        let last = number == steps;
+        if last || (recording.is_some() && number % arguments.every == 0) {
+            simulation.snapshot_into(&mut snapshot);
+            let values = loaded.outputs.evaluate(&snapshot);
+            if let Some(recording) = &mut recording {
+                recording.record(&snapshot, values)?;
+            }
+        }
+        if last {
+            break;
+        }
+        loaded.commands.fill(simulation.time_ns(), &mut command);
+        apply(overrides, &mut command);
+        let start = Instant::now();
+        let report = simulation.step(&command)?;
+        let took = start.elapsed();
+        totals.add(&report, took);
+        if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
+            writeln!(timing, "{:.9}", took.as_secs_f64())
+                .map_err(|source| RunError::Write { file: file.clone(), source })?;
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    if let Some(recording) = recording {
+        recording.finish()?;
+    }
+    if let (Some(mut timing), Some(file)) = (timing, &arguments.timing) {
+        timing.flush().map_err(|source| RunError::Write { file: file.clone(), source })?;
+    }
+    Ok(totals)
+}
+
+fn create(file: &PathBuf) -> Result<BufWriter<File>, RunError> {
+    File::create(file).map(BufWriter::new).map_err(|source| RunError::Write { file: file.clone(), source })
+}
+
+fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let progress = ProgressBar::new(steps);
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} steps, {per_sec}, {eta} left") {
+        progress.set_style(style);
+    }
+    progress
+}
+
+/// A joint's place and its constant target, of `JOINT.QUANTITY=VALUE`.
+fn parse_command(text: &str, joints: &[String]) -> Result<(usize, JointTarget), RunError> {
+    let fail = |problem: String| RunError::Command { text: text.to_owned(), problem };
+    let form = || fail("expected JOINT.QUANTITY=VALUE, as in elbow.position=0.5".to_owned());
+    let (address, value) = text.split_once('=').ok_or_else(form)?;
+    let (joint, quantity) = address.rsplit_once('.').ok_or_else(form)?;
+    let value: f64 = value.parse().map_err(|_| fail(format!("`{value}` is not a number")))?;
+    if !value.is_finite() {
+        return Err(fail("the value must be finite".to_owned()));
+    }
+    let place = joints.iter().position(|name| name == joint);
+    let place = place.ok_or_else(|| fail(format!("there is no joint `{joint}`; there are {}", joints.join(", "))))?;
+    let mut target = JointTarget::default();
+    match quantity {
+        "position" => target.position = Some(value),
+        "velocity" => target.velocity = Some(value),
+        "effort" => target.effort = Some(value),
+        _ => return Err(fail(format!("`{quantity}` is no quantity; use position, velocity or effort"))),
+    }
+    Ok((place, target))
+}
+
+fn apply(overrides: &[(usize, JointTarget)], command: &mut JointCommand) {
+    for (joint, given) in overrides {
+        let target = &mut command.targets[*joint];
+        target.position = given.position.or(target.position);
+        target.velocity = given.velocity.or(target.velocity);
+        target.effort = given.effort.or(target.effort);
+    }
+}
+
+/// The closing table.
+fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> String {
+    let steps = totals.steps as f64;
+    let wall = totals.stepping.as_secs_f64();
+    let mut rows = vec![
+        ("simulated time".to_owned(), format!("{:.6} s in {} steps", simulation.time(), totals.steps)),
+        ("real-time factor".to_owned(), format!("{:.2}", simulation.time() / wall.max(f64::MIN_POSITIVE))),
+        ("a step takes".to_owned(), format!("{:.1} us on average", wall / steps * 1e6)),
+        ("contact faces".to_owned(), format!("{:.1} on average", totals.faces as f64 / steps)),
+        (
+            "solver iterations".to_owned(),
+            format!("{:.2} on average, {} at most", totals.iterations as f64 / steps, totals.iterations_max),
+        ),
+    ];
+    if totals.not_converged > 0 {
+        rows.push(("not converged".to_owned(), format!("{} steps", totals.not_converged)));
+    }
+    for (output, value) in loaded.outputs.outputs().iter().zip(loaded.outputs.values()) {
+        rows.push((output.name.clone(), format!("{value:.6} {}", if output.unit == "1" { "" } else { output.unit })));
+    }
+    let width = rows.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", value.trim_end())).collect()
+}

@@ -1,0 +1,192 @@
+//! Convex meshes: hulls of points, and the star of tetrahedra around the centroid.
+
+use super::MedialMesh;
+use super::volume::outward_shifts;
+use crate::geometry::{Aabb, GeometryError, SurfaceMesh};
+use crate::math::Vector3;
+
+/// A point counts as outside a plane when it is farther than this share of the mesh's size: single-precision files (STL)
+/// leave about 1e-7. [-]
+const CONVEX_TOLERANCE: f64 = 1e-6;
+/// The same while a hull is built from the points as they are. [-]
+const HULL_TOLERANCE: f64 = 1e-10;
+
+/// Length of the diagonal of the box around the points [m].
+fn size(vertices: &[Vector3]) -> f64 {
+    let bounds = Aabb::around(vertices);
+    if bounds.is_empty() { 0.0 } else { (bounds.max - bounds.min).norm() }
+}
+
+/// Accepts a mesh that is convex: no vertex lies outside the plane of any triangle.
+///
+/// # Errors
+/// The first vertex and triangle that disagree, or an index or position that is broken.
+pub fn check_convex(mesh: &SurfaceMesh) -> Result<(), GeometryError> {
+    crate::geometry::mesh::check_vertices(&mesh.vertices)?;
+    crate::geometry::mesh::check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;
+    let tolerance = CONVEX_TOLERANCE * size(&mesh.vertices);
+    for (triangle, corners) in mesh.triangles.iter().enumerate() {
+        let [a, b, c] = corners.map(|vertex| mesh.vertices[vertex as usize]);
+        let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { continue };
+        for (vertex, position) in mesh.vertices.iter().enumerate() {
+            let distance = normal.dot(&(position - a));
+            if distance > tolerance {
+                return Err(GeometryError::NotConvex { triangle, vertex, distance });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Volume [m3] and centroid [m] of a closed surface; the mean of the vertices where it has no volume.
+pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
+    let mean = mesh.vertices.iter().sum::<Vector3>() / mesh.vertices.len().max(1) as f64;
+    let mut six_volumes = 0.0;
+    let mut moment = Vector3::zeros();
+    for triangle in &mesh.triangles {
+        let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize] - mean);
+        let six_volume = a.cross(&b).dot(&c);
+        six_volumes += six_volume;
+        moment += (a + b + c) * six_volume;
+    }
+    if six_volumes == 0.0 {
+        return (0.0, mean);
+    }
+    (six_volumes / 6.0, mean + moment / (4.0 * six_volumes))
+}
+
+/// The star of a convex surface around its centroid, moved `margin` [m] outward.
+pub(super) fn medial(mut surface: SurfaceMesh, margin: f64) -> Result<MedialMesh, GeometryError> {
+    let (volume, center) = centroid(&surface);
+    let depth = surface
+        .triangles
+        .iter()
+        .filter_map(|triangle| {
+            let [a, b, c] = triangle.map(|vertex| surface.vertices[vertex as usize]);
+            (b - a).cross(&(c - a)).try_normalize(0.0).map(|normal| normal.dot(&(a - center)))
+        })
+        .fold(f64::INFINITY, f64::min);
+    if !(volume > 0.0 && depth > 0.0 && depth.is_finite()) {
+        return Err(GeometryError::FlatHull { vertices: surface.vertices.len() });
+    }
+    if margin > 0.0 {
+        for (vertex, shift) in outward_shifts(&surface.vertices, &surface.triangles).into_iter().enumerate() {
+            surface.vertices[vertex] += shift.unwrap_or_default() * margin;
+        }
+    }
+    Ok(MedialMesh::star(super::star(&surface, center), depth))
+}
+
+/// A triangle of a growing hull, with the points outside its plane.
+struct Facet {
+    corners: [u32; 3],
+    normal: Vector3,
+    offset: f64,
+    outside: Vec<u32>,
+    alive: bool,
+}
+
+impl Facet {
+    fn new(points: &[Vector3], corners: [u32; 3]) -> Self {
+        let [a, b, c] = corners.map(|vertex| points[vertex as usize]);
+        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
+        Self { corners, normal, offset: normal.dot(&a), outside: Vec::new(), alive: true }
+    }
+    fn distance(&self, point: &Vector3) -> f64 {
+        self.normal.dot(point) - self.offset
+    }
+    fn edges(&self) -> [(u32, u32); 3] {
+        let [a, b, c] = self.corners;
+        [(a, b), (b, c), (c, a)]
+    }
+}
+
+/// The convex hull of points as a closed surface [quickhull]: the farthest point outside a facet replaces all facets that see
+/// it by a cone to their common border. Vertices keep the order of `points`.
+///
+/// # Errors
+/// A position that is not finite, or points that span no volume.
+pub fn hull(points: &[Vector3]) -> Result<SurfaceMesh, GeometryError> {
+    crate::geometry::mesh::check_vertices(points)?;
+    let flat = GeometryError::FlatHull { vertices: points.len() };
+    let tolerance = HULL_TOLERANCE * size(points);
+    let mut facets = first_tetrahedron(points, tolerance).ok_or(flat)?;
+    let all: Vec<u32> = (0..points.len() as u32).collect();
+    assign(points, &all, &mut facets, tolerance);
+    // every round either uses a point or drops the outside points of a facet, so this ends; the bound says so
+    for _ in 0..4 * points.len() + 16 {
+        let Some(at) = facets.iter().position(|facet| facet.alive && !facet.outside.is_empty()) else { break };
+        let facet = &facets[at];
+        let farthest = facet.outside.iter().copied().max_by(|&a, &b| {
+            facet.distance(&points[a as usize]).total_cmp(&facet.distance(&points[b as usize])).then(b.cmp(&a))
+        });
+        let Some(apex) = farthest else { break };
+        add_apex(points, apex, &mut facets, tolerance);
+    }
+    Ok(compact(points, &facets))
+}
+
+/// Four points far from each other, as the first hull.
+fn first_tetrahedron(points: &[Vector3], tolerance: f64) -> Option<Vec<Facet>> {
+    let farthest = |measure: &dyn Fn(&Vector3) -> f64| {
+        let best =
+            (0..points.len()).max_by(|&a, &b| measure(&points[a]).total_cmp(&measure(&points[b])).then(b.cmp(&a)))?;
+        (measure(&points[best]) > tolerance).then_some(best)
+    };
+    let a = (0..points.len()).min_by(|&i, &j| points[i].x.total_cmp(&points[j].x).then(i.cmp(&j)))?;
+    let p = points[a];
+    let b = farthest(&|x| (x - p).norm())?;
+    let along = (points[b] - p).normalize();
+    let c = farthest(&|x| (x - p).cross(&along).norm())?;
+    let normal = (points[b] - p).cross(&(points[c] - p)).normalize();
+    let d = farthest(&|x| (x - p).dot(&normal).abs())?;
+    let above = (points[d] - p).dot(&normal) > 0.0;
+    let (b, c) = if above { (c, b) } else { (b, c) };
+    let [a, b, c, d] = [a, b, c, d].map(|vertex| vertex as u32);
+    // (a, b, c) now faces away from d
+    Some([[a, b, c], [a, d, b], [b, d, c], [c, d, a]].map(|corners| Facet::new(points, corners)).into())
+}
+
+/// Gives each point to the first facet that it lies outside of.
+fn assign(points: &[Vector3], candidates: &[u32], facets: &mut [Facet], tolerance: f64) {
+    for &candidate in candidates {
+        let point = &points[candidate as usize];
+        if let Some(facet) = facets.iter_mut().find(|facet| facet.alive && facet.distance(point) > tolerance) {
+            facet.outside.push(candidate);
+        }
+    }
+}
+
+/// Replaces the facets that see `apex` by a cone from it to their border.
+fn add_apex(points: &[Vector3], apex: u32, facets: &mut Vec<Facet>, tolerance: f64) {
+    let position = points[apex as usize];
+    let mut border: Vec<(u32, u32)> = Vec::new();
+    let mut orphans = Vec::new();
+    for facet in facets.iter_mut().filter(|facet| facet.alive) {
+        if facet.distance(&position) > tolerance {
+            facet.alive = false;
+            border.extend(facet.edges());
+            orphans.append(&mut facet.outside);
+        }
+    }
+    facets.retain(|facet| facet.alive);
+    // an edge of two removed facets appears in both directions
+    border.sort_unstable();
+    let outer: Vec<_> = border.iter().filter(|(a, b)| border.binary_search(&(*b, *a)).is_err()).collect();
+    let first_new = facets.len();
+    facets.extend(outer.into_iter().map(|&(a, b)| Facet::new(points, [a, b, apex])));
+    orphans.retain(|orphan| *orphan != apex);
+    assign(points, &orphans, &mut facets[first_new..], tolerance);
+}
+
+/// The surface of the facets that are left, without points that none of them uses.
+fn compact(points: &[Vector3], facets: &[Facet]) -> SurfaceMesh {
+    let mut used: Vec<u32> = facets.iter().flat_map(|facet| facet.corners).collect();
+    used.sort_unstable();
+    used.dedup();
+    let number = |vertex: u32| used.partition_point(|other| *other < vertex) as u32;
+    SurfaceMesh {
+        vertices: used.iter().map(|vertex| points[*vertex as usize]).collect(),
+        triangles: facets.iter().map(|facet| facet.corners.map(number)).collect(),
+    }
+}

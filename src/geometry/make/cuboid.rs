@@ -1,0 +1,158 @@
+//! Boxes: a cell for each face, between the face and the part of the medial surface that is nearest to it, filled with
+//! tetrahedra from the middle of the face.
+
+use crate::geometry::VolumeMesh;
+use crate::math::Vector3;
+
+/// Half edge lengths that differ by less than this share count as equal. [-]
+const EQUAL_SIZES: f64 = 1e-14;
+
+/// Low and high side of an axis.
+const SIDES: [usize; 2] = [0, 1];
+
+/// Tessellation of a box with the half edge lengths `half` [m], and how many of its vertices lie on the surface: they
+/// come first, and the rest lie on the medial surface, where the distance to the surface is largest.
+///
+/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. In the box's own order of axes (longest,
+/// middle, shortest) the medial surface is a rectangle, a segment or a point.
+pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
+    // from the longest to the shortest edge; equal ones keep their order
+    let mut axes = [0, 1, 2];
+    axes.sort_by(|&i, &j| half[j].total_cmp(&half[i]));
+    let sorted = Vector3::new(half[axes[0]], half[axes[1]], half[axes[2]]);
+    let medial = sorted.map(|size| if size - sorted.z > EQUAL_SIZES * size { size - sorted.z } else { 0.0 });
+    let mut mesh = VolumeMesh { vertices: surface_vertices(&sorted), tets: Vec::new() };
+    let on_surface = mesh.vertices.len();
+    if medial.y > 0.0 {
+        for x in [-medial.x, medial.x] {
+            for y in [-medial.y, medial.y] {
+                mesh.vertices.push(Vector3::new(x, y, 0.0));
+            }
+        }
+        add_cells_around_rectangle(&mut mesh.tets);
+    } else if medial.x > 0.0 {
+        for x in [-medial.x, medial.x, 0.0] {
+            mesh.vertices.push(Vector3::new(x, 0.0, 0.0));
+        }
+        add_cells_around_segment(&mut mesh.tets);
+    } else {
+        mesh.vertices.push(Vector3::zeros());
+        for face in 0..6 {
+            for [a, b] in face_edges(face) {
+                mesh.tets.push([a, b, medial_vertex(0, 0), face_center(face)]);
+            }
+        }
+    }
+    for vertex in &mut mesh.vertices {
+        let position = *vertex;
+        for (from, &to) in axes.iter().enumerate() {
+            vertex[to] = position[from];
+        }
+    }
+    (mesh, on_surface)
+}
+
+/// The eight corners and the middles of the six faces.
+fn surface_vertices(half: &Vector3) -> Vec<Vector3> {
+    let mut vertices = Vec::with_capacity(18);
+    for x in [-half.x, half.x] {
+        for y in [-half.y, half.y] {
+            for z in [-half.z, half.z] {
+                vertices.push(Vector3::new(x, y, z));
+            }
+        }
+    }
+    for axis in 0..3 {
+        for sign in [-1.0, 1.0] {
+            let mut center = Vector3::zeros();
+            center[axis] = sign * half[axis];
+            vertices.push(center);
+        }
+    }
+    vertices
+}
+
+/// The corner on the given sides.
+fn corner(x: usize, y: usize, z: usize) -> u32 {
+    (4 * x + 2 * y + z) as u32
+}
+
+/// The middle of face 2 * axis + side.
+fn face_center(face: usize) -> u32 {
+    8 + face as u32
+}
+
+/// The vertex of the medial rectangle nearest to the corners at (x, y); the medial point is (0, 0).
+fn medial_vertex(x: usize, y: usize) -> u32 {
+    (14 + 2 * x + y) as u32
+}
+
+/// The four edges of face 2 * axis + side.
+fn face_edges(face: usize) -> [[u32; 2]; 4] {
+    let (axis, side) = (face / 2, face % 2);
+    let at = |u: usize, v: usize| match axis {
+        0 => corner(side, u, v),
+        1 => corner(u, side, v),
+        _ => corner(u, v, side),
+    };
+    [[at(0, 0), at(0, 1)], [at(0, 1), at(1, 1)], [at(1, 1), at(1, 0)], [at(1, 0), at(0, 0)]]
+}
+
+/// The six cells of a box with a medial rectangle. Each wall between two cells is split along one diagonal: from the high
+/// corner to the low medial vertex along x, and from the low corner to the high medial vertex along y.
+fn add_cells_around_rectangle(tets: &mut Vec<[u32; 4]>) {
+    let wall_along_x = |y: usize, z: usize| {
+        let (low, high) = (corner(0, y, z), corner(1, y, z));
+        let (medial_low, medial_high) = (medial_vertex(0, y), medial_vertex(1, y));
+        [[high, low, medial_low], [high, medial_low, medial_high]]
+    };
+    let wall_along_y = |x: usize, z: usize| {
+        let (low, high) = (corner(x, 0, z), corner(x, 1, z));
+        let (medial_low, medial_high) = (medial_vertex(x, 0), medial_vertex(x, 1));
+        [[low, high, medial_high], [low, medial_high, medial_low]]
+    };
+    let wall_along_z = |x: usize, y: usize| [corner(x, y, 0), corner(x, y, 1), medial_vertex(x, y)];
+    let mut add = |[a, b, c]: [u32; 3], face: usize| tets.push([a, b, c, face_center(face)]);
+    for side in SIDES {
+        for other in SIDES {
+            for triangle in wall_along_y(side, other) {
+                add(triangle, side);
+                add(triangle, 4 + other);
+            }
+            for triangle in wall_along_x(side, other) {
+                add(triangle, 2 + side);
+                add(triangle, 4 + other);
+            }
+            add(wall_along_z(side, other), side);
+            add(wall_along_z(side, other), 2 + other);
+        }
+        add([medial_vertex(0, 0), medial_vertex(0, 1), medial_vertex(1, 1)], 4 + side);
+        add([medial_vertex(1, 1), medial_vertex(1, 0), medial_vertex(0, 0)], 4 + side);
+    }
+}
+
+/// The six cells of a box with a medial segment, which has a vertex in the middle.
+fn add_cells_around_segment(tets: &mut Vec<[u32; 4]>) {
+    let (low, high, middle) = (14, 15, 16);
+    let end = |x: usize| if x == 0 { low } else { high };
+    for x in SIDES {
+        for [a, b] in face_edges(x) {
+            tets.push([a, b, end(x), face_center(x)]);
+        }
+    }
+    for y in SIDES {
+        for z in SIDES {
+            let (a, b) = (corner(0, y, z), corner(1, y, z));
+            for face in [2 + y, 4 + z] {
+                let center = face_center(face);
+                tets.extend([[a, b, middle, center], [a, middle, low, center], [b, middle, high, center]]);
+            }
+        }
+    }
+    for x in SIDES {
+        for side in SIDES {
+            tets.push([corner(x, side, 0), corner(x, side, 1), end(x), face_center(2 + side)]);
+            tets.push([corner(x, 0, side), corner(x, 1, side), end(x), face_center(4 + side)]);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Volume meshes as given: their boundary, pressures from the distance to it, and margins.
+
+use crate::geometry::pressure_field::TET_FACES;
+use crate::geometry::{GeometryError, SurfaceMesh, VolumeMesh};
+use crate::math::Vector3;
+
+/// Steps of the least-norm projection onto the planes around a vertex; a cube's corner needs one, a blunt tip a few.
+const INFLATION_SWEEPS: usize = 50;
+
+/// The boundary of a volume mesh: the faces of one tetrahedron only, counter-clockwise from outside, with the vertices
+/// that they use in the order of the mesh.
+///
+/// # Errors
+/// An index out of range.
+pub fn boundary(mesh: &VolumeMesh) -> Result<SurfaceMesh, GeometryError> {
+    crate::geometry::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
+    let triangles = boundary_faces(mesh);
+    let mut number = vec![u32::MAX; mesh.vertices.len()];
+    for vertex in triangles.iter().flatten() {
+        number[*vertex as usize] = 0;
+    }
+    let mut vertices = Vec::new();
+    for (old, new) in number.iter_mut().enumerate().filter(|(_, new)| **new == 0) {
+        *new = vertices.len() as u32;
+        vertices.push(mesh.vertices[old]);
+    }
+    let renumber = |triangle: &[u32; 3]| triangle.map(|vertex| number[vertex as usize]);
+    Ok(SurfaceMesh { vertices, triangles: triangles.iter().map(renumber).collect() })
+}
+
+/// The faces that only one tetrahedron has, in the numbers of the mesh, in the order of tetrahedra.
+fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
+    let mut faces: Vec<([u32; 3], usize, [u32; 3])> = Vec::with_capacity(4 * mesh.tets.len());
+    for (element, tet) in mesh.tets.iter().enumerate() {
+        let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
+        let turned = (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0;
+        for face in TET_FACES {
+            let mut corners = face.map(|corner| tet[corner]);
+            if turned {
+                corners.swap(1, 2);
+            }
+            let mut key = corners;
+            key.sort_unstable();
+            faces.push((key, element, corners));
+        }
+    }
+    faces.sort_unstable();
+    let mut single: Vec<_> = faces.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() == 1).map(|s| s[0]).collect();
+    single.sort_unstable_by_key(|(key, element, _)| (*element, *key));
+    single.into_iter().map(|(_, _, corners)| corners).collect()
+}
+
+/// The largest distance of a vertex to the boundary [m], and the pressure [Pa] at each vertex: `modulus` times the distance
+/// over the largest.
+///
+/// # Errors
+/// A mesh all of whose vertices lie on its boundary.
+pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f64>), GeometryError> {
+    crate::geometry::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
+    let faces = boundary_faces(mesh);
+    let mut on_boundary = vec![false; mesh.vertices.len()];
+    for vertex in faces.iter().flatten() {
+        on_boundary[*vertex as usize] = true;
+    }
+    let distances: Vec<f64> = mesh
+        .vertices
+        .iter()
+        .zip(&on_boundary)
+        .map(|(point, on_boundary)| {
+            if *on_boundary {
+                return 0.0;
+            }
+            let to = |face: &[u32; 3]| distance(point, &face.map(|vertex| mesh.vertices[vertex as usize]));
+            faces.iter().map(to).fold(f64::INFINITY, f64::min)
+        })
+        .collect();
+    let depth = distances.iter().copied().fold(0.0, f64::max);
+    if !(depth > 0.0 && depth.is_finite()) {
+        return Err(GeometryError::NoInteriorVertex);
+    }
+    Ok((depth, distances.iter().map(|distance| modulus * distance / depth).collect()))
+}
+
+/// Distance of a point to a triangle [m].
+fn distance(point: &Vector3, [a, b, c]: &[Vector3; 3]) -> f64 {
+    let normal = (b - a).cross(&(c - a));
+    let inside =
+        [(a, b), (b, c), (c, a)].iter().all(|(from, to)| normal.cross(&(*to - *from)).dot(&(point - *from)) >= 0.0);
+    if inside && normal.norm_squared() > 0.0 {
+        return (point - a).dot(&normal.normalize()).abs();
+    }
+    [(a, b), (b, c), (c, a)]
+        .iter()
+        .map(|(from, to)| {
+            let edge = *to - *from;
+            let length = edge.norm_squared();
+            let t = if length > 0.0 { ((point - *from).dot(&edge) / length).clamp(0.0, 1.0) } else { 0.0 };
+            (point - *from - edge * t).norm()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// Moves the boundary vertices `margin` [m] outward and continues the pressure below zero there. Without `depth`, the
+/// largest distance to the surface [m], it is computed.
+pub(super) fn inflate(
+    mesh: &mut VolumeMesh,
+    pressure: &mut [f64],
+    modulus: f64,
+    depth: Option<f64>,
+    margin: f64,
+) -> Result<(), GeometryError> {
+    if margin == 0.0 {
+        return Ok(());
+    }
+    let depth = match depth {
+        Some(depth) => depth,
+        None => distance_pressure(mesh, modulus)?.0,
+    };
+    let faces = boundary_faces(mesh);
+    for (vertex, shift) in outward_shifts(&mesh.vertices, &faces).into_iter().enumerate() {
+        if let Some(shift) = shift {
+            mesh.vertices[vertex] += shift * margin;
+            if let Some(pressure) = pressure.get_mut(vertex) {
+                *pressure -= modulus * margin / depth;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// For each vertex of a closed surface the shift u that moves the planes of the triangles around it one unit outward:
+/// n . u >= 1 for each, by projection onto the farthest plane in turn, which ends at the corner itself where three planes
+/// meet. `None` for a vertex without triangles.
+pub(super) fn outward_shifts(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Vec<Option<Vector3>> {
+    let mut normals: Vec<Vec<Vector3>> = vec![Vec::new(); vertices.len()];
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(|vertex| vertices[vertex as usize]);
+        if let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) {
+            for vertex in triangle {
+                normals[*vertex as usize].push(normal);
+            }
+        }
+    }
+    normals
+        .iter()
+        .map(|normals| {
+            let mut shift = *normals.first()?;
+            for _ in 0..INFLATION_SWEEPS {
+                for normal in normals {
+                    let short = 1.0 - normal.dot(&shift);
+                    if short > 0.0 {
+                        shift += normal * short;
+                    }
+                }
+            }
+            Some(shift)
+        })
+        .collect()
+}

@@ -1,0 +1,226 @@
+//! A scene file's sections made into a scene.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::commands::{CommandSchedule, JointSchedule};
+use super::error::SceneError;
+use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
+use super::reader::unknown_name;
+use super::resolve::Names;
+use super::schema::{BaseSpec, SceneSpec};
+use super::LoadedScene;
+use crate::geometry::Shape;
+use crate::io::outputs::Outputs;
+use crate::io::package::PackageMap;
+use crate::io::robot::PlacedRobot;
+use crate::math::BodyIndex;
+use crate::multibody::State;
+use crate::scene::{Scene, SceneBuilder};
+use crate::stepping::{StepSettings, overlaps};
+
+/// Columns of a recording that no output can be called after.
+const RESERVED_NAMES: [&str; 6] =
+    ["time", "faces", "faces_dropped", "solver_iterations", "solver_residual", "solver_converged"];
+
+/// Reads the models' files, builds the scene, and resolves every name.
+pub(super) fn assemble(
+    spec: &SceneSpec,
+    base_dir: &Path,
+    packages: &PackageMap,
+) -> Result<LoadedScene, SceneError> {
+    let mut warnings = Vec::new();
+    let models = spec
+        .models
+        .iter()
+        .map(|model| load_model(model, base_dir, packages, &mut warnings))
+        .collect::<Result<Vec<_>, _>>()?;
+    check_scene_rules(spec, &models)?;
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, spec)?;
+    let mut bodies = vec![("world".to_owned(), BodyIndex::WORLD)];
+    let mut placed = Vec::new();
+    for model in &models {
+        check_unique(model, &models, &bodies)?;
+        let weld = weld_of(model.spec, &bodies)?;
+        let robot = place_model(&mut builder, model, weld, &spec.materials)?;
+        bodies.extend(robot.bodies.iter().map(|(link, body)| (scene_name(model.spec, link), *body)));
+        placed.push(robot);
+    }
+    exclude_contacts(&mut builder, spec, &bodies)?;
+    let scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
+        place: spec.place.clone(),
+        what: "the models make no scene".to_owned(),
+        source: Box::new(source),
+    })?;
+    let initial = initial_state(&scene, &models, &placed);
+    warn_of_scene(&scene, &initial, &models, &placed, &mut warnings);
+    let names = Names { scene: &scene };
+    let outputs = resolve_outputs(spec, &names)?;
+    let commands = resolve_commands(spec, &names)?;
+    Ok(LoadedScene {
+        outputs,
+        commands,
+        settings: settings(spec),
+        publish: spec.publish,
+        robot_descriptions: models.iter().map(|model| (model.spec.name.name.clone(), model.urdf_text.clone())).collect(),
+        warnings,
+        initial,
+        scene: Arc::new(scene),
+    })
+}
+
+fn settings(spec: &SceneSpec) -> StepSettings {
+    let default = StepSettings::default();
+    StepSettings {
+        step_ns: spec.step_ns,
+        stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(default.stiction_tolerance),
+        friction_compliance: spec.contact.friction_compliance.unwrap_or(default.friction_compliance),
+        dissipation: spec.contact.dissipation,
+        ..default
+    }
+}
+
+/// Every material of the scene meets some model's geometry.
+fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(), SceneError> {
+    let links = models.iter().flat_map(|model| &model.robot.links);
+    let elements: Vec<(&str, &str)> = links
+        .flat_map(|link| link.collisions.iter().map(|element| (link.name.as_str(), element.name.as_str())))
+        .collect();
+    spec.materials.iter().try_for_each(|rule| check_rule(rule, &elements))
+}
+
+fn add_ground(builder: &mut SceneBuilder, spec: &SceneSpec) -> Result<(), SceneError> {
+    let Some(ground) = &spec.ground else { return Ok(()) };
+    let added = builder.add_geometry(BodyIndex::WORLD, "ground", ground.X_WG, Shape::HalfSpace, &ground.properties);
+    added.map(|_| ()).map_err(|source| SceneError::Build {
+        place: ground.place.clone(),
+        what: "the ground cannot enter the scene".to_owned(),
+        source: Box::new(source),
+    })
+}
+
+/// Links and joints of two models must differ in name.
+fn check_unique(
+    model: &LoadedModel<'_>,
+    models: &[LoadedModel<'_>],
+    bodies: &[(String, BodyIndex)],
+) -> Result<(), SceneError> {
+    let spec = model.spec;
+    let conflict = |what: &str, name: &str| SceneError::Conflict {
+        place: spec.place.clone(),
+        problem: format!(
+            "{what} `{name}` of model `{}` is in an earlier model too; give this model a prefix, as in `prefix: {}_`",
+            spec.name.name, spec.name.name
+        ),
+    };
+    for link in &model.robot.links {
+        let name = scene_name(spec, &link.name);
+        if bodies.iter().any(|(other, _)| *other == name) {
+            return Err(conflict("link", &name));
+        }
+    }
+    let earlier = models.iter().take_while(|other| other.spec.name.name != spec.name.name);
+    let taken: Vec<String> = earlier
+        .flat_map(|other| other.robot.joints.iter().map(|joint| scene_name(other.spec, &joint.name)))
+        .collect();
+    for joint in &model.robot.joints {
+        let name = scene_name(spec, &joint.name);
+        if taken.contains(&name) {
+            return Err(conflict("joint", &name));
+        }
+    }
+    Ok(())
+}
+
+fn exclude_contacts(
+    builder: &mut SceneBuilder,
+    spec: &SceneSpec,
+    bodies: &[(String, BodyIndex)],
+) -> Result<(), SceneError> {
+    for (a, b) in &spec.no_contact {
+        let find = |named: &super::reader::Named| {
+            let known = bodies.iter().map(|(name, _)| name.as_str());
+            let found = bodies.iter().find(|(name, _)| *name == named.name).map(|(_, body)| *body);
+            found.ok_or_else(|| unknown_name(named, "body", known))
+        };
+        builder.exclude_contact(find(a)?, find(b)?);
+    }
+    Ok(())
+}
+
+fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> State {
+    let mut state = scene.model().default_state();
+    for (model, robot) in models.iter().zip(placed) {
+        for (joint, position) in &model.spec.joints {
+            if let Some(index) = robot.joints.get(&joint.name) {
+                state.q[scene.model().joints()[*index].q_start] = position.value;
+            }
+        }
+        if let BaseSpec::Free { X_WB, V_WB } = &model.spec.base {
+            scene.model().set_free_body_pose(&mut state, robot.root, X_WB);
+            scene.model().set_free_body_velocity(&mut state, robot.root, V_WB);
+        }
+    }
+    state
+}
+
+/// What will bite: a model that overlaps itself, gains without an effort to give, pairs that pass through each other.
+fn warn_of_scene(
+    scene: &Scene,
+    initial: &State,
+    models: &[LoadedModel<'_>],
+    placed: &[PlacedRobot],
+    warnings: &mut Vec<String>,
+) {
+    let model_of = |body: BodyIndex| placed.iter().position(|robot| robot.bodies.values().any(|other| *other == body));
+    for overlap in overlaps(scene, initial) {
+        let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
+        if let Some(model) = model_of(a)
+            && model_of(b) == Some(model)
+        {
+            warnings.push(format!(
+                "{}: model `{}` overlaps itself at the start: `{}` and `{}` ({:.2e} m2); change the initial joint positions, or \
+                 let them pass with `no_contact: [[{}, {}]]`, an SRDF or a drake:collision_filter_group",
+                models[model].spec.place,
+                models[model].spec.name.name,
+                scene.geometry_name(overlap.A),
+                scene.geometry_name(overlap.B),
+                overlap.area,
+                scene.body_name(a),
+                scene.body_name(b),
+            ));
+        }
+    }
+    for (joint, actuator) in scene.joint_names().iter().zip(scene.actuators()) {
+        if actuator.effort_limit == 0.0 && (actuator.stiffness > 0.0 || actuator.damping > 0.0) {
+            warnings.push(format!("joint `{joint}` has gains but an effort limit of 0; give it an `effort_limit`"));
+        }
+    }
+    for (a, b) in scene.rigid_pairs() {
+        warnings.push(format!(
+            "`{}` and `{}` are both rigid and will pass through each other; make one `compliant: true`",
+            scene.geometry_name(*a),
+            scene.geometry_name(*b)
+        ));
+    }
+}
+
+fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>) -> Result<Outputs, SceneError> {
+    for output in &spec.outputs {
+        let name = output.name();
+        if RESERVED_NAMES.contains(&name.name.as_str()) {
+            let problem = format!("every recording has a column `{}`; choose another name", name.name);
+            return Err(SceneError::Conflict { place: name.place.clone(), problem });
+        }
+    }
+    Ok(Outputs::new(spec.outputs.iter().map(|output| output.resolve(names)).collect::<Result<_, _>>()?))
+}
+
+fn resolve_commands(spec: &SceneSpec, names: &Names<'_>) -> Result<CommandSchedule, SceneError> {
+    let resolve = |command: &super::commands::CommandSpec| {
+        let schedule = command.schedule.clone();
+        Ok(JointSchedule { joint: names.joint(&command.joint)?, ..schedule })
+    };
+    Ok(CommandSchedule { joints: spec.commands.iter().map(resolve).collect::<Result<_, SceneError>>()? })
+}

@@ -1,0 +1,71 @@
+//! Scene files (YAML): models with poses and initial joint positions, ground, materials, actuators, stepping, publishing rates,
+//! commands and named outputs. `docs/scene-files.md` lists every key.
+//!
+//! Every error names file, line and column, what is wrong, and the way out; unknown keys and names come with the nearest
+//! valid one.
+
+mod assemble;
+mod commands;
+mod error;
+mod names;
+mod output_spec;
+mod place_model;
+mod publish;
+mod reader;
+mod resolve;
+mod schema;
+mod yaml;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub use commands::{CommandSchedule, JointSchedule, Waveform};
+pub use error::{Place, SceneError};
+pub use publish::PublishSettings;
+
+use super::outputs::Outputs;
+use super::package::PackageMap;
+use crate::multibody::State;
+use crate::scene::Scene;
+use crate::stepping::StepSettings;
+
+/// A scene file, read and built.
+#[derive(Clone, Debug)]
+pub struct LoadedScene {
+    /// The scene.
+    pub scene: Arc<Scene>,
+    /// Positions and velocities at the start.
+    pub initial: State,
+    /// How steps are taken.
+    pub settings: StepSettings,
+    /// Publishing rates of a node.
+    pub publish: PublishSettings,
+    /// The named outputs.
+    pub outputs: Outputs,
+    /// The commands that the file brings along.
+    pub commands: CommandSchedule,
+    /// Name and URDF text of each model, in the file's order.
+    pub robot_descriptions: Vec<(String, String)>,
+    /// What was skipped, repaired or assumed, and what will bite; one message each.
+    pub warnings: Vec<String>,
+}
+
+/// Reads the scene file at `path` and everything that it names. Relative addresses start at the file's folder.
+///
+/// # Errors
+/// The file or one that it names cannot be read, or says something that makes no scene; the error names the place and the
+/// way out.
+pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    load_str(&text, path, packages)
+}
+
+/// As [`load`], from text; `label` stands for the file in messages, and its folder for the file's.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_str(text: &str, label: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
+    let spec = schema::read_scene(&yaml::parse(text, label)?)?;
+    assemble::assemble(&spec, label.parent().unwrap_or(Path::new("")), packages)
+}

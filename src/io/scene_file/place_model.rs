@@ -1,0 +1,199 @@
+//! One model of a scene file put into the scene.
+
+use std::path::Path;
+
+use super::error::{Place, SceneError};
+use super::names::matches;
+use super::reader::{Named, unknown_name};
+use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
+use crate::contact::ContactProperties;
+use crate::io::package::PackageMap;
+use crate::io::robot::{PlacedRobot, RobotPlacement, add_robot};
+use crate::io::urdf::{self, CollisionElement, Joint, LoadOptions, RobotDescription};
+use crate::io::srdf;
+use crate::math::{BodyIndex, RigidTransform};
+use crate::scene::{Actuator, SceneBuilder};
+
+/// A model's files, read.
+pub(super) struct LoadedModel<'a> {
+    pub(super) spec: &'a ModelSpec,
+    pub(super) robot: RobotDescription,
+    pub(super) urdf_text: String,
+    pub(super) disabled_pairs: Vec<(String, String)>,
+}
+
+/// Reads the files of a model and checks every name that its section uses.
+pub(super) fn load_model<'a>(
+    spec: &'a ModelSpec,
+    base_dir: &Path,
+    packages: &PackageMap,
+    warnings: &mut Vec<String>,
+) -> Result<LoadedModel<'a>, SceneError> {
+    let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
+    let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| {
+        SceneError::Load { place: place.clone(), what, source }
+    };
+    let what = || format!("the URDF of model `{}`", spec.name.name);
+    let urdf_text =
+        std::fs::read_to_string(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let robot = urdf::load_str(&urdf_text, &file, folder, packages, &LoadOptions::default())
+        .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+    warnings.extend(robot.warnings.iter().map(ToString::to_string));
+    let mut disabled_pairs = Vec::new();
+    if let Some(srdf) = &spec.srdf {
+        let file = resolve(srdf, "the SRDF file", base_dir, packages)?;
+        let what = format!("the SRDF of model `{}`", spec.name.name);
+        let pairs = srdf::load_file(&file).map_err(|source| unloadable(&srdf.place, what, Box::new(source)))?;
+        for pair in pairs {
+            for link in [&pair.link1, &pair.link2] {
+                if robot.link(link).is_none() {
+                    warnings.push(format!("{}:{}: the robot has no link `{link}`", file.display(), pair.line));
+                }
+            }
+            disabled_pairs.push((pair.link1, pair.link2));
+        }
+    }
+    check_names(spec, &robot)?;
+    Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs })
+}
+
+fn resolve(
+    address: &Named,
+    what: &str,
+    base_dir: &Path,
+    packages: &PackageMap,
+) -> Result<std::path::PathBuf, SceneError> {
+    packages.resolve(&address.name, base_dir).map_err(|source| SceneError::Load {
+        place: address.place.clone(),
+        what: format!("{what} `{}`", address.name),
+        source: Box::new(source),
+    })
+}
+
+fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneError> {
+    let model = &spec.name.name;
+    let movable: Vec<&str> =
+        robot.joints.iter().filter(|joint| joint.kind.num_dofs() == 1).map(|joint| joint.name.as_str()).collect();
+    let kind = || format!("joint with one degree of freedom in model `{model}` called");
+    for (joint, position) in &spec.joints {
+        let Some(found) = robot.joint(&joint.name).filter(|joint| joint.kind.num_dofs() == 1) else {
+            return Err(unknown_name(joint, kind(), movable.iter().copied()));
+        };
+        if let Some(mimic) = &found.mimic {
+            let problem = format!("joint `{}` follows `{}`; give the position of that one", joint.name, mimic.joint);
+            return Err(SceneError::Conflict { place: joint.place.clone(), problem });
+        }
+        let lower = found.limits.lower.unwrap_or(f64::NEG_INFINITY);
+        let upper = found.limits.upper.unwrap_or(f64::INFINITY);
+        if !(lower..=upper).contains(&position.value) {
+            return Err(SceneError::OutOfRange {
+                place: position.place.clone(),
+                what: format!("the position of joint `{}`", joint.name),
+                value: position.value,
+                allowed: format!("within its limits {lower} to {upper} (rad or m)"),
+            });
+        }
+    }
+    for actuator in &spec.actuators {
+        if !movable.iter().any(|name| matches(&actuator.joint.name, name)) {
+            return Err(unknown_name(&actuator.joint, kind(), movable.iter().copied()));
+        }
+    }
+    let elements: Vec<(&str, &str)> = robot
+        .links
+        .iter()
+        .flat_map(|link| link.collisions.iter().map(|element| (link.name.as_str(), element.name.as_str())))
+        .collect();
+    spec.materials.iter().try_for_each(|rule| check_rule(rule, &elements))
+}
+
+/// An error where a rule meets none of the elements, given as (link, collision element).
+pub(super) fn check_rule(rule: &MaterialRule, elements: &[(&str, &str)]) -> Result<(), SceneError> {
+    for (pattern, names) in [
+        (&rule.body, elements.iter().map(|(body, _)| *body).collect::<Vec<_>>()),
+        (&rule.geometry, elements.iter().map(|(_, geometry)| *geometry).collect()),
+    ] {
+        if let Some(pattern) = pattern
+            && !names.iter().any(|name| matches(&pattern.name, name))
+        {
+            let mut names = names;
+            names.dedup();
+            return Err(unknown_name(pattern, "body or collision geometry that matches", names));
+        }
+    }
+    if !elements.iter().any(|(body, geometry)| applies(rule, body, geometry)) {
+        let problem = "this material meets no geometry: no body of that name has a geometry of that name".to_owned();
+        return Err(SceneError::Conflict { place: rule.place.clone(), problem });
+    }
+    Ok(())
+}
+
+fn applies(rule: &MaterialRule, body: &str, geometry: &str) -> bool {
+    let fits = |pattern: &Option<Named>, name| pattern.as_ref().is_none_or(|pattern| matches(&pattern.name, name));
+    fits(&rule.body, body) && fits(&rule.geometry, geometry)
+}
+
+/// What a link or joint of the model is called in the scene: its own name after the model's prefix.
+pub(super) fn scene_name(spec: &ModelSpec, name: &str) -> String {
+    let name = format!("{}{name}", spec.prefix);
+    // The scene has a world of its own, and many robot files have a root link of that name.
+    if name == "world" { format!("{}_world", spec.name.name) } else { name }
+}
+
+/// Adds the model to `builder`. `rules` are the scene's materials; the model's own win over them, and later over earlier.
+pub(super) fn place_model(
+    builder: &mut SceneBuilder,
+    model: &LoadedModel<'_>,
+    weld: Option<(BodyIndex, RigidTransform)>,
+    rules: &[MaterialRule],
+) -> Result<PlacedRobot, SceneError> {
+    let spec = model.spec;
+    let properties = |link: &str, element: &CollisionElement| {
+        let applied = rules.iter().chain(&spec.materials).filter(|rule| applies(rule, link, &element.name));
+        applied.fold(element.properties.clone(), |properties: ContactProperties, rule| rule.properties.or(&properties))
+    };
+    let placement = RobotPlacement {
+        rename: &|name| scene_name(spec, name),
+        weld,
+        properties: &properties,
+        actuator: &|joint| actuator(spec, joint),
+        disabled_pairs: &model.disabled_pairs,
+    };
+    add_robot(builder, &model.robot, &placement).map_err(|source| SceneError::Build {
+        place: spec.place.clone(),
+        what: format!("model `{}` cannot enter the scene", spec.name.name),
+        source: Box::new(source),
+    })
+}
+
+/// The impedance of a joint: effort limit of its URDF and no gains, then what the entries that match it say.
+fn actuator(spec: &ModelSpec, joint: &Joint) -> Actuator {
+    let initial = Actuator {
+        effort_limit: joint.limits.effort.unwrap_or(f64::INFINITY),
+        gravity_compensation: spec.gravity_compensation,
+        ..Actuator::PASSIVE
+    };
+    let entries = spec.actuators.iter().filter(|entry| matches(&entry.joint.name, &joint.name));
+    entries.fold(initial, |actuator, entry: &ActuatorSpec| Actuator {
+        stiffness: entry.stiffness.unwrap_or(actuator.stiffness),
+        damping: entry.damping.unwrap_or(actuator.damping),
+        effort_limit: entry.effort_limit.unwrap_or(actuator.effort_limit),
+        gravity_compensation: entry.gravity_compensation.unwrap_or(actuator.gravity_compensation),
+    })
+}
+
+/// The body and pose that the model is welded to, looked up among the bodies that are there already.
+pub(super) fn weld_of(
+    spec: &ModelSpec,
+    bodies: &[(String, BodyIndex)],
+) -> Result<Option<(BodyIndex, RigidTransform)>, SceneError> {
+    let BaseSpec::Weld { parent, X_PB } = &spec.base else { return Ok(None) };
+    let Some(parent) = parent else { return Ok(Some((BodyIndex::WORLD, *X_PB))) };
+    let found = bodies.iter().find(|(name, _)| *name == parent.name).map(|(_, body)| *body);
+    let known: Vec<&str> = bodies.iter().map(|(name, _)| name.as_str()).collect();
+    match found {
+        Some(body) => Ok(Some((body, *X_PB))),
+        None => Err(unknown_name(parent, "body in the models before this one called", known)),
+    }
+}

@@ -1,0 +1,45 @@
+//! How often a node publishes what.
+
+use super::error::SceneError;
+use super::reader::{Range, Section};
+use super::yaml::Node;
+
+/// Publishing rates in hertz of simulated time; 0 switches a topic off. A rate beyond the steps' own means every step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PublishSettings {
+    /// `/clock` [Hz].
+    pub clock: f64,
+    /// `joint_states` [Hz].
+    pub joint_states: f64,
+    /// `~/wrench/<body>` [Hz].
+    pub wrenches: f64,
+    /// `~/contact_markers` [Hz].
+    pub contact_markers: f64,
+    /// `/tf` of the free bodies [Hz].
+    pub tf: f64,
+}
+
+impl Default for PublishSettings {
+    /// Joint states and wrenches as fast as common controllers run, markers as fast as a screen shows them.
+    fn default() -> Self {
+        Self { clock: 1000.0, joint_states: 500.0, wrenches: 500.0, contact_markers: 30.0, tf: 100.0 }
+    }
+}
+
+/// No topic is published faster [Hz].
+const RATE: Range = Range::Between(0.0, 1e6, "Hz");
+
+/// Reads the section `publish`.
+pub(super) fn read_publish(node: &Node) -> Result<PublishSettings, SceneError> {
+    let keys = ["clock", "joint_states", "wrenches", "contact_markers", "tf"];
+    let publish = Section::new(node, "`publish`", &keys)?;
+    let default = PublishSettings::default();
+    let rate = |key, default: f64| Ok(publish.number(key, "[Hz]", RATE)?.unwrap_or(default));
+    Ok(PublishSettings {
+        clock: rate("clock", default.clock)?,
+        joint_states: rate("joint_states", default.joint_states)?,
+        wrenches: rate("wrenches", default.wrenches)?,
+        contact_markers: rate("contact_markers", default.contact_markers)?,
+        tf: rate("tf", default.tf)?,
+    })
+}

@@ -1,0 +1,232 @@
+//! Checked access to the nodes of a file: sections that know their keys, numbers that know their range.
+
+use super::error::{Place, SceneError};
+use super::names;
+use super::yaml::{Key, Node, Value};
+use crate::math::Vector3;
+
+/// What a number may be. All are finite.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Range {
+    /// Any finite number.
+    Any,
+    /// More than zero.
+    Positive,
+    /// Zero or more.
+    NotNegative,
+    /// From the first to the second, both included; the text says the unit or the way out.
+    Between(f64, f64, &'static str),
+}
+
+impl Range {
+    fn contains(self, value: f64) -> bool {
+        value.is_finite()
+            && match self {
+                Range::Any => true,
+                Range::Positive => value > 0.0,
+                Range::NotNegative => value >= 0.0,
+                Range::Between(lower, upper, _) => (lower..=upper).contains(&value),
+            }
+    }
+    fn describe(self) -> String {
+        match self {
+            Range::Any => "finite".to_owned(),
+            Range::Positive => "more than 0, and finite".to_owned(),
+            Range::NotNegative => "0 or more, and finite".to_owned(),
+            Range::Between(lower, upper, unit) => format!("between {lower} and {upper} {unit}"),
+        }
+    }
+}
+
+/// A mapping whose keys have been checked against those that it may have.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Section<'a> {
+    /// What the section is in messages, as in "a model".
+    pub(super) what: &'static str,
+    /// Where it starts.
+    pub(super) place: &'a Place,
+    entries: &'a [(Key, Node)],
+}
+
+impl<'a> Section<'a> {
+    /// `node` as a section with some of `keys`.
+    pub(super) fn new(node: &'a Node, what: &'static str, keys: &[&str]) -> Result<Self, SceneError> {
+        let entries = mapping(node, what)?;
+        for (key, _) in entries {
+            if !keys.contains(&key.name.as_str()) {
+                return Err(unknown_key(key, what, keys));
+            }
+        }
+        Ok(Self { what, place: &node.place, entries })
+    }
+
+    /// The value of `key`; an empty value counts as absent.
+    pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
+        let found = self.entries.iter().find(|(entry, _)| entry.name == key).map(|(_, node)| node);
+        found.filter(|node| !matches!(node.value, Value::Null))
+    }
+
+    /// Where the key itself stands, for messages about the section below it.
+    pub(super) fn key_place(&self, key: &str) -> &'a Place {
+        self.entries.iter().find(|(entry, _)| entry.name == key).map_or(self.place, |(entry, _)| &entry.place)
+    }
+
+    /// The value of a key that must be there.
+    pub(super) fn require(&self, key: &'static str, example: &'static str) -> Result<&'a Node, SceneError> {
+        self.get(key).ok_or_else(|| SceneError::MissingKey {
+            place: self.place.clone(),
+            section: self.what,
+            key,
+            example,
+        })
+    }
+
+    /// The number of `key`, if given. `unit` as in "[m]".
+    pub(super) fn number(&self, key: &str, unit: &str, range: Range) -> Result<Option<f64>, SceneError> {
+        self.get(key).map(|node| number(node, &label(key, unit), range)).transpose()
+    }
+
+    /// The truth value of `key`, if given.
+    pub(super) fn truth(&self, key: &str) -> Result<Option<bool>, SceneError> {
+        self.get(key)
+            .map(|node| match node.value {
+                Value::Bool(value) => Ok(value),
+                _ => Err(wrong_type(node, &format!("`{key}`"), "true or false")),
+            })
+            .transpose()
+    }
+
+    /// The text of `key`, if given.
+    pub(super) fn text(&self, key: &str) -> Result<Option<Named>, SceneError> {
+        self.get(key).map(|node| text(node, &format!("`{key}`"))).transpose()
+    }
+
+    /// The three numbers of `key`, if given.
+    pub(super) fn vector(&self, key: &str, unit: &str, range: Range) -> Result<Option<Vector3>, SceneError> {
+        self.get(key).map(|node| vector(node, &label(key, unit), range)).transpose()
+    }
+
+    /// The one entry of a section that is a choice: its key, whose place names it, and its value.
+    pub(super) fn only(node: &'a Node, what: &'static str, keys: &[&str]) -> Result<(&'a Key, &'a Node), SceneError> {
+        let section = Self::new(node, what, keys)?;
+        match section.entries {
+            [(key, value)] => Ok((key, value)),
+            [] => Err(SceneError::Conflict {
+                place: node.place.clone(),
+                problem: format!("{what} is empty; give one of {}", names::list(keys.iter().copied())),
+            }),
+            [_, (second, _), ..] => Err(SceneError::Conflict {
+                place: second.place.clone(),
+                problem: format!("{what} is one thing only, `{}` is a second one; remove one", second.name),
+            }),
+        }
+    }
+}
+
+/// A text with its place: mostly the name of something.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Named {
+    pub(super) place: Place,
+    pub(super) name: String,
+}
+
+fn label(key: &str, unit: &str) -> String {
+    if unit.is_empty() { format!("`{key}`") } else { format!("`{key}` {unit}") }
+}
+
+/// The entries of a mapping.
+pub(super) fn mapping<'a>(node: &'a Node, what: &str) -> Result<&'a [(Key, Node)], SceneError> {
+    match &node.value {
+        Value::Map(entries) => Ok(entries),
+        _ => Err(wrong_type(node, what, "a mapping, as in `key: value` lines or `{ key: value }`")),
+    }
+}
+
+/// The items of a list.
+pub(super) fn list<'a>(node: &'a Node, what: &str) -> Result<&'a [Node], SceneError> {
+    match &node.value {
+        Value::List(items) => Ok(items),
+        _ => Err(wrong_type(node, what, "a list, as in `- item` lines or `[item, item]`")),
+    }
+}
+
+/// A number in `range`.
+pub(super) fn number(node: &Node, what: &str, range: Range) -> Result<f64, SceneError> {
+    let Value::Number(value) = node.value else {
+        return Err(wrong_type(node, what, "a number, as in `0.5` or `1e-3`"));
+    };
+    if range.contains(value) {
+        return Ok(value);
+    }
+    let (what, allowed) = (what.to_owned(), range.describe());
+    Err(SceneError::OutOfRange { place: node.place.clone(), what, value, allowed })
+}
+
+/// A text.
+pub(super) fn text(node: &Node, what: &str) -> Result<Named, SceneError> {
+    match &node.value {
+        Value::Text(name) => Ok(Named { place: node.place.clone(), name: name.clone() }),
+        _ => Err(wrong_type(node, what, "a text; put it in quotes if it looks like a number")),
+    }
+}
+
+/// Three numbers in `range`.
+pub(super) fn vector(node: &Node, what: &str, range: Range) -> Result<Vector3, SceneError> {
+    match list(node, what)? {
+        [x, y, z] => Ok(Vector3::new(number(x, what, range)?, number(y, what, range)?, number(z, what, range)?)),
+        other => {
+            let found = format!("a list of {}", other.len());
+            let (place, what) = (node.place.clone(), what.to_owned());
+            Err(SceneError::WrongType { place, what, expected: "three numbers, as in `[0, 0, 0.25]`", found })
+        }
+    }
+}
+
+/// A direction: three numbers that are not all zero, normalised.
+pub(super) fn direction(node: &Node, what: &str) -> Result<Vector3, SceneError> {
+    /// A direction shorter than this is a zero with rounding [-].
+    const LENGTH_MIN: f64 = 1e-9;
+    let direction = vector(node, what, Range::Any)?;
+    direction.try_normalize(LENGTH_MIN).ok_or_else(|| SceneError::OutOfRange {
+        place: node.place.clone(),
+        what: format!("the length of {what}"),
+        value: direction.norm(),
+        allowed: "more than 0: give a direction, as in `[0, 0, 1]`".to_owned(),
+    })
+}
+
+/// The error of a value of the wrong type.
+pub(super) fn wrong_type(node: &Node, what: &str, expected: &'static str) -> SceneError {
+    let found = match &node.value {
+        Value::Text(text) => format!("the text `{text}`"),
+        Value::Number(number) => format!("the number {number}"),
+        Value::Bool(truth) => format!("`{truth}`"),
+        other => other.kind().to_owned(),
+    };
+    SceneError::WrongType { place: node.place.clone(), what: what.to_owned(), expected, found }
+}
+
+fn unknown_key(key: &Key, section: &'static str, keys: &[&str]) -> SceneError {
+    SceneError::UnknownKey {
+        place: key.place.clone(),
+        key: key.name.clone(),
+        section,
+        suggestion: names::suggestion(&key.name, keys.iter().copied()),
+        known: keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The error of a name that nothing has.
+pub(super) fn unknown_name<'n>(
+    named: &Named,
+    kind: impl Into<String>,
+    known: impl IntoIterator<Item = &'n str> + Clone,
+) -> SceneError {
+    SceneError::UnknownName {
+        place: named.place.clone(),
+        kind: kind.into(),
+        name: named.name.clone(),
+        suggestion: names::suggestion(&named.name, known.clone()),
+        known: names::list(known),
+    }
+}

@@ -1,0 +1,47 @@
+//! Names of a file looked up in the scene that was built from it.
+
+use super::error::SceneError;
+use super::reader::{Named, unknown_name};
+use crate::io::recording::{JointUnits, joint_units};
+use crate::math::BodyIndex;
+use crate::scene::Scene;
+
+/// Looks names up; every miss says what there is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Names<'a> {
+    pub(super) scene: &'a Scene,
+}
+
+impl Names<'_> {
+    fn body_names(&self) -> Vec<&str> {
+        self.scene.model().bodies().iter().map(|body| body.name.as_str()).collect()
+    }
+
+    /// The body of that name; `world` is one.
+    pub(super) fn body(&self, named: &Named) -> Result<BodyIndex, SceneError> {
+        self.scene.body(&named.name).ok_or_else(|| unknown_name(named, "body", self.body_names()))
+    }
+
+    /// A body that carries collision geometry.
+    pub(super) fn contact_body(&self, named: &Named) -> Result<BodyIndex, SceneError> {
+        let body = self.body(named)?;
+        let geometries = self.scene.geometries();
+        if geometries.iter().any(|geometry| geometry.body == body) {
+            return Ok(body);
+        }
+        let mut with: Vec<&str> = geometries.iter().map(|geometry| self.scene.body_name(geometry.body)).collect();
+        with.dedup();
+        Err(unknown_name(named, "body with collision geometry called", with))
+    }
+
+    /// Where the joint stands in `Scene::joint_names`.
+    pub(super) fn joint(&self, named: &Named) -> Result<usize, SceneError> {
+        let names = self.scene.joint_names().iter().map(String::as_str);
+        self.scene.joint_position(&named.name).ok_or_else(|| unknown_name(named, "joint", names))
+    }
+
+    /// Units of the joint at that place.
+    pub(super) fn units(&self, joint: usize) -> JointUnits {
+        joint_units(self.scene, joint)
+    }
+}

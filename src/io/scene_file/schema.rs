@@ -1,0 +1,308 @@
+//! What a scene file may say: its sections as plain data, names still unresolved.
+
+use super::commands::{CommandSpec, read_command};
+use super::error::{Place, SceneError};
+use super::output_spec::{OutputSpec, read_outputs};
+use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
+use super::yaml::Node;
+use super::{PublishSettings, publish};
+use crate::contact::ContactProperties;
+use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
+use crate::stepping::DissipationModel;
+
+/// Steps outside this range are slips of the unit [s].
+const STEP: Range = Range::Between(1e-6, 0.1, "s");
+/// Angles of poses beyond two turns are degrees [rad].
+const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
+/// Lengths of poses beyond this are millimetres [m].
+const LENGTH: Range = Range::Between(-1e4, 1e4, "m");
+/// No two surfaces rub harder [-].
+const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
+/// From soft gel to diamond [Pa].
+const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubber, 1e11 metal)");
+/// Standard gravity as Drake and most simulators round it [m/s2].
+const GRAVITY: f64 = 9.81;
+
+const SCENE_KEYS: [&str; 12] = [
+    "step", "stepping", "gravity", "contact", "models", "ground", "materials", "no_contact", "commands", "publish", "outputs",
+    "description",
+];
+
+/// A whole scene file.
+#[derive(Clone, Debug)]
+pub(super) struct SceneSpec {
+    pub(super) place: Place,
+    pub(super) step_ns: u64,
+    pub(super) gravity_W: Vector3,
+    pub(super) contact: ContactSpec,
+    pub(super) models: Vec<ModelSpec>,
+    pub(super) ground: Option<GroundSpec>,
+    pub(super) materials: Vec<MaterialRule>,
+    pub(super) no_contact: Vec<(Named, Named)>,
+    pub(super) commands: Vec<CommandSpec>,
+    pub(super) publish: PublishSettings,
+    pub(super) outputs: Vec<OutputSpec>,
+}
+
+/// How contacts are resolved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ContactSpec {
+    pub(super) stiction_tolerance: Option<f64>,
+    pub(super) friction_compliance: Option<f64>,
+    pub(super) dissipation: DissipationModel,
+}
+
+/// A robot or an object.
+#[derive(Clone, Debug)]
+pub(super) struct ModelSpec {
+    pub(super) place: Place,
+    pub(super) name: Named,
+    pub(super) urdf: Named,
+    pub(super) srdf: Option<Named>,
+    pub(super) prefix: String,
+    pub(super) base: BaseSpec,
+    pub(super) joints: Vec<(Named, Placed)>,
+    pub(super) actuators: Vec<ActuatorSpec>,
+    pub(super) gravity_compensation: bool,
+    pub(super) materials: Vec<MaterialRule>,
+}
+
+/// A number with its place.
+#[derive(Clone, Debug)]
+pub(super) struct Placed {
+    pub(super) place: Place,
+    pub(super) value: f64,
+}
+
+/// What the root of a model hangs on.
+#[derive(Clone, Debug)]
+pub(super) enum BaseSpec {
+    /// Welded to a body; `None` is the world.
+    Weld { parent: Option<Named>, X_PB: RigidTransform },
+    /// Free, at a pose and with a velocity in the world.
+    Free { X_WB: RigidTransform, V_WB: SpatialVelocity },
+}
+
+/// The impedance of the joints that a pattern names.
+#[derive(Clone, Debug)]
+pub(super) struct ActuatorSpec {
+    pub(super) joint: Named,
+    pub(super) stiffness: Option<f64>,
+    pub(super) damping: Option<f64>,
+    pub(super) effort_limit: Option<f64>,
+    pub(super) gravity_compensation: Option<bool>,
+}
+
+/// The half space below z = 0 of a frame.
+#[derive(Clone, Debug)]
+pub(super) struct GroundSpec {
+    pub(super) place: Place,
+    pub(super) X_WG: RigidTransform,
+    pub(super) properties: ContactProperties,
+}
+
+/// Contact properties for the geometries that its patterns name.
+#[derive(Clone, Debug)]
+pub(super) struct MaterialRule {
+    pub(super) place: Place,
+    pub(super) body: Option<Named>,
+    pub(super) geometry: Option<Named>,
+    pub(super) properties: ContactProperties,
+}
+
+/// Reads the whole file.
+pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
+    let scene = Section::new(node, "the scene", &SCENE_KEYS)?;
+    scene.text("description")?;
+    if let Some(stepping) = scene.text("stepping")?
+        && stepping.name != "dynamic"
+    {
+        return Err(unknown_name(&stepping, "stepping mode", ["dynamic"]));
+    }
+    let step = scene.number("step", "[s]", STEP)?.unwrap_or(1e-3);
+    let models = list(scene.require("models", "models: [{ name: arm, urdf: arm.urdf, weld: {} }]")?, "`models`")?;
+    let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?;
+    for (number, model) in models.iter().enumerate() {
+        if let Some(first) = models[..number].iter().find(|first| first.name.name == model.name.name) {
+            let problem = format!("a model `{}` is there already ({}); rename one", model.name.name, first.name.place);
+            return Err(SceneError::Conflict { place: model.name.place.clone(), problem });
+        }
+    }
+    Ok(SceneSpec {
+        place: scene.place.clone(),
+        // A step of whole nanoseconds, so that times compare equal; the range keeps it above 1000.
+        step_ns: (step * 1e9).round() as u64,
+        gravity_W: scene.vector("gravity", "[m/s2]", Range::Any)?.unwrap_or(Vector3::new(0.0, 0.0, -GRAVITY)),
+        contact: scene.get("contact").map(read_contact).transpose()?.unwrap_or_default(),
+        models,
+        ground: scene.get("ground").map(read_ground).transpose()?.flatten(),
+        materials: read_rules(&scene, "materials")?,
+        no_contact: scene.get("no_contact").map(read_no_contact).transpose()?.unwrap_or_default(),
+        commands: match scene.get("commands") {
+            Some(commands) => mapping(commands, "`commands`")?.iter().map(read_command).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        },
+        publish: scene.get("publish").map(publish::read_publish).transpose()?.unwrap_or_default(),
+        outputs: scene.get("outputs").map(read_outputs).transpose()?.unwrap_or_default(),
+    })
+}
+
+fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
+    let contact = Section::new(node, "`contact`", &["stiction_tolerance", "friction_compliance", "dissipation"])?;
+    let dissipation = match contact.text("dissipation")? {
+        None => DissipationModel::default(),
+        Some(law) => match law.name.as_str() {
+            "hunt_crossley" => DissipationModel::HuntCrossley,
+            "linear" => DissipationModel::Linear,
+            _ => return Err(unknown_name(&law, "dissipation law", ["hunt_crossley", "linear"])),
+        },
+    };
+    Ok(ContactSpec {
+        stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
+        friction_compliance: contact.number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
+        dissipation,
+    })
+}
+
+const MODEL_KEYS: [&str; 10] =
+    ["name", "urdf", "srdf", "prefix", "weld", "free", "joints", "actuators", "gravity_compensation", "materials"];
+
+fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
+    let model = Section::new(node, "a model", &MODEL_KEYS)?;
+    let name = text(model.require("name", "name: arm")?, "`name`")?;
+    let joints = match model.get("joints") {
+        Some(joints) => mapping(joints, "`joints`")?
+            .iter()
+            .map(|(key, node)| {
+                let what = format!("the position of joint `{}` [rad or m]", key.name);
+                let value = super::reader::number(node, &what, Range::Any)?;
+                let joint = Named { place: key.place.clone(), name: key.name.clone() };
+                Ok((joint, Placed { place: node.place.clone(), value }))
+            })
+            .collect::<Result<_, SceneError>>()?,
+        None => Vec::new(),
+    };
+    let actuators = match model.get("actuators") {
+        Some(actuators) => mapping(actuators, "`actuators`")?
+            .iter()
+            .map(|(key, node)| read_actuator(Named { place: key.place.clone(), name: key.name.clone() }, node))
+            .collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    Ok(ModelSpec {
+        place: model.place.clone(),
+        urdf: text(model.require("urdf", "urdf: ../urdf/arm.urdf")?, "`urdf`")?,
+        srdf: model.text("srdf")?,
+        prefix: model.text("prefix")?.map(|prefix| prefix.name).unwrap_or_default(),
+        base: read_base(&model, &name.name)?,
+        name,
+        joints,
+        actuators,
+        gravity_compensation: model.truth("gravity_compensation")?.unwrap_or(false),
+        materials: read_rules(&model, "materials")?,
+    })
+}
+
+fn read_base(model: &Section<'_>, name: &str) -> Result<BaseSpec, SceneError> {
+    match (model.get("weld"), model.get("free")) {
+        (Some(weld), None) => {
+            let weld = Section::new(weld, "`weld`", &["parent", "xyz", "rpy"])?;
+            Ok(BaseSpec::Weld { parent: weld.text("parent")?, X_PB: read_pose(&weld)? })
+        }
+        (None, Some(free)) => {
+            let free = Section::new(free, "`free`", &["xyz", "rpy", "linear_velocity", "angular_velocity"])?;
+            let velocity = |key, unit| Ok(free.vector(key, unit, Range::Any)?.unwrap_or_default());
+            let (v, w) = (velocity("linear_velocity", "[m/s]")?, velocity("angular_velocity", "[rad/s]")?);
+            Ok(BaseSpec::Free { X_WB: read_pose(&free)?, V_WB: SpatialVelocity { w, v } })
+        }
+        (Some(_), Some(_)) => Err(SceneError::Conflict {
+            place: model.key_place("free").clone(),
+            problem: format!("model `{name}` is both welded and free; keep one of `weld` and `free`"),
+        }),
+        (None, None) => Err(SceneError::MissingKey {
+            place: model.place.clone(),
+            section: "a model",
+            key: "weld` or `free",
+            example: "weld: { parent: world, xyz: [0, 0, 0], rpy: [0, 0, 0] }",
+        }),
+    }
+}
+
+/// The pose of `xyz` [m] and `rpy` [rad] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero where absent.
+fn read_pose(section: &Section<'_>) -> Result<RigidTransform, SceneError> {
+    let p = section.vector("xyz", "[m]", LENGTH)?.unwrap_or_default();
+    let rpy = section.vector("rpy", "[rad]", ANGLE)?.unwrap_or_default();
+    Ok(RigidTransform::from_parts(p.into(), Rotation::from_euler_angles(rpy.x, rpy.y, rpy.z)))
+}
+
+fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> {
+    let keys = ["stiffness", "damping", "effort_limit", "gravity_compensation"];
+    let actuator = Section::new(node, "an actuator", &keys)?;
+    Ok(ActuatorSpec {
+        joint,
+        stiffness: actuator.number("stiffness", "[N m/rad or N/m]", Range::NotNegative)?,
+        damping: actuator.number("damping", "[N m s/rad or N s/m]", Range::NotNegative)?,
+        effort_limit: actuator.number("effort_limit", "[N m or N]", Range::NotNegative)?,
+        gravity_compensation: actuator.truth("gravity_compensation")?,
+    })
+}
+
+const PROPERTY_KEYS: [&str; 9] = [
+    "compliant",
+    "hydroelastic_modulus",
+    "mesh_resolution_hint",
+    "slab_thickness",
+    "margin",
+    "hunt_crossley_dissipation",
+    "relaxation_time",
+    "mu_dynamic",
+    "mu_static",
+];
+
+fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneError> {
+    Ok(ContactProperties {
+        compliant: section.truth("compliant")?,
+        hydroelastic_modulus: section.number("hydroelastic_modulus", "[Pa]", MODULUS)?,
+        mesh_resolution_hint: section.number("mesh_resolution_hint", "[m]", Range::Positive)?,
+        slab_thickness: section.number("slab_thickness", "[m]", Range::Positive)?,
+        margin: section.number("margin", "[m]", Range::NotNegative)?,
+        hunt_crossley_dissipation: section.number("hunt_crossley_dissipation", "[s/m]", Range::NotNegative)?,
+        relaxation_time: section.number("relaxation_time", "[s]", Range::NotNegative)?,
+        mu_dynamic: section.number("mu_dynamic", "[-]", FRICTION)?,
+        mu_static: section.number("mu_static", "[-]", FRICTION)?,
+        point_contact_stiffness: None,
+    })
+}
+
+fn read_ground(node: &Node) -> Result<Option<GroundSpec>, SceneError> {
+    if matches!(&node.value, super::yaml::Value::Text(none) if none == "none") {
+        return Ok(None);
+    }
+    let keys: Vec<&str> = ["xyz", "rpy"].into_iter().chain(PROPERTY_KEYS).collect();
+    let ground = Section::new(node, "`ground`", &keys)?;
+    let (X_WG, properties) = (read_pose(&ground)?, read_properties(&ground)?);
+    Ok(Some(GroundSpec { place: ground.place.clone(), X_WG, properties }))
+}
+
+fn read_rules(section: &Section<'_>, key: &str) -> Result<Vec<MaterialRule>, SceneError> {
+    let Some(rules) = section.get(key) else { return Ok(Vec::new()) };
+    let keys: Vec<&str> = ["body", "geometry"].into_iter().chain(PROPERTY_KEYS).collect();
+    let rule = |node| {
+        let rule = Section::new(node, "a material", &keys)?;
+        Ok(MaterialRule {
+            place: rule.place.clone(),
+            body: rule.text("body")?,
+            geometry: rule.text("geometry")?,
+            properties: read_properties(&rule)?,
+        })
+    };
+    list(rules, "`materials`")?.iter().map(rule).collect()
+}
+
+fn read_no_contact(node: &Node) -> Result<Vec<(Named, Named)>, SceneError> {
+    let pair = |node| match list(node, "a pair of `no_contact`")? {
+        [a, b] => Ok((text(a, "a body")?, text(b, "a body")?)),
+        _ => Err(super::reader::wrong_type(node, "a pair of `no_contact`", "two body names, as in `[palm, wrist]`")),
+    };
+    list(node, "`no_contact`")?.iter().map(pair).collect()
+}

@@ -1,0 +1,104 @@
+//! MoveIt SRDF files: which pairs of links do not collide.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::xml;
+
+/// Two links that do not collide with each other, and why the file says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DisabledPair {
+    /// Name of one link.
+    pub link1: String,
+    /// Name of the other link.
+    pub link2: String,
+    /// The file's reason, such as `Adjacent`; empty where it gives none.
+    pub reason: String,
+    /// Line in the file, from 1.
+    pub line: u32,
+}
+
+/// Why an SRDF file was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum SrdfError {
+    /// The file cannot be read.
+    #[error("{file}: cannot read the SRDF file; check the path and the permissions")]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The text is not XML.
+    #[error("{file}:{line}:{column}: not an XML document: {detail}; if this is a xacro file, expand it first")]
+    NotXml {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1.
+        line: u32,
+        /// Column, from 1.
+        column: u32,
+        /// What is wrong.
+        detail: String,
+    },
+    /// The root element is not `<robot>`.
+    #[error("{file}:{line}: the root element is <{found}>, an SRDF's is <robot>; give the robot's .srdf file")]
+    NotRobot {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1.
+        line: u32,
+        /// The root element.
+        found: String,
+    },
+    /// A pair lacks a link.
+    #[error("{file}:{line}: <disable_collisions> has no `{attribute}`; it needs link1 and link2")]
+    MissingLink {
+        /// The file.
+        file: PathBuf,
+        /// Line, from 1.
+        line: u32,
+        /// The attribute.
+        attribute: &'static str,
+    },
+}
+
+/// Reads the `disable_collisions` pairs of the SRDF file at `path`.
+///
+/// # Errors
+/// The file cannot be read or is broken. Whether the links exist is for the caller, who knows the robot.
+pub fn load_file(path: &Path) -> Result<Vec<DisabledPair>, SrdfError> {
+    let text = fs::read_to_string(path).map_err(|source| SrdfError::Read { file: path.to_path_buf(), source })?;
+    load_str(&text, path)
+}
+
+/// As [`load_file`], from text; `label` stands for the file in messages.
+///
+/// # Errors
+/// The text is broken.
+pub fn load_str(text: &str, label: &Path) -> Result<Vec<DisabledPair>, SrdfError> {
+    let file = label.to_path_buf();
+    let robot = match xml::parse(text) {
+        Ok(robot) => robot,
+        Err(error) => {
+            return Err(SrdfError::NotXml { file, line: error.line, column: error.column, detail: error.detail });
+        }
+    };
+    if robot.name != "robot" {
+        return Err(SrdfError::NotRobot { file, line: robot.line, found: robot.name });
+    }
+    let pair = |element: &xml::Element| {
+        let link = |attribute: &'static str| {
+            let missing = || SrdfError::MissingLink { file: file.clone(), line: element.line, attribute };
+            element.attribute(attribute).map(str::to_owned).ok_or_else(missing)
+        };
+        Ok(DisabledPair {
+            link1: link("link1")?,
+            link2: link("link2")?,
+            reason: element.attribute("reason").unwrap_or_default().to_owned(),
+            line: element.line,
+        })
+    };
+    robot.children("disable_collisions").map(pair).collect()
+}
