@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Grip force control of two opposed fingers, as a user's controller would do it: a ROS 2 process of its own.
 
-Reads the contact wrench of both pads, follows a square wave of grip force, and commands finger efforts: the wanted force
-fed forward, and an integral of the measured error. Runs on simulated time.
+Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error of the
+measured pad force trims it, and a weak spring keeps the fingers centred. Runs on simulated time.
 
 Topics (relative to the simulator, parameter `simulator`, default `isobar`):
   in   /<simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
+  in   joint_states                sensor_msgs/JointState
   out  joint_commands              sensor_msgs/JointState, efforts [N]
   out  grip_force/commanded, grip_force/measured   std_msgs/Float64 [N]
 """
@@ -24,6 +25,8 @@ from std_msgs.msg import Float64
 PERIOD = 0.005
 # A measurement older than this is no measurement [s]: the integral then rests.
 MEASUREMENT_AGE_MAX = 0.05
+# After a change of the wanted force the pads swing; the integral waits that long [s].
+SETTLING = 0.25
 
 
 def square_wave(time, low, high, period, duty):
@@ -32,28 +35,20 @@ def square_wave(time, low, high, period, duty):
 
 
 class Finger:
-    """One finger: its joint, the sign of its closing effort, and its force loop."""
+    """One finger: its joint, the sign of its closing effort, and what is known of it."""
 
     def __init__(self, joint, sign, axis):
         self.joint = joint
         self.sign = sign
         self.axis = axis
-        self.measured = None
-        self.stamp = 0.0
-        self.integral = 0.0
+        self.force = 0.0
+        self.stamp = float("-inf")
+        self.position = 0.0
+        self.velocity = 0.0
 
     def on_wrench(self, message):
-        force = message.wrench.force
-        self.measured = abs(getattr(force, self.axis))
+        self.force = abs(getattr(message.wrench.force, self.axis))
         self.stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
-
-    def effort(self, now, wanted, gain, limit):
-        """Closing effort [N]: feed-forward plus integral; the integral rests without contact."""
-        touching = self.measured is not None and now - self.stamp < MEASUREMENT_AGE_MAX and self.measured > 0.0
-        if touching:
-            self.integral += gain * (wanted - self.measured) * PERIOD
-            self.integral = max(-limit, min(limit, self.integral))
-        return self.sign * (wanted + self.integral)
 
 
 class GripController(Node):
@@ -69,9 +64,13 @@ class GripController(Node):
         self.high = parameter("force_high", 16.0)
         self.period = parameter("period", 6.0)
         self.duty = parameter("duty", 0.75)
+        # Of the error of the grip force [1/s]; the integral is at most this part of the wanted force, so that it can
+        # neither let go nor crush.
         self.gain = parameter("integral_gain", 2.0)
-        # Feed-forward is close already: the loop trims, and cannot let go or crush.
-        self.trim = parameter("integral_limit", 0.8)
+        self.trim = parameter("integral_limit", 0.3)
+        # Holds the middle between the fingers, which the grip force says nothing about [N/m, N s/m].
+        self.centering_stiffness = parameter("centering_stiffness", 50.0)
+        self.centering_damping = parameter("centering_damping", 5.0)
         axis = parameter("force_axis", "y")
         joints = parameter("joints", ["left_finger_sliding_joint", "right_finger_sliding_joint"])
         pads = parameter("pads", ["left_finger_bubble", "right_finger_bubble"])
@@ -79,23 +78,47 @@ class GripController(Node):
         self.fingers = [Finger(joint, sign, axis) for joint, sign in zip(joints, signs)]
         for finger, pad in zip(self.fingers, pads):
             self.create_subscription(WrenchStamped, f"/{simulator}/wrench/{pad}", finger.on_wrench, 10)
+        self.create_subscription(JointState, "joint_states", self.on_joint_states, 10)
         self.commands = self.create_publisher(JointState, "joint_commands", 10)
         self.commanded = self.create_publisher(Float64, "grip_force/commanded", 10)
         self.measured = self.create_publisher(Float64, "grip_force/measured", 10)
+        self.wanted = None
+        self.changed = 0.0
+        self.integral = 0.0
         self.create_timer(PERIOD, self.control)
+
+    def on_joint_states(self, message):
+        for finger in self.fingers:
+            index = message.name.index(finger.joint)
+            finger.position = message.position[index]
+            finger.velocity = message.velocity[index]
+
+    def trimmed(self, now, wanted, measured):
+        """The closing effort [N]: the wanted force, and the integral of what is missing once the grip has settled."""
+        if wanted != self.wanted:
+            self.wanted, self.changed, self.integral = wanted, now, 0.0
+        elif now - self.changed > SETTLING and measured is not None:
+            self.integral += self.gain * (wanted - measured) * PERIOD
+            self.integral = max(-self.trim * wanted, min(self.trim * wanted, self.integral))
+        return wanted + self.integral
 
     def control(self):
         now = self.get_clock().now().nanoseconds * 1e-9
         wanted = square_wave(now, self.low, self.high, self.period, self.duty)
+        fresh = all(now - finger.stamp < MEASUREMENT_AGE_MAX for finger in self.fingers)
+        measured = sum(finger.force for finger in self.fingers) / len(self.fingers) if fresh else None
+        effort = self.trimmed(now, wanted, measured)
+        middle = sum(finger.position for finger in self.fingers) / len(self.fingers)
+        drift = sum(finger.velocity for finger in self.fingers) / len(self.fingers)
+        back = -self.centering_stiffness * middle - self.centering_damping * drift
         message = JointState()
         message.header.stamp = self.get_clock().now().to_msg()
         message.name = [finger.joint for finger in self.fingers]
-        message.effort = [finger.effort(now, wanted, self.gain, self.trim) for finger in self.fingers]
+        message.effort = [finger.sign * effort + back for finger in self.fingers]
         self.commands.publish(message)
         self.commanded.publish(Float64(data=wanted))
-        known = [finger.measured for finger in self.fingers if finger.measured is not None]
-        if known:
-            self.measured.publish(Float64(data=sum(known) / len(known)))
+        if measured is not None:
+            self.measured.publish(Float64(data=measured))
 
 
 def main():

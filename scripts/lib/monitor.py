@@ -63,6 +63,15 @@ def alive(pid):
         return False
 
 
+def wait_for_controller(monitor, processes):
+    """Until somebody commands the joints; False when a process ended instead."""
+    while monitor.count_publishers("/joint_commands") == 0:
+        rclpy.spin_once(monitor, timeout_sec=0.05)
+        if not all(alive(pid) for pid in processes):
+            return False
+    return True
+
+
 def watch(monitor, seconds, processes):
     """Spins until `seconds` of simulated time; returns the mean real-time factor, or None with a message."""
     start_wall = last_wall = progress_wall = time.monotonic()
@@ -169,6 +178,10 @@ def main():
     arguments = parser.parse_args()
     rclpy.init()
     monitor = Monitor()
+    if not wait_for_controller(monitor, arguments.watch):
+        print("the controller did not start", file=sys.stderr)
+        return 1
+    (arguments.out / "ready").touch()
     factor = watch(monitor, arguments.seconds, arguments.watch)
     if factor is None:
         return 1

@@ -194,8 +194,8 @@ mod tests {
         MarkerWriter::default().write(&snapshot(&[(0, 1)]), &names, "world", 0.0, &mut message);
         let (faces, arrow) = (&message.markers[0], &message.markers[1]);
         assert_eq!((faces.points.len(), faces.colors.len()), (6, 6));
-        assert_eq!((faces.colors[0].r, faces.colors[0].b), (COLORS[0][0], COLORS[0][2]));
-        assert_eq!((faces.colors[5].r, faces.colors[5].g), (COLORS[4][0], COLORS[4][1]));
+        assert!((faces.colors[0].r - COLORS[0][0]).abs() < 1e-6);
+        assert!((faces.colors[5].r - COLORS[4][0]).abs() < 1e-6 && (faces.colors[5].g - COLORS[4][1]).abs() < 1e-6);
         assert!((arrow.points[1].z - arrow.points[0].z - 0.16).abs() < 1e-15);
         assert_eq!(faces.pose.orientation.w, 1.0);
     }
