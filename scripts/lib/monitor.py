@@ -29,7 +29,7 @@ TOPICS = {
     "measured": "/grip_force/measured",
     "pitch": "/isobar/output/pitch",
     "area": "/isobar/output/contact_area",
-    "faces": "/isobar/output/faces",
+    "faces": "/isobar/output/contact_faces",
 }
 
 
