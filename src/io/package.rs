@@ -1,6 +1,7 @@
-//! Where a mesh address points: `package://name/path`, `file://path`, or a path relative to the robot file.
+//! Where a mesh address points: `package://name/path` (`model://` means the same), `file://path`, or a path relative to
+//! the robot file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsStr;
 use std::fs;
@@ -47,7 +48,9 @@ pub enum ResolveError {
 
 fn list(tried: &[PathBuf]) -> String {
     if tried.is_empty() {
-        return "nothing, since no package folders are known".to_owned();
+        return "nothing, since AMENT_PREFIX_PATH and ROS_PACKAGE_PATH name no folders and the robot file does not lie in \
+                the package"
+            .to_owned();
     }
     tried.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
@@ -93,15 +96,13 @@ impl PackageMap {
     pub fn resolve(&self, uri: &str, base_dir: &Path) -> Result<PathBuf, ResolveError> {
         let unsupported = |reason| ResolveError::Unsupported { uri: uri.to_owned(), reason };
         let uri_trimmed = uri.trim();
-        let tried = if let Some(rest) = uri_trimmed.strip_prefix("package://") {
+        let package = uri_trimmed.strip_prefix("package://").or_else(|| uri_trimmed.strip_prefix("model://"));
+        let tried = if let Some(rest) = package {
             let (name, relative) = rest
                 .trim_start_matches('/')
                 .split_once('/')
                 .ok_or_else(|| unsupported("a package address needs a package and a path"))?;
-            let mut candidates: Vec<PathBuf> =
-                self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect();
-            candidates.dedup();
-            candidates
+            self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect()
         } else if let Some(path) = uri_trimmed.strip_prefix("file://") {
             vec![base_dir.join(path)]
         } else if uri_trimmed.contains("://") {
@@ -125,9 +126,8 @@ impl PackageMap {
         let mut folders: Vec<PathBuf> = Vec::new();
         for prefix in &self.prefixes {
             let marker = prefix.join("share/ament_index/resource_index/packages").join(name);
-            let share = prefix.join("share").join(name);
-            if marker.exists() || share.is_dir() {
-                folders.push(share);
+            if marker.exists() {
+                folders.push(prefix.join("share").join(name));
             }
         }
         for folder in &self.source_folders {
@@ -142,6 +142,11 @@ impl PackageMap {
                 folders.push(ancestor.join(name));
             }
         }
+        // Where it would be expected: prefixes without the index, and for the error's list.
+        folders.extend(self.prefixes.iter().map(|prefix| prefix.join("share").join(name)));
+        folders.extend(self.source_folders.iter().map(|folder| folder.join(name)));
+        let mut seen = BTreeSet::new();
+        folders.retain(|folder| seen.insert(folder.clone()));
         folders
     }
 }

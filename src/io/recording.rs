@@ -175,13 +175,17 @@ fn columns(scene: &Scene, outputs: &Outputs) -> Vec<(String, String)> {
 /// The comment lines: the title, then the columns of each unit.
 fn write_comment(sink: &mut impl Write, title: &str, columns: &[(String, String)]) -> std::io::Result<()> {
     writeln!(sink, "# {title}")?;
-    writeln!(sink, "# Poses, velocities and wrenches are in the world frame; wrenches act on the body, about its origin,")?;
+    writeln!(
+        sink,
+        "# Poses, velocities and wrenches are in the world frame; wrenches act on the body, about its origin,"
+    )?;
     writeln!(sink, "# and are those of the last step. Units:")?;
     let mut units: Vec<&str> = columns.iter().map(|(_, unit)| unit.as_str()).collect();
     units.sort_unstable();
     units.dedup();
     for unit in units {
-        let names: Vec<&str> = columns.iter().filter(|(_, other)| other == unit).map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> =
+            columns.iter().filter(|(_, other)| other == unit).map(|(name, _)| name.as_str()).collect();
         writeln!(sink, "# [{unit}] {}", names.join(" "))?;
     }
     Ok(())

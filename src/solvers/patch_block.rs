@@ -1,7 +1,7 @@
 //! The faces of one contact patch, laid out for the face kernel, and the patch's Jacobian.
 
 use crate::math::lanes::{LANES, Lanes, Lanes3};
-use crate::math::{SpatialVelocity, Vector3, Vector6};
+use crate::math::{Matrix3, SpatialVelocity, Vector3, Vector6};
 
 /// How a face dissipates when it is compressed or released.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,8 +92,8 @@ pub struct PatchBlock {
     pub(super) columns: Vec<Vector6>,
     /// J v0: what the lagged impulses are taken at.
     V0: SpatialVelocity,
-    /// Estimate of the mean translational diagonal of J A^-1 J^T at C, from the diagonal of A [1/kg].
-    inverse_mass: f64,
+    /// Estimate of the translational block of J A^-1 J^T at C, from the diagonal of A [1/kg].
+    inverse_mass: Matrix3,
 }
 
 impl PatchBlock {
@@ -114,7 +114,7 @@ impl PatchBlock {
             dofs: Vec::new(),
             columns: Vec::new(),
             V0: SpatialVelocity::ZERO,
-            inverse_mass: 0.0,
+            inverse_mass: Matrix3::zeros(),
         }
     }
 
@@ -130,7 +130,7 @@ impl PatchBlock {
         self.dofs.clear();
         self.columns.clear();
         self.V0 = SpatialVelocity::ZERO;
-        self.inverse_mass = 0.0;
+        self.inverse_mass = Matrix3::zeros();
     }
 
     /// Adds a column of J, with the initial velocity and the diagonal entry A_ii of its degree of freedom; call in
@@ -139,7 +139,8 @@ impl PatchBlock {
         debug_assert!(self.dofs.last().is_none_or(|last| *last < dof), "columns come in ascending order");
         debug_assert_eq!(self.len, 0, "faces come after the columns: their lagged impulses need J v0");
         self.V0 += SpatialVelocity::from_vector(&(column * v0));
-        self.inverse_mass += column.fixed_rows::<3>(3).norm_squared() / (3.0 * mass);
+        let translation = column.fixed_rows::<3>(3).into_owned();
+        self.inverse_mass += translation * translation.transpose() / mass;
         self.dofs.push(dof);
         self.columns.push(column);
     }
@@ -152,7 +153,8 @@ impl PatchBlock {
         let viscous = (self.damped_step - law.step) * face.stiffness * vn0;
         let n0 =
             law.step * (face.elastic_force.max(0.0) - viscous).max(0.0) * (1.0 - self.hunt_crossley * vn0).max(0.0);
-        let slip_scale = law.stiction_tolerance.max(law.friction * law.friction_compliance * self.inverse_mass * n0);
+        let w = self.inverse_mass.norm() / 3.0;
+        let slip_scale = law.stiction_tolerance.max(law.friction * law.friction_compliance * w * n0);
         let lane = self.len % LANES;
         if lane == 0 {
             self.lanes.push(FaceLanes::EMPTY);

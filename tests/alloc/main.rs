@@ -1,5 +1,6 @@
 //! A steady step allocates nothing: a counting allocator says so.
 #![allow(unsafe_code, reason = "a global allocator can only be written with it")]
+#![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -7,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::stepping::{JointCommand, Simulation, Snapshot};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -42,13 +43,13 @@ fn a_steady_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
     let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
     let mut simulation =
-        Simulation::new(loaded.scene, loaded.initial, loaded.settings).expect("a simulation of the scene");
+        Simulation::new(loaded.scene.clone(), loaded.initial, loaded.settings).expect("a simulation of the scene");
     let mut snapshot = Snapshot::default();
-    let mut command = JointCommand::default();
+    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
     let mut advance = |simulation: &mut Simulation, steps: usize| {
         let mut faces = 0;
         for _ in 0..steps {
-            loaded.commands.write(simulation.time(), &mut command);
+            loaded.commands.fill(simulation.time_ns(), &mut command);
             faces = simulation.step(&command).expect("a step").faces;
             simulation.snapshot_into(&mut snapshot);
         }

@@ -5,7 +5,7 @@
 //! tests/golden/contact_surfaces, whose file has the time of another simulator for the same query (`query_us_median`);
 //! compare only figures that were measured on the same machine. `resolution/` is an ellipsoidal bubble on a stiff
 //! cylinder at finer and finer meshes: time should grow as the faces do, not as the product of the elements.
-#![allow(non_snake_case, missing_docs)]
+#![allow(non_snake_case, missing_docs, clippy::unwrap_used, clippy::panic)]
 
 use std::hint::black_box;
 

@@ -82,13 +82,14 @@ fn hunt_crossley_restitution() {
     assert!(errors[1] < 0.7 * errors[0], "first order in the step: {errors:?}");
 }
 
-/// A sphere that slides without spin ends rolling at 5/7 of its speed, whatever the friction.
+/// A sphere that slides without spin ends rolling at 5/7 of its speed, whatever the friction. Without dissipation: that
+/// presses harder ahead of the contact than behind it, which is rolling resistance.
 #[test]
 fn sliding_sphere_ends_rolling() {
     let (radius, mass, v0) = (0.05, 0.2, 0.5);
     let moments = Vector3::repeat(0.4 * mass * radius * radius);
-    let mut properties = compliant(1e7, 20.0, 0.3);
-    properties.mesh_resolution_hint = Some(0.004);
+    let mut properties = compliant(1e7, 0.0, 0.3);
+    properties.mesh_resolution_hint = Some(0.002);
     let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
     let (scene, mut state, body) = body_on_ground(Shape::Sphere { radius }, mass, moments, &properties, gravity);
     scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, radius - 2e-4));

@@ -1,5 +1,5 @@
 //! Reads tests/golden/contact_surfaces/contact_surfaces.json and files of its layout.
-#![allow(missing_docs, dead_code, unreachable_pub)]
+#![allow(missing_docs, dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)]
 
 use isobar::geometry::{HydroelasticGeometry, SurfaceMesh, VolumeMesh};
 use isobar::math::{RigidTransform, Rotation, Vector3};

@@ -5,10 +5,13 @@
 mod contact_laws;
 mod contact_surface_file;
 mod contact_surfaces;
+mod geometry;
 mod golden;
 mod joint_laws;
 mod multibody;
 mod one_step;
+mod scene_file;
+mod spatula_slip;
 mod tidy;
 mod urdf;
 mod worlds;

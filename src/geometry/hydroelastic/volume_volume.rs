@@ -11,11 +11,15 @@ use super::workspace::{OuterTet, pair_key, split_key};
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, LinearPressure, PressureField};
-use crate::math::RigidTransform;
+use crate::math::{RigidTransform, Vector3};
 
 /// Rounding of a pressure, as a share of the pressures it was computed from: a cull by pressure that is nearer than this
 /// leaves the decision to the exact cut. [-]
 const PRESSURE_ROUNDING: f64 = 1e-10;
+
+/// Two gradients that differ by less than this share of their size are the same but for rounding: such fields are equal
+/// everywhere or nowhere (as beside coplanar sides of equal boxes), and their difference has no direction. [-]
+const GRADIENT_ROUNDING: f64 = 1e-11;
 
 /// Which geometry is which in a query.
 struct Roles<'a> {
@@ -43,10 +47,11 @@ pub(super) fn contact_surface(
     };
     find_pairs(&roles, workspace);
     workspace.pairs.sort_unstable();
+    let mut polygon = ConvexPolygon::EMPTY;
     for &key in &workspace.pairs {
         let (a, b) = split_key(key);
         let (element, slot) = if roles.inner_is_A { (a, b) } else { (b, a) };
-        if let Some((mut polygon, face)) = intersect(&roles, element, &workspace.tets[slot as usize]) {
+        if let Some(face) = intersect(&roles, element, &workspace.tets[slot as usize], &mut polygon) {
             surface.append(&mut polygon, &face, roles.X_WM, workspace.representation);
         }
     }
@@ -143,23 +148,31 @@ fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> 
     std::array::from_fn(|i| tet.corner_pressures[i] - linear.at(&tet.corners_M[i]))
 }
 
-/// The part of the plane of equal pressure in both tetrahedra, with its face data; `None` where they only come near
+/// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two pressures into their
+/// geometries along it; `None` where there is no such plane or a pressure falls steeply.
+#[inline]
+fn slopes(inner: &LinearPressure, outer: &LinearPressure) -> Option<(Vector3, f64, f64)> {
+    let rounding = GRADIENT_ROUNDING * (inner.gradient.norm() + outer.gradient.norm());
+    let into_outer = (outer.gradient - inner.gradient).try_normalize(rounding)?;
+    Some((into_outer, slope_into(&inner.gradient, &-into_outer)?, slope_into(&outer.gradient, &into_outer)?))
+}
+
+/// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` where they only come near
 /// each other, or a pressure falls steeply along the normal that should see it rise.
-fn intersect(roles: &Roles, element: u32, tet: &OuterTet) -> Option<(ConvexPolygon, FaceData)> {
-    let inner = &roles.inner.linear()[element as usize];
-    let outer = &tet.pressure_M;
-    let difference = outer.gradient - inner.gradient;
-    let steepness = difference.norm();
-    if steepness == 0.0 {
+fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPolygon) -> Option<FaceData> {
+    let fields = roles.inner.linear();
+    let (inner, outer) = (&fields[element as usize], &tet.pressure_M);
+    let values = differences_at_outer(roles.inner, element, tet);
+    polygon.set_zero_set(&tet.corners_M, &values, signs(&values));
+    let planes = &roles.inner.planes()[element as usize];
+    if polygon.is_outside_one_of(planes) {
         return None;
     }
-    let into_outer = difference / steepness;
-    let g_inner = slope_into(&inner.gradient, &-into_outer)?;
-    let g_outer = slope_into(&outer.gradient, &into_outer)?;
-    let values = differences_at_outer(roles.inner, element, tet);
-    let mut polygon = ConvexPolygon::zero_set(&tet.corners_M, &values, signs(&values));
-    let planes = &roles.inner.planes()[element as usize];
-    if !polygon.clip_by_tet(planes, element, &roles.inner.neighbours()[element as usize]) {
+    let (into_outer, g_inner, g_outer) = slopes(inner, outer)?;
+    let refuses = |other: u32| {
+        slopes(&fields[other as usize], outer).is_none() || !equal_pressure_in_both(roles.inner, other, tet)
+    };
+    if !polygon.clip_by_tet(planes, element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
     // the softer field carries the pressure: a position's rounding matters less there
@@ -183,5 +196,5 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet) -> Option<(ConvexPolyg
             element_B: element,
         }
     };
-    Some((polygon, face))
+    Some(face)
 }

@@ -18,24 +18,26 @@ const GYRATION_MAX: f64 = 10.0;
 /// Warnings of what will bite, in the file's order of links, then of joints.
 pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
     let mut found = Vec::new();
-    let moved = masses_of_moving_bodies(robot);
+    let bodies = welded_bodies(robot);
     for link in &robot.links {
         let at = format!("line {}: link `{}`", link.line, link.name);
-        if let Some((joint, mass)) = moved.get(link.name.as_str())
-            && *mass == 0.0
-        {
+        let Some(body) = bodies.get(link.name.as_str()) else { continue };
+        if body.mass == 0.0 && body.first_link == link.name && body.joint.is_some() {
             found.push(format!(
-                "{at} moves (joint `{joint}`) and has no mass, nor has what is welded to it: give it an <inertial>"
+                "{at} moves (joint `{}`) and has no mass, nor has what is welded to it: give it an <inertial>",
+                body.joint.unwrap_or_default()
             ));
         }
         if let Some(inertial) = &link.inertial {
-            found.extend(inertia(inertial, link).map(|what| format!("{at}: {what}")));
+            let alone = inertial.mass >= body.mass;
+            found.extend(inertia(inertial, link, alone).map(|what| format!("{at}: {what}")));
         }
         for collision in &link.collisions {
             let properties = &collision.properties;
             if properties.compliant == Some(true) && properties.hydroelastic_modulus.is_none() {
                 found.push(format!(
-                    "line {}: collision `{}` is compliant without drake:hydroelastic_modulus: state it, here or in the scene",
+                    "line {}: collision `{}` is compliant without drake:hydroelastic_modulus: state it, here or in the \
+                     scene",
                     collision.line, collision.name
                 ));
             }
@@ -48,27 +50,42 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
     found
 }
 
-/// For the first link of each moving body (links welded together): its joint and the body's mass [kg].
-fn masses_of_moving_bodies(robot: &RobotDescription) -> BTreeMap<&str, (&str, f64)> {
+/// Links welded together by fixed joints.
+#[derive(Clone, Copy)]
+struct Body<'a> {
+    /// The link nearest to the root.
+    first_link: &'a str,
+    /// The joint that moves it; `None` for the base.
+    joint: Option<&'a str>,
+    /// Mass [kg].
+    mass: f64,
+}
+
+/// The body that each link belongs to.
+fn welded_bodies(robot: &RobotDescription) -> BTreeMap<&str, Body<'_>> {
     let above: BTreeMap<&str, &Joint> = robot.joints.iter().map(|joint| (joint.child.as_str(), joint)).collect();
-    let mut bodies: BTreeMap<&str, (&str, f64)> = BTreeMap::new();
-    for joint in robot.joints.iter().filter(|joint| joint.kind != JointKind::Fixed) {
-        bodies.insert(&joint.child, (&joint.name, 0.0));
-    }
+    let mut masses: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut first_links = Vec::new();
     for link in &robot.links {
         let mut first = link.name.as_str();
         // The tree was checked at loading: this walk ends at the root.
         while let Some(joint) = above.get(first).filter(|joint| joint.kind == JointKind::Fixed) {
             first = &joint.parent;
         }
-        if let (Some(body), Some(inertial)) = (bodies.get_mut(first), &link.inertial) {
-            body.1 += inertial.mass;
-        }
+        *masses.entry(first).or_default() += link.inertial.as_ref().map_or(0.0, |inertial| inertial.mass);
+        first_links.push(first);
     }
-    bodies
+    let body = |first_link| Body {
+        first_link,
+        joint: above.get(first_link).map(|joint| joint.name.as_str()),
+        mass: masses.get(first_link).copied().unwrap_or_default(),
+    };
+    robot.links.iter().zip(first_links).map(|(link, first)| (link.name.as_str(), body(first))).collect()
 }
 
-fn inertia(inertial: &Inertial, link: &Link) -> Option<String> {
+/// What is wrong with a link's inertia. `alone`: no other mass is welded to the link, so that a point mass has
+/// nothing to lend it resistance against rotation.
+fn inertia(inertial: &Inertial, link: &Link, alone: bool) -> Option<String> {
     let mut moments: Vec<f64> = inertial.inertia_I.symmetric_eigenvalues().iter().copied().collect();
     moments.sort_by(f64::total_cmp);
     let [least, middle, greatest] = moments[..] else { return None };
@@ -78,7 +95,7 @@ fn inertia(inertial: &Inertial, link: &Link) -> Option<String> {
         let turns = moments.iter().any(|moment| *moment != 0.0);
         return turns.then(|| format!("the mass is zero and the inertia ({shown}) is not: give both or none"));
     }
-    if least <= 0.0 {
+    if least < -slack || (alone && least <= slack) {
         return Some(format!(
             "the inertia is not positive definite (principal moments {shown}): rotation would have no resistance"
         ));

@@ -88,6 +88,9 @@ fn joint_line(joint: &Joint) -> String {
     if joint.rotor_inertia != 0.0 {
         parts.push(format!("rotor {} kg m2, gear {}", joint.rotor_inertia, joint.gear_ratio));
     }
+    if let Some(gains) = joint.controller_gains {
+        parts.push(format!("gains p {}, d {}", gains.p, gains.d));
+    }
     if let Some(mimic) = &joint.mimic {
         parts.push(format!("follows {} * {} + {}", mimic.multiplier, mimic.joint, mimic.offset));
     }

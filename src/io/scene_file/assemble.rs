@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::LoadedScene;
 use super::commands::{CommandSchedule, JointSchedule};
 use super::error::SceneError;
 use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
-use super::LoadedScene;
 use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
@@ -24,11 +24,7 @@ const RESERVED_NAMES: [&str; 6] =
     ["time", "faces", "faces_dropped", "solver_iterations", "solver_residual", "solver_converged"];
 
 /// Reads the models' files, builds the scene, and resolves every name.
-pub(super) fn assemble(
-    spec: &SceneSpec,
-    base_dir: &Path,
-    packages: &PackageMap,
-) -> Result<LoadedScene, SceneError> {
+pub(super) fn assemble(spec: &SceneSpec, base_dir: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
     let mut warnings = Vec::new();
     let models = spec
         .models
@@ -63,7 +59,10 @@ pub(super) fn assemble(
         commands,
         settings: settings(spec),
         publish: spec.publish,
-        robot_descriptions: models.iter().map(|model| (model.spec.name.name.clone(), model.urdf_text.clone())).collect(),
+        robot_descriptions: models
+            .iter()
+            .map(|model| (model.spec.name.name.clone(), model.urdf_text.clone()))
+            .collect(),
         warnings,
         initial,
         scene: Arc::new(scene),
@@ -121,9 +120,8 @@ fn check_unique(
         }
     }
     let earlier = models.iter().take_while(|other| other.spec.name.name != spec.name.name);
-    let taken: Vec<String> = earlier
-        .flat_map(|other| other.robot.joints.iter().map(|joint| scene_name(other.spec, &joint.name)))
-        .collect();
+    let taken: Vec<String> =
+        earlier.flat_map(|other| other.robot.joints.iter().map(|joint| scene_name(other.spec, &joint.name))).collect();
     for joint in &model.robot.joints {
         let name = scene_name(spec, &joint.name);
         if taken.contains(&name) {

@@ -196,8 +196,7 @@ mod tests {
     /// Definitions, at the switching nanosecond and at the table's points.
     #[test]
     fn waveforms_follow_their_definitions() {
-        let square =
-            Waveform::SquareWave { first: 16.0, then: 1.0, period_ns: 6_000_000_000, first_ns: 4_500_000_000 };
+        let square = Waveform::SquareWave { first: 16.0, then: 1.0, period_ns: 6_000_000_000, first_ns: 4_500_000_000 };
         for (time_ns, value) in [(0, 16.0), (4_499_999_999, 16.0), (4_500_000_000, 1.0), (6_000_000_000, 16.0)] {
             assert_eq!(square.value(time_ns), value);
         }

@@ -41,7 +41,9 @@ pub enum SceneError {
         source: std::io::Error,
     },
     /// The text is not YAML.
-    #[error("{place}: not a YAML document: {detail}; check the indentation and the brackets around this line")]
+    #[error(
+        "{place}: cannot be read as YAML: {detail}; check the keys, the indentation and the brackets around this line"
+    )]
     Syntax {
         /// Where the parser stopped.
         place: Place,

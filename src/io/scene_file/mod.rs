@@ -56,8 +56,7 @@ pub struct LoadedScene {
 /// The file or one that it names cannot be read, or says something that makes no scene; the error names the place and the
 /// way out.
 pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
     load_str(&text, path, packages)
 }
 

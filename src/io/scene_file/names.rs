@@ -33,7 +33,8 @@ fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
         .map(|candidate| {
             let other = candidate.to_lowercase();
             let distance = edit_distance(&folded, &other);
-            let allowed = (folded.chars().count().max(other.chars().count()) / 3).max(2);
+            let longer = folded.chars().count().max(other.chars().count());
+            let allowed = (longer / 3).max(2).min(longer.saturating_sub(1));
             let contained = folded.len() >= 3 && (other.contains(&folded) || folded.contains(&other));
             (distance, distance <= allowed || contained, candidate)
         })

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::error::{Place, SceneError};
-use super::names::matches;
+use super::names::{matches, suggestion};
 use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
 use crate::contact::ContactProperties;
 use crate::io::package::PackageMap;
 use crate::io::robot::{PlacedRobot, RobotPlacement, add_robot};
-use crate::io::urdf::{self, CollisionElement, Joint, LoadOptions, RobotDescription};
 use crate::io::srdf;
+use crate::io::urdf::{self, CollisionElement, Joint, LoadOptions, RobotDescription};
 use crate::math::{BodyIndex, RigidTransform};
 use crate::scene::{Actuator, SceneBuilder};
 
@@ -30,8 +30,10 @@ pub(super) fn load_model<'a>(
     warnings: &mut Vec<String>,
 ) -> Result<LoadedModel<'a>, SceneError> {
     let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
-    let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| {
-        SceneError::Load { place: place.clone(), what, source }
+    let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| SceneError::Load {
+        place: place.clone(),
+        what,
+        source,
     };
     let what = || format!("the URDF of model `{}`", spec.name.name);
     let urdf_text =
@@ -66,9 +68,19 @@ fn resolve(
 ) -> Result<std::path::PathBuf, SceneError> {
     packages.resolve(&address.name, base_dir).map_err(|source| SceneError::Load {
         place: address.place.clone(),
-        what: format!("{what} `{}`", address.name),
+        what: format!("{what} `{}`{}", address.name, near_file(&base_dir.join(&address.name))),
         source: Box::new(source),
     })
+}
+
+/// `, did you mean ...?` for the nearest file beside a path that does not exist.
+fn near_file(missing: &Path) -> String {
+    let Some((folder, name)) = missing.parent().zip(missing.file_name()) else { return String::new() };
+    let Ok(entries) = std::fs::read_dir(folder) else { return String::new() };
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    suggestion(&name.to_string_lossy(), names.iter().map(String::as_str))
 }
 
 fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneError> {

@@ -33,9 +33,14 @@ impl Range {
             Range::Any => "finite".to_owned(),
             Range::Positive => "more than 0, and finite".to_owned(),
             Range::NotNegative => "0 or more, and finite".to_owned(),
-            Range::Between(lower, upper, unit) => format!("between {lower} and {upper} {unit}"),
+            Range::Between(lower, upper, unit) => format!("between {} and {} {unit}", plain(lower), plain(upper)),
         }
     }
+}
+
+/// A number as a person writes it: with an exponent where it would have many zeros.
+fn plain(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) { format!("{value:e}") } else { format!("{value}") }
 }
 
 /// A mapping whose keys have been checked against those that it may have.

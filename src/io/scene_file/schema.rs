@@ -24,7 +24,17 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 const GRAVITY: f64 = 9.81;
 
 const SCENE_KEYS: [&str; 12] = [
-    "step", "stepping", "gravity", "contact", "models", "ground", "materials", "no_contact", "commands", "publish", "outputs",
+    "step",
+    "stepping",
+    "gravity",
+    "contact",
+    "models",
+    "ground",
+    "materials",
+    "no_contact",
+    "commands",
+    "publish",
+    "outputs",
     "description",
 ];
 

@@ -68,10 +68,9 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
 fn plain_message(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
-    match line.rfind(" at line ") {
-        Some(end) => line[..end].to_owned(),
-        None => line.to_owned(),
-    }
+    // What a caller of the parser could set is no way out for the author of a file.
+    let ends = [" at line ", ", set DuplicateKeyPolicy"].map(|suffix| line.rfind(suffix).unwrap_or(line.len()));
+    line[..ends[0].min(ends[1])].to_owned()
 }
 
 fn to_place(location: Location, file: &Arc<Path>) -> Place {
@@ -168,7 +167,8 @@ mod tests {
     /// Every node and key knows its line and column, counted from 1, in block and in flow style.
     #[test]
     fn places_are_those_of_the_text() {
-        let node = parse("step: 1e-3\nmodels:\n  - name: 'a b'\n    at: [1, x, yes, null]\n", Path::new("f.yaml")).unwrap();
+        let node =
+            parse("step: 1e-3\nmodels:\n  - name: 'a b'\n    at: [1, x, yes, null]\n", Path::new("f.yaml")).unwrap();
         let Value::Map(top) = &node.value else { panic!("{node:?}") };
         assert!(matches!(top[0].1.value, Value::Number(value) if value == 1e-3));
         assert_eq!((top[0].1.place.line, top[0].1.place.column), (1, 7));

@@ -34,7 +34,7 @@ struct Rule {
 /// These may stand more than once in their parent.
 const MANY: [&str; 5] = ["link", "joint", "visual", "collision", "material"];
 
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     Rule { element: "robot", texts: &[], numbers: &[], children: &["link", "joint", "material"] },
     Rule { element: "link", texts: &["name"], numbers: &[], children: &["inertial", "visual", "collision"] },
     Rule { element: "inertial", texts: &[], numbers: &[], children: &["origin", "mass", "inertia"] },
@@ -95,6 +95,12 @@ const RULES: [Rule; 23] = [
     Rule { element: "child", texts: &["link"], numbers: &[], children: &[] },
     Rule { element: "axis", texts: &[], numbers: &[optional("xyz", 3)], children: &[] },
     Rule {
+        element: "mimic",
+        texts: &["joint"],
+        numbers: &[optional("multiplier", 1), optional("offset", 1)],
+        children: &[],
+    },
+    Rule {
         element: "dynamics",
         texts: &[],
         numbers: &[optional("damping", 1), optional("friction", 1)],
@@ -102,16 +108,8 @@ const RULES: [Rule; 23] = [
     },
 ];
 
-/// The rule for `<mimic>`; apart, since its name collides with nothing and its numbers are all optional.
-const MIMIC: Rule = Rule {
-    element: "mimic",
-    texts: &["joint"],
-    numbers: &[optional("multiplier", 1), optional("offset", 1)],
-    children: &[],
-};
-
 fn rule(element: &str) -> Option<&'static Rule> {
-    if element == MIMIC.element { Some(&MIMIC) } else { RULES.iter().find(|rule| rule.element == element) }
+    RULES.iter().find(|rule| rule.element == element)
 }
 
 /// The standard elements of `robot` with everything that `urdf-rs` asks for, and nothing else. Links, joints,
@@ -150,7 +148,8 @@ fn copy(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) -> Re
         keep("xyz", "1 0 0");
     }
     for child in element.children.iter().filter(|child| rule.children.contains(&child.name.as_str())) {
-        if !MANY.contains(&child.name.as_str()) && copied.child(&child.name).is_some() {
+        let many = MANY.contains(&child.name.as_str()) && rule.element != "visual";
+        if !many && copied.child(&child.name).is_some() {
             warnings.push(place.inside(child).warning("stands here a second time; the first one is used"));
             continue;
         }

@@ -178,8 +178,17 @@ pub struct Joint {
     pub rotor_inertia: f64,
     /// Motor turns per joint turn [-] (for prismatic joints [1/m] where the rotor inertia is in kg m2); 1 without a gear.
     pub gear_ratio: f64,
+    /// Gains of the motor's low-level controller (`drake:controller_gains`).
+    pub controller_gains: Option<ControllerGains>,
     /// Line in the file, from 1.
     pub line: u32,
+}
+
+impl Joint {
+    /// Inertia that the motor adds at the joint, gear ratio squared times rotor inertia [kg m2] (prismatic: [kg]).
+    pub fn reflected_inertia(&self) -> f64 {
+        self.gear_ratio * self.gear_ratio * self.rotor_inertia
+    }
 }
 
 /// Limits of a joint; `None` means that there is no limit. Units: rad or m and their rates, N m or N.
@@ -195,6 +204,15 @@ pub struct Limits {
     pub effort: Option<f64>,
     /// Greatest acceleration [rad/s2 or m/s2] (`drake:acceleration`, or URDF 1.2).
     pub acceleration: Option<f64>,
+}
+
+/// Gains of a joint's position controller.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ControllerGains {
+    /// Proportional gain (stiffness) [N m/rad or N/m], not negative.
+    pub p: f64,
+    /// Derivative gain (damping) [N m s/rad or N s/m], not negative.
+    pub d: f64,
 }
 
 /// The law q = multiplier * q_joint + offset.

@@ -1,9 +1,9 @@
 //! The elements that Drake's users write into robot files (`drake:...`), and the joints' actuators.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::description::{CollisionFilterGroup, LoadWarning};
+use super::description::{CollisionFilterGroup, ControllerGains, LoadWarning};
 use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
 use crate::contact::ContactProperties;
@@ -11,27 +11,27 @@ use crate::geometry::Shape;
 use crate::io::xml::Element;
 use crate::math::Vector3;
 
-/// Inertia [kg m2] and gear ratio [-] of the motor that drives a joint.
+/// What drives a joint: inertia of the rotor [kg m2], gear ratio [-], gains of the low-level controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Motor {
     pub(super) rotor_inertia: f64,
     pub(super) gear_ratio: f64,
+    pub(super) gains: Option<ControllerGains>,
 }
 
 impl Default for Motor {
     fn default() -> Self {
-        Self { rotor_inertia: 0.0, gear_ratio: 1.0 }
+        Self { rotor_inertia: 0.0, gear_ratio: 1.0, gains: None }
     }
 }
 
 /// The numbers of `drake:proximity_properties`, by element name. The older names of Drake are read too.
-const PROPERTIES: [&str; 13] = [
+const PROPERTIES: [&str; 12] = [
     "drake:compliant_hydroelastic",
     "drake:soft_hydroelastic",
     "drake:rigid_hydroelastic",
     "drake:hydroelastic_modulus",
     "drake:mesh_resolution_hint",
-    "drake:slab_thickness",
     "drake:hydroelastic_margin",
     "drake:hunt_crossley_dissipation",
     "drake:relaxation_time",
@@ -60,7 +60,6 @@ pub(super) fn properties(
             "drake:rigid_hydroelastic" => set_compliant(&mut properties, false, &inside)?,
             "drake:hydroelastic_modulus" | "drake:elastic_modulus" => properties.hydroelastic_modulus = positive()?,
             "drake:mesh_resolution_hint" => properties.mesh_resolution_hint = positive()?,
-            "drake:slab_thickness" => properties.slab_thickness = positive()?,
             "drake:hydroelastic_margin" => properties.margin = not_negative()?,
             "drake:hunt_crossley_dissipation" => properties.hunt_crossley_dissipation = not_negative()?,
             "drake:relaxation_time" => properties.relaxation_time = not_negative()?,
@@ -72,6 +71,18 @@ pub(super) fn properties(
                 warnings.push(inside.warning(format!("this contact property is not known and not used{near}")));
             }
         }
+    }
+    let place = place.inside(parent);
+    if properties.compliant == Some(false) && properties.hydroelastic_modulus.is_some() {
+        warnings
+            .push(place.warning("a rigid geometry has no use for drake:hydroelastic_modulus; remove one of the two"));
+    }
+    if let (Some(mu_static), Some(mu_dynamic)) = (properties.mu_static, properties.mu_dynamic)
+        && mu_static < mu_dynamic
+    {
+        warnings.push(place.warning(format!(
+            "drake:mu_static {mu_static} is below drake:mu_dynamic {mu_dynamic}; swap them, or give only drake:mu_dynamic"
+        )));
     }
     Ok(properties)
 }
@@ -110,8 +121,14 @@ pub(super) fn shape(geometry: &Element, place: &Place) -> Result<Option<Shape>, 
     })
 }
 
-/// The motors of the joints, from `<transmission>`s: `drake:rotor_inertia` and `drake:gear_ratio` in the actuator.
-pub(super) fn motors(robot: &Element, file: &Path) -> Result<BTreeMap<String, Motor>, UrdfError> {
+/// The motors of the joints, from `<transmission>`s: `drake:rotor_inertia`, `drake:gear_ratio` and
+/// `drake:controller_gains` in the actuator.
+pub(super) fn motors(
+    robot: &Element,
+    file: &Path,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<BTreeMap<String, Motor>, UrdfError> {
+    let joints: BTreeSet<&str> = robot.children("joint").filter_map(|joint| joint.attribute("name")).collect();
     let mut motors = BTreeMap::new();
     for transmission in robot.children("transmission") {
         let place = Place::named(file, transmission);
@@ -119,6 +136,10 @@ pub(super) fn motors(robot: &Element, file: &Path) -> Result<BTreeMap<String, Mo
         if let Some(actuator) = transmission.child("actuator")
             && let Some(motor) = motor(actuator, &place)?
         {
+            if !joints.contains(joint) {
+                let near = suggestion(joint, joints.iter().copied());
+                warnings.push(place.warning(format!("its motor is not used: there is no joint `{joint}`{near}")));
+            }
             motors.insert(joint.to_owned(), motor);
         }
     }
@@ -133,7 +154,14 @@ pub(super) fn motor(actuator: &Element, place: &Place) -> Result<Option<Motor>, 
         let inside = place.inside(child);
         match child.name.as_str() {
             "drake:rotor_inertia" => motor.rotor_inertia = inside.not_negative("`value`", value(child, &inside)?)?,
-            "drake:gear_ratio" => motor.gear_ratio = value(child, &inside)?,
+            "drake:gear_ratio" => motor.gear_ratio = inside.not_negative("`value`", value(child, &inside)?)?,
+            "drake:controller_gains" => {
+                let gain = |name: &str| {
+                    let missing = || inside.fail(UrdfProblem::MissingAttribute { attribute: name.to_owned() });
+                    inside.not_negative(&format!("`{name}`"), inside.number(child, name)?.ok_or_else(missing)?)
+                };
+                motor.gains = Some(ControllerGains { p: gain("p")?, d: gain("d")? });
+            }
             _ => continue,
         }
         found = true;
@@ -154,12 +182,24 @@ pub(super) fn collision_filter_groups(robot: &Element, file: &Path) -> Result<Ve
             name: place.required(element, "name")?.to_owned(),
             ignore: element.attribute("ignore").is_some_and(|ignore| matches!(ignore.trim(), "true" | "1")),
             members: names("drake:member", "link")?,
-            member_groups: names("drake:member_collision_filter_group", "name")?,
+            member_groups: names("drake:member_group", "name")?,
             ignored_groups: names("drake:ignored_collision_filter_group", "name")?,
             line: element.line,
         });
     }
     Ok(groups)
+}
+
+/// Makes every `<drake:joint type="planar">` a standard one: it moves in the plane normal to z, whatever its axis.
+pub(super) fn adopt_planar_joints(robot: &mut Element) {
+    for joint in robot.children.iter_mut() {
+        if joint.name == "drake:joint" && joint.attribute("type") == Some("planar") {
+            joint.name = "joint".to_owned();
+            joint.children.retain(|child| child.name != "axis");
+            let xyz = vec![("xyz".to_owned(), "0 0 1".to_owned())];
+            joint.children.push(Element { name: "axis".to_owned(), attributes: xyz, ..Element::default() });
+        }
+    }
 }
 
 /// Elements of Drake at the top of the file that change the mechanics and are not supported: refused for joints,
@@ -189,7 +229,6 @@ pub(super) fn joint_type(found: String) -> UrdfProblem {
         "ball" | "spherical" => "write it as three `revolute` joints with links of no extent between",
         "universal" => "write it as two `revolute` joints with a link between",
         "screw" => "write it as a `revolute` joint and a `prismatic` joint that mimics it",
-        "planar" => "write it as a standard <joint type=\"planar\">",
         _ => "the types are fixed, revolute, continuous, prismatic, planar and floating",
     };
     UrdfProblem::JointType { found, way_out: way_out.to_owned() }

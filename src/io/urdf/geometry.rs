@@ -40,19 +40,17 @@ impl GeometryReader<'_> {
         let convex = geometry
             .and_then(|geometry| geometry.child("mesh"))
             .is_some_and(|mesh| mesh.child("drake:declare_convex").is_some());
+        let skip = self.options.on_unreadable_collision_mesh == OnUnreadableMesh::WarnAndSkip;
         let shape = match (&standard.shape, foreign_shape) {
             (_, Some(shape)) => shape,
-            (StandardShape::Mesh { uri, scale }, None) => {
-                match (self.mesh(uri, scale, place), self.options.on_unreadable_collision_mesh) {
-                    (Ok(shape), _) => shape,
-                    (Err(error), OnUnreadableMesh::Error) => return Err(error),
-                    (Err(UrdfError::Invalid { problem, .. }), OnUnreadableMesh::WarnAndSkip) => {
-                        warnings.push(place.warning(format!("the collision geometry is left out: {problem}")));
-                        return Ok(None);
-                    }
-                    (Err(error), OnUnreadableMesh::WarnAndSkip) => return Err(error),
+            (StandardShape::Mesh { uri, scale }, None) => match self.mesh(uri, scale, place) {
+                Ok(shape) => shape,
+                Err(UrdfError::Invalid { problem, .. }) if skip => {
+                    warnings.push(place.warning(format!("the collision geometry is left out: {problem}")));
+                    return Ok(None);
                 }
-            }
+                Err(error) => return Err(error),
+            },
             (primitive, None) => checked(primitive, place)?,
         };
         let shape = match shape {

@@ -24,8 +24,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use description::{
-    CollisionElement, CollisionFilterGroup, Inertial, Joint, JointKind, Limits, Link, LoadWarning, Mimic,
-    RobotDescription, VisualElement,
+    CollisionElement, CollisionFilterGroup, ControllerGains, Inertial, Joint, JointKind, Limits, Link, LoadWarning,
+    Mimic, RobotDescription, VisualElement,
 };
 pub use error::{UrdfError, UrdfProblem};
 
@@ -62,8 +62,9 @@ const AXIS_LENGTH_MIN: f64 = 1e-9;
 /// # Errors
 /// The file cannot be read or is broken; the error names file, line, element and the way out.
 pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
-    let text = fs::read_to_string(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
-    load_str(&text, path, path.parent().unwrap_or(Path::new("")), packages, options)
+    let bytes = fs::read(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
+    // Comments in other encodings than UTF-8 are common, and harmless.
+    load_str(&String::from_utf8_lossy(&bytes), path, path.parent().unwrap_or(Path::new("")), packages, options)
 }
 
 /// Reads a robot from text. `label` stands for the file in messages; relative mesh paths start at `base_dir`.
@@ -77,7 +78,7 @@ pub fn load_str(
     packages: &PackageMap,
     options: &LoadOptions,
 ) -> Result<RobotDescription, UrdfError> {
-    let robot = xml::parse(text).map_err(|error| UrdfError::NotXml {
+    let mut robot = xml::parse(text).map_err(|error| UrdfError::NotXml {
         file: label.to_path_buf(),
         line: error.line,
         column: error.column,
@@ -92,6 +93,7 @@ pub fn load_str(
         };
         return Err(place.fail(UrdfProblem::NotRobot { found: robot.name.clone(), hint: hint.to_owned() }));
     }
+    foreign::adopt_planar_joints(&mut robot);
     let mut description = RobotDescription { file: label.to_path_buf(), ..RobotDescription::default() };
     description.name = match robot.attribute("name") {
         Some(name) => name.to_owned(),
@@ -128,7 +130,7 @@ fn read_elements(
     }
     let clean = clean::clean(robot, &file, warnings)?;
     let standard = standard::read(&clean).map_err(|detail| place.fail(UrdfProblem::Standard { detail }))?;
-    let motors = foreign::motors(robot, &file)?;
+    let motors = foreign::motors(robot, &file, warnings)?;
     if standard.links.is_empty() {
         warnings.push(place.warning("the robot has no links; if it should, this may be an unexpanded xacro file"));
     }
@@ -142,6 +144,7 @@ fn read_elements(
         let own = element.child("actuator").map_or(Ok(None), |actuator| foreign::motor(actuator, &place))?;
         let motor = own.or_else(|| motors.get(&joint.name).copied()).unwrap_or_default();
         (joint.rotor_inertia, joint.gear_ratio) = (motor.rotor_inertia, motor.gear_ratio);
+        joint.controller_gains = motor.gains;
         description.joints.push(joint);
     }
     description.collision_filter_groups = foreign::collision_filter_groups(robot, &file)?;
@@ -206,6 +209,7 @@ fn read_joint(
         mimic: standard.mimic.clone(),
         rotor_inertia: 0.0,
         gear_ratio: 1.0,
+        controller_gains: None,
         line: element.line,
     })
 }
@@ -243,11 +247,14 @@ fn read_limits(
         (limits.lower, limits.upper) = (None, None);
         return Ok(limits);
     }
-    for side in ["lower", "upper"] {
-        if limit.attribute(side).is_none() {
-            let message = format!("<limit> has no `{side}`; the joint is not limited on that side");
-            warnings.push(place.warning(message));
+    let message = match (limit.attribute("lower"), limit.attribute("upper")) {
+        (Some(_), Some(_)) => return Ok(limits),
+        (None, None) => {
+            "<limit> has neither `lower` nor `upper`; the position is not limited; state them, or use type continuous"
         }
-    }
+        (None, Some(_)) => "<limit> has no `lower`; the position is not limited on that side; state it",
+        (Some(_), None) => "<limit> has no `upper`; the position is not limited on that side; state it",
+    };
+    warnings.push(place.warning(message));
     Ok(limits)
 }

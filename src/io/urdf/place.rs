@@ -94,12 +94,13 @@ impl<'a> Place<'a> {
     }
 }
 
-/// `; did you mean ...?` with the nearest of `names`, or what names there are.
+/// `; did you mean ...?` with the nearest of `names`, or what to do if none is near.
 pub(super) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
-    let nearest = names.map(|name| (distance(wanted, name), name)).min();
-    match nearest {
-        // A third of the letters wrong is still a slip; more is another name.
-        Some((edits, name)) if edits <= wanted.chars().count().max(3) / 3 => format!("; did you mean `{name}`?"),
+    // A forgotten prefix (`left_`, a namespace) is the commonest slip of all.
+    let edits = |name: &str| if name.ends_with(wanted) { 1 } else { distance(wanted, name) };
+    match names.map(|name| (edits(name), name)).min() {
+        // Two edits (a swap of letters) or a third of the letters wrong is still a slip; more is another name.
+        Some((edits, name)) if edits <= (wanted.chars().count() / 3).max(2) => format!("; did you mean `{name}`?"),
         Some(_) => "; add it or correct the name".to_owned(),
         None => String::new(),
     }
@@ -129,6 +130,7 @@ mod tests {
     fn the_nearest_name_is_suggested() {
         let names = ["shoulder", "elbow", "wrist"];
         assert_eq!(suggestion("elbwo", names.into_iter()), "; did you mean `elbow`?");
+        assert_eq!(suggestion("elbow", ["left_elbow", "right"].into_iter()), "; did you mean `left_elbow`?");
         assert_eq!(suggestion("torso", names.into_iter()), "; add it or correct the name");
     }
 }

@@ -134,7 +134,8 @@ fn check_mimic_loop(
 fn check_groups(robot: &RobotDescription) -> Result<(), UrdfError> {
     let links: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
     let groups: Vec<&str> = robot.collision_filter_groups.iter().map(|group| group.name.as_str()).collect();
-    for group in &robot.collision_filter_groups {
+    // A group that is switched off may name what is gone, as Drake skips it.
+    for group in robot.collision_filter_groups.iter().filter(|group| !group.ignore) {
         let members = group.members.iter().map(|name| ("link", name, &links));
         let others = group.member_groups.iter().chain(&group.ignored_groups);
         for (what, name, known) in members.chain(others.map(|name| ("collision filter group", name, &groups))) {

@@ -1,0 +1,468 @@
+//! Laws of pressure-field contact: closed forms, symmetry, additivity, ties, tessellations.
+
+use std::sync::Arc;
+
+use isobar::geometry::make::{boundary, capsule, centroid, cuboid, cylinder, ellipsoid, hull, sphere};
+use isobar::geometry::{
+    ContactSurface, GeometryError, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, PressureField,
+    Shape, SurfaceMesh, VolumeMesh, contact_surface, effective_gradient,
+};
+use isobar::math::{RigidTransform, Rotation, Vector3};
+
+const MODULUS: f64 = 1e5;
+
+fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
+    let parameters =
+        HydroelasticParameters { compliant, resolution_hint: hint, slab_thickness: Some(0.02), margin: 0.0 };
+    HydroelasticGeometry::new(shape, &parameters).unwrap()
+}
+
+fn at(x: f64, y: f64, z: f64) -> RigidTransform {
+    RigidTransform::from_parts(Vector3::new(x, y, z).into(), Rotation::identity())
+}
+
+fn query(
+    A: &HydroelasticGeometry,
+    X_WA: &RigidTransform,
+    B: &HydroelasticGeometry,
+    X_WB: &RigidTransform,
+) -> ContactSurface {
+    let mut surface = ContactSurface::new();
+    contact_surface(A, X_WA, B, X_WB, &mut HydroelasticWorkspace::default(), &mut surface).unwrap();
+    surface
+}
+
+/// Numbers in [-1, 1) that look random and are the same in every run.
+struct Sequence(u64);
+
+impl Sequence {
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    }
+    fn vector(&mut self) -> Vector3 {
+        Vector3::new(self.next(), self.next(), self.next())
+    }
+    fn pose(&mut self, reach: f64) -> RigidTransform {
+        RigidTransform::from_parts((self.vector() * reach).into(), Rotation::new(self.vector() * 3.0))
+    }
+}
+
+/// Shapes of about 5 cm, all kinds of tessellation.
+fn shapes() -> Vec<Shape> {
+    vec![
+        Shape::Sphere { radius: 0.04 },
+        Shape::Ellipsoid { semi_axes: Vector3::new(0.05, 0.03, 0.04) },
+        Shape::Box { size: Vector3::new(0.03, 0.08, 0.05) },
+        Shape::Cylinder { radius: 0.02, length: 0.08 },
+        Shape::Capsule { radius: 0.02, length: 0.06 },
+    ]
+}
+
+/// Rigid half space on a compliant sphere: F = pi E d^2 (1 - 2 d / (3 R)), from the pressure E (1 - r / R). The chords of
+/// the mesh miss the arc by h^2, so halving h takes the error to a quarter.
+#[test]
+fn sphere_on_plane_converges_with_order_two() {
+    let (radius, depth) = (0.05, 0.01);
+    let exact = std::f64::consts::PI * MODULUS * depth * depth * (1.0 - 2.0 * depth / (3.0 * radius));
+    let error = |hint: f64| {
+        let ball = build(&Shape::Sphere { radius }, Some(MODULUS), Some(hint));
+        let ground = build(&Shape::HalfSpace, None, None);
+        // turned, so that no symmetry of the mesh meets the plane
+        let X_WA = RigidTransform::from_parts(
+            Vector3::new(0.0, 0.0, radius - depth).into(),
+            Rotation::new(Vector3::new(0.3, 0.5, 0.2)),
+        );
+        let force = query(&ball, &X_WA, &ground, &at(0.0, 0.0, 0.0)).static_wrench_on_B().f;
+        (force.z + exact).abs() / exact
+    };
+    let errors = [0.02, 0.01, 0.005, 0.0025].map(error);
+    for pair in errors.windows(2) {
+        let order = (pair[0] / pair[1]).log2();
+        assert!((1.8..2.2).contains(&order), "order {order} of {errors:?}");
+    }
+    // the chord of an arc of length h misses it by h^2 / (8 R), a share h^2 / (8 R d) of the depth; twice that counts in
+    // the force, and the largest edge is longer than the hint
+    for (error, hint) in errors.iter().zip([0.02_f64, 0.01, 0.005, 0.0025]) {
+        assert!(*error < hint * hint / (radius * depth), "{errors:?}");
+    }
+}
+
+/// A box flat on a plane: F = (E / H) (a b d - (a + b) d^2 + 4 d^3 / 3), H half the shortest edge. The pressure is linear in
+/// each cell of the mesh, so the mesh is exact; the sizes take every order of the axes.
+#[test]
+fn box_on_plane_is_exact() {
+    let depth: f64 = 0.004;
+    let sizes: [[f64; 3]; 6] =
+        [[0.1, 0.06, 0.04], [0.06, 0.1, 0.04], [0.04, 0.1, 0.06], [0.1, 0.04, 0.06], [0.04, 0.04, 0.09], [0.05; 3]];
+    for [a, b, c] in sizes {
+        let half = 0.5 * a.min(b).min(c);
+        let exact = MODULUS / half * (a * b * depth - (a + b) * depth * depth + 4.0 / 3.0 * f64::powi(depth, 3));
+        let block = build(&Shape::Box { size: Vector3::new(a, b, c) }, Some(MODULUS), None);
+        let ground = build(&Shape::HalfSpace, None, None);
+        let surface = query(&ground, &at(0.0, 0.0, 0.0), &block, &at(0.0, 0.0, 0.5 * c - depth));
+        let force = surface.static_wrench_on_B().f.z;
+        assert!((force - exact).abs() < 1e-12 * exact, "{a} {b} {c}: {force} is not {exact}");
+    }
+}
+
+/// Two equal boxes share the depth: F(d) is the force of one of them on a plane at d / 2. Their sides are coplanar, so
+/// planes coincide with faces of both meshes, and within d / 2 of a side the two fields are one and the same; the surface
+/// must still cover the whole rectangle once, seen from above.
+#[test]
+fn equal_boxes_are_half_as_stiff_and_ties_count_once() {
+    let depth = 0.004;
+    let block = build(&Shape::Box { size: Vector3::new(0.1, 0.06, 0.04) }, Some(MODULUS), None);
+    let ground = build(&Shape::HalfSpace, None, None);
+    let origin = at(0.0, 0.0, 0.0);
+    let on_ground = query(&ground, &origin, &block, &at(0.0, 0.0, 0.02 - 0.5 * depth)).static_wrench_on_B().f.z;
+    let stacked = query(&block, &origin, &block, &at(0.0, 0.0, 0.04 - depth));
+    let covered: f64 = stacked.normal.iter().zip(&stacked.area).map(|(normal, area)| normal.z * area).sum();
+    assert!((covered - 0.1 * 0.06).abs() < 1e-12 * 0.006, "{covered}");
+    let force = stacked.static_wrench_on_B().f;
+    assert!((force - Vector3::z() * on_ground).norm() < 1e-12 * on_ground, "{force} {on_ground}");
+}
+
+/// The plane through two opposite edges of a cube contains inner faces of its mesh; each is counted for one of the
+/// tetrahedra beside it, so the cut's area is that of the rectangle.
+#[test]
+fn a_cut_along_inner_faces_counts_once() {
+    let area = 0.1 * 0.1 * 2.0_f64.sqrt();
+    let quarter = Rotation::from_axis_angle(&Vector3::z_axis(), std::f64::consts::FRAC_PI_4);
+    let into_cube = quarter * Vector3::x();
+    let (mesh, _) = cuboid(&Vector3::repeat(0.05));
+    // the same gradient everywhere, so that no face is left out for its slope
+    let pressure = mesh.vertices.iter().map(|x| 1e5 + 1e6 * x.dot(&into_cube)).collect();
+    let cube = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
+    let upward = Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::FRAC_PI_2);
+    let X_WH = RigidTransform::from_parts(Vector3::zeros().into(), quarter * upward);
+    let cut = query(&cube, &at(0.0, 0.0, 0.0), &HydroelasticGeometry::RigidHalfSpace, &X_WH);
+    assert!((cut.total_area() - area).abs() < 1e-12 * area, "half space {}", cut.total_area() / area);
+    // a large rigid block whose face lies in the same plane
+    let block = build(&Shape::Box { size: Vector3::repeat(0.6) }, None, None);
+    let X_WB = RigidTransform::from_parts((into_cube * -0.3).into(), quarter);
+    let cut = query(&cube, &at(0.0, 0.0, 0.0), &block, &X_WB);
+    assert!((cut.total_area() - area).abs() < 1e-12 * area, "block {}", cut.total_area() / area);
+    // and a field that is equal to the cube's in that plane and falls beyond it
+    let (mesh, _) = cuboid(&Vector3::repeat(0.3));
+    let pressure = mesh.vertices.iter().map(|x| 1e5 - 1e6 * x.dot(&into_cube)).collect();
+    let other = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
+    let cut = query(&cube, &at(0.0, 0.0, 0.0), &other, &at(0.0, 0.0, 0.0));
+    assert!((cut.total_area() - area).abs() < 1e-12 * area, "field {}", cut.total_area() / area);
+}
+
+/// Newton's third law: with A and B exchanged, the same faces push the other way, for every pair of kinds.
+#[test]
+fn exchanging_the_geometries_reverses_the_force() {
+    let mut sequence = Sequence(1);
+    let mut met = 0;
+    let shapes = shapes();
+    for first in &shapes {
+        for second in shapes.iter().chain([&Shape::HalfSpace]) {
+            for (E_A, E_B) in [(Some(1e5), Some(3e6)), (Some(1e5), None), (None, Some(1e5))] {
+                if E_A.is_none() && matches!(second, Shape::HalfSpace) && E_B.is_none() {
+                    continue;
+                }
+                let (A, B) = (build(first, E_A, None), build(second, E_B, None));
+                let (X_WA, X_WB) = (sequence.pose(0.015), sequence.pose(0.015));
+                let (forward, backward) = (query(&A, &X_WA, &B, &X_WB), query(&B, &X_WB, &A, &X_WA));
+                met += forward.len();
+                assert_eq!(forward.len(), backward.len());
+                let (on_B, on_A) = (forward.static_wrench_on_B(), backward.static_wrench_on_B());
+                // the forces of the faces cancel in part; rounding goes by their sum
+                let scale: f64 = forward.pressure.iter().zip(&forward.area).map(|(p, a)| p * a).sum();
+                assert!((on_A.f + on_B.f).norm() <= 1e-11 * scale, "{} {}", A.kind(), B.kind());
+                assert!((on_A.tau + on_B.tau).norm() <= 1e-12 * scale);
+            }
+        }
+    }
+    assert!(met > 1000, "the poses overlap: {met} faces");
+}
+
+/// Equilibrium: on a face between two compliant geometries both fields have the pressure of the face, at its centroid and
+/// its corners, and the corners turn counter-clockwise about the normal from A into B.
+#[test]
+fn both_fields_have_the_pressure_of_the_face() {
+    let mut sequence = Sequence(2);
+    for first in &shapes() {
+        for second in &shapes() {
+            let (A, B) = (build(first, Some(1e5), None), build(second, Some(1e7), None));
+            let (X_WA, X_WB) = (sequence.pose(0.02), sequence.pose(0.02));
+            let surface = query(&A, &X_WA, &B, &X_WB);
+            for face in 0..surface.len() {
+                let (corners, pressures) = surface.polygon(face);
+                let points = corners.iter().zip(pressures).chain([(&surface.centroid[face], &surface.pressure[face])]);
+                for (p_WQ, pressure) in points {
+                    let p_A = value(&A, surface.element_A[face], &X_WA, p_WQ);
+                    let p_B = value(&B, surface.element_B[face], &X_WB, p_WQ);
+                    // 1e7 Pa over 2 cm times the rounding of a position of 10 cm: 1e-8 Pa
+                    assert!((p_A - pressure).abs() < 1e-6 && (p_B - pressure).abs() < 1e-6, "{p_A} {p_B} {pressure}");
+                }
+                let turn: Vector3 = (1..corners.len() - 1)
+                    .map(|i| (corners[i] - corners[0]).cross(&(corners[i + 1] - corners[0])))
+                    .sum();
+                assert!((turn * 0.5 - surface.normal[face] * surface.area[face]).norm() < 1e-15);
+            }
+        }
+    }
+}
+
+fn value(geometry: &HydroelasticGeometry, element: u32, X_WG: &RigidTransform, p_WQ: &Vector3) -> f64 {
+    let HydroelasticGeometry::CompliantVolume(field) = geometry else { panic!("a volume") };
+    let p_GQ = X_WG.inverse_transform_point(&(*p_WQ).into()).coords;
+    field.linear()[element as usize].at(&p_GQ)
+}
+
+/// Additivity: the surface of two meshes is the sum over all pairs of their tetrahedra taken alone, which no tree and no
+/// shortcut over many elements has a part in.
+#[test]
+fn nothing_is_missed_by_the_tree() {
+    let mut sequence = Sequence(3);
+    let A = PressureField::new(sphere(0.04, 0.03), pressures(&sphere(0.04, 0.03), 1e5)).unwrap();
+    let (mesh, on_surface) = cylinder(0.02, 0.08, 0.015);
+    let pressure = (0..mesh.vertices.len()).map(|v| if v < on_surface { 0.0 } else { 1e7 }).collect();
+    let B = PressureField::new(mesh, pressure).unwrap();
+    let (parts_A, parts_B) = (parts(&A), parts(&B));
+    let (A, B) = (HydroelasticGeometry::CompliantVolume(A), HydroelasticGeometry::CompliantVolume(B));
+    let mut surface = ContactSurface::new();
+    let mut workspace = HydroelasticWorkspace::default();
+    for _ in 0..4 {
+        let (X_WA, X_WB) = (sequence.pose(0.02), sequence.pose(0.02));
+        let whole = query(&A, &X_WA, &B, &X_WB);
+        let (mut faces, mut area) = (0, 0.0);
+        for a in &parts_A {
+            for b in &parts_B {
+                contact_surface(a, &X_WA, b, &X_WB, &mut workspace, &mut surface).unwrap();
+                faces += surface.len();
+                area += surface.total_area();
+            }
+        }
+        assert!(faces > 20);
+        assert_eq!(whole.len(), faces);
+        assert!((whole.total_area() - area).abs() < 1e-12 * area);
+    }
+}
+
+/// E at the last vertex, which is the centre, and zero elsewhere.
+fn pressures(mesh: &VolumeMesh, modulus: f64) -> Vec<f64> {
+    let mut pressures = vec![0.0; mesh.vertices.len()];
+    *pressures.last_mut().unwrap() = modulus;
+    pressures
+}
+
+fn parts(field: &PressureField) -> Vec<HydroelasticGeometry> {
+    let part = |tet: &[u32; 4]| {
+        let vertices = tet.map(|vertex| field.mesh().vertices[vertex as usize]).to_vec();
+        let pressure = tet.map(|vertex| field.pressure()[vertex as usize]).to_vec();
+        HydroelasticGeometry::from_volume(VolumeMesh { vertices, tets: vec![[0, 1, 2, 3]] }, pressure).unwrap()
+    };
+    field.mesh().tets.iter().map(part).collect()
+}
+
+/// A compliant half space goes over into a rigid one as its stiffness grows; the difference is one over the stiffness.
+#[test]
+fn a_stiff_half_space_is_nearly_rigid() {
+    let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), None);
+    let (X_WA, X_WB) = (at(0.0, 0.0, 0.045), at(0.0, 0.0, 0.0));
+    let rigid = query(&ball, &X_WA, &HydroelasticGeometry::RigidHalfSpace, &X_WB).static_wrench_on_B().f.z;
+    // the sphere's stiffness is E / R = 2e6 Pa/m
+    for stiffness in [1e9, 1e11] {
+        let soft = HydroelasticGeometry::CompliantHalfSpace { stiffness };
+        let force = query(&ball, &X_WA, &soft, &X_WB).static_wrench_on_B().f.z;
+        let share = (rigid - force) / rigid;
+        assert!(share > 0.0 && share < 4.0 * 2e6 / stiffness, "{share} at {stiffness}");
+    }
+}
+
+/// With a margin m the pressure goes on below zero and the force at depth d is unchanged up to the mesh: at a gap smaller
+/// than m there are faces, all with negative pressure.
+#[test]
+fn a_margin_gives_faces_before_contact() {
+    let margin = 0.002;
+    for shape in shapes() {
+        let parameters =
+            HydroelasticParameters { compliant: Some(MODULUS), resolution_hint: None, slab_thickness: None, margin };
+        let soft = HydroelasticGeometry::new(&shape, &parameters).unwrap();
+        let lowest = build(&shape, Some(MODULUS), None).vertices().iter().map(|v| v.z).fold(0.0, f64::min);
+        let surface =
+            query(&soft, &at(0.0, 0.0, 0.001 - lowest), &HydroelasticGeometry::RigidHalfSpace, &at(0.0, 0.0, 0.0));
+        assert!(!surface.is_empty(), "{}", shape.kind());
+        assert!(surface.pressure.iter().all(|p| *p < 0.0));
+    }
+}
+
+/// A rigid plate thinner than the compliant body around it: only the sides that face the rise of the pressure count, so the
+/// far side does not cancel the near one.
+#[test]
+fn a_thin_plate_feels_its_near_side() {
+    let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.005));
+    let plate = build(&Shape::Box { size: Vector3::new(0.2, 0.2, 0.002) }, None, None);
+    let surface = query(&plate, &at(0.0, 0.0, 0.0), &ball, &at(0.0, 0.0, 0.04));
+    // the plate's upper side lies 1 mm above its middle
+    let radius = 0.05_f64;
+    let depth = 0.011;
+    let exact = std::f64::consts::PI * MODULUS * depth * depth * (1.0 - 2.0 * depth / (3.0 * radius));
+    let force = surface.static_wrench_on_B().f.z;
+    // chords of 5 mm: see sphere_on_plane_converges_with_order_two
+    assert!((force - exact).abs() < 0.005 * 0.005 / (radius * depth) * exact, "{force} {exact}");
+}
+
+/// Flat tetrahedra and triangles are left out and counted, and what is left is finite.
+#[test]
+fn slivers_never_make_nan() {
+    let mut mesh = sphere(0.05, 0.05);
+    let count = mesh.vertices.len() as u32;
+    let (a, b) = (mesh.vertices[0], mesh.vertices[1]);
+    mesh.vertices.push((a + b) * 0.5);
+    mesh.vertices.push(a);
+    mesh.tets.extend([[0, 1, count, 2], [0, 0, 1, 2], [0, count + 1, 1, 2], [0, 1, 2, 2]]);
+    let mut pressure = vec![0.0; mesh.vertices.len()];
+    pressure[count as usize - 1] = MODULUS;
+    let soft = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
+    assert_eq!(soft.skipped(), 4);
+    let mut triangles = boundary(&sphere(0.04, 0.03)).unwrap();
+    triangles.triangles.extend([[0, 0, 1], [0, 1, 1]]);
+    let rigid = HydroelasticGeometry::from_surface(triangles).unwrap();
+    assert_eq!(rigid.skipped(), 2);
+    for (other, X_WB) in [(&rigid, at(0.0, 0.0, 0.07)), (&soft, at(0.0, 0.0, 0.08))] {
+        let surface = query(&soft, &at(0.0, 0.0, 0.0), other, &X_WB);
+        assert!(!surface.is_empty());
+        assert!(surface.centroid.iter().chain(&surface.normal).all(|v| v.iter().all(|x| x.is_finite())));
+        assert!(surface.pressure.iter().chain(&surface.area).all(|x| x.is_finite()));
+    }
+}
+
+/// Same input, same bits, whatever the workspace and the surface held before; faces are sorted by (A, B).
+#[test]
+fn a_query_repeats_bit_for_bit() {
+    let (A, B) = (build(&shapes()[1], Some(1e5), None), build(&shapes()[3], Some(1e7), None));
+    let (X_WA, X_WB) = (at(0.0, 0.0, 0.0), at(0.02, 0.01, 0.0));
+    let fresh = query(&A, &X_WA, &B, &X_WB);
+    let mut workspace = HydroelasticWorkspace::default();
+    let mut surface = ContactSurface::new();
+    contact_surface(&B, &X_WA, &A, &X_WB, &mut workspace, &mut surface).unwrap();
+    contact_surface(&A, &X_WA, &B, &X_WB, &mut workspace, &mut surface).unwrap();
+    let bits = |surface: &ContactSurface| -> Vec<u64> {
+        surface
+            .centroid
+            .iter()
+            .chain(&surface.corners)
+            .flat_map(|v| [v.x, v.y, v.z])
+            .chain(surface.pressure.iter().copied())
+            .chain(surface.g_A.iter().copied())
+            .map(f64::to_bits)
+            .collect()
+    };
+    assert_eq!(bits(&fresh), bits(&surface));
+    let order: Vec<(u32, u32)> = fresh.element_A.iter().copied().zip(fresh.element_B.iter().copied()).collect();
+    assert!(order.windows(2).all(|pair| pair[0] < pair[1]));
+}
+
+/// Two springs in series, and one beside a rigid side.
+#[test]
+fn gradients_combine_in_series() {
+    assert_eq!(effective_gradient(2e6, f64::INFINITY), 2e6);
+    assert_eq!(effective_gradient(f64::INFINITY, 3e6), 3e6);
+    assert_eq!(effective_gradient(3e6, 6e6), 2e6);
+}
+
+/// A tessellation fills its boundary: the tetrahedra's volumes add up to the volume that the boundary encloses, the
+/// boundary is closed, and no inner vertex lies on it. Overlaps and gaps would break one of these.
+#[test]
+fn tessellations_fill_their_boundary() {
+    let meshes = [
+        sphere(0.05, 0.02),
+        ellipsoid(&Vector3::new(0.06, 0.03, 0.01), 0.02),
+        cuboid(&Vector3::new(0.05, 0.03, 0.02)).0,
+        cuboid(&Vector3::new(0.02, 0.03, 0.05)).0,
+        cuboid(&Vector3::new(0.03, 0.02, 0.03)).0,
+        cuboid(&Vector3::new(0.02, 0.02, 0.03)).0,
+        cuboid(&Vector3::repeat(0.02)).0,
+        cylinder(0.02, 0.08, 0.01).0,
+        cylinder(0.02, 0.04, 0.01).0,
+        cylinder(0.02, 0.01, 0.01).0,
+        capsule(0.02, 0.05, 0.01).0,
+        capsule(0.02, 0.05, 1.0).0,
+    ];
+    let counts = [128, 512, 44, 44, 44, 40, 24, 5 * 13, 4 * 13, 9 * 13, 4 * 12 * 5 + 5 * 12, 5 * 3];
+    for (i, mesh) in meshes.iter().enumerate() {
+        let surface = boundary(mesh).unwrap();
+        let (enclosed, _) = centroid(&surface);
+        let filled: f64 = mesh
+            .tets
+            .iter()
+            .map(|tet| {
+                let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
+                ((b - a).cross(&(c - a)).dot(&(d - a)) / 6.0).abs()
+            })
+            .sum();
+        assert!((filled - enclosed).abs() < 1e-12 * filled, "mesh {i}: {filled} {enclosed}");
+        assert!(is_closed(&surface), "mesh {i}");
+        assert_eq!(mesh.tets.len(), counts[i], "mesh {i}");
+    }
+}
+
+/// Every edge once in each direction.
+fn is_closed(surface: &SurfaceMesh) -> bool {
+    let mut edges: Vec<(u32, u32)> = surface.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
+    edges.sort_unstable();
+    let single = edges.windows(2).all(|pair| pair[0] != pair[1]);
+    single && edges.iter().all(|(a, b)| edges.binary_search(&(*b, *a)).is_ok())
+}
+
+/// Hull of a cube's corners, face middles, and points inside: 8 or 14 vertices (those in the planes may go), volume 1.
+#[test]
+fn hull_of_a_cube() {
+    let mut sequence = Sequence(5);
+    let mut points: Vec<Vector3> = (0..200).map(|_| sequence.vector() * 0.499).collect();
+    for corner in 0..8_u32 {
+        points.push(
+            Vector3::new(f64::from(corner & 1), f64::from(corner >> 1 & 1), f64::from(corner >> 2)).add_scalar(-0.5),
+        );
+    }
+    points.push(Vector3::new(0.5, 0.0, 0.0));
+    let hull = hull(&points).unwrap();
+    let (volume, center) = centroid(&hull);
+    assert!(is_closed(&hull));
+    assert!((volume - 1.0).abs() < 1e-12 && center.norm() < 1e-12);
+    assert_eq!(hull.triangles.len(), 2 * hull.vertices.len() - 4);
+}
+
+/// A hull of many points on a sphere keeps them all and satisfies Euler's formula.
+#[test]
+fn hull_of_a_sphere() {
+    let mut sequence = Sequence(6);
+    let points: Vec<Vector3> = (0..500).map(|_| sequence.vector().normalize()).collect();
+    let hull = hull(&points).unwrap();
+    assert!(is_closed(&hull));
+    assert_eq!(hull.vertices.len(), 500);
+    assert_eq!(hull.triangles.len(), 996);
+}
+
+/// A convex triangle mesh can be compliant; one that is not is refused with the place.
+#[test]
+fn only_convex_triangle_meshes_are_compliant() {
+    let mesh = boundary(&cuboid(&Vector3::new(0.05, 0.03, 0.02)).0).unwrap();
+    let soft = build(&Shape::Mesh(Arc::new(mesh.clone())), Some(MODULUS), None);
+    let surface = query(&soft, &at(0.0, 0.0, 0.018), &HydroelasticGeometry::RigidHalfSpace, &at(0.0, 0.0, 0.0));
+    assert!(surface.static_wrench_on_B().f.z < 0.0);
+    let mut dented = mesh;
+    dented.vertices[8] *= 0.5;
+    let parameters =
+        HydroelasticParameters { compliant: Some(MODULUS), resolution_hint: None, slab_thickness: None, margin: 0.0 };
+    let refused = HydroelasticGeometry::new(&Shape::Mesh(Arc::new(dented)), &parameters);
+    assert!(matches!(refused, Err(GeometryError::NotConvex { .. })));
+}
+
+/// Rigid against rigid and half space against half space have no contact surface.
+#[test]
+fn pairs_without_a_field_are_refused() {
+    let rigid = build(&Shape::Sphere { radius: 0.05 }, None, None);
+    let soft = build(&Shape::HalfSpace, Some(MODULUS), None);
+    let (mut surface, mut workspace) = (ContactSurface::new(), HydroelasticWorkspace::default());
+    for (A, B) in [(&rigid, &rigid), (&soft, &soft), (&rigid, &HydroelasticGeometry::RigidHalfSpace)] {
+        let pose = at(0.0, 0.0, 0.0);
+        assert!(contact_surface(A, &pose, B, &pose, &mut workspace, &mut surface).is_err());
+        assert!(surface.is_empty());
+    }
+}

@@ -1,0 +1,293 @@
+//! Scene files: what is refused and how, what is built, what is recorded.
+
+use std::path::{Path, PathBuf};
+
+use isobar::io::outputs::Outputs;
+use isobar::io::package::PackageMap;
+use isobar::io::recording::CsvRecording;
+use isobar::io::scene_file::{self, LoadedScene, SceneError};
+use isobar::io::urdf::{LoadOptions, load_file};
+use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
+use isobar::multibody::energy;
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
+
+fn config() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("config")
+}
+
+fn load(text: &str) -> Result<LoadedScene, SceneError> {
+    scene_file::load_str(text, &config().join("test.yaml"), &PackageMap::new())
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}; {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// A gripper as the first model; what follows stands on line 7.
+const GRIPPER: &str = "step: 0.001
+models:
+  - name: gripper
+    urdf: ../urdf/wsg50_bubble_gripper.urdf
+    weld: {}
+    joints: { left_finger_sliding_joint: -0.01 }
+";
+
+/// Every mistake is answered with its line and column, and with the way out.
+#[test]
+fn mistakes_are_refused_with_place_and_way_out() {
+    let cases = [
+        // (what follows the gripper, with § before the place that the message must name; what it must say)
+        ("§gravty: [0, 0, -9.81]", "did you mean `gravity`?"),
+        ("    §stifness: 3", "`stifness` is no key of a model"),
+        ("    actuators: { left_finger_sliding_joint: { §stifness: 3 } }", "did you mean `stiffness`?"),
+        ("    actuators: { §left_finger_joint: { stiffness: 3 } }", "`left_finger_sliding_joint`?"),
+        ("    actuators: { '*': { stiffness: §-3 } }", "must be 0 or more"),
+        ("    actuators: { '*': { stiffness: §high } }", "must be a number"),
+        ("    materials: [{ body: §'*thumb*', mu_dynamic: 1 }]", "`left_finger_bubble`"),
+        ("    materials: [{ mu_dynamic: §60 }]", "between 0 and 10"),
+        ("    materials: [{ hydroelastic_modulus: §0.1 }]", "between 1 and"),
+        ("    srdf: §gripper.srdf", "is not found"),
+        ("    §free: {}", "keep one of"),
+        ("  - name: §gripper\n    urdf: ../urdf/spatula.urdf\n    free: {}", "rename one"),
+        ("  - §name: second\n    urdf: ../urdf/wsg50_bubble_gripper.urdf\n    free: {}", "prefix: second_"),
+        ("  - name: spatula\n    urdf: §../urdf/spatla.urdf\n    free: {}", "did you mean `spatula.urdf`?"),
+        ("  - §name: spatula\n    urdf: ../urdf/spatula.urdf", "weld: { parent: world"),
+        ("  - { name: s, urdf: ../urdf/spatula.urdf, free: { rpy: [0, 0, §90] } }", "are these degrees?"),
+        ("  - { name: s, urdf: ../urdf/spatula.urdf, free: { xyz: §[0, 0] } }", "three numbers"),
+        ("  - { name: s, urdf: ../urdf/spatula.urdf, weld: { parent: §griper } }", "did you mean `gripper`?"),
+        ("§step: 0.001", "duplicate mapping key: step;"),
+        ("stepping: §dinamic", "did you mean `dynamic`?"),
+        ("contact: { dissipation: §hunt-crossley }", "did you mean `hunt_crossley`?"),
+        ("contact: { stiction_tolerance: §0 }", "between"),
+        ("ground: { §friction: 1 }", "`mu_dynamic`"),
+        ("no_contact: [[gripper, §left_fingr]]", "did you mean `left_finger`?"),
+        ("commands: { §left: { effort: 1 } }", "did you mean `left_finger_sliding_joint`?"),
+        ("commands: { left_finger_sliding_joint: { §force: 1 } }", "`effort`"),
+        ("commands: { left_finger_sliding_joint: { effort: { §square: 1 } } }", "`square_wave`?"),
+        ("commands: { left_finger_sliding_joint: { effort: { square_wave: §{ first: 1, then: 2 } } } }", "period: 6"),
+        ("commands: { left_finger_sliding_joint: { effort: { table: [[1, 0], [§1, 2]] } } }", "sort the table"),
+        ("publish: { joint_states: §-1 }", "Hz"),
+        ("publish: { §joint_state: 100 }", "did you mean `joint_states`?"),
+        ("outputs: { a: { §pich: { body: gripper } } }", "did you mean `pitch`?"),
+        ("outputs: { a: { pitch: { body: §griper } } }", "did you mean `gripper`?"),
+        ("outputs: { a: { position: { body: gripper, axis: §w } } }", "`x`, `y`, `z`"),
+        ("outputs: { a: { axis_elevation: { body: gripper, axis: §[0, 0, 0] } } }", "give a direction"),
+        ("outputs: { a: { joint_effort: { joint: §left_finger } } }", "`left_finger_sliding_joint`"),
+        ("outputs: { a: { contact_force: { body: §gripper, component: normal } } }", "`left_finger_bubble`"),
+        ("outputs: { a: { contact_force: §{ body: left_finger_bubble } } }", "component: normal"),
+        ("outputs: { §faces: { face_count: {} } }", "choose another name"),
+    ];
+    for (marked, way_out) in cases {
+        let before = &marked[..marked.find('§').expect("a mark")];
+        let line = 7 + before.matches('\n').count();
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let text = marked.replace('§', "");
+        let Err(error) = load(&format!("{GRIPPER}{text}\n")) else { panic!("accepted: {text}") };
+        let message = chain(&error);
+        assert!(message.contains(&format!("test.yaml:{line}:{column}: ")), "{marked}\n{message}");
+        assert!(message.contains(way_out), "{text}\n{message}\nexpected: {way_out}");
+    }
+}
+
+/// Mistakes in the gripper's own lines.
+#[test]
+fn initial_positions_keep_to_the_limits() {
+    let outside = GRIPPER.replace("-0.01", "-0.2");
+    let Err(error) = load(&outside) else { panic!("accepted") };
+    assert!(matches!(error, SceneError::OutOfRange { .. }), "{error}");
+    assert!(error.to_string().contains("test.yaml:6:42: ") && error.to_string().contains("-0.055 to 0"), "{error}");
+    let Err(error) = load("step: 0.001\n") else { panic!("accepted") };
+    assert!(error.to_string().contains("`models`"), "{error}");
+}
+
+/// The scene is what the file says: names, prefix, poses, gains, limits, materials, filters, warnings.
+#[test]
+fn a_scene_is_what_its_file_says() {
+    let text = format!(
+        "{GRIPPER}    gravity_compensation: true
+    actuators:
+      '*': {{ stiffness: 100, damping: 10 }}
+      right_*: {{ stiffness: 50, effort_limit: 20 }}
+    materials: [{{ body: left_*, mu_dynamic: 0.25 }}]
+  - {{ name: tool, prefix: tool_, urdf: ../urdf/spatula.urdf, weld: {{ parent: left_finger, xyz: [0, 0, 0.1] }} }}
+  - {{ name: other, prefix: b_, urdf: ../urdf/spatula.urdf, free: {{ xyz: [1, 2, 3], linear_velocity: [4, 5, 6] }} }}
+materials: [{{ mu_dynamic: 0.75, hydroelastic_modulus: 2.0e5 }}]
+no_contact: [[b_spatula, right_finger_bubble]]
+contact: {{ stiction_tolerance: 1.0e-5, dissipation: linear }}
+gravity: [0, 0, 0]
+"
+    );
+    let loaded = load(&text).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let scene = &loaded.scene;
+    assert_eq!(scene.joint_names(), ["left_finger_sliding_joint", "right_finger_sliding_joint"]);
+    let [left, right] = scene.actuators() else { panic!("{:?}", scene.actuators()) };
+    assert_eq!((left.stiffness, left.damping, left.effort_limit), (100.0, 10.0, 80.0));
+    assert_eq!((right.stiffness, right.damping, right.effort_limit), (50.0, 10.0, 20.0));
+    assert!(left.gravity_compensation);
+    let friction = |body: &str| {
+        let body = scene.body(body).expect("a body");
+        let geometry = scene.geometries().iter().find(|geometry| geometry.body == body).expect("a geometry");
+        geometry.material.friction
+    };
+    assert_eq!(["left_finger_bubble", "right_finger_bubble", "b_spatula"].map(friction), [0.25, 0.75, 0.75]);
+    assert_eq!(loaded.settings.stiction_tolerance, 1e-5);
+    assert_eq!(loaded.settings.step_ns, 1_000_000);
+    let simulation = Simulation::new(scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
+    let mut snapshot = Snapshot::default();
+    simulation.snapshot_into(&mut snapshot);
+    let body = |name: &str| scene.body(name).expect("a body");
+    assert_eq!(snapshot.X_WB[body("b_spatula")].translation.vector, Vector3::new(1.0, 2.0, 3.0));
+    assert_eq!(snapshot.V_WB[body("b_spatula")].v, Vector3::new(4.0, 5.0, 6.0));
+    // The finger's frame: 0.0725 + 0.1175 below the gripper, 0.01 along -y; the tool 0.1 above it.
+    let tool = snapshot.X_WB[body("tool_spatula")].translation.vector;
+    assert!((tool - Vector3::new(0.0, -0.01, -0.09)).norm() < 1e-15, "{tool}");
+    let excluded = [body("b_spatula"), body("right_finger_bubble")];
+    let of = |geometry| scene.geometries()[geometry].body;
+    assert!(
+        scene.contact_pairs().iter().all(|pair| !excluded.contains(&of(pair.A)) || !excluded.contains(&of(pair.B)))
+    );
+    assert_eq!(loaded.robot_descriptions.len(), 3);
+}
+
+/// Two bubbles at 0 overlap by their shape (0.041665 m from the middle, 0.04165 m thick): not quite; 5 mm closer they do.
+#[test]
+fn a_model_that_overlaps_itself_is_reported() {
+    let text = GRIPPER.replace("left_finger_sliding_joint: -0.01", "left_finger_sliding_joint: 0");
+    assert_eq!(load(&text).expect("a scene").warnings, Vec::<String>::new());
+    let folder = std::env::temp_dir().join(format!("isobar_scene_file_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let urdf = std::fs::read_to_string(config().join("../urdf/wsg50_bubble_gripper.urdf")).expect("the gripper");
+    let closer = urdf.replace("<limit lower=\"-0.055\" upper=\"0\"", "<limit lower=\"-0.055\" upper=\"0.01\"");
+    std::fs::write(folder.join("gripper.urdf"), closer).expect("a file");
+    let scene = "models: [{ name: g, urdf: gripper.urdf, weld: {}, joints: { left_finger_sliding_joint: 0.005 } }]\n";
+    let loaded = scene_file::load_str(scene, &folder.join("scene.yaml"), &PackageMap::new()).expect("a scene");
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    let [warning] = loaded.warnings.as_slice() else { panic!("{:?}", loaded.warnings) };
+    assert!(
+        warning.contains("left_bubble") && warning.contains("right_bubble") && warning.contains("no_contact"),
+        "{warning}"
+    );
+}
+
+/// Conservation of energy bounds a fall: nothing that starts at rest on a dissipative ground gains energy; the ball's force at rest
+/// is its weight. Also: what a recording says is what a CSV reader gets back, bit by bit.
+#[test]
+fn drop_settles_and_is_recorded() {
+    let mut loaded = scene_file::load(&config().join("drop.yaml"), &PackageMap::new()).expect("the scene loads");
+    let scene = loaded.scene.clone();
+    let mut simulation = Simulation::new(scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
+    let command = JointCommand { targets: vec![JointTarget::default(); scene.joint_names().len()] };
+    let mut snapshot = Snapshot::default();
+    let mut bytes = Vec::new();
+    let mut recording = CsvRecording::new(&mut bytes, "test", &scene, &loaded.outputs).expect("a recording");
+    let mut heights = Vec::new();
+    let start = energy(scene.model(), simulation.data(), &simulation.state().v);
+    for _ in 0..1000 {
+        simulation.step(&command).expect("a step");
+        simulation.snapshot_into(&mut snapshot);
+        let values = loaded.outputs.evaluate(&snapshot);
+        heights.push(values[0]);
+        recording.record(&snapshot, values).expect("a row");
+    }
+    recording.finish().expect("the end");
+    let end = energy(scene.model(), simulation.data(), &simulation.state().v);
+    assert!(end.kinetic + end.potential < start.kinetic + start.potential);
+    let (force, weight) = (loaded.outputs.value("ball_force").expect("an output"), 0.2 * 9.81);
+    assert!((force - weight).abs() < 0.01 * weight, "{force} N");
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(bytes.as_slice());
+    let header = reader.headers().expect("a header").clone();
+    let column = header.iter().position(|name| name == "ball_height").expect("a column");
+    let read: Vec<f64> = reader.records().map(|row| row.expect("a row")[column].parse().expect("a number")).collect();
+    assert_eq!(read, heights);
+    let text = String::from_utf8(bytes).expect("text");
+    let commented =
+        |name: &str| text.lines().any(|line| line.starts_with("# [") && line.split(' ').any(|word| word == name));
+    for name in &header {
+        assert!(commented(name), "no unit for {name}");
+    }
+}
+
+/// Roll, pitch, yaw and axis angles of a pose made from those angles.
+#[test]
+fn angles_are_those_of_the_pose() {
+    let (roll, pitch, yaw) = (0.3, -0.4, 1.1);
+    let text = format!(
+        "models: [{{ name: s, urdf: ../urdf/spatula.urdf, free: {{ xyz: [0.1, 0.2, 0.3], rpy: [{roll}, {pitch}, {yaw}] }} }}]
+outputs:
+  roll: {{ roll: {{ body: spatula }} }}
+  pitch: {{ pitch: {{ body: spatula }} }}
+  yaw: {{ yaw: {{ body: spatula }} }}
+  up: {{ axis_elevation: {{ body: spatula, axis: [2, 0, 0] }} }}
+  tilt: {{ axis_angle: {{ body: spatula, axis: [0, 0, 1], to: [0, 0, 3] }} }}
+  y: {{ position: {{ body: world, in: spatula, axis: y }} }}
+"
+    );
+    let mut loaded = load(&text).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let simulation =
+        Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
+    let mut snapshot = Snapshot::default();
+    simulation.snapshot_into(&mut snapshot);
+    loaded.outputs.evaluate(&snapshot);
+    let value = |outputs: &Outputs, name| outputs.value(name).expect("an output");
+    let R = Rotation::from_euler_angles(roll, pitch, yaw);
+    let y = -(R.inverse() * Vector3::new(0.1, 0.2, 0.3)).y;
+    // The x axis points down by the pitch: its elevation is -pitch. The z axis: cos(roll) cos(pitch) is its z component.
+    let expected = [
+        ("roll", roll),
+        ("pitch", pitch),
+        ("yaw", yaw),
+        ("up", -pitch),
+        ("tilt", (roll.cos() * pitch.cos()).acos()),
+        ("y", y),
+    ];
+    for (name, expected) in expected {
+        let found = value(&loaded.outputs, name);
+        assert!((found - expected).abs() < 1e-14, "{name}: {found} for {expected}");
+    }
+}
+
+/// The physical spatula's mass properties are those of its three visuals at the densities that its header states.
+#[test]
+fn physical_spatula_is_made_of_its_parts() {
+    let file = config().join("../urdf/spatula_physical.urdf");
+    let robot = load_file(&file, &PackageMap::new(), &LoadOptions::default()).expect("the spatula");
+    let link = robot.link("spatula").expect("the link");
+    let densities = [698.5, 7850.0, 1150.0];
+    let mut parts = Vec::new();
+    for (visual, density) in link.visuals.iter().zip(densities) {
+        use isobar::geometry::Shape;
+        let (volume, per_mass) = match visual.shape.as_ref().expect("a shape") {
+            Shape::Cylinder { radius: r, length: l } => {
+                let across = (3.0 * r * r + l * l) / 12.0;
+                (std::f64::consts::PI * r * r * l, Vector3::new(across, across, r * r / 2.0))
+            }
+            Shape::Box { size } => {
+                let square = size.component_mul(size);
+                let sums = Vector3::new(square.y + square.z, square.x + square.z, square.x + square.y);
+                (size.product(), sums / 12.0)
+            }
+            other => panic!("{}", other.kind()),
+        };
+        parts.push((density * volume, visual.X_BG, per_mass));
+    }
+    let mass: f64 = parts.iter().map(|(m, _, _)| m).sum();
+    let center: Vector3 = parts.iter().map(|(m, X, _)| X.translation.vector * *m).sum::<Vector3>() / mass;
+    let about = |(m, X, per_mass): &(f64, RigidTransform, Vector3)| {
+        let R = X.rotation.matrix();
+        let d = X.translation.vector - center;
+        (R * Matrix3::from_diagonal(per_mass) * R.transpose() + Matrix3::identity() * d.dot(&d) - d * d.transpose())
+            * *m
+    };
+    let inertia: Matrix3 = parts.iter().map(about).sum();
+    let stated = link.inertial.as_ref().expect("mass properties");
+    // The file rounds to 3 digits of mass and 6 of inertia and position.
+    assert!((stated.mass - mass).abs() < 1e-5, "{mass}");
+    assert!((stated.X_BI.translation.vector - center).norm() < 1e-6, "{center}");
+    assert!((stated.inertia_I - inertia).norm() < 1e-5 * inertia.norm(), "{inertia}");
+}

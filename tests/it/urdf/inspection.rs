@@ -1,0 +1,107 @@
+//! The report shows the robot and warns of what will bite.
+
+use isobar::io::inspect::report;
+use isobar::io::urdf::{LoadOptions, load_file};
+
+use super::{golden, load, packages, robot};
+
+#[test]
+fn the_report_shows_the_robot() {
+    let arm = load_file(&golden().join("arm.urdf"), &packages(), &LoadOptions::default()).unwrap();
+    let report = report(&arm);
+    let parts = [
+        "links                 8",
+        "joints                7 (6 movable, of which 1 mimic)",
+        "degrees of freedom    13",
+        "shoulder [revolute, axis (0 0 1), -1..2 rad, 3 rad/s, 5 rad/s2, 4 N m, damping 0.6 N m s/rad",
+        "follows -2 * shoulder + 0.1",
+        "upper / bubble: ellipsoid, semi-axes (0.1 0.2 0.3) m; compliant, modulus 10000 Pa",
+        "upper_collision_5: convex mesh, 8 vertices, 12 triangles",
+        "ends (switched off): tip, arm",
+        "line 29: ",
+    ];
+    for part in parts {
+        assert!(report.contains(part), "`{part}` is not in:\n{report}");
+    }
+}
+
+/// One link of the given mass and moments on a joint with the given limits, with a ball of 0.1 m.
+fn bites(mass: &str, moments: [&str; 3], limit: &str) -> String {
+    let [ixx, iyy, izz] = moments;
+    let text = robot(&format!(
+        "<link name='base'/><link name='arm'><inertial><mass value='{mass}'/>
+           <inertia ixx='{ixx}' ixy='0' ixz='0' iyy='{iyy}' iyz='0' izz='{izz}'/></inertial>
+           <collision><geometry><sphere radius='0.1'/></geometry></collision></link>
+         <joint name='j' type='revolute'><parent link='base'/><child link='arm'/><limit {limit}/></joint>"
+    ));
+    let report = report(&load(&text).unwrap());
+    report.split_once("What will bite\n").unwrap().1.to_owned()
+}
+
+const LIMIT: &str = "lower='-1' upper='1' effort='1' velocity='1'";
+
+/// What is welded together is one body: massless frames on a link with mass are fine, a point mass too.
+#[test]
+fn welded_links_are_one_body() {
+    let inertial = |mass: &str, i: &str| {
+        format!(
+            "<inertial><mass value='{mass}'/>
+               <inertia ixx='{i}' ixy='0' ixz='0' iyy='{i}' iyz='0' izz='{i}'/></inertial>"
+        )
+    };
+    let with = |tip: &str| {
+        let text = robot(&format!(
+            "<link name='base'/><link name='arm'>{}</link><link name='tip'>{tip}</link>
+             <joint name='j' type='continuous'><parent link='base'/><child link='arm'/></joint>
+             <joint name='w' type='fixed'><parent link='arm'/><child link='tip'/></joint>",
+            inertial("1", "0.004")
+        ));
+        report(&load(&text).unwrap()).split_once("What will bite\n").unwrap().1.to_owned()
+    };
+    assert_eq!(with(""), "  (nothing)\n");
+    assert_eq!(with(&inertial("0.1", "0")), "  (nothing)\n");
+    assert!(with(&inertial("0", "1")).contains("the mass is zero and the inertia"));
+}
+
+#[test]
+fn what_will_bite_is_named() {
+    assert_eq!(bites("1", ["0.004", "0.004", "0.004"], LIMIT), "  (nothing)\n");
+    let cases = [
+        (bites("0", ["0", "0", "0"], LIMIT), "link `arm` moves (joint `j`) and has no mass"),
+        (bites("1", ["0.004", "0.004", "-0.004"], LIMIT), "not positive definite"),
+        (bites("1", ["0", "0", "0"], LIMIT), "not positive definite"),
+        (bites("1", ["0.001", "0.001", "0.004"], LIMIT), "triangle inequality"),
+        (bites("1", ["4", "4", "4"], LIMIT), "large for the mass"),
+        (bites("1", ["1e-9", "1e-9", "1e-9"], LIMIT), "small for the mass"),
+        (bites("1", ["0.004", "0.004", "0.004"], "lower='1' upper='-1' effort='1' velocity='1'"), "unreachable"),
+        (bites("1", ["0.004", "0.004", "0.004"], "lower='0' upper='0' effort='1' velocity='1'"), "lock the joint"),
+        (bites("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='0' velocity='1'"), "effort limit is 0"),
+        (bites("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='1' velocity='0'"), "velocity limit is 0"),
+    ];
+    for (report, expected) in cases {
+        assert!(report.contains(expected), "`{expected}` is not in:\n{report}");
+        assert_eq!(report.lines().count(), 1, "one warning for one fault:\n{report}");
+    }
+}
+
+/// The program: a report and 0, or the error on stderr and not 0.
+#[test]
+fn the_program_inspects() {
+    let inspect = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        command.arg("inspect").current_dir(golden()).env_remove("AMENT_PREFIX_PATH").env_remove("ROS_PACKAGE_PATH");
+        let output = command.args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, report, errors) = inspect(&["arm.urdf", "--package", "toy=install/share/toy"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(report.starts_with("Robot `arm` from arm.urdf\n"), "{report}");
+    let (code, report, errors) = inspect(&["arm.urdf"]);
+    assert_eq!((code, report.as_str()), (Some(1), ""));
+    assert!(errors.contains("arm.urdf:39: ") && errors.contains("AMENT_PREFIX_PATH"), "{errors}");
+    let (code, report, _) = inspect(&["arm.urdf", "--skip-unreadable-meshes"]);
+    assert!(code == Some(0) && report.contains("the collision geometry is left out"), "{report}");
+    let (code, _, errors) = inspect(&["gone.urdf"]);
+    assert!(code == Some(1) && errors.contains("because: "), "{errors}");
+}

@@ -1,0 +1,168 @@
+//! Mesh files: volumes by the divergence theorem, scales, and cut-short files.
+
+use std::path::Path;
+
+use isobar::geometry::{SurfaceMesh, VolumeMesh};
+use isobar::io::mesh_files::{MeshData, read, read_bytes};
+use isobar::io::package::PackageMap;
+use isobar::math::Vector3;
+
+use super::{golden, packages};
+
+fn toy(file: &str) -> std::path::PathBuf {
+    golden().join("install/share/toy/meshes").join(file)
+}
+
+fn surface(path: &Path, scale: [f64; 3]) -> SurfaceMesh {
+    match read(path, &Vector3::from(scale)).unwrap() {
+        MeshData::Surface(mesh) => mesh,
+        MeshData::Volume { .. } => panic!("a surface was expected"),
+    }
+}
+
+/// Enclosed volume; positive only if the triangles look outward.
+fn volume(mesh: &SurfaceMesh) -> f64 {
+    let corner = |index: u32| mesh.vertices[index as usize];
+    mesh.triangles.iter().map(|&[a, b, c]| corner(a).dot(&corner(b).cross(&corner(c))) / 6.0).sum()
+}
+
+fn tets(mesh: &VolumeMesh) -> Vec<f64> {
+    let corner = |index: u32| mesh.vertices[index as usize];
+    let volume = |[a, b, c, d]: [Vector3; 4]| (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0;
+    mesh.tets.iter().map(|tet| volume(tet.map(corner))).collect()
+}
+
+/// The unit tetrahedron as a binary STL, with the given text in its head.
+fn binary_stl(head: &str) -> Vec<u8> {
+    let mut bytes = head.as_bytes().to_vec();
+    bytes.resize(80, b' ');
+    let (o, x, y, z) = ([0.0_f32; 3], [1.0_f32, 0.0, 0.0], [0.0_f32, 1.0, 0.0], [0.0_f32, 0.0, 1.0]);
+    let facets = [[o, y, x], [o, x, z], [o, z, y], [x, y, z]];
+    bytes.extend((facets.len() as u32).to_le_bytes());
+    for facet in facets {
+        bytes.extend([0; 12]);
+        bytes.extend(facet.iter().flatten().flat_map(|number| number.to_le_bytes()));
+        bytes.extend([0; 2]);
+    }
+    bytes
+}
+
+const ONE: Vector3 = Vector3::new(1.0, 1.0, 1.0);
+
+#[test]
+fn stl_is_read_and_welded() {
+    let ascii = surface(&golden().join("workspace/src/stack/toy_folder/meshes/tetra.stl"), [1.0; 3]);
+    assert_eq!((ascii.vertices.len(), ascii.triangles.len()), (4, 4));
+    assert_eq!(volume(&ascii), 1.0 / 6.0);
+    // A binary file may begin with the word of ASCII files.
+    for head in ["exported", "solid exported"] {
+        let binary = read_bytes(&binary_stl(head), "t.STL".as_ref(), &ONE).unwrap();
+        assert_eq!(binary, MeshData::Surface(ascii.clone()), "{head}");
+    }
+}
+
+#[test]
+fn obj_groups_become_one_closed_mesh() {
+    let cube = surface(&toy("cube.obj"), [1.0; 3]);
+    assert_eq!((cube.vertices.len(), cube.triangles.len()), (8, 12));
+    assert_eq!(volume(&cube), 8.0);
+}
+
+/// Volumes scale with the product of the factors' sizes, also when an odd number of them mirrors.
+#[test]
+fn scales_keep_triangles_outward() {
+    for scale in [[0.5, 2.0, 3.0], [-0.5, 2.0, 3.0], [-0.5, -2.0, 3.0], [-0.5, -2.0, -3.0]] {
+        assert_eq!(volume(&surface(&toy("cube.obj"), scale)), 8.0 * 3.0, "{scale:?}");
+        let MeshData::Volume { mesh, .. } = read(&toy("octant.vtk"), &Vector3::from(scale)).unwrap() else { panic!() };
+        assert!(tets(&mesh).iter().all(|volume| (volume - 0.5).abs() < 1e-15), "{scale:?}");
+    }
+}
+
+#[test]
+fn vtk_volumes_are_turned_and_carry_pressure() {
+    let MeshData::Volume { mesh, pressure } = read(&toy("octant.vtk"), &ONE).unwrap() else { panic!() };
+    assert_eq!(tets(&mesh), [1.0 / 6.0; 2]);
+    assert_eq!(pressure.unwrap(), [100.0, 0.0, 0.0, 0.0, 0.0]);
+}
+
+/// Nodes stretch, turn and shift, the unit is a decimetre, `up_axis` does nothing:
+/// p = 0.1 (Rz(90) (Rx(90) diag(2, 1, 1) q + (0, 0, 5)) + (10, 0, 0)) = 0.1 (10 + z, 2 x, 5 + y).
+#[test]
+fn collada_nodes_and_units_are_applied() {
+    let tetra = surface(&toy("tetra.dae"), [1.0; 3]);
+    assert_eq!((tetra.vertices.len(), tetra.triangles.len()), (4, 4));
+    assert!((volume(&tetra) - 2.0e-3 / 6.0).abs() < 1e-15);
+    for expected in [[1.0, 0.0, 0.5], [1.0, 0.2, 0.5], [1.0, 0.0, 0.6], [1.1, 0.0, 0.5]] {
+        let expected = Vector3::from(expected);
+        assert!(tetra.vertices.iter().any(|vertex| (vertex - expected).norm() < 1e-15), "{expected}");
+    }
+}
+
+/// Fuzz: files cut anywhere or damaged are read or refused; a binary STL that is cut says what was expected.
+#[test]
+fn cut_and_damaged_mesh_files_never_panic() {
+    let stl = binary_stl("exported");
+    for end in 0..stl.len() {
+        let message = read_bytes(&stl[..end], "arm.stl".as_ref(), &ONE).unwrap_err().to_string();
+        assert!(message.contains("arm.stl") && message.contains("expected"), "{message}");
+    }
+    let message = read_bytes(&stl[..100], "arm.stl".as_ref(), &ONE).unwrap_err().to_string();
+    assert!(message.contains("284 bytes for 4 triangles") && message.contains("found 100"), "{message}");
+    let mut claims_many = stl.clone();
+    claims_many[80..84].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(read_bytes(&claims_many, "a.stl".as_ref(), &ONE).is_err());
+    let stl_ascii = golden().join("workspace/src/stack/toy_folder/meshes/tetra.stl");
+    for path in [toy("cube.obj"), toy("octant.vtk"), toy("tetra.dae"), stl_ascii] {
+        let bytes = std::fs::read(&path).unwrap();
+        for end in 0..bytes.len() {
+            let _ = read_bytes(&bytes[..end], &path, &ONE);
+            for byte in [b'-', b'9', b' ', 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[end] = byte;
+                let _ = read_bytes(&damaged, &path, &ONE);
+            }
+        }
+        assert!(read_bytes(&bytes[..bytes.len() / 4], &path, &ONE).is_err(), "{}", path.display());
+    }
+}
+
+#[test]
+fn wrong_contents_are_named() {
+    let cases = [
+        ("a.obj", "v 0 0 0\nf 1 2 3\n", "OBJ"),
+        ("a.obj", "", "at least one triangle"),
+        ("a.vtk", "# vtk DataFile Version 3.0\nx\nBINARY\n", "ASCII"),
+        ("a.dae", "<COLLADA/>", "at least one triangle"),
+        ("a.dae", "<html/>", "<COLLADA>"),
+        ("a.mesh", "", "not read"),
+    ];
+    for (file, text, expected) in cases {
+        let message = read_bytes(text.as_bytes(), file.as_ref(), &ONE).unwrap_err().to_string();
+        assert!(message.contains(file) && message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn addresses_lead_to_files() {
+    let base = golden();
+    let absolute = format!("file://{}", toy("cube.obj").display());
+    let addresses = [
+        "package://toy/meshes/cube.obj",
+        "package:///toy/meshes/cube.obj",
+        "model://toy/meshes/cube.obj",
+        "package://toy_source/meshes/tetra.stl",
+        "install/share/toy/meshes/cube.obj",
+        "file://install/share/toy/meshes/cube.obj",
+        &absolute,
+    ];
+    for address in addresses {
+        assert!(packages().resolve(address, &base).is_ok(), "{address}");
+    }
+    // Without any setting, a robot file inside the package finds it.
+    assert!(PackageMap::new().resolve("package://toy/meshes/cube.obj", &base.join("install/share/toy/meshes")).is_ok());
+    // An explicit entry goes before everything else.
+    let mut explicit = packages();
+    explicit.insert("toy", base.join("workspace/src/stack/toy_folder"));
+    assert!(explicit.resolve("package://toy/meshes/tetra.stl", &base).is_ok());
+    assert!(explicit.resolve("package://toy/meshes/cube.obj", &base).is_err());
+}
