@@ -127,6 +127,10 @@ def main():
         rclpy.spin(GripController())
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
+    except Exception:
+        # A signal shuts ROS down even under a callback that publishes; anything else is an error.
+        if rclpy.ok():
+            raise
     return 0
 
 

@@ -140,7 +140,13 @@ mod tests {
 
     fn joints() -> Vec<CommandedJoint> {
         ["left_finger", "right_finger"]
-            .map(|name| CommandedJoint { name: name.to_owned(), lower: -0.05, upper: 0.05, velocity: 1.0, effort: 80.0 })
+            .map(|name| CommandedJoint {
+                name: name.to_owned(),
+                lower: -0.05,
+                upper: 0.05,
+                velocity: 1.0,
+                effort: 80.0,
+            })
             .to_vec()
     }
 

@@ -123,8 +123,8 @@ impl World {
 
 fn load_scene(path: &Path) -> Result<LoadedScene, NodeError> {
     let started = Instant::now();
-    let loaded = scene_file::load(path, &PackageMap::from_environment())
-        .map_err(|error| NodeError::Scene(Box::new(error)))?;
+    let loaded =
+        scene_file::load(path, &PackageMap::from_environment()).map_err(|error| NodeError::Scene(Box::new(error)))?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -174,8 +174,7 @@ impl Session {
         let World { loaded, rates, marker_rate } = world;
         let parameters = parameters.lock().unwrap_or_else(PoisonError::into_inner);
         let scene = loaded.scene.clone();
-        let mailbox =
-            Arc::new(Mailbox::new(scene.joint_names().len(), parameters.run_settings(&rates, marker_rate)));
+        let mailbox = Arc::new(Mailbox::new(scene.joint_names().len(), parameters.run_settings(&rates, marker_rate)));
         let plan = PublishPlan {
             world_frame: parameters.text("world_frame").to_owned(),
             clock: parameters.flag("publish_clock"),
@@ -196,8 +195,7 @@ impl Session {
 
         let (for_simulation, for_publishing, for_spinning) = (mailbox.clone(), mailbox.clone(), mailbox.clone());
         let (simulation, simulation_ended) = spawn("simulation", move || runner.run(&for_simulation, &sender))?;
-        let (publishing, publishing_ended) =
-            spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
+        let (publishing, publishing_ended) = spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
         let (spinning, spinning_ended) =
             spawn("spinning", move || spin(node, commands, resets, &mut inbox, &for_spinning))?;
         Ok(Self {
@@ -319,7 +317,9 @@ impl Inbox {
         if let Some(kept_back) = self.clamps.due(Instant::now()) {
             let name = &self.joints[*joint].name;
             let more = and_more(kept_back);
-            tracing::warn!("joint_commands: {array} {asked} of joint '{name}' is beyond its limit; {used} is used{more}");
+            tracing::warn!(
+                "joint_commands: {array} {asked} of joint '{name}' is beyond its limit; {used} is used{more}"
+            );
         }
     }
 }
