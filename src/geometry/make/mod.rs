@@ -99,7 +99,7 @@ fn compliant(
     let medial = match shape {
         Shape::HalfSpace => {
             let thickness = parameters.slab_thickness.ok_or(GeometryError::NoSlabThickness)?;
-            return Ok(HydroelasticGeometry::CompliantHalfSpace { stiffness: modulus / thickness });
+            return Ok(HydroelasticGeometry::CompliantHalfSpace { stiffness: modulus / thickness, margin });
         }
         Shape::Volume { mesh, pressure } => {
             let mut mesh = VolumeMesh::clone(mesh);
