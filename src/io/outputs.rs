@@ -115,23 +115,28 @@ impl Quantity {
             Quantity::JointVelocity(joint) => snapshot.joint_velocity[joint],
             Quantity::JointEffort(joint) => snapshot.joint_effort[joint],
             Quantity::ContactForce { body, other, component } => contact_force(snapshot, body, other, component),
-            Quantity::ContactArea(filter) => filter.patches(snapshot).map(|patch| patch.area).sum(),
-            Quantity::FaceCount(filter) => filter.patches(snapshot).map(|patch| patch.faces.area.len() as f64).sum(),
+            Quantity::ContactArea(filter) => total(filter.patches(snapshot).map(|patch| patch.area)),
+            Quantity::FaceCount(filter) => total(filter.patches(snapshot).map(|patch| patch.faces.area.len() as f64)),
         }
     }
+}
+
+/// The sum; of nothing it is +0, where `Iterator::sum` gives -0, which would show in recordings.
+fn total(terms: impl Iterator<Item = f64>) -> f64 {
+    terms.fold(0.0, |sum, term| sum + term)
 }
 
 fn contact_force(snapshot: &Snapshot, body: BodyIndex, other: Option<BodyIndex>, component: ForceComponent) -> f64 {
     let filter = PatchFilter { body: Some(body), other };
     if component == ForceComponent::Normal {
-        let pressed = |patch: &ContactPatch| -> f64 {
-            patch.faces.force_B_W.iter().zip(&patch.faces.normal_W).map(|(force, normal)| force.dot(normal)).sum()
+        let pressed = |patch: &ContactPatch| {
+            total(patch.faces.force_B_W.iter().zip(&patch.faces.normal_W).map(|(force, normal)| force.dot(normal)))
         };
-        return filter.patches(snapshot).map(pressed).sum();
+        return total(filter.patches(snapshot).map(pressed));
     }
     // F_BC acts on B: a body that is A of a patch feels the opposite.
     let on_body = |patch: &ContactPatch| if patch.body_B == body { patch.F_BC_W.f } else { -patch.F_BC_W.f };
-    let force_W: Vector3 = filter.patches(snapshot).map(on_body).sum();
+    let force_W: Vector3 = filter.patches(snapshot).map(on_body).fold(Vector3::zeros(), |sum, force| sum + force);
     match component {
         ForceComponent::AlongWorld(direction_W) => force_W.dot(&direction_W),
         ForceComponent::AlongBody(direction_B) => force_W.dot(&(snapshot.X_WB[body].rotation * direction_B)),

@@ -291,3 +291,30 @@ fn physical_spatula_is_made_of_its_parts() {
     assert!((stated.X_BI.translation.vector - center).norm() < 1e-6, "{center}");
     assert!((stated.inertia_I - inertia).norm() < 1e-5 * inertia.norm(), "{inertia}");
 }
+
+/// The program runs a scene and records it; it refuses a command for a joint that does not exist, and a scene with a slip.
+#[test]
+fn the_program_runs_scenes() {
+    let folder = std::env::temp_dir().join(format!("isobar_run_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let csv = folder.join("drop.csv");
+    let run = |scene: &Path, more: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        let output = program.arg("run").arg(scene).args(["--duration", "0.02"]).args(more).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), text)
+    };
+    let (good, text) = run(&config().join("drop.yaml"), &["--csv", &csv.to_string_lossy(), "--every", "5"]);
+    assert!(good && text.contains("real-time factor") && text.contains("ball_height"), "{text}");
+    let rows = std::fs::read_to_string(&csv).expect("the recording");
+    let times: Vec<&str> =
+        rows.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(times, ["0.0", "0.01", "0.02"]);
+    let (good, text) = run(&config().join("spatula_slip.yaml"), &["--command", "thumb.effort=1"]);
+    assert!(!good && text.contains("left_finger_sliding_joint"), "{text}");
+    let slip = folder.join("slip.yaml");
+    std::fs::write(&slip, "step: 1\nmodels: []\n").expect("a file");
+    let (good, text) = run(&slip, &[]);
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1, must be between 1e-6 and 0.1 s"), "{text}");
+}
