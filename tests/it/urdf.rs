@@ -9,6 +9,7 @@ mod meshes;
 
 use std::path::{Path, PathBuf};
 
+use isobar::io::inspect::report;
 use isobar::io::package::PackageMap;
 use isobar::io::urdf::{LoadOptions, RobotDescription, UrdfError, load_file, load_str};
 
@@ -47,7 +48,18 @@ fn urdf_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Real input: every robot of example-robot-data, made by others, loads; what is skipped is a warning.
+/// One line of `example_robots.csv`: file, degrees of freedom, mass [kg], collision geometries.
+fn expected_robots() -> Vec<(String, usize, f64, usize)> {
+    let table = std::fs::read_to_string(golden().join("example_robots.csv")).unwrap();
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        (fields[0].to_owned(), fields[1].parse().unwrap(), fields[2].parse().unwrap(), fields[3].parse().unwrap())
+    };
+    table.lines().skip(1).map(row).collect()
+}
+
+/// Real input: every robot of example-robot-data, made by others, loads; what is skipped is a warning. Degrees of
+/// freedom, mass and number of collision geometries are those that Pinocchio finds.
 #[test]
 fn all_example_robots_load() {
     let Some(folder) = std::env::var_os("ISOBAR_ROBOT_DATA").map(PathBuf::from) else {
@@ -62,25 +74,38 @@ fn all_example_robots_load() {
     let mut files = Vec::new();
     urdf_files(&folder, &mut files);
     assert!(!files.is_empty(), "no .urdf below {}", folder.display());
-    let mut refused = 0;
+    let expected = expected_robots();
+    let mut faults = Vec::new();
+    let mut loaded = 0;
     for file in &files {
-        let name = file.file_name().unwrap_or_default().to_string_lossy();
-        match load_file(file, &packages, &LoadOptions::default()) {
-            Ok(robot) => println!(
-                "{name}: {} links, {} joints, {} dofs, mass {:.6} kg, {} collision geometries, {} warnings",
-                robot.links.len(),
-                robot.joints.len(),
-                robot.num_dofs(),
-                robot.total_mass(),
-                robot.links.iter().map(|link| link.collisions.len()).sum::<usize>(),
-                robot.warnings.len()
-            ),
+        let name = file.strip_prefix(&folder).unwrap().to_string_lossy().replace('\\', "/");
+        let robot = match load_file(file, &packages, &LoadOptions::default()) {
+            Ok(robot) => robot,
             Err(error) => {
-                refused += 1;
-                println!("{name}: REFUSED: {error}");
+                faults.push(format!("{name}: refused: {error}"));
+                continue;
+            }
+        };
+        loaded += 1;
+        let geometries = robot.links.iter().map(|link| link.collisions.len()).sum::<usize>();
+        println!(
+            "{name}: {} links, {} joints, {} dofs, mass {:.6} kg, {geometries} collision geometries, {} warnings",
+            robot.links.len(),
+            robot.joints.len(),
+            robot.num_dofs(),
+            robot.total_mass(),
+            robot.warnings.len()
+        );
+        assert!(report(&robot).contains(&format!("collision geometries  {geometries}\n")));
+        // Other releases of the package may hold other robots: those are only loaded.
+        if let Some((_, dofs, mass, expected_geometries)) = expected.iter().find(|(file, ..)| *file == name) {
+            // Two orders of summation of at most a few hundred masses.
+            let same_mass = (robot.total_mass() - mass).abs() <= 1e-12 * mass;
+            if robot.num_dofs() != *dofs || !same_mass || geometries != *expected_geometries {
+                faults.push(format!("{name}: expected {dofs} dofs, {mass} kg, {expected_geometries} geometries"));
             }
         }
     }
-    println!("{} of {} robots load", files.len() - refused, files.len());
-    assert_eq!(refused, 0);
+    println!("{loaded} of {} robots load", files.len());
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -35,6 +35,7 @@ pub(super) fn volume_rigid(
     let HydroelasticWorkspace { near, representation, .. } = workspace;
     volume.bvh().walk(|node| crosses_box(&plane, node), |element, _| near.push(element));
     near.sort_unstable();
+    let mut polygon = ConvexPolygon::EMPTY;
     for &element in near.iter() {
         let corners = volume.corners(element);
         let heights = corners.map(|corner| plane.distance(&corner));
@@ -45,7 +46,7 @@ pub(super) fn volume_rigid(
         let pressure_M = volume.linear()[element as usize];
         let Some(slope) = slope_into(&pressure_M.gradient, &plane.normal) else { continue };
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
-        let mut polygon = ConvexPolygon::zero_set(&corners, &heights, above);
+        polygon.set_zero_set(&corners, &heights, above);
         surface.append(&mut polygon, &face, X_WM, *representation);
     }
 }
@@ -70,6 +71,7 @@ pub(super) fn volume_compliant(
         |element, _| near.push(element),
     );
     near.sort_unstable();
+    let mut polygon = ConvexPolygon::EMPTY;
     for &element in near.iter() {
         let corners = volume.corners(element);
         let pressures = volume.corner_pressures(element);
@@ -91,7 +93,7 @@ pub(super) fn volume_compliant(
             continue;
         };
         let face = face(element, into_volume, pressure_M, slope, half_space_slope, volume_is_A);
-        let mut polygon = ConvexPolygon::zero_set(&corners, &values, positive);
+        polygon.set_zero_set(&corners, &values, positive);
         surface.append(&mut polygon, &face, X_WM, *representation);
     }
 }
@@ -112,10 +114,11 @@ pub(super) fn surface_compliant(
         |element, _| near.push(element),
     );
     near.sort_unstable();
+    let mut polygon = ConvexPolygon::EMPTY;
     for &element in near.iter() {
         let normal = rigid.normals()[element as usize];
         let Some(slope) = slope_into(&pressure_M.gradient, &normal) else { continue };
-        let mut polygon = ConvexPolygon::triangle(&rigid.corners(element));
+        polygon.set_triangle(&rigid.corners(element));
         polygon.clip(&plane);
         // the rigid normal points into the half space, which is not the geometry of the frame M here
         let face = face(element, -normal, pressure_M, f64::INFINITY, slope, rigid_is_A);

@@ -19,16 +19,14 @@ pub(crate) struct ConvexPolygon {
 }
 
 impl ConvexPolygon {
-    /// Without corners.
+    /// Without corners; a query uses one polygon for all its faces.
     pub(crate) const EMPTY: Self = Self { count: 0, corners: [Vector3::new(0.0, 0.0, 0.0); CAPACITY] };
 
-    /// A triangle.
+    /// Becomes a triangle.
     #[inline]
-    pub(crate) fn triangle(corners: &[Vector3; 3]) -> Self {
-        let mut polygon = Self::EMPTY;
-        polygon.corners[..3].copy_from_slice(corners);
-        polygon.count = 3;
-        polygon
+    pub(crate) fn set_triangle(&mut self, corners: &[Vector3; 3]) {
+        self.corners[..3].copy_from_slice(corners);
+        self.count = 3;
     }
 
     /// The corners in order.
@@ -52,57 +50,80 @@ impl ConvexPolygon {
         self.corners[..self.count].reverse();
     }
 
-    /// The zero set, within a tetrahedron, of the linear function with the values `values` at its corners. Its border runs
+    /// Becomes the zero set, within a tetrahedron, of the linear function with the values `values` at its corners. Its border runs
     /// counter-clockwise as seen from the side of positive values. `positive` is [`signs`] of the values.
     ///
     /// Zero counts as negative, so that a zero set in the face between two tetrahedra belongs to one of them only.
     #[inline]
-    pub(crate) fn zero_set(corners: &[Vector3; 4], values: &[f64; 4], positive: usize) -> Self {
-        let mut polygon = Self::EMPTY;
+    pub(crate) fn set_zero_set(&mut self, corners: &[Vector3; 4], values: &[f64; 4], positive: usize) {
+        self.count = 0;
         let edges = &ZERO_SET_EDGES[positive];
         for &[i, j] in &edges.0[..edges.1] {
             let t = values[i] / (values[i] - values[j]);
-            polygon.corners[polygon.count] = corners[i] + (corners[j] - corners[i]) * t;
-            polygon.count += 1;
+            self.push(corners[i] + (corners[j] - corners[i]) * t);
         }
-        polygon
     }
 
     /// Cuts away what lies outside `plane`. Corners on the plane stay. Returns whether the polygon lies in the plane.
     #[inline]
     pub(crate) fn clip(&mut self, plane: &FacePlane) -> bool {
         let mut distances = [0.0; CAPACITY];
-        let (mut lowest, mut highest) = (f64::INFINITY, f64::NEG_INFINITY);
-        for (distance, corner) in distances.iter_mut().zip(self.corners()) {
+        let (mut lowest, mut highest, mut farthest) = (f64::INFINITY, f64::NEG_INFINITY, 0);
+        for (i, (distance, corner)) in distances.iter_mut().zip(self.corners()).enumerate() {
             *distance = plane.distance(corner);
             lowest = lowest.min(*distance);
-            highest = highest.max(*distance);
+            if *distance > highest {
+                (highest, farthest) = (*distance, i);
+            }
         }
         if lowest.abs().max(highest.abs()) <= COPLANAR_DISTANCE {
             return true;
         }
-        if highest <= 0.0 {
-            return false;
-        }
-        if lowest >= 0.0 {
+        if highest > 0.0 && lowest >= 0.0 {
             // touches the plane in a corner or an edge at most
             self.count = 0;
-            return false;
-        }
-        let whole = *self;
-        self.count = 0;
-        for i in 0..whole.count {
-            let j = if i + 1 == whole.count { 0 } else { i + 1 };
-            let (a, b) = (distances[i], distances[j]);
-            if a <= 0.0 {
-                self.push(whole.corners[i]);
-            }
-            if (a < 0.0 && b > 0.0) || (a > 0.0 && b < 0.0) {
-                let t = a / (a - b);
-                self.push(whole.corners[i] + (whole.corners[j] - whole.corners[i]) * t);
-            }
+        } else if highest > 0.0 {
+            self.cut(&distances, farthest);
         }
         false
+    }
+
+    /// Keeps the one run of corners that are not outside, where corner `farthest` is and some corner is inside, and closes it
+    /// with the two points where the border crosses. A convex polygon has one such run, whatever rounding says of corners
+    /// between.
+    #[inline]
+    fn cut(&mut self, distances: &[f64; CAPACITY], farthest: usize) {
+        let count = self.count;
+        let next = |i: usize| if i + 1 == count { 0 } else { i + 1 };
+        let previous = |i: usize| if i == 0 { count - 1 } else { i - 1 };
+        let (mut first, mut last) = (next(farthest), previous(farthest));
+        while distances[first] > 0.0 {
+            first = next(first);
+        }
+        while distances[last] > 0.0 {
+            last = previous(last);
+        }
+        let corners = &mut self.corners[..count];
+        let crossing = |inside: usize, outside: usize| {
+            let t = distances[inside] / (distances[inside] - distances[outside]);
+            corners[inside] + (corners[outside] - corners[inside]) * t
+        };
+        let (entering, leaving) = (crossing(first, previous(first)), crossing(last, next(last)));
+        corners.rotate_left(first);
+        self.count = if last >= first { last - first } else { last + count - first } + 1;
+        if distances[last] < 0.0 {
+            self.push(leaving);
+        }
+        if distances[first] < 0.0 {
+            self.push(entering);
+        }
+    }
+
+    /// Whether all corners lie clearly outside one of the planes, so that nothing is left within all of them. Much cheaper
+    /// than finding out by cutting.
+    #[inline]
+    pub(crate) fn is_outside_one_of(&self, planes: &[FacePlane; 4]) -> bool {
+        planes.iter().any(|plane| self.corners().iter().all(|corner| plane.distance(corner) > COPLANAR_DISTANCE))
     }
 
     /// Cuts away what lies outside tetrahedron `element` with the face planes `planes`. A polygon that lies in a face could
@@ -211,7 +232,8 @@ mod tests {
             let values: [f64; 4] = std::array::from_fn(|i| if positive >> i & 1 == 1 { 1.0 } else { -1.0 });
             assert_eq!(signs(&values), positive);
             let gradient = Vector3::new(values[1] - values[0], values[2] - values[0], values[3] - values[0]);
-            let polygon = ConvexPolygon::zero_set(&CORNERS, &values, positive);
+            let mut polygon = ConvexPolygon::EMPTY;
+            polygon.set_zero_set(&CORNERS, &values, positive);
             let (area, _) = polygon.area_and_centroid(&gradient.normalize());
             assert!(area > 0.1, "pattern {positive:04b}: area {area}");
         }

@@ -22,11 +22,12 @@ pub(super) fn contact_surface(
 ) {
     find_pairs(volume, rigid, &X_WM.inv_mul(X_WN), volume_is_A, workspace);
     workspace.pairs.sort_unstable();
+    let mut polygon = ConvexPolygon::EMPTY;
     for &key in &workspace.pairs {
         let (a, b) = split_key(key);
         let (tet, slot) = if volume_is_A { (a, b) } else { (b, a) };
         let triangle = &workspace.triangles[slot as usize];
-        if let Some((mut polygon, face)) = intersect(volume, tet, triangle, volume_is_A) {
+        if let Some(face) = intersect(volume, tet, triangle, volume_is_A, &mut polygon) {
             surface.append(&mut polygon, &face, X_WM, workspace.representation);
         }
     }
@@ -87,18 +88,22 @@ fn crosses_tet(plane: &FacePlane, volume: &PressureField, tet: u32) -> bool {
     lowest <= PLANE_SLACK && highest >= -PLANE_SLACK
 }
 
-/// The part of the triangle in the tetrahedron, with its face data; `None` where nothing is left of it, or where the
+/// Writes the part of the triangle in the tetrahedron to `polygon`; `None` where nothing is left of it, or where the
 /// pressure falls steeply along the rigid normal.
 fn intersect(
     volume: &PressureField,
     tet: u32,
     triangle: &OuterTriangle,
     volume_is_A: bool,
-) -> Option<(ConvexPolygon, FaceData)> {
+    polygon: &mut ConvexPolygon,
+) -> Option<FaceData> {
     let pressure_M = volume.linear()[tet as usize];
     let normal = triangle.plane_M.normal;
+    polygon.set_triangle(&triangle.corners_M);
+    if polygon.is_outside_one_of(&volume.planes()[tet as usize]) {
+        return None;
+    }
     let slope = slope_into(&pressure_M.gradient, &normal)?;
-    let mut polygon = ConvexPolygon::triangle(&triangle.corners_M);
     let refuses = |other: u32| slope_into(&volume.linear()[other as usize].gradient, &normal).is_none();
     let planes = &volume.planes()[tet as usize];
     if !polygon.clip_by_tet(planes, tet, &volume.neighbours()[tet as usize], refuses) {
@@ -123,5 +128,5 @@ fn intersect(
             element_B: tet,
         }
     };
-    Some((polygon, face))
+    Some(face)
 }

@@ -47,10 +47,11 @@ pub(super) fn contact_surface(
     };
     find_pairs(&roles, workspace);
     workspace.pairs.sort_unstable();
+    let mut polygon = ConvexPolygon::EMPTY;
     for &key in &workspace.pairs {
         let (a, b) = split_key(key);
         let (element, slot) = if roles.inner_is_A { (a, b) } else { (b, a) };
-        if let Some((mut polygon, face)) = intersect(&roles, element, &workspace.tets[slot as usize]) {
+        if let Some(face) = intersect(&roles, element, &workspace.tets[slot as usize], &mut polygon) {
             surface.append(&mut polygon, &face, roles.X_WM, workspace.representation);
         }
     }
@@ -156,18 +157,21 @@ fn slopes(inner: &LinearPressure, outer: &LinearPressure) -> Option<(Vector3, f6
     Some((into_outer, slope_into(&inner.gradient, &-into_outer)?, slope_into(&outer.gradient, &into_outer)?))
 }
 
-/// The part of the plane of equal pressure in both tetrahedra, with its face data; `None` where they only come near
+/// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` where they only come near
 /// each other, or a pressure falls steeply along the normal that should see it rise.
-fn intersect(roles: &Roles, element: u32, tet: &OuterTet) -> Option<(ConvexPolygon, FaceData)> {
+fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPolygon) -> Option<FaceData> {
     let fields = roles.inner.linear();
     let (inner, outer) = (&fields[element as usize], &tet.pressure_M);
-    let (into_outer, g_inner, g_outer) = slopes(inner, outer)?;
     let values = differences_at_outer(roles.inner, element, tet);
-    let mut polygon = ConvexPolygon::zero_set(&tet.corners_M, &values, signs(&values));
+    polygon.set_zero_set(&tet.corners_M, &values, signs(&values));
+    let planes = &roles.inner.planes()[element as usize];
+    if polygon.is_outside_one_of(planes) {
+        return None;
+    }
+    let (into_outer, g_inner, g_outer) = slopes(inner, outer)?;
     let refuses = |other: u32| {
         slopes(&fields[other as usize], outer).is_none() || !equal_pressure_in_both(roles.inner, other, tet)
     };
-    let planes = &roles.inner.planes()[element as usize];
     if !polygon.clip_by_tet(planes, element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
@@ -192,5 +196,5 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet) -> Option<(ConvexPolyg
             element_B: element,
         }
     };
-    Some((polygon, face))
+    Some(face)
 }

@@ -1,22 +1,69 @@
 //! COLLADA 1.4/1.5 (.dae): the triangles of the visual scene, posed by its nodes, in metres.
 //!
-//! There is no maintained reader to call, and a robot's meshes need little of the format: `triangles`, `polylist`,
-//! `polygons`, `trifans` and `tristrips` of the geometries that the scene instances. Lines, materials, lights, skins'
-//! deformations and animations are left aside. `up_axis` is not applied, as RViz, MoveIt and Pinocchio do not either:
-//! robot files are made with these tools, and turning the mesh would take it off its link.
+//! A small reader of our own, since a robot's meshes need little of the format, and need the nodes' poses and the unit
+//! applied: `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the geometries that the scene instances.
+//! Lines, materials, lights, skins' deformations and animations are left aside. `up_axis` is not applied, as RViz,
+//! MoveIt and Pinocchio do not either: robot files are made with these tools, and turning the mesh would take it off
+//! its link.
 
 use std::collections::BTreeMap;
 
 use super::{Malformed, Welder};
 use crate::geometry::SurfaceMesh;
 use crate::io::xml::{self, Element};
-use crate::math::Vector3;
+use crate::math::{Matrix3, Rotation, Vector3};
 
-/// Affine map of points, as COLLADA's 4x4 matrices are.
-type Affine = nalgebra::Matrix4<f64>;
+/// Affine map of points p -> linear p + offset, as COLLADA's 4x4 matrices are.
+#[derive(Clone, Copy)]
+struct Affine {
+    linear: Matrix3,
+    offset: Vector3,
+}
+
+impl Affine {
+    /// First `other`, then this map.
+    fn after(&self, other: &Affine) -> Affine {
+        Affine { linear: self.linear * other.linear, offset: self.apply(&other.offset) }
+    }
+    fn apply(&self, point: &Vector3) -> Vector3 {
+        self.linear * point + self.offset
+    }
+    /// The map of a node's transform element; `None` for other elements.
+    fn of(element: &Element) -> Result<Option<Affine>, Malformed> {
+        let linear = |linear: Matrix3| Some(Affine { linear, offset: Vector3::zeros() });
+        Ok(match element.name.as_str() {
+            "matrix" => {
+                let m = exactly::<16>(element)?;
+                let linear = Matrix3::new(m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]);
+                Some(Affine { linear, offset: Vector3::new(m[3], m[7], m[11]) })
+            }
+            "translate" => Some(Affine { linear: Matrix3::identity(), offset: exactly::<3>(element)?.into() }),
+            "scale" => linear(Matrix3::from_diagonal(&exactly::<3>(element)?.into())),
+            "rotate" => {
+                let [x, y, z, degrees] = exactly::<4>(element)?;
+                let axis = Vector3::new(x, y, z).try_normalize(0.0).unwrap_or_else(Vector3::x);
+                linear(Rotation::from_scaled_axis(axis * degrees.to_radians()).into_inner())
+            }
+            "lookat" | "skew" => {
+                let found = format!("<{}> (line {})", element.name, element.line);
+                return Err(Malformed::new("matrix, translate, rotate or scale in a node", found));
+            }
+            _ => None,
+        })
+    }
+}
 
 /// Nodes that instance nodes deeper than this instance themselves.
 const NODE_DEPTH_MAX: usize = 100;
+/// More nodes than this, counting each instance, are a file that unfolds without end.
+const NODES_MAX: usize = 100_000;
+
+/// What the reader gathers, and how many nodes it has passed.
+#[derive(Default)]
+struct Gathered {
+    welder: Welder,
+    nodes: usize,
+}
 
 /// What the file's elements are called.
 type Ids<'a> = BTreeMap<&'a str, &'a Element>;
@@ -32,22 +79,22 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     collect_ids(&root, &mut ids);
     let meter = root.child("asset").and_then(|asset| asset.child("unit")).and_then(|unit| unit.attribute("meter"));
     let meter: f64 = meter.map_or(Ok(1.0), number)?;
-    let to_meters = Affine::new_scaling(meter);
-    let mut welder = Welder::default();
+    let to_meters = Affine { linear: Matrix3::identity() * meter, offset: Vector3::zeros() };
+    let mut gathered = Gathered::default();
     let scene = root.child("scene").and_then(|scene| scene.child("instance_visual_scene"));
     match scene.and_then(|instance| target(instance, "url", &ids)) {
         Some(scene) => {
             for node in scene.children("node") {
-                add_node(node, &to_meters, &ids, 0, &mut welder)?;
+                add_node(node, &to_meters, &ids, 0, &mut gathered)?;
             }
         }
         None => {
             for geometry in root.children("library_geometries").flat_map(|library| library.children("geometry")) {
-                add_geometry(geometry, &to_meters, &ids, &mut welder)?;
+                add_geometry(geometry, &to_meters, &ids, &mut gathered.welder)?;
             }
         }
     }
-    Ok(welder.finish())
+    Ok(gathered.welder.finish())
 }
 
 fn collect_ids<'a>(element: &'a Element, ids: &mut Ids<'a>) {
@@ -80,46 +127,33 @@ fn exactly<const N: usize>(element: &Element) -> Result<[f64; N], Malformed> {
 }
 
 /// Appends what `node` and the nodes below it instance, with `X` from the parent's frame to the file's.
-fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, welder: &mut Welder) -> Result<(), Malformed> {
-    if depth > NODE_DEPTH_MAX {
-        return Err(Malformed::new("nodes that do not instance themselves", "a loop of nodes"));
+fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, gathered: &mut Gathered) -> Result<(), Malformed> {
+    gathered.nodes += 1;
+    if depth > NODE_DEPTH_MAX || gathered.nodes > NODES_MAX {
+        return Err(Malformed::new("nodes that do not instance themselves", "a scene that unfolds without end"));
     }
     let mut X = *X;
     for child in &node.children {
-        match child.name.as_str() {
-            "matrix" => X *= Affine::from_row_slice(&exactly::<16>(child)?),
-            "translate" => X *= Affine::new_translation(&Vector3::from(exactly::<3>(child)?)),
-            "scale" => X *= Affine::new_nonuniform_scaling(&Vector3::from(exactly::<3>(child)?)),
-            "rotate" => {
-                let [x, y, z, degrees] = exactly::<4>(child)?;
-                let axis = Vector3::new(x, y, z).try_normalize(0.0).unwrap_or_else(Vector3::x);
-                X *= Affine::from_scaled_axis(axis * degrees.to_radians());
-            }
-            "lookat" | "skew" => {
-                return Err(Malformed::new(
-                    "matrix, translate, rotate or scale in a node",
-                    format!("<{}>", child.name),
-                ));
-            }
-            _ => {}
+        if let Some(map) = Affine::of(child)? {
+            X = X.after(&map);
         }
     }
     for child in &node.children {
         match child.name.as_str() {
-            "node" => add_node(child, &X, ids, depth + 1, welder)?,
+            "node" => add_node(child, &X, ids, depth + 1, gathered)?,
             "instance_node" => {
                 let instanced = target(child, "url", ids).ok_or_else(|| dangling(child, "url"))?;
-                add_node(instanced, &X, ids, depth + 1, welder)?;
+                add_node(instanced, &X, ids, depth + 1, gathered)?;
             }
             "instance_geometry" => {
                 let geometry = target(child, "url", ids).ok_or_else(|| dangling(child, "url"))?;
-                add_geometry(geometry, &X, ids, welder)?;
+                add_geometry(geometry, &X, ids, &mut gathered.welder)?;
             }
             "instance_controller" => {
                 // A skinned mesh in its rest shape.
                 let skin = target(child, "url", ids).and_then(|controller| controller.child("skin"));
                 let geometry = skin.and_then(|skin| target(skin, "source", ids));
-                add_geometry(geometry.ok_or_else(|| dangling(child, "url"))?, &X, ids, welder)?;
+                add_geometry(geometry.ok_or_else(|| dangling(child, "url"))?, &X, ids, &mut gathered.welder)?;
             }
             _ => {}
         }
@@ -137,7 +171,7 @@ fn dangling(element: &Element, attribute: &str) -> Malformed {
 
 fn add_geometry(geometry: &Element, X: &Affine, ids: &Ids, welder: &mut Welder) -> Result<(), Malformed> {
     let Some(mesh) = geometry.child("mesh") else { return Ok(()) };
-    let mirrored = X.fixed_view::<3, 3>(0, 0).determinant() < 0.0;
+    let mirrored = X.linear.determinant() < 0.0;
     for primitive in &mesh.children {
         if !["triangles", "polylist", "polygons", "trifans", "tristrips"].contains(&primitive.name.as_str()) {
             continue;
@@ -157,7 +191,7 @@ fn add_geometry(geometry: &Element, X: &Affine, ids: &Ids, welder: &mut Welder) 
         let corner = |index: usize| {
             let out = || Malformed::new(format!("vertex indices below {}", positions.len()), index.to_string());
             let point = positions.get(index).ok_or_else(out)?;
-            Ok::<_, Malformed>(X.transform_point(&(*point).into()).coords)
+            Ok::<_, Malformed>(X.apply(point))
         };
         for [a, b, c] in polygons {
             let (a, b, c) = (corner(a)?, corner(b)?, corner(c)?);

@@ -184,6 +184,13 @@ pub struct Joint {
     pub line: u32,
 }
 
+impl Joint {
+    /// Inertia that the motor adds at the joint, gear ratio squared times rotor inertia [kg m2] (prismatic: [kg]).
+    pub fn reflected_inertia(&self) -> f64 {
+        self.gear_ratio * self.gear_ratio * self.rotor_inertia
+    }
+}
+
 /// Limits of a joint; `None` means that there is no limit. Units: rad or m and their rates, N m or N.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {

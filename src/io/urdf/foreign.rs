@@ -72,6 +72,18 @@ pub(super) fn properties(
             }
         }
     }
+    let place = place.inside(parent);
+    if properties.compliant == Some(false) && properties.hydroelastic_modulus.is_some() {
+        warnings
+            .push(place.warning("a rigid geometry has no use for drake:hydroelastic_modulus; remove one of the two"));
+    }
+    if let (Some(mu_static), Some(mu_dynamic)) = (properties.mu_static, properties.mu_dynamic)
+        && mu_static < mu_dynamic
+    {
+        warnings.push(place.warning(format!(
+            "drake:mu_static {mu_static} is below drake:mu_dynamic {mu_dynamic}; swap them, or give only drake:mu_dynamic"
+        )));
+    }
     Ok(properties)
 }
 

@@ -55,6 +55,7 @@ fn joints_arrive() {
     assert_eq!(shoulder.limits, limits);
     assert_eq!((shoulder.damping, shoulder.friction), (0.6, 0.7));
     assert_eq!((shoulder.rotor_inertia, shoulder.gear_ratio), (1e-5, 100.0));
+    assert!((shoulder.reflected_inertia() - 0.1).abs() < 1e-15, "100^2 * 1e-5");
     assert_eq!(shoulder.controller_gains, Some(ControllerGains { p: 300.0, d: 20.0 }));
     assert_eq!(shoulder.line, 50);
 }
@@ -118,6 +119,21 @@ fn contact_properties_arrive() {
     let typo = arm.warnings.iter().find(|warning| warning.element.contains("drake:mu_dynamik")).unwrap();
     assert!(typo.message.contains("did you mean `drake:mu_dynamic`?"), "{typo}");
     assert_eq!(typo.line, 29);
+}
+
+/// Combinations that cannot both be meant are pointed out.
+#[test]
+fn contradicting_contact_properties_are_warned_of() {
+    let with = |properties: &str| {
+        let collision = "<link name='a'><collision><geometry><sphere radius='1'/></geometry>";
+        let properties = format!("<drake:proximity_properties>{properties}</drake:proximity_properties>");
+        load(&robot(&format!("{collision}{properties}</collision></link>"))).unwrap().warnings
+    };
+    let rigid = with("<drake:rigid_hydroelastic/><drake:hydroelastic_modulus value='1'/>");
+    assert!(rigid.len() == 1 && rigid[0].message.contains("remove one"));
+    let friction = with("<drake:mu_static value='0.1'/><drake:mu_dynamic value='0.2'/>");
+    assert!(friction.len() == 1 && friction[0].message.contains("swap"));
+    assert!(with("<drake:mu_static value='0.2'/><drake:mu_dynamic value='0.2'/>").is_empty());
 }
 
 #[test]

@@ -83,3 +83,25 @@ fn what_will_bite_is_named() {
         assert_eq!(report.lines().count(), 1, "one warning for one fault:\n{report}");
     }
 }
+
+/// The program: a report and 0, or the error on stderr and not 0.
+#[test]
+fn the_program_inspects() {
+    let inspect = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        command.arg("inspect").current_dir(golden()).env_remove("AMENT_PREFIX_PATH").env_remove("ROS_PACKAGE_PATH");
+        let output = command.args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let (code, report, errors) = inspect(&["arm.urdf", "--package", "toy=install/share/toy"]);
+    assert_eq!((code, errors.as_str()), (Some(0), ""));
+    assert!(report.starts_with("Robot `arm` from arm.urdf\n"), "{report}");
+    let (code, report, errors) = inspect(&["arm.urdf"]);
+    assert_eq!((code, report.as_str()), (Some(1), ""));
+    assert!(errors.contains("arm.urdf:39: ") && errors.contains("AMENT_PREFIX_PATH"), "{errors}");
+    let (code, report, _) = inspect(&["arm.urdf", "--skip-unreadable-meshes"]);
+    assert!(code == Some(0) && report.contains("the collision geometry is left out"), "{report}");
+    let (code, _, errors) = inspect(&["gone.urdf"]);
+    assert!(code == Some(1) && errors.contains("because: "), "{errors}");
+}

@@ -85,13 +85,14 @@ fn vtk_volumes_are_turned_and_carry_pressure() {
     assert_eq!(pressure.unwrap(), [100.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
-/// Nodes stretch, turn and shift, the unit is a decimetre, `up_axis` does nothing: p = 0.1 (Rz(90) diag(2, 1, 1) q + (10, 0, 0)).
+/// Nodes stretch, turn and shift, the unit is a decimetre, `up_axis` does nothing:
+/// p = 0.1 (Rz(90) (Rx(90) diag(2, 1, 1) q + (0, 0, 5)) + (10, 0, 0)) = 0.1 (10 + z, 2 x, 5 + y).
 #[test]
 fn collada_nodes_and_units_are_applied() {
     let tetra = surface(&toy("tetra.dae"), [1.0; 3]);
     assert_eq!((tetra.vertices.len(), tetra.triangles.len()), (4, 4));
     assert!((volume(&tetra) - 2.0e-3 / 6.0).abs() < 1e-15);
-    for expected in [[1.0, 0.0, 0.0], [1.0, 0.2, 0.0], [0.9, 0.0, 0.0], [1.0, 0.0, 0.1]] {
+    for expected in [[1.0, 0.0, 0.5], [1.0, 0.2, 0.5], [1.0, 0.0, 0.6], [1.1, 0.0, 0.5]] {
         let expected = Vector3::from(expected);
         assert!(tetra.vertices.iter().any(|vertex| (vertex - expected).norm() < 1e-15), "{expected}");
     }
