@@ -318,3 +318,16 @@ fn the_program_runs_scenes() {
     std::fs::remove_dir_all(&folder).expect("the folder goes");
     assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1, must be between 1e-6 and 0.1 s"), "{text}");
 }
+
+/// The example of docs/scene-files.md is a scene, and so are the scenes of config/.
+#[test]
+fn examples_load() {
+    let document = std::fs::read_to_string(config().join("../docs/scene-files.md")).expect("the document");
+    let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    load(example).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    for scene in ["drop", "spatula_slip", "spatula_slip_physical"] {
+        let loaded = scene_file::load(&config().join(format!("{scene}.yaml")), &PackageMap::new());
+        let loaded = loaded.unwrap_or_else(|error| panic!("{}", chain(&error)));
+        assert_eq!(loaded.warnings, Vec::<String>::new(), "{scene}");
+    }
+}
