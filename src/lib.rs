@@ -9,6 +9,8 @@ pub mod geometry;
 pub mod io;
 pub mod math;
 pub mod multibody;
+#[cfg(feature = "ros")]
+pub mod ros;
 pub mod scene;
 pub mod solvers;
 pub mod stepping;

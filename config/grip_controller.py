@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Grip force control of two opposed fingers, as a user's controller would do it: a ROS 2 process of its own.
+
+Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error of the
+measured pad force trims it, and a weak spring keeps the fingers centred. Runs on simulated time.
+
+Topics (relative to the simulator, parameter `simulator`, default `isobar`):
+  in   /<simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
+  in   joint_states                sensor_msgs/JointState
+  out  joint_commands              sensor_msgs/JointState, efforts [N]
+  out  grip_force/commanded, grip_force/measured   std_msgs/Float64 [N]
+"""
+
+import sys
+
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+
+# The control period [s of simulated time].
+PERIOD = 0.005
+# A measurement older than this is no measurement [s]: the integral then rests.
+MEASUREMENT_AGE_MAX = 0.05
+# After a change of the wanted force the pads swing; the integral waits that long [s].
+SETTLING = 0.25
+
+
+def square_wave(time, low, high, period, duty):
+    """`high` for the first `duty` of each period, `low` for the rest."""
+    return high if time % period < duty * period else low
+
+
+class Finger:
+    """One finger: its joint, the sign of its closing effort, and what is known of it."""
+
+    def __init__(self, joint, sign, axis):
+        self.joint = joint
+        self.sign = sign
+        self.axis = axis
+        self.force = 0.0
+        self.stamp = float("-inf")
+        self.position = 0.0
+        self.velocity = 0.0
+
+    def on_wrench(self, message):
+        self.force = abs(getattr(message.wrench.force, self.axis))
+        self.stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+
+
+class GripController(Node):
+    def __init__(self):
+        on_simulated_time = Parameter("use_sim_time", Parameter.Type.BOOL, True)
+        super().__init__("grip_controller", parameter_overrides=[on_simulated_time])
+
+        def parameter(name, default):
+            return self.declare_parameter(name, default).value
+
+        simulator = parameter("simulator", "isobar")
+        self.low = parameter("force_low", 1.0)
+        self.high = parameter("force_high", 16.0)
+        self.period = parameter("period", 6.0)
+        self.duty = parameter("duty", 0.75)
+        # Of the error of the grip force [1/s]; the integral is at most this part of the wanted force, so that it can
+        # neither let go nor crush.
+        self.gain = parameter("integral_gain", 2.0)
+        self.trim = parameter("integral_limit", 0.3)
+        # Holds the middle between the fingers, which the grip force says nothing about [N/m, N s/m].
+        self.centering_stiffness = parameter("centering_stiffness", 50.0)
+        self.centering_damping = parameter("centering_damping", 5.0)
+        axis = parameter("force_axis", "y")
+        joints = parameter("joints", ["left_finger_sliding_joint", "right_finger_sliding_joint"])
+        pads = parameter("pads", ["left_finger_bubble", "right_finger_bubble"])
+        signs = parameter("closing_signs", [1.0, -1.0])
+        self.fingers = [Finger(joint, sign, axis) for joint, sign in zip(joints, signs)]
+        for finger, pad in zip(self.fingers, pads):
+            self.create_subscription(WrenchStamped, f"/{simulator}/wrench/{pad}", finger.on_wrench, 10)
+        self.create_subscription(JointState, "joint_states", self.on_joint_states, 10)
+        self.commands = self.create_publisher(JointState, "joint_commands", 10)
+        self.commanded = self.create_publisher(Float64, "grip_force/commanded", 10)
+        self.measured = self.create_publisher(Float64, "grip_force/measured", 10)
+        self.wanted = None
+        self.changed = 0.0
+        self.integral = 0.0
+        self.create_timer(PERIOD, self.control)
+
+    def on_joint_states(self, message):
+        for finger in self.fingers:
+            index = message.name.index(finger.joint)
+            finger.position = message.position[index]
+            finger.velocity = message.velocity[index]
+
+    def trimmed(self, now, wanted, measured):
+        """The closing effort [N]: the wanted force, and the integral of what is missing once the grip has settled."""
+        if wanted != self.wanted:
+            self.wanted, self.changed, self.integral = wanted, now, 0.0
+        elif now - self.changed > SETTLING and measured is not None:
+            self.integral += self.gain * (wanted - measured) * PERIOD
+            self.integral = max(-self.trim * wanted, min(self.trim * wanted, self.integral))
+        return wanted + self.integral
+
+    def control(self):
+        now = self.get_clock().now().nanoseconds * 1e-9
+        wanted = square_wave(now, self.low, self.high, self.period, self.duty)
+        fresh = all(now - finger.stamp < MEASUREMENT_AGE_MAX for finger in self.fingers)
+        measured = sum(finger.force for finger in self.fingers) / len(self.fingers) if fresh else None
+        effort = self.trimmed(now, wanted, measured)
+        middle = sum(finger.position for finger in self.fingers) / len(self.fingers)
+        drift = sum(finger.velocity for finger in self.fingers) / len(self.fingers)
+        back = -self.centering_stiffness * middle - self.centering_damping * drift
+        message = JointState()
+        message.header.stamp = self.get_clock().now().to_msg()
+        message.name = [finger.joint for finger in self.fingers]
+        message.effort = [finger.sign * effort + back for finger in self.fingers]
+        self.commands.publish(message)
+        self.commanded.publish(Float64(data=wanted))
+        if measured is not None:
+            self.measured.publish(Float64(data=measured))
+
+
+def main():
+    rclpy.init()
+    try:
+        rclpy.spin(GripController())
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except Exception:
+        # A signal shuts ROS down even under a callback that publishes; anything else is an error.
+        if rclpy.ok():
+            raise
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

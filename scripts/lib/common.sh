@@ -1,0 +1,103 @@
+# Functions that scripts/ros2-env, scripts/demo and scripts/test share. Sourced, never run; bash.
+# Every function returns non-zero after a message on stderr when it cannot do its work: a sourced file must not exit.
+
+isobar_say() { printf '\033[1misobar:\033[0m %s\n' "$*" >&2; }
+isobar_complain() { printf '\033[1;31misobar:\033[0m %s\n' "$*" >&2; }
+
+# isobar_need_packages TEST-COMMAND PACKAGE...: runs the test; when it fails, installs the Debian packages as root,
+# or prints the command that would.
+isobar_need_packages() {
+  local probe=$1
+  shift
+  eval "$probe" >/dev/null 2>&1 && return 0
+  local install="apt-get install -y --no-install-recommends $*"
+  if ! command -v apt-get >/dev/null; then
+    isobar_complain "missing: $*. Install them with your system's package manager and start again."
+    return 1
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    isobar_complain "missing: $*. Run this, then start again:"
+    echo "  sudo apt-get update && sudo $install" >&2
+    return 1
+  fi
+  isobar_say "installing $*"
+  { apt-get update -qq && DEBIAN_FRONTEND=noninteractive $install >/dev/null; } || {
+    isobar_complain "could not install $*: see the lines above"
+    return 1
+  }
+  eval "$probe" >/dev/null 2>&1
+}
+
+isobar_need_rust() {
+  [ -f "$HOME/.cargo/env" ] && . "$HOME/.cargo/env"
+  command -v cargo >/dev/null && return 0
+  isobar_complain "Rust is missing: install it from https://rustup.rs (1.89 or newer), then start again"
+  return 1
+}
+
+# isobar_find_python: sets ISOBAR_BASE_PYTHON to the Python 3.10 to 3.14 that makes the virtual environment.
+isobar_find_python() {
+  local candidate
+  for candidate in python3 python3.12 python3.11 python3.13 python3.10 python3.14; do
+    if "$candidate" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null; then
+      ISOBAR_BASE_PYTHON=$(command -v "$candidate")
+      isobar_need_packages "'$ISOBAR_BASE_PYTHON' -m ensurepip --version" python3-venv
+      return
+    fi
+  done
+  isobar_complain "Python 3.10 to 3.14 is missing: install python3 and python3-venv, then start again"
+  return 1
+}
+
+# isobar_have_libclang: whether bindgen, which reads the ROS headers, will find libclang by itself.
+isobar_have_libclang() {
+  local file
+  [ -n "${LIBCLANG_PATH:-}" ] && return 0
+  command -v llvm-config >/dev/null && return 0
+  for file in /usr/lib/llvm*/lib/libclang.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang.so* /usr/lib/libclang.so*; do
+    [ -e "$file" ] && return 0
+  done
+  return 1
+}
+
+# isobar_use_libclang PYTHON: takes the system's libclang, or a wheel's, which needs no rights.
+isobar_use_libclang() {
+  isobar_have_libclang && return 0
+  "$1" -c 'import clang' 2>/dev/null || "$1" -m pip install -q libclang==18.1.1 || return 1
+  LIBCLANG_PATH=$("$1" -c 'import clang, os; print(os.path.join(list(clang.__path__)[0], "native"))') || return 1
+  BINDGEN_EXTRA_CLANG_ARGS="-I$(gcc -print-file-name=include) ${BINDGEN_EXTRA_CLANG_ARGS:-}"
+  export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS
+}
+
+# isobar_target_dir: where cargo builds for the ROS environment at hand. One folder an environment: generated
+# bindings of one must never meet the other's.
+isobar_target_dir() {
+  printf '%s/target/ros-%s-%s\n' "$ISOBAR_ROOT" "$ROS_DISTRO" "$(printf '%s' "$AMENT_PREFIX_PATH" | cksum | cut -d' ' -f1)"
+}
+
+# isobar_build_node: builds the node and the headless program in release, and sets ISOBAR_BIN to their folder.
+isobar_build_node() {
+  local target started=$SECONDS
+  target=$(isobar_target_dir) || return 1
+  isobar_say "building the node (the first time takes some minutes)"
+  (cd "$ISOBAR_ROOT" && CARGO_TARGET_DIR=$target cargo build --locked --release --features ros --bins) || {
+    isobar_complain "the build failed: see the lines above"
+    return 1
+  }
+  ISOBAR_BIN=$target/release
+  export ISOBAR_BIN
+  isobar_say "built in $((SECONDS - started)) s: $ISOBAR_BIN/isobar_node"
+}
+
+# isobar_free_domain: a ROS domain of this run alone, so that two runs on a machine never hear each other.
+isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
+
+# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an empty PID.
+isobar_stop() {
+  local pid=$1 tries=0
+  [ -n "$pid" ] || return 0
+  kill -TERM "$pid" 2>/dev/null
+  while kill -0 "$pid" 2>/dev/null && [ $((tries += 1)) -lt 100 ]; do sleep 0.1; done
+  kill -KILL "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+}

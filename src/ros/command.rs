@@ -1,0 +1,203 @@
+//! Joint commands by name: checked, clamped and merged into the standing command.
+
+use crate::stepping::{JointCommand, JointTarget};
+
+use super::names::did_you_mean;
+
+/// What a joint allows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct CommandedJoint {
+    /// The joint's name.
+    pub(super) name: String,
+    /// Lowest position [rad] or [m].
+    pub(super) lower: f64,
+    /// Highest position [rad] or [m].
+    pub(super) upper: f64,
+    /// Largest speed [rad/s] or [m/s].
+    pub(super) velocity: f64,
+    /// Largest effort [N m] or [N].
+    pub(super) effort: f64,
+}
+
+/// The arrays of a sensor_msgs/JointState. Each of the last three is empty (not commanded) or as long as `name`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CommandMessage<'a> {
+    /// Joints, in any order; any subset.
+    pub(super) name: &'a [String],
+    /// Positions [rad] or [m].
+    pub(super) position: &'a [f64],
+    /// Velocities [rad/s] or [m/s].
+    pub(super) velocity: &'a [f64],
+    /// Efforts [N m] or [N].
+    pub(super) effort: &'a [f64],
+}
+
+/// Why a command was dropped as a whole. The standing command stays as it is.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(super) enum CommandError {
+    #[error("unknown joint '{name}'{suggestion}")]
+    UnknownJoint { name: String, suggestion: String },
+    #[error("joint '{name}' is named twice")]
+    DuplicateJoint { name: String },
+    #[error("{names} names and {values} values in '{array}'; give none, or one for each name")]
+    Length { array: &'static str, names: usize, values: usize },
+    #[error("{array} of joint '{name}' is {value}; it must be finite")]
+    NotFinite { array: &'static str, name: String, value: f64 },
+    #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
+    Empty,
+}
+
+impl CommandError {
+    /// Kinds that are counted apart.
+    pub(super) const KINDS: usize = 5;
+
+    /// The number of this kind, below [`CommandError::KINDS`].
+    pub(super) fn kind(&self) -> usize {
+        match self {
+            Self::UnknownJoint { .. } => 0,
+            Self::DuplicateJoint { .. } => 1,
+            Self::Length { .. } => 2,
+            Self::NotFinite { .. } => 3,
+            Self::Empty => 4,
+        }
+    }
+}
+
+/// A value that lay outside its limits and was moved to the nearer one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Clamped {
+    pub(super) joint: usize,
+    pub(super) array: &'static str,
+    pub(super) asked: f64,
+    pub(super) used: f64,
+}
+
+/// Merges `message` into `standing`: values given replace those of the same joint and kind, everything else stays.
+/// What was clamped is appended to `clamped`.
+///
+/// # Errors
+/// A malformed message; `standing` is then unchanged.
+pub(super) fn merge(
+    joints: &[CommandedJoint],
+    message: &CommandMessage<'_>,
+    standing: &mut JointCommand,
+    clamped: &mut Vec<Clamped>,
+) -> Result<(), CommandError> {
+    let indices = check(joints, message)?;
+    standing.targets.resize(joints.len(), JointTarget::default());
+    for (position, &index) in indices.iter().enumerate() {
+        let joint = &joints[index];
+        let target = &mut standing.targets[index];
+        let mut take = |array: &'static str, values: &[f64], lower: f64, upper: f64, slot: &mut Option<f64>| {
+            let Some(&asked) = values.get(position) else { return };
+            let used = asked.max(lower).min(upper);
+            if used != asked {
+                clamped.push(Clamped { joint: index, array, asked, used });
+            }
+            *slot = Some(used);
+        };
+        take("position", message.position, joint.lower, joint.upper, &mut target.position);
+        take("velocity", message.velocity, -joint.velocity, joint.velocity, &mut target.velocity);
+        take("effort", message.effort, -joint.effort, joint.effort, &mut target.effort);
+    }
+    Ok(())
+}
+
+/// Where each named joint stands in `joints`, once the whole message is known to be good.
+fn check(joints: &[CommandedJoint], message: &CommandMessage<'_>) -> Result<Vec<usize>, CommandError> {
+    let arrays = [("position", message.position), ("velocity", message.velocity), ("effort", message.effort)];
+    for (array, values) in arrays {
+        if !values.is_empty() && values.len() != message.name.len() {
+            return Err(CommandError::Length { array, names: message.name.len(), values: values.len() });
+        }
+    }
+    if arrays.iter().all(|(_, values)| values.is_empty()) {
+        return Err(CommandError::Empty);
+    }
+    let mut indices = Vec::with_capacity(message.name.len().min(joints.len()));
+    for name in message.name {
+        let Some(index) = joints.iter().position(|joint| joint.name == *name) else {
+            let suggestion = did_you_mean(name, joints.iter().map(|joint| joint.name.as_str()));
+            return Err(CommandError::UnknownJoint { name: name.clone(), suggestion });
+        };
+        if indices.contains(&index) {
+            return Err(CommandError::DuplicateJoint { name: name.clone() });
+        }
+        indices.push(index);
+    }
+    for (array, values) in arrays {
+        if let Some(position) = values.iter().position(|value| !value.is_finite()) {
+            let (name, value) = (message.name[position].clone(), values[position]);
+            return Err(CommandError::NotFinite { array, name, value });
+        }
+    }
+    Ok(indices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joints() -> Vec<CommandedJoint> {
+        ["left_finger", "right_finger"]
+            .map(|name| CommandedJoint {
+                name: name.to_owned(),
+                lower: -0.05,
+                upper: 0.05,
+                velocity: 1.0,
+                effort: 80.0,
+            })
+            .to_vec()
+    }
+
+    fn try_merge(
+        names: &[&str],
+        position: &[f64],
+        effort: &[f64],
+        standing: &mut JointCommand,
+    ) -> Result<Vec<Clamped>, CommandError> {
+        let name: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut clamped = Vec::new();
+        let message = CommandMessage { name: &name, position, velocity: &[], effort };
+        merge(&joints(), &message, standing, &mut clamped).map(|()| clamped)
+    }
+
+    #[test]
+    fn values_go_to_the_joint_of_their_name_and_others_stay() {
+        let mut standing = JointCommand::default();
+        try_merge(&["right_finger", "left_finger"], &[], &[2.0, -3.0], &mut standing).unwrap();
+        try_merge(&["right_finger"], &[0.01], &[], &mut standing).unwrap();
+        assert_eq!(standing.targets[0], JointTarget { position: None, velocity: None, effort: Some(-3.0) });
+        assert_eq!(standing.targets[1], JointTarget { position: Some(0.01), velocity: None, effort: Some(2.0) });
+    }
+
+    #[test]
+    fn malformed_messages_are_named_and_change_nothing() {
+        let mut standing = JointCommand::default();
+        try_merge(&["left_finger"], &[], &[1.0], &mut standing).unwrap();
+        let before = standing.clone();
+        let mut refuse = |names: &[&str], position: &[f64], effort: &[f64]| {
+            let error = try_merge(names, position, effort, &mut standing).unwrap_err();
+            assert_eq!(standing, before, "{error}");
+            error
+        };
+        let error = refuse(&["left_finger", "rihgt_finger"], &[], &[1.0, 2.0]);
+        assert_eq!(error.to_string(), "unknown joint 'rihgt_finger'; did you mean 'right_finger'?");
+        assert!(matches!(refuse(&["left_finger"], &[0.0], &[1.0, 2.0]), CommandError::Length { array: "effort", .. }));
+        assert!(matches!(refuse(&["left_finger"], &[f64::NAN], &[]), CommandError::NotFinite { .. }));
+        assert!(matches!(refuse(&["left_finger"], &[], &[f64::INFINITY]), CommandError::NotFinite { .. }));
+        assert!(matches!(refuse(&["left_finger", "left_finger"], &[], &[1.0; 2]), CommandError::DuplicateJoint { .. }));
+        assert!(matches!(refuse(&["left_finger"], &[], &[]), CommandError::Empty));
+        assert!(matches!(refuse(&[], &[], &[]), CommandError::Empty));
+        assert!(matches!(refuse(&[], &[], &[1.0]), CommandError::Length { names: 0, values: 1, .. }));
+    }
+
+    #[test]
+    fn values_outside_the_limits_are_clamped_and_reported() {
+        let mut standing = JointCommand::default();
+        let clamped = try_merge(&["left_finger"], &[0.2], &[-100.0], &mut standing).unwrap();
+        assert_eq!(standing.targets[0], JointTarget { position: Some(0.05), velocity: None, effort: Some(-80.0) });
+        let said: Vec<_> = clamped.iter().map(|value| (value.array, value.asked, value.used)).collect();
+        assert_eq!(said, [("position", 0.2, 0.05), ("effort", -100.0, -80.0)]);
+    }
+}

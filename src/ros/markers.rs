@@ -1,0 +1,202 @@
+//! Contact patches as RViz markers: one namespace a pair of geometries, with the polygons (id 0) and the net force (id 1).
+
+use r2r::geometry_msgs::msg::{Point, Pose, Quaternion, Vector3 as Vector3Message};
+use r2r::std_msgs::msg::ColorRGBA;
+use r2r::visualization_msgs::msg::{Marker, MarkerArray};
+
+use super::messages;
+use crate::math::{GeometryIndex, Index, IndexVec, Vector3};
+use crate::stepping::{ContactPatch, PatchFaces, Snapshot};
+
+// The constants of visualization_msgs/Marker.
+const ARROW: i32 = 0;
+const TRIANGLE_LIST: i32 = 11;
+const ADD: i32 = 0;
+const DELETE: i32 = 2;
+const DELETE_ALL: i32 = 3;
+
+const POLYGONS: i32 = 0;
+const FORCE: i32 = 1;
+
+/// Length of the force arrow [m/N]: the weight of a kilogram is as long as a hand is wide.
+const ARROW_SCALE: f64 = 0.01;
+/// Diameters of the arrow's shaft and head [m].
+const ARROW_SHAFT: f64 = 0.003;
+const ARROW_HEAD: f64 = 0.008;
+const ARROW_COLOR: [f32; 3] = [0.95, 0.95, 0.95];
+
+/// Pressure from none to the largest: dark blue, blue, green, yellow, red.
+const COLORS: [[f32; 3]; 5] =
+    [[0.10, 0.10, 0.45], [0.10, 0.45, 0.85], [0.25, 0.75, 0.35], [0.98, 0.85, 0.20], [0.85, 0.15, 0.10]];
+
+/// The colour of `fraction` of the largest pressure.
+fn color(fraction: f64) -> ColorRGBA {
+    let place = fraction.clamp(0.0, 1.0) as f32 * (COLORS.len() - 1) as f32;
+    let low = (place as usize).min(COLORS.len() - 2);
+    let blend = place - low as f32;
+    let mix = |channel: usize| COLORS[low][channel] + blend * (COLORS[low + 1][channel] - COLORS[low][channel]);
+    ColorRGBA { r: mix(0), g: mix(1), b: mix(2), a: 1.0 }
+}
+
+/// Makes marker messages, and remembers which pairs are on the screen.
+#[derive(Debug, Default)]
+pub(super) struct MarkerWriter {
+    shown: Vec<(GeometryIndex, GeometryIndex)>,
+    now: Vec<(GeometryIndex, GeometryIndex)>,
+    fresh: bool,
+}
+
+impl MarkerWriter {
+    /// Starts over: the next message clears what other runs may have left.
+    pub(super) fn restart(&mut self) {
+        self.shown.clear();
+        self.fresh = true;
+    }
+
+    /// Writes the markers of `snapshot` in `frame` into `message`, and deletions of the pairs that have parted.
+    /// Colours end at `pressure_max` [Pa], or at the largest pressure of the snapshot when that is 0.
+    pub(super) fn write(
+        &mut self,
+        snapshot: &Snapshot,
+        names: &IndexVec<GeometryIndex, String>,
+        frame: &str,
+        pressure_max: f64,
+        message: &mut MarkerArray,
+    ) {
+        message.markers.clear();
+        let blank = |pair: (GeometryIndex, GeometryIndex), id: i32| Marker {
+            header: messages::header(snapshot.time_ns, frame),
+            ns: pair_name(names, pair),
+            id,
+            pose: Pose { orientation: Quaternion { x: 0.0, y: 0.0, z: 0.0, w: 1.0 }, ..Pose::default() },
+            ..Marker::default()
+        };
+        if self.fresh {
+            self.fresh = false;
+            message.markers.push(Marker {
+                header: messages::header(snapshot.time_ns, frame),
+                action: DELETE_ALL,
+                pose: Pose { orientation: Quaternion { x: 0.0, y: 0.0, z: 0.0, w: 1.0 }, ..Pose::default() },
+                ..Marker::default()
+            });
+        }
+        let patches = snapshot.contact_patches();
+        let largest = patches.iter().flat_map(|patch| &patch.faces.vertex_pressure).copied().fold(0.0, f64::max);
+        let top = if pressure_max > 0.0 { pressure_max } else { largest.max(f64::MIN_POSITIVE) };
+        self.now.clear();
+        for patch in patches {
+            let pair = (patch.geometry_A, patch.geometry_B);
+            self.now.push(pair);
+            message.markers.push(polygons(blank(pair, POLYGONS), &patch.faces, top));
+            message.markers.push(force_arrow(blank(pair, FORCE), patch));
+        }
+        for pair in self.shown.iter().filter(|pair| !self.now.contains(pair)) {
+            for id in [POLYGONS, FORCE] {
+                message.markers.push(Marker { action: DELETE, ..blank(*pair, id) });
+            }
+        }
+        std::mem::swap(&mut self.shown, &mut self.now);
+    }
+}
+
+fn pair_name(names: &IndexVec<GeometryIndex, String>, pair: (GeometryIndex, GeometryIndex)) -> String {
+    let name = |geometry: GeometryIndex| {
+        names.get(geometry).map_or_else(|| format!("geometry {}", geometry.to_usize()), Clone::clone)
+    };
+    format!("{} - {}", name(pair.0), name(pair.1))
+}
+
+/// The polygons as triangles, coloured by the pressure at their corners.
+fn polygons(mut marker: Marker, faces: &PatchFaces, top: f64) -> Marker {
+    marker.type_ = TRIANGLE_LIST;
+    marker.action = ADD;
+    marker.scale = Vector3Message { x: 1.0, y: 1.0, z: 1.0 };
+    marker.color = ColorRGBA { r: 1.0, g: 1.0, b: 1.0, a: 1.0 };
+    let mut start = 0;
+    for &end in &faces.vertex_ends {
+        let end = end as usize;
+        for corner in start + 2..end {
+            for vertex in [start, corner - 1, corner] {
+                marker.points.push(messages::point(&faces.vertices_W[vertex]));
+                marker.colors.push(color(faces.vertex_pressure[vertex] / top));
+            }
+        }
+        start = end;
+    }
+    marker
+}
+
+/// The net contact force on B, from the centroid of the patch.
+fn force_arrow(mut marker: Marker, patch: &ContactPatch) -> Marker {
+    marker.type_ = ARROW;
+    marker.action = ADD;
+    marker.scale = Vector3Message { x: ARROW_SHAFT, y: ARROW_HEAD, z: 0.0 };
+    let [r, g, b] = ARROW_COLOR;
+    marker.color = ColorRGBA { r, g, b, a: 1.0 };
+    let tip: Vector3 = patch.p_WC + patch.F_BC_W.f * ARROW_SCALE;
+    marker.points = [patch.p_WC, tip].iter().map(messages::point).collect::<Vec<Point>>();
+    marker
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::SpatialForce;
+
+    fn snapshot(pairs: &[(usize, usize)]) -> Snapshot {
+        let square = [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)].map(|(x, y)| Vector3::new(x, y, 0.0));
+        let patches: Vec<ContactPatch> = pairs
+            .iter()
+            .map(|&(a, b)| ContactPatch {
+                geometry_A: GeometryIndex::from_usize(a),
+                geometry_B: GeometryIndex::from_usize(b),
+                F_BC_W: SpatialForce::new(Vector3::zeros(), Vector3::new(0.0, 0.0, 16.0)),
+                faces: PatchFaces {
+                    vertices_W: square.to_vec(),
+                    vertex_ends: vec![4],
+                    vertex_pressure: vec![0.0, 0.0, 50.0, 100.0],
+                    ..PatchFaces::default()
+                },
+                ..ContactPatch::default()
+            })
+            .collect();
+        Snapshot { patch_count: patches.len(), patches, ..Snapshot::default() }
+    }
+
+    fn actions(message: &MarkerArray) -> Vec<(String, i32, i32)> {
+        message.markers.iter().map(|marker| (marker.ns.clone(), marker.id, marker.action)).collect()
+    }
+
+    /// A pair keeps its namespace and ids while it touches, and is deleted once when it parts.
+    #[test]
+    fn pairs_are_shown_under_stable_names_and_deleted_when_they_part() {
+        let names: IndexVec<GeometryIndex, String> = ["a", "b", "c"].map(str::to_owned).into_iter().collect();
+        let (mut writer, mut message) = (MarkerWriter::default(), MarkerArray::default());
+        writer.write(&snapshot(&[(0, 2), (1, 2)]), &names, "world", 0.0, &mut message);
+        let both = [("a - c", 0, ADD), ("a - c", 1, ADD), ("b - c", 0, ADD), ("b - c", 1, ADD)];
+        assert_eq!(actions(&message), both.map(|(ns, id, action)| (ns.to_owned(), id, action)));
+        writer.write(&snapshot(&[(1, 2)]), &names, "world", 0.0, &mut message);
+        let one = [("b - c", 0, ADD), ("b - c", 1, ADD), ("a - c", 0, DELETE), ("a - c", 1, DELETE)];
+        assert_eq!(actions(&message), one.map(|(ns, id, action)| (ns.to_owned(), id, action)));
+        writer.write(&snapshot(&[(1, 2)]), &names, "world", 0.0, &mut message);
+        assert_eq!(message.markers.len(), 2);
+        writer.restart();
+        writer.write(&snapshot(&[]), &names, "world", 0.0, &mut message);
+        assert_eq!(message.markers.len(), 1);
+        assert_eq!(message.markers[0].action, DELETE_ALL);
+    }
+
+    /// A square is two triangles; the corner of the largest pressure has the last colour; the arrow is 10 mm a newton.
+    #[test]
+    fn polygons_become_coloured_triangles_and_the_force_an_arrow() {
+        let names = IndexVec::from_elem("x".to_owned(), 2);
+        let mut message = MarkerArray::default();
+        MarkerWriter::default().write(&snapshot(&[(0, 1)]), &names, "world", 0.0, &mut message);
+        let (faces, arrow) = (&message.markers[0], &message.markers[1]);
+        assert_eq!((faces.points.len(), faces.colors.len()), (6, 6));
+        assert!((faces.colors[0].r - COLORS[0][0]).abs() < 1e-6);
+        assert!((faces.colors[5].r - COLORS[4][0]).abs() < 1e-6 && (faces.colors[5].g - COLORS[4][1]).abs() < 1e-6);
+        assert!((arrow.points[1].z - arrow.points[0].z - 0.16).abs() < 1e-15);
+        assert_eq!(faces.pose.orientation.w, 1.0);
+    }
+}

@@ -1,0 +1,123 @@
+"""The real node, started as a user would start it, and an rclpy node that listens. One ROS domain a run, loopback only."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+# Before rclpy reads them. The domain is this run's alone, so that nothing else on the machine is heard.
+os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(101 + os.getpid() % 100))
+os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+
+import rclpy  # noqa: E402
+from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+SCENES = Path(__file__).resolve().parent / "scenes"
+# Long enough for a loaded machine; nothing waits that long when it works [s].
+PATIENCE = 30.0
+BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+class RunningNode:
+    """The simulator's process; `log()` is what it has said so far."""
+
+    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None):
+        binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
+        self.log_path = folder / "node.log"
+        arguments = [str(binary), "--ros-args"]
+        if scene is not None:
+            arguments += ["-p", f"scene:={scene_path or SCENES / scene}"]
+        for parameter in parameters:
+            arguments += ["-p", parameter]
+        with self.log_path.open("w") as log:
+            self.process = subprocess.Popen(arguments, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
+
+    def log(self):
+        return self.log_path.read_text()
+
+    def end(self, with_signal=signal.SIGINT):
+        if self.process.poll() is None:
+            self.process.send_signal(with_signal)
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            raise
+
+
+class Listener:
+    """An rclpy node that keeps what it hears."""
+
+    def __init__(self, name="listener"):
+        self.node = rclpy.create_node(name)
+        self.heard = {}
+
+    def listen(self, kind, topic, qos=10):
+        messages = self.heard.setdefault(topic, [])
+        self.node.create_subscription(kind, topic, messages.append, qos)
+        return messages
+
+    def wait_until(self, condition, what, patience=PATIENCE):
+        deadline = time.monotonic() + patience
+        while not condition():
+            assert time.monotonic() < deadline, f"no {what} within {patience:.0f} s"
+            rclpy.spin_once(self.node, timeout_sec=0.05)
+
+    def spin_for(self, seconds):
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            rclpy.spin_once(self.node, timeout_sec=left)
+
+    def fresh(self, topic, count=1):
+        """`count` messages that were received after now; the last one is returned."""
+        messages = self.heard[topic]
+        wanted = len(messages) + count
+        self.wait_until(lambda: len(messages) >= wanted, f"message on {topic}")
+        return messages[-1]
+
+    def publisher(self, kind, topic):
+        publisher = self.node.create_publisher(kind, topic, 10)
+        self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
+        return publisher
+
+    def call(self, kind, service, request):
+        client = self.node.create_client(kind, service)
+        assert client.wait_for_service(PATIENCE), f"no service {service}"
+        future = client.call_async(request)
+        self.wait_until(future.done, f"answer of {service}")
+        return future.result()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ros():
+    rclpy.init()
+    yield
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def listener():
+    listener = Listener()
+    yield listener
+    listener.node.destroy_node()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts nodes, and ends each of them when the test is over."""
+    running = []
+
+    def start_node(**keywords):
+        folder = tmp_path / str(len(running))
+        folder.mkdir()
+        running.append(RunningNode(folder, **keywords))
+        return running[-1]
+
+    yield start_node
+    for node in running:
+        node.end(signal.SIGKILL)
