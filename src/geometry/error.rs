@@ -87,4 +87,7 @@ pub enum GeometryError {
          a pressure for each vertex, or add a vertex inside"
     )]
     NoInteriorVertex,
+    /// A triangle mesh that cannot be filled with tetrahedra.
+    #[error(transparent)]
+    Fill(#[from] Box<super::fill::FillError>),
 }

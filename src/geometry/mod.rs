@@ -31,11 +31,13 @@ mod aabb;
 mod broad_phase;
 mod bvh;
 mod error;
+pub mod fill;
 mod hydroelastic;
 pub mod make;
 mod mesh;
 mod pressure_field;
 mod shape;
+pub mod surface_check;
 
 pub use aabb::Aabb;
 pub use broad_phase::candidate_pairs;

@@ -5,6 +5,7 @@
 mod contact_laws;
 mod contact_surface_file;
 mod contact_surfaces;
+mod fill;
 mod geometry;
 mod golden;
 mod joint_laws;

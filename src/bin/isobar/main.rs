@@ -1,6 +1,7 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
 mod inspect;
+mod mesh;
 mod run;
 
 use std::error::Error;
@@ -21,6 +22,8 @@ struct Arguments {
 enum Command {
     /// Print what a robot file holds, and warn of what will bite.
     Inspect(inspect::Arguments),
+    /// Fill a closed triangle mesh with tetrahedra and a pressure field.
+    Mesh(mesh::Arguments),
     /// Simulate a scene file, as fast as possible.
     Run(run::Arguments),
 }
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Mesh(arguments) => mesh::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
     }
 }

@@ -16,6 +16,8 @@ pub use cylinder::{capsule, cylinder};
 pub use sphere::{ellipsoid, sphere};
 pub use volume::{boundary, distance_pressure};
 
+use super::fill::{FillSettings, fill};
+use super::surface_check::check_surface;
 use super::{GeometryError, HydroelasticGeometry, HydroelasticParameters, Shape, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
@@ -111,8 +113,11 @@ fn compliant(
             return HydroelasticGeometry::from_volume(mesh, pressure);
         }
         Shape::Mesh(surface) => {
-            check_convex(surface)?;
-            convex::medial(SurfaceMesh::clone(surface), margin)?
+            let (repaired, _) = check_surface(surface).map_err(|defect| Box::new(defect.into()))?;
+            match check_convex(&repaired) {
+                Ok(()) => convex::medial(repaired, margin)?,
+                Err(_) => return filled(&repaired, modulus, parameters),
+            }
         }
         Shape::Convex(surface) => convex::medial(hull(&surface.vertices)?, margin)?,
         _ => match primitive(shape, parameters.resolution_hint, margin) {
@@ -124,6 +129,20 @@ fn compliant(
         .map(|vertex| if vertex < medial.on_surface { -modulus * margin / medial.depth } else { modulus })
         .collect();
     HydroelasticGeometry::from_volume(medial.mesh, pressure)
+}
+
+/// A mesh that is not convex, filled with tetrahedra.
+fn filled(
+    surface: &SurfaceMesh,
+    modulus: f64,
+    parameters: &HydroelasticParameters,
+) -> Result<HydroelasticGeometry, GeometryError> {
+    let settings = FillSettings { resolution_hint: parameters.resolution_hint, ..FillSettings::default() };
+    let filling = fill(surface, &settings).map_err(Box::new)?;
+    let (depth, mut pressure) = (filling.depth_max(), filling.pressure(modulus));
+    let mut mesh = filling.mesh;
+    volume::inflate(&mut mesh, &mut pressure, modulus, Some(depth), parameters.margin)?;
+    HydroelasticGeometry::from_volume(mesh, pressure)
 }
 
 fn rigid(shape: &Shape, parameters: &HydroelasticParameters) -> Result<HydroelasticGeometry, GeometryError> {

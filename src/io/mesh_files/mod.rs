@@ -7,6 +7,9 @@ mod collada;
 mod obj;
 mod stl;
 mod vtk;
+mod vtk_write;
+
+pub use vtk_write::{MeshWriteError, write_vtk};
 
 use std::collections::BTreeMap;
 use std::fs;

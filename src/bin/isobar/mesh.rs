@@ -1,0 +1,88 @@
+//! `isobar mesh FILE [--modulus E] [--hint H] [--out FILE.vtk] [--max-tets N]`
+
+use std::error::Error;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use isobar::geometry::fill::{FillSettings, Filling, TETS_MAX, fill};
+use isobar::io::mesh_files::{self, MeshData};
+use isobar::math::Vector3;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Closed triangle mesh (STL, OBJ or COLLADA).
+    file: PathBuf,
+    /// Hydroelastic modulus [Pa]: the pressure where the mesh is deepest.
+    #[arg(long, default_value_t = 1e6)]
+    modulus: f64,
+    /// Wanted edge length of the tetrahedra [m]; about 2000 tetrahedra where absent.
+    #[arg(long)]
+    hint: Option<f64>,
+    /// Multiply the coordinates by this (0.001 for a file in millimetres).
+    #[arg(long, default_value_t = 1.0)]
+    scale: f64,
+    /// Write the tetrahedra and the pressure to this file (legacy ASCII VTK).
+    #[arg(long, value_name = "FILE.vtk")]
+    out: Option<PathBuf>,
+    /// Refuse to make more tetrahedra than this.
+    #[arg(long, default_value_t = TETS_MAX)]
+    max_tets: usize,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    if !(arguments.modulus > 0.0 && arguments.modulus.is_finite()) {
+        return Err(format!("the modulus must be positive and finite, not {} Pa", arguments.modulus).into());
+    }
+    if !(arguments.scale > 0.0 && arguments.scale.is_finite()) {
+        return Err(format!("the scale must be positive and finite, not {}", arguments.scale).into());
+    }
+    let data = mesh_files::read(&arguments.file, &Vector3::from_element(arguments.scale))?;
+    let MeshData::Surface(surface) = data else {
+        return Err(format!("{} holds tetrahedra already: use it as it is", arguments.file.display()).into());
+    };
+    let settings = FillSettings { resolution_hint: arguments.hint, tets_max: arguments.max_tets };
+    let start = Instant::now();
+    let filling = fill(&surface, &settings)?;
+    let elapsed = start.elapsed();
+    if let Some(out) = &arguments.out {
+        let title = format!("{} filled by isobar", arguments.file.file_name().unwrap_or_default().to_string_lossy());
+        mesh_files::write_vtk(out, &title, &filling.mesh, &filling.pressure(arguments.modulus))?;
+    }
+    match std::io::stdout().write_all(table(&filling, elapsed).as_bytes()) {
+        // The reader of the pipe (head, less) may leave early.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        done => Ok(done?),
+    }
+}
+
+/// The quality of a filling, one line a measure.
+fn table(filling: &Filling, elapsed: Duration) -> String {
+    let (mesh, quality, surface) = (&filling.mesh, &filling.quality, &filling.surface);
+    let mut out = String::new();
+    let mut line = |name: &str, value: String| {
+        // writing to a string does not fail
+        let _ = writeln!(out, "{name:<24} {value}");
+    };
+    line(
+        "triangles",
+        format!("{} in {} components, {} cavities", surface.triangles_given, surface.components, surface.cavities),
+    );
+    line("repairs", surface.repairs().unwrap_or_else(|| "none".to_owned()));
+    let refined = match filling.refinements {
+        0 => String::new(),
+        times => format!(", refined {times} times for thin parts"),
+    };
+    line("edge length", format!("{:.4e} m{refined}", filling.spacing));
+    line("vertices", mesh.vertices.len().to_string());
+    line("tetrahedra", mesh.tets.len().to_string());
+    let degrees = [quality.dihedral_min, quality.dihedral_max].map(f64::to_degrees);
+    line("dihedral angles", format!("{:.1} to {:.1} degrees", degrees[0], degrees[1]));
+    line("volume", format!("{:.6e} m3, error {:+.3} %", quality.volume, 100.0 * quality.volume_error));
+    line("deepest point", format!("{:.4e} m", filling.depth_max()));
+    line("surface to filling", format!("{:.3e} m at most", quality.surface_to_filling));
+    line("filling to surface", format!("{:.3e} m at most", quality.filling_to_surface));
+    line("time", format!("{:.1} ms", 1e3 * elapsed.as_secs_f64()));
+    out
+}

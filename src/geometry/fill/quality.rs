@@ -1,0 +1,89 @@
+//! How good a filling is.
+
+use super::distance::SurfaceDistance;
+use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::math::Vector3;
+
+/// Points at which each of the two distances is sampled, beside the vertices, at most.
+const SAMPLES_MAX: usize = 20_000;
+
+/// Measures of a filling against the surface that was filled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FillQuality {
+    /// Smallest dihedral angle of all tetrahedra [rad].
+    pub dihedral_min: f64,
+    /// Largest dihedral angle of all tetrahedra [rad].
+    pub dihedral_max: f64,
+    /// Sum of the tetrahedra's volumes [m³].
+    pub volume: f64,
+    /// (volume - volume inside the surface) / volume inside the surface [-].
+    pub volume_error: f64,
+    /// Largest distance of sampled points of the surface to the filling's boundary [m].
+    pub surface_to_filling: f64,
+    /// Largest distance of sampled points of the filling's boundary to the surface [m].
+    pub filling_to_surface: f64,
+}
+
+/// Smallest and largest dihedral angle [rad] of the tetrahedra with positive volume.
+pub fn dihedral_range(mesh: &VolumeMesh) -> (f64, f64) {
+    const EDGES: [[usize; 4]; 6] = [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2], [1, 2, 0, 3], [1, 3, 0, 2], [2, 3, 0, 1]];
+    let (mut min, mut max) = (f64::INFINITY, 0.0_f64);
+    for tet in &mesh.tets {
+        let p = tet.map(|vertex| mesh.vertices[vertex as usize]);
+        for [a, b, c, d] in EDGES {
+            let along = p[b] - p[a];
+            let (u, w) = ((p[c] - p[a]).cross(&along), (p[d] - p[a]).cross(&along));
+            let angle = u.angle(&w);
+            min = min.min(angle);
+            max = max.max(angle);
+        }
+    }
+    (min, max)
+}
+
+/// Sum of the volumes of the tetrahedra [m³].
+pub fn volume(mesh: &VolumeMesh) -> f64 {
+    mesh.tets
+        .iter()
+        .map(|tet| {
+            let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
+            (b - a).cross(&(c - a)).dot(&(d - a)) / 6.0
+        })
+        .sum()
+}
+
+/// Largest distance [m] of points of `from`, about `step` [m] apart, to `to`, and the point where it is.
+pub(super) fn one_sided_distance(from: &SurfaceMesh, to: &SurfaceDistance, step: f64) -> (f64, Vector3) {
+    let corners = |triangle: &[u32; 3]| triangle.map(|vertex| from.vertices[vertex as usize]);
+    let area: f64 = from
+        .triangles
+        .iter()
+        .map(|triangle| {
+            let [a, b, c] = corners(triangle);
+            0.5 * (b - a).cross(&(c - a)).norm()
+        })
+        .sum();
+    let step = step.max((area / SAMPLES_MAX as f64).sqrt());
+    let mut guess = 0;
+    let mut largest = (0.0, Vector3::zeros());
+    let mut sample = |point: &Vector3| {
+        let distance = to.nearest(point, &mut guess).distance;
+        if distance > largest.0 {
+            largest = (distance, *point);
+        }
+    };
+    from.vertices.iter().for_each(&mut sample);
+    for triangle in &from.triangles {
+        let [a, b, c] = corners(triangle);
+        let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
+        let parts = ((longest / step).ceil() as usize).clamp(1, 200);
+        // the centres of the parts along both edges: inside the triangle, none twice
+        for i in 0..parts {
+            for j in 0..parts - i {
+                let (s, t) = ((i as f64 + 1.0 / 3.0) / parts as f64, (j as f64 + 1.0 / 3.0) / parts as f64);
+                sample(&(a + (b - a) * s + (c - a) * t));
+            }
+        }
+    }
+    largest
+}

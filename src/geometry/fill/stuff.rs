@@ -1,0 +1,335 @@
+//! Isosurface stuffing [Labelle & Shewchuk 2007]: lattice tetrahedra fitted to a surface.
+//!
+//! 1. Where a lattice edge goes from inside to outside it has a cut point on the surface.
+//! 2. A lattice point that is closer to one of its cut points than a share alpha of the edge moves there: it is now on the
+//!    surface, and the cut points of its edges vanish. What is left is cut well away from the lattice points.
+//! 3. Each lattice tetrahedron with a point inside is replaced by the part of it that lies inside: a tetrahedron, a pyramid
+//!    (two) or a prism (three). Quadrilaterals between neighbours are split by a rule that sees the face only, so both
+//!    neighbours split alike.
+//!
+//! Every tetrahedron keeps a lattice point strictly inside, so none has all its corners on the surface.
+
+use super::distance::SurfaceDistance;
+use super::lattice::{Lattice, Site};
+use crate::geometry::VolumeMesh;
+use crate::math::Vector3;
+
+/// A lattice point moves to a cut point nearer than these shares of a long and of a short edge; the values with which the
+/// authors prove dihedral angles between 10.7 and 164.8 degrees. [-]
+const ALPHA_LONG: f64 = 0.24999;
+const ALPHA_SHORT: f64 = 0.41189;
+
+/// A cut point is found when it is this close to the surface, as a share of the lattice's spacing. [-]
+const CUT_TOLERANCE: f64 = 1e-13;
+/// Steps of the search for a cut point; a plane needs one, bisection alone would need 45.
+const CUT_STEPS: usize = 64;
+
+/// Steps to the seven neighbours in front of a lattice point: three long edges, four short ones. The others are behind.
+const FORWARD: [Site; 7] = [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, 1]];
+
+/// A filled surface: tetrahedra, and which of their vertices lie inside.
+pub(super) struct Stuffing {
+    pub(super) mesh: VolumeMesh,
+    /// Distance to the surface [m] at each vertex; zero at those on it.
+    pub(super) depth: Vec<f64>,
+}
+
+/// A lattice edge that the surface cuts.
+struct Cut {
+    /// Numbers of the lattice points, `inside` and outside, smaller first.
+    ends: [u32; 2],
+    position: Vector3,
+}
+
+/// Fills `surface` with the tetrahedra of `lattice`; `phi` is the signed distance at its points.
+pub(super) fn stuff(lattice: &Lattice, surface: &SurfaceDistance, mut phi: Vec<f64>) -> Stuffing {
+    let cuts = cuts(lattice, surface, &phi);
+    let mut positions: Vec<Option<Vector3>> = vec![None; phi.len()];
+    warp(lattice, &cuts, &mut phi, &mut positions);
+    let mut builder = Builder { lattice, phi: &phi, positions: &positions, cuts: &cuts, tets: Vec::new() };
+    for number in 0..phi.len() as u32 {
+        builder.tets_of(lattice.site(number));
+    }
+    let tets = builder.tets;
+    number_vertices(lattice, &phi, &positions, &cuts, tets)
+}
+
+/// The cut points of all lattice edges, sorted by their ends.
+fn cuts(lattice: &Lattice, surface: &SurfaceDistance, phi: &[f64]) -> Vec<Cut> {
+    let mut cuts = Vec::new();
+    let mut guess = 0;
+    for number in 0..phi.len() as u32 {
+        let at = phi[number as usize];
+        if at == f64::INFINITY || at == 0.0 {
+            continue;
+        }
+        let site = lattice.site(number);
+        for step in FORWARD {
+            let other = [site[0] + step[0], site[1] + step[1], site[2] + step[2]];
+            if !lattice.contains(other) {
+                continue;
+            }
+            let other_number = lattice.number(other);
+            let other_phi = phi[other_number as usize];
+            if other_phi.is_finite() && at * other_phi < 0.0 {
+                let ends = [(lattice.position(site), at), (lattice.position(other), other_phi)];
+                let position = cut_point(ends, surface, &mut guess);
+                cuts.push(Cut { ends: [number.min(other_number), number.max(other_number)], position });
+            }
+        }
+    }
+    cuts.sort_unstable_by_key(|cut| cut.ends);
+    cuts
+}
+
+/// The zero of the signed distance between two points where it has opposite signs: regula falsi with halving (the Illinois
+/// rule), which a plane ends at once.
+fn cut_point(ends: [(Vector3, f64); 2], surface: &SurfaceDistance, guess: &mut u32) -> Vector3 {
+    let [(p, f_p), (q, f_q)] = ends;
+    let tolerance = CUT_TOLERANCE * (q - p).norm();
+    let (mut low, mut f_low, mut high, mut f_high) = (0.0, f_p, 1.0, f_q);
+    let mut best = (f64::INFINITY, p);
+    for _ in 0..CUT_STEPS {
+        let t = ((low * f_high - high * f_low) / (f_high - f_low)).clamp(low, high);
+        let x = p + (q - p) * t;
+        let f = surface.signed(&x, guess);
+        if f.abs() < best.0 {
+            best = (f.abs(), x);
+        }
+        if f.abs() <= tolerance || high - low <= f64::EPSILON {
+            break;
+        }
+        if (f < 0.0) == (f_low < 0.0) {
+            (low, f_low) = (t, f);
+            f_high *= 0.5;
+        } else {
+            (high, f_high) = (t, f);
+            f_low *= 0.5;
+        }
+    }
+    best.1
+}
+
+/// Moves lattice points onto near cut points; their signed distance becomes zero.
+fn warp(lattice: &Lattice, cuts: &[Cut], phi: &mut [f64], positions: &mut [Option<Vector3>]) {
+    // (point, share of the edge, cut)
+    let mut near: Vec<(u32, f64, usize)> = Vec::new();
+    for (k, cut) in cuts.iter().enumerate() {
+        let sites = cut.ends.map(|end| lattice.site(end));
+        let alpha = if is_long(sites) { ALPHA_LONG } else { ALPHA_SHORT };
+        let ends = sites.map(|site| lattice.position(site));
+        let length = (ends[1] - ends[0]).norm();
+        for (end, position) in cut.ends.iter().zip(&ends) {
+            let distance = (cut.position - position).norm();
+            if distance < alpha * length {
+                near.push((*end, distance, k));
+            }
+        }
+    }
+    near.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+    for (point, _, k) in near {
+        // a cut point vanishes with the first of its ends that moves
+        if cuts[k].ends.iter().all(|end| phi[*end as usize] != 0.0) {
+            phi[point as usize] = 0.0;
+            positions[point as usize] = Some(cuts[k].position);
+        }
+    }
+}
+
+/// Whether two neighbours belong to the same grid.
+fn is_long([a, b]: [Site; 2]) -> bool {
+    (a[0] ^ b[0]) & 1 == 0
+}
+
+/// A vertex of the new mesh: a lattice point, or the cut of the edge between two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Corner {
+    Point(u32),
+    Cut(usize),
+}
+
+struct Builder<'a> {
+    lattice: &'a Lattice,
+    phi: &'a [f64],
+    positions: &'a [Option<Vector3>],
+    cuts: &'a [Cut],
+    tets: Vec<[Corner; 4]>,
+}
+
+impl Builder<'_> {
+    /// The tetrahedra around the three long edges that start at a point of the even grid, and those of the odd grid's
+    /// points are the same ones: each holds one long edge of each grid.
+    fn tets_of(&mut self, site: Site) {
+        if site[0] & 1 == 1 {
+            return;
+        }
+        for axis in 0..3 {
+            let (u, w) = ((axis + 1) % 3, (axis + 2) % 3);
+            let mut end = site;
+            end[axis] += 2;
+            if !self.lattice.contains(end) {
+                continue;
+            }
+            let ring = [[1, 1], [-1, 1], [-1, -1], [1, -1]].map(|[a, b]| {
+                let mut point = site;
+                point[axis] += 1;
+                point[u] += a;
+                point[w] += b;
+                point
+            });
+            for k in 0..4 {
+                let (c, d) = (ring[k], ring[(k + 1) % 4]);
+                if self.lattice.contains(c) && self.lattice.contains(d) {
+                    self.cut_tet([site, end, c, d].map(|site| self.lattice.number(site)));
+                }
+            }
+        }
+    }
+
+    /// The part of a lattice tetrahedron that lies inside. Its long edges are (0, 1) and (2, 3).
+    fn cut_tet(&mut self, tet: [u32; 4]) {
+        let sign = tet.map(|point| self.phi[point as usize]);
+        let select = |test: fn(f64) -> bool| (0..4).filter(move |i| test(sign[*i])).map(move |i| tet[i]);
+        let inside: Vec<u32> = select(|x| x < 0.0).collect();
+        let outside: Vec<u32> = select(|x| x > 0.0).collect();
+        let on: Vec<Corner> = select(|x| x == 0.0).map(Corner::Point).collect();
+        match (inside.as_slice(), outside.as_slice()) {
+            ([], _) => {}
+            (_, []) => self.push(tet.map(Corner::Point)),
+            ([n], others) => {
+                let mut corners = vec![Corner::Point(*n)];
+                corners.extend(others.iter().map(|p| self.cut(*n, *p)));
+                corners.extend(on);
+                if let Ok(corners) = corners.try_into() {
+                    self.push(corners);
+                }
+            }
+            ([n, m], [p]) => {
+                let (cn, cm) = (self.cut(*n, *p), self.cut(*m, *p));
+                let (n_corner, m_corner) = (Corner::Point(*n), Corner::Point(*m));
+                let (first, second) = if self.diagonal_from(*n, *m, *p) {
+                    ([n_corner, m_corner, cm], [n_corner, cm, cn])
+                } else {
+                    ([n_corner, m_corner, cn], [m_corner, cm, cn])
+                };
+                for [a, b, c] in [first, second] {
+                    on.iter().for_each(|apex| self.push([a, b, c, *apex]));
+                }
+            }
+            ([n, m], [p, q]) => {
+                let A = [Corner::Point(*n), self.cut(*n, *p), self.cut(*n, *q)];
+                let B = [Corner::Point(*m), self.cut(*m, *p), self.cut(*m, *q)];
+                // the quadrilateral of the four cut points lies on the surface: no neighbour sees it
+                let (first, third) = (self.diagonal_from(*n, *m, *p), !self.diagonal_from(*n, *m, *q));
+                let free = if first == third { !first } else { self.shorter(A[1], B[2], A[2], B[1]) };
+                self.prism(A, B, [first, free, third]);
+            }
+            ([n, m, l], [p]) => {
+                let points = [*n, *m, *l];
+                let B = points.map(Corner::Point);
+                let A = points.map(|point| self.cut(point, *p));
+                // a_i - b_{i+1} is the diagonal that starts at point i + 1
+                let from_first = std::array::from_fn(|i| {
+                    let (this, next) = (points[i], points[(i + 1) % 3]);
+                    !self.diagonal_from(this, next, *p)
+                });
+                self.prism(A, B, from_first);
+            }
+            _ => {}
+        }
+    }
+
+    /// Which diagonal splits the quadrilateral between two points inside, n and m, and the cuts of their edges to p outside:
+    /// true for the one from n (to the cut of m p), false for the one from m (to the cut of n p).
+    fn diagonal_from(&self, n: u32, m: u32, p: u32) -> bool {
+        let [site_n, site_m, site_p] = [n, m, p].map(|point| self.lattice.site(point));
+        if is_long([site_n, site_p]) {
+            return false;
+        }
+        if is_long([site_m, site_p]) {
+            return true;
+        }
+        // the same answer from both sides: n and m in the order of their numbers
+        let (low, high) = (n.min(m), n.max(m));
+        let from_low = self.shorter(Corner::Point(low), self.cut(high, p), Corner::Point(high), self.cut(low, p));
+        from_low == (n == low)
+    }
+
+    /// Whether the diagonal a b is not longer than c d.
+    fn shorter(&self, a: Corner, b: Corner, c: Corner, d: Corner) -> bool {
+        (self.at(a) - self.at(b)).norm_squared() <= (self.at(c) - self.at(d)).norm_squared()
+    }
+
+    /// Three tetrahedra of the prism with the triangles A and B and the edges A_i B_i. Flag i says that the quadrilateral
+    /// between i and i + 1 is split from A_i to B_{i+1}, otherwise from A_{i+1} to B_i; they are not all equal.
+    fn prism(&mut self, A: [Corner; 3], B: [Corner; 3], flags: [bool; 3]) {
+        let Some(i) = (0..3).find(|i| flags[*i] && !flags[(i + 2) % 3]) else {
+            debug_assert!(false, "the diagonals of a prism go around in a circle");
+            return;
+        };
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        self.push([A[i], B[i], B[j], B[k]]);
+        if flags[j] {
+            self.push([A[i], A[j], B[k], B[j]]);
+            self.push([A[i], A[j], A[k], B[k]]);
+        } else {
+            self.push([A[i], A[k], B[k], B[j]]);
+            self.push([A[i], A[j], A[k], B[j]]);
+        }
+    }
+
+    fn cut(&self, a: u32, b: u32) -> Corner {
+        let ends = [a.min(b), a.max(b)];
+        let found = self.cuts.binary_search_by_key(&ends, |cut| cut.ends);
+        debug_assert!(found.is_ok(), "an edge from inside to outside has a cut");
+        Corner::Cut(found.unwrap_or(0))
+    }
+
+    fn at(&self, corner: Corner) -> Vector3 {
+        at(self.lattice, self.positions, self.cuts, corner)
+    }
+
+    /// Adds a tetrahedron, turned so that its volume is positive.
+    fn push(&mut self, mut tet: [Corner; 4]) {
+        let [a, b, c, d] = tet.map(|corner| self.at(corner));
+        if (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0 {
+            tet.swap(2, 3);
+        }
+        self.tets.push(tet);
+    }
+}
+
+fn at(lattice: &Lattice, positions: &[Option<Vector3>], cuts: &[Cut], corner: Corner) -> Vector3 {
+    match corner {
+        Corner::Point(point) => positions[point as usize].unwrap_or_else(|| lattice.position(lattice.site(point))),
+        Corner::Cut(cut) => cuts[cut].position,
+    }
+}
+
+/// Numbers the corners that are used: lattice points first, then cuts.
+fn number_vertices(
+    lattice: &Lattice,
+    phi: &[f64],
+    positions: &[Option<Vector3>],
+    cuts: &[Cut],
+    tets: Vec<[Corner; 4]>,
+) -> Stuffing {
+    let mut used: Vec<Corner> = tets.iter().flatten().copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    let number = |corner: Corner| used.partition_point(|other| *other < corner) as u32;
+    let depth = used
+        .iter()
+        .map(|corner| match corner {
+            Corner::Point(point) => (-phi[*point as usize]).max(0.0),
+            Corner::Cut(_) => 0.0,
+        })
+        .collect();
+    Stuffing {
+        mesh: VolumeMesh {
+            vertices: used.iter().map(|corner| at(lattice, positions, cuts, *corner)).collect(),
+            tets: tets.iter().map(|tet| tet.map(number)).collect(),
+        },
+        depth,
+    }
+}
