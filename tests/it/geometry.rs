@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use isobar::geometry::make::{boundary, capsule, centroid, cuboid, cylinder, ellipsoid, hull, sphere};
 use isobar::geometry::{
-    ContactSurface, GeometryError, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, PressureField,
-    Shape, SurfaceMesh, VolumeMesh, contact_surface, effective_gradient,
+    ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, PressureField, Shape,
+    SurfaceMesh, VolumeMesh, contact_surface, effective_gradient,
 };
 use isobar::math::{RigidTransform, Rotation, Vector3};
 

@@ -81,7 +81,7 @@ fn table(filling: &Filling, elapsed: Duration) -> String {
     line("dihedral angles", format!("{:.1} to {:.1} degrees", degrees[0], degrees[1]));
     line("volume", format!("{:.6e} m3, error {:+.3} %", quality.volume, 100.0 * quality.volume_error));
     line("deepest point", format!("{:.4e} m", filling.depth_max()));
-    line("surface to filling", format!("{:.3e} m at most", quality.surface_to_filling));
+    line("surface to filling", format!("{:.3e} m at most, at {}", quality.surface_to_filling, filling.missed_at));
     line("filling to surface", format!("{:.3e} m at most", quality.filling_to_surface));
     line("time", format!("{:.1} ms", 1e3 * elapsed.as_secs_f64()));
     out

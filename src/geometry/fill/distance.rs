@@ -161,5 +161,8 @@ fn nearest_on_triangle(p: &Vector3, [a, b, c]: &[Vector3; 3]) -> (Vector3, Featu
         return (b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6))), Feature::Edge(1));
     }
     let sum = va + vb + vc;
+    if sum <= 0.0 {
+        return (*a, Feature::Corner(0)); // a triangle without area, all of whose corners coincide
+    }
     (a + ab * (vb / sum) + ac * (vc / sum), Feature::Face)
 }

@@ -72,6 +72,12 @@ impl Lattice {
         (0..3).all(|axis| site[axis] >= 0 && site[axis] <= self.top[axis])
     }
 
+    /// The first point of each line of points along x.
+    pub(super) fn lines(&self) -> impl Iterator<Item = Site> {
+        let [_, y, z] = self.top;
+        (0..=z).flat_map(move |k| (k & 1..=y).step_by(2).map(move |j| [k & 1, j, k]))
+    }
+
     /// The signed distance at each point [m]; infinity where it is known to be outside and farther than the spacing.
     pub(super) fn sample(&self, surface: &SurfaceDistance) -> Vec<f64> {
         let mut phi = vec![f64::INFINITY; self.len()];

@@ -1,13 +1,16 @@
 //! Fills closed triangle meshes with tetrahedra.
 //!
-//! The surface is checked and repaired ([`check_surface`]), a body-centred cubic lattice is fitted to it (`stuff`), and the
+//! The surface is checked and repaired ([`check_surface`]), a body-centred cubic lattice is fitted to it (`stuff`), vertices
+//! near sharp edges move onto them (`snap`), and the
 //! result is measured. Where a part of the surface is thinner than the lattice, the lattice is refined until it holds it.
 
 pub(crate) mod distance;
 mod error;
 mod lattice;
 mod quality;
+mod snap;
 mod stuff;
+mod winding;
 
 pub use error::FillError;
 pub use quality::{FillQuality, dihedral_range, volume};
@@ -18,6 +21,8 @@ use super::{Aabb, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 use distance::SurfaceDistance;
 use lattice::Lattice;
+use stuff::{Sides, Stuffing};
+use winding::Winding;
 
 /// How many tetrahedra a filling may have where nothing else is asked for.
 pub const TETS_MAX: usize = 200_000;
@@ -27,13 +32,20 @@ const TETS_WANTED: f64 = 2_000.0;
 const TETS_PER_CELL: f64 = 12.0;
 /// Lattice points, at most, for each tetrahedron that is allowed: most of the box around a mesh is empty.
 const POINTS_PER_TET: f64 = 40.0;
-/// A filling that misses the surface by more than this share of the spacing somewhere has left out a thin part. A sharp
-/// corner is cut by less. [-]
-const MISS_MAX: f64 = 0.75;
+/// A filling that misses the surface by more than this share of the spacing somewhere has left out a thin part or a sharp
+/// tip. [-]
+const MISS_MAX: f64 = 1.0;
+/// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are the radius of a ball leaves
+/// out 14 %. [-]
+const VOLUME_ERROR_MAX: f64 = 0.15;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;
 /// Refinements, at most: to 1/50 of the first spacing.
 const REFINEMENTS_MAX: u32 = 11;
+/// Refinements for parts that the volume does not show, at most: no lattice holds the tip of a wedge.
+const TIP_REFINEMENTS_MAX: u32 = 2;
+/// How far beside a surface its two sides are looked at, as a share of the spacing. [-]
+const EXPOSED_STEP: f64 = 1e-3;
 
 /// How to fill.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,8 +75,8 @@ pub struct Filling {
     pub refinements: u32,
     /// What was found and repaired in the surface.
     pub surface: SurfaceReport,
-    /// The surface that was filled, repaired.
-    pub repaired: SurfaceMesh,
+    /// Where the surface is farthest from the filling.
+    pub missed_at: Place,
     /// How good the filling is.
     pub quality: FillQuality,
 }
@@ -78,7 +90,7 @@ impl Filling {
     /// The pressure at each vertex [Pa]: `modulus` [Pa] times the distance to the surface over the largest such distance.
     pub fn pressure(&self, modulus: f64) -> Vec<f64> {
         let deepest = self.depth_max();
-        self.depth.iter().map(|depth| modulus * depth / deepest).collect()
+        self.depth.iter().map(|depth| modulus * (depth / deepest)).collect()
     }
 }
 
@@ -87,51 +99,52 @@ impl Filling {
 /// # Errors
 /// A surface that is broken beyond repair, a hint out of range, or more tetrahedra than allowed.
 pub fn fill(surface: &SurfaceMesh, settings: &FillSettings) -> Result<Filling, FillError> {
-    let (repaired, report) = check_surface(surface)?;
-    let (enclosed, _) = centroid(&repaired);
+    let checked = check_surface(surface)?;
+    let winding = (!checked.is_simple).then(|| Winding::new(&checked.mesh));
+    let distance = SurfaceDistance::new(&checked.mesh);
+    let enclosed = winding.as_ref().map_or_else(|| centroid(&checked.mesh).0, Winding::volume);
     let mut spacing = match settings.resolution_hint {
         Some(hint) if hint > 0.0 && hint.is_finite() => hint,
         Some(value) => return Err(FillError::Hint { value }),
-        None => default_spacing(&repaired, enclosed),
+        None => default_spacing(&checked.mesh, enclosed),
     };
-    let bounds = Aabb::around(&repaired.vertices);
-    let distance = SurfaceDistance::new(&repaired);
-    let mut missed = None;
+    let sides = winding.as_ref().map_or(Sides::Normals(&distance), Sides::Winding);
+    let measure = Measure { surface: &checked.mesh, distance: &distance, winding: winding.as_ref(), enclosed };
+    let bounds = Aabb::around(&checked.mesh.vertices);
+    let mut best: Option<Filling> = None;
     for refinements in 0..=REFINEMENTS_MAX {
         let estimate = TETS_PER_CELL * enclosed / spacing.powi(3);
-        let too_many = estimate > settings.tets_max as f64
-            || Lattice::points(&bounds, spacing) > POINTS_PER_TET * settings.tets_max as f64;
-        if too_many {
-            return Err(missed.unwrap_or(FillError::TooMany { spacing, estimate, tets_max: settings.tets_max }));
+        let mut too_many = (estimate > settings.tets_max as f64
+            || Lattice::points(&bounds, spacing) > POINTS_PER_TET * settings.tets_max as f64)
+            .then_some(FillError::TooMany { spacing, estimate, tets_max: settings.tets_max });
+        if too_many.is_none() {
+            let Stuffing { mut mesh, mut depth } = stuff::stuff(&Lattice::around(&bounds, spacing), &sides);
+            snap::snap(&mut mesh, &depth, &checked.mesh, spacing);
+            let estimate = mesh.tets.len() as f64;
+            if mesh.tets.len() > settings.tets_max {
+                too_many = Some(FillError::TooMany { spacing, estimate, tets_max: settings.tets_max });
+            } else {
+                let (quality, missed_at) = measure.measure(&mesh, spacing, &mut depth);
+                let surface = checked.report;
+                best = Some(Filling { mesh, depth, spacing, refinements, missed_at, surface, quality });
+            }
         }
-        let lattice = Lattice::around(&bounds, spacing);
-        let phi = lattice.sample(&distance);
-        let stuffing = stuff::stuff(&lattice, &distance, phi);
-        if stuffing.mesh.tets.len() > settings.tets_max {
-            let estimate = stuffing.mesh.tets.len() as f64;
-            return Err(missed.unwrap_or(FillError::TooMany { spacing, estimate, tets_max: settings.tets_max }));
+        let Some(filling) = best.as_ref() else {
+            return Err(too_many.unwrap_or(FillError::Hint { value: spacing }));
+        };
+        let holds = filling.quality.volume_error.abs() <= VOLUME_ERROR_MAX;
+        let misses = filling.quality.surface_to_filling > MISS_MAX * filling.spacing;
+        if holds && (!misses || refinements >= TIP_REFINEMENTS_MAX || too_many.is_some()) {
+            break;
         }
-        let (quality, at) = measure(&repaired, &distance, enclosed, &stuffing.mesh, spacing);
-        if quality.surface_to_filling <= MISS_MAX * spacing {
-            return Ok(Filling {
-                mesh: stuffing.mesh,
-                depth: stuffing.depth,
-                spacing,
-                refinements,
-                surface: report,
-                repaired: repaired.clone(),
-                quality,
-            });
+        if too_many.is_some() || refinements == REFINEMENTS_MAX {
+            let Filling { spacing, missed_at, quality, .. } = filling;
+            let (spacing, distance) = (*spacing, quality.surface_to_filling);
+            return Err(FillError::Thin { spacing, distance, at: *missed_at, tets_max: settings.tets_max });
         }
-        missed = Some(FillError::Thin {
-            spacing,
-            distance: quality.surface_to_filling,
-            at: Place(at),
-            tets_max: settings.tets_max,
-        });
         spacing *= REFINEMENT;
     }
-    Err(missed.unwrap_or(FillError::Hint { value: spacing }))
+    best.ok_or(FillError::Hint { value: spacing })
 }
 
 /// The spacing that gives about [`TETS_WANTED`] tetrahedra, and two layers in a plate: volume over area is half a
@@ -148,32 +161,47 @@ fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
     (TETS_PER_CELL * enclosed / TETS_WANTED).cbrt().min(2.0 * enclosed / area)
 }
 
-fn measure(
-    surface: &SurfaceMesh,
-    distance: &SurfaceDistance,
+/// What a filling is measured against.
+struct Measure<'a> {
+    surface: &'a SurfaceMesh,
+    distance: &'a SurfaceDistance<'a>,
+    winding: Option<&'a Winding<'a>>,
     enclosed: f64,
-    mesh: &VolumeMesh,
-    spacing: f64,
-) -> (FillQuality, Vector3) {
-    let (dihedral_min, dihedral_max) = dihedral_range(mesh);
-    let volume = volume(mesh);
-    let border = boundary(mesh).unwrap_or_default();
-    let ((surface_to_filling, at), (filling_to_surface, _)) = if border.triangles.is_empty() {
-        ((f64::INFINITY, surface.vertices[0]), (0.0, Vector3::zeros()))
-    } else {
-        let to_border = SurfaceDistance::new(&border);
-        (
-            quality::one_sided_distance(surface, &to_border, 0.5 * spacing),
-            quality::one_sided_distance(&border, distance, 0.5 * spacing),
-        )
-    };
-    let quality = FillQuality {
-        dihedral_min,
-        dihedral_max,
-        volume,
-        volume_error: (volume - enclosed) / enclosed,
-        surface_to_filling,
-        filling_to_surface,
-    };
-    (quality, at)
+}
+
+impl Measure<'_> {
+    /// The quality of a filling, and where it misses the surface most. Where parts were united, `depth` becomes the
+    /// distance to the filling's own boundary: the surface has parts inside.
+    fn measure(&self, mesh: &VolumeMesh, spacing: f64, depth: &mut [f64]) -> (FillQuality, Place) {
+        let (dihedral_min, dihedral_max) = dihedral_range(mesh);
+        let volume = volume(mesh);
+        let border = boundary(mesh).unwrap_or_default();
+        let ((surface_to_filling, at), (filling_to_surface, _)) = if border.triangles.is_empty() {
+            ((f64::INFINITY, self.surface.vertices[0]), (0.0, Vector3::zeros()))
+        } else {
+            let to_border = SurfaceDistance::new(&border);
+            if self.winding.is_some() {
+                let mut guess = 0;
+                for (vertex, depth) in mesh.vertices.iter().zip(depth).filter(|(_, depth)| **depth > 0.0) {
+                    *depth = to_border.nearest(vertex, &mut guess).distance;
+                }
+            }
+            let mut crossings = Vec::new();
+            let exposed = |point: &Vector3, normal: &Vector3| {
+                let aside = normal * (EXPOSED_STEP * spacing);
+                self.winding.is_none_or(|winding| {
+                    winding.at(&(point + aside), &mut crossings) <= 0
+                        && winding.at(&(point - aside), &mut crossings) > 0
+                })
+            };
+            (
+                quality::one_sided_distance(self.surface, &to_border, 0.5 * spacing, exposed),
+                quality::one_sided_distance(&border, self.distance, 0.5 * spacing, |_, _| true),
+            )
+        };
+        let volume_error = (volume - self.enclosed) / self.enclosed;
+        let quality =
+            FillQuality { dihedral_min, dihedral_max, volume, volume_error, surface_to_filling, filling_to_surface };
+        (quality, Place(at))
+    }
 }

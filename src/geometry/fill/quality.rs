@@ -24,21 +24,22 @@ pub struct FillQuality {
     pub filling_to_surface: f64,
 }
 
-/// Smallest and largest dihedral angle [rad] of the tetrahedra with positive volume.
+/// Smallest and largest dihedral angle [rad] of all tetrahedra.
 pub fn dihedral_range(mesh: &VolumeMesh) -> (f64, f64) {
+    mesh.tets.iter().fold((f64::INFINITY, 0.0), |(low, high), tet| {
+        let (min, max) = dihedral_range_of(&tet.map(|vertex| mesh.vertices[vertex as usize]));
+        (low.min(min), f64::max(high, max))
+    })
+}
+
+/// Smallest and largest dihedral angle [rad] of one tetrahedron.
+pub(super) fn dihedral_range_of(p: &[Vector3; 4]) -> (f64, f64) {
     const EDGES: [[usize; 4]; 6] = [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2], [1, 2, 0, 3], [1, 3, 0, 2], [2, 3, 0, 1]];
-    let (mut min, mut max) = (f64::INFINITY, 0.0_f64);
-    for tet in &mesh.tets {
-        let p = tet.map(|vertex| mesh.vertices[vertex as usize]);
-        for [a, b, c, d] in EDGES {
-            let along = p[b] - p[a];
-            let (u, w) = ((p[c] - p[a]).cross(&along), (p[d] - p[a]).cross(&along));
-            let angle = u.angle(&w);
-            min = min.min(angle);
-            max = max.max(angle);
-        }
-    }
-    (min, max)
+    EDGES.iter().fold((f64::INFINITY, 0.0), |(low, high), &[a, b, c, d]| {
+        let along = p[b] - p[a];
+        let angle = (p[c] - p[a]).cross(&along).angle(&(p[d] - p[a]).cross(&along));
+        (low.min(angle), f64::max(high, angle))
+    })
 }
 
 /// Sum of the volumes of the tetrahedra [m³].
@@ -52,8 +53,14 @@ pub fn volume(mesh: &VolumeMesh) -> f64 {
         .sum()
 }
 
-/// Largest distance [m] of points of `from`, about `step` [m] apart, to `to`, and the point where it is.
-pub(super) fn one_sided_distance(from: &SurfaceMesh, to: &SurfaceDistance, step: f64) -> (f64, Vector3) {
+/// Largest distance [m] of points of `from`, about `step` [m] apart, to `to`, and the point where it is. Only
+/// points for which `counts` holds (the point, the normal there) are looked at.
+pub(super) fn one_sided_distance(
+    from: &SurfaceMesh,
+    to: &SurfaceDistance,
+    step: f64,
+    mut counts: impl FnMut(&Vector3, &Vector3) -> bool,
+) -> (f64, Vector3) {
     let corners = |triangle: &[u32; 3]| triangle.map(|vertex| from.vertices[vertex as usize]);
     let area: f64 = from
         .triangles
@@ -66,22 +73,23 @@ pub(super) fn one_sided_distance(from: &SurfaceMesh, to: &SurfaceDistance, step:
     let step = step.max((area / SAMPLES_MAX as f64).sqrt());
     let mut guess = 0;
     let mut largest = (0.0, Vector3::zeros());
-    let mut sample = |point: &Vector3| {
+    let mut sample = |point: &Vector3, normal: &Vector3| {
         let distance = to.nearest(point, &mut guess).distance;
-        if distance > largest.0 {
+        if distance > largest.0 && counts(point, normal) {
             largest = (distance, *point);
         }
     };
-    from.vertices.iter().for_each(&mut sample);
     for triangle in &from.triangles {
         let [a, b, c] = corners(triangle);
+        let normal = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default();
         let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
         let parts = ((longest / step).ceil() as usize).clamp(1, 200);
+        [a, b, c].iter().for_each(|corner| sample(corner, &normal));
         // the centres of the parts along both edges: inside the triangle, none twice
         for i in 0..parts {
             for j in 0..parts - i {
                 let (s, t) = ((i as f64 + 1.0 / 3.0) / parts as f64, (j as f64 + 1.0 / 3.0) / parts as f64);
-                sample(&(a + (b - a) * s + (c - a) * t));
+                sample(&(a + (b - a) * s + (c - a) * t), &normal);
             }
         }
     }

@@ -11,6 +11,7 @@
 
 use super::distance::SurfaceDistance;
 use super::lattice::{Lattice, Site};
+use super::winding::Winding;
 use crate::geometry::VolumeMesh;
 use crate::math::Vector3;
 
@@ -27,10 +28,39 @@ const CUT_STEPS: usize = 64;
 /// Steps to the seven neighbours in front of a lattice point: three long edges, four short ones. The others are behind.
 const FORWARD: [Site; 7] = [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, 1]];
 
+/// How inside and outside are told apart.
+pub(super) enum Sides<'a> {
+    /// By the normal at the nearest point: surfaces that do not meet themselves.
+    Normals(&'a SurfaceDistance<'a>),
+    /// By the winding number: any closed surface.
+    Winding(&'a Winding<'a>),
+}
+
+impl Sides<'_> {
+    /// A number at each lattice point, negative inside: the signed distance [m] or less the winding number.
+    fn sample(&self, lattice: &Lattice) -> Vec<f64> {
+        match self {
+            Self::Normals(surface) => lattice.sample(surface),
+            Self::Winding(winding) => winding.sample(lattice),
+        }
+    }
+
+    /// Where the surface cuts the way between two lattice points with different signs.
+    fn cut_point(&self, ends: [(Vector3, f64); 2], guess: &mut u32) -> Vector3 {
+        match self {
+            Self::Normals(surface) => cut_point(ends, surface, guess),
+            Self::Winding(winding) => {
+                let [inside, outside] = if ends[0].1 < 0.0 { ends } else { [ends[1], ends[0]] };
+                winding.cut_point(inside.0, -inside.1 as i32, outside.0)
+            }
+        }
+    }
+}
+
 /// A filled surface: tetrahedra, and which of their vertices lie inside.
 pub(super) struct Stuffing {
     pub(super) mesh: VolumeMesh,
-    /// Distance to the surface [m] at each vertex; zero at those on it.
+    /// At each vertex zero on the surface, positive inside: with signs from normals, the distance to the surface [m].
     pub(super) depth: Vec<f64>,
 }
 
@@ -41,9 +71,10 @@ struct Cut {
     position: Vector3,
 }
 
-/// Fills `surface` with the tetrahedra of `lattice`; `phi` is the signed distance at its points.
-pub(super) fn stuff(lattice: &Lattice, surface: &SurfaceDistance, mut phi: Vec<f64>) -> Stuffing {
-    let cuts = cuts(lattice, surface, &phi);
+/// Fills a surface with the tetrahedra of `lattice`.
+pub(super) fn stuff(lattice: &Lattice, sides: &Sides) -> Stuffing {
+    let mut phi = sides.sample(lattice);
+    let cuts = cuts(lattice, sides, &phi);
     let mut positions: Vec<Option<Vector3>> = vec![None; phi.len()];
     warp(lattice, &cuts, &mut phi, &mut positions);
     let mut builder = Builder { lattice, phi: &phi, positions: &positions, cuts: &cuts, tets: Vec::new() };
@@ -55,7 +86,7 @@ pub(super) fn stuff(lattice: &Lattice, surface: &SurfaceDistance, mut phi: Vec<f
 }
 
 /// The cut points of all lattice edges, sorted by their ends.
-fn cuts(lattice: &Lattice, surface: &SurfaceDistance, phi: &[f64]) -> Vec<Cut> {
+fn cuts(lattice: &Lattice, sides: &Sides, phi: &[f64]) -> Vec<Cut> {
     let mut cuts = Vec::new();
     let mut guess = 0;
     for number in 0..phi.len() as u32 {
@@ -73,7 +104,7 @@ fn cuts(lattice: &Lattice, surface: &SurfaceDistance, phi: &[f64]) -> Vec<Cut> {
             let other_phi = phi[other_number as usize];
             if other_phi.is_finite() && at * other_phi < 0.0 {
                 let ends = [(lattice.position(site), at), (lattice.position(other), other_phi)];
-                let position = cut_point(ends, surface, &mut guess);
+                let position = sides.cut_point(ends, &mut guess);
                 cuts.push(Cut { ends: [number.min(other_number), number.max(other_number)], position });
             }
         }

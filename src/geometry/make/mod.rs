@@ -113,7 +113,7 @@ fn compliant(
             return HydroelasticGeometry::from_volume(mesh, pressure);
         }
         Shape::Mesh(surface) => {
-            let (repaired, _) = check_surface(surface).map_err(|defect| Box::new(defect.into()))?;
+            let repaired = check_surface(surface).map_err(|defect| Box::new(defect.into()))?.mesh;
             match check_convex(&repaired) {
                 Ok(()) => convex::medial(repaired, margin)?,
                 Err(_) => return filled(&repaired, modulus, parameters),

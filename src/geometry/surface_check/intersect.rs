@@ -1,6 +1,6 @@
 //! Finds triangles of a surface that go through each other.
 
-use super::{Place, SurfaceDefect, Work};
+use super::{Intersection, Place, Work};
 use crate::geometry::Aabb;
 use crate::geometry::bvh::Bvh;
 use crate::math::Vector3;
@@ -8,8 +8,8 @@ use crate::math::Vector3;
 /// Triangles that touch within this share of the mesh's size do not intersect: single-precision files. [-]
 const TOUCH_TOLERANCE: f64 = 1e-6;
 
-/// Refuses pairs of triangles without a common vertex that go through each other, or lie on each other.
-pub(super) fn refuse_intersections(work: &Work) -> Result<(), SurfaceDefect> {
+/// Counts the pairs of triangles without a common vertex that go through each other, or lie on each other.
+pub(super) fn find_intersections(work: &mut Work) {
     let boxes: Vec<(u32, Aabb)> =
         (0..work.triangles.len()).map(|k| (k as u32, Aabb::around(&work.corners(k)))).collect();
     let tree = Bvh::new(boxes.iter().copied());
@@ -35,15 +35,11 @@ pub(super) fn refuse_intersections(work: &Work) -> Result<(), SurfaceDefect> {
             },
         );
     }
-    match first {
-        None => Ok(()),
-        Some((a, b, at)) => Err(SurfaceDefect::SelfIntersection {
-            count,
-            first: work.source[a as usize],
-            second: work.source[b as usize],
-            at: Place(at),
-        }),
-    }
+    work.report.intersections = count;
+    work.report.intersection = first.map(|(a, b, at)| Intersection {
+        triangles: [a, b].map(|triangle| work.source[triangle as usize]),
+        at: Place(at),
+    });
 }
 
 /// A point where an edge of one triangle goes through the inside of the other by more than `tolerance` [m], or where two

@@ -1,10 +1,11 @@
 //! Checks that a triangle mesh encloses a volume, and repairs what can be repaired without guessing.
 //!
-//! In this order: positions and indices; vertices at the same place become one; triangles without area go (a vertex on
-//! the opposite edge: that edge is flipped); every edge must join two triangles; neighbours must agree on which side is
-//! outside (they are turned where they do not); the outermost components must enclose a positive volume (they are turned
-//! inside out where they do not); no triangle may go through another.
+//! In this order: positions and indices; vertices at the same place become one; neighbours are turned to agree on which side
+//! is outside; small holes are closed; of triangles without area, those with a vertex on the opposite edge have that edge
+//! flipped; every edge must be passed equally often in both directions; the outermost components are turned to enclose a
+//! positive volume. Triangles that go through each other are counted: the inside is then the union of the parts.
 
+mod close;
 mod intersect;
 mod orient;
 mod weld;
@@ -13,7 +14,7 @@ use super::{GeometryError, SurfaceMesh};
 use crate::math::Vector3;
 
 /// What was found and repaired.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SurfaceReport {
     /// Triangles that were given.
     pub triangles_given: usize,
@@ -31,6 +32,23 @@ pub struct SurfaceReport {
     pub components: usize,
     /// Components that bound a hole inside another.
     pub cavities: usize,
+    /// Small holes that were closed.
+    pub closed_holes: usize,
+    /// Pairs of triangles that go through each other; what is inside any part counts as inside.
+    pub intersections: usize,
+    /// The first such pair.
+    pub intersection: Option<Intersection>,
+    /// Edges with more than two triangles, as many in each direction.
+    pub shared_edges: usize,
+}
+
+/// Two triangles that go through each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Intersection {
+    /// The triangles, counted from 0 as in the mesh given.
+    pub triangles: [u32; 2],
+    /// A point where they meet.
+    pub at: Place,
 }
 
 impl SurfaceReport {
@@ -42,9 +60,14 @@ impl SurfaceReport {
             (self.flipped_edges, "edges of triangles without area flipped"),
             (self.turned, "triangles turned to agree with their neighbours"),
             (self.inverted, "components turned inside out"),
+            (self.closed_holes, "small holes closed"),
         ];
-        let words: Vec<String> =
+        let mut words: Vec<String> =
             counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if let Some(Intersection { triangles: [a, b], at }) = self.intersection {
+            let count = self.intersections;
+            words.push(format!("parts united ({count} pairs of triangles intersect, the first {a} and {b} at {at})"));
+        }
         (!words.is_empty()).then(|| words.join(", "))
     }
 }
@@ -73,8 +96,8 @@ pub enum SurfaceDefect {
     },
     /// An edge with one triangle only.
     #[error(
-        "the surface is open: {count} edges belong to one triangle only, the first from {from} to {to} (triangle \
-         {triangle}): close the holes in the mesh, declare it convex to use its hull, or make it rigid"
+        "the surface is open: {count} edges belong to one triangle only, among them that from {from} to {to} (triangle \
+         {triangle}), at a hole too large to close by guessing: close it in the mesh, declare it convex to use its hull, or make it rigid"
     )]
     Open {
         /// How many such edges.
@@ -86,10 +109,10 @@ pub enum SurfaceDefect {
         /// The other end.
         to: Place,
     },
-    /// An edge with more than two triangles.
+    /// An edge at which the triangles leave the inside undefined.
     #[error(
-        "{count} edges belong to more than two triangles, the first from {from} to {to} (triangles {triangles:?}): \
-         separate the parts of the mesh that meet there, declare it convex to use its hull, or make it rigid"
+        "{count} edges join triangles that disagree on what is inside, the first from {from} to {to} (triangles \
+         {triangles:?}): separate the parts of the mesh that meet there, declare it convex to use its hull, or make it rigid"
     )]
     NonManifold {
         /// How many such edges.
@@ -123,21 +146,6 @@ pub enum SurfaceDefect {
         /// Its first triangle.
         triangle: u32,
         /// The centre of that.
-        at: Place,
-    },
-    /// Triangles that go through each other.
-    #[error(
-        "the surface goes through itself: {count} pairs of triangles intersect, the first are {first} and {second} at \
-         {at}: unite the parts of the mesh (boolean union), declare it convex to use its hull, or make it rigid"
-    )]
-    SelfIntersection {
-        /// How many pairs.
-        count: usize,
-        /// A triangle.
-        first: u32,
-        /// Another.
-        second: u32,
-        /// Where they meet.
         at: Place,
     },
 }
@@ -175,11 +183,23 @@ impl Work {
     }
 }
 
-/// Checks a surface and repairs it: the closed, oriented surface without degenerate triangles, and what was done.
+/// A closed, oriented surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedSurface {
+    /// The surface, repaired.
+    pub mesh: SurfaceMesh,
+    /// What was found and repaired.
+    pub report: SurfaceReport,
+    /// Whether every edge joins two triangles and the surface nowhere meets itself. Otherwise the inside is where the
+    /// winding number is positive.
+    pub is_simple: bool,
+}
+
+/// Checks a surface and repairs it.
 ///
 /// # Errors
 /// The first defect that cannot be repaired, with its place.
-pub fn check_surface(mesh: &SurfaceMesh) -> Result<(SurfaceMesh, SurfaceReport), SurfaceDefect> {
+pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect> {
     let array = |error| SurfaceDefect::Array(Box::new(error));
     super::mesh::check_vertices(&mesh.vertices).map_err(array)?;
     super::mesh::check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len()).map_err(array)?;
@@ -190,8 +210,12 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<(SurfaceMesh, SurfaceReport),
         report: SurfaceReport { triangles_given: mesh.triangles.len(), ..SurfaceReport::default() },
     };
     weld::weld(&mut work)?;
-    orient::close_and_orient(&mut work)?;
-    intersect::refuse_intersections(&work)?;
+    orient::agree(&mut work)?;
+    close::close_holes(&mut work)?;
+    weld::flatten(&mut work)?;
+    orient::turn_outward(&mut work)?;
+    intersect::find_intersections(&mut work);
+    let is_simple = work.report.intersections == 0 && work.report.shared_edges == 0 && !weld::has_flat(&work);
     let report = work.report;
-    Ok((SurfaceMesh { vertices: work.vertices, triangles: work.triangles }, report))
+    Ok(CheckedSurface { mesh: SurfaceMesh { vertices: work.vertices, triangles: work.triangles }, report, is_simple })
 }

@@ -1,4 +1,4 @@
-//! Closed, two triangles at each edge, the same outside everywhere, positive volume.
+//! The same outside everywhere, and a positive volume inside.
 
 use super::{SurfaceDefect, Work};
 use crate::math::Vector3;
@@ -6,68 +6,31 @@ use crate::math::Vector3;
 /// A component encloses nothing below this share of its area to the power 3/2 (a ball has 0.09). [-]
 const VOLUME_MIN: f64 = 1e-9;
 
-/// Refuses open and non-manifold edges, then turns triangles and components.
-pub(super) fn close_and_orient(work: &mut Work) -> Result<(), SurfaceDefect> {
-    let edges = work.edges();
-    refuse_open(work, &edges)?;
-    refuse_non_manifold(work, &edges)?;
-    let component = agree(work, &edges)?;
-    turn_outward(work, &component)
-}
-
-fn refuse_open(work: &Work, edges: &[([u32; 2], u32, bool)]) -> Result<(), SurfaceDefect> {
-    let mut open = edges.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() == 1);
-    let Some(first) = open.next() else { return Ok(()) };
-    let ([a, b], triangle, _) = first[0];
-    Err(SurfaceDefect::Open {
-        count: 1 + open.count(),
-        triangle: work.source[triangle as usize],
-        from: work.place(a),
-        to: work.place(b),
-    })
-}
-
-fn refuse_non_manifold(work: &Work, edges: &[([u32; 2], u32, bool)]) -> Result<(), SurfaceDefect> {
-    let mut many = edges.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() > 2);
-    let Some(first) = many.next() else { return Ok(()) };
-    let [a, b] = first[0].0;
-    Err(SurfaceDefect::NonManifold {
-        count: 1 + many.count(),
-        triangles: first.iter().map(|edge| work.source[edge.1 as usize]).collect(),
-        from: work.place(a),
-        to: work.place(b),
-    })
-}
-
-/// Turns triangles until neighbours agree; returns the component of each. Of two ways to turn a component, the one that turns
-/// fewer triangles is taken.
-fn agree(work: &mut Work, edges: &[([u32; 2], u32, bool)]) -> Result<Vec<u32>, SurfaceDefect> {
+/// Turns triangles until the two at each edge agree. Of two ways to turn a component, the one that turns fewer triangles is
+/// taken.
+pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
     let count = work.triangles.len();
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
-    for same in edges.chunk_by(|x, y| x.0 == y.0) {
+    for same in work.edges().chunk_by(|x, y| x.0 == y.0) {
         if let [(_, first, forward), (_, second, other)] = same {
             let agrees = forward != other;
             neighbours[*first as usize].push((*second, agrees));
             neighbours[*second as usize].push((*first, agrees));
         }
     }
-    const NONE: u32 = u32::MAX;
-    let mut component = vec![NONE; count];
+    let mut seen = vec![false; count];
     let mut turned = vec![false; count];
-    let mut components = 0;
     for seed in 0..count {
-        if component[seed] != NONE {
+        if std::mem::replace(&mut seen[seed], true) {
             continue;
         }
-        component[seed] = components;
         let mut members = vec![seed];
         let mut next = 0;
         while let Some(&triangle) = members.get(next) {
             next += 1;
             for &(other, agrees) in &neighbours[triangle] {
                 let other = other as usize;
-                if component[other] == NONE {
-                    component[other] = components;
+                if !std::mem::replace(&mut seen[other], true) {
                     turned[other] = if agrees { turned[triangle] } else { !turned[triangle] };
                     members.push(other);
                 } else if (turned[other] == turned[triangle]) != agrees {
@@ -80,23 +43,51 @@ fn agree(work: &mut Work, edges: &[([u32; 2], u32, bool)]) -> Result<Vec<u32>, S
         if 2 * minority > members.len() {
             members.iter().for_each(|member| turned[*member] = !turned[*member]);
         }
-        components += 1;
     }
     for (triangle, _) in work.triangles.iter_mut().zip(&turned).filter(|(_, turned)| **turned) {
         triangle.swap(1, 2);
         work.report.turned += 1;
     }
-    work.report.components = components as usize;
-    Ok(component)
+    Ok(())
+}
+
+/// The triangles of each component: those that are joined by edges.
+fn components(work: &mut Work) -> Vec<Vec<usize>> {
+    let edges = work.edges();
+    let mut at: Vec<Vec<u32>> = vec![Vec::new(); work.triangles.len()];
+    for same in edges.chunk_by(|x, y| x.0 == y.0) {
+        for pair in same.windows(2) {
+            at[pair[0].1 as usize].push(pair[1].1);
+            at[pair[1].1 as usize].push(pair[0].1);
+        }
+        work.report.shared_edges += usize::from(same.len() > 2);
+    }
+    let mut seen = vec![false; at.len()];
+    let mut components = Vec::new();
+    for seed in 0..at.len() {
+        if std::mem::replace(&mut seen[seed], true) {
+            continue;
+        }
+        let mut members = vec![seed];
+        let mut next = 0;
+        while let Some(&triangle) = members.get(next) {
+            next += 1;
+            for &other in &at[triangle] {
+                if !std::mem::replace(&mut seen[other as usize], true) {
+                    members.push(other as usize);
+                }
+            }
+        }
+        components.push(members);
+    }
+    components
 }
 
 /// Turns components with negative volume inside out where no other holds them; inside another one they are cavities.
-fn turn_outward(work: &mut Work, component: &[u32]) -> Result<(), SurfaceDefect> {
-    let count = work.report.components;
-    let mut members: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for (triangle, component) in component.iter().enumerate() {
-        members[*component as usize].push(triangle);
-    }
+pub(super) fn turn_outward(work: &mut Work) -> Result<(), SurfaceDefect> {
+    let members = components(work);
+    let count = members.len();
+    work.report.components = count;
     let volumes = members.iter().map(|members| enclosed(work, members)).collect::<Result<Vec<f64>, _>>()?;
     let mut inverted = Vec::new();
     for k in 0..count {

@@ -15,7 +15,7 @@ const FLATNESS_MIN: f64 = 1e-7;
 /// Rounds of removal; each round that changes nothing ends it.
 const ROUNDS_MAX: usize = 20;
 
-/// Welds and removes degenerate triangles, keeping a closed surface closed.
+/// Merges vertices and drops the triangles that collapse.
 pub(super) fn weld(work: &mut Work) -> Result<(), SurfaceDefect> {
     merge(work, 0.0);
     if is_open(work) {
@@ -24,6 +24,16 @@ pub(super) fn weld(work: &mut Work) -> Result<(), SurfaceDefect> {
             merge(work, WELD_TOLERANCE * (bounds.max - bounds.min).norm());
         }
     }
+    drop_opposite_pairs(work);
+    if work.triangles.is_empty() {
+        return Err(SurfaceDefect::Empty { triangles: work.report.triangles_given });
+    }
+    compact(work);
+    Ok(())
+}
+
+/// Flips the edges of triangles without area until none is left that can be.
+pub(super) fn flatten(work: &mut Work) -> Result<(), SurfaceDefect> {
     for _ in 0..ROUNDS_MAX {
         if flip_caps(work) == 0 {
             break;
@@ -35,6 +45,11 @@ pub(super) fn weld(work: &mut Work) -> Result<(), SurfaceDefect> {
     }
     compact(work);
     Ok(())
+}
+
+/// Whether a triangle without area is left.
+pub(super) fn has_flat(work: &Work) -> bool {
+    (0..work.triangles.len()).any(|k| cap_edge(&work.corners(k)).is_some())
 }
 
 fn is_open(work: &Work) -> bool {
@@ -137,7 +152,7 @@ fn cap_edge(p: &[Vector3; 3]) -> Option<usize> {
     let (a, b, c) = (p[i], p[(i + 1) % 3], p[(i + 2) % 3]);
     let longest = length(i);
     let height = (b - a).cross(&(c - a)).norm() / longest;
-    (longest > 0.0 && height < FLATNESS_MIN * longest).then_some(i)
+    (longest == 0.0 || height < FLATNESS_MIN * longest).then_some(i)
 }
 
 /// Two triangles with the same corners: turned against each other they enclose nothing and both go; else one goes.

@@ -1,0 +1,109 @@
+//! Closes small holes.
+
+use std::collections::BTreeMap;
+
+use super::{SurfaceDefect, Work};
+use crate::geometry::Aabb;
+use crate::math::Vector3;
+
+/// A hole whose border is not longer than this share of the mesh's size is closed: slits and lost triangles. [-]
+const BORDER_MAX: f64 = 0.1;
+
+/// An edge that is passed more often in one direction than in the other: what is missing, as directed edges.
+fn missing(work: &Work) -> Vec<[u32; 2]> {
+    let mut missing = Vec::new();
+    for same in work.edges().chunk_by(|x, y| x.0 == y.0) {
+        let [a, b] = same[0].0;
+        let forward = same.iter().filter(|edge| edge.2).count();
+        let backward = same.len() - forward;
+        missing.extend(std::iter::repeat_n([b, a], forward.saturating_sub(backward)));
+        missing.extend(std::iter::repeat_n([a, b], backward.saturating_sub(forward)));
+    }
+    missing
+}
+
+/// Closes each loop of missing edges that is short by a fan of triangles.
+pub(super) fn close_holes(work: &mut Work) -> Result<(), SurfaceDefect> {
+    let missing = missing(work);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let bounds = Aabb::around(&work.vertices);
+    let longest = BORDER_MAX * (bounds.max - bounds.min).norm();
+    let loops = loops(&missing);
+    for border in &loops {
+        let length: f64 = (0..border.len())
+            .map(|i| (work.place(border[i]).0 - work.place(border[(i + 1) % border.len()]).0).norm())
+            .sum();
+        if length > longest {
+            return Err(open(work, [border[0], border[1]]));
+        }
+    }
+    for border in loops {
+        close(work, &border);
+        work.report.closed_holes += 1;
+    }
+    Ok(())
+}
+
+/// The defect at a missing edge.
+fn open(work: &Work, [a, b]: [u32; 2]) -> SurfaceDefect {
+    let edges = work.edges();
+    let key = [a.min(b), a.max(b)];
+    let triangles: Vec<u32> =
+        edges.iter().filter(|edge| edge.0 == key).map(|edge| work.source[edge.1 as usize]).collect();
+    let (from, to) = (work.place(key[0]), work.place(key[1]));
+    let groups = || edges.chunk_by(|x, y| x.0 == y.0);
+    match triangles.as_slice() {
+        [triangle] => SurfaceDefect::Open {
+            count: groups().filter(|same| same.len() == 1).count(),
+            triangle: *triangle,
+            from,
+            to,
+        },
+        _ => SurfaceDefect::NonManifold { count: groups().filter(|same| same.len() > 2).count(), triangles, from, to },
+    }
+}
+
+/// Closed walks over directed edges, none of which passes a vertex twice. As many edges leave each vertex as arrive: they
+/// bound what is there.
+fn loops(edges: &[[u32; 2]]) -> Vec<Vec<u32>> {
+    let mut leaving: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    edges.iter().rev().for_each(|[a, b]| leaving.entry(*a).or_default().push(*b));
+    let mut loops = Vec::new();
+    for [start, _] in edges {
+        let mut walk = vec![*start];
+        while let Some(next) = walk.last().and_then(|at| leaving.get_mut(at)).and_then(Vec::pop) {
+            if let Some(position) = walk.iter().position(|vertex| *vertex == next) {
+                loops.push(walk.split_off(position));
+            }
+            walk.push(next);
+        }
+    }
+    loops.retain(|border| border.len() > 2);
+    loops
+}
+
+fn close(work: &mut Work, border: &[u32]) {
+    let count = border.len();
+    let source = work.source.first().copied().unwrap_or(0);
+    let add = |work: &mut Work, triangle| {
+        work.triangles.push(triangle);
+        work.source.push(source);
+    };
+    if count <= 4 {
+        // the shorter diagonal of four
+        let length = |a: u32, b: u32| (work.place(a).0 - work.place(b).0).norm();
+        let turn = usize::from(count == 4 && length(border[1], border[3]) < length(border[0], border[2]));
+        let at = |i: usize| border[(i + turn) % count];
+        let fan: Vec<[u32; 3]> = (2..count).map(|i| [at(0), at(i - 1), at(i)]).collect();
+        fan.into_iter().for_each(|triangle| add(work, triangle));
+        return;
+    }
+    let center = border.iter().map(|vertex| work.place(*vertex).0).sum::<Vector3>() / count as f64;
+    let middle = work.vertices.len() as u32;
+    work.vertices.push(center);
+    for i in 0..count {
+        add(work, [border[i], border[(i + 1) % count], middle]);
+    }
+}

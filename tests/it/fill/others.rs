@@ -1,0 +1,94 @@
+//! Meshes made by others, filled or refused with the reason. `docs/meshes.md` says where they come from; the table there is
+//! what this test prints with `--nocapture`.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use isobar::geometry::fill::{FillSettings, fill};
+use isobar::io::mesh_files::{self, MeshData};
+use isobar::math::Vector3;
+
+/// Links and hands: paths below the folder in ISOBAR_ROBOT_DATA (`example-robot-data/robots`).
+const LINKS: [&str; 17] = [
+    "panda_description/meshes/collision/finger.stl",
+    "panda_description/meshes/collision/hand.stl",
+    "panda_description/meshes/collision/link5.stl",
+    "allegro_hand_description/meshes/base_link.STL",
+    "allegro_hand_description/meshes/link_3.0_tip.STL",
+    "allegro_hand_description/meshes/link_1.0.STL",
+    "talos_data/meshes/gripper/fingertip.STL",
+    "so_arm_description/meshes/so100/Moving_Jaw.stl",
+    "ur_description/meshes/ur5/collision/forearm.stl",
+    "ur_description/meshes/ur5/collision/wrist3.stl",
+    "tiago_description/meshes/hey5/palm.stl",
+    "human_description/meshes/hand_mesh.STL",
+    "solo_description/meshes/stl/with_foot/solo_foot.stl",
+    "alex_description/meshes/sake_finger_tip.obj",
+    "alex_description/meshes/idx-f1.obj",
+    "g1_description/meshes/right_hand_thumb_0_link.STL",
+    "cassie_description/meshes/foot.stl",
+];
+
+/// Household objects and parts: paths below the folder in ISOBAR_MESH_DATA (`pybullet_data`).
+const OBJECTS: [&str; 20] = [
+    "duck.obj",
+    "bunny.obj",
+    "objects/mug.obj",
+    "objects/mug_col.obj",
+    "torus/torus_textured.obj",
+    "teddy2_VHACD_CHs.obj",
+    "lego/lego.obj",
+    "domino/domino.obj",
+    "soccerball.obj",
+    "stone.obj",
+    "tray/tray_textured.obj",
+    "toys/concave_box.obj",
+    "toys/shape_sorter.obj",
+    "terrain.obj",
+    "l_finger.stl",
+    "l_finger_tip.stl",
+    "differential/diff_pinion.stl",
+    "random_urdfs/000/000.obj",
+    "random_urdfs/017/017.obj",
+    "random_urdfs/123/123.obj",
+];
+
+#[test]
+fn meshes_of_others_fill_or_are_refused_with_the_reason() {
+    for (variable, files) in [("ISOBAR_ROBOT_DATA", LINKS.as_slice()), ("ISOBAR_MESH_DATA", OBJECTS.as_slice())] {
+        let Some(folder) = std::env::var_os(variable).map(PathBuf::from) else {
+            eprintln!("skipped: {variable} does not name a folder of meshes");
+            continue;
+        };
+        for file in files {
+            let data = mesh_files::read(&folder.join(file), &Vector3::new(1.0, 1.0, 1.0)).unwrap();
+            let MeshData::Surface(surface) = data else { panic!("{file} is a surface") };
+            let start = Instant::now();
+            let filled = fill(&surface, &FillSettings::default());
+            let time = start.elapsed().as_secs_f64();
+            let triangles = surface.triangles.len();
+            match filled {
+                Ok(filling) => {
+                    super::check_mesh(&filling.mesh, file);
+                    assert!(filling.pressure(1e6).iter().all(|pressure| (0.0..=1e6).contains(pressure)), "{file}");
+                    let quality = &filling.quality;
+                    eprintln!(
+                        "| {file} | {triangles} | {} | {:.1}-{:.1} | {:+.1} | {:.2} / {:.2} | {:.0} | {} |",
+                        filling.mesh.tets.len(),
+                        quality.dihedral_min.to_degrees(),
+                        quality.dihedral_max.to_degrees(),
+                        100.0 * quality.volume_error,
+                        quality.surface_to_filling / filling.spacing,
+                        quality.filling_to_surface / filling.spacing,
+                        1e3 * time,
+                        filling.surface.repairs().unwrap_or_default(),
+                    );
+                }
+                Err(error) => {
+                    assert!(!error.to_string().is_empty());
+                    eprintln!("| {file} | {triangles} | refused | | | | {:.0} | {error} |", 1e3 * time);
+                }
+            }
+        }
+    }
+}
