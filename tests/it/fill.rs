@@ -107,15 +107,6 @@ fn volume_of_bodies_with_edges_is_second_order() {
             for hint in [0.012, 0.007] {
                 let filling = filled(&rotated(&surface, Vector3::new(1.0, 2.0, 3.0) * f64::from(turn)), hint);
                 let bound = 0.5 * edges * filling.spacing.powi(2) / volume;
-                eprintln!(
-                    "{name} {turn} {hint} {} dih {:.1} {:.1} vol {:.2e} of {bound:.2e} H {:.2} {:.2}",
-                    filling.mesh.tets.len(),
-                    filling.quality.dihedral_min.to_degrees(),
-                    filling.quality.dihedral_max.to_degrees(),
-                    filling.quality.volume_error,
-                    filling.quality.surface_to_filling / filling.spacing,
-                    filling.quality.filling_to_surface / filling.spacing
-                );
                 assert!(filling.quality.volume_error.abs() < bound, "{name} at {hint}: {:?}", filling.quality);
                 assert!(filling.quality.filling_to_surface < filling.spacing, "{name} at {hint}");
             }
@@ -248,4 +239,39 @@ fn parts_that_go_through_each_other_are_united() {
     check_mesh(&filling.mesh, "union");
     // the union is 6 cm thick: its deepest point is 3 cm inside, that of one box cut by the other's faces 2 cm
     assert!(filling.depth_max() > 0.026, "{}", filling.depth_max());
+}
+
+/// The program fills a file, prints how well, and writes what the library reads; a broken file it refuses with the place.
+#[test]
+fn the_program_fills_a_file() {
+    let folder = std::env::temp_dir().join(format!("isobar_mesh_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let (given, out) = (folder.join("ell.obj"), folder.join("ell.vtk"));
+    let write = |surface: &SurfaceMesh| {
+        let points = surface.vertices.iter().map(|x| format!("v {:?} {:?} {:?}\n", x.x, x.y, x.z));
+        let faces = surface.triangles.iter().map(|[a, b, c]| format!("f {} {} {}\n", a + 1, b + 1, c + 1));
+        std::fs::write(&given, points.chain(faces).collect::<String>()).unwrap();
+    };
+    let program = || {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        program.arg("mesh").arg(&given).args(["--modulus", "2e5", "--hint", "0.01", "--out"]).arg(&out);
+        program.output().unwrap()
+    };
+    write(&ell());
+    let output = program();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && text.contains("dihedral angles") && text.contains("repairs"), "{text}");
+    let MeshData::Volume { mesh, pressure } = mesh_files::read(&out, &Vector3::new(1.0, 1.0, 1.0)).unwrap() else {
+        panic!("tetrahedra")
+    };
+    check_mesh(&mesh, "written");
+    assert!((pressure.unwrap().into_iter().fold(0.0, f64::max) - 2e5).abs() < 1e-9);
+    let mut open = ell();
+    open.triangles.pop();
+    write(&open);
+    let output = program();
+    assert!(!output.status.success());
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("open") && text.contains("(0."), "{text}");
+    std::fs::remove_dir_all(&folder).unwrap();
 }

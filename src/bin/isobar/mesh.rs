@@ -83,6 +83,12 @@ fn table(filling: &Filling, elapsed: Duration) -> String {
     line("deepest point", format!("{:.4e} m", filling.depth_max()));
     line("surface to filling", format!("{:.3e} m at most, at {}", quality.surface_to_filling, filling.missed_at));
     line("filling to surface", format!("{:.3e} m at most", quality.filling_to_surface));
+    if let Some((at, distance)) = filling.left_out() {
+        line(
+            "left out",
+            format!("a part thinner than the edges reaches {distance:.3e} m out at {at}: try a smaller --hint"),
+        );
+    }
     line("time", format!("{:.1} ms", 1e3 * elapsed.as_secs_f64()));
     out
 }

@@ -32,9 +32,9 @@ const TETS_WANTED: f64 = 2_000.0;
 const TETS_PER_CELL: f64 = 12.0;
 /// Lattice points, at most, for each tetrahedron that is allowed: most of the box around a mesh is empty.
 const POINTS_PER_TET: f64 = 40.0;
-/// A filling that misses the surface by more than this share of the spacing somewhere has left out a thin part or a sharp
-/// tip. [-]
-const MISS_MAX: f64 = 1.0;
+/// A filling that misses the surface by more than this share of the spacing somewhere has left out a thin part. A blunt
+/// corner is cut by less than one. [-]
+const MISS_MAX: f64 = 1.5;
 /// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are the radius of a ball leaves
 /// out 14 %. [-]
 const VOLUME_ERROR_MAX: f64 = 0.15;
@@ -42,8 +42,9 @@ const VOLUME_ERROR_MAX: f64 = 0.15;
 const REFINEMENT: f64 = 0.7;
 /// Refinements, at most: to 1/50 of the first spacing.
 const REFINEMENTS_MAX: u32 = 11;
-/// Refinements for parts that the volume does not show, at most: no lattice holds the tip of a wedge.
-const TIP_REFINEMENTS_MAX: u32 = 2;
+/// Refinements for parts that the volume does not show: no lattice holds the tip of a wedge, so that one is tried and what
+/// is still missed is told ([`Filling::left_out`]).
+const TIP_REFINEMENTS_MAX: u32 = 1;
 /// How far beside a surface its two sides are looked at, as a share of the spacing. [-]
 const EXPOSED_STEP: f64 = 1e-3;
 
@@ -85,6 +86,13 @@ impl Filling {
     /// The largest distance of a vertex to the surface [m].
     pub fn depth_max(&self) -> f64 {
         self.depth.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Where a part of the surface that is thinner than the lattice was left out, and how far it reaches out of the
+    /// filling [m]; `None` where nothing was.
+    pub fn left_out(&self) -> Option<(Place, f64)> {
+        let missed = self.quality.surface_to_filling;
+        (missed > MISS_MAX * self.spacing).then_some((self.missed_at, missed))
     }
 
     /// The pressure at each vertex [Pa]: `modulus` [Pa] times the distance to the surface over the largest such distance.
@@ -177,7 +185,9 @@ impl Measure<'_> {
         let volume = volume(mesh);
         let border = boundary(mesh).unwrap_or_default();
         let ((surface_to_filling, at), (filling_to_surface, _)) = if border.triangles.is_empty() {
-            ((f64::INFINITY, self.surface.vertices[0]), (0.0, Vector3::zeros()))
+            // nothing is filled: all of the surface is missed
+            let bounds = Aabb::around(&self.surface.vertices);
+            (((bounds.max - bounds.min).norm(), self.surface.vertices[0]), (0.0, Vector3::zeros()))
         } else {
             let to_border = SurfaceDistance::new(&border);
             if self.winding.is_some() {

@@ -105,7 +105,7 @@ impl HydroelasticGeometry {
     /// Tessellates `shape` and computes its pressure field (compliant) or its surface (rigid).
     ///
     /// # Errors
-    /// A size, modulus, hint or margin out of range; a mesh that is broken, or compliant and not convex.
+    /// A size, modulus, hint or margin out of range; a mesh that is broken beyond repair.
     pub fn new(shape: &Shape, parameters: &HydroelasticParameters) -> Result<Self, GeometryError> {
         make::hydroelastic(shape, parameters)
     }

@@ -81,7 +81,14 @@ fn meshes_of_others_fill_or_are_refused_with_the_reason() {
                         quality.surface_to_filling / filling.spacing,
                         quality.filling_to_surface / filling.spacing,
                         1e3 * time,
-                        filling.surface.repairs().unwrap_or_default(),
+                        [
+                            filling.surface.repairs(),
+                            filling.left_out().map(|(at, _)| format!("thin part left out at {at}"))
+                        ]
+                        .into_iter()
+                        .flatten()
+                        .collect::<Vec<_>>()
+                        .join("; "),
                     );
                 }
                 Err(error) => {
