@@ -71,7 +71,7 @@ pub enum SceneBuildError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A geometry cannot be tessellated.
-    #[error("collision geometry '{geometry}' of body '{body}': {source}")]
+    #[error("collision geometry '{geometry}' of body '{body}' cannot be tessellated")]
     Geometry {
         /// The geometry's name.
         geometry: String,

@@ -1,4 +1,31 @@
 //! Shapes, meshes, pressure fields and the contact surfaces between them. Knows no body, no robot and no friction.
+//!
+//! A ball of radius 5 cm pressed 5 mm into a rigid floor:
+//!
+//! ```
+//! # #![allow(non_snake_case)]
+//! use isobar::geometry::{
+//!     ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape, contact_surface,
+//! };
+//! use isobar::math::RigidTransform;
+//!
+//! let parameters = HydroelasticParameters {
+//!     compliant: Some(1e5),
+//!     resolution_hint: Some(0.01),
+//!     slab_thickness: None,
+//!     margin: 0.0,
+//! };
+//! let ball = HydroelasticGeometry::new(&Shape::Sphere { radius: 0.05 }, &parameters)?;
+//! let floor = HydroelasticGeometry::RigidHalfSpace;
+//! let (X_WA, X_WB) = (RigidTransform::translation(0.0, 0.0, 0.045), RigidTransform::identity());
+//!
+//! let mut workspace = HydroelasticWorkspace::default(); // both are reused from step to step
+//! let mut surface = ContactSurface::new();
+//! contact_surface(&ball, &X_WA, &floor, &X_WB, &mut workspace, &mut surface)?;
+//! let on_floor = surface.static_wrench_on_B().f; // pi E d^2 (1 - 2 d / (3 R)) = 7.3 N, less what the chords miss
+//! assert!(on_floor.z < -6.0 && on_floor.z > -7.4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod aabb;
 mod broad_phase;

@@ -115,23 +115,28 @@ impl Quantity {
             Quantity::JointVelocity(joint) => snapshot.joint_velocity[joint],
             Quantity::JointEffort(joint) => snapshot.joint_effort[joint],
             Quantity::ContactForce { body, other, component } => contact_force(snapshot, body, other, component),
-            Quantity::ContactArea(filter) => filter.patches(snapshot).map(|patch| patch.area).sum(),
-            Quantity::FaceCount(filter) => filter.patches(snapshot).map(|patch| patch.faces.area.len() as f64).sum(),
+            Quantity::ContactArea(filter) => total(filter.patches(snapshot).map(|patch| patch.area)),
+            Quantity::FaceCount(filter) => total(filter.patches(snapshot).map(|patch| patch.faces.area.len() as f64)),
         }
     }
+}
+
+/// The sum; of nothing it is +0, where `Iterator::sum` gives -0, which would show in recordings.
+fn total(terms: impl Iterator<Item = f64>) -> f64 {
+    terms.fold(0.0, |sum, term| sum + term)
 }
 
 fn contact_force(snapshot: &Snapshot, body: BodyIndex, other: Option<BodyIndex>, component: ForceComponent) -> f64 {
     let filter = PatchFilter { body: Some(body), other };
     if component == ForceComponent::Normal {
-        let pressed = |patch: &ContactPatch| -> f64 {
-            patch.faces.force_B_W.iter().zip(&patch.faces.normal_W).map(|(force, normal)| force.dot(normal)).sum()
+        let pressed = |patch: &ContactPatch| {
+            total(patch.faces.force_B_W.iter().zip(&patch.faces.normal_W).map(|(force, normal)| force.dot(normal)))
         };
-        return filter.patches(snapshot).map(pressed).sum();
+        return total(filter.patches(snapshot).map(pressed));
     }
     // F_BC acts on B: a body that is A of a patch feels the opposite.
     let on_body = |patch: &ContactPatch| if patch.body_B == body { patch.F_BC_W.f } else { -patch.F_BC_W.f };
-    let force_W: Vector3 = filter.patches(snapshot).map(on_body).sum();
+    let force_W: Vector3 = filter.patches(snapshot).map(on_body).fold(Vector3::zeros(), |sum, force| sum + force);
     match component {
         ForceComponent::AlongWorld(direction_W) => force_W.dot(&direction_W),
         ForceComponent::AlongBody(direction_B) => force_W.dot(&(snapshot.X_WB[body].rotation * direction_B)),
@@ -181,5 +186,68 @@ impl Outputs {
     /// The last value of the output of that name.
     pub fn value(&self, name: &str) -> Option<f64> {
         self.outputs.iter().position(|output| output.name == name).map(|position| self.values[position])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::{Index, IndexVec, RigidTransform, Rotation, SpatialForce};
+    use crate::stepping::PatchFaces;
+
+    fn patch(A: usize, B: usize, force_B_W: Vector3, normal_W: Vector3, area: f64) -> ContactPatch {
+        let faces = PatchFaces {
+            force_B_W: vec![force_B_W / 2.0; 2],
+            normal_W: vec![normal_W; 2],
+            area: vec![area / 2.0; 2],
+            ..PatchFaces::default()
+        };
+        ContactPatch {
+            body_A: BodyIndex::from_usize(A),
+            body_B: BodyIndex::from_usize(B),
+            F_BC_W: SpatialForce { f: force_B_W, ..SpatialForce::ZERO },
+            area,
+            faces,
+            ..ContactPatch::default()
+        }
+    }
+
+    /// Action and reaction: a body that is A of a patch feels the opposite of what is stored for B; `other` and `body` choose
+    /// patches; the normal part adds up where the vectors cancel. Numbers by hand.
+    #[test]
+    fn contact_outputs_choose_patches_and_signs() {
+        let quarter = Rotation::from_axis_angle(&Vector3::z_axis(), std::f64::consts::FRAC_PI_2);
+        let mut X_WB = IndexVec::from_elem(RigidTransform::identity(), 4);
+        X_WB[BodyIndex::from_usize(2)] = RigidTransform::from_parts(Vector3::zeros().into(), quarter);
+        let (x, y) = (Vector3::x(), Vector3::y());
+        let snapshot = Snapshot {
+            X_WB,
+            // Body 2 is squeezed by 1 along +x with 3 N (and 1 N of friction along y), by 3 along -x with 3 N; the third is spare.
+            patches: vec![
+                patch(1, 2, x * 3.0 + y, x, 0.25),
+                patch(2, 3, x * 3.0, x, 0.5),
+                patch(1, 3, x * 100.0, x, 100.0),
+            ],
+            patch_count: 2,
+            ..Snapshot::default()
+        };
+        let [left, squeezed, right] = [1, 2, 3].map(BodyIndex::from_usize);
+        let force = |body, other, component| Quantity::ContactForce { body, other, component }.evaluate(&snapshot);
+        assert_eq!(force(squeezed, None, ForceComponent::AlongWorld(x)), 0.0);
+        assert_eq!(force(squeezed, Some(left), ForceComponent::AlongWorld(x)), 3.0);
+        assert_eq!(force(squeezed, Some(right), ForceComponent::AlongWorld(x)), -3.0);
+        assert_eq!(force(left, Some(squeezed), ForceComponent::AlongWorld(x)), -3.0);
+        assert_eq!(force(left, Some(right), ForceComponent::Magnitude), 0.0);
+        assert!(
+            (force(squeezed, None, ForceComponent::AlongBody(x)) - 1.0).abs() < 1e-15,
+            "its x axis is the world's y"
+        );
+        assert_eq!(force(squeezed, None, ForceComponent::Magnitude), 1.0);
+        assert_eq!(force(squeezed, None, ForceComponent::Normal), 6.0);
+        let all = PatchFilter::default();
+        let one = PatchFilter { body: Some(right), other: None };
+        assert_eq!(Quantity::ContactArea(all).evaluate(&snapshot), 0.75);
+        assert_eq!(Quantity::ContactArea(one).evaluate(&snapshot), 0.5);
+        assert_eq!(Quantity::FaceCount(one).evaluate(&snapshot), 2.0);
     }
 }

@@ -106,7 +106,8 @@ impl<W: Write> CsvRecording<W> {
         self.number(f64::from(report.faces_dropped))?;
         self.number(f64::from(report.solver_iterations))?;
         self.number(report.solver_residual)?;
-        self.number(f64::from(u8::from(report.solver_converged)))?;
+        // Before the first step no solve has failed.
+        self.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
         for value in output_values {
             self.number(*value)?;
         }

@@ -45,7 +45,7 @@ pub fn is_compliant(geometry: &Value) -> bool {
 pub fn half_space(geometry: &Value) -> HydroelasticGeometry {
     if is_compliant(geometry) {
         let stiffness = number(&geometry["E"]) / number(&geometry["slab_thickness"]);
-        HydroelasticGeometry::CompliantHalfSpace { stiffness }
+        HydroelasticGeometry::CompliantHalfSpace { stiffness, margin: geometry["margin"].as_f64().unwrap_or(0.0) }
     } else {
         HydroelasticGeometry::RigidHalfSpace
     }

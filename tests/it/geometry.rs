@@ -267,7 +267,7 @@ fn a_stiff_half_space_is_nearly_rigid() {
     let rigid = query(&ball, &X_WA, &HydroelasticGeometry::RigidHalfSpace, &X_WB).static_wrench_on_B().f.z;
     // the sphere's stiffness is E / R = 2e6 Pa/m
     for stiffness in [1e9, 1e11] {
-        let soft = HydroelasticGeometry::CompliantHalfSpace { stiffness };
+        let soft = HydroelasticGeometry::CompliantHalfSpace { stiffness, margin: 0.0 };
         let force = query(&ball, &X_WA, &soft, &X_WB).static_wrench_on_B().f.z;
         let share = (rigid - force) / rigid;
         assert!(share > 0.0 && share < 4.0 * 2e6 / stiffness, "{share} at {stiffness}");
@@ -288,6 +288,10 @@ fn a_margin_gives_faces_before_contact() {
             query(&soft, &at(0.0, 0.0, 0.001 - lowest), &HydroelasticGeometry::RigidHalfSpace, &at(0.0, 0.0, 0.0));
         assert!(!surface.is_empty(), "{}", shape.kind());
         assert!(surface.pressure.iter().all(|p| *p < 0.0));
+        let rigid = build(&shape, None, None);
+        let layer = HydroelasticGeometry::CompliantHalfSpace { stiffness: 5e6, margin };
+        let surface = query(&layer, &at(0.0, 0.0, 0.0), &rigid, &at(0.0, 0.0, 0.001 - lowest));
+        assert!(!surface.is_empty() && surface.pressure.iter().all(|p| *p < 0.0 && *p > -5e6 * margin));
     }
 }
 

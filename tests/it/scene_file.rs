@@ -291,3 +291,43 @@ fn physical_spatula_is_made_of_its_parts() {
     assert!((stated.X_BI.translation.vector - center).norm() < 1e-6, "{center}");
     assert!((stated.inertia_I - inertia).norm() < 1e-5 * inertia.norm(), "{inertia}");
 }
+
+/// The program runs a scene and records it; it refuses a command for a joint that does not exist, and a scene with a slip.
+#[test]
+fn the_program_runs_scenes() {
+    let folder = std::env::temp_dir().join(format!("isobar_run_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let csv = folder.join("drop.csv");
+    let run = |scene: &Path, more: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        let output = program.arg("run").arg(scene).args(["--duration", "0.02"]).args(more).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.success(), text)
+    };
+    let (good, text) = run(&config().join("drop.yaml"), &["--csv", &csv.to_string_lossy(), "--every", "5"]);
+    assert!(good && text.contains("real-time factor") && text.contains("ball_height"), "{text}");
+    let rows = std::fs::read_to_string(&csv).expect("the recording");
+    let times: Vec<&str> =
+        rows.lines().filter(|line| !line.starts_with('#')).skip(1).filter_map(|line| line.split(',').next()).collect();
+    assert_eq!(times, ["0.0", "0.01", "0.02"]);
+    let (good, text) = run(&config().join("spatula_slip.yaml"), &["--command", "thumb.effort=1"]);
+    assert!(!good && text.contains("left_finger_sliding_joint"), "{text}");
+    let slip = folder.join("slip.yaml");
+    std::fs::write(&slip, "step: 1\nmodels: []\n").expect("a file");
+    let (good, text) = run(&slip, &[]);
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1, must be between 1e-6 and 0.1 s"), "{text}");
+}
+
+/// The example of docs/scene-files.md is a scene, and so are the scenes of config/.
+#[test]
+fn examples_load() {
+    let document = std::fs::read_to_string(config().join("../docs/scene-files.md")).expect("the document");
+    let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    load(example).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    for scene in ["drop", "spatula_slip", "spatula_slip_physical"] {
+        let loaded = scene_file::load(&config().join(format!("{scene}.yaml")), &PackageMap::new());
+        let loaded = loaded.unwrap_or_else(|error| panic!("{}", chain(&error)));
+        assert_eq!(loaded.warnings, Vec::<String>::new(), "{scene}");
+    }
+}

@@ -92,6 +92,8 @@ pub enum HydroelasticGeometry {
     CompliantHalfSpace {
         /// Modulus over slab thickness [Pa/m].
         stiffness: f64,
+        /// How far above its surface it reaches, with a pressure below zero there [m].
+        margin: f64,
     },
     /// A closed surface without a field.
     RigidSurface(RigidSurface),

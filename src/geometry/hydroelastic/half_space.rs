@@ -52,7 +52,7 @@ pub(super) fn volume_rigid(
 }
 
 /// The surface of equal pressure between a compliant volume and a compliant half space with the pressure
-/// `stiffness` * depth. Above the half space that pressure goes on below zero, as a margin's does.
+/// `stiffness` * depth. Above the half space that pressure goes on below zero, as far as the volume's margin asks for.
 pub(super) fn volume_compliant(
     (volume, X_WM): (&PressureField, &RigidTransform),
     (stiffness, X_WH): (f64, &RigidTransform),
@@ -98,19 +98,21 @@ pub(super) fn volume_compliant(
     }
 }
 
-/// The part of a rigid surface that lies in a compliant half space with the pressure `stiffness` * depth.
+/// The part of a rigid surface that lies in a compliant half space with the pressure `stiffness` * depth, or at most
+/// `margin` above it.
 pub(super) fn surface_compliant(
     (rigid, X_WM): (&RigidSurface, &RigidTransform),
-    (stiffness, X_WH): (f64, &RigidTransform),
+    (stiffness, margin, X_WH): (f64, f64, &RigidTransform),
     rigid_is_A: bool,
     workspace: &mut HydroelasticWorkspace,
     surface: &mut ContactSurface,
 ) {
     let plane = boundary_M(X_WM, X_WH);
     let pressure_M = LinearPressure { gradient: plane.normal * -stiffness, at_origin: stiffness * plane.offset };
+    let end = FacePlane { normal: plane.normal, offset: plane.offset + margin };
     let HydroelasticWorkspace { near, representation, .. } = workspace;
     rigid.bvh().walk(
-        |node| plane.distance(&node.center()) <= plane.normal.abs().dot(&node.half_extents()),
+        |node| end.distance(&node.center()) <= plane.normal.abs().dot(&node.half_extents()),
         |element, _| near.push(element),
     );
     near.sort_unstable();
@@ -119,7 +121,7 @@ pub(super) fn surface_compliant(
         let normal = rigid.normals()[element as usize];
         let Some(slope) = slope_into(&pressure_M.gradient, &normal) else { continue };
         polygon.set_triangle(&rigid.corners(element));
-        polygon.clip(&plane);
+        polygon.clip(&end);
         // the rigid normal points into the half space, which is not the geometry of the frame M here
         let face = face(element, -normal, pressure_M, f64::INFINITY, slope, rigid_is_A);
         surface.append(&mut polygon, &face, X_WM, *representation);

@@ -83,17 +83,17 @@ pub fn contact_surface(
         (G::RigidHalfSpace, G::CompliantVolume(b)) => {
             half_space::volume_rigid((b, X_WB), X_WA, false, workspace, surface);
         }
-        (G::CompliantVolume(a), G::CompliantHalfSpace { stiffness }) => {
+        (G::CompliantVolume(a), G::CompliantHalfSpace { stiffness, .. }) => {
             half_space::volume_compliant((a, X_WA), (*stiffness, X_WB), true, workspace, surface);
         }
-        (G::CompliantHalfSpace { stiffness }, G::CompliantVolume(b)) => {
+        (G::CompliantHalfSpace { stiffness, .. }, G::CompliantVolume(b)) => {
             half_space::volume_compliant((b, X_WB), (*stiffness, X_WA), false, workspace, surface);
         }
-        (G::RigidSurface(a), G::CompliantHalfSpace { stiffness }) => {
-            half_space::surface_compliant((a, X_WA), (*stiffness, X_WB), true, workspace, surface);
+        (G::RigidSurface(a), G::CompliantHalfSpace { stiffness, margin }) => {
+            half_space::surface_compliant((a, X_WA), (*stiffness, *margin, X_WB), true, workspace, surface);
         }
-        (G::CompliantHalfSpace { stiffness }, G::RigidSurface(b)) => {
-            half_space::surface_compliant((b, X_WB), (*stiffness, X_WA), false, workspace, surface);
+        (G::CompliantHalfSpace { stiffness, margin }, G::RigidSurface(b)) => {
+            half_space::surface_compliant((b, X_WB), (*stiffness, *margin, X_WA), false, workspace, surface);
         }
         _ => return Err(NoContactSurface { a: A.kind(), b: B.kind() }),
     }

@@ -21,7 +21,7 @@ use crate::math::Vector3;
 
 /// The edge length [m] that a shape is tessellated with where nothing else is asked for, or `None` for a shape whose
 /// tessellation has no choice. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
-/// of a cylinder or capsule. Both keep the volume within 15 % and the contact area of a shallow contact in about ten faces.
+/// of a cylinder or capsule (80 of a long cylinder, 528 of a capsule). The sphere then has 91 % of its volume, the others 97 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
     match shape {
         Shape::Sphere { radius } => Some(0.5 * radius),
@@ -99,7 +99,7 @@ fn compliant(
     let medial = match shape {
         Shape::HalfSpace => {
             let thickness = parameters.slab_thickness.ok_or(GeometryError::NoSlabThickness)?;
-            return Ok(HydroelasticGeometry::CompliantHalfSpace { stiffness: modulus / thickness });
+            return Ok(HydroelasticGeometry::CompliantHalfSpace { stiffness: modulus / thickness, margin });
         }
         Shape::Volume { mesh, pressure } => {
             let mut mesh = VolumeMesh::clone(mesh);

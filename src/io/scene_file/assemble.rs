@@ -1,5 +1,6 @@
 //! A scene file's sections made into a scene.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
 use crate::io::robot::PlacedRobot;
-use crate::math::BodyIndex;
+use crate::math::{BodyIndex, GeometryIndex};
 use crate::multibody::State;
 use crate::scene::{Scene, SceneBuilder};
 use crate::stepping::{StepSettings, overlaps};
@@ -151,7 +152,10 @@ fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobo
     let mut state = scene.model().default_state();
     for (model, robot) in models.iter().zip(placed) {
         for (joint, position) in &model.spec.joints {
-            if let Some(index) = robot.joints.get(&joint.name) {
+            // A mimic joint has no coordinate of its own: it starts where its leader puts it.
+            if let Some(index) = robot.joints.get(&joint.name)
+                && scene.model().joints()[*index].nq == 1
+            {
                 state.q[scene.model().joints()[*index].q_start] = position.value;
             }
         }
@@ -195,9 +199,31 @@ fn warn_of_scene(
             warnings.push(format!("joint `{joint}` has gains but an effort limit of 0; give it an `effort_limit`"));
         }
     }
+    warn_of_rigid_pairs(scene, &model_of, models, warnings);
+}
+
+/// Rigid geometries that meet: one warning for each pair of models, with an example.
+fn warn_of_rigid_pairs(
+    scene: &Scene,
+    model_of: &dyn Fn(BodyIndex) -> Option<usize>,
+    models: &[LoadedModel<'_>],
+    warnings: &mut Vec<String>,
+) {
+    let mut groups = BTreeMap::<_, Vec<_>>::new();
     for (a, b) in scene.rigid_pairs() {
+        let of = |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body);
+        groups.entry((of(*a), of(*b))).or_default().push((*a, *b));
+    }
+    let name = |model: Option<usize>| model.map_or("the world", |model| models[model].spec.name.name.as_str());
+    for ((model_a, model_b), pairs) in groups {
+        let Some((a, b)) = pairs.first() else { continue };
+        let count = pairs.len();
         warnings.push(format!(
-            "`{}` and `{}` are both rigid and will pass through each other; make one `compliant: true`",
+            "{count} {} of rigid geometries of {} and {} pass through each other, as `{}` and `{}`; give one side \
+             `compliant: true` in `materials` where they should touch",
+            if count == 1 { "pair" } else { "pairs" },
+            name(model_a),
+            if model_a == model_b { "itself" } else { name(model_b) },
             scene.geometry_name(*a),
             scene.geometry_name(*b)
         ));
