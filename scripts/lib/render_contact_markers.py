@@ -62,7 +62,7 @@ def refine(triangles, colors, rounds):
 
 
 def draw(patches, path):
-    figure = plt.figure(figsize=(5.2 * len(patches), 5.4), constrained_layout=True)
+    figure = plt.figure(figsize=(5.2 * len(patches), 4.0), constrained_layout=True)
     for number, (pair, entry) in enumerate(sorted(patches.items()), start=1):
         axis = figure.add_subplot(1, len(patches), number, projection="3d", computed_zorder=False)
         millimetres = entry["triangles"] * 1e3
@@ -85,7 +85,7 @@ def draw(patches, path):
         axis.set_box_aspect(halves, zoom=0.95)
         for one_axis in (axis.xaxis, axis.yaxis, axis.zaxis):
             one_axis.set_major_locator(plt.MaxNLocator(4))
-        axis.set_xlabel("x [mm]")
+        axis.set_xlabel("x [mm]", labelpad=12)
         axis.set_ylabel("y [mm]")
         axis.set_zlabel("z [mm]")
         axis.set_title(pair, fontsize=9)
