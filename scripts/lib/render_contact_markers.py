@@ -82,7 +82,7 @@ def draw(patches, path):
             axis.view_init(*view_along(direction))
         for set_limits, c, h in zip((axis.set_xlim, axis.set_ylim, axis.set_zlim), center, halves):
             set_limits(c - h, c + h)
-        axis.set_box_aspect(halves, zoom=0.95)
+        axis.set_box_aspect(halves, zoom=1.25)
         for one_axis in (axis.xaxis, axis.yaxis, axis.zaxis):
             one_axis.set_major_locator(plt.MaxNLocator(4))
         axis.set_xlabel("x [mm]", labelpad=12)
