@@ -67,7 +67,7 @@ def draw(patches, path):
         axis = figure.add_subplot(1, len(patches), number, projection="3d", computed_zorder=False)
         millimetres = entry["triangles"] * 1e3
         triangles, colors = refine(millimetres, entry["colors"], 3)
-        axis.add_collection3d(Poly3DCollection(triangles, facecolors=colors.mean(axis=1), edgecolors="none"))
+        axis.add_collection3d(Poly3DCollection(triangles, facecolors=colors.mean(axis=1), edgecolors="none", clip_on=False))
         edges, corners = polygon_edges(millimetres)
         for a, b in edges:
             axis.plot(*np.stack([corners[a], corners[b]]).T, color="0.15", linewidth=0.5)
@@ -82,7 +82,7 @@ def draw(patches, path):
             axis.view_init(*view_along(direction))
         for set_limits, c, h in zip((axis.set_xlim, axis.set_ylim, axis.set_zlim), center, halves):
             set_limits(c - h, c + h)
-        axis.set_box_aspect(halves, zoom=1.25)
+        axis.set_box_aspect(halves, zoom=1.1)
         for one_axis in (axis.xaxis, axis.yaxis, axis.zaxis):
             one_axis.set_major_locator(plt.MaxNLocator(4))
         axis.set_xlabel("x [mm]", labelpad=12)
