@@ -27,15 +27,15 @@ const SLOPE_ROUNDING: f64 = 1e-12;
 /// [`FACE_GRADIENT_COSINE_MIN`].
 #[inline]
 fn slope_into(gradient: &Vector3, inward: &Vector3) -> Option<f64> {
-    let slope = gradient.dot(inward);
-    let steepest = gradient.norm();
-    if slope <= FACE_GRADIENT_COSINE_MIN * steepest {
-        None
-    } else if slope.abs() <= SLOPE_ROUNDING * steepest {
-        Some(0.0)
-    } else {
-        Some(slope)
-    }
+    let slope = slope_along(gradient, inward);
+    (slope > FACE_GRADIENT_COSINE_MIN * gradient.norm()).then_some(slope)
+}
+
+/// The slope [Pa/m] of a pressure along a unit vector; zero where it is rounding.
+#[inline]
+fn slope_along(gradient: &Vector3, direction: &Vector3) -> f64 {
+    let slope = gradient.dot(direction);
+    if slope.abs() <= SLOPE_ROUNDING * gradient.norm() { 0.0 } else { slope }
 }
 
 /// Two geometries that have no contact surface: a surface of equal pressure needs one field at least, and two half

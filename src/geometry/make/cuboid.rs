@@ -10,17 +10,41 @@ const EQUAL_SIZES: f64 = 1e-14;
 /// Low and high side of an axis.
 const SIDES: [usize; 2] = [0, 1];
 
+/// Which axis of the box each axis of the tessellation's frame lies on, and whether it points the same way. The frame's z
+/// axis is the shortest edge.
+///
+/// Walls between cells are split along one of two diagonals, so with three different edges (or one shorter than two equal
+/// ones) the tessellation has a sense: it is turned to the shortest edge by a fixed rotation, whichever of the other two
+/// edges is longer. With two equal shorter edges the x axis is the longest; that tessellation is its own mirror image.
+fn frame(half: &Vector3) -> ([usize; 3], Vector3) {
+    let (shortest, longest) = (half.imin(), half.imax());
+    let equal = |other: usize| !differs(half[other], half[shortest]);
+    let next_to_shortest = [(shortest + 1) % 3, (shortest + 2) % 3];
+    if next_to_shortest.into_iter().any(equal) {
+        return ([longest, (longest + 1) % 3, (longest + 2) % 3], Vector3::repeat(1.0));
+    }
+    match shortest {
+        0 => ([2, 1, 0], Vector3::new(-1.0, 1.0, 1.0)),
+        1 => ([2, 0, 1], Vector3::new(-1.0, -1.0, 1.0)),
+        _ => ([0, 1, 2], Vector3::repeat(1.0)),
+    }
+}
+
+/// Whether an edge is longer than a shorter one by more than rounding.
+fn differs(size: f64, shortest: f64) -> bool {
+    size - shortest > EQUAL_SIZES * size
+}
+
 /// Tessellation of a box with the half edge lengths `half` [m], and how many of its vertices lie on the surface: they
 /// come first, and the rest lie on the medial surface, where the distance to the surface is largest.
 ///
-/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. In the box's own order of axes (longest,
-/// middle, shortest) the medial surface is a rectangle, a segment or a point.
+/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a rectangle, a segment or
+/// a point in the plane of the two longer edges.
 pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
-    // from the longest to the shortest edge; equal ones keep their order
-    let mut axes = [0, 1, 2];
-    axes.sort_by(|&i, &j| half[j].total_cmp(&half[i]));
+    let (axes, signs) = frame(half);
     let sorted = Vector3::new(half[axes[0]], half[axes[1]], half[axes[2]]);
-    let medial = sorted.map(|size| if size - sorted.z > EQUAL_SIZES * size { size - sorted.z } else { 0.0 });
+    let shortest = half.min();
+    let medial = sorted.map(|size| if differs(size, shortest) { size - shortest } else { 0.0 });
     let mut mesh = VolumeMesh { vertices: surface_vertices(&sorted), tets: Vec::new() };
     let on_surface = mesh.vertices.len();
     if medial.y > 0.0 {
@@ -46,7 +70,7 @@ pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
     for vertex in &mut mesh.vertices {
         let position = *vertex;
         for (from, &to) in axes.iter().enumerate() {
-            vertex[to] = position[from];
+            vertex[to] = signs[from] * position[from];
         }
     }
     (mesh, on_surface)
