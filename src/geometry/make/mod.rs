@@ -2,7 +2,7 @@
 //!
 //! The pressure is E times the distance to the surface over the largest such distance: 0 on the surface, E on the medial
 //! axis, where every inner vertex lies. With a margin m the mesh reaches m beyond the surface and the pressure goes on
-//! linearly, to -E m / (largest distance). Rigid shapes are the boundaries of the same tessellations.
+//! linearly, to -E m / (largest distance); in an ellipsoid along rays from the centre, to less at its blunt ends. Rigid shapes are the boundaries of the same tessellations.
 
 mod convex;
 mod cuboid;
@@ -121,7 +121,14 @@ fn compliant(
         },
     };
     let pressure = (0..medial.mesh.vertices.len())
-        .map(|vertex| if vertex < medial.on_surface { -modulus * margin / medial.depth } else { modulus })
+        .map(|vertex| match shape {
+            _ if vertex >= medial.on_surface => modulus,
+            // the share of the way to the surface, along the ray from the centre
+            Shape::Ellipsoid { semi_axes } if margin > 0.0 => {
+                modulus * (1.0 - medial.mesh.vertices[vertex].component_div(semi_axes).norm())
+            }
+            _ => -modulus * margin / medial.depth,
+        })
         .collect();
     HydroelasticGeometry::from_volume(medial.mesh, pressure)
 }
