@@ -3,7 +3,7 @@
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, differ, signs};
 use super::volume_surface::crosses_box;
-use super::{ContactSurface, HydroelasticWorkspace, slope_along, slope_into};
+use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::{FacePlane, LinearPressure, PressureField, RigidSurface};
 use crate::math::{RigidTransform, Vector3};
 
@@ -45,7 +45,7 @@ pub(super) fn volume_rigid(
             continue;
         }
         let pressure_M = volume.linear()[element as usize];
-        let slope = slope_along(&pressure_M.gradient, &plane.normal);
+        let slope = pressure_M.gradient.dot(&plane.normal);
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
         polygon.set_zero_set(&corners, &heights, above);
         surface.append(&mut polygon, &face, X_WM, *representation);

@@ -46,7 +46,8 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
         vertices.push(Vector3::zeros());
     }
     if difference < 0.0 {
-        vertices.extend((0..n).map(|i| rim(i, n) * -difference));
+        let share = -difference / radius;
+        vertices.extend((0..n).map(|i| rim(i, n) * radius * share));
     }
     let mut tets = Vec::with_capacity(9 * n);
     for j in 0..n {

@@ -120,13 +120,19 @@ fn compliant(
             None => return Err(GeometryError::NoVolume { tets: 0 }),
         },
     };
-    let pressure = (0..medial.mesh.vertices.len())
-        .map(|vertex| match shape {
-            _ if vertex >= medial.on_surface => modulus,
-            // the share of the way to the surface, along the ray from the centre
-            Shape::Ellipsoid { semi_axes } if margin > 0.0 => {
-                modulus * (1.0 - medial.mesh.vertices[vertex].component_div(semi_axes).norm())
+    let pressure = medial
+        .mesh
+        .vertices
+        .iter()
+        .enumerate()
+        .map(|(number, vertex)| match shape {
+            Shape::Box { size } => modulus * ((size * 0.5 - vertex.abs()).min() / medial.depth),
+            Shape::Cylinder { radius, length } if number >= medial.on_surface => {
+                modulus * ((0.5 * length - vertex.z.abs()).min(radius - vertex.xy().norm()) / medial.depth)
             }
+            // the share of the way to the surface, along the ray from the centre
+            Shape::Ellipsoid { semi_axes } if margin > 0.0 => modulus * (1.0 - vertex.component_div(semi_axes).norm()),
+            _ if number >= medial.on_surface => modulus,
             _ => -modulus * margin / medial.depth,
         })
         .collect();
