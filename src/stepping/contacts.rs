@@ -102,8 +102,9 @@ impl Contacts {
         let size = model.nv();
         self.columns.merge(model, data, (a.body, b.body), &p_WC);
         for (dof, column) in &self.columns.relative {
-            block.push_column(*dof as u32, *column, state.v[*dof], momentum_matrix[dof * size + dof]);
+            block.push_column(*dof as u32, *column, state.v[*dof]);
         }
+        block.weigh(momentum_matrix, size);
         kept.clear();
         let count = push_faces(surface, &p_WC, block, kept);
         self.faces += count.kept;
