@@ -1,6 +1,5 @@
 //! A scene file's sections made into a scene.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
 use crate::io::robot::PlacedRobot;
-use crate::math::{BodyIndex, GeometryIndex};
+use crate::math::BodyIndex;
 use crate::multibody::State;
 use crate::scene::{Scene, SceneBuilder};
 use crate::stepping::{StepSettings, overlaps};
@@ -198,35 +197,6 @@ fn warn_of_scene(
         if actuator.effort_limit == 0.0 && (actuator.stiffness > 0.0 || actuator.damping > 0.0) {
             warnings.push(format!("joint `{joint}` has gains but an effort limit of 0; give it an `effort_limit`"));
         }
-    }
-    warn_of_rigid_pairs(scene, &model_of, models, warnings);
-}
-
-/// Rigid geometries that meet: one warning for each pair of models, with an example.
-fn warn_of_rigid_pairs(
-    scene: &Scene,
-    model_of: &dyn Fn(BodyIndex) -> Option<usize>,
-    models: &[LoadedModel<'_>],
-    warnings: &mut Vec<String>,
-) {
-    let mut groups = BTreeMap::<_, Vec<_>>::new();
-    for (a, b) in scene.rigid_pairs() {
-        let of = |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body);
-        groups.entry((of(*a), of(*b))).or_default().push((*a, *b));
-    }
-    let name = |model: Option<usize>| model.map_or("the world", |model| models[model].spec.name.name.as_str());
-    for ((model_a, model_b), pairs) in groups {
-        let Some((a, b)) = pairs.first() else { continue };
-        let count = pairs.len();
-        warnings.push(format!(
-            "{count} {} of rigid geometries of {} and {} pass through each other, as `{}` and `{}`; give one side \
-             `compliant: true` in `materials` where they should touch",
-            if count == 1 { "pair" } else { "pairs" },
-            name(model_a),
-            if model_a == model_b { "itself" } else { name(model_b) },
-            scene.geometry_name(*a),
-            scene.geometry_name(*b)
-        ));
     }
 }
 
