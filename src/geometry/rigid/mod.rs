@@ -96,7 +96,7 @@ pub fn contact_points(
 ) {
     out.clear();
     workspace.found.clear();
-    let swapped = A.rank() > B.rank();
+    let swapped = A.order() > B.order();
     let (first, X_W1, second, X_W2) = if swapped { (B, X_WB, A, X_WA) } else { (A, X_WA, B, X_WB) };
     match (&first.kind, &second.kind) {
         (Kind::HalfSpace, _) => half_space::points(X_W1, second, X_W2, detection, workspace),

@@ -150,16 +150,18 @@ impl RigidShape {
         (X_WG * nalgebra::Point3::from(self.center)).coords
     }
 
-    /// The order in which pairs are looked at.
-    pub(super) fn rank(&self) -> u8 {
-        match self.kind {
+    /// The order in which pairs are looked at: by kind and by size.
+    pub(super) fn order(&self) -> (u8, usize) {
+        let triangles = self.surface.as_ref().map_or(0, |surface| surface.mesh().triangles.len());
+        let kind = match self.kind {
             Kind::HalfSpace => 0,
             Kind::Mesh => 1,
             Kind::Sphere { .. } => 2,
             Kind::Capsule { .. } => 3,
             Kind::Cylinder { .. } => 4,
             Kind::Polytope { .. } => 5,
-        }
+        };
+        (kind, triangles)
     }
 
     /// The convex core and the radius around it.
