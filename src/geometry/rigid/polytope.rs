@@ -50,13 +50,14 @@ impl Polytope {
             .into_iter()
             .map(|(normal, _, corners)| Face { normal, corners: outline(&mesh.vertices, &normal, corners) })
             .collect();
-        let mut faces_of_vertex = vec![Vec::new(); mesh.vertices.len()];
+        let (vertices, faces) = corners_only(&mesh.vertices, faces);
+        let mut faces_of_vertex = vec![Vec::new(); vertices.len()];
         let mut edge_directions: Vec<Vector3> = Vec::new();
         for (number, face) in faces.iter().enumerate() {
             for (corner, vertex) in face.corners.iter().enumerate() {
                 faces_of_vertex[*vertex as usize].push(number as u32);
                 let next = face.corners[(corner + 1) % face.corners.len()];
-                let edge = mesh.vertices[next as usize] - mesh.vertices[*vertex as usize];
+                let edge = vertices[next as usize] - vertices[*vertex as usize];
                 if let Some(direction) = edge.try_normalize(0.0)
                     && !edge_directions.iter().any(|other| other.cross(&direction).norm() < PARALLEL_ANGLE)
                 {
@@ -64,7 +65,7 @@ impl Polytope {
                 }
             }
         }
-        Self { vertices: mesh.vertices.clone(), faces, faces_of_vertex, edge_directions }
+        Self { vertices, faces, faces_of_vertex, edge_directions }
     }
 
     /// The vertex that reaches farthest along `direction`; the first of equals.
@@ -72,7 +73,7 @@ impl Polytope {
         let mut best = (f64::NEG_INFINITY, 0);
         for (vertex, position) in self.vertices.iter().enumerate() {
             let reach = direction.dot(position);
-            if reach > best.0 && !self.faces_of_vertex[vertex].is_empty() {
+            if reach > best.0 {
                 best = (reach, vertex);
             }
         }
@@ -96,6 +97,17 @@ impl Polytope {
         }
         best.map(|(_, face)| face)
     }
+}
+
+/// Leaves out the vertices that are no face's corner: those inside faces and inside the body.
+fn corners_only(vertices: &[Vector3], mut faces: Vec<Face>) -> (Vec<Vector3>, Vec<Face>) {
+    let mut used: Vec<u32> = faces.iter().flat_map(|face| &face.corners).copied().collect();
+    used.sort_unstable();
+    used.dedup();
+    for corner in faces.iter_mut().flat_map(|face| &mut face.corners) {
+        *corner = used.binary_search(corner).unwrap_or_default() as u32;
+    }
+    (used.iter().map(|vertex| vertices[*vertex as usize]).collect(), faces)
 }
 
 /// The convex outline of coplanar points, counter-clockwise about `normal` [Andrew 1979, monotone chain].
