@@ -187,16 +187,19 @@ fn is_flat(corners: &[Vector3; 4]) -> bool {
     volumes <= FLATNESS_MIN * longest.powi(3)
 }
 
-/// The linear function through four values: the gradient solves E g = (p_b - p_a, p_c - p_a, p_d - p_a), where the rows of
-/// E are the edges from a.
+/// The linear function through four values: the gradient is the sum of value times gradient of the barycentric coordinate of
+/// each corner, in the order of the corners.
 fn linear_pressure(corners: &[Vector3; 4], pressure: &[f64; 4]) -> LinearPressure {
-    let [a, b, c, d] = corners;
-    let (ab, ac, ad) = (b - a, c - a, d - a);
-    let sum = ac.cross(&ad) * (pressure[1] - pressure[0])
-        + ad.cross(&ab) * (pressure[2] - pressure[0])
-        + ab.cross(&ac) * (pressure[3] - pressure[0]);
-    let gradient = sum / six_volumes(corners);
-    LinearPressure { gradient, at_origin: pressure[0] - gradient.dot(a) }
+    let coordinate_gradient = |i: usize| {
+        let [v, a, b, c] = [0, 1, 2, 3].map(|k| corners[(i + k) % 4]);
+        let area = (b - a).cross(&(c - a));
+        area / area.dot(&(v - a))
+    };
+    let mut gradient = coordinate_gradient(0) * pressure[0];
+    for i in 1..4 {
+        gradient += coordinate_gradient(i) * pressure[i];
+    }
+    LinearPressure { gradient, at_origin: pressure[0] - gradient.dot(&corners[0]) }
 }
 
 fn face_planes(corners: &[Vector3; 4]) -> [FacePlane; 4] {

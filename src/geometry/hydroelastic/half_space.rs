@@ -23,7 +23,8 @@ fn face(element: u32, into_G: Vector3, pressure_M: LinearPressure, g_G: f64, g_H
     }
 }
 
-/// A compliant volume cut by the surface of a rigid half space.
+/// A compliant volume cut by the surface of a rigid half space: the whole section. There is no far side of a thin part that
+/// could be left out, so no face is refused for a falling pressure; a discrete step drops it as one that makes no spring.
 pub(super) fn volume_rigid(
     (volume, X_WM): (&PressureField, &RigidTransform),
     X_WH: &RigidTransform,
@@ -44,7 +45,7 @@ pub(super) fn volume_rigid(
             continue;
         }
         let pressure_M = volume.linear()[element as usize];
-        let Some(slope) = slope_into(&pressure_M.gradient, &plane.normal) else { continue };
+        let slope = pressure_M.gradient.dot(&plane.normal);
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
         polygon.set_zero_set(&corners, &heights, above);
         surface.append(&mut polygon, &face, X_WM, *representation);

@@ -19,23 +19,12 @@ use crate::math::{RigidTransform, Vector3};
 /// that come from coarse tessellations and stay. [-]
 pub const FACE_GRADIENT_COSINE_MIN: f64 = -0.382_683_432_365_089_8;
 
-/// A slope along the normal smaller than this share of the gradient is rounding: the field is constant across the face. It
-/// is set to zero, so that whether a discrete step keeps the face does not depend on the last bits of a pose. [-]
-const SLOPE_ROUNDING: f64 = 1e-12;
-
 /// The slope [Pa/m] of a pressure along the unit vector into its geometry, or `None` where it falls too steeply, see
 /// [`FACE_GRADIENT_COSINE_MIN`].
 #[inline]
 fn slope_into(gradient: &Vector3, inward: &Vector3) -> Option<f64> {
     let slope = gradient.dot(inward);
-    let steepest = gradient.norm();
-    if slope <= FACE_GRADIENT_COSINE_MIN * steepest {
-        None
-    } else if slope.abs() <= SLOPE_ROUNDING * steepest {
-        Some(0.0)
-    } else {
-        Some(slope)
-    }
+    (slope > FACE_GRADIENT_COSINE_MIN * gradient.norm()).then_some(slope)
 }
 
 /// Two geometries that have no contact surface: a surface of equal pressure needs one field at least, and two half
