@@ -35,7 +35,9 @@ mod hydroelastic;
 pub mod make;
 mod mesh;
 mod pressure_field;
+mod rigid;
 mod shape;
+mod signed_distance;
 
 pub use aabb::Aabb;
 pub use broad_phase::candidate_pairs;
@@ -46,4 +48,5 @@ pub use hydroelastic::{
 };
 pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use pressure_field::{FacePlane, LinearPressure, NO_NEIGHBOUR, PressureField};
+pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points};
 pub use shape::Shape;
