@@ -1,6 +1,7 @@
 //! A pressure field: a tetrahedral mesh with a pressure at each vertex, linear in each tetrahedron.
 
 use super::bvh::Bvh;
+use super::mesh_extent::MeshExtent;
 use super::{Aabb, GeometryError, VolumeMesh};
 use crate::math::Vector3;
 
@@ -61,6 +62,7 @@ pub struct PressureField {
     pressure_max: f64,
     skipped: usize,
     bvh: Bvh,
+    extent: MeshExtent,
 }
 
 impl PressureField {
@@ -100,6 +102,7 @@ impl PressureField {
             pressure_max: pressure.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             skipped: count - boxes.len(),
             bvh: Bvh::new(boxes),
+            extent: MeshExtent::new(&mesh.vertices, &mesh.tets),
             mesh,
             pressure,
             linear,
@@ -145,6 +148,9 @@ impl PressureField {
     }
     pub(crate) fn bvh(&self) -> &Bvh {
         &self.bvh
+    }
+    pub(crate) fn extent(&self) -> &MeshExtent {
+        &self.extent
     }
     /// The corners of a tetrahedron [m].
     #[inline]

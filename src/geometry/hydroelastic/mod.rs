@@ -1,13 +1,16 @@
 //! Contact surfaces between pressure fields, rigid surfaces and half spaces [pressure-field contact patches, III-A].
 
+mod coherence;
 mod contact_surface;
 mod geometry;
 mod half_space;
 mod polygon;
+mod reach;
 mod volume_surface;
 mod volume_volume;
 mod workspace;
 
+pub use coherence::{CoherenceCheck, CoherenceReport};
 pub use contact_surface::{ContactSurface, FACE_AREA_MIN, FaceRepresentation, effective_gradient};
 pub use geometry::{HydroelasticGeometry, HydroelasticParameters, RigidSurface};
 pub use workspace::HydroelasticWorkspace;
@@ -64,9 +67,30 @@ pub fn contact_surface(
     workspace: &mut HydroelasticWorkspace,
     surface: &mut ContactSurface,
 ) -> Result<(), NoContactSurface> {
-    use HydroelasticGeometry as G;
     surface.clear();
-    workspace.clear();
+    let reused = workspace.memory.report.reused;
+    query((A, X_WA), (B, X_WB), workspace, surface)?;
+    if workspace.memory.report.reused > reused
+        && let Some(check) = workspace.check
+        && workspace.memory.report.reused.checked_rem(check.every) == Some(0)
+    {
+        let checker = workspace.checker();
+        checker.surface.clear();
+        query((A, X_WA), (B, X_WB), &mut checker.workspace, &mut checker.surface)?;
+        let same = coherence::same_bits(surface, &checker.surface);
+        workspace.memory.report.checked += 1;
+        workspace.memory.report.mismatched += u64::from(!same);
+    }
+    Ok(())
+}
+
+fn query(
+    (A, X_WA): (&HydroelasticGeometry, &RigidTransform),
+    (B, X_WB): (&HydroelasticGeometry, &RigidTransform),
+    workspace: &mut HydroelasticWorkspace,
+    surface: &mut ContactSurface,
+) -> Result<(), NoContactSurface> {
+    use HydroelasticGeometry as G;
     match (A, B) {
         (G::CompliantVolume(a), G::CompliantVolume(b)) => {
             volume_volume::contact_surface(a, X_WA, b, X_WB, workspace, surface);
