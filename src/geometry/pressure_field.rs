@@ -56,6 +56,7 @@ pub struct PressureField {
     mesh: VolumeMesh,
     pressure: Vec<f64>,
     linear: Vec<LinearPressure>,
+    steepness: Vec<f64>,
     planes: Vec<[FacePlane; 4]>,
     neighbours: Vec<[u32; 4]>,
     pressure_min: f64,
@@ -105,6 +106,7 @@ impl PressureField {
             extent: MeshExtent::new(&mesh.vertices, &mesh.tets),
             mesh,
             pressure,
+            steepness: linear.iter().map(|linear: &LinearPressure| linear.gradient.norm()).collect(),
             linear,
             planes,
         })
@@ -121,6 +123,10 @@ impl PressureField {
     /// The linear pressure in each tetrahedron; zero in one without volume.
     pub fn linear(&self) -> &[LinearPressure] {
         &self.linear
+    }
+    /// The norm of the gradient in each tetrahedron [Pa/m].
+    pub(crate) fn steepness(&self) -> &[f64] {
+        &self.steepness
     }
     /// The planes of the faces of each tetrahedron; face i lies opposite vertex i.
     pub fn planes(&self) -> &[[FacePlane; 4]] {

@@ -95,7 +95,9 @@ pub(super) fn volume_rigid(
             continue;
         }
         let pressure_M = volume.linear()[element as usize];
-        let Some(slope) = slope_into(&pressure_M.gradient, &plane.normal) else { continue };
+        let Some(slope) = slope_into(&pressure_M.gradient, volume.steepness()[element as usize], &plane.normal) else {
+            continue;
+        };
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
         polygon.set_zero_set(&corners, &heights, above);
         surface.append(&mut polygon, &face, X_WM, *representation);
@@ -143,9 +145,10 @@ pub(super) fn volume_compliant(
             continue;
         }
         let into_volume = difference / steepness;
-        let (Some(slope), Some(half_space_slope)) =
-            (slope_into(&pressure_M.gradient, &into_volume), slope_into(&(plane.normal * -stiffness), &-into_volume))
-        else {
+        let (Some(slope), Some(half_space_slope)) = (
+            slope_into(&pressure_M.gradient, volume.steepness()[element as usize], &into_volume),
+            slope_into(&(plane.normal * -stiffness), stiffness, &-into_volume),
+        ) else {
             continue;
         };
         let face = face(element, into_volume, pressure_M, slope, half_space_slope, volume_is_A);
@@ -176,7 +179,7 @@ pub(super) fn surface_compliant(
     let mut polygon = ConvexPolygon::EMPTY;
     for &element in &lists.near {
         let normal = rigid.normals()[element as usize];
-        let Some(slope) = slope_into(&pressure_M.gradient, &normal) else { continue };
+        let Some(slope) = slope_into(&pressure_M.gradient, stiffness, &normal) else { continue };
         polygon.set_triangle(&rigid.corners(element));
         polygon.clip(&end);
         // the rigid normal points into the half space, which is not the geometry of the frame M here

@@ -26,12 +26,11 @@ pub const FACE_GRADIENT_COSINE_MIN: f64 = -0.382_683_432_365_089_8;
 /// is set to zero, so that whether a discrete step keeps the face does not depend on the last bits of a pose. [-]
 const SLOPE_ROUNDING: f64 = 1e-12;
 
-/// The slope [Pa/m] of a pressure along the unit vector into its geometry, or `None` where it falls too steeply, see
+/// The slope [Pa/m] of a pressure with this `gradient`, whose norm is `steepest`, along the unit vector into its geometry, or `None` where it falls too steeply, see
 /// [`FACE_GRADIENT_COSINE_MIN`].
 #[inline]
-fn slope_into(gradient: &Vector3, inward: &Vector3) -> Option<f64> {
+fn slope_into(gradient: &Vector3, steepest: f64, inward: &Vector3) -> Option<f64> {
     let slope = gradient.dot(inward);
-    let steepest = gradient.norm();
     if slope <= FACE_GRADIENT_COSINE_MIN * steepest {
         None
     } else if slope.abs() <= SLOPE_ROUNDING * steepest {

@@ -152,13 +152,13 @@ fn intersect(
     let pressure_M = volume.linear()[tet as usize];
     let normal = triangle.plane_M.normal;
     polygon.set_triangle(&triangle.corners_M);
-    if polygon.is_outside_one_of(&volume.planes()[tet as usize]) {
-        return None;
-    }
-    let slope = slope_into(&pressure_M.gradient, &normal)?;
-    let refuses = |other: u32| slope_into(&volume.linear()[other as usize].gradient, &normal).is_none();
     let planes = &volume.planes()[tet as usize];
-    if !polygon.clip_by_tet(planes, tet, &volume.neighbours()[tet as usize], refuses) {
+    let sides = polygon.sides(planes)?;
+    let slope_in =
+        |tet: u32| slope_into(&volume.linear()[tet as usize].gradient, volume.steepness()[tet as usize], &normal);
+    let slope = slope_in(tet)?;
+    let refuses = |other: u32| slope_in(other).is_none();
+    if !polygon.clip_by_tet((planes, &sides), tet, &volume.neighbours()[tet as usize], refuses) {
         return None;
     }
     let face = if volume_is_A {

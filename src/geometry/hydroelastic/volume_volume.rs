@@ -92,15 +92,14 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
             continue;
         }
         let (slot, count) = (tets.len() as u32, pairs.len());
-        let steepness = tet.pressure_M.gradient.norm();
         let planes_M = outer.planes()[element as usize].map(|plane| plane_in_M(&plane, X_MN));
         inner.bvh().walk(
             |node| node.overlaps(&box_M),
             |element, bounds| {
                 let bounds = bounds.grown(PLANE_SLACK).intersection(&box_M);
-                let listed = equal_pressure_in_box(roles, element, &tet, &bounds, margin * steepness)
+                let listed = equal_pressure_in_box(roles, element, &tet, &bounds, margin * tet.steepness)
                     && match reach {
-                        Some(reach) => can_meet(inner, element, (&tet, &planes_M, steepness), reach),
+                        Some(reach) => can_meet(inner, element, (&tet, &planes_M), reach),
                         None => equal_pressure_in_both(inner, element, &tet),
                     };
                 if listed {
@@ -121,20 +120,14 @@ fn plane_in_M(plane: &FacePlane, X_MN: &RigidTransform) -> FacePlane {
 }
 
 /// Whether the two tetrahedra can have a face after a motion of at most `reach`: see [`super::reach`].
-fn can_meet(
-    inner: &PressureField,
-    element: u32,
-    (tet, planes_M, steepness): (&OuterTet, &[FacePlane; 4], f64),
-    reach: f64,
-) -> bool {
-    let linear = &inner.linear()[element as usize];
+fn can_meet(inner: &PressureField, element: u32, (tet, planes_M): (&OuterTet, &[FacePlane; 4]), reach: f64) -> bool {
     let at_outer = differences_at_outer(inner, element, tet);
-    let outer_slab = Slab::new(&tet.corners_M, &at_outer, linear.gradient.norm() * reach);
+    let outer_slab = Slab::new(&tet.corners_M, &at_outer, inner.steepness()[element as usize] * reach);
     if outer_slab.is_beyond_one_of(&inner.planes()[element as usize], reach) {
         return false;
     }
     let corners = inner.corners(element);
-    let inner_slab = Slab::new(&corners, &differences_at_inner(inner, element, tet), steepness * reach);
+    let inner_slab = Slab::new(&corners, &differences_at_inner(inner, element, tet), tet.steepness * reach);
     !inner_slab.is_beyond_one_of(planes_M, reach)
 }
 
@@ -147,6 +140,7 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
         corners_M: outer.corners(element).map(|corner| R_MN * corner + p_MN),
         corner_pressures: outer.corner_pressures(element),
         pressure_M: LinearPressure { gradient, at_origin: linear_N.at_origin - gradient.dot(p_MN) },
+        steepness: outer.steepness()[element as usize],
     }
 }
 
@@ -208,10 +202,18 @@ fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> 
 /// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two pressures into their
 /// geometries along it; `None` where there is no such plane or a pressure falls steeply.
 #[inline]
-fn slopes(inner: &LinearPressure, outer: &LinearPressure) -> Option<(Vector3, f64, f64)> {
-    let rounding = GRADIENT_ROUNDING * (inner.gradient.norm() + outer.gradient.norm());
-    let into_outer = (outer.gradient - inner.gradient).try_normalize(rounding)?;
-    Some((into_outer, slope_into(&inner.gradient, &-into_outer)?, slope_into(&outer.gradient, &into_outer)?))
+fn slopes(
+    (inner, inner_steepness): (&LinearPressure, f64),
+    (outer, outer_steepness): (&LinearPressure, f64),
+) -> Option<(Vector3, f64, f64)> {
+    let difference = outer.gradient - inner.gradient;
+    let steepness = difference.norm();
+    if steepness <= GRADIENT_ROUNDING * (inner_steepness + outer_steepness) {
+        return None;
+    }
+    let into_outer = difference * (1.0 / steepness);
+    let g_inner = slope_into(&inner.gradient, inner_steepness, &-into_outer)?;
+    Some((into_outer, g_inner, slope_into(&outer.gradient, outer_steepness, &into_outer)?))
 }
 
 /// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` where they only come near
@@ -226,18 +228,18 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPo
     }
     polygon.set_zero_set(&tet.corners_M, &values, positive);
     let planes = &roles.inner.planes()[element as usize];
-    if polygon.is_outside_one_of(planes) {
-        return None;
-    }
-    let (into_outer, g_inner, g_outer) = slopes(inner, outer)?;
-    let refuses = |other: u32| {
-        slopes(&fields[other as usize], outer).is_none() || !equal_pressure_in_both(roles.inner, other, tet)
+    let sides = polygon.sides(planes)?;
+    let slopes = |element: u32| {
+        let index = element as usize;
+        slopes((&fields[index], roles.inner.steepness()[index]), (outer, tet.steepness))
     };
-    if !polygon.clip_by_tet(planes, element, &roles.inner.neighbours()[element as usize], refuses) {
+    let (into_outer, g_inner, g_outer) = slopes(element)?;
+    let refuses = |other: u32| slopes(other).is_none() || !equal_pressure_in_both(roles.inner, other, tet);
+    if !polygon.clip_by_tet((planes, &sides), element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
     // the softer field carries the pressure: a position's rounding matters less there
-    let softer = if inner.gradient.norm_squared() <= outer.gradient.norm_squared() { *inner } else { *outer };
+    let softer = if roles.inner.steepness()[element as usize] <= tet.steepness { *inner } else { *outer };
     let face = if roles.inner_is_A {
         FaceData {
             normal_M: into_outer,

@@ -97,6 +97,8 @@ pub(super) struct OuterTet {
     pub(super) corners_M: [Vector3; 4],
     pub(super) corner_pressures: [f64; 4],
     pub(super) pressure_M: LinearPressure,
+    /// Norm of its gradient [Pa/m].
+    pub(super) steepness: f64,
 }
 
 /// A triangle of the outer geometry in the frame M of the inner one.
