@@ -165,18 +165,25 @@ impl ConvexPolygon {
     pub(crate) fn sides(&self, planes: &[FacePlane; 4]) -> Option<TetSides> {
         debug_assert!((3..=4).contains(&self.count), "a triangle or a zero set");
         let corners = &self.buffers[self.active];
-        let last = self.count - 1;
-        let of_four = [0, 1, 2, last.min(3)];
-        let [x, y, z] = [0, 1, 2].map(|axis| of_four.map(|i| corners[i][axis]));
-        let mut sides = [Side::Inside; 4];
+        let (mut x, mut y, mut z) = ([corners[0].x; 4], [corners[0].y; 4], [corners[0].z; 4]);
+        for i in 1..4.min(self.count) {
+            (x[i], y[i], z[i]) = (corners[i].x, corners[i].y, corners[i].z);
+        }
+        let mut sides = [(0.0, 0.0); 4];
+        let mut clearly_outside = false;
+        // without a branch, since none could be predicted
         for (side, plane) in sides.iter_mut().zip(planes) {
             let n = &plane.normal;
-            let d: [f64; 4] = std::array::from_fn(|i| n.x * x[i] + n.y * y[i] + n.z * z[i] - plane.offset);
-            let lowest = smaller(smaller(d[0], d[1]), smaller(d[2], d[3]));
-            if lowest > COPLANAR_DISTANCE {
-                return None;
+            let mut d = [0.0; 4];
+            for i in 0..4 {
+                d[i] = n.x * x[i] + n.y * y[i] + n.z * z[i] - plane.offset;
             }
-            *side = Side::new(lowest, larger(larger(d[0], d[1]), larger(d[2], d[3])));
+            let lowest = smaller(smaller(d[0], d[1]), smaller(d[2], d[3]));
+            clearly_outside |= lowest > COPLANAR_DISTANCE;
+            *side = (lowest, larger(larger(d[0], d[1]), larger(d[2], d[3])));
+        }
+        if clearly_outside {
+            return None;
         }
         Some(TetSides(sides))
     }
@@ -192,8 +199,8 @@ impl ConvexPolygon {
         neighbours: &[u32; 4],
         refuses: impl Fn(u32) -> bool,
     ) -> bool {
-        for ((plane, side), &neighbour) in planes.iter().zip(&sides.0).zip(neighbours) {
-            let in_the_face = match side {
+        for ((plane, &(lowest, highest)), &neighbour) in planes.iter().zip(&sides.0).zip(neighbours) {
+            let in_the_face = match Side::new(lowest, highest) {
                 Side::Inside => continue,
                 Side::Coplanar => true,
                 // what an earlier plane left may lie otherwise than the whole
@@ -229,9 +236,9 @@ impl ConvexPolygon {
     }
 }
 
-/// How a polygon lies to the four faces of a tetrahedron.
+/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners [m].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TetSides([Side; 4]);
+pub(crate) struct TetSides([(f64, f64); 4]);
 
 /// Bit i is set where value i is positive.
 #[inline]

@@ -87,7 +87,8 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
     near.sort_unstable();
     for &element in near.iter() {
         let tet = outer_tet(outer, element, X_MN);
-        let box_M = low_part(&tet, inner.pressure_max()).grown(margin).intersection(&bounds_M);
+        let low_M = low_part(&tet, inner.pressure_max());
+        let box_M = low_M.grown(margin).intersection(&bounds_M);
         if box_M.is_empty() {
             continue;
         }
@@ -96,8 +97,10 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
         inner.bvh().walk(
             |node| node.overlaps(&box_M),
             |element, bounds| {
-                let bounds = bounds.grown(PLANE_SLACK).intersection(&box_M);
-                let listed = equal_pressure_in_box(roles, element, &tet, &bounds, margin * tet.steepness)
+                // where the outer tetrahedron is within the margin of the inner one, as in `can_meet`
+                let bounds = bounds.grown(margin).intersection(&low_M);
+                let pressure_margin = margin * inner.steepness()[element as usize];
+                let listed = equal_pressure_in_box(roles, element, &tet, &bounds, pressure_margin)
                     && match reach {
                         Some(reach) => can_meet(inner, element, (&tet, &planes_M), reach),
                         None => equal_pressure_in_both(inner, element, &tet),
@@ -122,13 +125,16 @@ fn plane_in_M(plane: &FacePlane, X_MN: &RigidTransform) -> FacePlane {
 /// Whether the two tetrahedra can have a face after a motion of at most `reach`: see [`super::reach`].
 fn can_meet(inner: &PressureField, element: u32, (tet, planes_M): (&OuterTet, &[FacePlane; 4]), reach: f64) -> bool {
     let at_outer = differences_at_outer(inner, element, tet);
-    let outer_slab = Slab::new(&tet.corners_M, &at_outer, inner.steepness()[element as usize] * reach);
-    if outer_slab.is_beyond_one_of(&inner.planes()[element as usize], reach) {
-        return false;
-    }
-    let corners = inner.corners(element);
-    let inner_slab = Slab::new(&corners, &differences_at_inner(inner, element, tet), tet.steepness * reach);
-    !inner_slab.is_beyond_one_of(planes_M, reach)
+    let outer_width = inner.steepness()[element as usize] * reach;
+    let at_inner = differences_at_inner(inner, element, tet);
+    let inner_width = tet.steepness * reach;
+    let all_large = |values: &[f64; 4], width: f64| {
+        values.iter().all(|value| *value > width) || values.iter().all(|value| *value < -width)
+    };
+    !all_large(&at_outer, outer_width)
+        && !all_large(&at_inner, inner_width)
+        && !Slab::new(&tet.corners_M, &at_outer, outer_width).is_beyond_one_of(&inner.planes()[element as usize], reach)
+        && !Slab::new(&inner.corners(element), &at_inner, inner_width).is_beyond_one_of(planes_M, reach)
 }
 
 fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> OuterTet {
@@ -163,7 +169,7 @@ fn low_part(tet: &OuterTet, pressure_max: f64) -> Aabb {
 }
 
 /// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both pressures can be
-/// as large there as pressures inside are, when the outer pressure is uncertain by `margin` [Pa]. Errs on the side of "yes".
+/// as large there as pressures inside are, when the inner pressure is uncertain by `margin` [Pa]. Errs on the side of "yes".
 #[inline]
 fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb, margin: f64) -> bool {
     let inner = &roles.inner.linear()[element as usize];
