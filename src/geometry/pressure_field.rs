@@ -207,10 +207,11 @@ fn linear_pressure(corners: &[Vector3; 4], pressure: &[f64; 4]) -> LinearPressur
         let area = (b - a).cross(&(c - a));
         area / area.dot(&(v - a))
     };
-    let mut gradient = coordinate_gradient(0) * pressure[0];
-    for i in 1..4 {
-        gradient += coordinate_gradient(i) * pressure[i];
-    }
+    let [p_a, p_b, p_c, p_d] = *pressure;
+    let gradient = coordinate_gradient(0) * p_a
+        + coordinate_gradient(1) * p_b
+        + coordinate_gradient(2) * p_c
+        + coordinate_gradient(3) * p_d;
     LinearPressure { gradient, at_origin: pressure[0] - gradient.dot(&corners[0]) }
 }
 
