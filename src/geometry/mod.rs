@@ -35,6 +35,7 @@ pub mod fill;
 mod hydroelastic;
 pub mod make;
 mod mesh;
+mod mesh_extent;
 mod pressure_field;
 mod rigid;
 mod shape;
@@ -45,8 +46,9 @@ pub use aabb::Aabb;
 pub use broad_phase::candidate_pairs;
 pub use error::GeometryError;
 pub use hydroelastic::{
-    ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation, HydroelasticGeometry,
-    HydroelasticParameters, HydroelasticWorkspace, NoContactSurface, RigidSurface, contact_surface, effective_gradient,
+    CoherenceCheck, CoherenceReport, ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation,
+    HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, NoContactSurface, RigidSurface,
+    contact_surface, effective_gradient,
 };
 pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use pressure_field::{FacePlane, LinearPressure, NO_NEIGHBOUR, PressureField};

@@ -14,6 +14,8 @@ const AXIS_PAIRS_MAX: usize = 64;
 const FACE_PREFERENCE: f64 = 1e-9;
 /// A normal this close to a face's is the face's: nearly touching shapes leave GJK few digits of a direction. [rad]
 const FACE_SNAP: f64 = 1e-4;
+/// Segments nearer than this share of their lengths cross. [-]
+const CROSSING: f64 = 1e-12;
 /// Corners of the polygon that stands for a cylinder's end.
 const END_CORNERS: usize = 16;
 
@@ -61,6 +63,9 @@ fn deepest(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, distance: f64)
     {
         return separating_axis(a, b, X_AB, distance, A.radius.min(B.radius));
     }
+    if let (Kind::Capsule { half: a, .. }, Kind::Capsule { half: b, .. }) = (&A.kind, &B.kind) {
+        return Some(segments(*a, *b, X_AB)).filter(|witness| witness.phi < distance);
+    }
     let ((core_A, _), (core_B, _)) = (A.core()?, B.core()?);
     let mut witness = core_A.witness(core_B, X_AB, distance)?;
     let n_B = X_AB.rotation.inverse() * -witness.normal;
@@ -70,6 +75,22 @@ fn deepest(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, distance: f64)
         witness.phi = normal.dot(&(witness.p_B - witness.p_A));
     }
     Some(witness)
+}
+
+/// The nearest points of two segments along their z axes, of half lengths `a` and `b` [m] [Ericson 2005, section 5.1.9].
+/// Where they cross, the normal is across both.
+fn segments(a: f64, b: f64, X_AB: &RigidTransform) -> Witness {
+    let (axis_A, axis_B) = (Vector3::z(), X_AB.rotation * Vector3::z());
+    let p_AB = X_AB.translation.vector;
+    let (cosine, along_A, along_B) = (axis_A.dot(&axis_B), axis_A.dot(&p_AB), axis_B.dot(&p_AB));
+    let sine_squared = axis_A.cross(&axis_B).norm_squared();
+    let s = if sine_squared > 0.0 { ((along_A - cosine * along_B) / sine_squared).clamp(-a, a) } else { 0.0 };
+    let t = (cosine * s - along_B).clamp(-b, b);
+    let s = (along_A + cosine * t).clamp(-a, a);
+    let (p_A, p_B) = (axis_A * s, p_AB + axis_B * t);
+    let across = || axis_A.cross(&axis_B).try_normalize(f64::MIN_POSITIVE).unwrap_or_else(Vector3::x);
+    let normal = (p_B - p_A).try_normalize(CROSSING * (a + b)).unwrap_or_else(across);
+    Witness { p_A, p_B, normal, phi: normal.dot(&(p_B - p_A)) }
 }
 
 /// The normal of a face that looks along `n` within [`FACE_SNAP`].
