@@ -8,25 +8,25 @@ use isobar::geometry::fill::{FillSettings, fill};
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::math::Vector3;
 
-/// Links and hands: paths below the folder in ISOBAR_ROBOT_DATA (`example-robot-data/robots`).
+/// Links and hands: paths below the folder in ISOBAR_ROBOT_DATA (`share/example-robot-data` of the package).
 const LINKS: [&str; 17] = [
-    "panda_description/meshes/collision/finger.stl",
-    "panda_description/meshes/collision/hand.stl",
-    "panda_description/meshes/collision/link5.stl",
-    "allegro_hand_description/meshes/base_link.STL",
-    "allegro_hand_description/meshes/link_3.0_tip.STL",
-    "allegro_hand_description/meshes/link_1.0.STL",
-    "talos_data/meshes/gripper/fingertip.STL",
-    "so_arm_description/meshes/so100/Moving_Jaw.stl",
-    "ur_description/meshes/ur5/collision/forearm.stl",
-    "ur_description/meshes/ur5/collision/wrist3.stl",
-    "tiago_description/meshes/hey5/palm.stl",
-    "human_description/meshes/hand_mesh.STL",
-    "solo_description/meshes/stl/with_foot/solo_foot.stl",
-    "alex_description/meshes/sake_finger_tip.obj",
-    "alex_description/meshes/idx-f1.obj",
-    "g1_description/meshes/right_hand_thumb_0_link.STL",
-    "cassie_description/meshes/foot.stl",
+    "robots/panda_description/meshes/collision/finger.stl",
+    "robots/panda_description/meshes/collision/hand.stl",
+    "robots/panda_description/meshes/collision/link5.stl",
+    "robots/allegro_hand_description/meshes/base_link.STL",
+    "robots/allegro_hand_description/meshes/link_3.0_tip.STL",
+    "robots/allegro_hand_description/meshes/link_1.0.STL",
+    "robots/talos_data/meshes/gripper/fingertip.STL",
+    "robots/so_arm_description/meshes/so100/Moving_Jaw.stl",
+    "robots/ur_description/meshes/ur5/collision/forearm.stl",
+    "robots/ur_description/meshes/ur5/collision/wrist3.stl",
+    "robots/tiago_description/meshes/hey5/palm.stl",
+    "robots/human_description/meshes/hand_mesh.STL",
+    "robots/solo_description/meshes/stl/with_foot/solo_foot.stl",
+    "robots/alex_description/meshes/sake_finger_tip.obj",
+    "robots/alex_description/meshes/idx-f1.obj",
+    "robots/g1_description/meshes/right_hand_thumb_0_link.STL",
+    "robots/cassie_description/meshes/foot.stl",
 ];
 
 /// Household objects and parts: paths below the folder in ISOBAR_MESH_DATA (`pybullet_data`).
