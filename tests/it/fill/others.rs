@@ -69,7 +69,7 @@ fn meshes_of_others_fill_or_are_refused_with_the_reason() {
             let triangles = surface.triangles.len();
             match filled {
                 Ok(filling) => {
-                    super::check_mesh(&filling.mesh, file);
+                    super::check_mesh(&filling.mesh, &filling.depth, file);
                     assert!(filling.pressure(1e6).iter().all(|pressure| (0.0..=1e6).contains(pressure)), "{file}");
                     let quality = &filling.quality;
                     eprintln!(
