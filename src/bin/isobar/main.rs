@@ -1,6 +1,7 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
 mod inspect;
+mod render;
 mod run;
 
 use std::error::Error;
@@ -21,6 +22,8 @@ struct Arguments {
 enum Command {
     /// Print what a robot file holds, and warn of what will bite.
     Inspect(inspect::Arguments),
+    /// Draw a scene, or its contact, to a PNG file.
+    Render(render::Arguments),
     /// Simulate a scene file, as fast as possible.
     Run(run::Arguments),
 }
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         Command::Inspect(arguments) => inspect::run(&arguments),
+        Command::Render(arguments) => render::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
     }
 }
