@@ -14,6 +14,9 @@ const CONTOURS: usize = 7;
 /// Height of the picture above and below the surface, as a share of the surface's ball.
 const ROOM: f64 = 1.08;
 
+/// Lines win against faces that are this little nearer, as a share of the picture's height: a surface is nearly flat. [-]
+const LIFT: f64 = 0.02;
+
 /// One contact surface of a picture and what is written above it.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactPanel<'a> {
@@ -23,7 +26,7 @@ pub struct ContactPanel<'a> {
     pub title: &'a str,
 }
 
-/// Draws contact surfaces side by side, all seen along the mean normal of the first and on one scale: polygons coloured by
+/// Draws contact surfaces beside each other (or above, if they are long), all seen along the mean normal of the first and on one scale: polygons coloured by
 /// pressure, their edges, and lines of equal pressure. The picture is `width` x `height` pixels.
 ///
 /// # Errors
@@ -40,37 +43,46 @@ pub fn contact_surface(
         return Err(nothing);
     };
     let size = legend::text_size(height);
-    let (top, bottom, right) = ((8.5 * size) as usize, (5.0 * size) as usize, (9.0 * size) as usize);
-    let columns = width.saturating_sub(right) / panels.len();
-    let rows = height.saturating_sub(top + bottom);
-    check_size(columns, rows)?;
+    let (top, right) = ((7.0 * size) as usize, (11.0 * size) as usize);
+    let free = (width.saturating_sub(right), height.saturating_sub(top));
+    let caption = (2.6 * size) as usize;
     let plane = Plane::of(first).ok_or(nothing)?;
-    let extent = ROOM * plane.extent(columns as f64 / rows as f64);
+    let room = |(across, down): (usize, usize)| (free.0 / across, (free.1 / down).saturating_sub(caption));
+    let extent_of = |(columns, rows): (usize, usize)| ROOM * plane.extent(columns as f64 / rows.max(1) as f64);
+    let pixel_of = |layout| extent_of(room(layout)) / room(layout).1.max(1) as f64;
+    // beside each other or one above the other, whichever shows more
+    let (beside, above) = ((panels.len(), 1), (1, panels.len()));
+    let layout = if pixel_of(beside) <= pixel_of(above) { beside } else { above };
+    let (columns, rows) = room(layout);
+    check_size(columns, rows)?;
+    let extent = extent_of((columns, rows));
     let camera = plane.camera(extent);
     let pressures = panels.iter().flat_map(|panel| panel.surface.corner_pressure.iter().copied());
     let scale = ColorScale::from_zero(pressures);
     let levels = scale.levels(CONTOURS);
+    let style = FaceStyle {
+        scale,
+        levels: &levels,
+        contours: (2.2, [1.0, 1.0, 1.0]),
+        edges: (0.9, [0.12, 0.14, 0.2]),
+        alpha: 1.0,
+        lift: LIFT,
+    };
     let mut image = Image::new(width, height, PAPER);
     for (number, panel) in panels.iter().enumerate() {
         let mut canvas = Canvas::new(columns, rows, camera, PAPER)?;
-        let style =
-            FaceStyle { scale, levels: &levels, contours: (2.2, [1.0, 1.0, 1.0]), edges: (0.9, [0.12, 0.14, 0.2]) };
         Faces::from(panel.surface).draw(&mut canvas, &style)?;
-        image.paste(&canvas.finish(), number * columns, top);
-        let middle = (number as f64 + 0.5) * columns as f64;
-        let caption = format!("{}: {} faces", panel.title, panel.surface.len());
-        image.text(&caption, [middle, height as f64 - 2.0 * size], 1.1 * size, Align::Center, INK);
+        let (x, y) = (number % layout.0 * columns, top + number / layout.0 * (rows + caption));
+        image.paste(&canvas.finish(), x, y);
+        let below = [x as f64 + 0.5 * columns as f64, (y + rows) as f64 + 1.2 * size];
+        let text = format!("{}: {} faces", panel.title, panel.surface.len());
+        image.text(&text, below, 1.1 * size, Align::Center, INK);
     }
     legend::title(&mut image, title, subtitle);
-    let bar = [width as f64 - 0.72 * right as f64, top as f64 + 0.12 * rows as f64];
-    legend::pressure_bar(&mut image, &scale, &levels, bar, 0.76 * rows as f64);
-    let pixel = extent / rows as f64;
-    legend::scale_bar(
-        &mut image,
-        pixel,
-        [width as f64 - 0.2 * right as f64, height as f64 - 2.0 * size],
-        right as f64 * 0.7,
-    );
+    let bar = [width as f64 - 0.70 * right as f64, top as f64 + 0.10 * free.1 as f64];
+    legend::pressure_bar(&mut image, &scale, &levels, bar, 0.70 * free.1 as f64);
+    let corner = [width as f64 - 1.6 * size, height as f64 - 1.8 * size];
+    legend::scale_bar(&mut image, extent / rows as f64, corner, 0.8 * right as f64);
     Ok(image)
 }
 

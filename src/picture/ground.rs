@@ -11,10 +11,12 @@ const LINE: Color = [0.74, 0.77, 0.81];
 const SHADOW: Color = [0.50, 0.54, 0.62];
 /// Every so many lines one is stronger.
 const STRONG: i64 = 5;
-/// Directions of light, on a ring, whose shadows add up to a soft one.
-const LIGHTS: usize = 24;
-/// How far the light leans from the vertical on that ring. [-]
-const SPREAD: f64 = 0.30;
+/// Directions of light, on a disc, whose shadows add up to a soft one.
+const LIGHTS: usize = 40;
+/// Spreads points evenly over a disc [rad].
+const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
+/// How far the light leans from its middle on that disc. [-]
+const SPREAD: f64 = 0.14;
 
 /// The plane z = 0 of a frame G, drawn before everything else.
 #[derive(Clone, Debug)]
@@ -72,9 +74,9 @@ impl Canvas {
         let mut hidden = vec![0_u8; width * height];
         let mut stamp = vec![0_u8; width * height];
         for light in 0..LIGHTS {
-            let (sine, cosine) = (std::f64::consts::TAU * light as f64 / LIGHTS as f64).sin_cos();
-            let radius = SPREAD * (((light * 7) % LIGHTS) as f64 / LIGHTS as f64).sqrt();
-            let lean = (0.12 + radius * cosine, -0.08 + radius * sine);
+            let (sine, cosine) = (GOLDEN_ANGLE * light as f64).sin_cos();
+            let radius = SPREAD * ((light as f64 + 0.5) / LIGHTS as f64).sqrt();
+            let lean = (0.10 + radius * cosine, -0.06 + radius * sine);
             let number = light as u8 + 1;
             for (solid, X_WS) in solids {
                 let X_GS = X_GW * X_WS;

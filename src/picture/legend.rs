@@ -1,7 +1,7 @@
 //! What explains a picture: title, colour bar, scale bar, axes.
 
 use super::camera::Camera;
-use super::color::{Color, ColorScale, FAINT_INK, INK, round_down};
+use super::color::{Color, ColorScale, FAINT_INK, INK, PAPER, round_down};
 use super::image::{Align, Image};
 use crate::math::Vector3;
 
@@ -11,6 +11,16 @@ const AXES: [(Color, &str); 3] = [([0.80, 0.18, 0.16], "x"), ([0.16, 0.58, 0.24]
 /// Height of capitals on a picture `height` pixels high [px].
 pub(super) fn text_size(height: usize) -> f64 {
     (height as f64 / 68.0).clamp(8.0, 26.0)
+}
+
+/// Text with a bright outline, readable on everything.
+pub(super) fn label(image: &mut Image, text: &str, at: [f64; 2]) {
+    let size = text_size(image.height());
+    for k in 0..12 {
+        let (sine, cosine) = (std::f64::consts::TAU * f64::from(k) / 12.0).sin_cos();
+        image.text(text, [at[0] + 2.2 * cosine, at[1] + 2.2 * sine], size, Align::Center, PAPER);
+    }
+    image.text(text, at, size, Align::Center, INK);
 }
 
 /// Title and a second line of less weight, upper left.
@@ -41,7 +51,9 @@ fn tick(value: f64, step: f64) -> String {
 pub(super) fn pressure_bar(image: &mut Image, scale: &ColorScale, levels: &[f64], [x, y]: [f64; 2], length: f64) {
     let size = text_size(image.height());
     let (unit, factor) = pascals(scale.high);
-    let thick = 1.5 * size;
+    let thick = (1.5 * size).round();
+    // whole pixels: half covered rows would be pale
+    let (x, y, length) = (x.round(), y.round(), length.round());
     let rows = length.max(1.0) as usize;
     for row in 0..rows {
         let value = scale.high + (scale.low - scale.high) * (row as f64 + 0.5) / rows as f64;
@@ -49,7 +61,7 @@ pub(super) fn pressure_bar(image: &mut Image, scale: &ColorScale, levels: &[f64]
     }
     let at = |value: f64| y + length * (scale.high - value) / (scale.high - scale.low);
     for level in levels {
-        image.stroke(&[vec![[x, at(*level)], [x + thick, at(*level)]]], 1.0, INK);
+        image.stroke(&[vec![[x, at(*level)], [x + thick, at(*level)]]], 1.4, [1.0; 3]);
     }
     let frame = vec![[x, y], [x + thick, y], [x + thick, y + length], [x, y + length], [x, y]];
     image.stroke(&[frame], 1.0, FAINT_INK);

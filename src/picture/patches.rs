@@ -10,9 +10,6 @@ use crate::geometry::ContactSurface;
 use crate::math::{RigidTransform, Vector3};
 use crate::stepping::PatchFaces;
 
-/// Lines on faces win against faces that are this little nearer. [-]
-const LIFT: f64 = 4e-4;
-
 /// Contact faces: corners, one face after the other, the pressure at each, and where the faces end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Faces<'a> {
@@ -43,6 +40,10 @@ pub(super) struct FaceStyle<'a> {
     pub(super) contours: (f64, Color),
     /// Width [px] and colour of the faces' edges; a width of 0 draws none.
     pub(super) edges: (f64, Color),
+    /// Less than 1 lets what is behind shine through.
+    pub(super) alpha: f32,
+    /// Edges win against faces that are this little nearer, contour lines against twice that. [-]
+    pub(super) lift: f64,
 }
 
 impl<'a> Faces<'a> {
@@ -68,16 +69,16 @@ impl<'a> Faces<'a> {
             solid.triangles.extend((2..corners.len() as u32).map(|i| [start, start + i - 1, start + i]));
             style.levels.iter().for_each(|level| contour(corners, pressure, *level, &mut lines));
         }
-        let paint = Paint { coat: Coat::Values(&values, style.scale), alpha: 1.0, gloss: Gloss::Chart };
+        let paint = Paint { coat: Coat::Values(&values, style.scale), alpha: style.alpha, gloss: Gloss::Chart };
         canvas.solid(&solid, &RigidTransform::identity(), &paint)?;
         let (width, color) = style.edges;
         for (corners, _) in self.each().filter(|_| width > 0.0) {
             for (i, a) in corners.iter().enumerate() {
-                canvas.line(a, &corners[(i + 1) % corners.len()], width, color, LIFT);
+                canvas.line(a, &corners[(i + 1) % corners.len()], width, color, style.lift);
             }
         }
         let (width, color) = style.contours;
-        lines.iter().for_each(|[a, b]| canvas.line(a, b, width, color, 2.0 * LIFT));
+        lines.iter().for_each(|[a, b]| canvas.line(a, b, width, color, 2.0 * style.lift));
         Ok(())
     }
 }

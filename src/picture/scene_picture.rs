@@ -2,9 +2,9 @@
 
 use super::camera::{Camera, Projection};
 use super::canvas::{Canvas, Paint, check_size};
-use super::color::{Color, ColorScale, INK, PAPER, round_down, scaled};
+use super::color::{Color, ColorScale, PAPER, round_down, scaled};
 use super::ground::Ground;
-use super::image::{Align, Image};
+use super::image::Image;
 use super::patches::{FaceStyle, Faces};
 use super::solid::Solid;
 use super::{PictureError, frame, legend};
@@ -19,6 +19,12 @@ const FIELD_OF_VIEW: f64 = 0.6;
 const CONTOURS: usize = 7;
 /// How opaque the bodies at a patch are where the patch is to be seen.
 const GLASS: f32 = 0.22;
+/// How much of what is before them the patches hide in the view of the whole scene.
+const SHINE: f32 = 0.85;
+/// A patch whose normal is steeper than this lies flat. [-] sin(45 degrees)
+const LYING: f64 = 0.7;
+/// Forces are drawn in this colour, which no pressure has.
+const FORCE: Color = [0.80, 0.16, 0.55];
 /// Colours of bodies that name none.
 const COLORS: [Color; 6] = [
     [0.42, 0.56, 0.72],
@@ -29,25 +35,22 @@ const COLORS: [Color; 6] = [
     [0.66, 0.64, 0.50],
 ];
 
-/// From where a scene is seen.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// From where a scene is seen; what is absent is chosen so that everything is in the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct View {
-    /// About z from the x axis [rad].
-    pub azimuth: f64,
-    /// Above the horizontal [rad].
-    pub elevation: f64,
-    /// From the target [m]; far enough to see everything where absent.
+    /// Azimuth, about z from the x axis, and elevation above the horizontal [rad]. Where absent, from the front and a little from
+    /// above; in the contact view so that the largest patch faces the eye.
+    pub direction: Option<(f64, f64)>,
+    /// From the target [m].
     pub distance: Option<f64>,
-    /// What is looked at p_WT [m]; the middle of everything where absent.
+    /// What is looked at p_WT [m].
     pub target_W: Option<Vector3>,
 }
 
-impl Default for View {
-    /// From the front and the right, a little from above.
-    fn default() -> Self {
-        Self { azimuth: -0.9, elevation: 0.42, distance: None, target_W: None }
-    }
-}
+/// Azimuth and elevation of a scene [rad].
+const DIRECTION: (f64, f64) = (-0.75, 0.62);
+/// Azimuth and elevation away from the normal of a patch [rad].
+const ASIDE: (f64, f64) = (0.62, 0.34);
 
 /// What a picture of a scene shows.
 #[derive(Clone, Copy, Debug)]
@@ -91,28 +94,37 @@ pub fn scene_picture(picture: &ScenePicture<'_>) -> Result<Image, PictureError> 
     let parts = parts(picture);
     let solids: Vec<_> = parts.iter().filter(|part| part.alpha > 0.3).map(|part| (&part.solid, part.X_WS)).collect();
     let whole = frame::ball(corners(&parts)).unwrap_or((Vector3::zeros(), 0.5));
-    let seen = match frame::ball(patches.iter().flat_map(|patch| patch.faces.vertices_W.iter().copied())) {
-        Some((center, radius)) if picture.contact => (center, 2.2 * radius),
-        _ => whole,
-    };
-    let aspect = width as f64 / height as f64;
-    let target = picture.view.target_W.unwrap_or(seen.0);
-    let distance = picture.view.distance.unwrap_or_else(|| frame::distance(seen.1.max(1e-6), FIELD_OF_VIEW, aspect));
     let projection = Projection::Perspective { field_of_view: FIELD_OF_VIEW };
-    let camera = Camera::orbit(&target, picture.view.azimuth, picture.view.elevation, distance, projection);
+    let (azimuth, elevation) = picture.view.direction.unwrap_or_else(|| direction(picture));
+    let orbit = |target: &Vector3, distance| Camera::orbit(target, azimuth, elevation, distance, projection);
+    let fixed = (picture.view.target_W, picture.view.distance);
+    let aspect = width as f64 / height as f64;
+    let framed = frame::fit(corners(&parts), &orbit(&whole.0, 1.0), FIELD_OF_VIEW, aspect, fixed);
+    let (target, distance) = framed.unwrap_or((whole.0, 2.0));
+    let camera = orbit(&target, distance);
     let mut canvas = Canvas::new(width, height, camera, PAPER)?;
-    canvas.ground(&ground(picture.scene, picture.snapshot, whole), &solids);
+    canvas.ground(&ground(picture, &parts, whole), &solids);
     draw_parts(&mut canvas, &parts)?;
     let pressures = patches.iter().flat_map(|patch| patch.faces.vertex_pressure.iter().copied());
     let scale = ColorScale::from_zero(pressures);
     let levels = scale.levels(CONTOURS);
-    let edges = if picture.contact { 0.5 } else { 0.0 };
-    let style = FaceStyle { scale, levels: &levels, contours: (1.6, [1.0; 3]), edges: (edges, [0.12, 0.14, 0.2]) };
+    let line = [0.12, 0.14, 0.2];
+    let style =
+        FaceStyle { scale, levels: &levels, contours: (1.6, [1.0; 3]), edges: (0.6, line), alpha: 1.0, lift: 1e-3 };
+    // where the bodies are not of glass, the patches shine through them
+    let style = if picture.contact {
+        style
+    } else {
+        FaceStyle { edges: (0.0, line), contours: (1.0, [1.0; 3]), alpha: SHINE, ..style }
+    };
+    if !picture.contact {
+        canvas.flatten();
+    }
     for patch in patches {
         Faces::from(&patch.faces).draw(&mut canvas, &style)?;
     }
     canvas.flatten();
-    let labels = draw_forces(&mut canvas, patches, 0.30 * seen.1)?;
+    let labels = draw_forces(&mut canvas, patches, 0.22 * whole.1)?;
     let mut image = canvas.finish();
     explain(&mut image, picture, &camera, distance);
     if !patches.is_empty() {
@@ -120,11 +132,27 @@ pub fn scene_picture(picture: &ScenePicture<'_>) -> Result<Image, PictureError> 
         let bar = [width as f64 - 7.2 * size, 0.24 * height as f64];
         legend::pressure_bar(&mut image, &scale, &levels, bar, 0.42 * height as f64);
     }
-    let size = legend::text_size(height);
-    for (text, [x, y]) in labels {
-        image.text(&text, [x, y], size, Align::Center, INK);
+    for (text, at) in labels {
+        legend::label(&mut image, &text, at);
     }
     Ok(image)
+}
+
+/// From where to look, when nothing says it: azimuth and elevation [rad].
+fn direction(picture: &ScenePicture<'_>) -> (f64, f64) {
+    let patches = picture.snapshot.contact_patches().iter();
+    let largest = patches.max_by(|a, b| a.area.total_cmp(&b.area)).filter(|_| picture.contact);
+    let Some(faces) = largest.map(|patch| &patch.faces) else { return DIRECTION };
+    let sum: Vector3 = faces.normal_W.iter().zip(&faces.area).map(|(normal, area)| normal * *area).sum();
+    let Some(normal) = sum.try_normalize(0.0) else { return DIRECTION };
+    if normal.z.abs() > LYING {
+        return DIRECTION;
+    }
+    // of the two sides the one that is nearer to the common view
+    let common = Vector3::new(DIRECTION.0.cos(), DIRECTION.0.sin(), 0.0);
+    let side = if normal.dot(&common) < 0.0 { -normal } else { normal };
+    let away = if Vector3::z().dot(&side.cross(&common)) < 0.0 { -ASIDE.0 } else { ASIDE.0 };
+    (side.y.atan2(side.x) + away, ASIDE.1)
 }
 
 /// Title, axes and scale.
@@ -155,25 +183,32 @@ fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
     let pose = |body: BodyIndex| snapshot.X_WB.get(body).copied().unwrap_or_else(RigidTransform::identity);
     let own_color = |body: BodyIndex| COLORS[body.to_usize() % COLORS.len()];
     let mut parts = Vec::new();
-    for visual in picture.visuals.iter().filter(|visual| !touches(visual.body)) {
+    // the contact view leaves out what does not touch: it would hide the patches
+    for visual in picture.visuals.iter().filter(|_| !picture.contact) {
         let Some(solid) = Solid::from_shape(&visual.shape) else { continue };
         let [r, g, b, a] = visual.color.map_or([0.0; 4], |color| color.map(|channel| channel as f32));
         let (color, alpha) = if visual.color.is_some() { ([r, g, b], a) } else { (own_color(visual.body), 1.0) };
         parts.push(Part { solid, X_WS: pose(visual.body) * visual.X_BV, color, alpha });
     }
     for geometry in scene.geometries().iter() {
-        let seen = picture.visuals.iter().find(|visual| visual.body == geometry.body);
-        let glass = touches(geometry.body);
-        if seen.is_some() && !glass {
+        let looks = || picture.visuals.iter().filter(|visual| visual.body == geometry.body);
+        if if picture.contact { !touches(geometry.body) } else { looks().next().is_some() } {
             continue;
         }
         let Some(solid) = Solid::from_shape(&geometry.shape) else { continue };
-        let named = seen.and_then(|visual| visual.color).map(|[r, g, b, _]| [r as f32, g as f32, b as f32]);
-        let color = named.unwrap_or_else(|| own_color(geometry.body));
-        let alpha = if glass { GLASS } else { 1.0 };
+        let color = common_color(looks()).unwrap_or_else(|| own_color(geometry.body));
+        let alpha = if picture.contact { GLASS } else { 1.0 };
         parts.push(Part { solid, X_WS: pose(geometry.body) * geometry.X_BG, color, alpha });
     }
     parts
+}
+
+/// The colour that most of the visual geometries have, of equals the first.
+fn common_color<'a>(visuals: impl Iterator<Item = &'a VisualGeometry>) -> Option<Color> {
+    let colors: Vec<[f64; 4]> = visuals.filter_map(|visual| visual.color).collect();
+    let count = |color: &[f64; 4]| colors.iter().filter(|other| *other == color).count();
+    let most = colors.iter().rev().max_by_key(|color| count(color))?;
+    Some([most[0] as f32, most[1] as f32, most[2] as f32])
 }
 
 fn corners(parts: &[Part]) -> impl Iterator<Item = Vector3> + Clone {
@@ -193,14 +228,17 @@ fn draw_parts(canvas: &mut Canvas, parts: &[Part]) -> Result<(), PictureError> {
     Ok(())
 }
 
-/// The ground of the scene, or a plane below everything that gives the eye a hold.
-fn ground(scene: &Scene, snapshot: &Snapshot, (center, radius): (Vector3, f64)) -> Ground {
-    let half_space = scene.geometries().iter().find(|geometry| matches!(geometry.shape, Shape::HalfSpace));
+/// The ground of the scene, or a plane through the origin or below everything that gives the eye a hold.
+fn ground(picture: &ScenePicture<'_>, parts: &[Part], (center, radius): (Vector3, f64)) -> Ground {
+    let half_space = picture.scene.geometries().iter().find(|geometry| matches!(geometry.shape, Shape::HalfSpace));
     let X_WG = match half_space {
-        Some(geometry) => snapshot.X_WB.get(geometry.body).map_or(geometry.X_BG, |X_WB| X_WB * geometry.X_BG),
-        None => RigidTransform::translation(0.0, 0.0, (center.z - radius).min(0.0)),
+        Some(geometry) => picture.snapshot.X_WB.get(geometry.body).map_or(geometry.X_BG, |X_WB| X_WB * geometry.X_BG),
+        None => {
+            let lowest = corners(parts).map(|corner| corner.z).filter(|z| z.is_finite()).fold(f64::INFINITY, f64::min);
+            RigidTransform::translation(0.0, 0.0, if lowest.is_finite() { lowest.min(0.0) } else { 0.0 })
+        }
     };
-    Ground { X_WG, spacing: round_down(0.25 * radius.max(1e-6)), center_W: center, reach: 4.0 * radius.max(1e-6) }
+    Ground { X_WG, spacing: round_down(0.25 * radius.max(1e-6)), center_W: center, reach: 4.5 * radius.max(1e-6) }
 }
 
 /// Draws the net force of each patch as an arrow at its centroid, the largest `longest` [m] long, and returns the texts beside
@@ -221,8 +259,8 @@ fn draw_forces(
         let R_WS = Rotation::rotation_between(&Vector3::z(), &direction)
             .unwrap_or_else(|| Rotation::from_axis_angle(&Vector3::x_axis(), std::f64::consts::PI));
         let X_WS = RigidTransform::from_parts(start.into(), R_WS);
-        canvas.solid(&Solid::arrow(length, 0.028 * longest), &X_WS, &Paint::plain([0.20, 0.22, 0.28], 1.0))?;
-        let end = if patch.body_A == BodyIndex::WORLD { start + along * 1.15 } else { start - along * 0.15 };
+        canvas.solid(&Solid::arrow(length, 0.03 * longest), &X_WS, &Paint::plain(FORCE, 1.0))?;
+        let end = if patch.body_A == BodyIndex::WORLD { start + along * 1.25 } else { start - along * 0.25 };
         if let Some(at) = canvas.locate(&end) {
             labels.push((format!("{:.1} N", force.norm()), at));
         }

@@ -10,6 +10,7 @@ mod golden;
 mod joint_laws;
 mod multibody;
 mod one_step;
+mod picture;
 mod scene_file;
 mod spatula_slip;
 mod tidy;

@@ -96,18 +96,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let image = if arguments.patch {
         largest_patch(arguments, &loaded, &snapshot, &title)?
     } else {
-        let default = View::default();
-        let view = arguments.view.map_or(default, |(azimuth, elevation, distance)| View {
-            azimuth: azimuth.to_radians(),
-            elevation: elevation.to_radians(),
-            distance,
-            ..default
-        });
+        let direction = arguments.view.map(|(azimuth, elevation, _)| (azimuth.to_radians(), elevation.to_radians()));
+        let distance = arguments.view.and_then(|(_, _, distance)| distance);
         picture::scene_picture(&ScenePicture {
             scene: &loaded.scene,
             snapshot: &snapshot,
             visuals: if arguments.collision { &[] } else { &loaded.visuals },
-            view: View { target_W: arguments.look_at, ..view },
+            view: View { direction, distance, target_W: arguments.look_at },
             contact: arguments.contact,
             size: arguments.size,
             title: &title,
