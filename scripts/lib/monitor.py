@@ -108,10 +108,11 @@ def watch(monitor, seconds, processes):
 def live_line(monitor, factor):
     value = monitor.latest
     faces = "" if value["faces"] != value["faces"] else f"   faces {value['faces']:4.0f}"
+    number = lambda text, x: text.format(x) if x == x else "-"  # nothing heard yet
     return (
         f"t {monitor.time:7.2f} s   real-time factor {factor:4.2f}{faces}   "
-        f"grip {value['measured']:5.2f} of {value['commanded']:4.1f} N   "
-        f"pitch {value['pitch']:+.4f} rad   area {value['area'] * 1e4:5.2f} cm2 "
+        f"grip {number('{:5.2f}', value['measured'])} of {number('{:4.1f}', value['commanded'])} N   "
+        f"pitch {number('{:+.4f}', value['pitch'])} rad   area {number('{:5.2f}', value['area'] * 1e4)} cm2 "
     )
 
 

@@ -62,32 +62,36 @@ def refine(triangles, colors, rounds):
 
 
 def draw(patches, path):
-    figure = plt.figure(figsize=(5.2 * len(patches), 5.4), constrained_layout=True)
+    figure = plt.figure(figsize=(5.2 * len(patches), 4.0), constrained_layout=True)
     for number, (pair, entry) in enumerate(sorted(patches.items()), start=1):
         axis = figure.add_subplot(1, len(patches), number, projection="3d", computed_zorder=False)
         millimetres = entry["triangles"] * 1e3
         triangles, colors = refine(millimetres, entry["colors"], 3)
-        axis.add_collection3d(Poly3DCollection(triangles, facecolors=colors.mean(axis=1), edgecolors="none"))
+        axis.add_collection3d(Poly3DCollection(triangles, facecolors=colors.mean(axis=1), edgecolors="none", clip_on=False))
         edges, corners = polygon_edges(millimetres)
         for a, b in edges:
             axis.plot(*np.stack([corners[a], corners[b]]).T, color="0.15", linewidth=0.5)
         low, high = millimetres.min(axis=(0, 1)), millimetres.max(axis=(0, 1))
         center, half = (low + high) / 2, (high - low).max() / 2
+        # As large as the patch in each direction, so that it fills the picture; not thinner than a third of its length.
+        halves = np.maximum((high - low) / 2, half / 3) * 1.05
         if "arrow" in entry:
             start, tip = entry["arrow"] * 1e3
             direction = (tip - start) / max(np.linalg.norm(tip - start), 1e-9) * half
             axis.quiver(*start, *direction, color="black", linewidth=1.5, arrow_length_ratio=0.15)
             axis.view_init(*view_along(direction))
-        for set_limits, c in zip((axis.set_xlim, axis.set_ylim, axis.set_zlim), center):
-            set_limits(c - half, c + half)
-        axis.set_box_aspect((1, 1, 1))
-        axis.set_xlabel("x [mm]")
+        for set_limits, c, h in zip((axis.set_xlim, axis.set_ylim, axis.set_zlim), center, halves):
+            set_limits(c - h, c + h)
+        axis.set_box_aspect(halves, zoom=1.1)
+        for one_axis in (axis.xaxis, axis.yaxis, axis.zaxis):
+            one_axis.set_major_locator(plt.MaxNLocator(4))
+        axis.set_xlabel("x [mm]", labelpad=12)
         axis.set_ylabel("y [mm]")
         axis.set_zlabel("z [mm]")
         axis.set_title(pair, fontsize=9)
     figure.suptitle("Contact patches, coloured by pressure (blue: none, red: largest); arrow: direction of the net force")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=130, bbox_inches="tight", pad_inches=0.3)
 
 
 def polygon_edges(triangles):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 # Before rclpy reads them. The domain is this run's alone, so that nothing else on the machine is heard.
-os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(101 + os.getpid() % 100))
+os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(1 + os.getpid() % 100))
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import rclpy  # noqa: E402
@@ -20,6 +20,10 @@ SCENES = Path(__file__).resolve().parent / "scenes"
 # Long enough for a loaded machine; nothing waits that long when it works [s].
 PATIENCE = 30.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+
+# The nodes of the test at hand: whoever waits gives up when one of them dies.
+RUNNING = []
 
 
 class RunningNode:
@@ -66,6 +70,8 @@ class Listener:
         deadline = time.monotonic() + patience
         while not condition():
             assert time.monotonic() < deadline, f"no {what} within {patience:.0f} s"
+            for running in RUNNING:
+                assert running.process.poll() is None, f"waiting for {what}, the node ended: {running.log()}"
             rclpy.spin_once(self.node, timeout_sec=0.05)
 
     def spin_for(self, seconds):
@@ -110,14 +116,15 @@ def listener():
 @pytest.fixture
 def start(tmp_path):
     """Starts nodes, and ends each of them when the test is over."""
-    running = []
+    RUNNING.clear()
 
     def start_node(**keywords):
-        folder = tmp_path / str(len(running))
+        folder = tmp_path / str(len(RUNNING))
         folder.mkdir()
-        running.append(RunningNode(folder, **keywords))
-        return running[-1]
+        RUNNING.append(RunningNode(folder, **keywords))
+        return RUNNING[-1]
 
     yield start_node
-    for node in running:
+    for node in RUNNING:
         node.end(signal.SIGKILL)
+    RUNNING.clear()
