@@ -11,7 +11,7 @@ use super::{Image, PictureError};
 use crate::math::{RigidTransform, Vector3};
 
 /// Samples along each side of a pixel: nine shades of an edge, which is as smooth as a screen shows.
-const SAMPLES: usize = 3;
+pub(super) const SAMPLES: usize = 3;
 /// Sides beyond this make buffers of more than a gigabyte. [px]
 const SIDE_MAX: usize = 4096;
 /// Smaller pictures show nothing. [px]
@@ -21,6 +21,8 @@ const SUBSAMPLES: f64 = 256.0;
 /// Positions are clamped to this [samples]: far outside every picture, and products of two stay exact in 64 bits.
 const POSITION_MAX: f64 = 1e6;
 
+/// A line that rises less than this [samples] is within one row.
+const LEVEL: f64 = 1e-3;
 /// How much of what shines through a see-through thing hides where it is seen along its surface: its outline stays visible.
 const RIM: f32 = 0.7;
 
@@ -119,7 +121,7 @@ impl Canvas {
         (&mut self.color, &mut self.depth)
     }
 
-    /// Where `p_W` is on the finished picture [px], and its depth; `None` where it is behind the near plane.
+    /// Where `p_W` is on the finished picture [px]; `None` where it is behind the near plane.
     pub fn locate(&self, p_W: &Vector3) -> Option<[f64; 2]> {
         let view = self.camera.view(p_W);
         if view.z < self.camera.near() || !view.iter().all(|x| x.is_finite()) {
@@ -234,7 +236,7 @@ impl Canvas {
             let py = y as f64 + 0.5;
             // the part of the row within the strip about the line: |(x - ax) dy - (py - ay) dx| <= radius |d|
             let (mut low, mut high) = (a.x.min(b.x), a.x.max(b.x));
-            if dy.abs() > 1e-3 {
+            if dy.abs() > LEVEL {
                 let middle = a.x + (py - a.y) * dx / dy;
                 let reach = radius * length2.sqrt() / dy.abs();
                 low = low.max(middle - reach);

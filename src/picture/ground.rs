@@ -1,14 +1,20 @@
 //! The ground: an endless plane with a grid that fades away, and the soft shadow that things cast on it.
 
-use super::canvas::{Canvas, cover};
+use super::canvas::{Canvas, SAMPLES, cover};
 use super::color::{Color, PAPER, mix};
 use super::solid::Solid;
 use crate::math::{RigidTransform, Vector3};
 
-/// The plane, its grid and its shadow.
+/// Colour of the plane.
 const PLANE: Color = [0.925, 0.932, 0.945];
+/// Colour of its grid.
 const LINE: Color = [0.74, 0.77, 0.81];
+/// Colour of the shadow.
 const SHADOW: Color = [0.50, 0.54, 0.62];
+/// What is deeper below the ground than this casts no shadow on it [m].
+const SUNK: f64 = 1e-3;
+/// Lines seen at a flatter angle than this (its sine) do not get broader. [-]
+const GRAZING: f64 = 0.05;
 /// Every so many lines one is stronger.
 const STRONG: i64 = 5;
 /// Directions of light, on a disc, whose shadows add up to a soft one.
@@ -56,7 +62,7 @@ impl Canvas {
                     continue;
                 }
                 let at = y * width + x;
-                let pixel = camera.pixel_size(view.z, height as f64 / 3.0) / d.z.abs().max(0.05);
+                let pixel = camera.pixel_size(view.z, height as f64 / SAMPLES as f64) / d.z.abs().max(GRAZING);
                 let color = mix(PLANE, LINE, grid(hit.x, hit.y, ground.spacing, pixel));
                 let dark = f32::from(shadow[at]) / LIGHTS as f32;
                 let color = mix(color, SHADOW, 0.62 * dark);
@@ -85,7 +91,7 @@ impl Canvas {
                     let z = p.z.max(0.0);
                     let q = Vector3::new(p.x + lean.0 * z, p.y + lean.1 * z, 0.0);
                     let view = camera.view(&(ground.X_WG.rotation * q + ground.X_WG.translation.vector));
-                    let seen = p.z > -1e-9 && view.z > camera.near() && view.iter().all(|x| x.is_finite());
+                    let seen = p.z > -SUNK && view.z > camera.near() && view.iter().all(|x| x.is_finite());
                     seen.then(|| camera.project(&view, width as f64, height as f64))
                 };
                 let places: Vec<_> = solid.vertices.iter().map(place).collect();

@@ -4,7 +4,6 @@ use super::camera::{Camera, Projection};
 use super::canvas::{Canvas, Paint, check_size};
 use super::color::{Color, ColorScale, PAPER};
 use super::image::{Align, Image};
-use super::light::Gloss;
 use super::patches::{FaceStyle, Faces};
 use super::solid::{Solid, boundary_or_nothing};
 use super::{INK, PictureError, frame, legend};
@@ -18,7 +17,7 @@ const SURFACE: Color = [0.62, 0.68, 0.76];
 const EDGE: Color = [0.16, 0.20, 0.28];
 /// How much of the view's direction goes along the cut's normal and along the box's other axes. [-]
 const OBLIQUE: (f64, f64, f64) = (0.82, -0.42, 0.38);
-/// The cut and the surface behind it as drawn with lines before them. [-]
+/// Lines win against faces that are this little nearer, as a share of the depth. [-]
 const LIFT: f64 = 2e-3;
 /// Angle between the lower and upper edge of a panel [rad]: nearly parallel, so that sizes compare.
 const FIELD_OF_VIEW: f64 = 0.25;
@@ -116,8 +115,7 @@ fn axes(volume: &VolumeMesh) -> [Vector3; 3] {
 /// Draws triangles with all their edges.
 fn draw_surface(canvas: &mut Canvas, surface: &SurfaceMesh) -> Result<(), PictureError> {
     let solid = Solid::from_surface(surface);
-    let paint = Paint { gloss: Gloss::Satin, ..Paint::plain(SURFACE, 1.0) };
-    canvas.solid(&solid, &RigidTransform::identity(), &paint)?;
+    canvas.solid(&solid, &RigidTransform::identity(), &Paint::plain(SURFACE, 1.0))?;
     for triangle in &solid.triangles {
         for i in 0..3 {
             let [a, b] = [triangle[i], triangle[(i + 1) % 3]].map(|vertex| solid.vertices[vertex as usize]);

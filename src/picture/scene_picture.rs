@@ -25,6 +25,8 @@ const SHINE: f32 = 0.85;
 const LYING: f64 = 0.7;
 /// Forces are drawn in this colour, which no pressure has.
 const FORCE: Color = [0.80, 0.16, 0.55];
+/// The ground is drawn for a scene of this radius at least [m].
+const RADIUS_MIN: f64 = 1e-6;
 /// Colours of bodies that name none.
 const COLORS: [Color; 6] = [
     [0.42, 0.56, 0.72],
@@ -92,7 +94,7 @@ pub fn scene_picture(picture: &ScenePicture<'_>) -> Result<Image, PictureError> 
         return Err(PictureError::Empty { what });
     }
     let parts = parts(picture);
-    let solids: Vec<_> = parts.iter().filter(|part| part.alpha > 0.3).map(|part| (&part.solid, part.X_WS)).collect();
+    let solids: Vec<_> = parts.iter().filter(|part| part.alpha > GLASS).map(|part| (&part.solid, part.X_WS)).collect();
     let whole = frame::ball(corners(&parts)).unwrap_or((Vector3::zeros(), 0.5));
     let projection = Projection::Perspective { field_of_view: FIELD_OF_VIEW };
     let (azimuth, elevation) = picture.view.direction.unwrap_or_else(|| direction(picture));
@@ -238,7 +240,12 @@ fn ground(picture: &ScenePicture<'_>, parts: &[Part], (center, radius): (Vector3
             RigidTransform::translation(0.0, 0.0, if lowest.is_finite() { lowest.min(0.0) } else { 0.0 })
         }
     };
-    Ground { X_WG, spacing: round_down(0.25 * radius.max(1e-6)), center_W: center, reach: 4.5 * radius.max(1e-6) }
+    Ground {
+        X_WG,
+        spacing: round_down(0.25 * radius.max(RADIUS_MIN)),
+        center_W: center,
+        reach: 4.5 * radius.max(RADIUS_MIN),
+    }
 }
 
 /// Draws the net force of each patch as an arrow at its centroid, the largest `longest` [m] long, and returns the texts beside

@@ -31,15 +31,6 @@ impl Solid {
     /// From triangles of any kind: open, closed, with shared vertices or without. Elements that name missing vertices, have
     /// no area or are not finite are left out.
     pub fn from_surface(mesh: &SurfaceMesh) -> Self {
-        Self::with_creases(mesh, CREASE_COSINE)
-    }
-
-    /// As [`Solid::from_surface`], with every triangle flat and every edge a crease.
-    pub fn faceted(mesh: &SurfaceMesh) -> Self {
-        Self::with_creases(mesh, 2.0)
-    }
-
-    fn with_creases(mesh: &SurfaceMesh, crease_cosine: f64) -> Self {
         let joined = joined_vertices(&mesh.vertices);
         let mut solid = Self::default();
         let mut faces: Vec<([u32; 3], [u32; 3], Vector3)> = Vec::new();
@@ -60,7 +51,7 @@ impl Solid {
                 edges.entry((a.min(b), a.max(b))).or_default().push(face);
             }
         }
-        let smooth = |a: &Vector3, b: &Vector3| a.dot(b) >= crease_cosine * a.norm() * b.norm();
+        let smooth = |a: &Vector3, b: &Vector3| a.dot(b) >= CREASE_COSINE * a.norm() * b.norm();
         for (triangle, corners, cross) in &faces {
             let start = solid.vertices.len() as u32;
             for i in 0..3 {
@@ -160,11 +151,6 @@ impl Solid {
         }
         // corners that coincide on the axis make triangles without area, which from_surface leaves out
         Self::from_surface(&mesh)
-    }
-
-    /// Centre and radius of a ball around the solid [m]; `None` for one without vertices.
-    pub fn ball(&self) -> Option<(Vector3, f64)> {
-        super::frame::ball(self.vertices.iter().copied())
     }
 }
 

@@ -292,7 +292,7 @@ fn a_mesh_is_shown_cut_open() {
 
 fn spatula(steps: usize) -> (scene_file::LoadedScene, Snapshot) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
-    let mut loaded = scene_file::load_with_visual_meshes(&path, &PackageMap::new()).expect("the scene loads");
+    let loaded = scene_file::load_with_visual_meshes(&path, &PackageMap::new()).expect("the scene loads");
     let mut simulation =
         Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
     let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
