@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::contact::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties};
-use crate::geometry::{GeometryError, HydroelasticGeometry, HydroelasticParameters, Shape};
+use crate::geometry::{GeometryError, HydroelasticGeometry, HydroelasticParameters, RigidShape, Shape};
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec, Model, ModelBuilder, ModelError};
 
@@ -29,6 +29,8 @@ pub struct CollisionGeometry {
     pub shape: Shape,
     /// Its mesh and pressure field.
     pub hydroelastic: HydroelasticGeometry,
+    /// What point contact with other rigid geometries sees of it; `None` where it is compliant.
+    pub rigid: Option<RigidShape>,
     /// Its contact material.
     pub material: ContactMaterial,
 }
@@ -46,6 +48,16 @@ pub struct VisualGeometry {
     pub color: Option<[f64; 4]>,
 }
 
+/// What the contact of a pair is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContactKind {
+    /// A surface of equal pressure: at least one of the two is compliant.
+    #[default]
+    PressureField,
+    /// Points: both are rigid, and no pressure field tells where they touch.
+    Points,
+}
+
 /// Two geometries that may touch, A with the smaller index, and what their contact is like.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactPair {
@@ -53,6 +65,8 @@ pub struct ContactPair {
     pub A: GeometryIndex,
     /// The other geometry.
     pub B: GeometryIndex,
+    /// What their contact is made of.
+    pub kind: ContactKind,
     /// Their combined material.
     pub material: CombinedMaterial,
 }
@@ -113,7 +127,6 @@ pub struct Scene {
     model: Model,
     geometries: IndexVec<GeometryIndex, CollisionGeometry>,
     pairs: Vec<ContactPair>,
-    rigid_pairs: Vec<(GeometryIndex, GeometryIndex)>,
     joints: Vec<JointIndex>,
     joint_names: Vec<String>,
     actuators: Vec<Actuator>,
@@ -130,13 +143,19 @@ impl Scene {
     pub fn geometries(&self) -> &IndexVec<GeometryIndex, CollisionGeometry> {
         &self.geometries
     }
-    /// The pairs that may touch, sorted.
+    /// The pairs that may touch, sorted; [`ContactPair::kind`] tells what their contact is made of.
     pub fn contact_pairs(&self) -> &[ContactPair] {
         &self.pairs
     }
-    /// Pairs that may meet but have no pressure field on either side: they pass through each other.
-    pub fn rigid_pairs(&self) -> &[(GeometryIndex, GeometryIndex)] {
-        &self.rigid_pairs
+    /// The pairs without a pressure field on either side, which touch at points.
+    pub fn rigid_pairs(&self) -> impl Iterator<Item = &ContactPair> {
+        self.pairs.iter().filter(|pair| pair.kind == ContactKind::Points)
+    }
+    /// Lets the rigid geometries of the two bodies pass through each other from now on.
+    pub fn ignore_rigid_contact(&mut self, a: BodyIndex, b: BodyIndex) {
+        let geometries = &self.geometries;
+        let bodies = |pair: &ContactPair| (geometries[pair.A].body, geometries[pair.B].body);
+        self.pairs.retain(|pair| pair.kind != ContactKind::Points || ![(a, b), (b, a)].contains(&bodies(pair)));
     }
     /// The joints with one degree of freedom, mimic joints included: the order of commands, states and actuators.
     pub fn joints(&self) -> &[JointIndex] {
@@ -246,7 +265,15 @@ impl SceneBuilder {
         };
         let hydroelastic = HydroelasticGeometry::new(&shape, &parameters)
             .map_err(|source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source })?;
-        Ok(self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, material }))
+        let rigid = match material.compliance {
+            Compliance::Compliant { .. } => None,
+            Compliance::Rigid => Some(RigidShape::new(&shape).map_err(|source| SceneBuildError::Geometry {
+                geometry: name.clone(),
+                body: body_name.clone(),
+                source,
+            })?),
+        };
+        Ok(self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material }))
     }
 
     fn unique_geometry_name(&self, name: String) -> String {
@@ -289,7 +316,7 @@ impl SceneBuilder {
                 actuators[position] = actuator;
             }
         }
-        let (pairs, rigid_pairs) = contact_pairs(&model, &self.geometries, &self.excluded);
+        let pairs = contact_pairs(&model, &self.geometries, &self.excluded);
         let free_bodies =
             model.joints().iter().filter(|joint| joint.kind == JointKind::Floating).map(|joint| joint.child).collect();
         let contact_bodies: BTreeSet<BodyIndex> = self
@@ -302,7 +329,6 @@ impl SceneBuilder {
             model,
             geometries: self.geometries,
             pairs,
-            rigid_pairs,
             joints,
             joint_names,
             actuators,
@@ -312,15 +338,12 @@ impl SceneBuilder {
     }
 }
 
-type GeometryPair = (GeometryIndex, GeometryIndex);
-
 fn contact_pairs(
     model: &Model,
     geometries: &IndexVec<GeometryIndex, CollisionGeometry>,
     excluded: &BTreeSet<(BodyIndex, BodyIndex)>,
-) -> (Vec<ContactPair>, Vec<GeometryPair>) {
+) -> Vec<ContactPair> {
     let mut pairs = Vec::new();
-    let mut rigid_pairs = Vec::new();
     for (A, a) in geometries.iter_enumerated() {
         for (B, b) in geometries.iter_enumerated().skip(A.to_usize() + 1) {
             let bodies = (a.body.min(b.body), a.body.max(b.body));
@@ -328,14 +351,12 @@ fn contact_pairs(
             if together || joined(model, a.body, b.body) || excluded.contains(&bodies) {
                 continue;
             }
-            if a.material.compliance == Compliance::Rigid && b.material.compliance == Compliance::Rigid {
-                rigid_pairs.push((A, B));
-            } else {
-                pairs.push(ContactPair { A, B, material: a.material.combine(&b.material) });
-            }
+            let rigid = a.rigid.is_some() && b.rigid.is_some();
+            let kind = if rigid { ContactKind::Points } else { ContactKind::PressureField };
+            pairs.push(ContactPair { A, B, kind, material: a.material.combine(&b.material) });
         }
     }
-    (pairs, rigid_pairs)
+    pairs
 }
 
 /// Whether a joint holds the two bodies so close that their geometries are not meant to touch: a moving joint between
@@ -382,6 +403,10 @@ fn material_of(name: &str, shape: &Shape, properties: &ContactProperties) -> Res
             false,
         )?,
         relaxation_time: check("relaxation_time", properties.relaxation_time, DEFAULT_RELAXATION_TIME, false)?,
+        point_stiffness: match properties.point_contact_stiffness {
+            None => None,
+            stiffness => Some(check("point_contact_stiffness", stiffness, 1.0, true)?),
+        },
         friction: check("mu_dynamic", properties.mu_dynamic.or(properties.mu_static), DEFAULT_FRICTION, false)?,
     })
 }

@@ -22,7 +22,7 @@ pub struct ContactProperties {
     pub mu_dynamic: Option<f64>,
     /// Static friction coefficient [-]; read, and unused by the discrete step.
     pub mu_static: Option<f64>,
-    /// Stiffness of point contact [N/m]; read for files that give it.
+    /// Stiffness of each point of rigid contact [N/m]; near-rigid where not stated.
     pub point_contact_stiffness: Option<f64>,
 }
 
@@ -67,6 +67,8 @@ pub struct ContactMaterial {
     pub relaxation_time: f64,
     /// Friction coefficient [-].
     pub friction: f64,
+    /// Stiffness of each point of rigid contact [N/m]; `None` for near-rigid.
+    pub point_stiffness: Option<f64>,
 }
 
 /// Two materials in contact.
@@ -78,12 +80,14 @@ pub struct CombinedMaterial {
     pub relaxation_time: f64,
     /// Friction coefficient [-].
     pub friction: f64,
+    /// Stiffness of each point of rigid contact [N/m]; `None` for near-rigid.
+    pub point_stiffness: Option<f64>,
 }
 
 impl ContactMaterial {
     /// What the contact of two materials is like: dissipation weighted by compliance,
     /// d = (E_B d_A + E_A d_B)/(E_A + E_B), so that a rigid side adds nothing; friction by the harmonic mean,
-    /// mu = 2 mu_A mu_B/(mu_A + mu_B).
+    /// mu = 2 mu_A mu_B/(mu_A + mu_B); point stiffnesses in series.
     pub fn combine(&self, other: &Self) -> CombinedMaterial {
         let weight = match (self.compliance, other.compliance) {
             (Compliance::Compliant { modulus: E_A }, Compliance::Compliant { modulus: E_B }) => E_B / (E_A + E_B),
@@ -97,6 +101,10 @@ impl ContactMaterial {
             dissipation: blend(self.dissipation, other.dissipation),
             relaxation_time: blend(self.relaxation_time, other.relaxation_time),
             friction: if sum > 0.0 { 2.0 * self.friction * other.friction / sum } else { 0.0 },
+            point_stiffness: match (self.point_stiffness, other.point_stiffness) {
+                (Some(a), Some(b)) => Some(a * b / (a + b)),
+                (one, None) | (None, one) => one,
+            },
         }
     }
 }
@@ -112,13 +120,21 @@ mod tests {
             dissipation: 5.0,
             relaxation_time: 0.1,
             friction: 1.0,
+            point_stiffness: Some(2e5),
         };
-        let rigid = ContactMaterial { compliance: Compliance::Rigid, dissipation: 50.0, friction: 0.5, ..soft };
+        let rigid = ContactMaterial {
+            compliance: Compliance::Rigid,
+            dissipation: 50.0,
+            friction: 0.5,
+            point_stiffness: None,
+            ..soft
+        };
         let both = soft.combine(&rigid);
-        assert_eq!(both.dissipation, 5.0);
+        assert_eq!((both.dissipation, both.point_stiffness), (5.0, Some(2e5)));
         assert_eq!(both, rigid.combine(&soft));
         assert!((both.friction - 2.0 / 3.0).abs() < 1e-15);
         let stiff = ContactMaterial { compliance: Compliance::Compliant { modulus: 3e5 }, dissipation: 1.0, ..soft };
+        assert_eq!(soft.combine(&stiff).point_stiffness, Some(1e5));
         assert!((soft.combine(&stiff).dissipation - 4.0).abs() < 1e-15);
     }
 }

@@ -1,7 +1,9 @@
-//! Materials, and contact surfaces turned into faces that a solver can use.
+//! Materials, and contact surfaces and points turned into faces that a solver can use.
 
 mod discretize;
 mod material;
+mod points;
 
 pub use discretize::{Discretized, GRADIENT_MIN, patch_point, push_faces};
 pub use material::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties};
+pub use points::{NEAR_RIGID_BETA, RECOVERY_SPEED_MAX, mean_point, push_points};

@@ -42,6 +42,11 @@ impl Aabb {
     pub fn intersection(&self, other: &Self) -> Self {
         Self { min: self.min.sup(&other.min), max: self.max.inf(&other.max) }
     }
+    /// The box with every side moved out by `distance` [m].
+    #[inline]
+    pub fn grown(&self, distance: f64) -> Self {
+        Self { min: self.min.add_scalar(-distance), max: self.max.add_scalar(distance) }
+    }
     /// Whether the boxes share a point.
     #[inline]
     pub fn overlaps(&self, other: &Self) -> bool {

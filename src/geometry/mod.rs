@@ -34,16 +34,21 @@ mod error;
 mod hydroelastic;
 pub mod make;
 mod mesh;
+mod mesh_extent;
 mod pressure_field;
+mod rigid;
 mod shape;
+mod signed_distance;
 
 pub use aabb::Aabb;
 pub use broad_phase::candidate_pairs;
 pub use error::GeometryError;
 pub use hydroelastic::{
-    ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation, HydroelasticGeometry,
-    HydroelasticParameters, HydroelasticWorkspace, NoContactSurface, RigidSurface, contact_surface, effective_gradient,
+    CoherenceCheck, CoherenceReport, ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation,
+    HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, NoContactSurface, RigidSurface,
+    contact_surface, effective_gradient,
 };
 pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use pressure_field::{FacePlane, LinearPressure, NO_NEIGHBOUR, PressureField};
+pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points};
 pub use shape::Shape;

@@ -1,6 +1,7 @@
 //! A pressure field: a tetrahedral mesh with a pressure at each vertex, linear in each tetrahedron.
 
 use super::bvh::Bvh;
+use super::mesh_extent::MeshExtent;
 use super::{Aabb, GeometryError, VolumeMesh};
 use crate::math::Vector3;
 
@@ -55,12 +56,14 @@ pub struct PressureField {
     mesh: VolumeMesh,
     pressure: Vec<f64>,
     linear: Vec<LinearPressure>,
+    steepness: Vec<f64>,
     planes: Vec<[FacePlane; 4]>,
     neighbours: Vec<[u32; 4]>,
     pressure_min: f64,
     pressure_max: f64,
     skipped: usize,
     bvh: Bvh,
+    extent: MeshExtent,
 }
 
 impl PressureField {
@@ -100,8 +103,10 @@ impl PressureField {
             pressure_max: pressure.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             skipped: count - boxes.len(),
             bvh: Bvh::new(boxes),
+            extent: MeshExtent::new(&mesh.vertices, &mesh.tets),
             mesh,
             pressure,
+            steepness: linear.iter().map(|linear: &LinearPressure| linear.gradient.norm()).collect(),
             linear,
             planes,
         })
@@ -118,6 +123,10 @@ impl PressureField {
     /// The linear pressure in each tetrahedron; zero in one without volume.
     pub fn linear(&self) -> &[LinearPressure] {
         &self.linear
+    }
+    /// The norm of the gradient in each tetrahedron [Pa/m].
+    pub(crate) fn steepness(&self) -> &[f64] {
+        &self.steepness
     }
     /// The planes of the faces of each tetrahedron; face i lies opposite vertex i.
     pub fn planes(&self) -> &[[FacePlane; 4]] {
@@ -145,6 +154,9 @@ impl PressureField {
     }
     pub(crate) fn bvh(&self) -> &Bvh {
         &self.bvh
+    }
+    pub(crate) fn extent(&self) -> &MeshExtent {
+        &self.extent
     }
     /// The corners of a tetrahedron [m].
     #[inline]
@@ -187,16 +199,20 @@ fn is_flat(corners: &[Vector3; 4]) -> bool {
     volumes <= FLATNESS_MIN * longest.powi(3)
 }
 
-/// The linear function through four values: the gradient solves E g = (p_b - p_a, p_c - p_a, p_d - p_a), where the rows of
-/// E are the edges from a.
+/// The linear function through four values: the gradient is the sum of value times gradient of the barycentric coordinate of
+/// each corner, in the order of the corners.
 fn linear_pressure(corners: &[Vector3; 4], pressure: &[f64; 4]) -> LinearPressure {
-    let [a, b, c, d] = corners;
-    let (ab, ac, ad) = (b - a, c - a, d - a);
-    let sum = ac.cross(&ad) * (pressure[1] - pressure[0])
-        + ad.cross(&ab) * (pressure[2] - pressure[0])
-        + ab.cross(&ac) * (pressure[3] - pressure[0]);
-    let gradient = sum / six_volumes(corners);
-    LinearPressure { gradient, at_origin: pressure[0] - gradient.dot(a) }
+    let coordinate_gradient = |i: usize| {
+        let [v, a, b, c] = [0, 1, 2, 3].map(|k| corners[(i + k) % 4]);
+        let area = (b - a).cross(&(c - a));
+        area / area.dot(&(v - a))
+    };
+    let [p_a, p_b, p_c, p_d] = *pressure;
+    let gradient = coordinate_gradient(0) * p_a
+        + coordinate_gradient(1) * p_b
+        + coordinate_gradient(2) * p_c
+        + coordinate_gradient(3) * p_d;
+    LinearPressure { gradient, at_origin: pressure[0] - gradient.dot(&corners[0]) }
 }
 
 fn face_planes(corners: &[Vector3; 4]) -> [FacePlane; 4] {

@@ -129,7 +129,8 @@ pub fn scene_picture(picture: &ScenePicture<'_>) -> Result<Image, PictureError> 
     let labels = draw_forces(&mut canvas, patches, 0.22 * whole.1)?;
     let mut image = canvas.finish();
     explain(&mut image, picture, &camera, distance);
-    if !patches.is_empty() {
+    // contact points of rigid bodies have forces but no pressure
+    if patches.iter().any(|patch| !patch.faces.vertex_pressure.is_empty()) {
         let size = legend::text_size(height);
         let bar = [width as f64 - 7.2 * size, 0.24 * height as f64];
         legend::pressure_bar(&mut image, &scale, &levels, bar, 0.42 * height as f64);

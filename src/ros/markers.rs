@@ -6,10 +6,12 @@ use r2r::visualization_msgs::msg::{Marker, MarkerArray};
 
 use super::messages;
 use crate::math::{GeometryIndex, Index, IndexVec, Vector3};
+use crate::scene::ContactKind;
 use crate::stepping::{ContactPatch, PatchFaces, Snapshot};
 
 // The constants of visualization_msgs/Marker.
 const ARROW: i32 = 0;
+const SPHERE_LIST: i32 = 7;
 const TRIANGLE_LIST: i32 = 11;
 const ADD: i32 = 0;
 const DELETE: i32 = 2;
@@ -23,6 +25,8 @@ const ARROW_SCALE: f64 = 0.01;
 /// Diameters of the arrow's shaft and head [m].
 const ARROW_SHAFT: f64 = 0.003;
 const ARROW_HEAD: f64 = 0.008;
+/// Diameter of a contact point [m].
+const POINT_DIAMETER: f64 = 0.006;
 const ARROW_COLOR: [f32; 3] = [0.95, 0.95, 0.95];
 
 /// Pressure from none to the largest: dark blue, blue, green, yellow, red.
@@ -87,7 +91,10 @@ impl MarkerWriter {
         for patch in patches {
             let pair = (patch.geometry_A, patch.geometry_B);
             self.now.push(pair);
-            message.markers.push(polygons(blank(pair, POLYGONS), &patch.faces, top));
+            message.markers.push(match patch.kind {
+                ContactKind::PressureField => polygons(blank(pair, POLYGONS), &patch.faces, top),
+                ContactKind::Points => points(blank(pair, POLYGONS), &patch.faces),
+            });
             message.markers.push(force_arrow(blank(pair, FORCE), patch));
         }
         for pair in self.shown.iter().filter(|pair| !self.now.contains(pair)) {
@@ -123,6 +130,16 @@ fn polygons(mut marker: Marker, faces: &PatchFaces, top: f64) -> Marker {
         }
         start = end;
     }
+    marker
+}
+
+/// The contact points of two rigid geometries, as small balls.
+fn points(mut marker: Marker, faces: &PatchFaces) -> Marker {
+    marker.type_ = SPHERE_LIST;
+    marker.action = ADD;
+    marker.scale = Vector3Message { x: POINT_DIAMETER, y: POINT_DIAMETER, z: POINT_DIAMETER };
+    marker.color = color(1.0);
+    marker.points = faces.centroid_W.iter().map(messages::point).collect::<Vec<Point>>();
     marker
 }
 
@@ -184,6 +201,18 @@ mod tests {
         writer.write(&snapshot(&[]), &names, "world", 0.0, &mut message);
         assert_eq!(message.markers.len(), 1);
         assert_eq!(message.markers[0].action, DELETE_ALL);
+    }
+
+    /// Rigid geometries show their points as balls.
+    #[test]
+    fn points_become_balls() {
+        let names = IndexVec::from_elem("x".to_owned(), 2);
+        let mut snapshot = snapshot(&[(0, 1)]);
+        snapshot.patches[0].kind = ContactKind::Points;
+        snapshot.patches[0].faces = PatchFaces { centroid_W: vec![Vector3::zeros(); 4], ..PatchFaces::default() };
+        let mut message = MarkerArray::default();
+        MarkerWriter::default().write(&snapshot, &names, "world", 0.0, &mut message);
+        assert_eq!((message.markers[0].type_, message.markers[0].points.len()), (SPHERE_LIST, 4));
     }
 
     /// A square is two triangles; the corner of the largest pressure has the last colour; the arrow is 10 mm a newton.

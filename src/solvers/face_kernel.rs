@@ -163,7 +163,7 @@ mod tests {
         for dof in 0..6 {
             let mut column = Vector6::zeros();
             column[dof] = 1.0;
-            block.push_column(dof as u32, column, 0.0, 1.0);
+            block.push_column(dof as u32, column, 0.0);
         }
         for i in 0..11 {
             let a = f64::from(i);

@@ -1,7 +1,8 @@
 //! The faces of one contact patch, laid out for the face kernel, and the patch's Jacobian.
 
+use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 use crate::math::lanes::{LANES, Lanes, Lanes3};
-use crate::math::{Matrix3, SpatialVelocity, Vector3, Vector6};
+use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3, Vector6};
 
 /// How a face dissipates when it is compressed or released.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,8 +30,8 @@ pub struct PatchLaw {
     pub friction: f64,
     /// Stiction tolerance v_s [m/s]: the slip speed below which friction is regularized.
     pub stiction_tolerance: f64,
-    /// sigma [-]: with n0 the lagged normal impulse of a face and w the patch's inverse effective mass, the
-    /// regularization speed of the face is max(v_s, mu sigma w n0). Zero leaves v_s alone.
+    /// sigma [-]: with n0 the lagged normal impulse of a face and w its inverse effective mass, the regularization speed of
+    /// the face is max(v_s, mu sigma w n0). Zero leaves v_s alone.
     pub friction_compliance: f64,
 }
 
@@ -92,8 +93,11 @@ pub struct PatchBlock {
     pub(super) columns: Vec<Vector6>,
     /// J v0: what the lagged impulses are taken at.
     V0: SpatialVelocity,
-    /// Estimate of the translational block of J A^-1 J^T at C, from the diagonal of A [1/kg].
-    inverse_mass: Matrix3,
+    /// J A^-1 J^T at C, [w; v] by [w; v]; zero where the law has no use for it.
+    inverse_mass: Matrix6,
+    /// Scratch: A of `dofs` and a row of J.
+    masses: Vec<f64>,
+    row: Vec<f64>,
 }
 
 impl PatchBlock {
@@ -114,7 +118,9 @@ impl PatchBlock {
             dofs: Vec::new(),
             columns: Vec::new(),
             V0: SpatialVelocity::ZERO,
-            inverse_mass: Matrix3::zeros(),
+            inverse_mass: Matrix6::zeros(),
+            masses: Vec::new(),
+            row: Vec::new(),
         }
     }
 
@@ -130,19 +136,51 @@ impl PatchBlock {
         self.dofs.clear();
         self.columns.clear();
         self.V0 = SpatialVelocity::ZERO;
-        self.inverse_mass = Matrix3::zeros();
+        self.inverse_mass = Matrix6::zeros();
     }
 
-    /// Adds a column of J, with the initial velocity and the diagonal entry A_ii of its degree of freedom; call in
-    /// ascending order of `dof`, and before the first face.
-    pub fn push_column(&mut self, dof: u32, column: Vector6, v0: f64, mass: f64) {
+    /// Adds a column of J, with the initial velocity of its degree of freedom; call in ascending order of `dof`, and before
+    /// the first face.
+    pub fn push_column(&mut self, dof: u32, column: Vector6, v0: f64) {
         debug_assert!(self.dofs.last().is_none_or(|last| *last < dof), "columns come in ascending order");
         debug_assert_eq!(self.len, 0, "faces come after the columns: their lagged impulses need J v0");
         self.V0 += SpatialVelocity::from_vector(&(column * v0));
-        let translation = column.fixed_rows::<3>(3).into_owned();
-        self.inverse_mass += translation * translation.transpose() / mass;
         self.dofs.push(dof);
         self.columns.push(column);
+    }
+
+    /// Computes the inverse mass that friction compliance scales with, from A (`size` x `size`, row-major): J A^-1 J^T with
+    /// the part of A that belongs to the patch's degrees of freedom, an estimate where they are coupled to others. Call it
+    /// between the last column and the first face; it does nothing without friction compliance.
+    pub fn weigh(&mut self, momentum_matrix: &[f64], size: usize) {
+        if self.law.friction_compliance == 0.0 {
+            return;
+        }
+        let n = self.dofs.len();
+        self.masses.clear();
+        for i in &self.dofs {
+            self.masses.extend(self.dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
+        }
+        // a matrix that has no factor stops the solver as well, and its message says which body has no mass
+        if cholesky_in_place(&mut self.masses, n).is_err() {
+            return;
+        }
+        for r in 0..6 {
+            self.row.clear();
+            self.row.extend(self.columns.iter().map(|column| column[r]));
+            cholesky_solve_in_place(&self.masses, n, &mut self.row);
+            let column: Vector6 = self.columns.iter().zip(&self.row).map(|(column, x)| column * *x).sum();
+            self.inverse_mass.set_column(r, &column);
+        }
+    }
+
+    /// Size |W| / 3 (Frobenius) of the inverse mass W = J_F A^-1 J_F^T of a face at p_CF, with v_F = v - [p_CF] w [1/kg].
+    fn inverse_mass_at(&self, p_CF: &Vector3) -> f64 {
+        let block = |i: usize, j: usize| self.inverse_mass.fixed_view::<3, 3>(i, j);
+        let p = p_CF.cross_matrix();
+        let coupling = p * block(0, 3);
+        let W: Matrix3 = block(3, 3) - coupling - coupling.transpose() - p * block(0, 0) * p;
+        W.norm() / 3.0
     }
 
     /// Adds a face and fixes its lagged normal impulse, with vn0 = n . v_F(v0):
@@ -153,8 +191,11 @@ impl PatchBlock {
         let viscous = (self.damped_step - law.step) * face.stiffness * vn0;
         let n0 =
             law.step * (face.elastic_force.max(0.0) - viscous).max(0.0) * (1.0 - self.hunt_crossley * vn0).max(0.0);
-        let w = self.inverse_mass.norm() / 3.0;
-        let slip_scale = law.stiction_tolerance.max(law.friction * law.friction_compliance * w * n0);
+        let mut slip_scale = law.stiction_tolerance;
+        if law.friction_compliance > 0.0 {
+            let w = self.inverse_mass_at(&face.p_CF);
+            slip_scale = slip_scale.max(law.friction * law.friction_compliance * w * n0);
+        }
         let lane = self.len % LANES;
         if lane == 0 {
             self.lanes.push(FaceLanes::EMPTY);

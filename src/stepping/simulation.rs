@@ -8,7 +8,7 @@ use super::snapshot::{ContactPatch, PatchFaces};
 use super::{JointCommand, Snapshot, StepReport, StepSettings};
 use crate::math::{BodyIndex, IndexVec, SpatialForce};
 use crate::multibody::{Data, State, bias, integrate, kinematics, mass_matrix};
-use crate::scene::Scene;
+use crate::scene::{ContactKind, Scene};
 use crate::solvers::{ContactProblem, NewtonSolver, SolveStatus};
 
 /// A residual that the solver reaches although rounding stops it before its tolerance is still a solution [-].
@@ -296,28 +296,52 @@ impl Simulation {
         snapshot.V_WB.clone_from(&self.data.V_WB);
         snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
         snapshot.report = self.report;
-        snapshot.patch_count = if self.step_count == 0 { 0 } else { self.contacts.active().len() };
-        while snapshot.patches.len() < snapshot.patch_count {
-            snapshot.patches.push(ContactPatch::default());
+        snapshot.patch_count = 0;
+        let active = if self.step_count == 0 { 0 } else { self.contacts.active().len() };
+        for number in (0..active).filter(|number| self.touches(*number)) {
+            if snapshot.patches.len() == snapshot.patch_count {
+                snapshot.patches.push(ContactPatch::default());
+            }
+            self.write_patch(number, &mut snapshot.patches[snapshot.patch_count]);
+            snapshot.patch_count += 1;
         }
-        for (number, patch) in snapshot.patches.iter_mut().take(snapshot.patch_count).enumerate() {
-            self.write_patch(number, patch);
-        }
+    }
+
+    /// Whether the pair of a patch touches: points of rigid geometries may only have come near each other.
+    fn touches(&self, number: usize) -> bool {
+        let pair = &self.scene.contact_pairs()[self.contacts.active()[number].pair];
+        pair.kind == ContactKind::PressureField || self.solver.patch_impulses()[number] != SpatialForce::ZERO
     }
 
     fn write_patch(&self, number: usize, patch: &mut ContactPatch) {
         let active = self.contacts.active()[number];
         let pair = &self.scene.contact_pairs()[active.pair];
         let geometries = self.scene.geometries();
+        patch.kind = pair.kind;
         (patch.geometry_A, patch.geometry_B) = (pair.A, pair.B);
         (patch.body_A, patch.body_B) = (geometries[pair.A].body, geometries[pair.B].body);
         patch.p_WC = active.p_WC;
         patch.F_BC_W = self.solver.patch_impulses()[number] * (1.0 / self.settings.step());
-        let (surface, kept) = self.contacts.surface(active.pair);
         let block = &self.problem.patches()[number];
         let faces = &mut patch.faces;
         block.face_forces(&block.velocity(&self.state.v), &mut faces.force_B_W);
         faces.clear();
+        match pair.kind {
+            ContactKind::PressureField => self.write_surface(active.pair, faces),
+            ContactKind::Points => {
+                let points = self.contacts.points(active.pair);
+                faces.centroid_W.extend_from_slice(&points.p_WC);
+                faces.normal_W.extend_from_slice(&points.normal);
+                faces.area.resize(points.len(), 0.0);
+                faces.pressure.resize(points.len(), 0.0);
+                faces.vertex_ends.resize(points.len(), 0);
+            }
+        }
+        patch.area = faces.area.iter().sum();
+    }
+
+    fn write_surface(&self, pair: usize, faces: &mut PatchFaces) {
+        let (surface, kept) = self.contacts.surface(pair);
         for face in kept {
             let i = *face as usize;
             faces.centroid_W.push(surface.centroid[i]);
@@ -329,7 +353,6 @@ impl Simulation {
             faces.vertex_pressure.extend_from_slice(pressures);
             faces.vertex_ends.push(faces.vertices_W.len() as u32);
         }
-        patch.area = faces.area.iter().sum();
     }
 }
 

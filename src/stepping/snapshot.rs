@@ -1,6 +1,7 @@
 //! Everything that is published or recorded of one instant, in buffers that are reused.
 
 use crate::math::{BodyIndex, GeometryIndex, IndexVec, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
+use crate::scene::ContactKind;
 
 /// What one step took.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -11,7 +12,7 @@ pub struct StepReport {
     pub solver_residual: f64,
     /// Whether the solver reached its tolerance.
     pub solver_converged: bool,
-    /// Contact faces that the solver kept.
+    /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
     /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the normal.
     pub faces_dropped: u32,
@@ -38,7 +39,8 @@ pub struct PatchFaces {
     pub force_B_W: Vec<Vector3>,
 }
 
-/// The contact between two geometries: its net wrench and its faces.
+/// The contact between two geometries: its net wrench and its faces. Two rigid geometries touch at points
+/// (`kind`): each is a face without corners, area and pressure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactPatch {
     /// The geometry with the smaller index.
@@ -49,11 +51,13 @@ pub struct ContactPatch {
     pub body_A: BodyIndex,
     /// The body of B.
     pub body_B: BodyIndex,
-    /// Centroid C of the patch, weighted by area [m, world].
+    /// Whether the faces are a surface of equal pressure, or points of two rigid geometries.
+    pub kind: ContactKind,
+    /// Centroid C of the patch, weighted by area; of points, their mean [m, world].
     pub p_WC: Vector3,
     /// Net contact force on B about C [N m, N, world].
     pub F_BC_W: SpatialForce,
-    /// Total area [m2].
+    /// Total area [m2]; 0 for points.
     pub area: f64,
     /// The faces.
     pub faces: PatchFaces,

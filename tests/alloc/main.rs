@@ -1,24 +1,44 @@
-//! A steady step allocates nothing: a counting allocator says so.
+//! A steady step and a warm contact query allocate nothing: a counting allocator says so.
+#![allow(non_snake_case)]
 #![allow(unsafe_code, reason = "a global allocator can only be written with it")]
 #![allow(clippy::expect_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
+use isobar::contact::ContactProperties;
+use isobar::geometry::{
+    ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape, SurfaceMesh,
+    contact_surface,
+};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
+use isobar::scene::SceneBuilder;
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+thread_local! {
+    /// Allocations of this thread: of one test, whatever others do.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+fn allocations() -> u64 {
+    ALLOCATIONS.with(Cell::get)
+}
+
+fn count_one() {
+    ALLOCATIONS.with(|count| count.set(count.get() + 1));
+}
 
 struct Counting;
 
 // SAFETY: every call is passed on unchanged to the system allocator, which upholds the contract of `GlobalAlloc`;
-// the counter is atomic and touches no memory of the caller.
+// the counter needs no memory of its own.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count_one();
         // SAFETY: the caller upholds the contract for `layout`.
         unsafe { System.alloc(layout) }
     }
@@ -27,7 +47,7 @@ unsafe impl GlobalAlloc for Counting {
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        count_one();
         // SAFETY: as for `dealloc`; the caller upholds the contract for `new_size`.
         unsafe { System.realloc(pointer, layout, new_size) }
     }
@@ -56,10 +76,105 @@ fn a_steady_step_allocates_nothing() {
         faces
     };
     advance(&mut simulation, 1000);
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     let faces = advance(&mut simulation, 1000);
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocations = allocations() - before;
     println!("1000 steady steps with {faces} faces: {allocations} allocations");
     assert!(faces > 100, "the spatula is held");
     assert_eq!(allocations, 0);
+}
+
+/// A bubble that slides on a cylinder, a rigid box and a floor: reused lists and new searches alike stay in the memory
+/// that the first round took.
+#[test]
+fn a_warm_query_allocates_nothing() {
+    let build = |shape: &Shape, compliant, hint| {
+        let parameters =
+            HydroelasticParameters { compliant, resolution_hint: Some(hint), slab_thickness: None, margin: 0.0 };
+        HydroelasticGeometry::new(shape, &parameters).expect("a geometry")
+    };
+    let bubble = build(&Shape::Ellipsoid { semi_axes: Vector3::new(0.04, 0.04, 0.06) }, Some(1e5), 0.02);
+    let handle = build(&Shape::Cylinder { radius: 0.015, length: 0.11 }, Some(1e8), 0.005);
+    let block = build(&Shape::Box { size: Vector3::new(0.03, 0.1, 0.1) }, None, 1.0);
+    for (other, x) in [(&handle, 0.05), (&block, 0.05), (&HydroelasticGeometry::RigidHalfSpace, 0.0)] {
+        let mut workspace = HydroelasticWorkspace::default();
+        let mut surface = ContactSurface::new();
+        let mut round = || {
+            let mut faces = 0;
+            for i in 0..500 {
+                let t = f64::from(i) * std::f64::consts::TAU / 500.0;
+                let X_WB = RigidTransform::translation(x, 3e-3 * t.sin(), 3e-3 * t.cos());
+                contact_surface(&bubble, &RigidTransform::identity(), other, &X_WB, &mut workspace, &mut surface)
+                    .expect("a pair with a surface");
+                faces += surface.len();
+            }
+            (faces, workspace.coherence_report())
+        };
+        round();
+        let before = allocations();
+        let (faces, report) = round();
+        let allocations = allocations() - before;
+        assert!(faces > 500 && report.reused > 800 && report.collected > 2, "{faces} faces, {report:?}");
+        assert_eq!(allocations, 0, "{}", other.kind());
+    }
+}
+
+/// A wedge with a notch, which is not convex: the profile in the x-z plane along y.
+fn notched() -> SurfaceMesh {
+    let profile = [(-0.1, -0.05), (0.1, -0.05), (0.1, 0.05), (0.0, 0.0), (-0.1, 0.05)];
+    let vertices = [-0.05, 0.05].iter().flat_map(|y| profile.iter().map(|(x, z)| Vector3::new(*x, *y, *z))).collect();
+    let mut triangles = vec![[0, 1, 3], [1, 2, 3], [0, 3, 4], [5, 8, 6], [6, 8, 7], [5, 9, 8]];
+    for i in 0..5 {
+        let j = (i + 1) % 5;
+        triangles.extend([[i, j + 5, j], [i, i + 5, j + 5]]);
+    }
+    SurfaceMesh { vertices, triangles }
+}
+
+/// Allocations of 500 steps after 500 others, with rigid `shapes` piled on a rigid half space at their heights.
+fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
+    let rigid = ContactProperties { compliant: Some(false), ..ContactProperties::default() };
+    let mut builder = SceneBuilder::new();
+    let identity = RigidTransform::identity();
+    builder.add_geometry(BodyIndex::WORLD, "ground", identity, Shape::HalfSpace, &rigid).expect("a ground");
+    for (number, (shape, _)) in shapes.iter().enumerate() {
+        let inertia = SpatialInertia::from_central(0.5, &Vector3::zeros(), &(Matrix3::identity() * 1e-3));
+        let body = builder.add_body(&format!("body{number}"), inertia);
+        builder.add_geometry(body, "shape", identity, shape.clone(), &rigid).expect("a geometry");
+    }
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -9.81)).expect("a scene"));
+    let mut state = scene.model().default_state();
+    for (body, (_, z)) in scene.free_bodies().iter().zip(shapes) {
+        scene.model().set_free_body_pose(&mut state, *body, &RigidTransform::translation(0.0, 0.0, *z));
+    }
+    let mut simulation = Simulation::new(scene, state, StepSettings::default()).expect("a simulation");
+    let (mut snapshot, command) = (Snapshot::default(), JointCommand::default());
+    let mut before = 0;
+    for step in 0..1000 {
+        if step == 500 {
+            before = allocations();
+        }
+        let report = simulation.step(&command).expect("a step");
+        simulation.snapshot_into(&mut snapshot);
+        assert!(report.faces > 0);
+    }
+    allocations() - before
+}
+
+/// Rigid contact allocates nothing between boxes, meshes, balls and half spaces. An overlap that goes through the expanding
+/// polytope (here a cylinder on a box) allocates in the library: that is counted and told.
+#[test]
+fn steady_rigid_contact_allocates_nothing() {
+    let cube = Shape::Box { size: Vector3::repeat(0.1) };
+    let stack = [(cube.clone(), 0.05), (cube.clone(), 0.15), (cube.clone(), 0.25)];
+    assert_eq!(allocations_of_pile(&stack), 0);
+    let mesh = Shape::Mesh(Arc::new(notched()));
+    let pile = [(mesh.clone(), 0.05), (Shape::Sphere { radius: 0.03 }, 0.05 + 0.03 * 1.118_033_988_749_895)];
+    assert_eq!(allocations_of_pile(&pile), 0);
+    assert_eq!(allocations_of_pile(&[(cube.clone(), 0.05), (mesh, 0.15)]), 0);
+    let cylinder = Shape::Cylinder { radius: 0.03, length: 0.08 };
+    println!(
+        "500 steps of a cylinder on a box: {} allocations",
+        allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)])
+    );
 }

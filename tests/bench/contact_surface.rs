@@ -1,87 +1,158 @@
-//! Time of one full contact query, without any help from the step before.
+//! Time of contact queries by resolution: warm, when bodies move a little from query to query, and cold.
 //!
-//! `cargo bench --bench contact_surface` prints one line for each case: the median in microseconds. The name ends in the
-//! number of faces, so that time over faces is the cost of a face. `golden/` are configurations of
-//! tests/golden/contact_surfaces, whose file has the time of another simulator for the same query (`query_us_median`);
-//! compare only figures that were measured on the same machine. `resolution/` is an ellipsoidal bubble on a stiff
-//! cylinder at finer and finer meshes: time should grow as the faces do, not as the product of the elements.
-#![allow(non_snake_case, missing_docs, clippy::unwrap_used, clippy::panic)]
+//! `cargo bench --bench contact_surface` prints a table; with `-- --json`, one JSON object a line, which
+//! tests/bench/drake_contact_surface.py reads and compares with another simulator.
+//!
+//! How to read it: body B goes round a circle of 1 mm radius in 300 queries while it turns to and fro, which is 21 um and
+//! about 0.1 mrad a query, or 2 cm/s at 1 kHz. A time is the mean of a whole round, all searches included; the median of
+//! the rounds is printed. `warm` reuses what earlier queries found, `cold` searches every time. Time over faces is the cost
+//! of a face. Compare only figures of one run on one machine.
+#![allow(non_snake_case, missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
 
-use criterion::{Criterion, criterion_group, criterion_main};
 use isobar::geometry::{
-    ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape, contact_surface,
+    ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape, SurfaceMesh,
+    contact_surface,
 };
 use isobar::math::{RigidTransform, Rotation, Vector3};
 
+const QUERIES: usize = 300;
+const ROUNDS: usize = 15;
 const BUBBLE: Shape = Shape::Ellipsoid { semi_axes: Vector3::new(0.04165, 0.04165, 0.0625) };
-const HANDLE: Shape = Shape::Cylinder { radius: 0.015, length: 0.11 };
+const PANCAKE: Shape = Shape::Ellipsoid { semi_axes: Vector3::new(0.06, 0.06, 0.01) };
 
-fn geometry(shape: &Shape, modulus: Option<f64>, hint: f64) -> HydroelasticGeometry {
-    let parameters =
-        HydroelasticParameters { compliant: modulus, resolution_hint: Some(hint), slab_thickness: None, margin: 0.0 };
+/// One geometry: shape, modulus (none where rigid) and resolution hint.
+type Side = (Shape, Option<f64>, f64);
+
+struct Case {
+    name: &'static str,
+    A: Side,
+    B: Side,
+    p_AB: Vector3,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for hint in [0.04, 0.02, 0.01] {
+        let handle = Shape::Cylinder { radius: 0.015, length: 0.11 };
+        let (A, B) = ((BUBBLE, Some(1e5), hint), (handle, Some(1e8), hint / 8.0));
+        cases.push(Case { name: "bubble on spatula handle", A, B, p_AB: Vector3::new(0.0517, 0.0, 0.0) });
+    }
+    for hint in [0.02, 0.01, 0.005] {
+        let can = Shape::Cylinder { radius: 0.04, length: 0.1 };
+        let egg = Shape::Ellipsoid { semi_axes: Vector3::new(0.05, 0.03, 0.04) };
+        let (A, B) = ((egg, Some(1e5), hint), (can, Some(3e5), hint));
+        cases.push(Case { name: "ellipsoid on cylinder", A, B, p_AB: Vector3::new(0.08, 0.0, 0.01) });
+    }
+    for hint in [0.02, 0.01, 0.005] {
+        let ball = Shape::Sphere { radius: 0.05 };
+        let (A, B) = ((ball, Some(1e5), hint), (Shape::HalfSpace, None, 1.0));
+        cases.push(Case { name: "sphere on half space", A, B, p_AB: Vector3::new(0.0, 0.0, -0.04) });
+    }
+    for hint in [0.02, 0.01, 0.005] {
+        let plate = Shape::Box { size: Vector3::new(0.4, 0.4, 0.02) };
+        let (A, B) = ((PANCAKE, Some(1e4), hint), (plate, None, 1.0));
+        cases.push(Case { name: "pancake on coarse rigid plate", A, B, p_AB: Vector3::new(0.0, 0.0, -0.017) });
+    }
+    for count in [60, 240, 960] {
+        let hull = |count| {
+            Shape::Convex(Arc::new(SurfaceMesh { vertices: points_on_ball(count, 0.05), triangles: Vec::new() }))
+        };
+        let (A, B) = ((hull(count), Some(1e5), 1.0), (hull(count), Some(2e5), 1.0));
+        cases.push(Case { name: "convex mesh on convex mesh", A, B, p_AB: Vector3::new(0.06, 0.05, 0.02) });
+    }
+    cases
+}
+
+/// Points spread evenly over a sphere by the golden angle.
+fn points_on_ball(count: usize, radius: f64) -> Vec<Vector3> {
+    (0..count)
+        .map(|i| {
+            let z = 1.0 - (2.0 * i as f64 + 1.0) / count as f64;
+            let (ring, angle) = ((1.0 - z * z).sqrt(), i as f64 * std::f64::consts::PI * (3.0 - 5.0_f64.sqrt()));
+            Vector3::new(ring * angle.cos(), ring * angle.sin(), z) * radius
+        })
+        .collect()
+}
+
+fn geometry((shape, compliant, hint): &Side) -> HydroelasticGeometry {
+    let parameters = HydroelasticParameters {
+        compliant: *compliant,
+        resolution_hint: Some(*hint),
+        slab_thickness: None,
+        margin: 0.0,
+    };
     HydroelasticGeometry::new(shape, &parameters).unwrap()
 }
 
-fn at(x: f64, y: f64, z: f64) -> RigidTransform {
-    RigidTransform::from_parts(Vector3::new(x, y, z).into(), Rotation::identity())
+/// Where B is at query `i` of a round, with A at the origin.
+fn pose(p_AB: &Vector3, i: usize) -> RigidTransform {
+    let t = i as f64 / QUERIES as f64 * std::f64::consts::TAU;
+    let p = p_AB + Vector3::new(t.sin(), t.cos() - 1.0, t.sin()) * 1e-3 / std::f64::consts::SQRT_2;
+    RigidTransform::from_parts(p.into(), Rotation::from_euler_angles(0.002 * t.sin(), 0.0, 0.003 * t.sin()))
 }
 
-fn measure(
-    c: &mut Criterion,
-    name: &str,
-    (A, X_WA): (&HydroelasticGeometry, RigidTransform),
-    (B, X_WB): (&HydroelasticGeometry, RigidTransform),
-) {
+struct Measured {
+    faces: f64,
+    /// Median over the rounds of the mean of a round [us].
+    microseconds: f64,
+}
+
+fn measure(case: &Case, coherence: bool) -> Measured {
+    let (A, B) = (geometry(&case.A), geometry(&case.B));
     let mut workspace = HydroelasticWorkspace::default();
+    workspace.coherence = coherence;
     let mut surface = ContactSurface::new();
-    contact_surface(A, &X_WA, B, &X_WB, &mut workspace, &mut surface).unwrap();
-    c.bench_function(&format!("{name}/{}_faces", surface.len()), |bencher| {
-        bencher.iter(|| {
-            contact_surface(A, black_box(&X_WA), B, black_box(&X_WB), &mut workspace, &mut surface).unwrap();
-            black_box(surface.len())
-        });
-    });
+    let mut faces = 0;
+    let mut rounds: Vec<f64> = (0..=ROUNDS)
+        .map(|_| {
+            faces = 0;
+            let start = Instant::now();
+            for i in 0..QUERIES {
+                let X_WB = pose(&case.p_AB, i);
+                contact_surface(&A, &RigidTransform::identity(), &B, black_box(&X_WB), &mut workspace, &mut surface)
+                    .unwrap();
+                faces += black_box(&surface).len();
+            }
+            start.elapsed().as_secs_f64() * 1e6 / QUERIES as f64
+        })
+        .skip(1)
+        .collect();
+    rounds.sort_by(f64::total_cmp);
+    Measured { faces: faces as f64 / QUERIES as f64, microseconds: rounds[ROUNDS / 2] }
 }
 
-fn golden(c: &mut Criterion) {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/contact_surfaces/contact_surfaces.json");
-    let file: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let names = [
-        "bubble_ell_spatula_cyl",
-        "pancake_box",
-        "bubble_vtk_cyl",
-        "sphere_sphere_eq",
-        "box_box_face",
-        "capsule_cyl",
-        "sphere_rbox_corner",
-        "capsule_rsphere",
-        "bubble_ell_hs_h.01",
-        "chs_rsphere",
-    ];
-    for config in file["configs"].as_array().unwrap() {
-        let name = config["name"].as_str().unwrap();
-        if !names.contains(&name) {
-            continue;
+fn main() {
+    let json = std::env::args().any(|argument| argument == "--json");
+    if !json {
+        println!(
+            "{:32}{:>8}{:>10}{:>10}{:>14}{:>14}",
+            "", "faces", "warm us", "cold us", "warm ns/face", "cold ns/face"
+        );
+    }
+    for case in cases() {
+        let (warm, cold) = (measure(&case, true), measure(&case, false));
+        let name = case.name;
+        if json {
+            let hint = if let Shape::Convex(mesh) = &case.A.0 { mesh.vertices.len() as f64 } else { case.A.2 };
+            let (warm_us, cold_us, faces) = (warm.microseconds, cold.microseconds, warm.faces);
+            println!(
+                "{}",
+                serde_json::json!({ "name": name, "hint": hint, "faces": faces, "warm_us": warm_us, "cold_us": cold_us })
+            );
+        } else {
+            let per_face = |measured: &Measured| measured.microseconds * 1e3 / measured.faces;
+            println!(
+                "{name:32}{:8.1}{:10.2}{:10.2}{:14.1}{:14.1}",
+                warm.faces,
+                warm.microseconds,
+                cold.microseconds,
+                per_face(&warm),
+                per_face(&cold)
+            );
         }
-        let [A, B] = ["A", "B"].map(|side| support::given(&config[side], &config["meshes"][side]));
-        let [X_WA, X_WB] = ["A", "B"].map(|side| support::pose(&config[side]));
-        let peer = config["query_us_median"].as_f64().unwrap();
-        measure(c, &format!("golden/{name}/peer_{peer:.1}_us"), (&A, X_WA), (&B, X_WB));
     }
 }
-
-fn resolution(c: &mut Criterion) {
-    for halving in [1.0, 2.0, 4.0, 8.0] {
-        let bubble = geometry(&BUBBLE, Some(1e5), 0.04 / halving);
-        let handle = geometry(&HANDLE, Some(1e8), 0.005 / halving);
-        measure(c, "resolution/bubble_on_cylinder", (&bubble, at(0.0, 0.0, 0.0)), (&handle, at(0.05, 0.0, 0.0)));
-    }
-}
-
-#[path = "../it/contact_surface_file.rs"]
-mod support;
-
-criterion_group!(benches, golden, resolution);
-criterion_main!(benches);

@@ -20,7 +20,7 @@ fn patch(faces: usize) -> PatchBlock {
     for dof in 0..6 {
         let mut column = Vector6::zeros();
         column[dof] = 1.0;
-        block.push_column(dof as u32, column, 0.0, 1.0);
+        block.push_column(dof as u32, column, 0.0);
     }
     for i in 0..faces {
         let a = i as f64;

@@ -2,7 +2,7 @@
 
 use isobar::geometry::Shape;
 use isobar::math::{SpatialVelocity, Vector3};
-use isobar::stepping::{JointCommand, Simulation, StepSettings};
+use isobar::stepping::{DissipationModel, JointCommand, Simulation, Snapshot, StepSettings};
 
 use crate::worlds::{GRAVITY, at, body_on_ground, compliant, run, settings};
 
@@ -128,4 +128,38 @@ fn reset_repeats_the_run() {
         assert_eq!(simulation.time_ns(), 0);
     }
     assert_eq!(runs[0], runs[1]);
+}
+
+/// Linear dissipation [Masterjohn et al. 2022, eq. 3]: for a box that is pressed flat, with F0 and K the sums of the faces'
+/// elastic forces and stiffnesses, v = (v0 - dt g + dt F0/m) / (1 + dt (dt + tau) K/m). F0 is read off the faces, K off a
+/// step without dissipation.
+#[test]
+fn linear_dissipation_follows_its_law() {
+    let (mass, v0, dt) = (0.5, -0.1, 1e-3);
+    let step = |relaxation_time: f64| {
+        let mut properties = compliant(1e6, 0.0, 0.0);
+        properties.relaxation_time = Some(relaxation_time);
+        let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+        let moments = Vector3::new(2.2e-4, 4.8e-4, 5.7e-4);
+        let (scene, mut state, body) = body_on_ground(Shape::Box { size: BOX }, mass, moments, &properties, gravity);
+        scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.0199));
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.0, 0.0, v0));
+        scene.model().set_free_body_velocity(&mut state, body, &V);
+        let settings = StepSettings { dissipation: DissipationModel::Linear, ..settings(dt) };
+        let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
+        run(&mut simulation, &JointCommand::default(), dt);
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let faces = &snapshot.contact_patches()[0].faces;
+        let F0: f64 = faces.area.iter().zip(&faces.pressure).map(|(area, pressure)| area * pressure).sum();
+        (velocity(&simulation).v.z, F0)
+    };
+    let (without, F0) = step(0.0);
+    let free = v0 - dt * GRAVITY + dt * F0 / mass;
+    let stiffness = (free / without - 1.0) * mass / (dt * dt);
+    for relaxation_time in [1e-3, 2e-2] {
+        let law = free / (1.0 + dt * (dt + relaxation_time) * stiffness / mass);
+        let (v, _) = step(relaxation_time);
+        assert!((v - law).abs() < 1e-6 * v0.abs(), "tau {relaxation_time}: {v}, law {law}");
+    }
 }

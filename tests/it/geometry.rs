@@ -120,7 +120,11 @@ fn equal_boxes_are_half_as_stiff_and_ties_count_once() {
     let covered: f64 = stacked.normal.iter().zip(&stacked.area).map(|(normal, area)| normal.z * area).sum();
     assert!((covered - 0.1 * 0.06).abs() < 1e-12 * 0.006, "{covered}");
     let force = stacked.static_wrench_on_B().f;
-    assert!((force - Vector3::z() * on_ground).norm() < 1e-12 * on_ground, "{force} {on_ground}");
+    assert!((force.z - on_ground).abs() < 1e-12 * on_ground, "{force} {on_ground}");
+    // where the fields are one and the same, any surface is one of equal pressure: its slope is rounding's choice, within
+    // the strip d / 2 wide along the sides
+    let strip = MODULUS * (0.25 * depth / 0.02) * 0.5 * depth * 0.1;
+    assert!(force.x.abs() <= strip && force.y.abs() <= strip, "{force} {strip}");
 }
 
 /// The plane through two opposite edges of a cube contains inner faces of its mesh; each is counted for one of the

@@ -25,6 +25,23 @@ pub(crate) fn json(relative: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
+/// All JSON files directly below the folder `relative`, in the order of their names; none, said aloud, where it is missing.
+pub(crate) fn folder(relative: &str) -> Vec<serde_json::Value> {
+    let root = match std::env::var_os("ISOBAR_ORACLE") {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
+    };
+    let mut names: Vec<String> = std::fs::read_dir(root.join(relative))
+        .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
+        .unwrap_or_default();
+    names.retain(|name| name.ends_with(".json"));
+    names.sort();
+    if names.is_empty() {
+        println!("missing: {relative}/*.json below {}; its comparison is skipped", root.display());
+    }
+    names.iter().filter_map(|name| json(&format!("{relative}/{name}"))).collect()
+}
+
 /// The numbers of a JSON array.
 pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
     value.as_array().expect("an array").iter().map(|x| x.as_f64().expect("a number")).collect()

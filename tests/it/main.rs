@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(non_snake_case)]
 
+mod coherence;
 mod contact_laws;
 mod contact_surface_file;
 mod contact_surfaces;
@@ -11,6 +12,7 @@ mod joint_laws;
 mod multibody;
 mod one_step;
 mod picture;
+mod point_contact;
 mod scene_file;
 mod spatula_slip;
 mod tidy;

@@ -2,6 +2,7 @@
 
 use crate::geometry::Shape;
 use crate::geometry::bvh::Bvh;
+use crate::geometry::mesh_extent::MeshExtent;
 use crate::geometry::{Aabb, GeometryError, PressureField, SurfaceMesh, VolumeMesh, make};
 use crate::math::{RigidTransform, Vector3};
 
@@ -28,6 +29,7 @@ pub struct RigidSurface {
     normals: Vec<Vector3>,
     skipped: usize,
     bvh: Bvh,
+    extent: MeshExtent,
 }
 
 impl RigidSurface {
@@ -54,7 +56,13 @@ impl RigidSurface {
         if boxes.is_empty() {
             return Err(GeometryError::NoArea { triangles: mesh.triangles.len() });
         }
-        Ok(Self { skipped: mesh.triangles.len() - boxes.len(), bvh: Bvh::new(boxes), mesh, normals })
+        Ok(Self {
+            skipped: mesh.triangles.len() - boxes.len(),
+            bvh: Bvh::new(boxes),
+            extent: MeshExtent::new(&mesh.vertices, &mesh.triangles),
+            mesh,
+            normals,
+        })
     }
 
     /// The mesh.
@@ -75,6 +83,9 @@ impl RigidSurface {
     }
     pub(crate) fn bvh(&self) -> &Bvh {
         &self.bvh
+    }
+    pub(crate) fn extent(&self) -> &MeshExtent {
+        &self.extent
     }
     /// The corners of a triangle [m].
     #[inline]

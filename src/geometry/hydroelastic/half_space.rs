@@ -1,10 +1,14 @@
 //! Contact with a half space z <= 0, rigid or compliant.
 
+use super::coherence::{Memory, Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, differ, signs};
-use super::volume_surface::crosses_box;
+use super::volume_surface::{PLANE_SLACK, crosses_box};
+use super::workspace::Lists;
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
-use crate::geometry::{FacePlane, LinearPressure, PressureField, RigidSurface};
+use crate::geometry::bvh::Bvh;
+use crate::geometry::mesh_extent::MeshExtent;
+use crate::geometry::{Aabb, FacePlane, LinearPressure, PressureField, RigidSurface};
 use crate::math::{RigidTransform, Vector3};
 
 /// The surface of a half space H as a plane in the frame M of the other geometry.
@@ -23,7 +27,51 @@ fn face(element: u32, into_G: Vector3, pressure_M: LinearPressure, g_G: f64, g_H
     }
 }
 
-/// A compliant volume cut by the surface of a rigid half space.
+/// The half space as the memory of coherent queries sees it.
+struct HalfSpace<'a> {
+    X_WH: &'a RigidTransform,
+    stiffness: f64,
+    margin: f64,
+}
+
+/// How to find the elements of the mesh at `X_WM` near a half space: `Some(reach)` asks for a search, with the rounding
+/// taken into account and a reach of zero for this pose alone.
+fn search(
+    (memory, coherence): (&mut Memory, bool),
+    (extent, X_WM): (&MeshExtent, &RigidTransform),
+    half_space: &HalfSpace,
+    mesh_is_A: bool,
+) -> Option<f64> {
+    let (A, B) = if mesh_is_A { (extent.identity, 0) } else { (0, extent.identity) };
+    let HalfSpace { X_WH, stiffness, margin } = *half_space;
+    let pair = Pair { identity: PairIdentity { A, B, stiffness, margin }, inner: extent, outer: None };
+    match memory.plan(coherence, &pair, &X_WM.inv_mul(X_WH)) {
+        Plan::Reuse => None,
+        Plan::Collect(reach) => Some(reach + REACH_SLACK),
+        Plan::Full => Some(PLANE_SLACK),
+    }
+}
+
+/// Lists the elements that `enters` lets pass.
+fn find_elements(bvh: &Bvh, enters: impl FnMut(&Aabb) -> bool, keeps: impl Fn(u32) -> bool, lists: &mut Lists) {
+    lists.clear();
+    let near = &mut lists.near;
+    bvh.walk(enters, |element, _| {
+        if keeps(element) {
+            near.push(element);
+        }
+    });
+    near.sort_unstable();
+}
+
+/// Whether some values lie at or above `-margin` and some at or below `margin`.
+#[inline]
+fn crosses(values: &[f64; 4], margin: f64) -> bool {
+    values.iter().any(|value| *value >= -margin) && values.iter().any(|value| *value <= margin)
+}
+
+/// A compliant volume cut by the surface of a rigid half space: the whole section. There is no far side of a thin part that
+/// could be left out, so no face is refused for a falling pressure; a discrete step drops it as one that makes no spring.
 pub(super) fn volume_rigid(
     (volume, X_WM): (&PressureField, &RigidTransform),
     X_WH: &RigidTransform,
@@ -32,11 +80,15 @@ pub(super) fn volume_rigid(
     surface: &mut ContactSurface,
 ) {
     let plane = boundary_M(X_WM, X_WH);
-    let HydroelasticWorkspace { near, representation, .. } = workspace;
-    volume.bvh().walk(|node| crosses_box(&plane, node), |element, _| near.push(element));
-    near.sort_unstable();
+    let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
+    let half_space = HalfSpace { X_WH, stiffness: f64::INFINITY, margin: 0.0 };
+    if let Some(reach) = search((memory, *coherence), (volume.extent(), X_WM), &half_space, volume_is_A) {
+        let heights = |element| volume.corners(element).map(|corner| plane.distance(&corner));
+        let enters = |node: &Aabb| crosses_box(&plane, node, reach);
+        find_elements(volume.bvh(), enters, |element| crosses(&heights(element), reach), lists);
+    }
     let mut polygon = ConvexPolygon::EMPTY;
-    for &element in near.iter() {
+    for &element in &lists.near {
         let corners = volume.corners(element);
         let heights = corners.map(|corner| plane.distance(&corner));
         let above = signs(&heights);
@@ -44,7 +96,7 @@ pub(super) fn volume_rigid(
             continue;
         }
         let pressure_M = volume.linear()[element as usize];
-        let Some(slope) = slope_into(&pressure_M.gradient, &plane.normal) else { continue };
+        let slope = pressure_M.gradient.dot(&plane.normal);
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
         polygon.set_zero_set(&corners, &heights, above);
         surface.append(&mut polygon, &face, X_WM, *representation);
@@ -62,20 +114,25 @@ pub(super) fn volume_compliant(
 ) {
     let plane = boundary_M(X_WM, X_WH);
     let (lowest, highest) = (-volume.pressure_max() / stiffness, -volume.pressure_min() / stiffness);
-    let HydroelasticWorkspace { near, representation, .. } = workspace;
-    volume.bvh().walk(
-        |node| {
-            let (height, reach) = (plane.distance(&node.center()), plane.normal.abs().dot(&node.half_extents()));
-            height - reach <= highest && height + reach >= lowest
-        },
-        |element, _| near.push(element),
-    );
-    near.sort_unstable();
+    let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
+    // the margin of a half space makes no difference to a volume
+    let half_space = HalfSpace { X_WH, stiffness, margin: 0.0 };
+    let values = |element: u32| -> [f64; 4] {
+        let (corners, pressures) = (volume.corners(element), volume.corner_pressures(element));
+        std::array::from_fn(|i| pressures[i] + stiffness * plane.distance(&corners[i]))
+    };
+    if let Some(reach) = search((memory, *coherence), (volume.extent(), X_WM), &half_space, volume_is_A) {
+        let enters = |node: &Aabb| {
+            let height = plane.distance(&node.center());
+            let half = plane.normal.abs().dot(&node.half_extents()) + reach;
+            height - half <= highest && height + half >= lowest
+        };
+        find_elements(volume.bvh(), enters, |element| crosses(&values(element), stiffness * reach), lists);
+    }
     let mut polygon = ConvexPolygon::EMPTY;
-    for &element in near.iter() {
+    for &element in &lists.near {
         let corners = volume.corners(element);
-        let pressures = volume.corner_pressures(element);
-        let values = std::array::from_fn(|i| pressures[i] + stiffness * plane.distance(&corners[i]));
+        let values = values(element);
         let positive = signs(&values);
         if !differ(positive) {
             continue;
@@ -87,9 +144,10 @@ pub(super) fn volume_compliant(
             continue;
         }
         let into_volume = difference / steepness;
-        let (Some(slope), Some(half_space_slope)) =
-            (slope_into(&pressure_M.gradient, &into_volume), slope_into(&(plane.normal * -stiffness), &-into_volume))
-        else {
+        let (Some(slope), Some(half_space_slope)) = (
+            slope_into(&pressure_M.gradient, volume.steepness()[element as usize], &into_volume),
+            slope_into(&(plane.normal * -stiffness), stiffness, &-into_volume),
+        ) else {
             continue;
         };
         let face = face(element, into_volume, pressure_M, slope, half_space_slope, volume_is_A);
@@ -110,16 +168,17 @@ pub(super) fn surface_compliant(
     let plane = boundary_M(X_WM, X_WH);
     let pressure_M = LinearPressure { gradient: plane.normal * -stiffness, at_origin: stiffness * plane.offset };
     let end = FacePlane { normal: plane.normal, offset: plane.offset + margin };
-    let HydroelasticWorkspace { near, representation, .. } = workspace;
-    rigid.bvh().walk(
-        |node| end.distance(&node.center()) <= plane.normal.abs().dot(&node.half_extents()),
-        |element, _| near.push(element),
-    );
-    near.sort_unstable();
+    let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
+    let half_space = HalfSpace { X_WH, stiffness, margin };
+    if let Some(reach) = search((memory, *coherence), (rigid.extent(), X_WM), &half_space, rigid_is_A) {
+        let enters = |node: &Aabb| end.distance(&node.center()) <= plane.normal.abs().dot(&node.half_extents()) + reach;
+        let keeps = |element| rigid.corners(element).iter().any(|corner| end.distance(corner) <= reach);
+        find_elements(rigid.bvh(), enters, keeps, lists);
+    }
     let mut polygon = ConvexPolygon::EMPTY;
-    for &element in near.iter() {
+    for &element in &lists.near {
         let normal = rigid.normals()[element as usize];
-        let Some(slope) = slope_into(&pressure_M.gradient, &normal) else { continue };
+        let Some(slope) = slope_into(&pressure_M.gradient, stiffness, &normal) else { continue };
         polygon.set_triangle(&rigid.corners(element));
         polygon.clip(&end);
         // the rigid normal points into the half space, which is not the geometry of the frame M here

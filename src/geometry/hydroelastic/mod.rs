@@ -1,13 +1,16 @@
 //! Contact surfaces between pressure fields, rigid surfaces and half spaces [pressure-field contact patches, III-A].
 
+mod coherence;
 mod contact_surface;
 mod geometry;
 mod half_space;
 mod polygon;
+mod reach;
 mod volume_surface;
 mod volume_volume;
 mod workspace;
 
+pub use coherence::{CoherenceCheck, CoherenceReport};
 pub use contact_surface::{ContactSurface, FACE_AREA_MIN, FaceRepresentation, effective_gradient};
 pub use geometry::{HydroelasticGeometry, HydroelasticParameters, RigidSurface};
 pub use workspace::HydroelasticWorkspace;
@@ -19,23 +22,13 @@ use crate::math::{RigidTransform, Vector3};
 /// that come from coarse tessellations and stay. [-]
 pub const FACE_GRADIENT_COSINE_MIN: f64 = -0.382_683_432_365_089_8;
 
-/// A slope along the normal smaller than this share of the gradient is rounding: the field is constant across the face. It
-/// is set to zero, so that whether a discrete step keeps the face does not depend on the last bits of a pose. [-]
-const SLOPE_ROUNDING: f64 = 1e-12;
-
-/// The slope [Pa/m] of a pressure along the unit vector into its geometry, or `None` where it falls too steeply, see
+/// The slope [Pa/m] of a pressure along the unit vector into its geometry, or `None` where it falls too steeply; `steepest` is
+/// the norm of its `gradient`. See
 /// [`FACE_GRADIENT_COSINE_MIN`].
 #[inline]
-fn slope_into(gradient: &Vector3, inward: &Vector3) -> Option<f64> {
+fn slope_into(gradient: &Vector3, steepest: f64, inward: &Vector3) -> Option<f64> {
     let slope = gradient.dot(inward);
-    let steepest = gradient.norm();
-    if slope <= FACE_GRADIENT_COSINE_MIN * steepest {
-        None
-    } else if slope.abs() <= SLOPE_ROUNDING * steepest {
-        Some(0.0)
-    } else {
-        Some(slope)
-    }
+    (slope > FACE_GRADIENT_COSINE_MIN * steepest).then_some(slope)
 }
 
 /// Two geometries that have no contact surface: a surface of equal pressure needs one field at least, and two half
@@ -64,9 +57,30 @@ pub fn contact_surface(
     workspace: &mut HydroelasticWorkspace,
     surface: &mut ContactSurface,
 ) -> Result<(), NoContactSurface> {
-    use HydroelasticGeometry as G;
     surface.clear();
-    workspace.clear();
+    let reused = workspace.memory.report.reused;
+    query((A, X_WA), (B, X_WB), workspace, surface)?;
+    if workspace.memory.report.reused > reused
+        && let Some(check) = workspace.check
+        && workspace.memory.report.reused.checked_rem(check.every) == Some(0)
+    {
+        let checker = workspace.checker();
+        checker.surface.clear();
+        query((A, X_WA), (B, X_WB), &mut checker.workspace, &mut checker.surface)?;
+        let same = coherence::same_bits(surface, &checker.surface);
+        workspace.memory.report.checked += 1;
+        workspace.memory.report.mismatched += u64::from(!same);
+    }
+    Ok(())
+}
+
+fn query(
+    (A, X_WA): (&HydroelasticGeometry, &RigidTransform),
+    (B, X_WB): (&HydroelasticGeometry, &RigidTransform),
+    workspace: &mut HydroelasticWorkspace,
+    surface: &mut ContactSurface,
+) -> Result<(), NoContactSurface> {
+    use HydroelasticGeometry as G;
     match (A, B) {
         (G::CompliantVolume(a), G::CompliantVolume(b)) => {
             volume_volume::contact_surface(a, X_WA, b, X_WB, workspace, surface);

@@ -15,39 +15,71 @@ const COPLANAR_DISTANCE: f64 = 1e-14;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConvexPolygon {
     count: usize,
-    corners: [Vector3; CAPACITY],
+    /// Which of the two buffers holds the corners; a cut writes to the other one.
+    active: usize,
+    buffers: [[Vector3; CAPACITY]; 2],
+}
+
+/// How a polygon lies to a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    /// Nothing of it has to go.
+    Inside,
+    /// It lies in the plane.
+    Coplanar,
+    /// It touches the plane in a corner or an edge at most.
+    Outside,
+    /// The plane cuts it.
+    Cut,
+}
+
+impl Side {
+    /// From the smallest and the largest distance of the corners.
+    #[inline]
+    fn new(lowest: f64, highest: f64) -> Self {
+        if lowest >= -COPLANAR_DISTANCE && highest <= COPLANAR_DISTANCE {
+            Self::Coplanar
+        } else if highest <= 0.0 {
+            Self::Inside
+        } else if lowest >= 0.0 {
+            Self::Outside
+        } else {
+            Self::Cut
+        }
+    }
+}
+
+/// min and max as one instruction each: no number here is NaN.
+#[inline]
+fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
+}
+#[inline]
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 impl ConvexPolygon {
     /// Without corners; a query uses one polygon for all its faces.
-    pub(crate) const EMPTY: Self = Self { count: 0, corners: [Vector3::new(0.0, 0.0, 0.0); CAPACITY] };
+    pub(crate) const EMPTY: Self = Self { count: 0, active: 0, buffers: [[Vector3::new(0.0, 0.0, 0.0); CAPACITY]; 2] };
 
     /// Becomes a triangle.
     #[inline]
     pub(crate) fn set_triangle(&mut self, corners: &[Vector3; 3]) {
-        self.corners[..3].copy_from_slice(corners);
+        self.buffers[self.active][..3].copy_from_slice(corners);
         self.count = 3;
     }
 
     /// The corners in order.
     #[inline]
     pub(crate) fn corners(&self) -> &[Vector3] {
-        &self.corners[..self.count]
-    }
-
-    #[inline]
-    fn push(&mut self, corner: Vector3) {
-        debug_assert!(self.count < CAPACITY, "a tetrahedron pair meets in at most 8 corners");
-        if self.count < CAPACITY {
-            self.corners[self.count] = corner;
-            self.count += 1;
-        }
+        &self.buffers[self.active][..self.count]
     }
 
     /// Turns the order of the corners round.
     #[inline]
     pub(crate) fn reverse(&mut self) {
-        self.corners[..self.count].reverse();
+        self.buffers[self.active][..self.count].reverse();
     }
 
     /// Becomes the zero set, within a tetrahedron, of the linear function with the values `values` at its corners. Its border runs
@@ -56,12 +88,13 @@ impl ConvexPolygon {
     /// Zero counts as negative, so that a zero set in the face between two tetrahedra belongs to one of them only.
     #[inline]
     pub(crate) fn set_zero_set(&mut self, corners: &[Vector3; 4], values: &[f64; 4], positive: usize) {
-        self.count = 0;
         let edges = &ZERO_SET_EDGES[positive];
-        for &[i, j] in &edges.0[..edges.1] {
+        let target = &mut self.buffers[self.active];
+        for (corner, &[i, j]) in target.iter_mut().zip(&edges.0[..edges.1]) {
             let t = values[i] / (values[i] - values[j]);
-            self.push(corners[i] + (corners[j] - corners[i]) * t);
+            *corner = corners[i] + (corners[j] - corners[i]) * t;
         }
+        self.count = edges.1;
     }
 
     /// Cuts away what lies outside `plane`. Corners on the plane stay. Returns whether the polygon lies in the plane.
@@ -71,21 +104,18 @@ impl ConvexPolygon {
         let (mut lowest, mut highest, mut farthest) = (f64::INFINITY, f64::NEG_INFINITY, 0);
         for (i, (distance, corner)) in distances.iter_mut().zip(self.corners()).enumerate() {
             *distance = plane.distance(corner);
-            lowest = lowest.min(*distance);
+            lowest = smaller(lowest, *distance);
             if *distance > highest {
                 (highest, farthest) = (*distance, i);
             }
         }
-        if lowest.abs().max(highest.abs()) <= COPLANAR_DISTANCE {
-            return true;
+        let side = Side::new(lowest, highest);
+        match side {
+            Side::Inside | Side::Coplanar => {}
+            Side::Outside => self.count = 0,
+            Side::Cut => self.cut(&distances, farthest),
         }
-        if highest > 0.0 && lowest >= 0.0 {
-            // touches the plane in a corner or an edge at most
-            self.count = 0;
-        } else if highest > 0.0 {
-            self.cut(&distances, farthest);
-        }
-        false
+        side == Side::Coplanar
     }
 
     /// Keeps the one run of corners that are not outside, where corner `farthest` is and some corner is inside, and closes it
@@ -94,7 +124,9 @@ impl ConvexPolygon {
     #[inline]
     fn cut(&mut self, distances: &[f64; CAPACITY], farthest: usize) {
         let count = self.count;
-        let next = |i: usize| if i + 1 == count { 0 } else { i + 1 };
+        let [even, odd] = &mut self.buffers;
+        let (source, target) = if self.active == 0 { (&*even, odd) } else { (&*odd, even) };
+        let next = |i: usize| if i + 1 >= count { 0 } else { i + 1 };
         let previous = |i: usize| if i == 0 { count - 1 } else { i - 1 };
         let (mut first, mut last) = (next(farthest), previous(farthest));
         while distances[first] > 0.0 {
@@ -103,42 +135,77 @@ impl ConvexPolygon {
         while distances[last] > 0.0 {
             last = previous(last);
         }
-        let corners = &mut self.corners[..count];
         let crossing = |inside: usize, outside: usize| {
             let t = distances[inside] / (distances[inside] - distances[outside]);
-            corners[inside] + (corners[outside] - corners[inside]) * t
+            source[inside] + (source[outside] - source[inside]) * t
         };
-        let (entering, leaving) = (crossing(first, previous(first)), crossing(last, next(last)));
-        corners.rotate_left(first);
-        self.count = if last >= first { last - first } else { last + count - first } + 1;
+        let kept = if last >= first { last - first } else { last + count - first } + 1;
+        debug_assert!(kept + 2 <= CAPACITY, "a tetrahedron pair meets in at most 8 corners");
+        let kept = kept.min(CAPACITY - 2);
+        let mut at = first;
+        for corner in &mut target[..kept] {
+            *corner = source[at];
+            at = next(at);
+        }
+        self.count = kept;
         if distances[last] < 0.0 {
-            self.push(leaving);
+            target[self.count] = crossing(last, next(last));
+            self.count += 1;
         }
         if distances[first] < 0.0 {
-            self.push(entering);
+            target[self.count] = crossing(first, previous(first));
+            self.count += 1;
         }
+        self.active = 1 - self.active;
     }
 
-    /// Whether all corners lie clearly outside one of the planes, so that nothing is left within all of them. Much cheaper
-    /// than finding out by cutting.
+    /// How a polygon of three or four corners lies to the faces of a tetrahedron, or `None` where all corners lie clearly
+    /// outside one of them, so that nothing is left within the tetrahedron. Much cheaper than finding out by cutting.
     #[inline]
-    pub(crate) fn is_outside_one_of(&self, planes: &[FacePlane; 4]) -> bool {
-        planes.iter().any(|plane| self.corners().iter().all(|corner| plane.distance(corner) > COPLANAR_DISTANCE))
+    pub(crate) fn sides(&self, planes: &[FacePlane; 4]) -> Option<TetSides> {
+        debug_assert!((3..=4).contains(&self.count), "a triangle or a zero set");
+        let corners = &self.buffers[self.active];
+        let (mut x, mut y, mut z) = ([corners[0].x; 4], [corners[0].y; 4], [corners[0].z; 4]);
+        for i in 1..4.min(self.count) {
+            (x[i], y[i], z[i]) = (corners[i].x, corners[i].y, corners[i].z);
+        }
+        let mut sides = [(0.0, 0.0); 4];
+        let mut clearly_outside = false;
+        // without a branch, since none could be predicted
+        for (side, plane) in sides.iter_mut().zip(planes) {
+            let n = &plane.normal;
+            let mut d = [0.0; 4];
+            for i in 0..4 {
+                d[i] = n.x * x[i] + n.y * y[i] + n.z * z[i] - plane.offset;
+            }
+            let lowest = smaller(smaller(d[0], d[1]), smaller(d[2], d[3]));
+            clearly_outside |= lowest > COPLANAR_DISTANCE;
+            *side = (lowest, larger(larger(d[0], d[1]), larger(d[2], d[3])));
+        }
+        if clearly_outside {
+            return None;
+        }
+        Some(TetSides(sides))
     }
 
-    /// Cuts away what lies outside tetrahedron `element` with the face planes `planes`. A polygon that lies in a face could
-    /// belong to the tetrahedra on both sides: it goes to the one with the smaller number, unless that one `refuses` it.
-    /// Returns whether anything with an area can be left.
+    /// Cuts away what lies outside tetrahedron `element` with the face planes `planes`, given how the polygon lies to
+    /// them. A polygon that lies in a face could belong to the tetrahedra on both sides: it goes to the one with the smaller
+    /// number, unless that one `refuses` it. Returns whether anything with an area can be left.
     #[inline]
     pub(crate) fn clip_by_tet(
         &mut self,
-        planes: &[FacePlane; 4],
+        (planes, sides): (&[FacePlane; 4], &TetSides),
         element: u32,
         neighbours: &[u32; 4],
         refuses: impl Fn(u32) -> bool,
     ) -> bool {
-        for (plane, &neighbour) in planes.iter().zip(neighbours) {
-            let in_the_face = self.clip(plane);
+        for ((plane, &(lowest, highest)), &neighbour) in planes.iter().zip(&sides.0).zip(neighbours) {
+            let in_the_face = match Side::new(lowest, highest) {
+                Side::Inside => continue,
+                Side::Coplanar => true,
+                // what an earlier plane left may lie otherwise than the whole
+                Side::Outside | Side::Cut => self.clip(plane),
+            };
             if self.count < 3 {
                 return false;
             }
@@ -168,6 +235,10 @@ impl ConvexPolygon {
         (0.5 * twice_area, origin + moment / (3.0 * twice_area))
     }
 }
+
+/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners [m].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TetSides([(f64, f64); 4]);
 
 /// Bit i is set where value i is positive.
 #[inline]
@@ -243,9 +314,10 @@ mod tests {
     #[test]
     fn clips_a_corner() {
         let mut polygon = ConvexPolygon::EMPTY;
-        for [x, y] in [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]] {
-            polygon.push(Vector3::new(x, y, 0.0));
+        for (corner, [x, y]) in polygon.buffers[0].iter_mut().zip([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) {
+            *corner = Vector3::new(x, y, 0.0);
         }
+        polygon.count = 4;
         let normal = Vector3::new(1.0, 1.0, 0.0).normalize();
         polygon.clip(&FacePlane { normal, offset: 1.5 / 2.0_f64.sqrt() });
         assert_eq!(polygon.corners().len(), 5);

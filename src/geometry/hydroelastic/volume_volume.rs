@@ -5,12 +5,15 @@
 //! within the inner one's bounds. The stiffer geometry is the outer one, since of a tetrahedron that is a thousand times
 //! stiffer than its partner only a thousandth lies at pressures that the partner can reach.
 
+use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, differ, signs};
-use super::workspace::{OuterTet, pair_key, split_key};
+use super::reach::Slab;
+use super::volume_surface::PLANE_SLACK;
+use super::workspace::{Lists, OuterTet, pair_key, split_key};
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::bvh::OrientedOverlap;
-use crate::geometry::{Aabb, LinearPressure, PressureField};
+use crate::geometry::{Aabb, FacePlane, LinearPressure, PressureField};
 use crate::math::{RigidTransform, Vector3};
 
 /// Rounding of a pressure, as a share of the pressures it was computed from: a cull by pressure that is nearer than this
@@ -45,46 +48,93 @@ pub(super) fn contact_surface(
     } else {
         Roles { inner: B, outer: A, X_WM: X_WB, X_WN: X_WA, inner_is_A: false }
     };
-    find_pairs(&roles, workspace);
-    workspace.pairs.sort_unstable();
+    let X_MN = roles.X_WM.inv_mul(roles.X_WN);
+    let pair = Pair {
+        identity: PairIdentity { A: A.extent().identity, B: B.extent().identity, ..PairIdentity::default() },
+        inner: roles.inner.extent(),
+        outer: Some(roles.outer.extent()),
+    };
+    let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
+    match memory.plan(*coherence, &pair, &X_MN) {
+        Plan::Reuse => {
+            for tet in &mut lists.tets {
+                *tet = outer_tet(roles.outer, tet.element, &X_MN);
+            }
+        }
+        Plan::Collect(reach) => find_pairs(&roles, &X_MN, Some(reach + REACH_SLACK), lists),
+        Plan::Full => find_pairs(&roles, &X_MN, None, lists),
+    }
     let mut polygon = ConvexPolygon::EMPTY;
-    for &key in &workspace.pairs {
+    for &key in &lists.pairs {
         let (a, b) = split_key(key);
         let (element, slot) = if roles.inner_is_A { (a, b) } else { (b, a) };
-        if let Some(face) = intersect(&roles, element, &workspace.tets[slot as usize], &mut polygon) {
-            surface.append(&mut polygon, &face, roles.X_WM, workspace.representation);
+        if let Some(face) = intersect(&roles, element, &lists.tets[slot as usize], &mut polygon) {
+            surface.append(&mut polygon, &face, roles.X_WM, *representation);
         }
     }
 }
 
-/// Fills `workspace.pairs` with the pairs whose plane of equal pressure crosses both tetrahedra.
-fn find_pairs(roles: &Roles, workspace: &mut HydroelasticWorkspace) {
+/// Fills `lists.pairs` with the pairs whose plane of equal pressure crosses both tetrahedra or, given a `reach` [m], with
+/// those that can have a face after a motion of that size.
+fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &mut Lists) {
     let Roles { inner, outer, .. } = roles;
-    let X_MN = roles.X_WM.inv_mul(roles.X_WN);
-    let bounds_M = inner.bounds();
-    let overlap = OrientedOverlap::new(&bounds_M, &X_MN);
-    let HydroelasticWorkspace { near, tets, pairs, .. } = workspace;
+    let margin = reach.unwrap_or(0.0) + PLANE_SLACK;
+    let bounds_M = inner.bounds().grown(margin);
+    let overlap = OrientedOverlap::new(&bounds_M, X_MN);
+    lists.clear();
+    let Lists { near, tets, pairs, .. } = lists;
     outer.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
     near.sort_unstable();
     for &element in near.iter() {
-        let tet = outer_tet(outer, element, &X_MN);
-        let box_M = reach(&tet, inner.pressure_max()).intersection(&bounds_M);
+        let tet = outer_tet(outer, element, X_MN);
+        let low_M = low_part(&tet, inner.pressure_max());
+        let box_M = low_M.grown(margin).intersection(&bounds_M);
         if box_M.is_empty() {
             continue;
         }
-        let slot = tets.len() as u32;
+        let (slot, count) = (tets.len() as u32, pairs.len());
+        let planes_M = outer.planes()[element as usize].map(|plane| plane_in_M(&plane, X_MN));
         inner.bvh().walk(
             |node| node.overlaps(&box_M),
             |element, bounds| {
-                if equal_pressure_in_box(roles, element, &tet, &bounds.intersection(&box_M))
-                    && equal_pressure_in_both(inner, element, &tet)
-                {
+                // where the outer tetrahedron is within the margin of the inner one, as in `can_meet`
+                let bounds = bounds.grown(margin).intersection(&low_M);
+                let pressure_margin = margin * inner.steepness()[element as usize];
+                let listed = equal_pressure_in_box(roles, element, &tet, &bounds, pressure_margin)
+                    && match reach {
+                        Some(reach) => can_meet(inner, element, (&tet, &planes_M), reach),
+                        None => equal_pressure_in_both(inner, element, &tet),
+                    };
+                if listed {
                     pairs.push(if roles.inner_is_A { pair_key(element, slot) } else { pair_key(slot, element) });
                 }
             },
         );
-        tets.push(tet);
+        if pairs.len() > count {
+            tets.push(tet);
+        }
     }
+    pairs.sort_unstable();
+}
+
+fn plane_in_M(plane: &FacePlane, X_MN: &RigidTransform) -> FacePlane {
+    let normal = X_MN.rotation * plane.normal;
+    FacePlane { normal, offset: plane.offset + normal.dot(&X_MN.translation.vector) }
+}
+
+/// Whether the two tetrahedra can have a face after a motion of at most `reach`: see [`super::reach`].
+fn can_meet(inner: &PressureField, element: u32, (tet, planes_M): (&OuterTet, &[FacePlane; 4]), reach: f64) -> bool {
+    let at_outer = differences_at_outer(inner, element, tet);
+    let outer_width = inner.steepness()[element as usize] * reach;
+    let at_inner = differences_at_inner(inner, element, tet);
+    let inner_width = tet.steepness * reach;
+    let all_large = |values: &[f64; 4], width: f64| {
+        values.iter().all(|value| *value > width) || values.iter().all(|value| *value < -width)
+    };
+    !all_large(&at_outer, outer_width)
+        && !all_large(&at_inner, inner_width)
+        && !Slab::new(&tet.corners_M, &at_outer, outer_width).is_beyond_one_of(&inner.planes()[element as usize], reach)
+        && !Slab::new(&inner.corners(element), &at_inner, inner_width).is_beyond_one_of(planes_M, reach)
 }
 
 fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> OuterTet {
@@ -96,11 +146,12 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
         corners_M: outer.corners(element).map(|corner| R_MN * corner + p_MN),
         corner_pressures: outer.corner_pressures(element),
         pressure_M: LinearPressure { gradient, at_origin: linear_N.at_origin - gradient.dot(p_MN) },
+        steepness: outer.steepness()[element as usize],
     }
 }
 
 /// The box around the part of a tetrahedron where the pressure is at most `pressure_max`.
-fn reach(tet: &OuterTet, pressure_max: f64) -> Aabb {
+fn low_part(tet: &OuterTet, pressure_max: f64) -> Aabb {
     let mut bounds = Aabb::EMPTY;
     for (corner, pressure) in tet.corners_M.iter().zip(&tet.corner_pressures) {
         if *pressure <= pressure_max {
@@ -118,13 +169,13 @@ fn reach(tet: &OuterTet, pressure_max: f64) -> Aabb {
 }
 
 /// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both pressures can be
-/// as large there as pressures inside are. Errs on the side of "yes".
+/// as large there as pressures inside are, when the inner pressure is uncertain by `margin` [Pa]. Errs on the side of "yes".
 #[inline]
-fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb) -> bool {
+fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb, margin: f64) -> bool {
     let inner = &roles.inner.linear()[element as usize];
     let outer = &tet.pressure_M;
     let (center, half) = (bounds.center(), bounds.half_extents());
-    let slack = PRESSURE_ROUNDING * (inner.at_origin.abs() + outer.at_origin.abs());
+    let slack = margin + PRESSURE_ROUNDING * (inner.at_origin.abs() + outer.at_origin.abs());
     let (inner_value, outer_value) = (inner.at(&center), outer.at(&center));
     (outer_value - inner_value).abs() <= (outer.gradient - inner.gradient).abs().dot(&half) + slack
         && inner_value + inner.gradient.abs().dot(&half) + slack >= roles.inner.pressure_min()
@@ -135,10 +186,16 @@ fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &A
 /// own pressure, so that all tetrahedra around it agree about its sign.
 #[inline]
 fn equal_pressure_in_both(inner: &PressureField, element: u32, tet: &OuterTet) -> bool {
+    differ(signs(&differences_at_inner(inner, element, tet)))
+        && differ(signs(&differences_at_outer(inner, element, tet)))
+}
+
+/// Outer minus inner pressure at the corners of the inner tetrahedron [Pa].
+#[inline]
+fn differences_at_inner(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
     let corners = inner.corners(element);
     let pressures = inner.corner_pressures(element);
-    differ(signs(&std::array::from_fn(|i| tet.pressure_M.at(&corners[i]) - pressures[i])))
-        && differ(signs(&differences_at_outer(inner, element, tet)))
+    std::array::from_fn(|i| tet.pressure_M.at(&corners[i]) - pressures[i])
 }
 
 /// Outer minus inner pressure at the corners of the outer tetrahedron [Pa].
@@ -151,10 +208,18 @@ fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> 
 /// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two pressures into their
 /// geometries along it; `None` where there is no such plane or a pressure falls steeply.
 #[inline]
-fn slopes(inner: &LinearPressure, outer: &LinearPressure) -> Option<(Vector3, f64, f64)> {
-    let rounding = GRADIENT_ROUNDING * (inner.gradient.norm() + outer.gradient.norm());
-    let into_outer = (outer.gradient - inner.gradient).try_normalize(rounding)?;
-    Some((into_outer, slope_into(&inner.gradient, &-into_outer)?, slope_into(&outer.gradient, &into_outer)?))
+fn slopes(
+    (inner, inner_steepness): (&LinearPressure, f64),
+    (outer, outer_steepness): (&LinearPressure, f64),
+) -> Option<(Vector3, f64, f64)> {
+    let difference = outer.gradient - inner.gradient;
+    let steepness = difference.norm();
+    if steepness <= GRADIENT_ROUNDING * (inner_steepness + outer_steepness) {
+        return None;
+    }
+    let into_outer = difference * (1.0 / steepness);
+    let g_inner = slope_into(&inner.gradient, inner_steepness, &-into_outer)?;
+    Some((into_outer, g_inner, slope_into(&outer.gradient, outer_steepness, &into_outer)?))
 }
 
 /// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` where they only come near
@@ -163,20 +228,24 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPo
     let fields = roles.inner.linear();
     let (inner, outer) = (&fields[element as usize], &tet.pressure_M);
     let values = differences_at_outer(roles.inner, element, tet);
-    polygon.set_zero_set(&tet.corners_M, &values, signs(&values));
-    let planes = &roles.inner.planes()[element as usize];
-    if polygon.is_outside_one_of(planes) {
+    let positive = signs(&values);
+    if !differ(positive) || !differ(signs(&differences_at_inner(roles.inner, element, tet))) {
         return None;
     }
-    let (into_outer, g_inner, g_outer) = slopes(inner, outer)?;
-    let refuses = |other: u32| {
-        slopes(&fields[other as usize], outer).is_none() || !equal_pressure_in_both(roles.inner, other, tet)
+    polygon.set_zero_set(&tet.corners_M, &values, positive);
+    let planes = &roles.inner.planes()[element as usize];
+    let sides = polygon.sides(planes)?;
+    let slopes = |element: u32| {
+        let index = element as usize;
+        slopes((&fields[index], roles.inner.steepness()[index]), (outer, tet.steepness))
     };
-    if !polygon.clip_by_tet(planes, element, &roles.inner.neighbours()[element as usize], refuses) {
+    let (into_outer, g_inner, g_outer) = slopes(element)?;
+    let refuses = |other: u32| slopes(other).is_none() || !equal_pressure_in_both(roles.inner, other, tet);
+    if !polygon.clip_by_tet((planes, &sides), element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
     // the softer field carries the pressure: a position's rounding matters less there
-    let softer = if inner.gradient.norm_squared() <= outer.gradient.norm_squared() { *inner } else { *outer };
+    let softer = if roles.inner.steepness()[element as usize] <= tet.steepness { *inner } else { *outer };
     let face = if roles.inner_is_A {
         FaceData {
             normal_M: into_outer,

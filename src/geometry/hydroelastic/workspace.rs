@@ -1,32 +1,87 @@
 //! Memory that contact queries reuse.
 
-use super::FaceRepresentation;
+use super::coherence::{CoherenceCheck, CoherenceReport, Memory};
+use super::{ContactSurface, FaceRepresentation};
 use crate::geometry::{FacePlane, LinearPressure};
 use crate::math::Vector3;
 
-/// The working memory of contact queries. One for all pairs is enough; one for each pair, kept from step to step, leaves
-/// room to start from the last step's faces. Nothing in it changes a result.
-#[derive(Clone, Debug, Default)]
+/// The working memory of contact queries. One for all pairs is enough; one for each pair, kept from step to step, lets
+/// queries start from what earlier ones found, which takes a fraction of the time. Nothing in it changes a result.
+#[derive(Clone, Debug)]
 pub struct HydroelasticWorkspace {
     /// How intersections become faces.
     pub representation: FaceRepresentation,
-    /// Elements of the outer geometry that can touch the inner one, sorted.
-    pub(super) near: Vec<u32>,
-    /// The tetrahedra of a compliant outer geometry, in the inner one's frame.
-    pub(super) tets: Vec<OuterTet>,
-    /// The triangles of a rigid outer geometry, in the inner one's frame.
-    pub(super) triangles: Vec<OuterTriangle>,
-    /// Pairs that meet: the element of A in the upper half, that of B in the lower; an outer element is named by its
-    /// position in `tets` or `triangles`, which follow the order of elements.
-    pub(super) pairs: Vec<u64>,
+    /// Whether queries of the same pair at nearby poses reuse its element pairs. On by default; off, every query is a full
+    /// one, with the same result.
+    pub coherence: bool,
+    /// Compares coherent queries with full ones. None by default.
+    pub check: Option<CoherenceCheck>,
+    pub(super) memory: Memory,
+    pub(super) lists: Lists,
+    checker: Option<Box<Checker>>,
+}
+
+/// What the check of coherence computes anew.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Checker {
+    pub(super) workspace: HydroelasticWorkspace,
+    pub(super) surface: ContactSurface,
+}
+
+impl Default for HydroelasticWorkspace {
+    fn default() -> Self {
+        Self::new(FaceRepresentation::default())
+    }
 }
 
 impl HydroelasticWorkspace {
     /// A workspace without memory yet.
     pub fn new(representation: FaceRepresentation) -> Self {
-        Self { representation, ..Self::default() }
+        Self {
+            representation,
+            coherence: true,
+            check: None,
+            memory: Memory::default(),
+            lists: Lists::default(),
+            checker: None,
+        }
     }
 
+    /// How many queries reused what earlier ones found, and what the check found.
+    pub fn coherence_report(&self) -> CoherenceReport {
+        self.memory.report
+    }
+
+    /// Makes the next query a full one.
+    pub fn forget(&mut self) {
+        self.memory.forget();
+    }
+
+    /// The memory of the check, set up for a full query.
+    pub(super) fn checker(&mut self) -> &mut Checker {
+        let representation = self.representation;
+        let checker = self.checker.get_or_insert_default();
+        checker.workspace.representation = representation;
+        checker.workspace.coherence = false;
+        checker
+    }
+}
+
+/// Elements and pairs of elements: those of one query, and of the next ones as long as a list holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    /// Elements of the outer geometry that can touch the inner one, or of the only mesh that can touch a half space; sorted.
+    pub(super) near: Vec<u32>,
+    /// The tetrahedra of a compliant outer geometry, in the inner one's frame.
+    pub(super) tets: Vec<OuterTet>,
+    /// The triangles of a rigid outer geometry, in the inner one's frame.
+    pub(super) triangles: Vec<OuterTriangle>,
+    /// Pairs that meet, sorted: the element of A in the upper half, that of B in the lower; an outer element is named by
+    /// its position in `tets` or `triangles`, which follow the order of elements.
+    pub(super) pairs: Vec<u64>,
+}
+
+impl Lists {
     pub(super) fn clear(&mut self) {
         self.near.clear();
         self.tets.clear();
@@ -42,6 +97,8 @@ pub(super) struct OuterTet {
     pub(super) corners_M: [Vector3; 4],
     pub(super) corner_pressures: [f64; 4],
     pub(super) pressure_M: LinearPressure,
+    /// Norm of its gradient [Pa/m].
+    pub(super) steepness: f64,
 }
 
 /// A triangle of the outer geometry in the frame M of the inner one.

@@ -10,17 +10,48 @@ const EQUAL_SIZES: f64 = 1e-14;
 /// Low and high side of an axis.
 const SIDES: [usize; 2] = [0, 1];
 
+/// Which axis of the box each axis of the tessellation's frame lies on, and whether it points the same way. With a medial
+/// rectangle the frame's z axis is the shortest edge, with a medial segment its x axis is the longest.
+///
+/// Walls between cells are split along one of two diagonals, so a tessellation has a sense: it is turned to the shortest
+/// (longest) edge by a fixed rotation, whichever of the other two edges is longer.
+fn frame(half: &Vector3) -> ([usize; 3], Vector3) {
+    let (shortest, longest) = (half.imin(), half.imax());
+    let same = Vector3::repeat(1.0);
+    let equal = |other: usize| !differs(half[other], half[shortest]);
+    if equal((shortest + 1) % 3) || equal((shortest + 2) % 3) {
+        return match longest {
+            0 => ([0, 1, 2], same),
+            1 => ([1, 2, 0], same),
+            _ => ([2, 1, 0], Vector3::new(-1.0, 1.0, 1.0)),
+        };
+    }
+    match shortest {
+        0 => ([2, 1, 0], Vector3::new(-1.0, 1.0, 1.0)),
+        1 => ([2, 0, 1], Vector3::new(-1.0, -1.0, 1.0)),
+        _ => ([0, 1, 2], same),
+    }
+}
+
+/// Whether an edge is longer than a shorter one by more than rounding.
+fn differs(size: f64, shortest: f64) -> bool {
+    size - shortest > EQUAL_SIZES * size
+}
+
 /// Tessellation of a box with the half edge lengths `half` [m], and how many of its vertices lie on the surface: they
 /// come first, and the rest lie on the medial surface, where the distance to the surface is largest.
 ///
-/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. In the box's own order of axes (longest,
-/// middle, shortest) the medial surface is a rectangle, a segment or a point.
+/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a rectangle, a segment or
+/// a point in the plane of the two longer edges.
+///
+/// Beside the medial surface the pressure does not change along the shorter sides, and a face across it makes a spring or
+/// not by the sign of a rounded zero. No choice is better than another there; the order of the corners of each tetrahedron
+/// is that of the reference meshes, so that both programs round alike in the poses in which this matters: along the axes.
 pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
-    // from the longest to the shortest edge; equal ones keep their order
-    let mut axes = [0, 1, 2];
-    axes.sort_by(|&i, &j| half[j].total_cmp(&half[i]));
+    let (axes, signs) = frame(half);
     let sorted = Vector3::new(half[axes[0]], half[axes[1]], half[axes[2]]);
-    let medial = sorted.map(|size| if size - sorted.z > EQUAL_SIZES * size { size - sorted.z } else { 0.0 });
+    let shortest = half.min();
+    let medial = sorted.map(|size| if differs(size, shortest) { size - shortest } else { 0.0 });
     let mut mesh = VolumeMesh { vertices: surface_vertices(&sorted), tets: Vec::new() };
     let on_surface = mesh.vertices.len();
     if medial.y > 0.0 {
@@ -46,7 +77,13 @@ pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
     for vertex in &mut mesh.vertices {
         let position = *vertex;
         for (from, &to) in axes.iter().enumerate() {
-            vertex[to] = position[from];
+            vertex[to] = signs[from] * position[from];
+        }
+    }
+    for tet in &mut mesh.tets {
+        let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
+        if (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0 {
+            tet.swap(0, 1);
         }
     }
     (mesh, on_surface)
@@ -98,18 +135,25 @@ fn face_edges(face: usize) -> [[u32; 2]; 4] {
     [[at(0, 0), at(0, 1)], [at(0, 1), at(1, 1)], [at(1, 1), at(1, 0)], [at(1, 0), at(0, 0)]]
 }
 
-/// The six cells of a box with a medial rectangle. Each wall between two cells is split along one diagonal: from the high
+/// The six cells of a box with a medial rectangle. The order of corners within a tetrahedron decides how its gradient is rounded,
+/// see [`cuboid`]. Each wall between two cells is split along one diagonal: from the high
 /// corner to the low medial vertex along x, and from the low corner to the high medial vertex along y.
 fn add_cells_around_rectangle(tets: &mut Vec<[u32; 4]>) {
     let wall_along_x = |y: usize, z: usize| {
         let (low, high) = (corner(0, y, z), corner(1, y, z));
         let (medial_low, medial_high) = (medial_vertex(0, y), medial_vertex(1, y));
-        [[high, low, medial_low], [high, medial_low, medial_high]]
+        let upper = match (y, z) {
+            (0, _) => [high, medial_low, medial_high],
+            (_, 0) => [high, medial_high, medial_low],
+            _ => [medial_low, medial_high, high],
+        };
+        [[high, low, medial_low], upper]
     };
     let wall_along_y = |x: usize, z: usize| {
         let (low, high) = (corner(x, 0, z), corner(x, 1, z));
         let (medial_low, medial_high) = (medial_vertex(x, 0), medial_vertex(x, 1));
-        [[low, high, medial_high], [low, medial_high, medial_low]]
+        let upper = if (x, z) == (0, 0) { [medial_low, medial_high, low] } else { [low, medial_high, medial_low] };
+        [[low, high, medial_high], upper]
     };
     let wall_along_z = |x: usize, y: usize| [corner(x, y, 0), corner(x, y, 1), medial_vertex(x, y)];
     let mut add = |[a, b, c]: [u32; 3], face: usize| tets.push([a, b, c, face_center(face)]);
@@ -127,7 +171,7 @@ fn add_cells_around_rectangle(tets: &mut Vec<[u32; 4]>) {
             add(wall_along_z(side, other), 2 + other);
         }
         add([medial_vertex(0, 0), medial_vertex(0, 1), medial_vertex(1, 1)], 4 + side);
-        add([medial_vertex(1, 1), medial_vertex(1, 0), medial_vertex(0, 0)], 4 + side);
+        add([medial_vertex(1, 1), medial_vertex(0, 0), medial_vertex(1, 0)], 4 + side);
     }
 }
 
@@ -143,9 +187,14 @@ fn add_cells_around_segment(tets: &mut Vec<[u32; 4]>) {
     for y in SIDES {
         for z in SIDES {
             let (a, b) = (corner(0, y, z), corner(1, y, z));
-            for face in [2 + y, 4 + z] {
-                let center = face_center(face);
-                tets.extend([[a, b, middle, center], [a, middle, low, center], [b, middle, high, center]]);
+            let at_low = if (y, z) == (0, 1) { [low, middle, a] } else { [a, low, middle] };
+            let at_high = match (y, z) {
+                (1, 0) => [b, high, middle],
+                (1, _) => [middle, b, high],
+                _ => [high, middle, b],
+            };
+            for center in [2 + y, 4 + z].map(face_center) {
+                tets.extend([[a, b, middle], at_low, at_high].map(|[a, b, c]| [a, b, c, center]));
             }
         }
     }

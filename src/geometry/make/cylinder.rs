@@ -46,7 +46,8 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
         vertices.push(Vector3::zeros());
     }
     if difference < 0.0 {
-        vertices.extend((0..n).map(|i| rim(i, n) * -difference));
+        let share = -difference / radius;
+        vertices.extend((0..n).map(|i| rim(i, n) * radius * share));
     }
     let mut tets = Vec::with_capacity(9 * n);
     for j in 0..n {
@@ -55,15 +56,19 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
             tets.extend(prism([0, bottom(i), bottom(j)], [middle, medial(i), medial(j)]));
             tets.extend(prism([middle, medial(i), medial(j)], [1, top(i), top(j)]));
             tets.extend(prism([bottom(i), medial(i), top(i)], [bottom(j), medial(j), top(j)]));
-        } else {
-            let medial_top = if difference > 0.0 { middle + 1 } else { middle };
+        } else if difference > 0.0 {
+            let medial_top = middle + 1;
             tets.push([0, bottom(i), bottom(j), middle]);
             tets.push([1, top(j), top(i), medial_top]);
             tets.push([top(i), bottom(i), middle, top(j)]);
             tets.push([bottom(i), bottom(j), middle, top(j)]);
-            if difference > 0.0 {
-                tets.push([medial_top, top(i), middle, top(j)]);
-            }
+            tets.push([medial_top, top(i), middle, top(j)]);
+        } else {
+            // the side is split along the other diagonal than that of a long cylinder
+            tets.push([0, bottom(i), bottom(j), middle]);
+            tets.push([1, top(j), top(i), middle]);
+            tets.push([bottom(i), middle, top(i), bottom(j)]);
+            tets.push([middle, top(j), top(i), bottom(j)]);
         }
     }
     (VolumeMesh { vertices, tets }, on_surface)

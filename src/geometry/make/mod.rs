@@ -2,7 +2,7 @@
 //!
 //! The pressure is E times the distance to the surface over the largest such distance: 0 on the surface, E on the medial
 //! axis, where every inner vertex lies. With a margin m the mesh reaches m beyond the surface and the pressure goes on
-//! linearly, to -E m / (largest distance). Rigid shapes are the boundaries of the same tessellations.
+//! linearly, to -E m / (largest distance); in an ellipsoid along rays from the centre, to less at its blunt ends. Rigid shapes are the boundaries of the same tessellations.
 
 mod convex;
 mod cuboid;
@@ -120,8 +120,21 @@ fn compliant(
             None => return Err(GeometryError::NoVolume { tets: 0 }),
         },
     };
-    let pressure = (0..medial.mesh.vertices.len())
-        .map(|vertex| if vertex < medial.on_surface { -modulus * margin / medial.depth } else { modulus })
+    let pressure = medial
+        .mesh
+        .vertices
+        .iter()
+        .enumerate()
+        .map(|(number, vertex)| match shape {
+            Shape::Box { size } => modulus * ((size * 0.5 - vertex.abs()).min() / medial.depth),
+            Shape::Cylinder { radius, length } if number >= medial.on_surface => {
+                modulus * ((0.5 * length - vertex.z.abs()).min(radius - vertex.xy().norm()) / medial.depth)
+            }
+            // the share of the way to the surface, along the ray from the centre
+            Shape::Ellipsoid { semi_axes } if margin > 0.0 => modulus * (1.0 - vertex.component_div(semi_axes).norm()),
+            _ if number >= medial.on_surface => modulus,
+            _ => -modulus * margin / medial.depth,
+        })
         .collect();
     HydroelasticGeometry::from_volume(medial.mesh, pressure)
 }

@@ -18,8 +18,8 @@ use crate::io::robot::{PlacedRobot, visuals};
 use crate::io::urdf::LoadOptions;
 use crate::math::{BodyIndex, GeometryIndex};
 use crate::multibody::State;
-use crate::scene::{Scene, SceneBuilder};
-use crate::stepping::{StepSettings, overlaps};
+use crate::scene::{ContactKind, Scene, SceneBuilder};
+use crate::stepping::{Overlap, StepSettings, overlaps};
 
 /// Columns of a recording that no output can be called after.
 const RESERVED_NAMES: [&str; 6] =
@@ -51,13 +51,18 @@ pub(super) fn assemble(
         placed.push(robot);
     }
     exclude_contacts(&mut builder, spec, &bodies)?;
-    let scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
+    let mut scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
         place: spec.place.clone(),
         what: "the models make no scene".to_owned(),
         source: Box::new(source),
     })?;
     let initial = initial_state(&scene, &models, &placed);
-    warn_of_scene(&scene, &initial, &models, &placed, &mut warnings);
+    let mechanisms = mechanisms(&models, &placed, &bodies)?;
+    let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
+    if !spec.contact.keep_overlapping_links {
+        ignore_overlapping_links(&mut scene, &overlapping, &models, &mut warnings);
+    }
+    warn_of_scene(&scene, &overlapping(&scene), &models, &mut warnings);
     let names = Names { scene: &scene };
     let outputs = resolve_outputs(spec, &names)?;
     let commands = resolve_commands(spec, &names)?;
@@ -174,66 +179,101 @@ fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobo
     state
 }
 
-/// What will bite: a model that overlaps itself, gains without an effort to give, pairs that pass through each other.
-fn warn_of_scene(
-    scene: &Scene,
-    initial: &State,
+/// For each model the first of those that it is welded to, itself included: they move as one robot.
+fn mechanisms(
     models: &[LoadedModel<'_>],
     placed: &[PlacedRobot],
+    bodies: &[(String, BodyIndex)],
+) -> Result<Vec<usize>, SceneError> {
+    let mut mechanisms = Vec::with_capacity(models.len());
+    for (number, model) in models.iter().enumerate() {
+        let parent = weld_of(model.spec, bodies)?.map(|(body, _)| body);
+        let carrier = parent.and_then(|body| model_of(body, placed)).filter(|carrier| *carrier < number);
+        mechanisms.push(carrier.map_or(number, |carrier| mechanisms[carrier]));
+    }
+    Ok(mechanisms)
+}
+
+fn model_of(body: BodyIndex, placed: &[PlacedRobot]) -> Option<usize> {
+    placed.iter().position(|robot| robot.bodies.values().any(|other| *other == body))
+}
+
+/// The overlaps between parts of one robot, each with its model.
+fn overlaps_inside(
+    scene: &Scene,
+    initial: &State,
+    mechanisms: &[usize],
+    placed: &[PlacedRobot],
+) -> Vec<(usize, Overlap)> {
+    let model = |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body, placed);
+    overlaps(scene, initial)
+        .into_iter()
+        .filter_map(|overlap| {
+            let (a, b) = (model(overlap.A)?, model(overlap.B)?);
+            (mechanisms[a] == mechanisms[b]).then_some((b, overlap))
+        })
+        .collect()
+}
+
+/// Collision meshes of neighbouring links often overlap although no joint joins the two: such links would press against each
+/// other for ever. Rigid ones pass through each other from the start on.
+fn ignore_overlapping_links(
+    scene: &mut Scene,
+    overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,
+    models: &[LoadedModel<'_>],
     warnings: &mut Vec<String>,
 ) {
-    let model_of = |body: BodyIndex| placed.iter().position(|robot| robot.bodies.values().any(|other| *other == body));
-    for overlap in overlaps(scene, initial) {
-        let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
-        if let Some(model) = model_of(a)
-            && model_of(b) == Some(model)
-        {
-            warnings.push(format!(
-                "{}: model `{}` overlaps itself at the start: `{}` and `{}` ({:.2e} m2); change the initial joint positions, or \
-                 let them pass with `no_contact: [[{}, {}]]`, an SRDF or a drake:collision_filter_group",
-                models[model].spec.place,
-                models[model].spec.name.name,
-                scene.geometry_name(overlap.A),
-                scene.geometry_name(overlap.B),
-                overlap.area,
-                scene.body_name(a),
-                scene.body_name(b),
-            ));
+    let mut links = BTreeMap::<(BodyIndex, BodyIndex), (usize, f64)>::new();
+    for (model, overlap) in overlapping(scene) {
+        if overlap.kind == ContactKind::Points {
+            let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
+            let (_, depth) = links.entry((a.min(b), a.max(b))).or_insert((model, 0.0));
+            *depth = depth.max(overlap.depth);
         }
+    }
+    for ((a, b), (model, depth)) in links {
+        warnings.push(format!(
+            "{}: rigid links `{}` and `{}` overlap at the start ({:.1} mm) and pass through each other from then on; say so \
+             with `no_contact: [[{}, {}]]`, or let them touch with `contact: {{ overlapping_links: keep }}`",
+            models[model].spec.place,
+            scene.body_name(a),
+            scene.body_name(b),
+            depth * 1e3,
+            scene.body_name(a),
+            scene.body_name(b),
+        ));
+        scene.ignore_rigid_contact(a, b);
+    }
+}
+
+/// What will bite: a model that overlaps itself, gains without an effort to give.
+fn warn_of_scene(
+    scene: &Scene,
+    overlapping: &[(usize, Overlap)],
+    models: &[LoadedModel<'_>],
+    warnings: &mut Vec<String>,
+) {
+    for (model, overlap) in overlapping {
+        let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
+        let extent = match overlap.kind {
+            ContactKind::PressureField => format!("{:.2e} m2", overlap.area),
+            ContactKind::Points => format!("{:.1} mm deep", overlap.depth * 1e3),
+        };
+        warnings.push(format!(
+            "{}: model `{}` overlaps itself at the start: `{}` and `{}` ({extent}); change the initial joint positions, or \
+             let them pass with `no_contact: [[{}, {}]]`, an SRDF or a drake:collision_filter_group",
+            models[*model].spec.place,
+            models[*model].spec.name.name,
+            scene.geometry_name(overlap.A),
+            scene.geometry_name(overlap.B),
+            scene.body_name(a),
+            scene.body_name(b),
+        ));
     }
     for (joint, actuator) in scene.joint_names().iter().zip(scene.actuators()) {
         if actuator.effort_limit == 0.0 && (actuator.stiffness > 0.0 || actuator.damping > 0.0) {
             warnings.push(format!("joint `{joint}` has gains but an effort limit of 0; give it an `effort_limit`"));
         }
-    }
-    warn_of_rigid_pairs(scene, &model_of, models, warnings);
-}
-
-/// Rigid geometries that meet: one warning for each pair of models, with an example.
-fn warn_of_rigid_pairs(
-    scene: &Scene,
-    model_of: &dyn Fn(BodyIndex) -> Option<usize>,
-    models: &[LoadedModel<'_>],
-    warnings: &mut Vec<String>,
-) {
-    let mut groups = BTreeMap::<_, Vec<_>>::new();
-    for (a, b) in scene.rigid_pairs() {
-        let of = |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body);
-        groups.entry((of(*a), of(*b))).or_default().push((*a, *b));
-    }
-    let name = |model: Option<usize>| model.map_or("the world", |model| models[model].spec.name.name.as_str());
-    for ((model_a, model_b), pairs) in groups {
-        let Some((a, b)) = pairs.first() else { continue };
-        let count = pairs.len();
-        warnings.push(format!(
-            "{count} {} of rigid geometries of {} and {} pass through each other, as `{}` and `{}`; give one side \
-             `compliant: true` in `materials` where they should touch",
-            if count == 1 { "pair" } else { "pairs" },
-            name(model_a),
-            if model_a == model_b { "itself" } else { name(model_b) },
-            scene.geometry_name(*a),
-            scene.geometry_name(*b)
-        ));
     }
 }
 

@@ -60,6 +60,8 @@ pub(super) struct ContactSpec {
     pub(super) stiction_tolerance: Option<f64>,
     pub(super) friction_compliance: Option<f64>,
     pub(super) dissipation: DissipationModel,
+    /// Whether rigid links of a robot that overlap at the start touch all the same.
+    pub(super) keep_overlapping_links: bool,
 }
 
 /// A robot or an object.
@@ -158,7 +160,19 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
 }
 
 fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
-    let contact = Section::new(node, "`contact`", &["stiction_tolerance", "friction_compliance", "dissipation"])?;
+    let contact = Section::new(
+        node,
+        "`contact`",
+        &["stiction_tolerance", "friction_compliance", "dissipation", "overlapping_links"],
+    )?;
+    let keep_overlapping_links = match contact.text("overlapping_links")? {
+        None => false,
+        Some(choice) => match choice.name.as_str() {
+            "ignore" => false,
+            "keep" => true,
+            _ => return Err(unknown_name(&choice, "choice for overlapping links", ["ignore", "keep"])),
+        },
+    };
     let dissipation = match contact.text("dissipation")? {
         None => DissipationModel::default(),
         Some(law) => match law.name.as_str() {
@@ -171,6 +185,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
         friction_compliance: contact.number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
         dissipation,
+        keep_overlapping_links,
     })
 }
 
@@ -257,7 +272,7 @@ fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> 
     })
 }
 
-const PROPERTY_KEYS: [&str; 9] = [
+const PROPERTY_KEYS: [&str; 10] = [
     "compliant",
     "hydroelastic_modulus",
     "mesh_resolution_hint",
@@ -267,6 +282,7 @@ const PROPERTY_KEYS: [&str; 9] = [
     "relaxation_time",
     "mu_dynamic",
     "mu_static",
+    "point_contact_stiffness",
 ];
 
 fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneError> {
@@ -280,7 +296,7 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
         relaxation_time: section.number("relaxation_time", "[s]", Range::NotNegative)?,
         mu_dynamic: section.number("mu_dynamic", "[-]", FRICTION)?,
         mu_static: section.number("mu_static", "[-]", FRICTION)?,
-        point_contact_stiffness: None,
+        point_contact_stiffness: section.number("point_contact_stiffness", "[N/m]", Range::Positive)?,
     })
 }
 

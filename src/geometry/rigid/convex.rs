@@ -1,0 +1,175 @@
+//! Two convex shapes: the axis of least overlap, and the faces that look along it clipped against each other.
+
+use super::clip::{Feature, clip_features};
+use super::polytope::Polytope;
+use super::shape::{Kind, RigidShape};
+use super::{PointContact, RigidWorkspace};
+use crate::geometry::signed_distance::Witness;
+use crate::math::{RigidTransform, Vector3};
+
+/// Pairs of edge directions up to which all separating axes are tried: boxes and prisms. Others go through GJK and EPA.
+const AXIS_PAIRS_MAX: usize = 64;
+/// An edge-edge axis must separate this share of the size more than the best face does: of equal axes faces win, so that
+/// rounding does not tilt the normal of two parallel faces. [-]
+const FACE_PREFERENCE: f64 = 1e-9;
+/// A normal this close to a face's is the face's: nearly touching shapes leave GJK few digits of a direction. [rad]
+const FACE_SNAP: f64 = 1e-4;
+/// Segments nearer than this share of their lengths cross. [-]
+const CROSSING: f64 = 1e-12;
+/// Corners of the polygon that stands for a cylinder's end.
+const END_CORNERS: usize = 16;
+
+/// Contact points of two convex shapes that are no spheres.
+pub(super) fn points(
+    A: &RigidShape,
+    X_WA: &RigidTransform,
+    B: &RigidShape,
+    X_WB: &RigidTransform,
+    detection: f64,
+    workspace: &mut RigidWorkspace,
+) {
+    let X_AB = X_WA.inv_mul(X_WB);
+    let (Some((_, radius_A)), Some((_, radius_B))) = (A.core(), B.core()) else { return };
+    let Some(mut witness) = deepest(A, B, &X_AB, detection + radius_A + radius_B) else { return };
+    witness.phi -= radius_A + radius_B;
+    if witness.phi >= detection {
+        return;
+    }
+    let n = witness.normal;
+    let RigidWorkspace { found, feature_A, feature_B, scratch } = workspace;
+    let first = found.len();
+    support(A, &n, feature_A);
+    support(B, &(X_AB.rotation.inverse() * -n), feature_B);
+    for point in &mut feature_B.points {
+        *point = X_AB.rotation * *point + X_AB.translation.vector;
+    }
+    feature_B.normal = feature_B.normal.map(|normal| X_AB.rotation * normal);
+    clip_features(feature_A, feature_B, (radius_A, radius_B), &n, (f64::INFINITY, detection), scratch, found);
+    let least = found[first..].iter().map(|point| point.phi).fold(f64::INFINITY, f64::min);
+    if witness.phi < least - FACE_PREFERENCE * A.radius.min(B.radius) {
+        let p = 0.5 * (witness.p_A + n * radius_A + witness.p_B - n * radius_B);
+        found.push(PointContact { p, normal: n, phi: witness.phi });
+    }
+    for point in &mut found[first..] {
+        point.p = X_WA.rotation * point.p + X_WA.translation.vector;
+        point.normal = X_WA.rotation * point.normal;
+    }
+}
+
+/// The axis of least overlap or most distance, with the deepest points on it.
+fn deepest(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, distance: f64) -> Option<Witness> {
+    if let (Kind::Polytope { polytope: a, .. }, Kind::Polytope { polytope: b, .. }) = (&A.kind, &B.kind)
+        && a.edge_directions.len() * b.edge_directions.len() <= AXIS_PAIRS_MAX
+    {
+        return separating_axis(a, b, X_AB, distance, A.radius.min(B.radius));
+    }
+    if let (Kind::Capsule { half: a, .. }, Kind::Capsule { half: b, .. }) = (&A.kind, &B.kind) {
+        return Some(segments(*a, *b, X_AB)).filter(|witness| witness.phi < distance);
+    }
+    let ((core_A, _), (core_B, _)) = (A.core()?, B.core()?);
+    let mut witness = core_A.witness(core_B, X_AB, distance)?;
+    let n_B = X_AB.rotation.inverse() * -witness.normal;
+    let snapped = snap(A, &witness.normal).or_else(|| snap(B, &n_B).map(|n_B| -(X_AB.rotation * n_B)));
+    if let Some(normal) = snapped {
+        witness.normal = normal;
+        witness.phi = normal.dot(&(witness.p_B - witness.p_A));
+    }
+    Some(witness)
+}
+
+/// The nearest points of two segments along their z axes, of half lengths `a` and `b` [m] [Ericson 2005, section 5.1.9].
+/// Where they cross, the normal is across both.
+fn segments(a: f64, b: f64, X_AB: &RigidTransform) -> Witness {
+    let (axis_A, axis_B) = (Vector3::z(), X_AB.rotation * Vector3::z());
+    let p_AB = X_AB.translation.vector;
+    let (cosine, along_A, along_B) = (axis_A.dot(&axis_B), axis_A.dot(&p_AB), axis_B.dot(&p_AB));
+    let sine_squared = axis_A.cross(&axis_B).norm_squared();
+    let s = if sine_squared > 0.0 { ((along_A - cosine * along_B) / sine_squared).clamp(-a, a) } else { 0.0 };
+    let t = (cosine * s - along_B).clamp(-b, b);
+    let s = (along_A + cosine * t).clamp(-a, a);
+    let (p_A, p_B) = (axis_A * s, p_AB + axis_B * t);
+    let across = || axis_A.cross(&axis_B).try_normalize(f64::MIN_POSITIVE).unwrap_or_else(Vector3::x);
+    let normal = (p_B - p_A).try_normalize(CROSSING * (a + b)).unwrap_or_else(across);
+    Witness { p_A, p_B, normal, phi: normal.dot(&(p_B - p_A)) }
+}
+
+/// The normal of a face that looks along `n` within [`FACE_SNAP`].
+fn snap(shape: &RigidShape, n: &Vector3) -> Option<Vector3> {
+    let face = match &shape.kind {
+        Kind::Polytope { polytope, semi_axes: None, .. } => polytope.support_face(n)?.normal,
+        Kind::Cylinder { .. } if n.z.abs() > 0.5 => Vector3::new(0.0, 0.0, 1.0_f64.copysign(n.z)),
+        _ => return None,
+    };
+    ((face - n).norm() < FACE_SNAP).then_some(face)
+}
+
+/// All separating axes of two polyhedra [Gottschalk et al. 1996]; `None` beyond `distance` [m].
+fn separating_axis(a: &Polytope, b: &Polytope, X_AB: &RigidTransform, distance: f64, size: f64) -> Option<Witness> {
+    let R_BA = X_AB.rotation.inverse();
+    let p_AB = X_AB.translation.vector;
+    // n from A into B, in A
+    let separation = |n: &Vector3| n.dot(&p_AB) - b.reach(&(R_BA * -n)) - a.reach(n);
+    let mut best = (f64::NEG_INFINITY, Vector3::z());
+    for n in a.faces.iter().map(|face| face.normal) {
+        let s = separation(&n);
+        if s > best.0 {
+            best = (s, n);
+        }
+    }
+    for n in b.faces.iter().map(|face| -(X_AB.rotation * face.normal)) {
+        let s = separation(&n);
+        if s > best.0 + FACE_PREFERENCE * size {
+            best = (s, n);
+        }
+    }
+    for direction_A in &a.edge_directions {
+        for direction_B in &b.edge_directions {
+            let Some(axis) = direction_A.cross(&(X_AB.rotation * direction_B)).try_normalize(1e-6) else { continue };
+            for n in [axis, -axis] {
+                let s = separation(&n);
+                if s > best.0 + FACE_PREFERENCE * size {
+                    best = (s, n);
+                }
+            }
+        }
+    }
+    let (phi, normal) = best;
+    if phi >= distance {
+        return None;
+    }
+    let p_A = a.vertices[a.support(&normal)];
+    let p_B = X_AB.rotation * b.vertices[b.support(&(R_BA * -normal))] + p_AB;
+    Some(Witness { p_A, p_B, normal, phi })
+}
+
+/// The part of the surface that looks along `n`, both in the shape's frame.
+fn support(shape: &RigidShape, n: &Vector3, feature: &mut Feature) {
+    feature.clear();
+    match &shape.kind {
+        Kind::Capsule { half, .. } => {
+            feature.points.extend([Vector3::new(0.0, 0.0, -half), Vector3::new(0.0, 0.0, *half)]);
+        }
+        Kind::Cylinder { radius, half, .. } => {
+            let lateral = Vector3::new(n.x, n.y, 0.0).try_normalize(1e-12).unwrap_or_else(Vector3::x);
+            let end = half.copysign(n.z);
+            if n.z.abs() > std::f64::consts::FRAC_1_SQRT_2 {
+                let beside = Vector3::z().cross(&lateral);
+                feature.points.extend((0..END_CORNERS).map(|i| {
+                    let (sin, cos) = (std::f64::consts::TAU * i as f64 / END_CORNERS as f64).sin_cos();
+                    (lateral * cos + beside * sin) * *radius + Vector3::new(0.0, 0.0, end)
+                }));
+                feature.normal = Some(Vector3::new(0.0, 0.0, 1.0_f64.copysign(n.z)));
+            } else {
+                let ends = [-half, *half].map(|z| lateral * *radius + Vector3::new(0.0, 0.0, z));
+                feature.points.extend(ends);
+            }
+        }
+        Kind::Polytope { polytope, .. } => {
+            if let Some(face) = polytope.support_face(n) {
+                feature.points.extend(face.corners.iter().map(|corner| polytope.vertices[*corner as usize]));
+                feature.normal = Some(face.normal);
+            }
+        }
+        Kind::HalfSpace | Kind::Sphere { .. } | Kind::Mesh => {}
+    }
+}

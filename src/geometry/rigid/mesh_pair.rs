@@ -1,0 +1,202 @@
+//! A mesh against another shape with faces: every pair of near triangles that look at each other.
+
+use std::collections::BTreeMap;
+
+use super::clip::clip_features;
+use super::shape::RigidShape;
+use super::{MESH_DEPTH, PointContact, RigidWorkspace};
+use crate::geometry::bvh::OrientedOverlap;
+use crate::geometry::{Aabb, RigidSurface};
+use crate::math::{RigidTransform, Vector3};
+
+/// Triangles look at each other when the cosine between their normals is below this: beyond, one of a convex corner's other
+/// faces does. [-]
+const FACING_COSINE: f64 = -0.01;
+/// Faces that lie deeper than this share of the smaller radius behind each other are found only by their neighbours. [-]
+const SEARCH_DEPTH: f64 = 1e-3;
+/// An edge axis must separate by this share of the size more than the faces do. [-]
+const FACE_PREFERENCE: f64 = 1e-6;
+/// A point this many times as deep as another one that is nearer than its own depth, and pushes elsewhere, is the wrong way
+/// out of the same overlap: past the edge of a face that another body barely covers. [-]
+const WRONG_WAY: f64 = 10.0;
+/// Normals with a larger cosine push the same way. [-]
+const SAME_WAY: f64 = 0.7;
+/// Edges whose faces differ by a smaller sine than this are flat and give no axis. [-]
+const FLAT_EDGE: f64 = 1e-3;
+
+/// For each edge of each triangle (a-b, b-c, c-a) the normal of the face beyond it, where the edge is convex.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EdgeCones {
+    beyond: Vec<[Option<Vector3>; 3]>,
+}
+
+impl EdgeCones {
+    pub(super) fn new(surface: &RigidSurface) -> Self {
+        let mesh = surface.mesh();
+        // files of single triangles repeat their vertices: equal positions are one
+        let mut numbers = BTreeMap::new();
+        let vertex: Vec<usize> = mesh
+            .vertices
+            .iter()
+            .map(|p| {
+                let next = numbers.len();
+                *numbers.entry([p.x, p.y, p.z].map(|x| (x + 0.0).to_bits())).or_insert(next)
+            })
+            .collect();
+        let mut owner = BTreeMap::new();
+        for (element, triangle) in mesh.triangles.iter().enumerate() {
+            for edge in 0..3 {
+                let ends = (vertex[triangle[edge] as usize], vertex[triangle[(edge + 1) % 3] as usize]);
+                owner.insert(ends, element);
+            }
+        }
+        let beyond = |element: usize, edge: usize| {
+            let triangle = mesh.triangles[element];
+            let (from, to) = (triangle[edge] as usize, triangle[(edge + 1) % 3] as usize);
+            let normal = surface.normals()[element];
+            let neighbour = surface.normals()[*owner.get(&(vertex[to], vertex[from]))?];
+            let along = (mesh.vertices[to] - mesh.vertices[from]).try_normalize(0.0)?;
+            (normal.cross(&neighbour).dot(&along) > FLAT_EDGE).then_some(neighbour)
+        };
+        let beyond = (0..mesh.triangles.len()).map(|element| [0, 1, 2].map(|edge| beyond(element, edge))).collect();
+        Self { beyond }
+    }
+}
+
+/// One triangle as a pair sees it.
+struct Triangle {
+    corners: [Vector3; 3],
+    normal: Vector3,
+    beyond: [Option<Vector3>; 3],
+}
+
+impl Triangle {
+    fn of(surface: &RigidSurface, cones: &EdgeCones, element: u32) -> Self {
+        Self {
+            corners: surface.corners(element),
+            normal: surface.normals()[element as usize],
+            beyond: cones.beyond[element as usize],
+        }
+    }
+
+    fn moved(&self, X: &RigidTransform) -> Self {
+        Self {
+            corners: self.corners.map(|p| X.rotation * p + X.translation.vector),
+            normal: X.rotation * self.normal,
+            beyond: self.beyond.map(|normal| normal.map(|normal| X.rotation * normal)),
+        }
+    }
+
+    fn reach(&self, n: &Vector3) -> f64 {
+        self.corners.iter().map(|p| n.dot(p)).fold(f64::NEG_INFINITY, f64::max)
+    }
+
+    /// Whether `n` lies between the two faces of the edge.
+    fn edge_looks_along(&self, edge: usize, n: &Vector3) -> bool {
+        let Some(beyond) = self.beyond[edge] else { return false };
+        let around = self.normal.cross(&beyond);
+        self.normal.cross(n).dot(&around) >= 0.0 && n.cross(&beyond).dot(&around) >= 0.0
+    }
+
+    fn edge(&self, edge: usize) -> Vector3 {
+        self.corners[(edge + 1) % 3] - self.corners[edge]
+    }
+}
+
+/// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation [m].
+fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
+    let separation = |n: &Vector3| -b.reach(&-n) - a.reach(n);
+    let mut best = (separation(&a.normal), a.normal);
+    let against_b = separation(&-b.normal);
+    if against_b > best.0 {
+        best = (against_b, -b.normal);
+    }
+    for i in 0..3 {
+        for j in 0..3 {
+            let Some(n) = a.edge(i).cross(&b.edge(j)).try_normalize(1e-6 * size * size) else { continue };
+            let n = if n.dot(&a.normal) - n.dot(&b.normal) >= 0.0 { n } else { -n };
+            if !(a.edge_looks_along(i, &n) && b.edge_looks_along(j, &-n)) {
+                continue;
+            }
+            let s = separation(&n);
+            if s > best.0 + FACE_PREFERENCE * size {
+                best = (s, n);
+            }
+        }
+    }
+    best
+}
+
+/// Removes the points, from `first` on, that lead the wrong way out; see [`WRONG_WAY`].
+fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize) {
+    let mut i = first;
+    while i < found.len() {
+        let point = found[i];
+        let shorter = |other: &PointContact| {
+            other.phi <= 0.0
+                && point.phi < WRONG_WAY * other.phi
+                && (other.p - point.p).norm() < -point.phi
+                && other.normal.dot(&point.normal) < SAME_WAY
+        };
+        if point.phi < 0.0 && found[first..].iter().any(shorter) {
+            found.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+}
+
+/// Contact points of two shapes with faces, at least one of them a mesh.
+pub(super) fn points(
+    A: &RigidShape,
+    X_WA: &RigidTransform,
+    B: &RigidShape,
+    X_WB: &RigidTransform,
+    detection: f64,
+    workspace: &mut RigidWorkspace,
+) {
+    let (Some((surface_A, cones_A)), Some((surface_B, cones_B))) = (A.faces(), B.faces()) else { return };
+    let X_BA = X_WB.inv_mul(X_WA);
+    let size = A.radius.min(B.radius);
+    let reach = Vector3::repeat(detection + SEARCH_DEPTH * size);
+    let limits = (MESH_DEPTH * size, detection);
+    let bounds_B = surface_B.bounds();
+    let grown = Aabb { min: bounds_B.min - reach, max: bounds_B.max + reach };
+    let overlap = OrientedOverlap::new(&grown, &X_BA);
+    let RigidWorkspace { found, feature_A, feature_B, scratch } = workspace;
+    let mut near = std::mem::take(&mut scratch.near);
+    near.clear();
+    surface_A.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
+    let first = found.len();
+    for &element in &near {
+        let a = Triangle::of(surface_A, cones_A, element).moved(&X_BA);
+        let bounds = Aabb::around(&a.corners);
+        let bounds = Aabb { min: bounds.min - reach, max: bounds.max + reach };
+        surface_B.bvh().walk(
+            |node| node.overlaps(&bounds),
+            |element, _| {
+                let normal = surface_B.normals()[element as usize];
+                if a.normal.dot(&normal) > FACING_COSINE {
+                    return;
+                }
+                let b = Triangle::of(surface_B, cones_B, element);
+                let (separation, n) = axis(&a, &b, size);
+                if separation >= detection || separation < -limits.0 {
+                    return;
+                }
+                feature_A.set(&a.corners, a.normal);
+                feature_B.set(&b.corners, b.normal);
+                clip_features(feature_A, feature_B, (0.0, 0.0), &n, limits, scratch, found);
+            },
+        );
+    }
+    scratch.near = near;
+    drop_wrong_ways(found, first);
+    for point in &mut found[first..] {
+        *point = PointContact {
+            p: X_WB.rotation * point.p + X_WB.translation.vector,
+            normal: X_WB.rotation * point.normal,
+            phi: point.phi,
+        };
+    }
+}

@@ -1,0 +1,151 @@
+//! Contact points between two rigid shapes, where no pressure field tells the contact surface.
+//!
+//! - Half spaces: the vertices and rims below the plane, exactly.
+//! - Spheres: the nearest point of the other shape, exactly; against a mesh, of each face that the ball reaches.
+//! - Convex shapes: the axis of least overlap (separating axes between boxes, GJK and EPA elsewhere), and the two faces that
+//!   look along it clipped against each other. Cylinders, capsules and hulls of meshes are of this kind; so is any mesh that
+//!   is its own hull.
+//! - Other meshes: every pair of near faces that look at each other, as if each were a small convex shape of its own. A mesh
+//!   must be closed and oriented. What is deeper inside than [`MESH_DEPTH`] of the smaller shape's radius is not found.
+
+mod clip;
+mod convex;
+mod half_space;
+mod mesh_pair;
+mod polytope;
+mod shape;
+mod sphere;
+
+pub use shape::RigidShape;
+
+use clip::Feature;
+use shape::Kind;
+
+use crate::math::{RigidTransform, Vector3};
+
+/// Depth at which a non-convex mesh is lost, over the radius of the smaller shape. [-]
+pub const MESH_DEPTH: f64 = 0.2;
+/// Points nearer than this share of the smaller shape's size, with the same normal, are one. [-]
+const SAME_POINT: f64 = 1e-6;
+/// Normals with a larger cosine than this are the same. [-]
+const SAME_NORMAL: f64 = 0.999;
+
+/// Contact points, one entry each in all arrays, sorted by position.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PointContacts {
+    /// Positions, halfway between the two surfaces [m, world].
+    pub p_WC: Vec<Vector3>,
+    /// Unit normals from A into B [-, world].
+    pub normal: Vec<Vector3>,
+    /// Signed distances [m]: negative where the shapes overlap.
+    pub phi: Vec<f64>,
+}
+
+impl PointContacts {
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        self.phi.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.phi.is_empty()
+    }
+    /// Forgets all points and keeps the memory.
+    pub fn clear(&mut self) {
+        self.p_WC.clear();
+        self.normal.clear();
+        self.phi.clear();
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct PointContact {
+    p: Vector3,
+    normal: Vector3,
+    phi: f64,
+}
+
+/// Buffers of the clipping.
+#[derive(Clone, Debug, Default)]
+struct Scratch {
+    outline: Vec<[f64; 2]>,
+    polygon: Vec<[f64; 2]>,
+    clipped: Vec<[f64; 2]>,
+    near: Vec<u32>,
+}
+
+/// Memory that [`contact_points`] reuses from call to call.
+#[derive(Clone, Debug, Default)]
+pub struct RigidWorkspace {
+    found: Vec<PointContact>,
+    feature_A: Feature,
+    feature_B: Feature,
+    scratch: Scratch,
+}
+
+/// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` [m]. Swapping A and B
+/// turns the normals around. Two half spaces have none.
+pub fn contact_points(
+    A: &RigidShape,
+    X_WA: &RigidTransform,
+    B: &RigidShape,
+    X_WB: &RigidTransform,
+    detection: f64,
+    workspace: &mut RigidWorkspace,
+    out: &mut PointContacts,
+) {
+    out.clear();
+    workspace.found.clear();
+    let swapped = A.order() > B.order();
+    let (first, X_W1, second, X_W2) = if swapped { (B, X_WB, A, X_WA) } else { (A, X_WA, B, X_WB) };
+    match (&first.kind, &second.kind) {
+        (Kind::HalfSpace, _) => half_space::points(X_W1, second, X_W2, detection, workspace),
+        (_, Kind::HalfSpace) => {}
+        _ if !spheres_meet(first, X_W1, second, X_W2, detection) => {}
+        (Kind::Mesh, Kind::Sphere { radius }) => {
+            sphere::against_mesh(first, X_W1, *radius, X_W2, detection, workspace);
+        }
+        (Kind::Mesh, _) | (_, Kind::Mesh) => mesh_pair::points(first, X_W1, second, X_W2, detection, workspace),
+        (Kind::Sphere { radius }, _) => sphere::against_convex(*radius, X_W1, second, X_W2, detection, workspace),
+        _ => convex::points(first, X_W1, second, X_W2, detection, workspace),
+    }
+    let size = first.radius.min(second.radius);
+    write_sorted(&mut workspace.found, size, if swapped { -1.0 } else { 1.0 }, out);
+}
+
+/// Whether the spheres around the two shapes come nearer than `detection` [m].
+fn spheres_meet(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform, detection: f64) -> bool {
+    let between = (A.center_W(X_WA) - B.center_W(X_WB)).norm();
+    between <= A.radius + B.radius + detection
+}
+
+/// Sorts by position, keeps the deepest of points that are one, and writes the rest with normals times `sign`.
+fn write_sorted(found: &mut [PointContact], size: f64, sign: f64, out: &mut PointContacts) {
+    let near = SAME_POINT * size;
+    found.sort_unstable_by(|a, b| {
+        let by = |i: usize| a.p[i].total_cmp(&b.p[i]);
+        by(0).then(by(1)).then(by(2)).then(a.phi.total_cmp(&b.phi)).then_with(|| {
+            let by = |i: usize| a.normal[i].total_cmp(&b.normal[i]);
+            by(0).then(by(1)).then(by(2))
+        })
+    });
+    for point in found.iter() {
+        let normal = point.normal * sign;
+        let twin = (0..out.len())
+            .rev()
+            .take_while(|i| point.p.x - out.p_WC[*i].x <= near)
+            .find(|i| (point.p - out.p_WC[*i]).norm() <= near && out.normal[*i].dot(&normal) > SAME_NORMAL);
+        match twin {
+            Some(i) => {
+                if point.phi < out.phi[i] {
+                    (out.normal[i], out.phi[i]) = (normal, point.phi);
+                }
+            }
+            None => {
+                out.p_WC.push(point.p);
+                out.normal.push(normal);
+                out.phi.push(point.phi);
+            }
+        }
+    }
+}

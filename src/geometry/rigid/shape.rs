@@ -1,0 +1,188 @@
+//! A shape made ready for point contact.
+
+use super::mesh_pair::EdgeCones;
+use super::polytope::Polytope;
+use crate::geometry::signed_distance::ConvexSolid;
+use crate::geometry::{
+    Aabb, GeometryError, HydroelasticGeometry, HydroelasticParameters, RigidSurface, Shape, SurfaceMesh, make,
+};
+use crate::math::{RigidTransform, Vector3};
+
+/// Edges of a round shape's tessellation, over its radius, where faces are needed. [-]
+const ROUND_RESOLUTION: f64 = 0.2;
+
+/// What the contact algorithms tell apart.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    HalfSpace,
+    Sphere {
+        radius: f64,
+    },
+    /// The segment along z with a radius.
+    Capsule {
+        radius: f64,
+        half: f64,
+        core: ConvexSolid,
+    },
+    Cylinder {
+        radius: f64,
+        half: f64,
+        core: ConvexSolid,
+    },
+    /// Faces; an ellipsoid's semi-axes stand beside its tessellation.
+    Polytope {
+        polytope: Polytope,
+        core: ConvexSolid,
+        semi_axes: Option<Vector3>,
+    },
+    Mesh,
+}
+
+/// A rigid shape as [`contact_points`](super::contact_points) sees it.
+#[derive(Clone, Debug)]
+pub struct RigidShape {
+    pub(super) kind: Kind,
+    /// Triangles, for contact with meshes; none for half spaces and spheres.
+    pub(super) surface: Option<RigidSurface>,
+    cones: EdgeCones,
+    bounds: Aabb,
+    /// Centre of a sphere around the shape [m, the shape's frame].
+    center: Vector3,
+    /// Its radius [m]; infinite for a half space.
+    pub(super) radius: f64,
+}
+
+impl RigidShape {
+    /// Makes `shape` ready. A triangle mesh that is convex counts as its hull.
+    ///
+    /// # Errors
+    /// A size that is not positive, or a mesh that is broken.
+    pub fn new(shape: &Shape) -> Result<Self, GeometryError> {
+        let resolution_hint = match shape {
+            Shape::Ellipsoid { semi_axes } => Some(ROUND_RESOLUTION * semi_axes.max()),
+            Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => Some(ROUND_RESOLUTION * radius),
+            _ => None,
+        };
+        let parameters = HydroelasticParameters { compliant: None, resolution_hint, slab_thickness: None, margin: 0.0 };
+        let surface = match HydroelasticGeometry::new(shape, &parameters)? {
+            HydroelasticGeometry::RigidSurface(surface) => surface,
+            _ => return Ok(Self::round(Kind::HalfSpace, f64::INFINITY)),
+        };
+        let kind = match *shape {
+            Shape::Sphere { radius } => {
+                return Ok(Self::round(Kind::Sphere { radius }, radius));
+            }
+            Shape::Capsule { radius, length } => {
+                Kind::Capsule { radius, half: 0.5 * length, core: ConvexSolid::segment(0.5 * length) }
+            }
+            Shape::Cylinder { radius, length } => {
+                Kind::Cylinder { radius, half: 0.5 * length, core: ConvexSolid::cylinder(radius, 0.5 * length) }
+            }
+            Shape::Box { size } => polytope(surface.mesh(), Some(ConvexSolid::cuboid(&(size * 0.5))), None),
+            Shape::Ellipsoid { semi_axes } => polytope(surface.mesh(), None, Some(semi_axes)),
+            Shape::Convex(_) => polytope(surface.mesh(), None, None),
+            Shape::Mesh(_) | Shape::Volume { .. } | Shape::HalfSpace => match convex_hull(surface.mesh()) {
+                Some(hull) => polytope(&hull, None, None),
+                None => Kind::Mesh,
+            },
+        };
+        let bounds = surface.bounds();
+        let center = bounds.center();
+        let around = |radius: f64, vertex: &Vector3| radius.max((vertex - center).norm());
+        let radius = surface.mesh().vertices.iter().fold(0.0, around);
+        // a round shape reaches a little farther than its tessellation
+        let radius = match kind {
+            Kind::Capsule { radius, half, .. } => half + radius,
+            Kind::Cylinder { radius, half, .. } => radius.hypot(half),
+            Kind::Polytope { semi_axes: Some(semi_axes), .. } => semi_axes.max(),
+            _ => radius,
+        };
+        Ok(Self { kind, cones: EdgeCones::new(&surface), surface: Some(surface), bounds, center, radius })
+    }
+
+    fn round(kind: Kind, radius: f64) -> Self {
+        Self {
+            kind,
+            surface: None,
+            cones: EdgeCones::default(),
+            bounds: Aabb::EVERYTHING,
+            center: Vector3::zeros(),
+            radius,
+        }
+    }
+
+    /// The triangles, and what lies beyond their edges.
+    pub(super) fn faces(&self) -> Option<(&RigidSurface, &EdgeCones)> {
+        self.surface.as_ref().map(|surface| (surface, &self.cones))
+    }
+
+    /// The kind of shape that contact sees: a convex mesh is a polyhedron.
+    pub fn kind(&self) -> &'static str {
+        match self.kind {
+            Kind::HalfSpace => "half space",
+            Kind::Sphere { .. } => "sphere",
+            Kind::Capsule { .. } => "capsule",
+            Kind::Cylinder { .. } => "cylinder",
+            Kind::Polytope { .. } => "polyhedron",
+            Kind::Mesh => "mesh",
+        }
+    }
+
+    /// Centre of a sphere around the shape [m, world], and its radius [m], which is infinite for a half space.
+    pub fn bounding_sphere_W(&self, X_WG: &RigidTransform) -> (Vector3, f64) {
+        (self.center_W(X_WG), self.radius)
+    }
+
+    /// The box in world axes around the shape at the pose `X_WG`.
+    pub fn world_aabb(&self, X_WG: &RigidTransform) -> Aabb {
+        let cube = |half: &Vector3| Aabb { min: -half, max: *half }.transformed(X_WG);
+        match &self.kind {
+            Kind::HalfSpace => Aabb::EVERYTHING,
+            Kind::Sphere { radius } => cube(&Vector3::repeat(*radius)),
+            Kind::Capsule { radius, half, .. } => cube(&Vector3::new(*radius, *radius, half + radius)),
+            Kind::Cylinder { radius, half, .. } => cube(&Vector3::new(*radius, *radius, *half)),
+            Kind::Polytope { semi_axes: Some(semi_axes), .. } => cube(semi_axes),
+            Kind::Polytope { .. } | Kind::Mesh => self.bounds.transformed(X_WG),
+        }
+    }
+
+    pub(super) fn center_W(&self, X_WG: &RigidTransform) -> Vector3 {
+        (X_WG * nalgebra::Point3::from(self.center)).coords
+    }
+
+    /// The order in which pairs are looked at: by kind and by size.
+    pub(super) fn order(&self) -> (u8, usize) {
+        let triangles = self.surface.as_ref().map_or(0, |surface| surface.mesh().triangles.len());
+        let kind = match self.kind {
+            Kind::HalfSpace => 0,
+            Kind::Mesh => 1,
+            Kind::Sphere { .. } => 2,
+            Kind::Capsule { .. } => 3,
+            Kind::Cylinder { .. } => 4,
+            Kind::Polytope { .. } => 5,
+        };
+        (kind, triangles)
+    }
+
+    /// The convex core and the radius around it.
+    pub(super) fn core(&self) -> Option<(&ConvexSolid, f64)> {
+        match &self.kind {
+            Kind::Capsule { radius, core, .. } => Some((core, *radius)),
+            Kind::Cylinder { core, .. } | Kind::Polytope { core, .. } => Some((core, 0.0)),
+            Kind::HalfSpace | Kind::Sphere { .. } | Kind::Mesh => None,
+        }
+    }
+}
+
+fn polytope(mesh: &SurfaceMesh, core: Option<ConvexSolid>, semi_axes: Option<Vector3>) -> Kind {
+    match core.or_else(|| ConvexSolid::polyhedron(&mesh.vertices, &mesh.triangles)) {
+        Some(core) => Kind::Polytope { polytope: Polytope::new(mesh), core, semi_axes },
+        None => Kind::Mesh,
+    }
+}
+
+/// The hull of a mesh that is convex.
+fn convex_hull(mesh: &SurfaceMesh) -> Option<SurfaceMesh> {
+    make::check_convex(mesh).ok()?;
+    make::hull(&mesh.vertices).ok()
+}

@@ -1,0 +1,101 @@
+//! Signed distance between convex shapes by GJK and EPA: the one door to `parry3d`.
+
+use parry3d::math::{Pose, Rot3, Vec3};
+use parry3d::query;
+use parry3d::shape::SharedShape;
+
+use crate::math::{RigidTransform, Rotation, Vector3};
+
+/// Where two convex shapes are closest, or deepest in each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Witness {
+    /// Point on A [m, A's frame].
+    pub(crate) p_A: Vector3,
+    /// Point on B [m, A's frame].
+    pub(crate) p_B: Vector3,
+    /// Unit normal from A into B [-, A's frame].
+    pub(crate) normal: Vector3,
+    /// (p_B - p_A) . normal [m]: negative where they overlap.
+    pub(crate) phi: f64,
+}
+
+/// A convex shape that the algorithms know; in its geometry's frame.
+#[derive(Clone)]
+pub(crate) struct ConvexSolid {
+    shape: SharedShape,
+    /// From the axes of the library's cylinder (along y) to ours (along z).
+    X_GS: Pose,
+}
+
+impl std::fmt::Debug for ConvexSolid {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ConvexSolid({:?})", self.shape.shape_type())
+    }
+}
+
+fn vector(v: &Vector3) -> Vec3 {
+    Vec3::new(v.x, v.y, v.z)
+}
+
+fn from_vector(v: Vec3) -> Vector3 {
+    Vector3::new(v.x, v.y, v.z)
+}
+
+fn pose(X: &RigidTransform) -> Pose {
+    let q = nalgebra::UnitQuaternion::from_rotation_matrix(&X.rotation);
+    Pose::from_parts(vector(&X.translation.vector), Rot3::from_xyzw(q.i, q.j, q.k, q.w).normalize())
+}
+
+impl ConvexSolid {
+    fn upright(shape: SharedShape) -> Self {
+        Self { shape, X_GS: Pose::IDENTITY }
+    }
+
+    /// The box with the half edge lengths `half` [m].
+    pub(crate) fn cuboid(half: &Vector3) -> Self {
+        Self::upright(SharedShape::cuboid(half.x, half.y, half.z))
+    }
+
+    /// The segment along z with the half length `half` [m]: the core of a capsule.
+    pub(crate) fn segment(half: f64) -> Self {
+        Self::upright(SharedShape::segment(Vec3::new(0.0, 0.0, -half), Vec3::new(0.0, 0.0, half)))
+    }
+
+    /// The cylinder along z.
+    pub(crate) fn cylinder(radius: f64, half: f64) -> Self {
+        let quarter = Rotation::from_axis_angle(&Vector3::x_axis(), std::f64::consts::FRAC_PI_2);
+        let X_GS = pose(&RigidTransform::from_parts(Vector3::zeros().into(), quarter));
+        Self { shape: SharedShape::cylinder(half, radius), X_GS }
+    }
+
+    /// The polyhedron with these vertices and outward triangles, which must be convex; `None` where it is degenerate.
+    pub(crate) fn polyhedron(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Option<Self> {
+        let points: Vec<Vec3> = vertices.iter().map(vector).collect();
+        SharedShape::convex_mesh(points.clone(), triangles)
+            .or_else(|| SharedShape::convex_hull(&points))
+            .map(Self::upright)
+    }
+
+    /// Where this shape A and `other`, B, are closest or deepest in each other, when they are nearer than `distance` [m].
+    /// Does not allocate while they are apart; the expanding polytope of an overlap does.
+    pub(crate) fn witness(&self, other: &Self, X_AB: &RigidTransform, distance: f64) -> Option<Witness> {
+        let pose12 = self.X_GS.inverse() * pose(X_AB) * other.X_GS;
+        let found = query::contact(&Pose::IDENTITY, &*self.shape, &pose12, &*other.shape, distance).ok().flatten()?;
+        let p_A = from_vector(self.X_GS * found.point1);
+        let p_B = from_vector(self.X_GS * found.point2);
+        let normal = from_vector(self.X_GS.rotation * found.normal1).try_normalize(0.5)?;
+        (found.dist.is_finite() && normal.iter().all(|x| x.is_finite())).then_some(Witness {
+            p_A,
+            p_B,
+            normal,
+            phi: found.dist,
+        })
+    }
+
+    /// The point on the surface nearest to `p` [m], and whether `p` lies inside.
+    pub(crate) fn nearest(&self, p: &Vector3) -> (Vector3, bool) {
+        let local = self.X_GS.inverse() * vector(p);
+        let projection = self.shape.project_local_point(local, false);
+        (from_vector(self.X_GS * projection.point), projection.is_inside)
+    }
+}
