@@ -10,6 +10,7 @@ pub mod geometry;
 pub mod io;
 pub mod math;
 pub mod multibody;
+pub mod picture;
 #[cfg(feature = "ros")]
 pub mod ros;
 pub mod scene;

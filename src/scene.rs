@@ -35,6 +35,19 @@ pub struct CollisionGeometry {
     pub material: ContactMaterial,
 }
 
+/// A geometry of a body that is only seen.
+#[derive(Clone, Debug)]
+pub struct VisualGeometry {
+    /// The body that carries it.
+    pub body: BodyIndex,
+    /// Pose of the geometry in its body.
+    pub X_BV: RigidTransform,
+    /// Its shape.
+    pub shape: Shape,
+    /// Red, green, blue, alpha in 0..1; `None` where the file names no colour.
+    pub color: Option<[f64; 4]>,
+}
+
 /// What the contact of a pair is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactKind {

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::urdf::{CollisionElement, CollisionFilterGroup, Inertial, Joint, JointKind, RobotDescription};
+use super::urdf::{CollisionElement, CollisionFilterGroup, Inertial, Joint, JointKind, Link, RobotDescription};
 use crate::contact::ContactProperties;
 use crate::math::{BodyIndex, JointIndex, RigidTransform, SpatialInertia};
 use crate::multibody::{self, JointLimits, JointSpec, Mimic};
-use crate::scene::{Actuator, SceneBuildError, SceneBuilder};
+use crate::scene::{Actuator, SceneBuildError, SceneBuilder, VisualGeometry};
 
 /// How a robot enters a scene.
 pub struct RobotPlacement<'a> {
@@ -78,6 +78,19 @@ pub fn add_robot(
         }
     }
     Ok(PlacedRobot { bodies, joints, root })
+}
+
+/// The visual geometries of a robot that was placed, those with a shape.
+pub fn visuals(robot: &RobotDescription, placed: &PlacedRobot) -> Vec<VisualGeometry> {
+    let of_link = |link: &Link| {
+        let body = placed.bodies.get(&link.name).copied();
+        let seen = link.visuals.iter().filter_map(move |visual| {
+            let (body, shape) = (body?, visual.shape.clone()?);
+            Some(VisualGeometry { body, X_BV: visual.X_BG, shape, color: visual.color })
+        });
+        seen.collect::<Vec<_>>()
+    };
+    robot.links.iter().flat_map(of_link).collect()
 }
 
 /// Spatial inertia about Bo in B's axes.

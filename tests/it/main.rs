@@ -12,6 +12,7 @@ mod golden;
 mod joint_laws;
 mod multibody;
 mod one_step;
+mod picture;
 mod point_contact;
 mod scene_file;
 mod spatula_slip;

@@ -2,6 +2,7 @@
 
 mod inspect;
 mod mesh;
+mod render;
 mod run;
 
 use std::error::Error;
@@ -24,6 +25,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Fill a closed triangle mesh with tetrahedra and a pressure field.
     Mesh(mesh::Arguments),
+    /// Draw a scene, or its contact, to a PNG file.
+    Render(render::Arguments),
     /// Simulate a scene file, as fast as possible.
     Run(run::Arguments),
 }
@@ -42,6 +45,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mesh(arguments) => mesh::run(&arguments),
+        Command::Render(arguments) => render::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
     }
 }

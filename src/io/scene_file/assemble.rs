@@ -14,7 +14,8 @@ use super::schema::{BaseSpec, SceneSpec};
 use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
-use crate::io::robot::PlacedRobot;
+use crate::io::robot::{PlacedRobot, visuals};
+use crate::io::urdf::LoadOptions;
 use crate::math::{BodyIndex, GeometryIndex};
 use crate::multibody::State;
 use crate::scene::{ContactKind, Scene, SceneBuilder};
@@ -25,12 +26,17 @@ const RESERVED_NAMES: [&str; 6] =
     ["time", "faces", "faces_dropped", "solver_iterations", "solver_residual", "solver_converged"];
 
 /// Reads the models' files, builds the scene, and resolves every name.
-pub(super) fn assemble(spec: &SceneSpec, base_dir: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
+pub(super) fn assemble(
+    spec: &SceneSpec,
+    base_dir: &Path,
+    packages: &PackageMap,
+    options: &LoadOptions,
+) -> Result<LoadedScene, SceneError> {
     let mut warnings = Vec::new();
     let models = spec
         .models
         .iter()
-        .map(|model| load_model(model, base_dir, packages, &mut warnings))
+        .map(|model| load_model(model, base_dir, packages, options, &mut warnings))
         .collect::<Result<Vec<_>, _>>()?;
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
@@ -69,6 +75,7 @@ pub(super) fn assemble(spec: &SceneSpec, base_dir: &Path, packages: &PackageMap)
             .iter()
             .map(|model| (model.spec.name.name.clone(), model.urdf_text.clone()))
             .collect(),
+        visuals: models.iter().zip(&placed).flat_map(|(model, placed)| visuals(&model.robot, placed)).collect(),
         warnings,
         initial,
         scene: Arc::new(scene),

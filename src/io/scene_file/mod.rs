@@ -25,8 +25,9 @@ pub use publish::PublishSettings;
 
 use super::outputs::Outputs;
 use super::package::PackageMap;
+use super::urdf::LoadOptions;
 use crate::multibody::State;
-use crate::scene::Scene;
+use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::StepSettings;
 
 /// A scene file, read and built.
@@ -46,6 +47,8 @@ pub struct LoadedScene {
     pub commands: CommandSchedule,
     /// Name and URDF text of each model, in the file's order.
     pub robot_descriptions: Vec<(String, String)>,
+    /// What the bodies look like; the meshes only where they were asked for.
+    pub visuals: Vec<VisualGeometry>,
     /// What was skipped, repaired or assumed, and what will bite; one message each.
     pub warnings: Vec<String>,
 }
@@ -60,11 +63,24 @@ pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneErro
     load_str(&text, path, packages)
 }
 
+/// As [`load`], with the meshes of the visual geometries too. One that cannot be read is a warning.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with_visual_meshes(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
+    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    read(&text, path, packages, &LoadOptions { load_visual_meshes: true, ..LoadOptions::default() })
+}
+
 /// As [`load`], from text; `label` stands for the file in messages, and its folder for the file's.
 ///
 /// # Errors
 /// As [`load`].
 pub fn load_str(text: &str, label: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
+    read(text, label, packages, &LoadOptions::default())
+}
+
+fn read(text: &str, label: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<LoadedScene, SceneError> {
     let spec = schema::read_scene(&yaml::parse(text, label)?)?;
-    assemble::assemble(&spec, label.parent().unwrap_or(Path::new("")), packages)
+    assemble::assemble(&spec, label.parent().unwrap_or(Path::new("")), packages, options)
 }

@@ -27,6 +27,7 @@ pub(super) fn load_model<'a>(
     spec: &'a ModelSpec,
     base_dir: &Path,
     packages: &PackageMap,
+    options: &LoadOptions,
     warnings: &mut Vec<String>,
 ) -> Result<LoadedModel<'a>, SceneError> {
     let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
@@ -39,7 +40,7 @@ pub(super) fn load_model<'a>(
     let urdf_text =
         std::fs::read_to_string(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     let folder = file.parent().unwrap_or(Path::new(""));
-    let robot = urdf::load_str(&urdf_text, &file, folder, packages, &LoadOptions::default())
+    let robot = urdf::load_str(&urdf_text, &file, folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
     let mut disabled_pairs = Vec::new();

@@ -1,0 +1,60 @@
+//! Why a picture cannot be made.
+
+use std::path::PathBuf;
+
+/// Why a picture cannot be made or written.
+#[derive(Debug, thiserror::Error)]
+pub enum PictureError {
+    /// The size is empty or too large for the buffers.
+    #[error(
+        "a picture of {width} x {height} pixels is not possible; give each side {min} to {max} pixels, as in 1280x960"
+    )]
+    Size {
+        /// Columns.
+        width: usize,
+        /// Rows.
+        height: usize,
+        /// Smallest side.
+        min: usize,
+        /// Largest side.
+        max: usize,
+    },
+    /// Values do not belong to the mesh.
+    #[error("there are {values} values for {vertices} vertices; give one value for each vertex")]
+    ValueCount {
+        /// Values given.
+        values: usize,
+        /// Vertices of the mesh.
+        vertices: usize,
+    },
+    /// An element names a vertex which does not exist.
+    #[error("element {element} names vertex {vertex}, but there are {vertices} vertices")]
+    VertexIndex {
+        /// The element.
+        element: usize,
+        /// The vertex it names.
+        vertex: u32,
+        /// How many there are.
+        vertices: usize,
+    },
+    /// There is nothing to draw.
+    #[error("there is nothing to draw: {what}")]
+    Empty {
+        /// What is missing, and the way out.
+        what: &'static str,
+    },
+    /// The picture cannot be encoded.
+    #[error("the picture cannot be encoded as PNG: {detail}")]
+    Encode {
+        /// What the encoder says.
+        detail: String,
+    },
+    /// The file cannot be written.
+    #[error("cannot write {}; check the folder and the permissions", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,35 @@
+//! Pictures: a small renderer without windows or graphics hardware. Scenes with their contact patches, contact surfaces in
+//! their plane, and tetrahedral meshes cut open. The same input gives the same bytes.
+
+mod camera;
+mod canvas;
+mod color;
+mod contact_picture;
+mod contour;
+mod error;
+mod frame;
+mod ground;
+mod image;
+mod legend;
+mod light;
+mod mesh_picture;
+mod patches;
+mod png_file;
+mod scene_picture;
+mod solid;
+mod text;
+
+pub use camera::{Camera, Projection, ScreenPoint};
+pub use canvas::{Canvas, Coat, Paint};
+pub use color::{Color, ColorScale, FAINT_INK, INK, PAPER, mix};
+pub use contact_picture::{ContactPanel, contact_surface};
+pub use contour::contour;
+pub use error::PictureError;
+pub use frame::{ball, fit};
+pub use ground::Ground;
+pub use image::{Align, Image};
+pub use light::Gloss;
+pub use mesh_picture::mesh_preview;
+pub use png_file::{encode_png, write_png};
+pub use scene_picture::{ScenePicture, View, scene_picture};
+pub use solid::Solid;
