@@ -1,14 +1,15 @@
-//! `isobar mesh FILE [--modulus E] [--hint H] [--out FILE.vtk] [--max-tets N]`
+//! `isobar mesh FILE [--modulus E] [--hint H] [--out FILE.vtk] [--preview FILE.png] [--max-tets N]`
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use isobar::geometry::fill::{FillSettings, Filling, TETS_MAX, fill};
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::math::Vector3;
+use isobar::picture;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -26,6 +27,9 @@ pub(crate) struct Arguments {
     /// Write the tetrahedra and the pressure to this file (legacy ASCII VTK).
     #[arg(long, value_name = "FILE.vtk")]
     out: Option<PathBuf>,
+    /// Draw the filling, cut open and from outside, to this file.
+    #[arg(long, value_name = "FILE.png")]
+    preview: Option<PathBuf>,
     /// Refuse to make more tetrahedra than this.
     #[arg(long, default_value_t = TETS_MAX)]
     max_tets: usize,
@@ -50,11 +54,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         let title = format!("{} filled by isobar", arguments.file.file_name().unwrap_or_default().to_string_lossy());
         mesh_files::write_vtk(out, &title, &filling.mesh, &filling.pressure(arguments.modulus))?;
     }
+    if let Some(preview) = &arguments.preview {
+        draw(&filling, arguments, preview)?;
+    }
     match std::io::stdout().write_all(table(&filling, elapsed).as_bytes()) {
         // The reader of the pipe (head, less) may leave early.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         done => Ok(done?),
     }
+}
+
+/// Size of the preview [pixels].
+const PREVIEW_SIZE: (usize, usize) = (1280, 720);
+
+fn draw(filling: &Filling, arguments: &Arguments, file: &Path) -> Result<(), Box<dyn Error>> {
+    let title = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+    let subtitle = format!("{} tetrahedra, edges of {:.3e} m", filling.mesh.tets.len(), filling.spacing);
+    let pressure = filling.pressure(arguments.modulus);
+    let image = picture::mesh_preview(&filling.mesh, &pressure, &title, &subtitle, PREVIEW_SIZE)?;
+    Ok(picture::write_png(&image, file)?)
 }
 
 /// The quality of a filling, one line a measure.
