@@ -28,7 +28,6 @@
 //! ```
 
 mod aabb;
-mod broad_phase;
 mod bvh;
 mod error;
 pub mod fill;
@@ -43,7 +42,6 @@ mod signed_distance;
 pub mod surface_check;
 
 pub use aabb::Aabb;
-pub use broad_phase::candidate_pairs;
 pub use error::GeometryError;
 pub use hydroelastic::{
     CoherenceCheck, CoherenceReport, ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation,

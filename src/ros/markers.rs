@@ -6,6 +6,7 @@ use r2r::visualization_msgs::msg::{Marker, MarkerArray};
 
 use super::messages;
 use crate::math::{GeometryIndex, Index, IndexVec, Vector3};
+use crate::picture::ColorScale;
 use crate::scene::ContactKind;
 use crate::stepping::{ContactPatch, PatchFaces, Snapshot};
 
@@ -29,17 +30,10 @@ const ARROW_HEAD: f64 = 0.008;
 const POINT_DIAMETER: f64 = 0.006;
 const ARROW_COLOR: [f32; 3] = [0.95, 0.95, 0.95];
 
-/// Pressure from none to the largest: dark blue, blue, green, yellow, red.
-const COLORS: [[f32; 3]; 5] =
-    [[0.10, 0.10, 0.45], [0.10, 0.45, 0.85], [0.25, 0.75, 0.35], [0.98, 0.85, 0.20], [0.85, 0.15, 0.10]];
-
 /// The colour of `fraction` of the largest pressure.
 fn color(fraction: f64) -> ColorRGBA {
-    let place = fraction.clamp(0.0, 1.0) as f32 * (COLORS.len() - 1) as f32;
-    let low = (place as usize).min(COLORS.len() - 2);
-    let blend = place - low as f32;
-    let mix = |channel: usize| COLORS[low][channel] + blend * (COLORS[low + 1][channel] - COLORS[low][channel]);
-    ColorRGBA { r: mix(0), g: mix(1), b: mix(2), a: 1.0 }
+    let [r, g, b] = ColorScale { low: 0.0, high: 1.0 }.color(fraction);
+    ColorRGBA { r, g, b, a: 1.0 }
 }
 
 /// Makes marker messages, and remembers which pairs are on the screen.
@@ -223,8 +217,9 @@ mod tests {
         MarkerWriter::default().write(&snapshot(&[(0, 1)]), &names, "world", 0.0, &mut message);
         let (faces, arrow) = (&message.markers[0], &message.markers[1]);
         assert_eq!((faces.points.len(), faces.colors.len()), (6, 6));
-        assert!((faces.colors[0].r - COLORS[0][0]).abs() < 1e-6);
-        assert!((faces.colors[5].r - COLORS[4][0]).abs() < 1e-6 && (faces.colors[5].g - COLORS[4][1]).abs() < 1e-6);
+        let (none, most) = (color(0.0), color(1.0));
+        assert!((faces.colors[0].r - none.r).abs() < 1e-6 && none.b > none.r, "no pressure is blue");
+        assert!((faces.colors[5].r - most.r).abs() < 1e-6 && most.r > most.b, "the largest is red");
         assert!((arrow.points[1].z - arrow.points[0].z - 0.16).abs() < 1e-15);
         assert_eq!(faces.pose.orientation.w, 1.0);
     }

@@ -15,7 +15,7 @@ const ROOMS: [(&str, &[&str]); 11] = [
     ("picture", &["math", "geometry", "contact", "scene", "stepping"]),
     ("io", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping"]),
     ("experiments", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping", "io"]),
-    ("ros", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping", "io"]),
+    ("ros", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping", "picture", "io"]),
 ];
 
 /// Foreign crates that stay behind one door: the only paths under src that may name them.
