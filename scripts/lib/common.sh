@@ -49,13 +49,15 @@ isobar_find_python() {
   return 1
 }
 
-# isobar_have_libclang: whether bindgen, which reads the ROS headers, will find libclang by itself.
+# isobar_have_libclang: whether bindgen, which reads the ROS headers, will find libclang by itself. The C++ interface,
+# libclang-cpp, does not serve it.
 isobar_have_libclang() {
-  local file
+  local file folders=(/usr/lib/llvm*/lib /usr/lib/*-linux-gnu /usr/lib64 /usr/lib /usr/local/lib)
   [ -n "${LIBCLANG_PATH:-}" ] && return 0
-  command -v llvm-config >/dev/null && return 0
-  for file in /usr/lib/llvm*/lib/libclang.so* /usr/lib/*/libclang*.so* /usr/lib64/libclang.so* /usr/lib/libclang.so*; do
-    [ -e "$file" ] && return 0
+  command -v llvm-config >/dev/null && folders+=("$(llvm-config --libdir)")
+  for file in "${folders[@]/%//libclang.so}" "${folders[@]/%//libclang-[0-9]*.so}" "${folders[@]/%//libclang-[0-9]*.so.[0-9]*}" \
+    "${folders[@]/%//libclang.so.[0-9]*}"; do
+    compgen -G "$file" >/dev/null && return 0
   done
   return 1
 }
