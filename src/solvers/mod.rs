@@ -8,6 +8,7 @@ mod face_kernel;
 mod newton;
 mod patch_block;
 mod problem;
+pub mod quasistatic;
 
 pub use newton::{NewtonSettings, NewtonSolver, SolveReport, SolveStatus};
 pub use patch_block::{DissipationLaw, FaceInput, PatchBlock, PatchLaw};

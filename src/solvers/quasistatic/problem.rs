@@ -1,0 +1,123 @@
+//! The convex program of a quasistatic step.
+
+use std::ops::Range;
+
+use crate::math::Vector3;
+use crate::solvers::{BoxRow, PatchBlock};
+
+/// Which contact this is, the same from step to step: the key of warm starts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContactKey {
+    /// The pair of geometries.
+    pub pair: u32,
+    /// Which of the pair's points.
+    pub point: u32,
+}
+
+/// A rigid contact point. With n the normal from A into B, t1 and t2 the tangents (right-handed, t1 x t2 = n), and v_C the velocity of B
+/// relative to A there, the friction constraint [Pang & Tedrake 2021, eq. 10b; Anitescu 2006] is
+///   phi/h + n . v_C >= mu |(t1 . v_C, t2 . v_C)|   (exact cone), or
+///   phi/h + (n + mu d_j) . v_C >= 0 for d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2, j = 0 .. m-1   (pyramid of m rays).
+#[derive(Clone, Debug)]
+pub struct ConeContact {
+    /// Identity over steps.
+    pub key: ContactKey,
+    /// phi/h: signed distance at the start of the step over the step [m/s].
+    pub gap_rate: f64,
+    /// Coulomb friction coefficient mu >= 0 [-].
+    pub friction: f64,
+    columns: Range<usize>,
+}
+
+/// lower <= v_dof <= upper: a joint limit, (q_limit - q)/h [m/s] or [rad/s].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VelocityBound {
+    /// The generalized velocity.
+    pub dof: u32,
+    /// Smallest velocity; minus infinity where there is none.
+    pub lower: f64,
+    /// Largest velocity; infinite where there is none.
+    pub upper: f64,
+}
+
+/// min over v of  1/2 v^T Q v - b^T v + potentials of rows and patches,  subject to the contacts' friction constraints and the bounds.
+///
+/// Q = blkdiag(M_u, h^2 K_a) with M_u = 0 in a purely quasistatic step, b = h (tau_u; K_a dq_cmd + tau_a): the linear term has
+/// a block of tau_u and the commanded increment dq_cmd = q_cmd - q, which eqs. 10a and 11 of the paper misprint. Multipliers of
+/// the constraints are impulses [N s]; impulse / h is the contact force. All memory is reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct QuasistaticProblem {
+    size: usize,
+    /// Step h [s].
+    pub step: f64,
+    /// Q, row-major, symmetric positive semidefinite [kg, kg m, kg m2].
+    pub quadratic: Vec<f64>,
+    /// b [N s, N m s].
+    pub linear: Vec<f64>,
+    /// Impedances with effort limits: gamma = clamp(h (K (dq_cmd - h v)), +-h limit).
+    pub rows: Vec<BoxRow>,
+    /// Joint limits.
+    pub bounds: Vec<VelocityBound>,
+    contacts: Vec<ConeContact>,
+    columns: Vec<(u32, Vector3)>,
+    patches: Vec<PatchBlock>,
+    patch_count: usize,
+}
+
+impl QuasistaticProblem {
+    /// Empties the problem for `size` generalized velocities and a step of `step` seconds; keeps the memory.
+    pub fn reset(&mut self, size: usize, step: f64) {
+        self.size = size;
+        self.step = step;
+        self.quadratic.clear();
+        self.quadratic.resize(size * size, 0.0);
+        self.linear.clear();
+        self.linear.resize(size, 0.0);
+        self.rows.clear();
+        self.bounds.clear();
+        self.contacts.clear();
+        self.columns.clear();
+        self.patch_count = 0;
+    }
+    /// How many generalized velocities there are.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+    /// Adds a contact; `columns` are the non-zero columns of its Jacobian, (n . v_C, t1 . v_C, t2 . v_C) for each generalized velocity,
+    /// ascending.
+    pub fn add_contact(
+        &mut self,
+        key: ContactKey,
+        gap_rate: f64,
+        friction: f64,
+        columns: impl IntoIterator<Item = (u32, Vector3)>,
+    ) {
+        let start = self.columns.len();
+        self.columns.extend(columns);
+        debug_assert!(
+            self.columns[start..].windows(2).all(|pair| pair[0].0 < pair[1].0),
+            "columns come in ascending order"
+        );
+        self.contacts.push(ConeContact { key, gap_rate, friction, columns: start..self.columns.len() });
+    }
+    /// The contacts, in the order in which they were added.
+    pub fn contacts(&self) -> &[ConeContact] {
+        &self.contacts
+    }
+    /// The non-zero columns (n, t1, t2) of a contact's Jacobian.
+    pub fn columns(&self, contact: &ConeContact) -> &[(u32, Vector3)] {
+        &self.columns[contact.columns.clone()]
+    }
+    /// A pressure-field patch to fill, taken from the spare memory where there is some. Its law has the step h and no dissipation.
+    pub fn add_patch(&mut self) -> &mut PatchBlock {
+        if self.patch_count == self.patches.len() {
+            self.patches.push(PatchBlock::new());
+        }
+        self.patch_count += 1;
+        &mut self.patches[self.patch_count - 1]
+    }
+    /// The patches of this step, in the order in which they were added.
+    pub fn patches(&self) -> &[PatchBlock] {
+        &self.patches[..self.patch_count]
+    }
+}
