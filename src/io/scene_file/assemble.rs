@@ -56,6 +56,8 @@ pub(super) fn assemble(
         what: "the models make no scene".to_owned(),
         source: Box::new(source),
     })?;
+    let noted = scene.mesh_notes().iter();
+    warnings.extend(noted.map(|(geometry, note)| format!("`{}`: {note}", scene.geometry_name(*geometry))));
     let initial = initial_state(&scene, &models, &placed);
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
@@ -89,6 +91,7 @@ fn settings(spec: &SceneSpec) -> StepSettings {
         stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(default.stiction_tolerance),
         friction_compliance: spec.contact.friction_compliance.unwrap_or(default.friction_compliance),
         dissipation: spec.contact.dissipation,
+        faces: spec.contact.faces,
         ..default
     }
 }
