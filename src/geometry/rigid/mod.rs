@@ -21,6 +21,7 @@ pub use shape::RigidShape;
 use clip::Feature;
 use shape::Kind;
 
+use crate::geometry::signed_distance::WitnessSearch;
 use crate::math::{RigidTransform, Vector3};
 
 /// Depth at which a non-convex mesh is lost, over the radius of the smaller shape. [-]
@@ -81,6 +82,7 @@ pub struct RigidWorkspace {
     feature_A: Feature,
     feature_B: Feature,
     scratch: Scratch,
+    search: WitnessSearch,
 }
 
 /// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` [m]. Swapping A and B

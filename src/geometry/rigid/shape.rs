@@ -150,8 +150,8 @@ impl RigidShape {
         (X_WG * nalgebra::Point3::from(self.center)).coords
     }
 
-    /// The order in which pairs are looked at: by kind and by size.
-    pub(super) fn order(&self) -> (u8, usize) {
+    /// The order in which pairs are looked at: by kind and by size. Shapes alike keep the order that they are given in.
+    pub(super) fn order(&self) -> (u8, usize, u64) {
         let triangles = self.surface.as_ref().map_or(0, |surface| surface.mesh().triangles.len());
         let kind = match self.kind {
             Kind::HalfSpace => 0,
@@ -161,7 +161,8 @@ impl RigidShape {
             Kind::Cylinder { .. } => 4,
             Kind::Polytope { .. } => 5,
         };
-        (kind, triangles)
+        // positive numbers are in the order of their bits
+        (kind, triangles, self.radius.to_bits())
     }
 
     /// The convex core and the radius around it.
