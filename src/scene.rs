@@ -281,8 +281,7 @@ impl SceneBuilder {
                 source,
             })?),
         };
-        let index =
-            self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material });
+        let index = self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material });
         self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
         Ok(index)
     }

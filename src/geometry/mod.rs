@@ -52,5 +52,5 @@ pub use hydroelastic::{
 pub use mesh::{SurfaceMesh, VolumeMesh};
 pub use mesh_note::MeshNote;
 pub use pressure_field::{FacePlane, LinearPressure, NO_NEIGHBOUR, PressureField};
-pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points};
+pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points, depth_beyond_reach};
 pub use shape::Shape;

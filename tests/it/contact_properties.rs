@@ -234,7 +234,8 @@ fn check_face(surface: &ContactSurface, face: usize, A: Posed, B: Posed) -> Resu
         prop_assert!(pressure.is_finite() && p_WQ.iter().all(|x| x.is_finite()));
         let field_A = field(A.0, surface.element_A[face], A.1, p_WQ);
         let field_B = field(B.0, surface.element_B[face], B.1, p_WQ);
-        let error = [&field_A, &field_B].iter().filter_map(|field| field.as_ref()).map(|field| field.error).sum::<f64>();
+        let error =
+            [&field_A, &field_B].iter().filter_map(|field| field.as_ref()).map(|field| field.error).sum::<f64>();
         prop_assert!(*pressure >= -error, "pressure {pressure}");
         for (field, slope, inward) in [(&field_A, surface.g_A[face], -normal), (&field_B, surface.g_B[face], normal)] {
             let Some(field) = field else { continue };
@@ -253,9 +254,10 @@ fn check_face(surface: &ContactSurface, face: usize, A: Posed, B: Posed) -> Resu
             prop_assert!(along.norm() <= 1e-12 * (a.gradient_W.norm() + b.gradient_W.norm()));
         }
     }
-    for ((geometry, X_WG), element, slope, outward) in
-        [(A, surface.element_A[face], surface.g_A[face], normal), (B, surface.element_B[face], surface.g_B[face], -normal)]
-    {
+    for ((geometry, X_WG), element, slope, outward) in [
+        (A, surface.element_A[face], surface.g_A[face], normal),
+        (B, surface.element_B[face], surface.g_B[face], -normal),
+    ] {
         for p_WQ in corners {
             if let Some((normal, distance)) = rigid_side(geometry, element, X_WG, p_WQ) {
                 prop_assert!((normal - outward).norm() < 1e-12 && distance < PLACE_ROUNDING, "{distance} m off");

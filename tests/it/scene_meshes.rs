@@ -27,9 +27,10 @@ impl Folder {
     }
     /// A robot of one link with a collision element for each of (name, file, properties), and a scene of it 5 mm in the ground.
     fn robot(&self, elements: &[(&str, &str, &str)]) {
-        let mut urdf = "<robot name='r' xmlns:drake='http://drake.mit.edu'><link name='body'><inertial><mass value='1'/>\
+        let mut urdf =
+            "<robot name='r' xmlns:drake='http://drake.mit.edu'><link name='body'><inertial><mass value='1'/>\
                         <inertia ixx='1e-3' iyy='1e-3' izz='1e-3' ixy='0' ixz='0' iyz='0'/></inertial>\n"
-            .to_owned();
+                .to_owned();
         for (name, file, properties) in elements {
             writeln!(
                 urdf,
@@ -109,11 +110,15 @@ fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
     let (_, run) = folder.program(&["run", "scene.yaml", "--duration", "0.001"]);
     let (inspect, _) = folder.program(&["inspect", "robot.urdf"]);
     for (name, _, _, expected) in cases {
-        let of_scene: Vec<&String> = loaded.warnings.iter().filter(|text| text.starts_with(&format!("`body/{name}`"))).collect();
+        let of_scene: Vec<&String> =
+            loaded.warnings.iter().filter(|text| text.starts_with(&format!("`body/{name}`"))).collect();
         let of_run = run.lines().find(|line| line.starts_with(&format!("warning: `body/{name}`")));
         let of_inspect = inspect.lines().find(|line| line.contains(&format!("collision `{name}`: ")));
         if expected.is_empty() {
-            assert!(of_scene.is_empty() && of_run.is_none() && of_inspect.is_none(), "{name}: {of_scene:?} {of_inspect:?}");
+            assert!(
+                of_scene.is_empty() && of_run.is_none() && of_inspect.is_none(),
+                "{name}: {of_scene:?} {of_inspect:?}"
+            );
             continue;
         }
         assert!(of_scene.iter().any(|text| text.contains(expected)), "{name}: {:?}", loaded.warnings);
@@ -122,8 +127,8 @@ fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
     }
     // an inverted rigid mesh is felt like a good one
     let geometry = |name: &str| {
-        let all = loaded.scene.geometries().iter();
-        all.filter(|geometry| geometry.name == format!("body/{name}")).next_back().unwrap().hydroelastic.clone()
+        let mut all = loaded.scene.geometries().iter();
+        all.find(|geometry| geometry.name == format!("body/{name}")).unwrap().hydroelastic.clone()
     };
     let (HydroelasticGeometry::RigidSurface(a), HydroelasticGeometry::RigidSurface(b)) =
         (geometry("inverted"), geometry("good"))
@@ -179,7 +184,8 @@ fn a_volume_mesh_may_bring_its_pressure() {
         folder.robot(&[("volume", file, SOFT)]);
         let loaded = folder.load().unwrap();
         assert!(loaded.warnings.iter().any(|text| text.contains("`Temperature`")), "{:?}", loaded.warnings);
-        let HydroelasticGeometry::CompliantVolume(field) = &loaded.scene.geometries().iter().last().unwrap().hydroelastic
+        let HydroelasticGeometry::CompliantVolume(field) =
+            &loaded.scene.geometries().iter().last().unwrap().hydroelastic
         else {
             panic!("a compliant volume")
         };
@@ -258,7 +264,8 @@ fn a_margin_of_a_scene_reaches_the_geometry() {
     let lowest = |margin: &str| {
         folder.robot(&[("ell", "ell.obj", &format!("{SOFT}{margin}"))]);
         let loaded = folder.load().unwrap();
-        let bounds = loaded.scene.geometries().iter().last().unwrap().hydroelastic.world_aabb(&RigidTransform::identity());
+        let bounds =
+            loaded.scene.geometries().iter().last().unwrap().hydroelastic.world_aabb(&RigidTransform::identity());
         bounds.min.z
     };
     let (without, with) = (lowest(""), lowest("<drake:hydroelastic_margin value='0.002'/>"));
@@ -276,4 +283,31 @@ fn fields_that_are_not_used_are_named() {
     let read = mesh_files::read(&folder.0.join("fields.vtk"), &Vector3::repeat(1.0)).unwrap();
     let mesh_files::MeshData::Volume { pressure, ignored, .. } = read else { panic!("a volume") };
     assert_eq!((pressure.unwrap()[0], ignored), (2.0, vec!["a".to_owned(), "pressure2".to_owned()]));
+}
+
+/// Two rigid meshes that start deeper in each other than contact points are found: a warning says so. As deep as they are found, and
+/// apart, there is none.
+#[test]
+fn rigid_meshes_that_start_too_deep_are_told() {
+    let folder = Folder::new("too_deep");
+    folder.write("ell.obj", &obj(&ell()));
+    let robot = |name: &str| {
+        folder.robot(&[("ell", "ell.obj", RIGID)]);
+        std::fs::rename(folder.0.join("robot.urdf"), folder.0.join(format!("{name}.urdf"))).unwrap();
+    };
+    robot("robot");
+    // a corner lies 15 mm deep; a fifth of the radius are 14.5 mm
+    for (z, told) in [(0.015, true), (0.029, false), (0.04, false)] {
+        folder.write(
+            "scene.yaml",
+            &format!(
+                "models:\n  - {{ name: r, urdf: robot.urdf, weld: {{}} }}\n  - {{ name: s, urdf: robot.urdf, prefix: s_, free: {{ xyz: \
+                 [0.02, 0.02, {z}] }} }}\n"
+            ),
+        );
+        let loaded = folder.load().unwrap();
+        let lost: Vec<&String> = loaded.warnings.iter().filter(|text| text.contains("deep in each other")).collect();
+        assert_eq!(!lost.is_empty(), told, "at {z}: {:?}", loaded.warnings);
+        assert!(lost.iter().all(|text| text.contains("`body/ell`") && text.contains("`s_body/ell`")), "{lost:?}");
+    }
 }

@@ -8,6 +8,7 @@
 //! - Other meshes: every pair of near faces that look at each other, as if each were a small convex shape of its own. A mesh
 //!   must be closed and oriented. What is deeper inside than [`MESH_DEPTH`] of the smaller shape's radius is not found.
 
+mod beyond;
 mod clip;
 mod convex;
 mod half_space;
@@ -16,6 +17,7 @@ mod polytope;
 mod shape;
 mod sphere;
 
+pub use beyond::depth_beyond_reach;
 pub use shape::RigidShape;
 
 use clip::Feature;

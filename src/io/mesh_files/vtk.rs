@@ -35,8 +35,11 @@ impl<'a> Words<'a> {
     }
 }
 
+/// The tetrahedra, a pressure at each vertex [Pa], and the names of scalars at the vertices that are not used.
+type Grid = (VolumeMesh, Option<Vec<f64>>, Vec<String>);
+
 /// Reads the grid and the point data whose name contains `pressure`. Other scalars are named in the third part.
-pub(super) fn read(bytes: &[u8]) -> Result<(VolumeMesh, Option<Vec<f64>>, Vec<String>), Malformed> {
+pub(super) fn read(bytes: &[u8]) -> Result<Grid, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| Malformed::new("text (an ASCII file)", "binary data"))?;
     let mut lines = text.lines().enumerate();
     let head = lines.next().map_or("", |(_, line)| line);
