@@ -353,7 +353,8 @@ fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
 
 /// Identical boxes face to face, along each axis and both ways, in any pose of the pair: sides coincide, fields are one and the
 /// same along the rim, and rounding decides on which side of an element a point lies. The force is that of two equal springs in
-/// series, from the first touch on, and the side is covered once.
+/// series, from the first touch on, and the side is covered once. In poses along the axes that is exact but for the corners; in
+/// others rounding may count a strip half the depth wide along the rim, where the fields are the same, twice.
 #[test]
 fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
     let size = Vector3::new(0.1, 0.06, 0.04);
@@ -363,7 +364,7 @@ fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
     let mut sequence = Sequence(9);
     let mut poses = vec![at(0.0, 0.0, 0.0)];
     poses.extend((0..20).map(|_| sequence.pose(0.3)));
-    for X_WA in &poses {
+    for (number, X_WA) in poses.iter().enumerate() {
         for axis in 0..3 {
             let (a, b) = (size[(axis + 1) % 3], size[(axis + 2) % 3]);
             for sign in [-1.0, 1.0] {
@@ -375,17 +376,25 @@ fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
                     let force = X_WA.rotation.inverse() * surface.static_wrench_on_B().f;
                     let d = 0.5 * depth;
                     let exact = MODULUS / half * (a * b * d - (a + b) * d * d + 4.0 / 3.0 * d * d * d);
-                    // In the four corners, within d / 2 of two sides, the pressures are those of cells that lie beside each other
-                    // at 45 degrees in both meshes, so that planes between them may count: sqrt(2) (d / 2)^2 each, at E d / (2 H) at
-                    // most. Places have a rounding of 1e-15 m.
+                    // In the four corners, within d of two sides, the pressures are those of cells that lie beside each other at 45
+                    // degrees in both meshes, so that planes between them may count: sqrt(2) d^2 each, at E d / H at most. Places
+                    // have a rounding of 1e-15 m.
                     let corners = 4.0 * 2.0_f64.sqrt() * d * d;
-                    let allowed = 1e-9 * exact + MODULUS / half * (corners * d + a * b * 1e-15);
-                    assert!((force[axis] * sign - exact).abs() <= allowed, "{X_WA} {axis} {sign} {depth}: {force} {exact}");
+                    // The pressure in the strips rises from 0 at the side to E d / H, so that they hold d / 2 of it on average.
+                    let strips = if number == 0 { 0.0 } else { 2.0 * (a + b) * d };
+                    let allowed = 1e-9 * exact + MODULUS / half * (corners * d + strips * 0.5 * d + a * b * 1e-15);
+                    assert!(
+                        (force[axis] * sign - exact).abs() <= allowed,
+                        "{X_WA} {axis} {sign} {depth}: {force} {exact}"
+                    );
                     if depth > 1e-9 {
                         let normals = surface.normal.iter().zip(&surface.area);
                         let covered: f64 =
                             normals.map(|(n, area)| (X_WA.rotation.inverse() * n)[axis] * sign * area).sum();
-                        assert!((covered - a * b).abs() < 1e-9 * a * b + corners, "{X_WA} {axis} {sign} {depth}: {covered}");
+                        assert!(
+                            (covered - a * b).abs() < 1e-9 * a * b + corners + strips,
+                            "{X_WA} {axis} {sign} {depth}: {covered}"
+                        );
                     }
                 }
             }
