@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::contact::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties};
-use crate::geometry::{GeometryError, HydroelasticGeometry, HydroelasticParameters, RigidShape, Shape};
+use crate::geometry::{GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidShape, Shape};
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec, Model, ModelBuilder, ModelError};
 
@@ -132,6 +132,7 @@ pub struct Scene {
     actuators: Vec<Actuator>,
     free_bodies: Vec<BodyIndex>,
     contact_bodies: Vec<BodyIndex>,
+    mesh_notes: Vec<(GeometryIndex, MeshNote)>,
 }
 
 impl Scene {
@@ -189,6 +190,10 @@ impl Scene {
     pub fn geometry_name(&self, geometry: GeometryIndex) -> &str {
         &self.geometries[geometry].name
     }
+    /// What was repaired or left out in the meshes of the collision geometries, and what else a person should know of them.
+    pub fn mesh_notes(&self) -> &[(GeometryIndex, MeshNote)] {
+        &self.mesh_notes
+    }
     /// Where the joint of that name stands in [`Scene::joint_names`].
     pub fn joint_position(&self, name: &str) -> Option<usize> {
         self.joint_names.iter().position(|joint| joint == name)
@@ -203,6 +208,7 @@ pub struct SceneBuilder {
     geometries: IndexVec<GeometryIndex, CollisionGeometry>,
     excluded: BTreeSet<(BodyIndex, BodyIndex)>,
     actuators: Vec<(JointIndex, Actuator)>,
+    mesh_notes: Vec<(GeometryIndex, MeshNote)>,
 }
 
 impl SceneBuilder {
@@ -216,6 +222,7 @@ impl SceneBuilder {
             geometries: IndexVec::new(),
             excluded: BTreeSet::new(),
             actuators: Vec::new(),
+            mesh_notes: Vec::new(),
         }
     }
 
@@ -263,7 +270,8 @@ impl SceneBuilder {
             slab_thickness: properties.slab_thickness,
             margin: properties.margin.unwrap_or(0.0),
         };
-        let hydroelastic = HydroelasticGeometry::new(&shape, &parameters)
+        let mut notes = Vec::new();
+        let hydroelastic = HydroelasticGeometry::with_notes(&shape, &parameters, &mut notes)
             .map_err(|source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source })?;
         let rigid = match material.compliance {
             Compliance::Compliant { .. } => None,
@@ -273,7 +281,14 @@ impl SceneBuilder {
                 source,
             })?),
         };
-        Ok(self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material }))
+        let index = self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material });
+        self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
+        Ok(index)
+    }
+
+    /// What there is to know of the meshes added so far; see [`Scene::mesh_notes`].
+    pub fn mesh_notes(&self) -> &[(GeometryIndex, MeshNote)] {
+        &self.mesh_notes
     }
 
     fn unique_geometry_name(&self, name: String) -> String {
@@ -334,6 +349,7 @@ impl SceneBuilder {
             actuators,
             free_bodies,
             contact_bodies: contact_bodies.into_iter().collect(),
+            mesh_notes: self.mesh_notes,
         })
     }
 }

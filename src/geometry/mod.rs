@@ -35,6 +35,7 @@ mod hydroelastic;
 pub mod make;
 mod mesh;
 mod mesh_extent;
+mod mesh_note;
 mod pressure_field;
 mod rigid;
 mod shape;
@@ -49,6 +50,7 @@ pub use hydroelastic::{
     contact_surface, effective_gradient,
 };
 pub use mesh::{SurfaceMesh, VolumeMesh};
+pub use mesh_note::MeshNote;
 pub use pressure_field::{FacePlane, LinearPressure, NO_NEIGHBOUR, PressureField};
-pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points};
+pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points, depth_beyond_reach};
 pub use shape::Shape;

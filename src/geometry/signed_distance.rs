@@ -1,7 +1,8 @@
 //! Signed distance between convex shapes by GJK and EPA: the one door to `parry3d`.
 
 use parry3d::math::{Pose, Rot3, Vec3};
-use parry3d::query;
+use parry3d::query::epa::EPA;
+use parry3d::query::gjk::{self, CsoPoint, GJKResult, VoronoiSimplex};
 use parry3d::shape::SharedShape;
 
 use crate::math::{RigidTransform, Rotation, Vector3};
@@ -17,6 +18,26 @@ pub(crate) struct Witness {
     pub(crate) normal: Vector3,
     /// (p_B - p_A) . normal [m]: negative where they overlap.
     pub(crate) phi: f64,
+}
+
+/// Memory of the two algorithms that calls reuse. Nothing in it changes a result.
+#[derive(Default)]
+pub(crate) struct WitnessSearch {
+    simplex: VoronoiSimplex,
+    polytope: EPA,
+}
+
+impl Clone for WitnessSearch {
+    /// Fresh memory: there is nothing to keep.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for WitnessSearch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WitnessSearch")
+    }
 }
 
 /// A convex shape that the algorithms know; in its geometry's frame.
@@ -77,18 +98,31 @@ impl ConvexSolid {
     }
 
     /// Where this shape A and `other`, B, are closest or deepest in each other, when they are nearer than `distance` [m].
-    /// Does not allocate while they are apart; the expanding polytope of an overlap does.
-    pub(crate) fn witness(&self, other: &Self, X_AB: &RigidTransform, distance: f64) -> Option<Witness> {
+    /// Allocates nothing once `search` has grown to its largest use.
+    pub(crate) fn witness(
+        &self,
+        other: &Self,
+        X_AB: &RigidTransform,
+        distance: f64,
+        search: &mut WitnessSearch,
+    ) -> Option<Witness> {
         let pose12 = self.X_GS.inverse() * pose(X_AB) * other.X_GS;
-        let found = query::contact(&Pose::IDENTITY, &*self.shape, &pose12, &*other.shape, distance).ok().flatten()?;
-        let p_A = from_vector(self.X_GS * found.point1);
-        let p_B = from_vector(self.X_GS * found.point2);
-        let normal = from_vector(self.X_GS.rotation * found.normal1).try_normalize(0.5)?;
-        (found.dist.is_finite() && normal.iter().all(|x| x.is_finite())).then_some(Witness {
-            p_A,
-            p_B,
+        let (first, second) = (self.shape.as_support_map()?, other.shape.as_support_map()?);
+        let WitnessSearch { simplex, polytope } = search;
+        let toward = pose12.translation.try_normalize().unwrap_or(Vec3::X);
+        simplex.reset(CsoPoint::from_shapes(&pose12, first, second, toward));
+        let (point_A, point_B, normal) = match gjk::closest_points(&pose12, first, second, distance, true, simplex) {
+            GJKResult::ClosestPoints(point_A, point_B, normal) => (point_A, point_B, normal),
+            GJKResult::Intersection => polytope.closest_points(&pose12, first, second, simplex)?,
+            GJKResult::Proximity(_) | GJKResult::NoIntersection(_) => return None,
+        };
+        let phi = (point_B - point_A).dot(normal);
+        let normal = from_vector(self.X_GS.rotation * normal).try_normalize(0.5)?;
+        (phi.is_finite() && normal.iter().all(|x| x.is_finite())).then_some(Witness {
+            p_A: from_vector(self.X_GS * point_A),
+            p_B: from_vector(self.X_GS * point_B),
             normal,
-            phi: found.dist,
+            phi,
         })
     }
 

@@ -110,6 +110,7 @@ impl Contacts {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
         let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
         let PairMemory { workspace, surface, kept, .. } = &mut self.memory[index];
+        workspace.representation = settings.faces;
         let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
         debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
         let Some(p_WC) = patch_point(surface) else {

@@ -1,5 +1,6 @@
 //! Everything that can be chosen about stepping.
 
+use crate::geometry::FaceRepresentation;
 use crate::solvers::NewtonSettings;
 
 /// Which dissipation law the contacts follow; each contact's coefficient comes from its materials.
@@ -25,6 +26,8 @@ pub struct StepSettings {
     pub friction_compliance: f64,
     /// Dissipation law.
     pub dissipation: DissipationModel,
+    /// Whether a pair of elements makes one face or a fan of triangles.
+    pub faces: FaceRepresentation,
     /// The solver's tolerance and limits.
     pub solver: NewtonSettings,
 }
@@ -36,6 +39,7 @@ impl Default for StepSettings {
             stiction_tolerance: 1e-6,
             friction_compliance: 0.0,
             dissipation: DissipationModel::default(),
+            faces: FaceRepresentation::default(),
             solver: NewtonSettings::default(),
         }
     }

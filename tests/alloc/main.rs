@@ -161,8 +161,8 @@ fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
     allocations() - before
 }
 
-/// Rigid contact allocates nothing between boxes, meshes, balls and half spaces. An overlap that goes through the expanding
-/// polytope (here a cylinder on a box) allocates in the library: that is counted and told.
+/// Rigid contact allocates nothing between boxes, meshes, balls and half spaces, nor where an overlap goes through the expanding
+/// polytope (a cylinder on a box).
 #[test]
 fn steady_rigid_contact_allocates_nothing() {
     let cube = Shape::Box { size: Vector3::repeat(0.1) };
@@ -173,8 +173,5 @@ fn steady_rigid_contact_allocates_nothing() {
     assert_eq!(allocations_of_pile(&pile), 0);
     assert_eq!(allocations_of_pile(&[(cube.clone(), 0.05), (mesh, 0.15)]), 0);
     let cylinder = Shape::Cylinder { radius: 0.03, length: 0.08 };
-    println!(
-        "500 steps of a cylinder on a box: {} allocations",
-        allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)])
-    );
+    assert_eq!(allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)]), 0);
 }

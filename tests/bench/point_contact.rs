@@ -19,6 +19,24 @@ fn dented_ball(resolution: f64) -> SurfaceMesh {
     mesh
 }
 
+/// Depth at which all pairs are measured [m].
+const DEPTH: f64 = 1e-6;
+
+/// The pose of `b` above `a`, at about `height` [m], at which the deepest point is [`DEPTH`] deep: a tessellated ball is a little
+/// smaller than its radius.
+fn resting(a: &RigidShape, b: &RigidShape, height: f64) -> RigidTransform {
+    let (mut workspace, mut out) = (RigidWorkspace::default(), PointContacts::default());
+    let mut z = height;
+    for _ in 0..50 {
+        let X_WB = RigidTransform::translation(0.001, 0.002, z);
+        contact_points(a, &RigidTransform::identity(), b, &X_WB, 0.01, &mut workspace, &mut out);
+        let least = out.phi.iter().copied().fold(f64::INFINITY, f64::min);
+        assert!(least.is_finite(), "the shapes are within a centimetre of each other");
+        z -= least + DEPTH;
+    }
+    RigidTransform::translation(0.001, 0.002, z)
+}
+
 fn pairs(criterion: &mut Criterion) {
     let cube = Shape::Box { size: Vector3::repeat(0.1) };
     let cylinder = Shape::Cylinder { radius: 0.05, length: 0.1 };
@@ -38,7 +56,7 @@ fn pairs(criterion: &mut Criterion) {
     ];
     for (name, a, b, height) in cases {
         let (a, b) = (RigidShape::new(&a).unwrap(), RigidShape::new(&b).unwrap());
-        let X_WB = RigidTransform::translation(0.001, 0.002, height - 1e-6);
+        let X_WB = resting(&a, &b, height);
         let (mut workspace, mut out) = (RigidWorkspace::default(), PointContacts::default());
         criterion.bench_function(&format!("point_contact/{name}"), |bencher| {
             bencher.iter(|| {
@@ -47,6 +65,7 @@ fn pairs(criterion: &mut Criterion) {
                 out.len()
             });
         });
+        assert!(!out.is_empty() && out.phi.iter().any(|phi| *phi < 0.0), "{name}: no contact is measured");
         println!("{name}: {} points", out.len());
     }
 }

@@ -2,7 +2,7 @@
 
 mod given;
 mod others;
-mod surfaces;
+pub(crate) mod surfaces;
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -197,7 +197,7 @@ fn a_written_filling_reads_back() {
     mesh_files::write_vtk(&path, "torus", &filling.mesh, &pressure).unwrap();
     let read = mesh_files::read(&path, &Vector3::new(1.0, 1.0, 1.0)).unwrap();
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(read, MeshData::Volume { mesh: filling.mesh, pressure: Some(pressure) });
+    assert_eq!(read, MeshData::Volume { mesh: filling.mesh, pressure: Some(pressure), ignored: Vec::new() });
 }
 
 /// A plate thinner than the hint is filled with a finer lattice, and its tetrahedra have pressure.
@@ -265,7 +265,7 @@ fn the_program_fills_a_file() {
     let output = program();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success() && text.contains("dihedral angles") && text.contains("repairs"), "{text}");
-    let MeshData::Volume { mesh, pressure } = mesh_files::read(&out, &Vector3::new(1.0, 1.0, 1.0)).unwrap() else {
+    let MeshData::Volume { mesh, pressure, .. } = mesh_files::read(&out, &Vector3::new(1.0, 1.0, 1.0)).unwrap() else {
         panic!("tetrahedra")
     };
     let pressure = pressure.unwrap();

@@ -315,6 +315,93 @@ fn a_thin_plate_feels_its_near_side() {
     assert!((force - exact).abs() < 0.005 * 0.005 / (radius * depth) * exact, "{force} {exact}");
 }
 
+/// A plate of 5 cm by 4 cm wholly inside a bubble of 10 cm: its side that looks at the middle, to which the pressure rises, feels the
+/// bubble, and the other does not. The force is the integral of the bubble's pressure over that side; as large on a very stiff
+/// plate as on a rigid one, as long as the pressure falls behind all of the other side at more than 5 pi / 8.
+#[test]
+fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
+    let radius = 0.05;
+    let hint = 0.004;
+    let ball = build(&Shape::Sphere { radius }, Some(MODULUS), Some(hint));
+    let size = Vector3::new(0.05, 0.04, 0.002);
+    let (rigid, stiff) = (build(&Shape::Box { size }, None, None), build(&Shape::Box { size }, Some(1e10), None));
+    for (height, turn) in [(0.014, 0.0), (0.02, 0.3), (-0.016, 0.0), (0.03, 1.2)] {
+        let R = Rotation::from_axis_angle(&Vector3::x_axis(), turn);
+        let X_WP = RigidTransform::from_parts((R * Vector3::new(0.0, 0.0, height)).into(), R);
+        // midpoints of a grid of the side that looks at the middle, in the plate's frame
+        let side = height - 0.001_f64.copysign(height);
+        let count = 400;
+        let mut exact = 0.0;
+        for i in 0..count {
+            for j in 0..count {
+                let share = |k: i32| (f64::from(k) + 0.5) / f64::from(count) - 0.5;
+                let r = Vector3::new(share(i) * size.x, share(j) * size.y, side).norm();
+                exact += MODULUS * (1.0 - r / radius).max(0.0) * size.x * size.y / f64::from(count * count);
+            }
+        }
+        for plate in [&rigid, &stiff] {
+            let surface = query(&ball, &at(0.0, 0.0, 0.0), plate, &X_WP);
+            let force = R.inverse() * surface.static_wrench_on_B().f;
+            let outward = force.z * height.signum();
+            // chords of `hint` miss the ball by hint^2 / (8 R) of its radius; the plate's rims are a twentieth of its side
+            let allowed = 2.0 * (hint / radius).powi(2) + if plate.is_compliant() { 0.05 } else { 0.0 };
+            assert!((outward - exact).abs() < allowed * exact, "{} at {height}: {outward} {exact}", plate.kind());
+            assert!(force.xy().norm() < 0.01 * exact, "{force}");
+        }
+    }
+}
+
+/// Identical boxes face to face, along each axis and both ways, in any pose of the pair: sides coincide, fields are one and the
+/// same along the rim, and rounding decides on which side of an element a point lies. The force is that of two equal springs in
+/// series, from the first touch on, and the side is covered once. In poses along the axes that is exact but for the corners; in
+/// others rounding may count a strip half the depth wide along the rim, where the fields are the same, twice.
+#[test]
+fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
+    let size = Vector3::new(0.1, 0.06, 0.04);
+    let block = build(&Shape::Box { size }, Some(MODULUS), None);
+    let same = build(&Shape::Box { size }, Some(MODULUS), None);
+    let half = 0.5 * size.min();
+    let mut sequence = Sequence(9);
+    let mut poses = vec![at(0.0, 0.0, 0.0)];
+    poses.extend((0..20).map(|_| sequence.pose(0.3)));
+    for (number, X_WA) in poses.iter().enumerate() {
+        for axis in 0..3 {
+            let (a, b) = (size[(axis + 1) % 3], size[(axis + 2) % 3]);
+            for sign in [-1.0, 1.0] {
+                for depth in [0.0, 1e-12, 1e-6, 1e-3, 4e-3] {
+                    let mut between = Vector3::zeros();
+                    between[axis] = sign * (size[axis] - depth);
+                    let X_WB = X_WA * RigidTransform::translation(between.x, between.y, between.z);
+                    let surface = query(&block, X_WA, &same, &X_WB);
+                    let force = X_WA.rotation.inverse() * surface.static_wrench_on_B().f;
+                    let d = 0.5 * depth;
+                    let exact = MODULUS / half * (a * b * d - (a + b) * d * d + 4.0 / 3.0 * d * d * d);
+                    // In the four corners, within d of two sides, the pressures are those of cells that lie beside each other at 45
+                    // degrees in both meshes, so that planes between them may count: sqrt(2) d^2 each, at E d / H at most. Places
+                    // have a rounding of 1e-15 m.
+                    let corners = 4.0 * 2.0_f64.sqrt() * d * d;
+                    // The pressure in the strips rises from 0 at the side to E d / H, so that they hold d / 2 of it on average.
+                    let strips = if number == 0 { 0.0 } else { 2.0 * (a + b) * d };
+                    let allowed = 1e-9 * exact + MODULUS / half * (corners * d + strips * 0.5 * d + a * b * 1e-15);
+                    assert!(
+                        (force[axis] * sign - exact).abs() <= allowed,
+                        "{X_WA} {axis} {sign} {depth}: {force} {exact}"
+                    );
+                    if depth > 1e-9 {
+                        let normals = surface.normal.iter().zip(&surface.area);
+                        let covered: f64 =
+                            normals.map(|(n, area)| (X_WA.rotation.inverse() * n)[axis] * sign * area).sum();
+                        assert!(
+                            (covered - a * b).abs() < 1e-9 * a * b + corners + strips,
+                            "{X_WA} {axis} {sign} {depth}: {covered}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// Flat tetrahedra and triangles are left out and counted, and what is left is finite.
 #[test]
 fn slivers_never_make_nan() {

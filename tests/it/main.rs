@@ -4,8 +4,10 @@
 
 mod coherence;
 mod contact_laws;
+mod contact_properties;
 mod contact_surface_file;
 mod contact_surfaces;
+mod continuity;
 mod fill;
 mod geometry;
 mod golden;
@@ -16,6 +18,7 @@ mod picture;
 mod point_contact;
 mod robot;
 mod scene_file;
+mod scene_meshes;
 mod spatula_slip;
 mod tidy;
 mod urdf;

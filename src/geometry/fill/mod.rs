@@ -16,7 +16,7 @@ pub use error::FillError;
 pub use quality::{FillQuality, dihedral_range, volume};
 
 use super::make::{boundary, centroid};
-use super::surface_check::{Place, SurfaceReport, check_surface};
+use super::surface_check::{CheckedSurface, Place, SurfaceReport, check_surface};
 use super::{Aabb, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 use distance::SurfaceDistance;
@@ -107,7 +107,11 @@ impl Filling {
 /// # Errors
 /// A surface that is broken beyond repair, a hint out of range, or more tetrahedra than allowed.
 pub fn fill(surface: &SurfaceMesh, settings: &FillSettings) -> Result<Filling, FillError> {
-    let checked = check_surface(surface)?;
+    fill_checked(&check_surface(surface)?, settings)
+}
+
+/// As [`fill`], of a surface that was checked.
+pub(crate) fn fill_checked(checked: &CheckedSurface, settings: &FillSettings) -> Result<Filling, FillError> {
     let winding = (!checked.is_simple).then(|| Winding::new(&checked.mesh));
     let distance = SurfaceDistance::new(&checked.mesh);
     let enclosed = winding.as_ref().map_or_else(|| centroid(&checked.mesh).0, Winding::volume);

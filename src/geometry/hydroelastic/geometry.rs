@@ -3,7 +3,7 @@
 use crate::geometry::Shape;
 use crate::geometry::bvh::Bvh;
 use crate::geometry::mesh_extent::MeshExtent;
-use crate::geometry::{Aabb, GeometryError, PressureField, SurfaceMesh, VolumeMesh, make};
+use crate::geometry::{Aabb, GeometryError, MeshNote, PressureField, SurfaceMesh, VolumeMesh, make};
 use crate::math::{RigidTransform, Vector3};
 
 /// Twice the area of a triangle over the square of its longest edge; below this it has no usable normal. [-]
@@ -118,7 +118,19 @@ impl HydroelasticGeometry {
     /// # Errors
     /// A size, modulus, hint or margin out of range; a mesh that is broken beyond repair.
     pub fn new(shape: &Shape, parameters: &HydroelasticParameters) -> Result<Self, GeometryError> {
-        make::hydroelastic(shape, parameters)
+        make::hydroelastic(shape, parameters, &mut Vec::new())
+    }
+
+    /// As [`HydroelasticGeometry::new`], and adds what a person should know of the shape's mesh to `notes`.
+    ///
+    /// # Errors
+    /// As [`HydroelasticGeometry::new`].
+    pub fn with_notes(
+        shape: &Shape,
+        parameters: &HydroelasticParameters,
+        notes: &mut Vec<MeshNote>,
+    ) -> Result<Self, GeometryError> {
+        make::hydroelastic(shape, parameters, notes)
     }
 
     /// A compliant geometry from a given mesh and the pressure at its vertices [Pa].

@@ -16,9 +16,9 @@ pub use cylinder::{capsule, cylinder};
 pub use sphere::{ellipsoid, sphere};
 pub use volume::{boundary, distance_pressure};
 
-use super::fill::{FillSettings, fill};
-use super::surface_check::check_surface;
-use super::{GeometryError, HydroelasticGeometry, HydroelasticParameters, Shape, SurfaceMesh, VolumeMesh};
+use super::fill::{FillSettings, fill_checked};
+use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_surface};
+use super::{GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
 /// The edge length [m] that a shape is tessellated with where nothing else is asked for, or `None` for a shape whose
@@ -42,16 +42,22 @@ pub fn star(surface: &SurfaceMesh, center: Vector3) -> VolumeMesh {
     VolumeMesh { vertices, tets: surface.triangles.iter().map(|&[a, b, c]| [a, c, b, last]).collect() }
 }
 
-/// Builds the geometry that contact queries use; see [`HydroelasticGeometry::new`].
+/// Builds the geometry that contact queries use; see [`HydroelasticGeometry::with_notes`].
 pub(crate) fn hydroelastic(
     shape: &Shape,
     parameters: &HydroelasticParameters,
+    notes: &mut Vec<MeshNote>,
 ) -> Result<HydroelasticGeometry, GeometryError> {
     check(shape, parameters)?;
-    match parameters.compliant {
-        Some(modulus) => compliant(shape, modulus, parameters),
-        None => rigid(shape, parameters),
+    let geometry = match parameters.compliant {
+        Some(modulus) => compliant(shape, modulus, parameters, notes),
+        None => rigid(shape, parameters, notes),
+    }?;
+    let what = if geometry.is_compliant() { "tetrahedra without volume" } else { "triangles without area" };
+    if geometry.skipped() > 0 {
+        notes.push(MeshNote::Skipped { what, count: geometry.skipped() });
     }
+    Ok(geometry)
 }
 
 /// A tessellation whose vertices from `on_surface` on lie on the medial axis, and their distance to the surface [m].
@@ -96,6 +102,7 @@ fn compliant(
     shape: &Shape,
     modulus: f64,
     parameters: &HydroelasticParameters,
+    notes: &mut Vec<MeshNote>,
 ) -> Result<HydroelasticGeometry, GeometryError> {
     let margin = parameters.margin;
     let medial = match shape {
@@ -109,14 +116,16 @@ fn compliant(
                 Some(pressure) => (None, pressure.to_vec()),
                 None => distance_pressure(&mesh, modulus).map(|(depth, pressure)| (Some(depth), pressure))?,
             };
+            notes.extend(without_pressure(&mesh, &pressure));
             volume::inflate(&mut mesh, &mut pressure, modulus, depth, margin)?;
             return HydroelasticGeometry::from_volume(mesh, pressure);
         }
         Shape::Mesh(surface) => {
-            let repaired = check_surface(surface).map_err(|defect| Box::new(defect.into()))?.mesh;
-            match check_convex(&repaired) {
-                Ok(()) => convex::medial(repaired, margin)?,
-                Err(_) => return filled(&repaired, modulus, parameters),
+            let checked = check_surface(surface).map_err(|defect| Box::new(defect.into()))?;
+            notes.extend(checked.report.repairs().map(|repairs| MeshNote::Repaired { repairs }));
+            match check_convex(&checked.mesh) {
+                Ok(()) => convex::medial(checked.mesh, margin)?,
+                Err(_) => return filled(checked, modulus, parameters, notes),
             }
         }
         Shape::Convex(surface) => convex::medial(hull(&surface.vertices)?, margin)?,
@@ -146,22 +155,58 @@ fn compliant(
 
 /// A mesh that is not convex, filled with tetrahedra.
 fn filled(
-    surface: &SurfaceMesh,
+    surface: CheckedSurface,
     modulus: f64,
     parameters: &HydroelasticParameters,
+    notes: &mut Vec<MeshNote>,
 ) -> Result<HydroelasticGeometry, GeometryError> {
     let settings = FillSettings { resolution_hint: parameters.resolution_hint, ..FillSettings::default() };
-    let filling = fill(surface, &settings).map_err(Box::new)?;
+    let filling = fill_checked(&surface, &settings).map_err(Box::new)?;
+    if let Some((at, distance)) = filling.left_out() {
+        notes.push(MeshNote::LeftOut { at, distance, spacing: filling.spacing });
+    }
     let (depth, mut pressure) = (filling.depth_max(), filling.pressure(modulus));
     let mut mesh = filling.mesh;
     volume::inflate(&mut mesh, &mut pressure, modulus, Some(depth), parameters.margin)?;
     HydroelasticGeometry::from_volume(mesh, pressure)
 }
 
-fn rigid(shape: &Shape, parameters: &HydroelasticParameters) -> Result<HydroelasticGeometry, GeometryError> {
+/// The tetrahedra all of whose corners have no pressure, which a mesh has where none of them lies inside.
+fn without_pressure(mesh: &VolumeMesh, pressure: &[f64]) -> Option<MeshNote> {
+    let at = |vertex: &u32| pressure.get(*vertex as usize).copied().unwrap_or_default();
+    let count = mesh.tets.iter().filter(|tet| tet.iter().all(|vertex| at(vertex) == 0.0)).count();
+    (count > 0).then_some(MeshNote::NoPressure { count, of: mesh.tets.len() })
+}
+
+/// A rigid surface as it is, but turned outward where it can be. What else is wrong with it is told.
+fn rigid_mesh(surface: &SurfaceMesh, notes: &mut Vec<MeshNote>) -> SurfaceMesh {
+    match check_surface(surface) {
+        Ok(CheckedSurface { mesh, report, .. }) => {
+            if let Some(Intersection { triangles, at }) = report.intersection {
+                notes.push(MeshNote::Intersecting { count: report.intersections, triangles, at });
+            }
+            if report.turned == 0 && report.inverted == 0 {
+                return surface.clone();
+            }
+            let turned = SurfaceReport { turned: report.turned, inverted: report.inverted, ..SurfaceReport::default() };
+            notes.extend(turned.repairs().map(|repairs| MeshNote::Repaired { repairs }));
+            mesh
+        }
+        Err(defect) => {
+            notes.push(MeshNote::Unsound { defect });
+            surface.clone()
+        }
+    }
+}
+
+fn rigid(
+    shape: &Shape,
+    parameters: &HydroelasticParameters,
+    notes: &mut Vec<MeshNote>,
+) -> Result<HydroelasticGeometry, GeometryError> {
     match shape {
         Shape::HalfSpace => Ok(HydroelasticGeometry::RigidHalfSpace),
-        Shape::Mesh(surface) => HydroelasticGeometry::from_surface(SurfaceMesh::clone(surface)),
+        Shape::Mesh(surface) => HydroelasticGeometry::from_surface(rigid_mesh(surface, notes)),
         Shape::Convex(surface) => HydroelasticGeometry::from_surface(hull(&surface.vertices)?),
         Shape::Volume { mesh, .. } => HydroelasticGeometry::from_surface(boundary(mesh)?),
         _ => match primitive(shape, parameters.resolution_hint, 0.0) {

@@ -1,5 +1,6 @@
 //! Volume meshes as given: their boundary, pressures from the distance to it, and margins.
 
+use crate::geometry::fill::distance::SurfaceDistance;
 use crate::geometry::pressure_field::TET_FACES;
 use crate::geometry::{GeometryError, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
@@ -57,47 +58,27 @@ fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
 /// A mesh all of whose vertices lie on its boundary.
 pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f64>), GeometryError> {
     crate::geometry::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
-    let faces = boundary_faces(mesh);
-    let mut on_boundary = vec![false; mesh.vertices.len()];
-    for vertex in faces.iter().flatten() {
-        on_boundary[*vertex as usize] = true;
+    let border = SurfaceMesh { vertices: mesh.vertices.clone(), triangles: boundary_faces(mesh) };
+    // a vertex that no tetrahedron uses is not inside
+    let mut inside = vec![false; mesh.vertices.len()];
+    mesh.tets.iter().flatten().for_each(|vertex| inside[*vertex as usize] = true);
+    border.triangles.iter().flatten().for_each(|vertex| inside[*vertex as usize] = false);
+    if border.triangles.is_empty() || !inside.contains(&true) {
+        return Err(GeometryError::NoInteriorVertex);
     }
+    let surface = SurfaceDistance::new(&border);
+    let mut guess = 0;
     let distances: Vec<f64> = mesh
         .vertices
         .iter()
-        .zip(&on_boundary)
-        .map(|(point, on_boundary)| {
-            if *on_boundary {
-                return 0.0;
-            }
-            let to = |face: &[u32; 3]| distance(point, &face.map(|vertex| mesh.vertices[vertex as usize]));
-            faces.iter().map(to).fold(f64::INFINITY, f64::min)
-        })
+        .zip(&inside)
+        .map(|(point, inside)| if *inside { surface.nearest(point, &mut guess).distance } else { 0.0 })
         .collect();
     let depth = distances.iter().copied().fold(0.0, f64::max);
     if !(depth > 0.0 && depth.is_finite()) {
         return Err(GeometryError::NoInteriorVertex);
     }
     Ok((depth, distances.iter().map(|distance| modulus * distance / depth).collect()))
-}
-
-/// Distance of a point to a triangle [m].
-fn distance(point: &Vector3, [a, b, c]: &[Vector3; 3]) -> f64 {
-    let normal = (b - a).cross(&(c - a));
-    let inside =
-        [(a, b), (b, c), (c, a)].iter().all(|(from, to)| normal.cross(&(*to - *from)).dot(&(point - *from)) >= 0.0);
-    if inside && normal.norm_squared() > 0.0 {
-        return (point - a).dot(&normal.normalize()).abs();
-    }
-    [(a, b), (b, c), (c, a)]
-        .iter()
-        .map(|(from, to)| {
-            let edge = *to - *from;
-            let length = edge.norm_squared();
-            let t = if length > 0.0 { ((point - *from).dot(&edge) / length).clamp(0.0, 1.0) } else { 0.0 };
-            (point - *from - edge * t).norm()
-        })
-        .fold(f64::INFINITY, f64::min)
 }
 
 /// Moves the boundary vertices `margin` [m] outward and continues the pressure below zero there. Without `depth`, the

@@ -4,7 +4,7 @@ use super::clip::{Feature, clip_features};
 use super::polytope::Polytope;
 use super::shape::{Kind, RigidShape};
 use super::{PointContact, RigidWorkspace};
-use crate::geometry::signed_distance::Witness;
+use crate::geometry::signed_distance::{Witness, WitnessSearch};
 use crate::math::{RigidTransform, Vector3};
 
 /// Pairs of edge directions up to which all separating axes are tried: boxes and prisms. Others go through GJK and EPA.
@@ -30,13 +30,13 @@ pub(super) fn points(
 ) {
     let X_AB = X_WA.inv_mul(X_WB);
     let (Some((_, radius_A)), Some((_, radius_B))) = (A.core(), B.core()) else { return };
-    let Some(mut witness) = deepest(A, B, &X_AB, detection + radius_A + radius_B) else { return };
+    let RigidWorkspace { found, feature_A, feature_B, scratch, search } = workspace;
+    let Some(mut witness) = deepest(A, B, &X_AB, detection + radius_A + radius_B, search) else { return };
     witness.phi -= radius_A + radius_B;
     if witness.phi >= detection {
         return;
     }
     let n = witness.normal;
-    let RigidWorkspace { found, feature_A, feature_B, scratch } = workspace;
     let first = found.len();
     support(A, &n, feature_A);
     support(B, &(X_AB.rotation.inverse() * -n), feature_B);
@@ -57,7 +57,13 @@ pub(super) fn points(
 }
 
 /// The axis of least overlap or most distance, with the deepest points on it.
-fn deepest(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, distance: f64) -> Option<Witness> {
+fn deepest(
+    A: &RigidShape,
+    B: &RigidShape,
+    X_AB: &RigidTransform,
+    distance: f64,
+    search: &mut WitnessSearch,
+) -> Option<Witness> {
     if let (Kind::Polytope { polytope: a, .. }, Kind::Polytope { polytope: b, .. }) = (&A.kind, &B.kind)
         && a.edge_directions.len() * b.edge_directions.len() <= AXIS_PAIRS_MAX
     {
@@ -67,7 +73,7 @@ fn deepest(A: &RigidShape, B: &RigidShape, X_AB: &RigidTransform, distance: f64)
         return Some(segments(*a, *b, X_AB)).filter(|witness| witness.phi < distance);
     }
     let ((core_A, _), (core_B, _)) = (A.core()?, B.core()?);
-    let mut witness = core_A.witness(core_B, X_AB, distance)?;
+    let mut witness = core_A.witness(core_B, X_AB, distance, search)?;
     let n_B = X_AB.rotation.inverse() * -witness.normal;
     let snapped = snap(A, &witness.normal).or_else(|| snap(B, &n_B).map(|n_B| -(X_AB.rotation * n_B)));
     if let Some(normal) = snapped {

@@ -163,7 +163,7 @@ pub(super) fn points(
     let bounds_B = surface_B.bounds();
     let grown = Aabb { min: bounds_B.min - reach, max: bounds_B.max + reach };
     let overlap = OrientedOverlap::new(&grown, &X_BA);
-    let RigidWorkspace { found, feature_A, feature_B, scratch } = workspace;
+    let RigidWorkspace { found, feature_A, feature_B, scratch, .. } = workspace;
     let mut near = std::mem::take(&mut scratch.near);
     near.clear();
     surface_A.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));

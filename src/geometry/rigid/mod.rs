@@ -8,6 +8,7 @@
 //! - Other meshes: every pair of near faces that look at each other, as if each were a small convex shape of its own. A mesh
 //!   must be closed and oriented. What is deeper inside than [`MESH_DEPTH`] of the smaller shape's radius is not found.
 
+mod beyond;
 mod clip;
 mod convex;
 mod half_space;
@@ -16,11 +17,13 @@ mod polytope;
 mod shape;
 mod sphere;
 
+pub use beyond::depth_beyond_reach;
 pub use shape::RigidShape;
 
 use clip::Feature;
 use shape::Kind;
 
+use crate::geometry::signed_distance::WitnessSearch;
 use crate::math::{RigidTransform, Vector3};
 
 /// Depth at which a non-convex mesh is lost, over the radius of the smaller shape. [-]
@@ -81,6 +84,7 @@ pub struct RigidWorkspace {
     feature_A: Feature,
     feature_B: Feature,
     scratch: Scratch,
+    search: WitnessSearch,
 }
 
 /// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` [m]. Swapping A and B

@@ -4,7 +4,7 @@ use super::mesh_pair::EdgeCones;
 use super::polytope::Polytope;
 use crate::geometry::signed_distance::ConvexSolid;
 use crate::geometry::{
-    Aabb, GeometryError, HydroelasticGeometry, HydroelasticParameters, RigidSurface, Shape, SurfaceMesh, make,
+    Aabb, GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidSurface, Shape, SurfaceMesh, make,
 };
 use crate::math::{RigidTransform, Vector3};
 
@@ -47,9 +47,11 @@ pub struct RigidShape {
     cones: EdgeCones,
     bounds: Aabb,
     /// Centre of a sphere around the shape [m, the shape's frame].
-    center: Vector3,
+    pub(super) center: Vector3,
     /// Its radius [m]; infinite for a half space.
     pub(super) radius: f64,
+    /// Whether its triangles are a closed surface that does not meet itself.
+    pub(super) is_sound: bool,
 }
 
 impl RigidShape {
@@ -64,7 +66,8 @@ impl RigidShape {
             _ => None,
         };
         let parameters = HydroelasticParameters { compliant: None, resolution_hint, slab_thickness: None, margin: 0.0 };
-        let surface = match HydroelasticGeometry::new(shape, &parameters)? {
+        let mut notes = Vec::new();
+        let surface = match HydroelasticGeometry::with_notes(shape, &parameters, &mut notes)? {
             HydroelasticGeometry::RigidSurface(surface) => surface,
             _ => return Ok(Self::round(Kind::HalfSpace, f64::INFINITY)),
         };
@@ -97,7 +100,9 @@ impl RigidShape {
             Kind::Polytope { semi_axes: Some(semi_axes), .. } => semi_axes.max(),
             _ => radius,
         };
-        Ok(Self { kind, cones: EdgeCones::new(&surface), surface: Some(surface), bounds, center, radius })
+        let unsound = |note: &MeshNote| matches!(note, MeshNote::Unsound { .. } | MeshNote::Intersecting { .. });
+        let is_sound = !notes.iter().any(unsound);
+        Ok(Self { kind, cones: EdgeCones::new(&surface), surface: Some(surface), bounds, center, radius, is_sound })
     }
 
     fn round(kind: Kind, radius: f64) -> Self {
@@ -108,6 +113,7 @@ impl RigidShape {
             bounds: Aabb::EVERYTHING,
             center: Vector3::zeros(),
             radius,
+            is_sound: true,
         }
     }
 
@@ -150,8 +156,8 @@ impl RigidShape {
         (X_WG * nalgebra::Point3::from(self.center)).coords
     }
 
-    /// The order in which pairs are looked at: by kind and by size.
-    pub(super) fn order(&self) -> (u8, usize) {
+    /// The order in which pairs are looked at: by kind and by size. Shapes alike keep the order that they are given in.
+    pub(super) fn order(&self) -> (u8, usize, u64) {
         let triangles = self.surface.as_ref().map_or(0, |surface| surface.mesh().triangles.len());
         let kind = match self.kind {
             Kind::HalfSpace => 0,
@@ -161,7 +167,8 @@ impl RigidShape {
             Kind::Cylinder { .. } => 4,
             Kind::Polytope { .. } => 5,
         };
-        (kind, triangles)
+        // positive numbers are in the order of their bits
+        (kind, triangles, self.radius.to_bits())
     }
 
     /// The convex core and the radius around it.

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::geometry::Shape;
-use crate::io::urdf::{Inertial, Joint, JointKind, Link, RobotDescription};
-use crate::math::Vector3;
+use crate::io::urdf::{CollisionElement, Inertial, Joint, JointKind, Link, RobotDescription};
+use crate::math::{BodyIndex, Vector3};
+use crate::scene::{SceneBuildError, SceneBuilder};
 
 /// Files round inertias to about six digits; a violation below this part of the largest moment is rounding. [-]
 const MOMENT_SLACK: f64 = 1e-6;
@@ -41,6 +42,8 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
                     collision.line, collision.name
                 ));
             }
+            let at = format!("line {}: collision `{}`", collision.line, collision.name);
+            found.extend(mesh(collision).into_iter().map(|what| format!("{at}: {what}")));
         }
     }
     for joint in &robot.joints {
@@ -48,6 +51,20 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
         found.extend(limits(joint).into_iter().map(|what| format!("{at}: {what}")));
     }
     found
+}
+
+/// What a scene would say of a collision element's mesh, or why it would refuse it.
+fn mesh(collision: &CollisionElement) -> Vec<String> {
+    if !matches!(collision.shape, Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. }) {
+        return Vec::new();
+    }
+    let mut scene = SceneBuilder::new();
+    let (name, shape) = (&collision.name, collision.shape.clone());
+    match scene.add_geometry(BodyIndex::WORLD, name, collision.X_BG, shape, &collision.properties) {
+        Ok(_) => scene.mesh_notes().iter().map(|(_, note)| note.to_string()).collect(),
+        Err(SceneBuildError::Geometry { source, .. }) => vec![format!("no scene takes it: {source}")],
+        Err(error) => vec![format!("no scene takes it: {error}")],
+    }
 }
 
 /// Links welded together by fixed joints.

@@ -62,6 +62,8 @@ pub enum MeshData {
         mesh: VolumeMesh,
         /// Pressure at each vertex [Pa].
         pressure: Option<Vec<f64>>,
+        /// Names of the scalars at the vertices that are not used.
+        ignored: Vec<String>,
     },
 }
 
@@ -91,7 +93,10 @@ pub fn read_bytes(bytes: &[u8], path: &Path, scale: &Vector3) -> Result<MeshData
         "stl" => ("STL", stl::read(bytes).map(MeshData::Surface)),
         "obj" => ("OBJ", obj::read(bytes).map(MeshData::Surface)),
         "dae" => ("COLLADA", collada::read(bytes).map(MeshData::Surface)),
-        "vtk" => ("legacy VTK", vtk::read(bytes).map(|(mesh, pressure)| MeshData::Volume { mesh, pressure })),
+        "vtk" => {
+            let volume = |(mesh, pressure, ignored)| MeshData::Volume { mesh, pressure, ignored };
+            ("legacy VTK", vtk::read(bytes).map(volume))
+        }
         _ => return Err(MeshFileError::Format { file: path.to_path_buf() }),
     };
     let checked = parsed.and_then(check);

@@ -35,8 +35,11 @@ impl<'a> Words<'a> {
     }
 }
 
-/// Reads the grid and the point data whose name contains `pressure`.
-pub(super) fn read(bytes: &[u8]) -> Result<(VolumeMesh, Option<Vec<f64>>), Malformed> {
+/// The tetrahedra, a pressure at each vertex [Pa], and the names of scalars at the vertices that are not used.
+type Grid = (VolumeMesh, Option<Vec<f64>>, Vec<String>);
+
+/// Reads the grid and the point data whose name contains `pressure`. Other scalars are named in the third part.
+pub(super) fn read(bytes: &[u8]) -> Result<Grid, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| Malformed::new("text (an ASCII file)", "binary data"))?;
     let mut lines = text.lines().enumerate();
     let head = lines.next().map_or("", |(_, line)| line);
@@ -49,14 +52,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<(VolumeMesh, Option<Vec<f64>>), Malfo
     expect(&mut words, "DATASET")?;
     expect(&mut words, "UNSTRUCTURED_GRID")?;
     let mut mesh = VolumeMesh::default();
-    let mut pressure = None;
+    let (mut pressure, mut ignored) = (None, Vec::new());
     let mut cell_types = None;
     while words.next < words.words.len() {
         match words.next("a section")?.to_uppercase().as_str() {
             "POINTS" => mesh.vertices = points(&mut words)?,
             "CELLS" => mesh.tets = cells(&mut words)?,
             "CELL_TYPES" => cell_types = Some(types(&mut words)?),
-            "POINT_DATA" => pressure = point_data(&mut words)?,
+            "POINT_DATA" => pressure = point_data(&mut words, &mut ignored)?,
             // Cell data and the like are not used.
             _ => {}
         }
@@ -72,7 +75,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(VolumeMesh, Option<Vec<f64>>), Malfo
         return Err(Malformed::new("one pressure per point", "another number"));
     }
     orient(&mut mesh)?;
-    Ok((mesh, pressure))
+    Ok((mesh, pressure, ignored))
 }
 
 fn expect(words: &mut Words, keyword: &str) -> Result<(), Malformed> {
@@ -113,15 +116,15 @@ fn types(words: &mut Words) -> Result<usize, Malformed> {
     Ok(count)
 }
 
-/// The scalar point data whose name contains `pressure`.
-fn point_data(words: &mut Words) -> Result<Option<Vec<f64>>, Malformed> {
+/// The scalar point data whose name contains `pressure`; the names of others go to `ignored`.
+fn point_data(words: &mut Words, ignored: &mut Vec<String>) -> Result<Option<Vec<f64>>, Malformed> {
     let count = words.count("the number of point data")?;
     let mut found = None;
     while let Some((keyword, _)) = words.words.get(words.next) {
         match keyword.to_uppercase().as_str() {
             "SCALARS" => {
                 words.next += 1;
-                let name = words.next("a name")?.to_lowercase();
+                let name = words.next("a name")?;
                 words.next("a data type")?;
                 if words.words.get(words.next).is_some_and(|(word, _)| word.parse::<usize>().is_ok()) {
                     words.next += 1;
@@ -129,8 +132,10 @@ fn point_data(words: &mut Words) -> Result<Option<Vec<f64>>, Malformed> {
                 expect(words, "LOOKUP_TABLE")?;
                 words.next("a table's name")?;
                 let values = (0..count).map(|_| words.number("a value")).collect::<Result<Vec<f64>, _>>()?;
-                if name.contains("pressure") {
+                if found.is_none() && name.to_lowercase().contains("pressure") {
                     found = Some(values);
+                } else {
+                    ignored.push(name.to_owned());
                 }
             }
             "CELLS" | "CELL_TYPES" | "CELL_DATA" | "POINTS" => break,

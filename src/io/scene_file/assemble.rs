@@ -56,8 +56,11 @@ pub(super) fn assemble(
         what: "the models make no scene".to_owned(),
         source: Box::new(source),
     })?;
+    let noted = scene.mesh_notes().iter();
+    warnings.extend(noted.map(|(geometry, note)| format!("`{}`: {note}", scene.geometry_name(*geometry))));
     let initial = initial_state(&scene, &models, &placed);
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
+    warnings.extend(lost_overlaps(&scene, &initial, &mechanisms, &placed));
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
     if !spec.contact.keep_overlapping_links {
         ignore_overlapping_links(&mut scene, &overlapping, &models, &mut warnings);
@@ -89,6 +92,7 @@ fn settings(spec: &SceneSpec) -> StepSettings {
         stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(default.stiction_tolerance),
         friction_compliance: spec.contact.friction_compliance.unwrap_or(default.friction_compliance),
         dissipation: spec.contact.dissipation,
+        faces: spec.contact.faces,
         ..default
     }
 }
@@ -213,6 +217,23 @@ fn overlaps_inside(
             (mechanisms[a] == mechanisms[b]).then_some((b, overlap))
         })
         .collect()
+}
+
+/// Warnings of rigid geometries that do not belong to one robot and start too deep in each other to be pushed apart.
+fn lost_overlaps(scene: &Scene, initial: &State, mechanisms: &[usize], placed: &[PlacedRobot]) -> Vec<String> {
+    let mechanism =
+        |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body, placed).map(|model| mechanisms[model]);
+    let apart = |overlap: &Overlap| mechanism(overlap.A).is_none() || mechanism(overlap.A) != mechanism(overlap.B);
+    let told = |overlap: Overlap| {
+        format!(
+            "rigid `{}` and `{}` start {:.1} mm deep in each other, deeper than contact with a mesh that is not convex is found: \
+             nothing pushes them apart; change the start, make one of them compliant, or split the mesh into convex pieces",
+            scene.geometry_name(overlap.A),
+            scene.geometry_name(overlap.B),
+            overlap.depth * 1e3
+        )
+    };
+    overlaps(scene, initial).into_iter().filter(|overlap| overlap.is_lost && apart(overlap)).map(told).collect()
 }
 
 /// Collision meshes of neighbouring links often overlap although no joint joins the two: such links would press against each

@@ -7,6 +7,7 @@ use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
 use super::yaml::Node;
 use super::{PublishSettings, publish};
 use crate::contact::ContactProperties;
+use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
 use crate::stepping::DissipationModel;
 
@@ -60,6 +61,7 @@ pub(super) struct ContactSpec {
     pub(super) stiction_tolerance: Option<f64>,
     pub(super) friction_compliance: Option<f64>,
     pub(super) dissipation: DissipationModel,
+    pub(super) faces: FaceRepresentation,
     /// Whether rigid links of a robot that overlap at the start touch all the same.
     pub(super) keep_overlapping_links: bool,
 }
@@ -163,7 +165,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
     let contact = Section::new(
         node,
         "`contact`",
-        &["stiction_tolerance", "friction_compliance", "dissipation", "overlapping_links"],
+        &["stiction_tolerance", "friction_compliance", "dissipation", "faces", "overlapping_links"],
     )?;
     let keep_overlapping_links = match contact.text("overlapping_links")? {
         None => false,
@@ -181,10 +183,19 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             _ => return Err(unknown_name(&law, "dissipation law", ["hunt_crossley", "linear"])),
         },
     };
+    let faces = match contact.text("faces")? {
+        None => FaceRepresentation::default(),
+        Some(choice) => match choice.name.as_str() {
+            "polygons" => FaceRepresentation::Polygon,
+            "triangles" => FaceRepresentation::TriangleFan,
+            _ => return Err(unknown_name(&choice, "kind of faces", ["polygons", "triangles"])),
+        },
+    };
     Ok(ContactSpec {
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
         friction_compliance: contact.number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
         dissipation,
+        faces,
         keep_overlapping_links,
     })
 }

@@ -43,7 +43,7 @@ impl GeometryReader<'_> {
         let skip = self.options.on_unreadable_collision_mesh == OnUnreadableMesh::WarnAndSkip;
         let shape = match (&standard.shape, foreign_shape) {
             (_, Some(shape)) => shape,
-            (StandardShape::Mesh { uri, scale }, None) => match self.mesh(uri, scale, place) {
+            (StandardShape::Mesh { uri, scale }, None) => match self.mesh(uri, scale, place, warnings) {
                 Ok(shape) => shape,
                 Err(UrdfError::Invalid { problem, .. }) if skip => {
                     warnings.push(place.warning(format!("the collision geometry is left out: {problem}")));
@@ -85,7 +85,7 @@ impl GeometryReader<'_> {
             (StandardShape::Mesh { uri, scale }, Ok(None)) => {
                 mesh_uri = Some(uri.clone());
                 if self.options.load_visual_meshes {
-                    self.mesh(uri, scale, place).map(Some)
+                    self.mesh(uri, scale, place, warnings).map(Some)
                 } else {
                     self.find(uri, place).map(|_| None)
                 }
@@ -121,7 +121,13 @@ impl GeometryReader<'_> {
         Err(place.fail(UrdfProblem::Mesh(mesh_files::MeshFileError::Format { file: path })))
     }
 
-    fn mesh(&mut self, uri: &str, scale: &Vector3, place: &Place) -> Result<Shape, UrdfError> {
+    fn mesh(
+        &mut self,
+        uri: &str,
+        scale: &Vector3,
+        place: &Place,
+        warnings: &mut Vec<LoadWarning>,
+    ) -> Result<Shape, UrdfError> {
         if scale.iter().any(|factor| *factor == 0.0) {
             let expected = "different from zero in every direction";
             return Err(place.fail(UrdfProblem::OutOfRange { quantity: "`scale`".to_owned(), value: 0.0, expected }));
@@ -134,7 +140,15 @@ impl GeometryReader<'_> {
         let data = mesh_files::read(&key.0, scale).map_err(|error| place.fail(UrdfProblem::Mesh(error)))?;
         let shape = match data {
             MeshData::Surface(surface) => Shape::Mesh(Arc::new(surface)),
-            MeshData::Volume { mesh, pressure } => {
+            MeshData::Volume { mesh, pressure, ignored } => {
+                if !ignored.is_empty() {
+                    let (file, names) = (key.0.display(), ignored.join("`, `"));
+                    let what = format!(
+                        "{file}: `{names}` at the vertices is left out; the pressure is the first field with `pressure` in its \
+                         name"
+                    );
+                    warnings.push(place.warning(what));
+                }
                 Shape::Volume { mesh: Arc::new(mesh), pressure: pressure.map(Arc::new) }
             }
         };

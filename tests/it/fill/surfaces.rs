@@ -6,12 +6,12 @@ use isobar::geometry::SurfaceMesh;
 use isobar::geometry::make::{boundary, sphere};
 use isobar::math::{Rotation, Vector3};
 
-pub(super) fn ball(radius: f64, hint: f64) -> SurfaceMesh {
+pub(crate) fn ball(radius: f64, hint: f64) -> SurfaceMesh {
     boundary(&sphere(radius, hint)).unwrap()
 }
 
 /// A box with half edges `half` [m].
-pub(super) fn cuboid(half: Vector3) -> SurfaceMesh {
+pub(crate) fn cuboid(half: Vector3) -> SurfaceMesh {
     prism(
         &[[-half.x, -half.y], [half.x, -half.y], [half.x, half.y], [-half.x, half.y]],
         half.z,
@@ -20,7 +20,7 @@ pub(super) fn cuboid(half: Vector3) -> SurfaceMesh {
 }
 
 /// An L of two arms, 4 cm wide, 10 cm long, 3 cm thick, with its corner at the origin.
-pub(super) fn ell() -> SurfaceMesh {
+pub(crate) fn ell() -> SurfaceMesh {
     let outline = [[0.0, 0.0], [0.1, 0.0], [0.1, 0.04], [0.04, 0.04], [0.04, 0.1], [0.0, 0.1]];
     prism(&outline, 0.015, &[[0, 1, 2], [0, 2, 3], [0, 3, 5], [3, 4, 5]])
 }
@@ -68,16 +68,19 @@ pub(super) fn box_with_cavity() -> SurfaceMesh {
 
 /// A torus with radii 5 cm and 2 cm.
 pub(super) fn torus() -> SurfaceMesh {
-    const AROUND: u32 = 72;
-    const TUBE: u32 = 36;
+    ring(0.05, 0.02, 72, 36)
+}
+
+/// A torus about z of `radius` to the middle of its tube and `tube` of the tube [m], with so many corners around each.
+pub(crate) fn ring(radius: f64, tube: f64, corners: u32, tube_corners: u32) -> SurfaceMesh {
     let mut surface = SurfaceMesh::default();
-    for i in 0..AROUND {
-        let u = TAU * f64::from(i) / f64::from(AROUND);
-        for j in 0..TUBE {
-            let v = TAU * f64::from(j) / f64::from(TUBE);
-            let radius = 0.05 + 0.02 * v.cos();
-            surface.vertices.push(Vector3::new(radius * u.cos(), radius * u.sin(), 0.02 * v.sin()));
-            let at = |i: u32, j: u32| (i % AROUND) * TUBE + j % TUBE;
+    for i in 0..corners {
+        let u = TAU * f64::from(i) / f64::from(corners);
+        for j in 0..tube_corners {
+            let v = TAU * f64::from(j) / f64::from(tube_corners);
+            let out = radius + tube * v.cos();
+            surface.vertices.push(Vector3::new(out * u.cos(), out * u.sin(), tube * v.sin()));
+            let at = |i: u32, j: u32| (i % corners) * tube_corners + j % tube_corners;
             surface.triangles.push([at(i, j), at(i + 1, j), at(i + 1, j + 1)]);
             surface.triangles.push([at(i, j), at(i + 1, j + 1), at(i, j + 1)]);
         }

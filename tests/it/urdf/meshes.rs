@@ -80,7 +80,8 @@ fn scales_keep_triangles_outward() {
 
 #[test]
 fn vtk_volumes_are_turned_and_carry_pressure() {
-    let MeshData::Volume { mesh, pressure } = read(&toy("octant.vtk"), &ONE).unwrap() else { panic!() };
+    let MeshData::Volume { mesh, pressure, ignored } = read(&toy("octant.vtk"), &ONE).unwrap() else { panic!() };
+    assert!(ignored.is_empty());
     assert_eq!(tets(&mesh), [1.0 / 6.0; 2]);
     assert_eq!(pressure.unwrap(), [100.0, 0.0, 0.0, 0.0, 0.0]);
 }

@@ -1,0 +1,47 @@
+//! Overlaps with a mesh that are too deep for contact points to be found.
+
+use super::shape::{Kind, RigidShape};
+use super::{MESH_DEPTH, spheres_meet};
+use crate::geometry::fill::distance::SurfaceDistance;
+use crate::math::{RigidTransform, Vector3};
+
+/// How deep the deepest corner of one shape is inside the other [m], where one of them is a mesh that is not convex and that is
+/// deeper than [`contact_points`](super::contact_points) finds; `None` elsewhere. Meshes that are not closed have no inside and are
+/// passed over. Not for every step: it looks at all corners.
+pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform) -> Option<f64> {
+    let kinds = [&A.kind, &B.kind];
+    let meets = kinds.iter().any(|kind| matches!(kind, Kind::Mesh))
+        && !kinds.iter().any(|kind| matches!(kind, Kind::HalfSpace))
+        && A.is_sound
+        && B.is_sound
+        && spheres_meet(A, X_WA, B, X_WB, 0.0);
+    if !meets {
+        return None;
+    }
+    let depth = deepest_corner(A, X_WA, B, X_WB).max(deepest_corner(B, X_WB, A, X_WA));
+    // a ball's only corner is its centre, which is found as long as the ball reaches a face
+    let limit = match (&A.kind, &B.kind) {
+        (Kind::Sphere { radius }, _) | (_, Kind::Sphere { radius }) => *radius,
+        _ => MESH_DEPTH * A.radius.min(B.radius),
+    };
+    (depth > limit).then_some(depth)
+}
+
+/// How deep the deepest corner of `inner` lies in `outer` [m]; 0 where none does, and in a ball.
+fn deepest_corner(outer: &RigidShape, X_WO: &RigidTransform, inner: &RigidShape, X_WI: &RigidTransform) -> f64 {
+    let Some(surface) = &outer.surface else { return 0.0 };
+    let center = [inner.center];
+    let corners: &[Vector3] = inner.surface.as_ref().map_or(&center, |surface| &surface.mesh().vertices);
+    let (X_OI, bounds) = (X_WO.inv_mul(X_WI), surface.bounds());
+    let inside: Vec<Vector3> = corners
+        .iter()
+        .map(|corner| X_OI.rotation * corner + X_OI.translation.vector)
+        .filter(|p| (0..3).all(|axis| p[axis] > bounds.min[axis] && p[axis] < bounds.max[axis]))
+        .collect();
+    if inside.is_empty() {
+        return 0.0;
+    }
+    let distance = SurfaceDistance::new(surface.mesh());
+    let mut guess = 0;
+    inside.iter().map(|p| -distance.signed(p, &mut guess)).fold(0.0, f64::max)
+}
