@@ -89,8 +89,13 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
     let rounding = PRESSURE_ROUNDING * (inner.pressure_max() - inner.pressure_min());
     let pressure_bound = inner.cores().pressure_bound(outer.cores(), X_MN, margin) + rounding;
     let pressure_bound = pressure_bound.min(inner.pressure_max());
-    outer.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
+    let ball = (X_MN.inverse_transform_point(&inner.extent().center.into()).coords, inner.extent().radius + margin);
+    outer.layers().walk(
+        |part| part.lowest <= pressure_bound && part.bounds.overlaps_ball(&ball.0, ball.1) && overlap.may_touch(&part.bounds),
+        |element, _| near.push(element),
+    );
     near.sort_unstable();
+    near.dedup();
     for &element in near.iter() {
         let tet = outer_tet(outer, element, X_MN);
         let (lowest, highest) = range(&tet.corner_pressures);
