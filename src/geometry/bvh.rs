@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn an_empty_tree_visits_nothing() {
         let mut count = 0;
-        Bvh::new([]).walk(|_| true, |_, _| count += 1);
+        Bvh::<Aabb>::new([]).walk(|_| true, |_, _| count += 1);
         assert_eq!(count, 0);
     }
 }

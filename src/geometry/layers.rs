@@ -137,7 +137,8 @@ pub(crate) fn levels(lowest: f64, highest: f64, steepness: f64, size: f64) -> im
     // what is not a number becomes one layer
     let count = ((highest - lowest) / (steepness * size * THICKNESS)) as usize;
     let count = count.clamp(1, COUNT_MAX);
-    let level = move |i: usize| if i == count { highest } else { lowest + (highest - lowest) * (i as f64 / count as f64) };
+    let level =
+        move |i: usize| if i == count { highest } else { lowest + (highest - lowest) * (i as f64 / count as f64) };
     (0..count).map(move |i| (level(i), level(i + 1)))
 }
 

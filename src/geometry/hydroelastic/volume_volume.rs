@@ -91,7 +91,11 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
     let pressure_bound = pressure_bound.min(inner.pressure_max());
     let ball = (X_MN.inverse_transform_point(&inner.extent().center.into()).coords, inner.extent().radius + margin);
     outer.layers().walk(
-        |part| part.lowest <= pressure_bound && part.bounds.overlaps_ball(&ball.0, ball.1) && overlap.may_touch(&part.bounds),
+        |part| {
+            part.lowest <= pressure_bound
+                && part.bounds.overlaps_ball(&ball.0, ball.1)
+                && overlap.may_touch(&part.bounds)
+        },
         |element, _| near.push(element),
     );
     near.sort_unstable();
