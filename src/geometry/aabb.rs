@@ -57,6 +57,11 @@ impl Aabb {
             && self.min.z <= other.max.z
             && self.max.z >= other.min.z
     }
+    /// Whether the box and a ball share a point.
+    #[inline]
+    pub(crate) fn overlaps_ball(&self, center: &Vector3, radius: f64) -> bool {
+        (center - center.sup(&self.min).inf(&self.max)).norm_squared() <= radius * radius
+    }
     /// Whether the box holds nothing.
     #[inline]
     pub fn is_empty(&self) -> bool {

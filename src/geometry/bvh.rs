@@ -11,28 +11,45 @@ use crate::math::{Matrix3, RigidTransform, Vector3};
 /// Marks a node that has children.
 const INNER: u32 = u32::MAX;
 
-/// One box of the tree.
+/// What a tree keeps of the elements below a node.
+pub(crate) trait Bounds: Copy {
+    /// The smallest bounds of both.
+    fn union(&self, other: &Self) -> Self;
+    /// The middle, which decides where an element goes.
+    fn center(&self) -> Vector3;
+}
+
+impl Bounds for Aabb {
+    fn union(&self, other: &Self) -> Self {
+        self.union(other)
+    }
+    fn center(&self) -> Vector3 {
+        self.center()
+    }
+}
+
+/// One node of the tree.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Node {
-    /// The box around everything below.
-    pub(crate) bounds: Aabb,
+struct Node<B> {
+    /// The bounds of everything below.
+    bounds: B,
     /// The node to go on with when this one is left out: the end of its subtree.
     next: u32,
     /// The element of a leaf, or [`INNER`].
     element: u32,
 }
 
-/// Bounding-volume hierarchy with one element in each leaf.
+/// Bounding-volume hierarchy with one element, or one part of an element, in each leaf.
 #[derive(Clone, Debug)]
-pub(crate) struct Bvh {
-    nodes: Vec<Node>,
+pub(crate) struct Bvh<B = Aabb> {
+    nodes: Vec<Node<B>>,
 }
 
-impl Bvh {
-    /// The tree over `elements`, pairs of an element's number and its box. Splits at the median of the centres along the
+impl<B: Bounds> Bvh<B> {
+    /// The tree over `elements`, pairs of an element's number and its bounds. Splits at the median of the centres along the
     /// widest axis; ties are broken by the number, so the tree is a function of its input alone.
-    pub(crate) fn new(elements: impl IntoIterator<Item = (u32, Aabb)>) -> Self {
-        let mut elements: Vec<(u32, Aabb)> = elements.into_iter().collect();
+    pub(crate) fn new(elements: impl IntoIterator<Item = (u32, B)>) -> Self {
+        let mut elements: Vec<(u32, B)> = elements.into_iter().collect();
         let mut nodes = Vec::with_capacity(2 * elements.len());
         if !elements.is_empty() {
             build(&mut elements, &mut nodes);
@@ -40,14 +57,9 @@ impl Bvh {
         Self { nodes }
     }
 
-    /// The box around everything.
-    pub(crate) fn bounds(&self) -> Aabb {
-        self.nodes.first().map_or(Aabb::EMPTY, |root| root.bounds)
-    }
-
-    /// Calls `visit` with every element whose box and the boxes above it satisfy `enters`.
+    /// Calls `visit` with every element whose bounds and those above it satisfy `enters`.
     #[inline]
-    pub(crate) fn walk(&self, mut enters: impl FnMut(&Aabb) -> bool, mut visit: impl FnMut(u32, &Aabb)) {
+    pub(crate) fn walk(&self, mut enters: impl FnMut(&B) -> bool, mut visit: impl FnMut(u32, &B)) {
         let mut at = 0;
         while let Some(node) = self.nodes.get(at) {
             if enters(&node.bounds) {
@@ -62,9 +74,17 @@ impl Bvh {
     }
 }
 
+impl Bvh {
+    /// The box around everything.
+    pub(crate) fn bounds(&self) -> Aabb {
+        self.nodes.first().map_or(Aabb::EMPTY, |root| root.bounds)
+    }
+}
+
 /// Appends the subtree over `elements`, which is not empty. The depth is the logarithm of the count.
-fn build(elements: &mut [(u32, Aabb)], nodes: &mut Vec<Node>) {
-    let bounds = elements.iter().fold(Aabb::EMPTY, |bounds, (_, element)| bounds.union(element));
+fn build<B: Bounds>(elements: &mut [(u32, B)], nodes: &mut Vec<Node<B>>) {
+    let Some(((_, first), rest)) = elements.split_first() else { return };
+    let bounds = rest.iter().fold(*first, |bounds, (_, element)| bounds.union(element));
     let at = nodes.len();
     nodes.push(Node { bounds, next: 0, element: INNER });
     if let [(element, _)] = elements {
@@ -158,7 +178,7 @@ mod tests {
     #[test]
     fn an_empty_tree_visits_nothing() {
         let mut count = 0;
-        Bvh::new([]).walk(|_| true, |_, _| count += 1);
+        Bvh::<Aabb>::new([]).walk(|_| true, |_, _| count += 1);
         assert_eq!(count, 0);
     }
 }

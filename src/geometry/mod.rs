@@ -32,6 +32,7 @@ mod bvh;
 mod error;
 pub mod fill;
 mod hydroelastic;
+mod layers;
 pub mod make;
 mod mesh;
 mod mesh_extent;

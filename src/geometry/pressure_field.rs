@@ -1,6 +1,7 @@
 //! A pressure field: a tetrahedral mesh with a pressure at each vertex, linear in each tetrahedron.
 
 use super::bvh::Bvh;
+use super::layers::{Cores, Layer, levels};
 use super::mesh_extent::MeshExtent;
 use super::{Aabb, GeometryError, VolumeMesh};
 use crate::math::Vector3;
@@ -63,6 +64,8 @@ pub struct PressureField {
     pressure_max: f64,
     skipped: usize,
     bvh: Bvh,
+    layers: Bvh<Layer>,
+    cores: Cores,
     extent: MeshExtent,
 }
 
@@ -97,16 +100,33 @@ impl PressureField {
         if boxes.is_empty() {
             return Err(GeometryError::NoVolume { tets: count });
         }
+        let extent = MeshExtent::new(&mesh.vertices, &mesh.tets);
+        let steepness: Vec<f64> = linear.iter().map(|linear: &LinearPressure| linear.gradient.norm()).collect();
+        let corners_and_pressures = |element: u32| {
+            let tet = mesh.tets[element as usize];
+            (tet.map(|vertex| mesh.vertices[vertex as usize]), tet.map(|vertex| pressure[vertex as usize]))
+        };
+        let layers = boxes.iter().flat_map(|&(element, _)| {
+            let (corners, pressures) = corners_and_pressures(element);
+            let (lowest, highest) = range(&pressures);
+            levels(lowest, highest, steepness[element as usize], extent.element_size)
+                .map(move |(lowest, highest)| (element, Layer::new(&corners, &pressures, lowest, highest)))
+        });
+        let pressure_min = pressure.iter().copied().fold(f64::INFINITY, f64::min);
+        let pressure_max = pressure.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let tets = boxes.iter().map(|&(element, _)| corners_and_pressures(element));
         Ok(Self {
+            layers: Bvh::new(layers),
+            cores: Cores::new(extent.center, (pressure_min, pressure_max), tets),
             neighbours: neighbours(&mesh.tets),
-            pressure_min: pressure.iter().copied().fold(f64::INFINITY, f64::min),
-            pressure_max: pressure.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            pressure_min,
+            pressure_max,
             skipped: count - boxes.len(),
             bvh: Bvh::new(boxes),
-            extent: MeshExtent::new(&mesh.vertices, &mesh.tets),
+            extent,
             mesh,
             pressure,
-            steepness: linear.iter().map(|linear: &LinearPressure| linear.gradient.norm()).collect(),
+            steepness,
             linear,
             planes,
         })
@@ -155,6 +175,13 @@ impl PressureField {
     pub(crate) fn bvh(&self) -> &Bvh {
         &self.bvh
     }
+    /// The tree over the layers of the tetrahedra; each has as many leaves as it has layers.
+    pub(crate) fn layers(&self) -> &Bvh<Layer> {
+        &self.layers
+    }
+    pub(crate) fn cores(&self) -> &Cores {
+        &self.cores
+    }
     pub(crate) fn extent(&self) -> &MeshExtent {
         &self.extent
     }
@@ -168,6 +195,12 @@ impl PressureField {
     pub(crate) fn corner_pressures(&self, element: u32) -> [f64; 4] {
         self.mesh.tets[element as usize].map(|vertex| self.pressure[vertex as usize])
     }
+}
+
+/// The smallest and the largest of the pressures at the corners of a tetrahedron [Pa].
+pub(crate) fn range(pressures: &[f64; 4]) -> (f64, f64) {
+    let [a, b, c, d] = *pressures;
+    (a.min(b).min(c.min(d)), a.max(b).max(c.max(d)))
 }
 
 fn check(mesh: &VolumeMesh, pressure: &[f64]) -> Result<(), GeometryError> {

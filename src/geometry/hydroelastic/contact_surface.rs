@@ -163,10 +163,8 @@ impl ContactSurface {
         self.g_B.push(data.g_B);
         self.element_A.push(data.element_A);
         self.element_B.push(data.element_B);
-        for corner_M in corners_M {
-            self.corners.push(R_WM * corner_M + p_WM);
-            self.corner_pressure.push(data.pressure_M.at(corner_M));
-        }
+        self.corners.extend(corners_M.iter().map(|corner_M| R_WM * corner_M + p_WM));
+        self.corner_pressure.extend(corners_M.iter().map(|corner_M| data.pressure_M.at(corner_M)));
         self.corner_ends.push(self.corners.len() as u32);
     }
 }

@@ -13,6 +13,8 @@ use super::volume_surface::PLANE_SLACK;
 use super::workspace::{Lists, OuterTet, pair_key, split_key};
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::bvh::OrientedOverlap;
+use crate::geometry::layers::{Layer, levels};
+use crate::geometry::pressure_field::range;
 use crate::geometry::{Aabb, FacePlane, LinearPressure, PressureField};
 use crate::math::{RigidTransform, Vector3};
 
@@ -82,34 +84,61 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
     let bounds_M = inner.bounds().grown(margin);
     let overlap = OrientedOverlap::new(&bounds_M, X_MN);
     lists.clear();
-    let Lists { near, tets, pairs, .. } = lists;
-    outer.bvh().walk(|node| overlap.may_touch(node), |element, _| near.push(element));
+    let Lists { near, tets, pairs, seen, .. } = lists;
+    seen.start(inner.mesh().tets.len());
+    let rounding = PRESSURE_ROUNDING * (inner.pressure_max() - inner.pressure_min());
+    let pressure_bound = inner.cores().pressure_bound(outer.cores(), X_MN, margin) + rounding;
+    let pressure_bound = pressure_bound.min(inner.pressure_max());
+    let ball = (X_MN.inverse_transform_point(&inner.extent().center.into()).coords, inner.extent().radius + margin);
+    outer.layers().walk(
+        |part| {
+            part.lowest <= pressure_bound
+                && part.bounds.overlaps_ball(&ball.0, ball.1)
+                && overlap.may_touch(&part.bounds)
+        },
+        |element, _| near.push(element),
+    );
     near.sort_unstable();
+    near.dedup();
     for &element in near.iter() {
         let tet = outer_tet(outer, element, X_MN);
-        let low_M = low_part(&tet, inner.pressure_max());
-        let box_M = low_M.grown(margin).intersection(&bounds_M);
-        if box_M.is_empty() {
+        let (lowest, highest) = range(&tet.corner_pressures);
+        let highest = highest.min(pressure_bound);
+        if lowest > highest {
             continue;
         }
         let (slot, count) = (tets.len() as u32, pairs.len());
         let planes_M = outer.planes()[element as usize].map(|plane| plane_in_M(&plane, X_MN));
-        inner.bvh().walk(
-            |node| node.overlaps(&box_M),
-            |element, bounds| {
-                // where the outer tetrahedron is within the margin of the inner one, as in `can_meet`
-                let bounds = bounds.grown(margin).intersection(&low_M);
-                let pressure_margin = margin * inner.steepness()[element as usize];
-                let listed = equal_pressure_in_box(roles, element, &tet, &bounds, pressure_margin)
-                    && match reach {
+        seen.next();
+        for (lowest, highest) in levels(lowest, highest, tet.steepness, outer.extent().element_size) {
+            let part = Layer::new(&tet.corners_M, &tet.corner_pressures, lowest, highest);
+            let near_M = Layer {
+                bounds: part.bounds.grown(margin).intersection(&bounds_M),
+                lowest: lowest - rounding,
+                highest: highest + rounding,
+            };
+            if near_M.bounds.is_empty() {
+                continue;
+            }
+            inner.layers().walk(
+                |node| node.overlaps(&near_M),
+                |element, layer| {
+                    // where the outer tetrahedron is within the margin of the inner one, as in `can_meet`
+                    let bounds = layer.bounds.grown(margin).intersection(&part.bounds);
+                    let pressure_margin = margin * inner.steepness()[element as usize];
+                    if !equal_pressure_in_box(roles, element, &tet, &bounds, pressure_margin) || !seen.mark(element) {
+                        return;
+                    }
+                    let listed = match reach {
                         Some(reach) => can_meet(inner, element, (&tet, &planes_M), reach),
                         None => equal_pressure_in_both(inner, element, &tet),
                     };
-                if listed {
-                    pairs.push(if roles.inner_is_A { pair_key(element, slot) } else { pair_key(slot, element) });
-                }
-            },
-        );
+                    if listed {
+                        pairs.push(if roles.inner_is_A { pair_key(element, slot) } else { pair_key(slot, element) });
+                    }
+                },
+            );
+        }
         if pairs.len() > count {
             tets.push(tet);
         }
@@ -148,24 +177,6 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
         pressure_M: LinearPressure { gradient, at_origin: linear_N.at_origin - gradient.dot(p_MN) },
         steepness: outer.steepness()[element as usize],
     }
-}
-
-/// The box around the part of a tetrahedron where the pressure is at most `pressure_max`.
-fn low_part(tet: &OuterTet, pressure_max: f64) -> Aabb {
-    let mut bounds = Aabb::EMPTY;
-    for (corner, pressure) in tet.corners_M.iter().zip(&tet.corner_pressures) {
-        if *pressure <= pressure_max {
-            bounds.include(corner);
-            continue;
-        }
-        for (other, other_pressure) in tet.corners_M.iter().zip(&tet.corner_pressures) {
-            if *other_pressure <= pressure_max {
-                let t = (pressure_max - other_pressure) / (pressure - other_pressure);
-                bounds.include(&(other + (corner - other) * t));
-            }
-        }
-    }
-    bounds
 }
 
 /// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both pressures can be

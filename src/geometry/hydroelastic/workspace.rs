@@ -79,6 +79,37 @@ pub(super) struct Lists {
     /// Pairs that meet, sorted: the element of A in the upper half, that of B in the lower; an outer element is named by
     /// its position in `tets` or `triangles`, which follow the order of elements.
     pub(super) pairs: Vec<u64>,
+    /// Which elements of the inner geometry the search for one outer element has met.
+    pub(super) seen: Seen,
+}
+
+/// A set of elements that is emptied in no time: an element belongs to it where its stamp is the current one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    stamps: Vec<u32>,
+    current: u32,
+}
+
+impl Seen {
+    /// Makes room for elements below `count`.
+    pub(super) fn start(&mut self, count: usize) {
+        if self.stamps.len() < count {
+            self.stamps.resize(count, 0);
+        }
+    }
+    /// Empties the set.
+    pub(super) fn next(&mut self) {
+        if self.current == u32::MAX {
+            self.stamps.fill(0);
+            self.current = 0;
+        }
+        self.current += 1;
+    }
+    /// Puts `element` into the set; whether it was not there yet.
+    #[inline]
+    pub(super) fn mark(&mut self, element: u32) -> bool {
+        std::mem::replace(&mut self.stamps[element as usize], self.current) != self.current
+    }
 }
 
 impl Lists {
