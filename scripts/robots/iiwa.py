@@ -1,6 +1,7 @@
 """KUKA LBR iiwa 14 R820 and iiwa 7 R800."""
 
-from .urdf import PI, collision, cylinder, fixed, inertial, joint, link, rigid
+from . import iiwa_shapes
+from .urdf import PI, collision, cylinder, fixed, inertial, joint, link, mesh, rigid, visual
 
 SOURCE_14 = """
 KUKA LBR iiwa 14 R820: seven joints, 29.9 kg, reach 820 mm (the maker's data sheet; reach is the distance between the middles of joints 2 and 6).
@@ -14,6 +15,7 @@ MATERIALS = {
     "iiwa_base_grey": (0.55, 0.56, 0.58, 1),
     "iiwa_orange": (0.96, 0.45, 0.05, 1),
     "iiwa_flange": (0.50, 0.51, 0.53, 1),
+    "iiwa_seam": (0.16, 0.16, 0.17, 1),
 }
 
 # mass [kg], centre of mass [m], moments of inertia [kg m2]
@@ -47,13 +49,26 @@ SPEEDS_14 = [PI / 180 * degrees for degrees in (85, 85, 100, 75, 130, 135, 135)]
 ACCELERATIONS_14 = [8.57, 8.57, 8.74, 11.36, 12.23, 15.72, 15.72]
 
 
-def arm(bodies, cylinders, places, efforts, speeds, accelerations):
+def shapes(name, places, cell):
+    """Meshes (file name to mesh) and visuals (a list for each link)."""
+    heights, lengths = [places[k][2] for k in (1, 3, 5)], [places[k][1] for k in (2, 4, 6)]
+    meshes = iiwa_shapes.shells(name, heights, lengths, cell)
+    visuals = [visual(f"link_{k}", mesh(f"{name}/link_{k}.obj"), "iiwa_base_grey" if k == 0 else "iiwa_shell") for k in range(7)]
+    for path, k, part, material in iiwa_shapes.trim(name, heights):
+        meshes[path] = part
+        visuals[k] += visual(path.split("/")[1].split("_")[0], mesh(path), material)
+    meshes["iiwa/flange.obj"] = iiwa_shapes.flange()
+    return meshes, [*visuals, visual("flange", mesh("iiwa/flange.obj"), "iiwa_flange")]
+
+
+def arm(bodies, cylinders, places, efforts, speeds, accelerations, visuals):
     lines = link("iiwa_base", comment="On the floor; has no mass, so that tools whose root may have none are content.")
     lines += fixed("iiwa_base_joint", "iiwa_base", "iiwa_link_0")
     for k, (body, (radius, length, xyz, rpy)) in enumerate(zip(bodies, cylinders)):
         lines += link(
             f"iiwa_link_{k}",
             inertial(*body),
+            visuals[k],
             collision(f"link_{k}", cylinder(radius, length), rigid(0.5), xyz, rpy),
         )
         if k == 0:
@@ -67,4 +82,6 @@ def arm(bodies, cylinders, places, efforts, speeds, accelerations):
 
 
 def arm_14():
-    return arm(BODIES_14, CYLINDERS_14, PLACES_14, EFFORTS_14, SPEEDS_14, ACCELERATIONS_14)
+    """The text of the iiwa 14's links and joints, and its meshes."""
+    meshes, visuals = shapes("iiwa14", PLACES_14, 0.0095)
+    return arm(BODIES_14, CYLINDERS_14, PLACES_14, EFFORTS_14, SPEEDS_14, ACCELERATIONS_14, visuals), meshes

@@ -20,7 +20,7 @@ The paper (Pang and Tedrake, 2021, figure 1) gives neither sizes nor masses; the
 
 def files():
     return {
-        "cube_red.urdf": cube("cube_red", 0.06, 0.5, (0.80, 0.12, 0.10, 1), "The cube that is placed on the stack."),
-        "cube_70mm.urdf": cube("cube_70mm", 0.07, 0.5, (0.86, 0.72, 0.42, 1), "A cube of the stacks."),
-        "cube_80mm.urdf": cube("cube_80mm", 0.08, 0.5, (0.35, 0.52, 0.70, 1), "A cube of the stacks."),
+        "cube_red": cube("cube_red", 0.06, 0.5, (0.80, 0.12, 0.10, 1), "The cube that is placed on the stack."),
+        "cube_70mm": cube("cube_70mm", 0.07, 0.5, (0.86, 0.72, 0.42, 1), "A cube of the stacks."),
+        "cube_80mm": cube("cube_80mm", 0.08, 0.5, (0.35, 0.52, 0.70, 1), "A cube of the stacks."),
     }
