@@ -10,6 +10,13 @@ numbers of the public description in the drake_models collection (iiwa_descripti
 Frames: `iiwa_base` on the floor below the robot, z up; at zero the arm points up. `iiwa_link_ee` is on the flange, z out of it.
 """
 
+SOURCE_7 = """
+KUKA LBR iiwa 7 R800: seven joints, 23.9 kg, reach 800 mm (the maker's data sheet; reach is the distance between the middles of joints 2 and 6).
+Joint frames, limits, speeds and torques follow the data sheet. The maker publishes no masses of links: those of the iiwa 14 (see iiwa14.urdf) are
+scaled to the data sheet's sum, with lengths in the ratio of the reaches; rotors and gears are those of the iiwa 14. Meshes and cylinders are ours.
+Frames: `iiwa_base` on the floor below the robot, z up; at zero the arm points up. `iiwa_link_ee` is on the flange, z out of it.
+"""
+
 MATERIALS = {
     "iiwa_shell": (0.80, 0.81, 0.82, 1),
     "iiwa_base_grey": (0.55, 0.56, 0.58, 1),
@@ -52,7 +59,7 @@ ACCELERATIONS_14 = [8.57, 8.57, 8.74, 11.36, 12.23, 15.72, 15.72]
 def shapes(name, places, cell):
     """Meshes (file name to mesh) and visuals (a list for each link)."""
     heights, lengths = [places[k][2] for k in (1, 3, 5)], [places[k][1] for k in (2, 4, 6)]
-    meshes = iiwa_shapes.shells(name, heights, lengths, cell)
+    meshes = iiwa_shapes.shells(name, places[0][2], heights, lengths, cell)
     visuals = [visual(f"link_{k}", mesh(f"{name}/link_{k}.obj"), "iiwa_base_grey" if k == 0 else "iiwa_shell") for k in range(7)]
     for path, k, part, material in iiwa_shapes.trim(name, heights):
         meshes[path] = part
@@ -85,3 +92,23 @@ def arm_14():
     """The text of the iiwa 14's links and joints, and its meshes."""
     meshes, visuals = shapes("iiwa14", PLACES_14, 0.0095)
     return arm(BODIES_14, CYLINDERS_14, PLACES_14, EFFORTS_14, SPEEDS_14, ACCELERATIONS_14, visuals), meshes
+
+
+# The iiwa 7: mass by the data sheet [kg], length by the reaches [-].
+MASS_7 = 23.9
+LENGTH_7 = 0.800 / 0.820
+PLACES_7 = [(0, 0, 0.15), (0, 0, 0.19), (0, 0.21, 0), (0, 0, 0.19), (0, 0.21, 0), (0, 0, 0.19), (0, 0.081, 0)]
+EFFORTS_7 = [176, 176, 110, 110, 110, 40, 40]
+SPEEDS_7 = [PI / 180 * degrees for degrees in (98, 98, 100, 130, 140, 180, 180)]
+
+
+def arm_7():
+    """The text of the iiwa 7's links and joints, and its meshes."""
+    share = MASS_7 / sum(mass for mass, _, _ in BODIES_14)
+    bodies = [
+        (share * mass, tuple(LENGTH_7 * x for x in com), tuple(share * LENGTH_7**2 * moment for moment in moments))
+        for mass, com, moments in BODIES_14]
+    cylinders = [
+        (radius, LENGTH_7 * length, tuple(LENGTH_7 * x for x in xyz), rpy) for radius, length, xyz, rpy in CYLINDERS_14]
+    meshes, visuals = shapes("iiwa7", PLACES_7, 0.0105)
+    return arm(bodies, cylinders, PLACES_7, EFFORTS_7, SPEEDS_7, None, visuals), meshes

@@ -28,11 +28,11 @@ def tilting(length, tube, drum_radius, width, clearance):
     return common(without(solid, other, width=0.014), below((0, length - GAP, 0), (0, 1, 0)), width=0.004)
 
 
-def base():
+def base(height):
     foot = drum((0, 0, 0), (0, 0, 0.026), 0.118, 0.011)
-    column = drum((0, 0, 0.004), (0, 0, 0.156), 0.100, 0.005, radius_b=0.079)
+    column = drum((0, 0, 0.004), (0, 0, height - 0.0015), 0.100, 0.005, radius_b=0.079)
     plugs = block((-0.085, 0, 0.045), (0.130, 0.150, 0.090), 0.018)
-    return common(union(foot, column, plugs, width=0.030), below((0, 0, 0), (0, 0, -1)), below((0, 0, 0.1560), (0, 0, 1)), width=0.004)
+    return common(union(foot, column, plugs, width=0.030), below((0, 0, 0), (0, 0, -1)), below((0, 0, height - 0.0015), (0, 0, 1)), width=0.004)
 
 
 def forearm(height):
@@ -68,14 +68,14 @@ def flange():
                    (0.0310, 0.045), (0.022, 0.045), (0.022, 0.042), (0, 0.042)])
 
 
-def shells(name, heights, lengths, cell):
-    """The meshes of links 0 to 6: file name to mesh. `heights`: of links 1, 3, 5; `lengths`: of links 2, 4, 6; `cell`: edge of the grid [m]."""
+def shells(name, height, heights, lengths, cell):
+    """The meshes of links 0 to 6: file name to mesh. `height`: of link 0, `heights`: of links 1, 3, 5; `lengths`: of links 2, 4, 6; `cell`: edge of the grid [m]."""
     box = lambda solid, low, high: surface(solid, low, high, cell)
     up = lambda solid, height: box(solid, (-0.13, -0.13, -0.01), (0.13, 0.13, height + 0.12))
     along = lambda solid, length: box(solid, (-0.13, -0.13, -0.09), (0.13, length + 0.02, 0.13))
     small = (0.074, 0.080, 0.090, 0.004)
     return {
-        f"{name}/link_0.obj": box(base(), (-0.17, -0.135, -0.01), (0.135, 0.135, 0.17)),
+        f"{name}/link_0.obj": box(base(height), (-0.17, -0.135, -0.01), (0.135, 0.135, 0.17)),
         f"{name}/link_1.obj": up(elbow(heights[0], -1, TUBE, DRUM, 0.096, 0.004), heights[0]),
         f"{name}/link_2.obj": along(tilting(lengths[0], TUBE, DRUM, 0.096, 0.004), lengths[0]),
         f"{name}/link_3.obj": up(elbow(heights[1], 1, *small), heights[1]),

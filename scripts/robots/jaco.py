@@ -21,9 +21,13 @@ SOURCE_SEVEN = """
 Kinova Jaco, second generation, seven joints with the spherical wrist and three fingers (j2s7s300): 5.5 kg, reach 985 mm by the maker's data sheet
 (from the shoulder to the middle of the hand, arm stretched). Joints 2, 4 and 6 are straight at pi; at zero the arm would be folded onto itself.
 """
+SOURCE_BUBBLES = """
+Kinova Jaco, second generation, six joints with the curved wrist, with a soft-bubble gripper in place of the hand, as in the pancake task of
+Masterjohn et al. (2022), section V-B. An adapter plate of aluminium joins them.
+"""
 
 MATERIALS = {
-    "jaco_carbon": (0.13, 0.13, 0.14, 1),
+    "jaco_carbon": (0.17, 0.17, 0.18, 1),
     "jaco_base": (0.42, 0.43, 0.45, 1),
     "jaco_metal": (0.72, 0.73, 0.75, 1),
     "jaco_hand": (0.20, 0.20, 0.21, 1),
@@ -43,6 +47,8 @@ FOREARM = (0.6763, (0, 0.081, -0.0086), (0.00142022431908, 0.000304335, 0.001420
 WRIST = (0.1785, (0, -0.037, -0.0642), (7.73496906e-05, 7.73496906e-05, 0.0001428))
 PALM = (0.727, (0, 0, -0.06), (0.0003453236187, 0.0003453236187, 0.0005816))
 
+BEND_CYLINDERS = [("near", SMALL, 0.050, (0, 0, -0.026), (0, 0, 0)), ("far", SMALL, 0.040, (0, -0.0197, -0.0542), (-BEND, 0, 0))]
+
 # The links after the base: body, visual meshes, collision cylinders (name, radius, length, place, angles).
 LINKS_SIX = [
     (SHOULDER, "shoulder", [("tube", LARGE, 0.075, (0, 0, -0.0375), (0, 0, 0)), ("joint_2", LARGE, 0.046, (0, -0.0225, -0.11875), ALONG_Y)]),
@@ -50,8 +56,8 @@ LINKS_SIX = [
      [("tube", 0.035, 0.33, (0, -0.205, -0.019), ALONG_Y), ("joint_2", LARGE, 0.045, (0, 0, -0.0235), (0, 0, 0)),
       ("joint_3", LARGE, 0.045, (0, -0.41, -0.0235), (0, 0, 0))]),
     (FOREARM, "forearm", [("tube", 0.032, 0.17, (0, 0.1215, -0.013), ALONG_Y), ("joint_3", LARGE, 0.045, (0, 0, -0.0235), (0, 0, 0))]),
-    (WRIST, "wrist", [("bend", SMALL, 0.055, (0, 0, -0.0275), (0, 0, 0))]),
-    (WRIST, "wrist", [("bend", SMALL, 0.055, (0, 0, -0.0275), (0, 0, 0))]),
+    (WRIST, "wrist", BEND_CYLINDERS),
+    (WRIST, "wrist", BEND_CYLINDERS),
 ]
 JOINTS_SIX = [
     ("continuous", (0, 0, 0.15675), (0, PI, 0), None, 40, 36),
