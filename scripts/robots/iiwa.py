@@ -76,7 +76,7 @@ def arm(bodies, cylinders, places, efforts, speeds, accelerations, visuals):
             f"iiwa_link_{k}",
             inertial(*body),
             visuals[k],
-            collision(f"link_{k}", cylinder(radius, length), rigid(0.5), xyz, rpy),
+            collision(f"link_{k}", cylinder(radius, length), rigid(0.5, 0.05), xyz, rpy),
         )
         if k == 0:
             continue

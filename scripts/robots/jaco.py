@@ -108,14 +108,14 @@ def arm_links(name, links, joints):
     lines += fixed(f"{name}_joint_base", f"{name}_base", f"{name}_link_base")
     lines += link(
         f"{name}_link_base", inertial(*BASE), visual("base", mesh("jaco/base.obj"), "jaco_base"),
-        collision("base", cylinder(0.045, 0.150), rigid(0.5), (0, 0, 0.075)))
+        collision("base", cylinder(0.045, 0.150), rigid(0.5, 0.02), (0, 0, 0.075)))
     parent = f"{name}_link_base"
     for k, (kind, xyz, rpy, limits, effort, speed) in enumerate(joints, 1):
         child = f"{name}_link_{k}"
         if k <= len(links):
             body, stem, cylinders = links[k - 1]
             visuals = [visual("shell", mesh(f"jaco/{stem}.obj"), "jaco_carbon"), visual("trim", mesh(f"jaco/{stem}_trim.obj"), "jaco_metal")]
-            solids = [collision(part, cylinder(radius, length), rigid(0.5), *place) for part, radius, length, *place in cylinders]
+            solids = [collision(part, cylinder(radius, length), rigid(0.5, 0.02), *place) for part, radius, length, *place in cylinders]
             lines += link(child, inertial(*body), *visuals, *solids)
         lower, upper = limits or (None, None)
         lines += joint(f"{name}_joint_{k}", kind, parent, child, xyz, rpy, (0, 0, 1), lower=lower, upper=upper, effort=effort,
@@ -128,7 +128,7 @@ def palm(name, link_name):
     return link(
         link_name, inertial(*PALM), visual("palm", mesh("jaco/hand.obj"), "jaco_hand"),
         visual("seam", mesh("jaco/wrist_trim.obj"), "jaco_metal"),
-        collision("palm", cylinder(0.038, 0.070), rigid(0.7), (0, 0, -0.067)), comment="The hand.")
+        collision("palm", cylinder(0.038, 0.070), rigid(0.7, 0.02), (0, 0, -0.067)), comment="The hand.")
 
 
 def fingers(name, hand):

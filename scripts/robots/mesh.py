@@ -271,9 +271,9 @@ def face_normal(vertices, face):
 
 
 def short(x, decimals):
-    """The number in as few characters as that many decimals need."""
+    """The number in as few characters as that many decimals need; with the zero before the point, which some readers ask for."""
     text = f"{x:.{decimals}f}".rstrip("0").rstrip(".")
-    return "0" if text in ("-0", "") else text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+    return "0" if text == "-0" else text
 
 
 def obj(mesh, comment):

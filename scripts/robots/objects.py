@@ -72,8 +72,7 @@ Frame: x across the blade, y from the blade to the handle, z up from the blade's
         visual("handle", cylinder(radius, length), "beech", middle, (roll, 0, 0)),
         visual("neck", cylinder(*NECK[:2]), "steel", NECK[2], (NECK[3], 0, 0)),
         visual("blade", mesh("objects/blade.obj"), "nylon"),
-        collision("handle", cylinder(radius, length), ["<drake:rigid_hydroelastic/>", '<drake:mesh_resolution_hint value="0.01"/>',
-                                                       '<drake:mu_dynamic value="1"/>'], middle, (roll, 0, 0)),
+        collision("handle", cylinder(radius, length), rigid(1.0, 0.01), middle, (roll, 0, 0)),
         collision("blade", mesh("objects/blade.obj", convex=True), rigid(0.3)),
     )
     colors = {"beech": (0.76, 0.57, 0.36, 1), "steel": (0.66, 0.67, 0.69, 1), "nylon": (0.13, 0.13, 0.15, 1)}
@@ -119,7 +118,7 @@ furniture: it has no mass and is to be welded.
         "stove",
         visual("body", mesh("objects/stove.obj"), "enamel"),
         visual("plate", cylinder(0.100, 0.002), "iron", (0, 0, height - 0.0008)),
-        collision("stove", cylinder(radius, height), rigid(0.3), middle))
+        collision("stove", cylinder(radius, height), rigid(0.3, 0.03), middle))
     return robot("stove", comment, {"enamel": (0.78, 0.79, 0.80, 1), "iron": (0.16, 0.16, 0.17, 1)}, lines)
 
 

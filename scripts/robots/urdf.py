@@ -53,12 +53,12 @@ def visual(name, geometry, material, xyz=(0, 0, 0), rpy=(0, 0, 0)):
     ]
 
 
-def rigid(mu=None):
-    """Contact properties of a rigid surface."""
+def rigid(mu, hint=None):
+    """Contact properties of a rigid surface: friction [-]; edge length [m], which Drake asks for where a shape is round."""
     lines = ["<drake:rigid_hydroelastic/>"]
-    if mu is not None:
-        lines.append(f'<drake:mu_dynamic value="{number(mu)}"/>')
-    return lines
+    if hint is not None:
+        lines.append(f'<drake:mesh_resolution_hint value="{number(hint)}"/>')
+    return [*lines, f'<drake:mu_dynamic value="{number(mu)}"/>']
 
 
 def compliant(modulus, hint, mu, dissipation=5.0):
