@@ -16,6 +16,7 @@ mod picture;
 mod point_contact;
 mod robot;
 mod scene_file;
+mod shipped_robots;
 mod spatula_slip;
 mod tidy;
 mod urdf;
