@@ -77,6 +77,7 @@ def parts():
         "gripper",
         inertial(HOUSING_MASS, middle, solid_box(HOUSING_MASS, HOUSING)),
         visual("housing", box(HOUSING), "housing", middle),
+        visual("panel", box((HOUSING[0] + 0.001, 0.100, 0.034)), "steel", middle),
         visual("rail", box((0.022, 0.110, 0.004)), "steel", (0, 0, -0.0745)),
     )
     sides = (("left", -1), ("right", 1))

@@ -43,10 +43,12 @@ CYLINDERS_14 = [
     (0.101, 0.29, (0, 0.056, 0.035), (PI / 2, 0, 0)),
     (0.092, 0.29, (0, 0.025, 0.137), (0, 0, 0)),
     (0.092, 0.25, (0, 0.056, 0.025), (PI / 2, 0, 0)),
-    (0.07, 0.22, (0, 0.03, 0.095), (-0.3, 0, 0)),
+    (0.072, 0.11, (0, 0.005, 0.055), (0, 0, 0)),
     (0.072, 0.15, (0, 0, -0.01), (0, 0, 0)),
     (0.045, 0.05, (0, 0, 0.02), (0, 0, 0)),
 ]
+# The half drum of link 5 beside joint 6.
+CYLINDER_END = (0.058, 0.058, (0, 0.060, 0.1955), (PI / 2, 0, 0))
 ROTORS = [(0.0001321, 160)] * 4 + [(0.0001321, 100)] + [(0.0000454, 160)] * 2
 LIMITS = [2.96705972839, 2.09439510239, 2.96705972839, 2.09439510239, 2.96705972839, 2.09439510239, 3.05432619099]
 ANGLES = [(0, 0, 0), (PI / 2, 0, PI), (PI / 2, 0, PI), (PI / 2, 0, 0), (-PI / 2, PI, 0), (PI / 2, 0, 0), (-PI / 2, PI, 0)]
@@ -69,6 +71,8 @@ def shapes(name, places, cell):
 
 
 def arm(bodies, cylinders, places, efforts, speeds, accelerations, visuals):
+    radius, length, xyz, rpy = CYLINDER_END
+    end_of_link_5 = collision("link_5_end", cylinder(radius, length), rigid(0.5, 0.05), xyz, rpy)
     lines = link("iiwa_base", comment="On the floor; has no mass, so that tools whose root may have none are content.")
     lines += fixed("iiwa_base_joint", "iiwa_base", "iiwa_link_0")
     for k, (body, (radius, length, xyz, rpy)) in enumerate(zip(bodies, cylinders)):
@@ -77,6 +81,7 @@ def arm(bodies, cylinders, places, efforts, speeds, accelerations, visuals):
             inertial(*body),
             visuals[k],
             collision(f"link_{k}", cylinder(radius, length), rigid(0.5, 0.05), xyz, rpy),
+            *([end_of_link_5] if k == 5 else []),
         )
         if k == 0:
             continue

@@ -16,7 +16,7 @@ def elbow(height, side, tube, drum_radius, width, clearance):
     solid = union(half, stem, width=0.036)
     other = drum((0, -side * GAP, height), (0, -side * 0.2, height), drum_radius + clearance, 0.0)
     floor = below((0, 0, GAP), (0, 0, -1))
-    return common(without(solid, other, width=0.014), floor, width=0.004)
+    return common(without(solid, other, width=0.014), floor, width=0.009)
 
 
 def tilting(length, tube, drum_radius, width, clearance):
@@ -25,14 +25,14 @@ def tilting(length, tube, drum_radius, width, clearance):
     stem = drum((0, 0.45 * drum_radius, 0.012), (0, length - GAP, 0), tube, 0.004)
     solid = union(half, stem, width=0.036)
     other = drum((0, 0, -GAP), (0, 0, -0.2), drum_radius + clearance, 0.0)
-    return common(without(solid, other, width=0.014), below((0, length - GAP, 0), (0, 1, 0)), width=0.004)
+    return common(without(solid, other, width=0.014), below((0, length - GAP, 0), (0, 1, 0)), width=0.009)
 
 
 def base(height):
     foot = drum((0, 0, 0), (0, 0, 0.026), 0.118, 0.011)
     column = drum((0, 0, 0.004), (0, 0, height - 0.0015), 0.100, 0.005, radius_b=0.079)
     plugs = block((-0.085, 0, 0.045), (0.130, 0.150, 0.090), 0.018)
-    return common(union(foot, column, plugs, width=0.030), below((0, 0, 0), (0, 0, -1)), below((0, 0, height - 0.0015), (0, 0, 1)), width=0.004)
+    return common(union(foot, column, plugs, width=0.030), below((0, 0, 0), (0, 0, -1)), below((0, 0, height - 0.0015), (0, 0, 1)), width=0.009)
 
 
 def forearm(height):
@@ -41,14 +41,14 @@ def forearm(height):
     stem = drum((0, 0, GAP), (0, 0, 0.05), 0.076, 0.004)
     lean = cone((0, 0.004, 0.050), (0, 0.050, height - 0.035), 0.070, 0.050)
     other = drum((0, 0.0285, height), (0, -0.2, height), 0.076, 0.0)
-    return common(without(union(half, stem, lean, width=0.036), other, width=0.012), below((0, 0, GAP), (0, 0, -1)), width=0.004)
+    return common(without(union(half, stem, lean, width=0.036), other, width=0.012), below((0, 0, GAP), (0, 0, -1)), width=0.009)
 
 
 def head(length):
     """Link 6: the pod between the half drum of link 5 and the flange."""
     pod = drum((0, 0, -0.0285), (0, 0, 0.074), 0.066, 0.026)
     stem = drum((0, 0.01, 0), (0, length - 0.030, 0), 0.058, 0.008)
-    return common(union(pod, stem, width=0.03), below((0, 0, -0.0285), (0, 0, -1)), width=0.004)
+    return common(union(pod, stem, width=0.03), below((0, 0, -0.0285), (0, 0, -1)), width=0.009)
 
 
 def disc(radius, thickness, xyz, axis):
@@ -88,7 +88,7 @@ def shells(name, height, heights, lengths, cell):
 def trim(name, heights):
     """Orange covers at the ends of the drums, and dark rings in the seams of the tubes: (file, link, mesh, material)."""
     parts = []
-    for k, (radius, end) in enumerate([(0.040, 0.0955), (0.040, 0.0955), (0.036, 0.0895), (0.036, 0.0895), (0.030, 0.0885), (0.030, 0.0735)], 1):
+    for k, radius, end in ((1, 0.040, 0.0955), (2, 0.040, 0.0955), (3, 0.036, 0.0895), (4, 0.036, 0.0895), (6, 0.030, 0.0735)):
         side = -1 if k == 1 else 1
         place = ((0, side * end, heights[(k - 1) // 2]), (0, side, 0)) if k % 2 else ((0, 0, end), (0, 0, 1))
         parts.append((f"{name}/cover_{k}.obj", k, disc(radius, 0.005, *place), "iiwa_orange"))

@@ -57,6 +57,7 @@ def parts():
             "wsg50_body",
             inertial(HOUSING_MASS, middle, solid_box(HOUSING_MASS, HOUSING)),
             visual("housing", box(HOUSING), "wsg50_housing", middle),
+            visual("panel", box((x + 0.001, 0.100, 0.034)), "wsg50_steel", middle),
             visual("rail", box((0.022, 0.110, 0.004)), "wsg50_steel", (0, 0, z + 0.001)),
             collision("housing", box(HOUSING), rigid(0.5), middle),
         ),
