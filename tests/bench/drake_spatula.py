@@ -52,6 +52,7 @@ def build(urdf_dir, spatula_file, approximation):
     )
     plant, _ = AddMultibodyPlant(config, builder)
     parser = Parser(plant)
+    parser.package_map().AddPackageXml(str(urdf_dir.parent / "package.xml"))
     (gripper,) = parser.AddModels(str(urdf_dir / "wsg50_bubble_gripper.urdf"))
     (spatula,) = parser.AddModels(str(urdf_dir / spatula_file))
     X_WG = RigidTransform(RollPitchYaw(0, -1.57, 0), [0, 0, 0.25])
