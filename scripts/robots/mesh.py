@@ -1,7 +1,7 @@
 """Meshes from formulas: solids given by their signed distance, surfaces of revolution, and OBJ files.
 
 A solid is a function (x, y, z) -> distance to its surface [m], negative inside, that changes by at most one metre per metre. Its surface is
-found by surface nets (Gibson, 1998) on a regular grid, each vertex then moved onto the surface by Newton steps.
+found by dual contouring on a regular grid, which keeps sharp edges.
 """
 
 import math
@@ -181,18 +181,33 @@ def surface(solid, low, high, cell):
     return vertices, net_faces(values, number)
 
 
+# Pull of a net's vertex towards the mean of its cell's cut points, against that towards the planes at these points: small, so that
+# vertices sit on sharp edges, not zero, since planes that are nearly parallel do not fix a point. [-]
+PULL = 0.03
+
+
 def net_vertex(solid, at, cell_index, around, edges, cell):
-    crossings = []
+    """The point nearest to the surface's tangent planes where it cuts the cell's edges (dual contouring, Ju et al., 2002)."""
+    cuts = []
     for a, b in edges:
         if (around[a] < 0.0) != (around[b] < 0.0):
             t = around[a] / (around[a] - around[b])
-            crossings.append(tuple(s + t * (e - s) for s, e in zip(a, b)))
-    mean = [sum(c[i] for c in crossings) / len(crossings) for i in range(3)]
-    vertex = start = at(*(cell_index[i] + mean[i] for i in range(3)))
-    for _ in range(4):
-        vertex = add(vertex, gradient(solid, vertex), -0.9 * solid(*vertex))
-    far = sub(vertex, start)
-    return vertex if dot(far, far) < cell * cell else start
+            cuts.append(at(*(index + s + t * (e - s) for index, s, e in zip(cell_index, a, b))))
+    mean = tuple(sum(cut[i] for cut in cuts) / len(cuts) for i in range(3))
+    A = [[PULL if i == j else 0.0 for j in range(3)] for i in range(3)]
+    rest = [0.0, 0.0, 0.0]
+    for cut in cuts:
+        normal = unit(gradient(solid, cut))
+        height = dot(normal, sub(cut, mean)) - solid(*cut)
+        for i in range(3):
+            rest[i] += normal[i] * height
+            for j in range(3):
+                A[i][j] += normal[i] * normal[j]
+    x, y, z = A
+    inverse = (cross(y, z), cross(z, x), cross(x, y))  # rows of the adjugate: A is symmetric
+    determinant = dot(x, inverse[0])
+    shift = tuple(dot(row, rest) / determinant for row in inverse)
+    return add(mean, shift) if dot(shift, shift) < cell * cell else mean
 
 
 def gradient(solid, p, step=1e-5):
