@@ -146,7 +146,20 @@ fn nothing_shipped_needs_a_warning() {
     }
 }
 
-/// In a clone, whatever its folder is called, and with the package installed, meshes stay small enough to ship.
+/// Every scene of config/ with every mesh that it names, from a folder that need not be called like the package.
+#[test]
+fn no_shipped_scene_needs_a_warning() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let files = std::fs::read_dir(folder).expect("config/").map(|entry| entry.expect("a file").path());
+    let scenes: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|ending| ending == "yaml")).collect();
+    assert!(scenes.len() >= 5);
+    for file in scenes {
+        let loaded = scene_file::load_with_visual_meshes(&file, &PackageMap::new()).expect("a scene");
+        assert_eq!(loaded.warnings, Vec::<String>::new(), "{}", file.display());
+    }
+}
+
+/// Meshes stay small enough to ship.
 #[test]
 fn all_meshes_together_are_small() {
     let mut waiting = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("meshes")];
