@@ -257,7 +257,7 @@ outputs:
 /// The physical spatula's mass properties are those of its three visuals at the densities that its header states.
 #[test]
 fn physical_spatula_is_made_of_its_parts() {
-    let file = config().join("../urdf/spatula_physical.urdf");
+    let file = config().join("../urdf/spatula.urdf");
     let robot = load_file(&file, &PackageMap::new(), &LoadOptions::default()).expect("the spatula");
     let link = robot.link("spatula").expect("the link");
     let densities = [698.5, 7850.0, 1150.0];

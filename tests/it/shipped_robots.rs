@@ -131,7 +131,8 @@ fn mass_and_reach_are_those_of_the_data_sheets() {
     }
 }
 
-/// What `isobar inspect` says of every file that we ship: nothing to repair, nothing that bites. All meshes are there.
+/// What `isobar inspect` says of every file that we ship: nothing to repair, nothing that bites but the published inertia of the spatula,
+/// which has it in its name. All meshes are there.
 #[test]
 fn nothing_shipped_needs_a_warning() {
     for file in shipped() {
@@ -139,7 +140,14 @@ fn nothing_shipped_needs_a_warning() {
         assert!(robot.warnings.is_empty(), "{}", robot.warnings[0]);
         let report = inspect::report(&robot);
         let (_, bites) = report.split_once("What will bite").expect("a list");
-        assert_eq!(bites.trim(), "(nothing)", "{}", file.display());
+        if file.ends_with("spatula_published_inertia.urdf") {
+            assert!(
+                bites.contains("the inertia is large for the mass") && bites.trim().lines().count() == 1,
+                "{bites}"
+            );
+        } else {
+            assert_eq!(bites.trim(), "(nothing)", "{}", file.display());
+        }
         for visual in robot.links.iter().flat_map(|link| &link.visuals) {
             assert!(visual.shape.is_some(), "{}: {}", file.display(), visual.name);
         }
