@@ -52,6 +52,7 @@ def build(urdf_dir, spatula_file, approximation):
     )
     plant, _ = AddMultibodyPlant(config, builder)
     parser = Parser(plant)
+    parser.package_map().AddPackageXml(str(urdf_dir.parent / "package.xml"))
     (gripper,) = parser.AddModels(str(urdf_dir / "wsg50_bubble_gripper.urdf"))
     (spatula,) = parser.AddModels(str(urdf_dir / spatula_file))
     X_WG = RigidTransform(RollPitchYaw(0, -1.57, 0), [0, 0, 0.25])
@@ -150,7 +151,7 @@ def main():
         import pydrake  # noqa: F401
     except ImportError:
         sys.exit("Drake is not installed, and only this comparison needs it: `pip install drake` (in a virtual environment).")
-    spatula = "spatula_physical.urdf" if options.physical else "spatula.urdf"
+    spatula = "spatula.urdf" if options.physical else "spatula_published_inertia.urdf"
     scene = "spatula_slip_physical.yaml" if options.physical else "spatula_slip.yaml"
     print(f"{'':<18} {'median us':>9} {'mean us':>9} {'faces':>7} {'pitch rad':>12}  pad forces N", flush=True)
     drake = run_drake(options.duration, spatula, options.approximation)

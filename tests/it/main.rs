@@ -19,6 +19,7 @@ mod point_contact;
 mod robot;
 mod scene_file;
 mod scene_meshes;
+mod shipped_robots;
 mod spatula_slip;
 mod tidy;
 mod urdf;

@@ -166,7 +166,9 @@ fn a_model_that_overlaps_itself_is_reported() {
     let closer = urdf.replace("<limit lower=\"-0.055\" upper=\"0\"", "<limit lower=\"-0.055\" upper=\"0.01\"");
     std::fs::write(folder.join("gripper.urdf"), closer).expect("a file");
     let scene = "models: [{ name: g, urdf: gripper.urdf, weld: {}, joints: { left_finger_sliding_joint: 0.005 } }]\n";
-    let loaded = scene_file::load_str(scene, &folder.join("scene.yaml"), &PackageMap::new()).expect("a scene");
+    let mut packages = PackageMap::new();
+    packages.insert("isobar", env!("CARGO_MANIFEST_DIR"));
+    let loaded = scene_file::load_str(scene, &folder.join("scene.yaml"), &packages).expect("a scene");
     std::fs::remove_dir_all(&folder).expect("the folder goes");
     let [warning] = loaded.warnings.as_slice() else { panic!("{:?}", loaded.warnings) };
     assert!(
@@ -255,7 +257,7 @@ outputs:
 /// The physical spatula's mass properties are those of its three visuals at the densities that its header states.
 #[test]
 fn physical_spatula_is_made_of_its_parts() {
-    let file = config().join("../urdf/spatula_physical.urdf");
+    let file = config().join("../urdf/spatula.urdf");
     let robot = load_file(&file, &PackageMap::new(), &LoadOptions::default()).expect("the spatula");
     let link = robot.link("spatula").expect("the link");
     let densities = [698.5, 7850.0, 1150.0];

@@ -9,8 +9,9 @@ use crate::scene::{SceneBuildError, SceneBuilder};
 
 /// Files round inertias to about six digits; a violation below this part of the largest moment is rounding. [-]
 const MOMENT_SLACK: f64 = 1e-6;
-/// A radius of gyration this many times the link's size, or more, is a wrong unit or a typing error. [-]
-const GYRATION_LARGE: f64 = 10.0;
+/// A radius of gyration this many times the link's size, or more, is a wrong unit or a typing error: no body has one larger than its
+/// reach, and few links reach five times as far as what is drawn of them. [-]
+const GYRATION_LARGE: f64 = 5.0;
 /// As large a ratio the other way round: the mass would sit in a hundredth of the link's size. [-]
 const GYRATION_SMALL: f64 = 0.01;
 /// Nothing that a robot carries has a radius of gyration above this. Used where a link has no geometry. [m]
