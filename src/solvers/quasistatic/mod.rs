@@ -1,6 +1,12 @@
 //! Quasistatic steps as convex programs [Pang & Tedrake 2021], and what solves them.
 
 mod clarabel_engine;
+mod cone_engine;
+mod factor;
+mod friction;
+mod islands;
+mod memory;
+mod newton;
 mod problem;
 mod residuals;
 mod settings;

@@ -1,41 +1,89 @@
 //! How well a result satisfies the conditions of optimality: computed from the problem alone, the same for all engines.
 
 use super::clarabel_engine::ray;
-use super::{FrictionCone, QuasistaticProblem, QuasistaticResiduals, QuasistaticSolver};
-use crate::math::Vector3;
+use super::{FrictionCone, QuasistaticProblem, QuasistaticResiduals};
 use crate::math::dense::dot;
+use crate::math::{SpatialForce, Vector3};
 
-/// The residuals of v and the solver's impulses.
-pub(super) fn residuals(
-    problem: &QuasistaticProblem,
-    friction: FrictionCone,
-    v: &[f64],
-    solver: &QuasistaticSolver,
-) -> QuasistaticResiduals {
-    let mut residuals = QuasistaticResiduals { stationarity: stationarity(problem, v, solver), ..Default::default() };
-    for (contact, gamma) in problem.contacts().iter().zip(solver.contact_impulses()) {
-        let y = problem.contact_velocity(contact, v);
-        let mu = contact.friction;
-        let (violation, outside) = match friction {
-            FrictionCone::Exact => (mu * y.yz().norm() - y.x, gamma.yz().norm() - mu * gamma.x),
-            FrictionCone::Pyramid { rays } => {
-                let violation = (0..rays).map(|j| -ray(mu, j, rays).dot(&y)).fold(f64::NEG_INFINITY, f64::max);
-                (violation, outside_pyramid(gamma, mu, rays))
-            }
+/// The memory of the force balance.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Residuals {
+    balance: Vec<f64>,
+}
+
+impl Residuals {
+    /// The residuals of v and the impulses.
+    #[allow(clippy::too_many_arguments, reason = "one list of impulses for each part of the problem")]
+    pub(super) fn compute(
+        &mut self,
+        problem: &QuasistaticProblem,
+        friction: FrictionCone,
+        v: &[f64],
+        contacts: &[Vector3],
+        rows: &[f64],
+        bounds: &[f64],
+        patches: &[SpatialForce],
+    ) -> QuasistaticResiduals {
+        let mut residuals = QuasistaticResiduals {
+            stationarity: self.stationarity(problem, v, contacts, rows, bounds, patches),
+            ..Default::default()
         };
-        residuals.primal = residuals.primal.max(violation);
-        residuals.cone = residuals.cone.max(outside).max(-gamma.x);
-        residuals.complementarity = residuals.complementarity.max(gamma.dot(&y).abs());
-    }
-    for (bound, gamma) in problem.bounds.iter().zip(solver.bound_impulses()) {
-        let speed = v[bound.dof as usize];
-        residuals.primal = residuals.primal.max(bound.lower - speed).max(speed - bound.upper);
-        let room = if *gamma > 0.0 { speed - bound.lower } else { bound.upper - speed };
-        if *gamma != 0.0 {
-            residuals.complementarity = residuals.complementarity.max((gamma * room).abs());
+        for (contact, gamma) in problem.contacts().iter().zip(contacts) {
+            let y = problem.contact_velocity(contact, v);
+            let mu = contact.friction;
+            let (violation, outside) = match friction {
+                FrictionCone::Exact => (mu * y.yz().norm() - y.x, gamma.yz().norm() - mu * gamma.x),
+                FrictionCone::Pyramid { rays } => {
+                    let violation = (0..rays).map(|j| -ray(mu, j, rays).dot(&y)).fold(f64::NEG_INFINITY, f64::max);
+                    (violation, outside_pyramid(gamma, mu, rays))
+                }
+            };
+            residuals.primal = residuals.primal.max(violation);
+            residuals.cone = residuals.cone.max(outside).max(-gamma.x);
+            residuals.complementarity = residuals.complementarity.max(gamma.dot(&y).abs());
         }
+        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+            let speed = v[bound.dof as usize];
+            residuals.primal = residuals.primal.max(bound.lower - speed).max(speed - bound.upper);
+            let room = if *gamma > 0.0 { speed - bound.lower } else { bound.upper - speed };
+            if *gamma != 0.0 {
+                residuals.complementarity = residuals.complementarity.max((gamma * room).abs());
+            }
+        }
+        residuals
     }
-    residuals
+
+    fn stationarity(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &[f64],
+        contacts: &[Vector3],
+        rows: &[f64],
+        bounds: &[f64],
+        patches: &[SpatialForce],
+    ) -> f64 {
+        let n = problem.size();
+        let balance = &mut self.balance;
+        balance.clear();
+        balance.extend((0..n).map(|i| dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
+        for (contact, gamma) in problem.contacts().iter().zip(contacts) {
+            for (dof, column) in problem.columns(contact) {
+                balance[*dof as usize] -= column.dot(gamma);
+            }
+        }
+        for (row, gamma) in problem.rows.iter().zip(rows) {
+            balance[row.dof as usize] -= row.coefficient * gamma;
+        }
+        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+            balance[bound.dof as usize] -= gamma;
+        }
+        for (patch, gamma) in problem.patches().iter().zip(patches) {
+            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+                balance[*dof as usize] -= column.dot(&gamma.to_vector());
+            }
+        }
+        balance.iter().fold(0.0, |largest, entry| largest.max(entry.abs()))
+    }
 }
 
 /// By how much gamma leaves the pyramid. Two rays: |gamma_t1| <= mu gamma_n and gamma_t2 = 0; more: a polygon whose sides are
@@ -51,36 +99,4 @@ fn outside_pyramid(gamma: &Vector3, mu: f64, rays: u32) -> f64 {
             angle.cos() * gamma.y + angle.sin() * gamma.z - inner
         })
         .fold(f64::NEG_INFINITY, f64::max)
-}
-
-fn stationarity(problem: &QuasistaticProblem, v: &[f64], solver: &QuasistaticSolver) -> f64 {
-    let n = problem.size();
-    let mut largest = 0.0_f64;
-    for i in 0..n {
-        let mut sum = dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i];
-        let dof = i as u32;
-        for (contact, gamma) in problem.contacts().iter().zip(solver.contact_impulses()) {
-            let columns = problem.columns(contact);
-            if let Ok(place) = columns.binary_search_by_key(&dof, |(dof, _)| *dof) {
-                sum -= columns[place].1.dot(gamma);
-            }
-        }
-        for (row, gamma) in problem.rows.iter().zip(solver.row_impulses()) {
-            if row.dof == dof {
-                sum -= row.coefficient * gamma;
-            }
-        }
-        for (bound, gamma) in problem.bounds.iter().zip(solver.bound_impulses()) {
-            if bound.dof == dof {
-                sum -= gamma;
-            }
-        }
-        for (patch, gamma) in problem.patches().iter().zip(solver.patch_impulses()) {
-            if let Ok(place) = patch.dofs.binary_search(&dof) {
-                sum -= patch.columns[place].dot(&gamma.to_vector());
-            }
-        }
-        largest = largest.max(sum.abs());
-    }
-    largest
 }

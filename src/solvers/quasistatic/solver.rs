@@ -1,18 +1,30 @@
 //! One interface for the engines of a quasistatic step.
 
 use super::clarabel_engine::{self, ClarabelResult};
-use super::residuals::residuals;
+use super::cone_engine::{ConeEngine, ConeStatus};
+use super::residuals::Residuals;
 use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
 use crate::math::{SpatialForce, Vector3};
 
 /// Solves quasistatic steps, one after the other: keeps its memory and what warms up the next step.
 #[derive(Clone, Debug, Default)]
 pub struct QuasistaticSolver {
+    engine: ConeEngine,
+    residuals: Residuals,
     contacts: Vec<Vector3>,
     rows: Vec<f64>,
     bounds: Vec<f64>,
     patches: Vec<SpatialForce>,
+    trial: Vec<f64>,
     fallbacks: u64,
+}
+
+/// What one run of an engine took.
+struct Run {
+    engine: Engine,
+    fallback: bool,
+    iterations: u32,
+    outer_iterations: u32,
 }
 
 impl QuasistaticSolver {
@@ -39,7 +51,7 @@ impl QuasistaticSolver {
     }
     /// Forgets what warms up the next step, as after a reset of the scene.
     pub fn forget(&mut self) {
-        self.contacts.clear();
+        self.engine.forget();
     }
 
     /// Solves `problem` from the warm start in `v`, which becomes the solution. Of the problem only the friction bounds of its
@@ -55,32 +67,88 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<QuasistaticReport, QuasistaticError> {
         check(problem, v, settings)?;
-        let mut friction_passes = 0;
-        let mut iterations = 0;
+        let mut trial = std::mem::take(&mut self.trial);
+        trial.clear();
+        trial.extend_from_slice(v);
+        let result = self.solve_with_friction(problem, &mut trial, settings);
+        if result.is_ok() {
+            v.copy_from_slice(&trial);
+        }
+        self.trial = trial;
+        result
+    }
+
+    fn solve_with_friction(
+        &mut self,
+        problem: &mut QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<QuasistaticReport, QuasistaticError> {
+        let (mut iterations, mut outer_iterations, mut friction_passes) = (0, 0, 0);
+        let mut fallback = false;
         loop {
-            let result = clarabel_engine::solve(problem, settings)?;
-            iterations += result.iterations;
-            let change = if problem.patches().is_empty() || settings.friction_passes_max == 0 {
-                0.0
-            } else {
-                problem.refresh_friction(&result.v)
-            };
-            if change > settings.friction_tolerance && friction_passes < settings.friction_passes_max {
+            let run = self.run(problem, v, settings)?;
+            iterations += run.iterations;
+            outer_iterations += run.outer_iterations;
+            fallback |= run.fallback;
+            let has_friction_to_refresh = !problem.patches().is_empty() && settings.friction_passes_max > 0;
+            let friction_change = if has_friction_to_refresh { problem.refresh_friction(v) } else { 0.0 };
+            if friction_change > settings.friction_tolerance && friction_passes < settings.friction_passes_max {
                 friction_passes += 1;
                 continue;
             }
-            self.take(result, v);
-            let residuals = residuals(problem, settings.friction, v, self);
+            self.fallbacks += u64::from(fallback);
+            let residuals = self.residuals.compute(
+                problem,
+                settings.friction,
+                v,
+                &self.contacts,
+                &self.rows,
+                &self.bounds,
+                &self.patches,
+            );
             return Ok(QuasistaticReport {
-                engine: Engine::Clarabel,
-                fallback: false,
+                engine: run.engine,
+                fallback,
                 iterations,
-                outer_iterations: 0,
+                outer_iterations,
                 friction_passes,
-                friction_change: change,
+                friction_change,
                 residuals,
             });
         }
+    }
+
+    /// Solves with the friction bounds as they are.
+    fn run(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<Run, QuasistaticError> {
+        let mut fallback = false;
+        let mut iterations = 0;
+        if settings.engine == Engine::Cone {
+            let report = self.engine.solve(problem, v, settings);
+            iterations = report.iterations;
+            match report.status {
+                ConeStatus::Converged => {
+                    self.engine.remember(problem);
+                    let Self { engine, contacts, rows, bounds, patches, .. } = self;
+                    engine.read(problem, v, contacts, rows, bounds, patches);
+                    let outer_iterations = report.outer_iterations;
+                    return Ok(Run { engine: Engine::Cone, fallback, iterations, outer_iterations });
+                }
+                ConeStatus::Unbounded { dof } => {
+                    return Err(QuasistaticError::Unbounded { dof, impulse: problem.linear[dof] });
+                }
+                ConeStatus::NotConverged { .. } => fallback = true,
+            }
+        }
+        let result = clarabel_engine::solve(problem, settings)?;
+        iterations += result.iterations;
+        self.take(result, v);
+        Ok(Run { engine: Engine::Clarabel, fallback, iterations, outer_iterations: 0 })
     }
 
     fn take(&mut self, result: ClarabelResult, v: &mut [f64]) {

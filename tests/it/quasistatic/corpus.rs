@@ -13,6 +13,8 @@ const DISPLACEMENT: f64 = 2e-5;
 const DISPLACEMENT_OF_SEQUENCES: f64 = 3e-5;
 /// Residuals of the friction cone [N s] and of complementarity [J].
 const RESIDUAL: f64 = 1e-8;
+/// The interior point stops making progress earlier where Q is singular: complementarity [J].
+const RESIDUAL_OF_CLARABEL: f64 = 1e-7;
 
 fn displacement_error(problem: &QuasistaticProblem, v: &[f64], reference: &[f64]) -> f64 {
     v.iter().zip(reference).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) * problem.step
@@ -20,8 +22,9 @@ fn displacement_error(problem: &QuasistaticProblem, v: &[f64], reference: &[f64]
 
 fn assert_optimal(name: &str, report: &QuasistaticReport) {
     let residuals = &report.residuals;
+    let complementarity = if report.engine == Engine::Cone { RESIDUAL } else { RESIDUAL_OF_CLARABEL };
     assert!(
-        residuals.cone <= RESIDUAL && residuals.complementarity <= RESIDUAL && residuals.primal <= 1e-7,
+        residuals.cone <= RESIDUAL && residuals.complementarity <= complementarity && residuals.primal <= 1e-7,
         "{name}: {report:?}"
     );
     assert!(residuals.stationarity <= 1e-7, "{name}: forces balance: {report:?}");
@@ -50,6 +53,16 @@ fn corpus_agrees(engine: Engine) {
             }
         }
     }
+}
+
+#[test]
+fn our_engine_agrees_with_the_corpus() {
+    corpus_agrees(Engine::Cone);
+}
+
+#[test]
+fn sequences_agree_with_our_engine() {
+    sequences_agree(Engine::Cone);
 }
 
 #[test]
