@@ -4,7 +4,7 @@ use isobar::math::Vector3;
 use isobar::solvers::quasistatic::{ContactKey, QuasistaticProblem};
 use serde_json::Value;
 
-use super::super::golden::numbers;
+use crate::golden::numbers;
 
 /// The entries of a sparse matrix {row, col, val}.
 pub(crate) fn triplets(matrix: &Value) -> Vec<(usize, usize, f64)> {
