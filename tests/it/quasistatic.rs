@@ -2,4 +2,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
 mod corpus;
+mod derivatives;
+mod planar_gripper;
 mod problems;

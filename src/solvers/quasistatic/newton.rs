@@ -26,7 +26,6 @@ const RECESSION: f64 = 1e-6;
 pub(super) struct InnerReport {
     pub(super) converged: bool,
     pub(super) iterations: u32,
-    pub(super) residual: f64,
 }
 
 /// By how much an outer iteration still moved [m/s].
@@ -137,17 +136,17 @@ impl IslandNewton {
         loop {
             let residual = self.residual(island);
             if residual <= GRADIENT {
-                return InnerReport { converged: true, iterations, residual };
+                return InnerReport { converged: true, iterations };
             }
             if iterations >= iterations_max.min(ITERATIONS_MAX)
                 || self.find_direction(problem, islands, island, law).is_err()
             {
-                return InnerReport { converged: false, iterations, residual };
+                return InnerReport { converged: false, iterations };
             }
             iterations += 1;
             if !self.line_search(problem, islands, island, law) {
                 // no descent is left: rounding, if the residual is small at all
-                return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations, residual };
+                return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations };
             }
             self.evaluate(problem, islands, island, law);
         }
@@ -170,6 +169,16 @@ impl IslandNewton {
         }
         for patch in island.patches.clone() {
             self.patch_velocities[patch] = Self::patch_product(problem, islands, patch, &self.v);
+        }
+    }
+
+    /// Brings y, the patches' velocities and slopes up to date with v and the multipliers of a solution.
+    pub(super) fn evaluate_at_solution(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
+        self.start(problem, islands, island);
+        for patch in island.patches.clone() {
+            let block = &problem.patches()[islands.patches[patch] as usize];
+            let V = SpatialVelocity::from_vector(&self.patch_velocities[patch]);
+            self.patch_slopes[patch] = block.impulse_and_hessian(&V).1;
         }
     }
 
