@@ -10,6 +10,8 @@ use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 const GRADIENT: f64 = 1e-10;
 /// Newton iterations of one minimisation; one that needs more has lost its way in rounding.
 const ITERATIONS_MAX: u32 = 80;
+/// Iterations without halving the residual after which a small one is rounding.
+const STALE_MAX: u32 = 3;
 /// Trial points of one line search; bisection alone would reach 2^-40 of the interval.
 const LINE_SEARCH_MAX: u32 = 40;
 /// A line search ends where the slope has fallen to this part of its start [-].
@@ -133,9 +135,14 @@ impl IslandNewton {
         self.start(problem, islands, island);
         self.evaluate(problem, islands, island, law);
         let mut iterations = 0;
+        let (mut best, mut stale) = (f64::INFINITY, 0);
         loop {
             let residual = self.residual(island);
-            if residual <= GRADIENT {
+            // once fast convergence has ended in rounding, more iterations only tremble
+            stale = if residual > 0.5 * best { stale + 1 } else { 0 };
+            best = best.min(residual);
+            let trembles = stale >= STALE_MAX && residual <= GRADIENT.sqrt();
+            if residual <= GRADIENT || trembles {
                 return InnerReport { converged: true, iterations };
             }
             if iterations >= iterations_max.min(ITERATIONS_MAX)

@@ -84,6 +84,7 @@ impl SmoothedStep {
             status: status.to_owned(),
         };
         let mut decrement = f64::INFINITY;
+        let mut previous = f64::INFINITY;
         for iterations in 0..ITERATIONS_MAX {
             let Some(value) = self.value(problem, friction, kappa, v) else {
                 return Err(failed(iterations, decrement, "the start lies on a constraint"));
@@ -101,7 +102,10 @@ impl SmoothedStep {
             cholesky_solve_in_place(&self.factor, n, &mut self.direction);
             let slope = dot(&self.gradient, &self.direction);
             decrement = -0.5 * slope / kappa;
-            if decrement <= DECREMENT || !self.descend(problem, friction, kappa, v, value, slope) {
+            // once quadratic convergence has ended in rounding, more iterations only tremble
+            let trembles = decrement <= DECREMENT.sqrt() && decrement > 0.5 * previous;
+            previous = decrement;
+            if decrement <= DECREMENT || trembles || !self.descend(problem, friction, kappa, v, value, slope) {
                 return if decrement <= DECREMENT.sqrt() {
                     Ok(iterations)
                 } else {

@@ -168,7 +168,7 @@ fn check(scene: &Scene, friction: FrictionCone, kappa: Option<f64>) {
             }
             None => {
                 let report = solver.solve(&mut problem, &mut v, &settings).unwrap();
-                assert!(!report.fallback, "{report:?}");
+                assert!(!report.fallback, "{}: {report:?}", scene.name);
                 solver.linearize(&problem, &mut v, &settings).unwrap();
             }
         }
