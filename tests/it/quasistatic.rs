@@ -3,5 +3,6 @@
 
 mod corpus;
 mod derivatives;
+mod laws;
 mod planar_gripper;
 mod problems;
