@@ -139,7 +139,7 @@ fn everything(friction_of_patch: f64) -> QuasistaticProblem {
     }
     problem.linear[5] = -STEP * 5.0;
     let stiffness = 300.0;
-    for (dof, command, limit) in [(6, 0.03, 4.0), (7, 0.02, 50.0)] {
+    for (dof, command, limit) in [(6, 0.03, 3.0), (7, 0.02, 50.0)] {
         problem.rows.push(BoxRow {
             dof,
             coefficient: 1.0,
@@ -149,7 +149,7 @@ fn everything(friction_of_patch: f64) -> QuasistaticProblem {
             upper: STEP * limit,
         });
     }
-    problem.bounds.push(VelocityBound { dof: 7, lower: f64::NEG_INFINITY, upper: 0.012 / STEP });
+    problem.bounds.push(VelocityBound { dof: 7, lower: f64::NEG_INFINITY, upper: 0.008 / STEP });
     // finger 6 pushes the block along x above its centre, finger 7 along y
     let r = Vector3::new(-0.05, 0.01, 0.02);
     let pushed = |axes: [Vector3; 3], r: Vector3, finger: u32, direction: Vector3| {
@@ -211,7 +211,7 @@ fn engines_agree_on_rows_bounds_contacts_and_patches() {
             assert_eq!(report.engine, engine, "{report:?}");
             assert!(report.friction_passes > 0 && report.friction_change <= change(engine), "{report:?}");
             assert!(
-                report.residuals.stationarity < 10.0 * change(engine) && report.residuals.primal < 1e-7,
+                report.residuals.stationarity < 100.0 * change(engine) && report.residuals.primal < 1e-7,
                 "{report:?}"
             );
             (v, problem, solver)
@@ -227,7 +227,7 @@ fn engines_agree_on_rows_bounds_contacts_and_patches() {
         }
         assert!((solver.bound_impulses()[0] - reference_solver.bound_impulses()[0]).abs() < 1e-6);
         assert!(solver.bound_impulses()[0] < -1e-3, "the upper bound holds the second finger");
-        assert!((solver.row_impulses()[0] - STEP * 4.0).abs() < 1e-9, "the first actuator is at its limit");
+        assert!((solver.row_impulses()[0] - STEP * 3.0).abs() < 1e-9, "the first actuator is at its limit");
         let (patch, expected) = (solver.patch_impulses()[0], reference_solver.patch_impulses()[0]);
         assert!((patch.to_vector() - expected.to_vector()).norm() < 1e-5, "{patch:?} and {expected:?}");
 
