@@ -178,10 +178,12 @@ impl ConeEngine {
         let Self { islands, law, newton, .. } = self;
         let mut iterations = 0;
         let mut residual = f64::INFINITY;
+        let mut factorized = false;
         for outer in 1..=settings.outer_max {
             let room = settings.iterations_max.saturating_sub(iterations);
-            let inner = newton.minimize(problem, islands, island, law, room);
+            let inner = newton.minimize(problem, islands, island, law, room, factorized);
             iterations += inner.iterations;
+            factorized |= inner.iterations > 0;
             if !inner.converged {
                 return (ConeStatus::NotConverged { residual: f64::INFINITY }, iterations, outer);
             }
@@ -197,6 +199,19 @@ impl ConeEngine {
             }
         }
         (ConeStatus::NotConverged { residual }, iterations, settings.outer_max)
+    }
+
+    /// Takes the multipliers of another engine over, in the order of the problem, to warm up the next step.
+    pub(super) fn adopt(&mut self, problem: &QuasistaticProblem, contacts: &[f64], bounds: &[f64]) {
+        let stride = self.law.stride();
+        for (place, contact) in self.islands.contacts.iter().enumerate() {
+            let from = &contacts[contact.index as usize * stride..][..stride];
+            self.newton.multipliers[place * stride..][..stride].copy_from_slice(from);
+        }
+        for (place, bound) in self.islands.bounds.iter().enumerate() {
+            self.newton.bound_multipliers[place] = bounds[*bound as usize];
+        }
+        self.remember(problem);
     }
 
     /// Keeps the multipliers for the next step.

@@ -123,7 +123,8 @@ impl IslandNewton {
         self.patch_slopes.resize(islands.patches.len(), Matrix6::zeros());
     }
 
-    /// Minimises the augmented Lagrangian over the island's velocities.
+    /// Minimises the augmented Lagrangian over the island's velocities. With `factorized`, the first direction uses the factor that the
+    /// last minimisation of this island left: after an update of the multipliers it is all but right.
     pub(super) fn minimize(
         &mut self,
         problem: &QuasistaticProblem,
@@ -131,6 +132,7 @@ impl IslandNewton {
         island: &Island,
         law: &FrictionLaw,
         iterations_max: u32,
+        factorized: bool,
     ) -> InnerReport {
         self.start(problem, islands, island);
         self.evaluate(problem, islands, island, law);
@@ -146,10 +148,11 @@ impl IslandNewton {
                 return InnerReport { converged: true, iterations };
             }
             if iterations >= iterations_max.min(ITERATIONS_MAX)
-                || self.find_direction(problem, islands, island, law).is_err()
+                || (!(factorized && iterations == 0) && self.factorize_hessian(problem, islands, island, law).is_err())
             {
                 return InnerReport { converged: false, iterations };
             }
+            self.find_direction(islands, island);
             iterations += 1;
             if !self.line_search(problem, islands, island, law) {
                 // no descent is left: rounding, if the residual is small at all
@@ -317,20 +320,13 @@ impl IslandNewton {
         factorize(hessian, &islands.first[island.dofs.clone()])
     }
 
-    fn find_direction(
-        &mut self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-        law: &FrictionLaw,
-    ) -> Result<(), super::factor::NotPositive> {
-        self.factorize_hessian(problem, islands, island, law)?;
+    /// The Newton direction by the present factor.
+    fn find_direction(&mut self, islands: &Islands, island: &Island) {
         let direction = &mut self.direction[island.dofs.clone()];
         for (direction, gradient) in direction.iter_mut().zip(&self.gradient[island.dofs.clone()]) {
             *direction = -gradient;
         }
         substitute(&self.hessian, &islands.first[island.dofs.clone()], direction);
-        Ok(())
     }
 
     /// Moves to where the slope of the cost along the direction has nearly vanished. False where no descent is left.

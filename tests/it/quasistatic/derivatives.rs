@@ -42,6 +42,7 @@ fn planar_gripper(p: &[f64]) -> QuasistaticProblem {
 }
 
 /// The contact of a point r from the origin of a free body (velocities w, v at `dof`) with A, whose columns are given in world axes.
+#[allow(clippy::too_many_arguments, reason = "one contact, written out")]
 fn body_contact(
     problem: &mut QuasistaticProblem,
     point: u32,
@@ -190,8 +191,8 @@ fn check(scene: &Scene, friction: FrictionCone, kappa: Option<f64>) {
         let n = problem.size();
         for i in 0..n {
             direction.linear[i] = (plus.linear[i] - minus.linear[i]) / (2.0 * h);
-            for j in 0..n {
-                direction.linear[i] -= (plus.quadratic[i * n + j] - minus.quadratic[i * n + j]) / (2.0 * h) * v[j];
+            for (j, v) in v.iter().enumerate() {
+                direction.linear[i] -= (plus.quadratic[i * n + j] - minus.quadratic[i * n + j]) / (2.0 * h) * v;
             }
         }
         for (index, (a, b)) in plus.contacts().iter().zip(minus.contacts()).enumerate() {

@@ -31,6 +31,8 @@ pub(in super::super) struct ClarabelResult {
     pub(in super::super) v: Vec<f64>,
     /// Impulse (n, t1, t2) of each contact.
     pub(in super::super) contacts: Vec<Vector3>,
+    /// Multipliers of each contact: its impulse for the exact cone, one for each ray of a pyramid.
+    pub(in super::super) multipliers: Vec<f64>,
     /// Impulse of each row.
     pub(in super::super) rows: Vec<f64>,
     /// Impulse of each bound.
@@ -284,9 +286,15 @@ fn read(
 ) -> ClarabelResult {
     let (x, z) = (&solution.x, &solution.z);
     let v = x[..problem.size()].to_vec();
-    let contacts = (problem.contacts().iter().zip(&places.contacts))
+    let contacts: Vec<Vector3> = (problem.contacts().iter().zip(&places.contacts))
         .map(|(contact, row)| contact_impulse(friction, contact.friction, &z[*row..]))
         .collect();
+    let multipliers = match friction {
+        FrictionCone::Exact => contacts.iter().flat_map(|gamma| [gamma.x, gamma.y, gamma.z]).collect(),
+        FrictionCone::Pyramid { rays } => {
+            places.contacts.iter().flat_map(|row| z[*row..*row + rays as usize].iter().copied()).collect()
+        }
+    };
     let rows = (problem.rows.iter().zip(&places.rows))
         .map(|(row, (p, m))| {
             let slip = p.map_or(0.0, |p| x[p]) - m.map_or(0.0, |m| x[m]);
@@ -303,7 +311,7 @@ fn read(
         }
         patches[face.patch] += SpatialForce::new(face.p_CF.cross(&gamma), gamma);
     }
-    ClarabelResult { v, contacts, rows, bounds, patches, iterations: solution.iterations }
+    ClarabelResult { v, contacts, multipliers, rows, bounds, patches, iterations: solution.iterations }
 }
 
 fn contact_impulse(friction: FrictionCone, mu: f64, z: &[f64]) -> Vector3 {
