@@ -19,6 +19,10 @@ const MASSLESS: f64 = 1e-9;
 /// Lever arm with which a rotation counts in the metric where contacts do not say [m].
 const LEVER_ARM: f64 = 0.01;
 
+/// Penalties of a second try, as a part of those of the first, and its tolerance [-].
+const SOFTER: f64 = 1e3;
+const COARSER: f64 = 1e4;
+
 /// How the engine ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ConeStatus {
@@ -94,6 +98,35 @@ impl ConeEngine {
             v[*dof as usize] = self.newton.v[place];
         }
         report
+    }
+
+    /// As [`ConeEngine::solve`]; where that does not converge, starts again from rest with softer penalties, whose minimum is easier to find, and
+    /// solves from there.
+    pub(super) fn solve_patiently(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> ConeReport {
+        let first = self.solve(problem, v, settings);
+        if !matches!(first.status, ConeStatus::NotConverged { .. }) {
+            return first;
+        }
+        let softer = QuasistaticSettings {
+            penalty_softness: SOFTER * settings.penalty_softness,
+            tolerance: COARSER * settings.tolerance,
+            ..*settings
+        };
+        v.fill(0.0);
+        self.forget();
+        let second = self.solve(problem, v, &softer);
+        self.remember(problem);
+        let third = self.solve(problem, v, settings);
+        ConeReport {
+            status: third.status,
+            iterations: first.iterations + second.iterations + third.iterations,
+            outer_iterations: first.outer_iterations + second.outer_iterations + third.outer_iterations,
+        }
     }
 
     fn prepare(&mut self, problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings) {
