@@ -16,6 +16,7 @@ mod multibody;
 mod one_step;
 mod picture;
 mod point_contact;
+mod quasistatic;
 mod robot;
 mod scene_file;
 mod scene_meshes;
