@@ -68,6 +68,7 @@ impl Diagnostics {
             value("steps", health.steps.to_string()),
             value("step time p50 [us]", format!("{:.1}", health.step_p50 * 1e6)),
             value("step time p99 [us]", format!("{:.1}", health.step_p99 * 1e6)),
+            value("the node's own time a step [us]", format!("{:.1}", health.node_mean * 1e6)),
             value("simulated time of a step [us]", format!("{:.1}", health.step * 1e6)),
             value("solver iterations, mean", format!("{:.2}", health.iterations_mean)),
             value("solver iterations, largest", health.iterations_max.to_string()),

@@ -72,6 +72,7 @@ impl Runner {
     ) -> Self {
         let sensors: Vec<_> =
             force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
+        let joints = simulation.scene().joint_names().len();
         Self {
             lockstep,
             momenta: vec![SpatialForce::ZERO; sensors.len()],
@@ -80,7 +81,7 @@ impl Runner {
             simulation,
             scene_commands,
             time_offset_ns: 0,
-            standing: JointCommand::default(),
+            standing: JointCommand { targets: vec![JointTarget::default(); joints] },
             version: 0,
             effective: JointCommand::default(),
             trajectories: Vec::new(),
@@ -115,6 +116,7 @@ impl Runner {
             if turn == Turn::End {
                 return;
             }
+            let began = Instant::now();
             let collected = self.collect(mailbox);
             let was_reset = collected.resets != self.resets;
             if was_reset {
@@ -139,6 +141,7 @@ impl Runner {
             if !self.halted {
                 self.present(self.due(before_ns, &collected), mailbox, parcels);
             }
+            self.statistics.add_turn(began.elapsed());
             if collected.paused {
                 self.pacer.restart();
             } else {

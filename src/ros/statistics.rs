@@ -17,6 +17,8 @@ pub(super) struct Statistics {
     iterations: u64,
     iterations_max: u32,
     unconverged: u64,
+    stepping: Duration,
+    turns: Duration,
     began: Option<(Instant, u64)>,
 }
 
@@ -42,6 +44,8 @@ pub(super) struct Health {
     /// Median and 99th percentile of a step [s].
     pub(super) step_p50: f64,
     pub(super) step_p99: f64,
+    /// What the node itself takes of the simulation thread's time a step, on average [s].
+    pub(super) node_mean: f64,
     pub(super) iterations_mean: f64,
     pub(super) iterations_max: u32,
     pub(super) unconverged: u64,
@@ -57,7 +61,16 @@ pub(super) struct Health {
 
 impl Default for Statistics {
     fn default() -> Self {
-        Self { buckets: [0; BUCKETS], steps: 0, iterations: 0, iterations_max: 0, unconverged: 0, began: None }
+        Self {
+            buckets: [0; BUCKETS],
+            steps: 0,
+            iterations: 0,
+            iterations_max: 0,
+            unconverged: 0,
+            stepping: Duration::ZERO,
+            turns: Duration::ZERO,
+            began: None,
+        }
     }
 }
 
@@ -66,9 +79,15 @@ impl Statistics {
         let bucket = ((took.as_secs_f64() / SHORTEST).max(1.0).log2() * BUCKETS_PER_OCTAVE) as usize;
         self.buckets[bucket.min(BUCKETS - 1)] += 1;
         self.steps += 1;
+        self.stepping += took;
         self.iterations += u64::from(report.solver_iterations);
         self.iterations_max = self.iterations_max.max(report.solver_iterations);
         self.unconverged += u64::from(!report.solver_converged);
+    }
+
+    /// Adds the time of a whole turn: commands taken over, the step, the state handed over.
+    pub(super) fn add_turn(&mut self, took: Duration) {
+        self.turns += took;
     }
 
     /// Whether the window has lasted `period` at `now`.
@@ -86,6 +105,7 @@ impl Statistics {
             steps: self.steps,
             step_p50: self.percentile(0.5),
             step_p99: self.percentile(0.99),
+            node_mean: self.turns.saturating_sub(self.stepping).as_secs_f64() / self.steps.max(1) as f64,
             iterations_mean: self.iterations as f64 / self.steps.max(1) as f64,
             iterations_max: self.iterations_max,
             unconverged: self.unconverged,
