@@ -17,9 +17,13 @@ use super::parameters::{Declaration, Kind, Parameters, Value};
 /// Requests of a service.
 pub(super) type Requests<S> = Pin<Box<dyn Stream<Item = ServiceRequest<S>> + Send>>;
 
+/// Requests that a service keeps while it is busy.
+const REQUESTS_KEPT: usize = 100;
+
 /// Offers a service.
 pub(super) fn serve<S: WrappedServiceTypeSupport + 'static>(node: &mut Node, name: &str) -> r2r::Result<Requests<S>> {
-    Ok(Box::pin(node.create_service::<S>(name, QosProfile::services_default())?))
+    let qos = QosProfile { depth: REQUESTS_KEPT, ..QosProfile::services_default() };
+    Ok(Box::pin(node.create_service::<S>(name, qos)?))
 }
 
 /// The next request that has come, if there is one.
