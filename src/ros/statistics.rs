@@ -9,16 +9,50 @@ const BUCKETS: usize = 120;
 const BUCKETS_PER_OCTAVE: f64 = 4.0;
 const SHORTEST: f64 = 1e-7;
 
-/// Sums over a window of real time.
-#[derive(Debug)]
-pub(super) struct Statistics {
+/// How many durations of each size there were.
+#[derive(Clone, Debug)]
+struct Histogram {
     buckets: [u32; BUCKETS],
-    steps: u64,
+    count: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { buckets: [0; BUCKETS], count: 0 }
+    }
+}
+
+impl Histogram {
+    fn add(&mut self, took: Duration) {
+        let bucket = ((took.as_secs_f64() / SHORTEST).max(1.0).log2() * BUCKETS_PER_OCTAVE) as usize;
+        self.buckets[bucket.min(BUCKETS - 1)] += 1;
+        self.count += 1;
+    }
+
+    /// The upper end of the bucket that holds the percentile [s]; at most 19 % above it.
+    fn percentile(&self, fraction: f64) -> f64 {
+        let wanted = (fraction * self.count as f64).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            seen += u64::from(*count);
+            if seen >= wanted && seen > 0 {
+                return SHORTEST * ((bucket + 1) as f64 / BUCKETS_PER_OCTAVE).exp2();
+            }
+        }
+        0.0
+    }
+}
+
+/// Sums over a window of real time.
+#[derive(Debug, Default)]
+pub(super) struct Statistics {
+    step_times: Histogram,
+    /// What a turn takes besides the step.
+    node_times: Histogram,
+    last_step: Duration,
     iterations: u64,
     iterations_max: u32,
     unconverged: u64,
-    stepping: Duration,
-    turns: Duration,
     began: Option<(Instant, u64)>,
 }
 
@@ -44,8 +78,9 @@ pub(super) struct Health {
     /// Median and 99th percentile of a step [s].
     pub(super) step_p50: f64,
     pub(super) step_p99: f64,
-    /// What the node itself takes of the simulation thread's time a step, on average [s].
-    pub(super) node_mean: f64,
+    /// What the node itself takes of the simulation thread's time a step: median and 99th percentile [s].
+    pub(super) node_p50: f64,
+    pub(super) node_p99: f64,
     pub(super) iterations_mean: f64,
     pub(super) iterations_max: u32,
     pub(super) unconverged: u64,
@@ -59,35 +94,19 @@ pub(super) struct Health {
     pub(super) step: f64,
 }
 
-impl Default for Statistics {
-    fn default() -> Self {
-        Self {
-            buckets: [0; BUCKETS],
-            steps: 0,
-            iterations: 0,
-            iterations_max: 0,
-            unconverged: 0,
-            stepping: Duration::ZERO,
-            turns: Duration::ZERO,
-            began: None,
-        }
-    }
-}
-
 impl Statistics {
     pub(super) fn add(&mut self, took: Duration, report: &StepReport) {
-        let bucket = ((took.as_secs_f64() / SHORTEST).max(1.0).log2() * BUCKETS_PER_OCTAVE) as usize;
-        self.buckets[bucket.min(BUCKETS - 1)] += 1;
-        self.steps += 1;
-        self.stepping += took;
+        self.step_times.add(took);
+        self.last_step = took;
         self.iterations += u64::from(report.solver_iterations);
         self.iterations_max = self.iterations_max.max(report.solver_iterations);
         self.unconverged += u64::from(!report.solver_converged);
     }
 
-    /// Adds the time of a whole turn: commands taken over, the step, the state handed over.
+    /// Adds the time of a whole turn, of which the last step is a part: commands are taken over before it, and the state
+    /// is handed over after it.
     pub(super) fn add_turn(&mut self, took: Duration) {
-        self.turns += took;
+        self.node_times.add(took.saturating_sub(self.last_step));
     }
 
     /// Whether the window has lasted `period` at `now`.
@@ -102,30 +121,18 @@ impl Statistics {
         let wall = now.duration_since(began).as_secs_f64().max(f64::MIN_POSITIVE);
         let health = Health {
             real_time_factor: time_ns.saturating_sub(began_ns) as f64 * 1e-9 / wall,
-            steps: self.steps,
-            step_p50: self.percentile(0.5),
-            step_p99: self.percentile(0.99),
-            node_mean: self.turns.saturating_sub(self.stepping).as_secs_f64() / self.steps.max(1) as f64,
-            iterations_mean: self.iterations as f64 / self.steps.max(1) as f64,
+            steps: self.step_times.count,
+            step_p50: self.step_times.percentile(0.5),
+            step_p99: self.step_times.percentile(0.99),
+            node_p50: self.node_times.percentile(0.5),
+            node_p99: self.node_times.percentile(0.99),
+            iterations_mean: self.iterations as f64 / self.step_times.count.max(1) as f64,
             iterations_max: self.iterations_max,
             unconverged: self.unconverged,
             ..Health::default()
         };
         *self = Self { began: Some((now, time_ns)), ..Self::default() };
         health
-    }
-
-    /// The upper end of the bucket that holds the percentile [s]; at most 19 % above it.
-    fn percentile(&self, fraction: f64) -> f64 {
-        let wanted = (fraction * self.steps as f64).ceil() as u64;
-        let mut seen = 0;
-        for (bucket, count) in self.buckets.iter().enumerate() {
-            seen += u64::from(*count);
-            if seen >= wanted && seen > 0 {
-                return SHORTEST * ((bucket + 1) as f64 / BUCKETS_PER_OCTAVE).exp2();
-            }
-        }
-        0.0
     }
 }
 

@@ -33,7 +33,7 @@ RUNNING = []
 class RunningNode:
     """The simulator's process; `log()` is what it has said so far."""
 
-    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None):
+    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None, extra=()):
         binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
         self.log_path = folder / "node.log"
         arguments = [str(binary), "--ros-args"]
@@ -41,6 +41,7 @@ class RunningNode:
             arguments += ["-p", f"scene:={scene_path or SCENES / scene}"]
         for parameter in parameters:
             arguments += ["-p", parameter]
+        arguments += extra
         with self.log_path.open("w") as log:
             self.process = subprocess.Popen(arguments, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
 

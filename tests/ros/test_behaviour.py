@@ -6,7 +6,7 @@ import signal
 from conftest import BEST_EFFORT, Controller, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import Log, ParameterEvent
-from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParametersAtomically
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParametersAtomically
 from rclpy.parameter import Parameter
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -159,3 +159,11 @@ def test_a_signal_while_lockstep_waits_ends_the_node(start):
     controller.end()
     assert node.end(signal.SIGTERM) == 0
     assert "panicked" not in node.log()
+
+
+def test_a_parameter_file_is_taken(start, listener):
+    start(parameters=[], extra=["--params-file", "config/isobar_parameters.yaml"])
+    listener.listen(Clock, "/clock", BEST_EFFORT)
+    listener.fresh("/clock", 3)
+    request = GetParameters.Request(names=["publish_robot_description"])
+    assert listener.call(GetParameters, "/isobar/get_parameters", request).values[0].bool_value
