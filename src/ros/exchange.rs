@@ -334,7 +334,7 @@ impl Mailbox {
     /// Sleeps while nothing is to do, until a letter comes or `patience` is over.
     pub(super) fn doze(&self, patience: Duration) {
         let letters = self.lock();
-        let _ = self.arrived.wait_timeout(letters, patience);
+        drop(self.arrived.wait_timeout(letters, patience));
     }
 
     pub(super) fn set_health(&self, health: Health) {

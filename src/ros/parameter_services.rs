@@ -122,7 +122,6 @@ pub(super) struct ParameterServices {
 
 impl ParameterServices {
     pub(super) fn new(node: &mut Node) -> r2r::Result<Self> {
-        let events = QosProfile { depth: 1000, ..super::publish::reliable(1000) };
         Ok(Self {
             list: serve(node, "~/list_parameters")?,
             get: serve(node, "~/get_parameters")?,
@@ -130,7 +129,7 @@ impl ParameterServices {
             describe: serve(node, "~/describe_parameters")?,
             set: serve(node, "~/set_parameters")?,
             set_atomically: serve(node, "~/set_parameters_atomically")?,
-            events: node.create_publisher("/parameter_events", events)?,
+            events: node.create_publisher("/parameter_events", super::publish::reliable(1000))?,
             node: node.fully_qualified_name()?,
         })
     }

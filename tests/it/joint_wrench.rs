@@ -75,7 +75,7 @@ fn a_sensor_in_a_hinge_measures_the_tension_of_a_pendulum() {
     let initial = scene.model().default_state();
     let mut simulation = Simulation::new(scene.clone(), initial, settings(dt)).expect("a simulation");
     let sensor = ForceTorqueSensor::new(&scene, hinge);
-    for _ in 0..3000 {
+    for _ in 0..4000 {
         let before = sensor.momentum(&simulation);
         simulation.step(&JointCommand::default()).expect("a step");
         let wrench = sensor.measure(&simulation, &before);

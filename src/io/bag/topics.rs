@@ -205,7 +205,7 @@ impl BagEncoder {
                 batch.push(*topic, |buffer| encode::pose(buffer, ns, &self.world_frame, X_WB));
             }
         }
-        if !self.poses.is_empty() && snapshot.X_WB.len() > 0 {
+        if !self.poses.is_empty() && !snapshot.X_WB.is_empty() {
             let children = self.poses.iter().map(|pose| (pose.name.as_str(), &snapshot.X_WB[pose.body]));
             batch.push(self.tf, |buffer| encode::transforms(buffer, ns, &self.world_frame, children));
         }
