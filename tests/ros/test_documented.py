@@ -5,6 +5,7 @@ import re
 import pytest
 from conftest import BEST_EFFORT, ROOT, SCENES
 from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters
+from rclpy.node import NodeNameNonExistentError
 from rosgraph_msgs.msg import Clock
 
 TYPES = {1: "boolean", 2: "integer", 3: "double", 4: "string", 8: "double array"}
@@ -43,6 +44,22 @@ def compare(documented, running):
         assert any(row.match(other) for other, _ in running), f"{name} is documented, and is not there"
 
 
+def discovered(listener, query):
+    """What a query of the node's names and types finds, once discovery has found it all: the same twice, half a second apart."""
+    seen = [None]
+
+    def settled():
+        listener.spin_for(0.5)
+        try:
+            seen.append([(name, kinds[0]) for name, kinds in query("isobar", "/")])
+        except NodeNameNonExistentError:
+            seen.append(None)
+        return seen[-1] and seen[-1] == seen[-2]
+
+    listener.wait_until(settled, "the node's names")
+    return seen[-1]
+
+
 @pytest.fixture
 def graph(start, listener, tmp_path):
     """A node with everything switched on: two robots, a free body, outputs, a sensor."""
@@ -60,15 +77,14 @@ def graph(start, listener, tmp_path):
     return listener.node
 
 
-def test_topics_are_those_of_the_page(graph):
+def test_topics_are_those_of_the_page(graph, listener):
     documented = tables()
-    flat = lambda found: [(name, kinds[0]) for name, kinds in found]
-    published = flat(graph.get_publisher_names_and_types_by_node("isobar", "/"))
+    published = discovered(listener, graph.get_publisher_names_and_types_by_node)
     rows = documented["topic QoS"]
     if not any(name == "/tf" for name, _ in published):
         rows = [row for row in rows if row[0] != "/tf"]
     compare([(row[0], row[1]) for row in rows], published)
-    subscribed = flat(graph.get_subscriber_names_and_types_by_node("isobar", "/"))
+    subscribed = discovered(listener, graph.get_subscriber_names_and_types_by_node)
     compare([(row[0], row[1]) for row in documented["topic"]], subscribed)
     for name, _ in published:
         row = min((row for row in rows if pattern(row[0]).match(name)), key=lambda row: "<" in row[0])
@@ -78,8 +94,8 @@ def test_topics_are_those_of_the_page(graph):
         assert infos[0].qos_profile.durability.name == {"latched": "TRANSIENT_LOCAL"}.get(durability, "VOLATILE"), name
 
 
-def test_services_are_those_of_the_page(graph):
-    running = [(name, kinds[0]) for name, kinds in graph.get_service_names_and_types_by_node("isobar", "/")]
+def test_services_are_those_of_the_page(graph, listener):
+    running = discovered(listener, graph.get_service_names_and_types_by_node)
     compare([(row[0], row[1]) for row in tables()["service"]], running)
 
 
