@@ -170,6 +170,21 @@ impl Scene {
     pub fn actuators(&self) -> &[Actuator] {
         &self.actuators
     }
+    /// Changes the gravity field [m/s2, world]; one that is not finite is left alone.
+    pub fn set_gravity(&mut self, gravity_W: Vector3) {
+        self.model.set_gravity(gravity_W);
+    }
+    /// Changes stiffness and damping of the actuator at `joint` in [`Scene::joint_names`]; values that are negative or
+    /// not finite are left alone.
+    pub fn set_gains(&mut self, joint: usize, stiffness: f64, damping: f64) {
+        let valid = |gain: f64| gain >= 0.0 && gain.is_finite();
+        if let Some(actuator) = self.actuators.get_mut(joint)
+            && valid(stiffness)
+            && valid(damping)
+        {
+            (actuator.stiffness, actuator.damping) = (stiffness, damping);
+        }
+    }
     /// Bodies that hang on a floating joint.
     pub fn free_bodies(&self) -> &[BodyIndex] {
         &self.free_bodies

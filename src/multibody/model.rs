@@ -66,6 +66,12 @@ impl Model {
     pub fn gravity_W(&self) -> &Vector3 {
         &self.gravity_W
     }
+    /// Changes the gravity field [m/s2, world]; one that is not finite is left alone.
+    pub fn set_gravity(&mut self, gravity_W: Vector3) {
+        if gravity_W.iter().all(|g| g.is_finite()) {
+            self.gravity_W = gravity_W;
+        }
+    }
     /// The bodies, in the order in which they were added; the world is the first.
     pub fn bodies(&self) -> &IndexVec<BodyIndex, Body> {
         &self.bodies

@@ -1,14 +1,20 @@
 //! Joint commands by name: checked, clamped and merged into the standing command.
 
-use crate::stepping::{JointCommand, JointTarget};
+use crate::stepping::JointCommand;
+#[cfg(test)]
+use crate::stepping::JointTarget;
 
-use super::names::did_you_mean;
+use super::names::{did_you_mean, shown};
 
 /// What a joint allows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct CommandedJoint {
-    /// The joint's name.
+    /// The joint's name, as its controller knows it.
     pub(super) name: String,
+    /// Where it stands in the scene's list of joints.
+    pub(super) target: usize,
+    /// Which quantities it takes.
+    pub(super) mode: ControlMode,
     /// Lowest position [rad] or [m].
     pub(super) lower: f64,
     /// Highest position [rad] or [m].
@@ -17,6 +23,54 @@ pub(super) struct CommandedJoint {
     pub(super) velocity: f64,
     /// Largest effort [N m] or [N].
     pub(super) effort: f64,
+}
+
+/// Which of the quantities of a command a joint takes; the others are passed over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum ControlMode {
+    /// Whatever is filled.
+    #[default]
+    Auto,
+    /// Position, and the velocity that goes with it.
+    Position,
+    /// Velocity alone.
+    Velocity,
+    /// Effort alone.
+    Effort,
+}
+
+impl ControlMode {
+    /// The names of the modes, as parameters.
+    pub(super) const NAMES: [&'static str; 4] = ["auto", "position", "velocity", "effort"];
+
+    /// The mode of that name.
+    pub(super) fn of(name: &str) -> Self {
+        match name {
+            "position" => Self::Position,
+            "velocity" => Self::Velocity,
+            "effort" => Self::Effort,
+            _ => Self::Auto,
+        }
+    }
+
+    /// Whether position, velocity and effort are taken.
+    fn takes(self) -> [bool; 3] {
+        match self {
+            Self::Auto => [true; 3],
+            Self::Position => [true, true, false],
+            Self::Velocity => [false, true, false],
+            Self::Effort => [false, false, true],
+        }
+    }
+}
+
+#[cfg(test)]
+impl CommandedJoint {
+    /// A joint that may be anywhere within 10 of zero, at most as fast as 1, with efforts up to 80.
+    pub(super) fn test(name: &str, target: usize) -> Self {
+        let mode = ControlMode::Auto;
+        Self { name: name.to_owned(), target, mode, lower: -10.0, upper: 10.0, velocity: 1.0, effort: 80.0 }
+    }
 }
 
 /// The arrays of a sensor_msgs/JointState. Each of the last three is empty (not commanded) or as long as `name`.
@@ -45,11 +99,17 @@ pub(super) enum CommandError {
     NotFinite { array: &'static str, name: String, value: f64 },
     #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
     Empty,
+    #[error("stamp {stamp_ns} ns is not that of the present state ({problem}); in lockstep each command carries it")]
+    Stamp { stamp_ns: u64, problem: &'static str },
+    #[error("{values} values for {joints} joints; give one for each")]
+    GroupLength { joints: usize, values: usize },
+    #[error("not in lockstep: only joint_commands carry the stamp of a state")]
+    NotInLockstep,
 }
 
 impl CommandError {
     /// Kinds that are counted apart.
-    pub(super) const KINDS: usize = 5;
+    pub(super) const KINDS: usize = 8;
 
     /// The number of this kind, below [`CommandError::KINDS`].
     pub(super) fn kind(&self) -> usize {
@@ -59,6 +119,9 @@ impl CommandError {
             Self::Length { .. } => 2,
             Self::NotFinite { .. } => 3,
             Self::Empty => 4,
+            Self::Stamp { .. } => 5,
+            Self::GroupLength { .. } => 6,
+            Self::NotInLockstep => 7,
         }
     }
 }
@@ -84,12 +147,13 @@ pub(super) fn merge(
     clamped: &mut Vec<Clamped>,
 ) -> Result<(), CommandError> {
     let indices = check(joints, message)?;
-    standing.targets.resize(joints.len(), JointTarget::default());
     for (position, &index) in indices.iter().enumerate() {
         let joint = &joints[index];
-        let target = &mut standing.targets[index];
+        let Some(target) = standing.targets.get_mut(joint.target) else { continue };
+        let takes = joint.mode.takes();
         let mut take = |array: &'static str, values: &[f64], lower: f64, upper: f64, slot: &mut Option<f64>| {
-            let Some(&asked) = values.get(position) else { return };
+            let taken = takes[["position", "velocity", "effort"].iter().position(|name| *name == array).unwrap_or(0)];
+            let Some(&asked) = values.get(position).filter(|_| taken) else { return };
             let used = asked.max(lower).min(upper);
             if used != asked {
                 clamped.push(Clamped { joint: index, array, asked, used });
@@ -118,10 +182,10 @@ fn check(joints: &[CommandedJoint], message: &CommandMessage<'_>) -> Result<Vec<
     for name in message.name {
         let Some(index) = joints.iter().position(|joint| joint.name == *name) else {
             let suggestion = did_you_mean(name, joints.iter().map(|joint| joint.name.as_str()));
-            return Err(CommandError::UnknownJoint { name: name.clone(), suggestion });
+            return Err(CommandError::UnknownJoint { name: shown(name), suggestion });
         };
         if indices.contains(&index) {
-            return Err(CommandError::DuplicateJoint { name: name.clone() });
+            return Err(CommandError::DuplicateJoint { name: shown(name) });
         }
         indices.push(index);
     }
@@ -140,14 +204,10 @@ mod tests {
 
     fn joints() -> Vec<CommandedJoint> {
         ["left_finger", "right_finger"]
-            .map(|name| CommandedJoint {
-                name: name.to_owned(),
-                lower: -0.05,
-                upper: 0.05,
-                velocity: 1.0,
-                effort: 80.0,
-            })
-            .to_vec()
+            .iter()
+            .enumerate()
+            .map(|(target, name)| CommandedJoint { lower: -0.05, upper: 0.05, ..CommandedJoint::test(name, target) })
+            .collect()
     }
 
     fn try_merge(
@@ -164,7 +224,7 @@ mod tests {
 
     #[test]
     fn values_go_to_the_joint_of_their_name_and_others_stay() {
-        let mut standing = JointCommand::default();
+        let mut standing = JointCommand { targets: vec![JointTarget::default(); 2] };
         try_merge(&["right_finger", "left_finger"], &[], &[2.0, -3.0], &mut standing).unwrap();
         try_merge(&["right_finger"], &[0.01], &[], &mut standing).unwrap();
         assert_eq!(standing.targets[0], JointTarget { position: None, velocity: None, effort: Some(-3.0) });
@@ -173,7 +233,7 @@ mod tests {
 
     #[test]
     fn malformed_messages_are_named_and_change_nothing() {
-        let mut standing = JointCommand::default();
+        let mut standing = JointCommand { targets: vec![JointTarget::default(); 2] };
         try_merge(&["left_finger"], &[], &[1.0], &mut standing).unwrap();
         let before = standing.clone();
         let mut refuse = |names: &[&str], position: &[f64], effort: &[f64]| {
@@ -192,9 +252,21 @@ mod tests {
         assert!(matches!(refuse(&[], &[], &[1.0]), CommandError::Length { names: 0, values: 1, .. }));
     }
 
+    /// A joint that listens to efforts passes positions over.
+    #[test]
+    fn a_control_mode_chooses_what_is_taken() {
+        let mut joints = joints();
+        joints[0].mode = ControlMode::of("effort");
+        let mut standing = JointCommand { targets: vec![JointTarget::default(); 2] };
+        let name = ["left_finger".to_owned()];
+        let message = CommandMessage { name: &name, position: &[0.01], velocity: &[0.1], effort: &[2.0] };
+        merge(&joints, &message, &mut standing, &mut Vec::new()).unwrap();
+        assert_eq!(standing.targets[0], JointTarget { position: None, velocity: None, effort: Some(2.0) });
+    }
+
     #[test]
     fn values_outside_the_limits_are_clamped_and_reported() {
-        let mut standing = JointCommand::default();
+        let mut standing = JointCommand { targets: vec![JointTarget::default(); 2] };
         let clamped = try_merge(&["left_finger"], &[0.2], &[-100.0], &mut standing).unwrap();
         assert_eq!(standing.targets[0], JointTarget { position: Some(0.05), velocity: None, effort: Some(-80.0) });
         let said: Vec<_> = clamped.iter().map(|value| (value.array, value.asked, value.used)).collect();

@@ -28,6 +28,8 @@ const ARROW_SHAFT: f64 = 0.003;
 const ARROW_HEAD: f64 = 0.008;
 /// Diameter of a contact point [m].
 const POINT_DIAMETER: f64 = 0.006;
+/// A patch of more polygons shows every n-th: RViz takes no more than some ten thousand triangles at 30 Hz.
+const POLYGONS_MAX: usize = 4000;
 const ARROW_COLOR: [f32; 3] = [0.95, 0.95, 0.95];
 
 /// The colour of `fraction` of the largest pressure.
@@ -113,10 +115,12 @@ fn polygons(mut marker: Marker, faces: &PatchFaces, top: f64) -> Marker {
     marker.action = ADD;
     marker.scale = Vector3Message { x: 1.0, y: 1.0, z: 1.0 };
     marker.color = ColorRGBA { r: 1.0, g: 1.0, b: 1.0, a: 1.0 };
+    let stride = faces.vertex_ends.len().div_ceil(POLYGONS_MAX).max(1);
     let mut start = 0;
-    for &end in &faces.vertex_ends {
+    for (number, &end) in faces.vertex_ends.iter().enumerate() {
         let end = end as usize;
-        for corner in start + 2..end {
+        let corners = if number % stride == 0 { start + 2..end } else { 0..0 };
+        for corner in corners {
             for vertex in [start, corner - 1, corner] {
                 marker.points.push(messages::point(&faces.vertices_W[vertex]));
                 marker.colors.push(color(faces.vertex_pressure[vertex] / top));
@@ -207,6 +211,21 @@ mod tests {
         let mut message = MarkerArray::default();
         MarkerWriter::default().write(&snapshot, &names, "world", 0.0, &mut message);
         assert_eq!((message.markers[0].type_, message.markers[0].points.len()), (SPHERE_LIST, 4));
+    }
+
+    /// Twice as many polygons as are shown: every other one.
+    #[test]
+    fn large_patches_are_thinned_out() {
+        let names = IndexVec::from_elem("x".to_owned(), 2);
+        let mut snapshot = snapshot(&[(0, 1)]);
+        let faces = &mut snapshot.patches[0].faces;
+        let square = faces.vertices_W.clone();
+        faces.vertices_W = (0..2 * POLYGONS_MAX).flat_map(|_| square.clone()).collect();
+        faces.vertex_pressure = vec![1.0; 8 * POLYGONS_MAX];
+        faces.vertex_ends = (1..=2 * POLYGONS_MAX).map(|number| 4 * number as u32).collect();
+        let mut message = MarkerArray::default();
+        MarkerWriter::default().write(&snapshot, &names, "world", 0.0, &mut message);
+        assert_eq!(message.markers[0].points.len(), 6 * POLYGONS_MAX);
     }
 
     /// A square is two triangles; the corner of the largest pressure has the last colour; the arrow is 10 mm a newton.

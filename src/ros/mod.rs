@@ -1,25 +1,34 @@
 //! The ROS 2 node. The only module that knows ROS, threads and clocks; `r2r` types stay inside it.
 //!
-//! Three threads, so that nothing holds the simulation up:
+//! Four threads, so that nothing holds the simulation up:
 //!
 //! ```text
-//! spin        joint_commands, ~/reset -> checked, merged into the standing command -> Mailbox
-//! simulation  Mailbox -> step -> snapshot in a spare buffer -> queue; paced by the real-time factor
-//! publish     queue -> messages -> topics; gives the buffer back
+//! spin        commands, services, parameters -> checked -> Mailbox
+//! simulation  Mailbox -> step -> snapshot in a spare buffer -> queue; paced by the real-time factor, or in lockstep
+//! publish     queue -> messages -> topics; gives the buffer back; diagnostics and log lines
+//! record      messages -> file, when asked for
 //! ```
 //!
-//! The main thread runs tokio for signals and parameters. A full queue costs a publication, never a step.
+//! The main thread waits for signals. A full queue costs a publication, never a step.
 
 mod command;
+mod controllers;
+mod diagnostics;
 mod exchange;
+mod log;
 mod markers;
 mod messages;
 mod names;
 mod node;
 mod pacer;
+mod parameter_services;
 mod parameters;
 mod publish;
+mod recorder;
 mod simulation_thread;
+mod statistics;
 mod throttle;
+mod trajectory;
 
+pub use log::init_log;
 pub use node::{NodeError, run};

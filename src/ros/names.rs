@@ -1,43 +1,23 @@
-//! Names that ROS accepts, and the name that was meant.
+//! The name that was meant.
 
-/// `name` as a part of a topic name: letters, digits, single underscores and slashes; no part starts with a digit.
-pub(super) fn topic_part(name: &str) -> String {
-    let mut topic = String::with_capacity(name.len() + 1);
-    for character in name.chars() {
-        let character = if character.is_ascii_alphanumeric() || character == '/' { character } else { '_' };
-        let start = topic.is_empty() || topic.ends_with('/');
-        if (character == '_' && topic.ends_with('_')) || (character == '/' && start) {
-            continue;
-        }
-        if start && character.is_ascii_digit() {
-            topic.push('_');
-        }
-        topic.push(character);
-    }
-    while topic.ends_with('/') {
-        topic.pop();
-    }
-    if topic.is_empty() { "_".to_owned() } else { topic }
-}
+/// Nobody means a longer name; messages shorten it [bytes].
+const NAME_SHOWN_MAX: usize = 128;
 
-/// [`topic_part`] of each name, numbered where two names would share a topic.
-pub(super) fn topic_parts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken: Vec<String> = Vec::new();
-    for name in names {
-        let plain = topic_part(name);
-        let mut topic = plain.clone();
-        let mut number = 2;
-        while taken.contains(&topic) {
-            topic = format!("{plain}_{number}");
-            number += 1;
-        }
-        taken.push(topic);
+/// `name` fit for a log line: not endless, and without characters that end a line or a string.
+pub(super) fn shown(name: &str) -> String {
+    let plain = |character: char| if character.is_control() { '?' } else { character };
+    let mut text: String = name.chars().take(NAME_SHOWN_MAX).map(plain).collect();
+    if text.len() < name.len() {
+        text.push_str("...");
     }
-    taken
+    text
 }
 
 /// The candidate that takes the fewest edits to reach from `name`, unless nearly everything would change.
 pub(super) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    if name.len() > NAME_SHOWN_MAX {
+        return None;
+    }
     let edits_max = name.chars().count() * 2 / 3;
     candidates
         .map(|candidate| (edit_distance(name, candidate), candidate))
@@ -70,14 +50,6 @@ fn edit_distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn topic_parts_follow_the_naming_rules_of_ros() {
-        assert_eq!(topic_part("left finger.bubble-1"), "left_finger_bubble_1");
-        assert_eq!(topic_part("//arm//7link/"), "arm/_7link");
-        assert_eq!(topic_part("é"), "_");
-        assert_eq!(topic_parts(["a b", "a_b"].into_iter()), ["a_b", "a_b_2"]);
-    }
 
     #[test]
     fn the_nearest_name_is_offered_and_a_far_one_is_not() {

@@ -1,26 +1,26 @@
 //! The node as a whole: start, threads, signals, end.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use futures::{FutureExt, Stream, StreamExt};
-use r2r::sensor_msgs::msg::JointState;
-use r2r::std_srvs::srv::Trigger;
-use r2r::{Context, Node, QosProfile, ServiceRequest};
+use r2r::std_srvs::srv::{SetBool, Trigger};
+use r2r::{Context, Node, ServiceRequest};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::command::{self, Clamped, CommandError, CommandMessage, CommandedJoint};
-use super::exchange::{Mailbox, Rates, parcel_queue};
-use super::parameters::{self, Parameters};
+use super::controllers::{Controllers, lockstep_controllers};
+use super::exchange::{Mailbox, parcel_queue};
+use super::parameter_services::{ParameterServices, Requests, answer, initial_value, next, serve};
+use super::parameters::Parameters;
 use super::publish::{PublishPlan, Publishers, publish_descriptions};
+use super::recorder::recorder;
 use super::simulation_thread::Runner;
-use super::throttle::{Throttle, and_more};
+use crate::io::bag::{BagEncoder, BagError, BagPlan};
 use crate::io::package::PackageMap;
+use crate::io::rates::Rates;
 use crate::io::scene_file::{self, LoadedScene, SceneError};
-use crate::scene::Scene;
 use crate::stepping::{Simulation, SimulationError};
 
 /// How long a spin waits for messages; also how late a stop may be noticed.
@@ -44,9 +44,15 @@ pub enum NodeError {
     /// The scene cannot be simulated.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// The recording cannot be made.
+    #[error("parameter 'record': {0}")]
+    Record(#[from] BagError),
     /// The operating system refused a thread or a signal handler.
     #[error("operating system: {0}")]
     System(#[from] std::io::Error),
+    /// The simulation ended itself, as it was asked to.
+    #[error("{0}")]
+    Aborted(String),
     /// A thread ended by itself, which is a defect.
     #[error("the {0} thread died; the lines above say why. Please report this")]
     ThreadDied(&'static str),
@@ -55,7 +61,7 @@ pub enum NodeError {
 /// Runs the node until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// Whatever keeps it from starting; a thread that died.
+/// Whatever keeps it from starting; a late command in lockstep that aborts; a thread that died.
 pub fn run() -> Result<(), NodeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(run_async())
@@ -65,39 +71,42 @@ async fn run_async() -> Result<(), NodeError> {
     // Before anything slow: a signal while a scene loads ends the program cleanly, too.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let mut node = Node::create(Context::create()?, "isobar", "")?;
-    let parameters = Arc::new(Mutex::new(Parameters::new()));
-    let (serve_parameters, changes) = node.make_derived_parameter_handler(parameters.clone())?;
-    let world = World::load(&parameters)?;
-    let mut session = Session::start(node, world, &parameters)?;
-    let follow_changes = follow(changes, &parameters, &session);
-    let parameter_services = tokio::spawn(serve_parameters);
+    let node = Node::create(Context::create()?, "isobar", "")?;
+    let (parameters, world) = World::load(&node)?;
+    let mut session = Session::start(node, world, parameters)?;
     let died = tokio::select! {
         _ = interrupt.recv() => None,
         _ = terminate.recv() => None,
-        () = follow_changes => None,
         _ = &mut session.simulation_ended => Some("simulation"),
         _ = &mut session.publishing_ended => Some("publishing"),
         _ = &mut session.spinning_ended => Some("spinning"),
     };
     tracing::info!("shutting down");
-    parameter_services.abort();
     session.end();
-    died.map_or(Ok(()), |thread| Err(NodeError::ThreadDied(thread)))
+    match (session.mailbox.failure(), died) {
+        (Some(reason), _) => Err(NodeError::Aborted(reason)),
+        (None, Some(thread)) => Err(NodeError::ThreadDied(thread)),
+        (None, None) => Ok(()),
+    }
 }
 
 /// A loaded scene with the rates that it asks for.
 struct World {
     loaded: LoadedScene,
     rates: Rates,
-    marker_rate: f64,
 }
 
 impl World {
-    fn load(parameters: &Mutex<Parameters>) -> Result<Self, NodeError> {
-        let mut parameters = parameters.lock().unwrap_or_else(PoisonError::into_inner);
+    fn load(node: &Node) -> Result<(Parameters, Self), NodeError> {
+        let given: Vec<_> = {
+            let given = node.params.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            given.iter().map(|(name, parameter)| (name.clone(), initial_value(&parameter.value))).collect()
+        };
+        let mut parameters = Parameters::new(given.into_iter());
+        let refuse =
+            |parameters: &Parameters| NodeError::Parameters(parameters.problems().join("\n"), parameters.help());
         if !parameters.problems().is_empty() {
-            return Err(NodeError::Parameters(parameters.problems().join("\n"), parameters::help()));
+            return Err(refuse(&parameters));
         }
         if parameters.use_sim_time() {
             tracing::warn!("use_sim_time is true, but this node is the clock: it is ignored");
@@ -105,19 +114,13 @@ impl World {
         if parameters.text("scene").is_empty() {
             return Err(NodeError::NoScene);
         }
-        let path = PathBuf::from(parameters.text("scene"));
+        let loaded = load_scene(&PathBuf::from(parameters.text("scene")))?;
+        parameters.declare_scene(&loaded.scene);
+        if !parameters.problems().is_empty() {
+            return Err(refuse(&parameters));
+        }
         parameters.start();
-        drop(parameters);
-        let loaded = load_scene(&path)?;
-        let publish = &loaded.publish;
-        let rates = Rates {
-            clock: publish.clock,
-            joint_states: publish.joint_states,
-            wrenches: publish.wrenches,
-            poses: publish.tf,
-            outputs: publish.wrenches,
-        };
-        Ok(Self { rates, marker_rate: publish.contact_markers, loaded })
+        Ok((parameters, Self { rates: Rates::from(&loaded.publish), loaded }))
     }
 }
 
@@ -140,27 +143,9 @@ fn load_scene(path: &Path) -> Result<LoadedScene, NodeError> {
     Ok(loaded)
 }
 
-/// Takes over parameters that change while the node runs. Ends with the stream, which is never while the node lives.
-fn follow<S: Stream<Item = (String, r2r::ParameterValue)>>(
-    changes: S,
-    parameters: &Arc<Mutex<Parameters>>,
-    session: &Session,
-) -> impl Future<Output = ()> + use<S> {
-    let (parameters, mailbox) = (parameters.clone(), session.mailbox.clone());
-    let (rates, marker_rate) = (session.rates, session.marker_rate);
-    changes.for_each(move |(name, _)| {
-        let parameters = parameters.lock().unwrap_or_else(PoisonError::into_inner);
-        mailbox.set_settings(parameters.run_settings(&rates, marker_rate));
-        tracing::info!("parameter '{name}' changed");
-        futures::future::ready(())
-    })
-}
-
 /// The running threads.
 struct Session {
     mailbox: Arc<Mailbox>,
-    rates: Rates,
-    marker_rate: f64,
     threads: Vec<JoinHandle<()>>,
     /// Owns the node, and hands it back at its end: publishers must not outlive it.
     spinning: Option<JoinHandle<Node>>,
@@ -170,44 +155,63 @@ struct Session {
 }
 
 impl Session {
-    fn start(mut node: Node, world: World, parameters: &Mutex<Parameters>) -> Result<Self, NodeError> {
-        let World { loaded, rates, marker_rate } = world;
-        let parameters = parameters.lock().unwrap_or_else(PoisonError::into_inner);
+    fn start(mut node: Node, world: World, parameters: Parameters) -> Result<Self, NodeError> {
+        let World { mut loaded, rates } = world;
+        let markers = loaded.publish.contact_markers;
+        let settings = parameters.run_settings(&rates, markers);
+        let physics = parameters.physics(loaded.scene.joint_names());
+        // Before anyone shares the scene: what was given at the start holds from the start.
+        let scene = Arc::make_mut(&mut loaded.scene);
+        scene.set_gravity(physics.gravity_W);
+        for (joint, (stiffness, damping)) in physics.gains.iter().enumerate() {
+            scene.set_gains(joint, *stiffness, *damping);
+        }
         let scene = loaded.scene.clone();
-        let mailbox = Arc::new(Mailbox::new(scene.joint_names().len(), parameters.run_settings(&rates, marker_rate)));
+        let joints = scene.joint_names().len();
+        let mailbox = Arc::new(Mailbox::new(joints, settings, parameters.flag("start_paused")));
+        if parameters.flag("publish_robot_description") {
+            publish_descriptions(&mut node, &loaded.robot_descriptions)?;
+        }
+        let (recorder, disk) = start_recorder(&node, &loaded, &parameters)?.unzip();
+        let namespaces = parameters.flag("robot_namespaces");
         let plan = PublishPlan {
             world_frame: parameters.text("world_frame").to_owned(),
             clock: parameters.flag("publish_clock"),
             tf: parameters.flag("publish_tf"),
             outputs: loaded.outputs,
+            force_torque: loaded.force_torque.clone(),
+            namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
+            recorder,
         };
-        if parameters.flag("publish_robot_description") {
-            publish_descriptions(&mut node, &loaded.robot_descriptions)?;
-        }
-        drop(parameters);
         let mut publishers = Publishers::new(&mut node, &scene, plan)?;
-        let commands = node.subscribe::<JointState>("joint_commands", QosProfile::default())?;
-        let resets = node.create_service::<Trigger::Service>("~/reset", QosProfile::services_default())?;
-        let mut inbox = Inbox::new(&scene, mailbox.clone());
+        let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
+        let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, &parameters, mailbox.clone())?;
+        let desk = Desk {
+            parameter_services: ParameterServices::new(&mut node)?,
+            reset: serve(&mut node, "~/reset")?,
+            pause: serve(&mut node, "~/pause")?,
+            step: serve(&mut node, "~/step")?,
+            stepping: Vec::new(),
+            joint_names: scene.joint_names().to_vec(),
+            parameters,
+            controllers,
+            mailbox: mailbox.clone(),
+            rates,
+            markers,
+        };
         let simulation = Simulation::new(scene, loaded.initial, loaded.settings)?;
-        let mut runner = Runner::new(simulation, loaded.commands);
+        let mut runner = Runner::new(simulation, loaded.commands, &loaded.force_torque, lockstep);
         let (sender, receiver) = parcel_queue();
 
-        let (for_simulation, for_publishing, for_spinning) = (mailbox.clone(), mailbox.clone(), mailbox.clone());
+        let (for_simulation, for_publishing) = (mailbox.clone(), mailbox.clone());
         let (simulation, simulation_ended) = spawn("simulation", move || runner.run(&for_simulation, &sender))?;
         let (publishing, publishing_ended) = spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
-        let (spinning, spinning_ended) =
-            spawn("spinning", move || spin(node, commands, resets, &mut inbox, &for_spinning))?;
-        Ok(Self {
-            mailbox,
-            rates,
-            marker_rate,
-            threads: vec![simulation, publishing],
-            spinning: Some(spinning),
-            simulation_ended,
-            publishing_ended,
-            spinning_ended,
-        })
+        let mut threads = vec![simulation, publishing];
+        if let Some(disk) = disk {
+            threads.push(spawn("recording", move || disk.run())?.0);
+        }
+        let (spinning, spinning_ended) = spawn("spinning", move || spin(node, desk))?;
+        Ok(Self { mailbox, threads, spinning: Some(spinning), simulation_ended, publishing_ended, spinning_ended })
     }
 
     fn end(&mut self) {
@@ -217,11 +221,32 @@ impl Session {
             // A thread that panicked has said so on stderr, and the caller reports it.
             let _ = thread.join();
         }
-        let skipped = self.mailbox.skipped.load(std::sync::atomic::Ordering::Relaxed);
+        let skipped = self.mailbox.counters.skipped.load(std::sync::atomic::Ordering::Relaxed);
         if skipped > 0 {
             tracing::info!("{skipped} snapshots were not published because publishing was behind");
         }
     }
+}
+
+type RecorderEnds = (super::recorder::Recorder, super::recorder::RecorderDisk);
+
+fn start_recorder(
+    node: &Node,
+    loaded: &LoadedScene,
+    parameters: &Parameters,
+) -> Result<Option<RecorderEnds>, NodeError> {
+    let file = parameters.text("record");
+    if file.is_empty() {
+        return Ok(None);
+    }
+    let namespace = node.namespace()?;
+    let plan = BagPlan {
+        node: node.fully_qualified_name()?,
+        namespace: if namespace == "/" { String::new() } else { namespace },
+        world_frame: parameters.text("world_frame").to_owned(),
+    };
+    let encoder = BagEncoder::new(&loaded.scene, &loaded.outputs, &loaded.robot_descriptions, &plan);
+    Ok(Some(recorder(Path::new(file), encoder)?))
 }
 
 /// A named thread, and a receiver that wakes when the thread ends for any reason.
@@ -237,89 +262,72 @@ fn spawn<T: Send + 'static>(
     Ok((thread, ended))
 }
 
-/// Owns the node until the end. Streams are emptied after every spin: they keep their ten oldest messages and drop newer ones.
-fn spin(
-    mut node: Node,
-    mut commands: impl Stream<Item = JointState> + Unpin,
-    mut resets: impl Stream<Item = ServiceRequest<Trigger::Service>> + Unpin,
-    inbox: &mut Inbox,
-    mailbox: &Mailbox,
-) -> Node {
-    while !mailbox.stopped() {
+/// Owns the node until the end.
+fn spin(mut node: Node, mut desk: Desk) -> Node {
+    while !desk.mailbox.stopped() {
         node.spin_once(SPIN_TIMEOUT);
-        while let Some(Some(message)) = commands.next().now_or_never() {
-            inbox.take(&message);
-        }
-        while let Some(Some(request)) = resets.next().now_or_never() {
-            mailbox.request_reset();
-            let message = "the simulation starts over at its next step; time goes on".to_owned();
-            if let Err(error) = request.respond(Trigger::Response { success: true, message }) {
-                tracing::warn!("~/reset could not be answered: {error}");
-            }
-        }
+        desk.controllers.take_all();
+        desk.answer_all();
     }
     node
 }
 
-/// Checks commands and says what is wrong with them, each kind at most once a second.
-struct Inbox {
-    joints: Vec<CommandedJoint>,
+/// What the node is asked for, and who answers.
+struct Desk {
+    parameters: Parameters,
+    parameter_services: ParameterServices,
+    controllers: Controllers,
+    reset: Requests<Trigger::Service>,
+    pause: Requests<SetBool::Service>,
+    step: Requests<Trigger::Service>,
+    /// Steps under way: answered when that many have been taken.
+    stepping: Vec<(u64, ServiceRequest<Trigger::Service>)>,
+    joint_names: Vec<String>,
     mailbox: Arc<Mailbox>,
-    clamped: Vec<Clamped>,
-    refusals: [Throttle; CommandError::KINDS],
-    clamps: Throttle,
+    rates: Rates,
+    markers: f64,
 }
 
-impl Inbox {
-    fn new(scene: &Scene, mailbox: Arc<Mailbox>) -> Self {
-        let model = scene.model();
-        let joints = model
-            .scalar_joints()
-            .iter()
-            .zip(scene.actuators())
-            .map(|(joint, actuator)| {
-                let joint = &model.joints()[*joint];
-                CommandedJoint {
-                    name: joint.name.clone(),
-                    lower: joint.limits.lower,
-                    upper: joint.limits.upper,
-                    velocity: joint.limits.velocity,
-                    effort: actuator.effort_limit.min(joint.limits.effort),
-                }
-            })
-            .collect();
-        Self {
-            joints,
-            mailbox,
-            clamped: Vec::new(),
-            refusals: std::array::from_fn(|_| Throttle::default()),
-            clamps: Throttle::default(),
+impl Desk {
+    fn answer_all(&mut self) {
+        if self.parameter_services.answer_all(&mut self.parameters) {
+            let settings = self.parameters.run_settings(&self.rates, self.markers);
+            self.mailbox.set_settings(settings, self.parameters.physics(&self.joint_names));
+            self.controllers.set_modes(&self.parameters);
         }
-    }
-
-    fn take(&mut self, message: &JointState) {
-        let JointState { name, position, velocity, effort, .. } = message;
-        let message = CommandMessage { name, position, velocity, effort };
-        let Self { joints, mailbox, clamped, .. } = self;
-        clamped.clear();
-        match mailbox.update_command(|standing| command::merge(joints, &message, standing, clamped)) {
-            Ok(()) => self.report_clamped(),
-            Err(error) => {
-                if let Some(kept_back) = self.refusals[error.kind()].due(Instant::now()) {
-                    tracing::warn!("joint_commands: {error}. The command was dropped{}", and_more(kept_back));
+        while let Some(request) = next(&mut self.reset) {
+            self.mailbox.request_reset();
+            let message = "the simulation starts over at its next step; time goes on".to_owned();
+            answer(request, Trigger::Response { success: true, message });
+        }
+        while let Some(request) = next(&mut self.pause) {
+            let paused = request.message.data;
+            self.mailbox.set_paused(paused);
+            for (_, step) in self.stepping.drain(..) {
+                let message = "~/pause was called before the step was taken".to_owned();
+                answer(step, Trigger::Response { success: false, message });
+            }
+            let message = if paused { "paused after the present step" } else { "running" }.to_owned();
+            answer(request, SetBool::Response { success: true, message });
+        }
+        while let Some(request) = next(&mut self.step) {
+            match self.mailbox.request_step() {
+                Some(number) => self.stepping.push((number, request)),
+                None => {
+                    let message = "the simulation is running: pause it first, with ~/pause".to_owned();
+                    answer(request, Trigger::Response { success: false, message });
                 }
             }
         }
-    }
-
-    fn report_clamped(&mut self) {
-        let Some(Clamped { joint, array, asked, used }) = self.clamped.first() else { return };
-        if let Some(kept_back) = self.clamps.due(Instant::now()) {
-            let name = &self.joints[*joint].name;
-            let more = and_more(kept_back);
-            tracing::warn!(
-                "joint_commands: {array} {asked} of joint '{name}' is beyond its limit; {used} is used{more}"
-            );
+        let taken = self.mailbox.steps_taken();
+        let mut index = 0;
+        while index < self.stepping.len() {
+            if self.stepping[index].0 > taken {
+                index += 1;
+                continue;
+            }
+            let (_, request) = self.stepping.swap_remove(index);
+            answer(request, Trigger::Response { success: true, message: "one step taken".to_owned() });
         }
     }
 }

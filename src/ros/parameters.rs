@@ -1,104 +1,260 @@
-//! The node's parameters: declared once in a table, checked, described.
+//! The node's parameters: declared in one table, checked, described.
 
 use std::fmt::Write;
 
-use r2r::indexmap::IndexMap;
-use r2r::{Parameter, ParameterValue, RosParams};
+use super::command::ControlMode;
+use super::exchange::{Lockstep, OnTimeout, Physics, RunSettings};
+use super::names::{did_you_mean, shown};
+use crate::io::rates::Rates;
+use crate::math::Vector3;
+use crate::scene::Scene;
 
-use super::exchange::{Rates, RunSettings};
-use super::names::did_you_mean;
-
-/// What a parameter may be.
-enum Kind {
+/// A parameter's value.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Value {
+    NotSet,
     Bool(bool),
-    Text(&'static str),
-    /// Default, lowest and highest value.
-    Number(f64, f64, f64),
+    Integer(i64),
+    Number(f64),
+    Text(String),
+    Numbers(Vec<f64>),
+    /// A type that no parameter of this node has; its name.
+    Other(&'static str),
 }
 
-struct Declaration {
-    name: &'static str,
-    kind: Kind,
+impl Value {
+    fn type_name(&self) -> &'static str {
+        match self {
+            Self::NotSet => "nothing",
+            Self::Bool(_) => "boolean",
+            Self::Integer(_) => "integer",
+            Self::Number(_) => "double",
+            Self::Text(_) => "string",
+            Self::Numbers(_) => "double array",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    Bool,
+    Text,
+    /// One of these.
+    Choice(&'static [&'static str]),
+    /// Lowest and highest value.
+    Number(f64, f64),
+    /// Three numbers, and the largest magnitude of each.
+    Vector(f64),
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub(super) struct Declaration {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) default: Value,
     /// Whether it can be changed while the node runs.
-    dynamic: bool,
-    description: &'static str,
+    pub(super) dynamic: bool,
+    pub(super) description: String,
 }
 
 /// No topic and no clock is faster than this [Hz].
 const RATE_MAX: f64 = 1e6;
 /// A rate below zero: the scene's own.
 const FROM_SCENE: f64 = -1.0;
+/// No gain is larger [N m/rad, N m s/rad, ...].
+const GAIN_MAX: f64 = 1e12;
+/// No gravity is stronger [m/s2]: the Sun's is 274.
+const GRAVITY_MAX: f64 = 1e3;
+const ON_TIMEOUT: [&str; 3] = ["hold", "abort", "continue"];
 
-const fn rate(name: &'static str, description: &'static str) -> Declaration {
-    Declaration { name, kind: Kind::Number(FROM_SCENE, FROM_SCENE, RATE_MAX), dynamic: true, description }
+fn fixed() -> Vec<Declaration> {
+    let declare = |name: &str, kind, default, dynamic, description: &str| Declaration {
+        name: name.to_owned(),
+        kind,
+        default,
+        dynamic,
+        description: description.to_owned(),
+    };
+    let rate = |name: &str, topic: &str| {
+        let description = format!("{topic} [Hz of simulated time]; 0 is never, -1 takes the scene's.");
+        declare(name, Kind::Number(FROM_SCENE, RATE_MAX), Value::Number(FROM_SCENE), true, &description)
+    };
+    let text = |name: &str, default: &str, description: &str| {
+        declare(name, Kind::Text, Value::Text(default.to_owned()), false, description)
+    };
+    let flag =
+        |name: &str, default, description: &str| declare(name, Kind::Bool, Value::Bool(default), false, description);
+    let number = |name: &str, default, (low, high), dynamic, description: &str| {
+        declare(name, Kind::Number(low, high), Value::Number(default), dynamic, description)
+    };
+    vec![
+        text("scene", "", "Scene file (YAML)."),
+        number(
+            "real_time_factor",
+            1.0,
+            (0.0, 1e3),
+            true,
+            "Simulated seconds a second of real time; 0 is as fast as possible.",
+        ),
+        rate("clock_rate", "/clock"),
+        rate("joint_state_rate", "joint_states and ~/external_joint_torques"),
+        rate("wrench_rate", "~/wrench/<body> and ~/force_torque/<joint>"),
+        rate("pose_rate", "~/pose/<body> and /tf of free bodies"),
+        declare(
+            "output_rate",
+            Kind::Number(FROM_SCENE, RATE_MAX),
+            Value::Number(FROM_SCENE),
+            true,
+            "~/output/<name> [Hz of simulated time]; 0 is never, -1 takes the rate of the wrenches.",
+        ),
+        rate("contact_patch_rate", "~/contact_patches"),
+        declare(
+            "marker_rate",
+            Kind::Number(FROM_SCENE, RATE_MAX),
+            Value::Number(FROM_SCENE),
+            true,
+            "~/contact_markers [Hz of real time, at most 30]; 0 is never, -1 takes the scene's.",
+        ),
+        number(
+            "marker_pressure_max",
+            0.0,
+            (0.0, 1e12),
+            true,
+            "Pressure at the end of the markers' colour scale [Pa]; 0 takes the largest at hand.",
+        ),
+        number(
+            "command_timeout",
+            0.0,
+            (0.0, 1e6),
+            true,
+            "Simulated time without a command after which the joints are held where they are [s]; 0 is never.",
+        ),
+        number(
+            "trajectory_tolerance",
+            0.0,
+            (0.0, 1e6),
+            true,
+            "A joint further from its trajectory than this aborts it [rad or m]; 0 never does.",
+        ),
+        flag("lockstep", false, "Whether each step waits for the command that carries the stamp of the state."),
+        number(
+            "lockstep_timeout",
+            1.0,
+            (0.0, 1e6),
+            false,
+            "Real time that a command may take in lockstep, after the first one [s]; 0 is for ever.",
+        ),
+        declare(
+            "lockstep_on_timeout",
+            Kind::Choice(&ON_TIMEOUT),
+            Value::Text(ON_TIMEOUT[0].to_owned()),
+            false,
+            "What a late command leads to in lockstep: hold waits on, abort ends the node with an error, continue steps \
+             under the last command.",
+        ),
+        flag("start_paused", false, "Whether the simulation waits for ~/pause or ~/step at the start."),
+        flag(
+            "robot_namespaces",
+            false,
+            "Whether each model with joints has topics of its own in a namespace of its name, with its URDF's joint names.",
+        ),
+        text("record", "", "MCAP file to record to; empty is none."),
+        flag("publish_clock", true, "Whether this node owns /clock."),
+        flag("publish_tf", true, "Whether the poses of free bodies go to /tf; needs tf2_msgs when the node is built."),
+        flag(
+            "publish_robot_description",
+            false,
+            "Whether the URDF text is published, latched; robot_state_publisher usually does it.",
+        ),
+        text("world_frame", "world", "Frame id of markers, poses, contact patches and /tf."),
+        declare(
+            "use_sim_time",
+            Kind::Bool,
+            Value::Bool(false),
+            true,
+            "For the other nodes: this one is the clock, and ignores it.",
+        ),
+    ]
 }
 
-const TABLE: [Declaration; 13] = [
-    Declaration { name: "scene", kind: Kind::Text(""), dynamic: false, description: "Scene file (YAML)." },
-    Declaration {
-        name: "real_time_factor",
-        kind: Kind::Number(1.0, 0.0, 1e3),
-        dynamic: true,
-        description: "Simulated seconds a second of real time; 0 is as fast as possible.",
-    },
-    rate("clock_rate", "/clock [Hz of simulated time]; 0 is never, -1 takes the scene's."),
-    rate("joint_state_rate", "joint_states [Hz of simulated time]; 0 is never, -1 takes the scene's."),
-    rate("wrench_rate", "~/wrench/<body> [Hz of simulated time]; 0 is never, -1 takes the scene's."),
-    rate("pose_rate", "~/pose/<body> and /tf of free bodies [Hz of simulated time]; 0 is never, -1 takes the scene's."),
-    rate("output_rate", "~/output/<name> [Hz of simulated time]; 0 is never, -1 takes the rate of the wrenches."),
-    rate("marker_rate", "~/contact_markers [Hz of real time, at most 30]; 0 is never, -1 takes the scene's."),
-    Declaration {
-        name: "marker_pressure_max",
-        kind: Kind::Number(0.0, 0.0, 1e12),
-        dynamic: true,
-        description: "Pressure at the end of the markers' colour scale [Pa]; 0 takes the largest at hand.",
-    },
-    Declaration {
-        name: "publish_clock",
-        kind: Kind::Bool(true),
-        dynamic: false,
-        description: "Whether this node owns /clock.",
-    },
-    Declaration {
-        name: "publish_tf",
-        kind: Kind::Bool(true),
-        dynamic: false,
-        description: "Whether the poses of free bodies go to /tf; needs tf2_msgs when the node is built.",
-    },
-    Declaration {
-        name: "publish_robot_description",
-        kind: Kind::Bool(false),
-        dynamic: false,
-        description: "Whether the URDF text is published, latched; robot_state_publisher usually does it.",
-    },
-    Declaration {
-        name: "world_frame",
-        kind: Kind::Text("world"),
-        dynamic: false,
-        description: "Frame id of markers, poses and /tf.",
-    },
-];
-
 /// Names that ROS itself may set on any node.
-const FOREIGN: [&str; 2] = ["use_sim_time", "start_type_description_service"];
+const FOREIGN: [&str; 1] = ["start_type_description_service"];
 const FOREIGN_PREFIX: &str = "qos_overrides.";
+/// Names that depend on the scene.
+const GRAVITY: &str = "gravity";
+const GAINS: &str = "gains.";
+const MODES: &str = "control_modes.";
 
 /// The parameters' values.
+#[derive(Debug)]
 pub(super) struct Parameters {
-    values: Vec<ParameterValue>,
+    declarations: Vec<Declaration>,
+    values: Vec<Value>,
+    /// Given at the start, for names that the scene declares.
+    waiting: Vec<(String, Value)>,
     running: bool,
     problems: Vec<String>,
     use_sim_time: bool,
 }
 
 impl Parameters {
-    pub(super) fn new() -> Self {
-        let value = |declaration: &Declaration| match declaration.kind {
-            Kind::Bool(default) => ParameterValue::Bool(default),
-            Kind::Text(default) => ParameterValue::String(default.to_owned()),
-            Kind::Number(default, ..) => ParameterValue::Double(default),
+    /// The parameters that do not depend on the scene, with the values given at the start.
+    pub(super) fn new(given: impl Iterator<Item = (String, Value)>) -> Self {
+        let declarations = fixed();
+        let values = declarations.iter().map(|declaration| declaration.default.clone()).collect();
+        let (waiting, running, problems) = (Vec::new(), false, Vec::new());
+        let mut parameters = Self { declarations, values, waiting, running, problems, use_sim_time: false };
+        for (name, value) in given {
+            parameters.take_initial(name, value);
+        }
+        parameters
+    }
+
+    fn take_initial(&mut self, name: String, value: Value) {
+        if name == "use_sim_time" {
+            self.use_sim_time = value == Value::Bool(true);
+        } else if name == GRAVITY || name.starts_with(GAINS) || name.starts_with(MODES) {
+            self.waiting.push((name, value));
+        } else if !FOREIGN.contains(&name.as_str()) && !name.starts_with(FOREIGN_PREFIX) {
+            match self.checked(&name, &value) {
+                Ok((index, checked)) => self.values[index] = checked,
+                Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
+            }
+        }
+    }
+
+    /// Declares what depends on the scene: gravity, gains and control modes of the joints.
+    pub(super) fn declare_scene(&mut self, scene: &Scene) {
+        let g = scene.model().gravity_W();
+        let mut declare = |name: String, kind, default: Value, description: String| {
+            self.values.push(default.clone());
+            self.declarations.push(Declaration { name, kind, default, dynamic: true, description });
         };
-        Self { values: TABLE.iter().map(value).collect(), running: false, problems: Vec::new(), use_sim_time: false }
+        let default = Value::Numbers(vec![g.x, g.y, g.z]);
+        let description = "Gravity [m/s2, world]; from the next step on.".to_owned();
+        declare(GRAVITY.to_owned(), Kind::Vector(GRAVITY_MAX), default, description);
+        for (joint, actuator) in scene.joint_names().iter().zip(scene.actuators()) {
+            for (gain, unit, value) in [
+                ("stiffness", "N m/rad or N/m", actuator.stiffness),
+                ("damping", "N m s/rad or N s/m", actuator.damping),
+            ] {
+                let description = format!("{gain} of joint {joint}'s actuator [{unit}]; from the next step on.");
+                let kind = Kind::Number(0.0, GAIN_MAX);
+                declare(format!("{GAINS}{joint}.{gain}"), kind, Value::Number(value), description);
+            }
+            let description = format!("What joint {joint} takes of a command; auto is whatever is filled.");
+            let kind = Kind::Choice(&ControlMode::NAMES);
+            declare(format!("{MODES}{joint}"), kind, Value::Text("auto".to_owned()), description);
+        }
+        for (name, value) in std::mem::take(&mut self.waiting) {
+            match self.checked(&name, &value) {
+                Ok((index, checked)) => self.values[index] = checked,
+                Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
+            }
+        }
     }
 
     /// What was wrong with the values given at the start.
@@ -116,23 +272,38 @@ impl Parameters {
         self.running = true;
     }
 
-    fn value(&self, name: &str) -> Option<&ParameterValue> {
-        TABLE.iter().position(|declaration| declaration.name == name).map(|index| &self.values[index])
+    /// All parameters with their values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Declaration, &Value)> {
+        self.declarations.iter().zip(&self.values)
+    }
+
+    /// The value of that name.
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        self.place(name).map(|index| &self.values[index])
+    }
+
+    /// The declaration of that name.
+    pub(super) fn declaration(&self, name: &str) -> Option<&Declaration> {
+        self.place(name).map(|index| &self.declarations[index])
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        self.declarations.iter().position(|declaration| declaration.name == name)
     }
 
     pub(super) fn number(&self, name: &str) -> f64 {
         debug_assert!(self.value(name).is_some(), "{name} is in the table");
-        if let Some(ParameterValue::Double(value)) = self.value(name) { *value } else { 0.0 }
+        if let Some(Value::Number(value)) = self.value(name) { *value } else { 0.0 }
     }
 
     pub(super) fn flag(&self, name: &str) -> bool {
         debug_assert!(self.value(name).is_some(), "{name} is in the table");
-        matches!(self.value(name), Some(ParameterValue::Bool(true)))
+        matches!(self.value(name), Some(Value::Bool(true)))
     }
 
     pub(super) fn text(&self, name: &str) -> &str {
         debug_assert!(self.value(name).is_some(), "{name} is in the table");
-        if let Some(ParameterValue::String(value)) = self.value(name) { value } else { "" }
+        if let Some(Value::Text(value)) = self.value(name) { value } else { "" }
     }
 
     /// What the running node follows: these values, and the scene's rates where they say so.
@@ -150,153 +321,168 @@ impl Parameters {
                 wrenches,
                 poses: rate("pose_rate", scene.poses),
                 outputs: rate("output_rate", wrenches),
+                contact_patches: rate("contact_patch_rate", scene.contact_patches),
             },
             marker_rate: rate("marker_rate", scene_markers),
             marker_pressure_max: self.number("marker_pressure_max"),
+            command_timeout_ns: (self.number("command_timeout") * 1e9).round() as u64,
+            trajectory_tolerance: self.number("trajectory_tolerance"),
         }
+    }
+
+    /// Gravity and gains, of a scene with these joints.
+    pub(super) fn physics(&self, joints: &[String]) -> Physics {
+        let gravity_W = match self.value(GRAVITY) {
+            Some(Value::Numbers(g)) if g.len() == 3 => Vector3::new(g[0], g[1], g[2]),
+            _ => Vector3::zeros(),
+        };
+        let gain = |joint: &str, gain: &str| self.number(&format!("{GAINS}{joint}.{gain}"));
+        let gains = joints.iter().map(|joint| (gain(joint, "stiffness"), gain(joint, "damping"))).collect();
+        Physics { gravity_W, gains }
+    }
+
+    /// The control mode of a joint of the scene.
+    pub(super) fn control_mode(&self, joint: &str) -> ControlMode {
+        ControlMode::of(self.text(&format!("{MODES}{joint}")))
+    }
+
+    /// How to step in turns with `controllers` controllers, if so.
+    pub(super) fn lockstep(&self, controllers: usize) -> Option<Lockstep> {
+        self.flag("lockstep").then(|| Lockstep {
+            timeout: std::time::Duration::from_secs_f64(self.number("lockstep_timeout")),
+            on_timeout: match self.text("lockstep_on_timeout") {
+                "abort" => OnTimeout::Abort,
+                "continue" => OnTimeout::Continue,
+                _ => OnTimeout::Hold,
+            },
+            controllers,
+        })
     }
 
     /// The value as the table's type, or why it is refused.
-    fn checked(name: &str, value: &ParameterValue) -> Result<(usize, ParameterValue), String> {
-        let Some(index) = TABLE.iter().position(|declaration| declaration.name == name) else {
-            return Err(format!("unknown parameter{}", did_you_mean(name, TABLE.iter().map(|known| known.name))));
+    fn checked(&self, name: &str, value: &Value) -> Result<(usize, Value), String> {
+        let Some(index) = self.place(name) else {
+            let known = self.declarations.iter().map(|known| known.name.as_str());
+            return Err(format!("unknown parameter{}", did_you_mean(name, known)));
         };
         let wrong = |expected: &str| Err(format!("expected {expected}, got {}", value.type_name()));
-        let checked = match (&TABLE[index].kind, value) {
-            (Kind::Bool(_), ParameterValue::Bool(_)) | (Kind::Text(_), ParameterValue::String(_)) => value.clone(),
-            (Kind::Bool(_), _) => return wrong("a boolean"),
-            (Kind::Text(_), _) => return wrong("a string"),
-            (Kind::Number(_, lowest, highest), _) => {
-                let number = match value {
-                    ParameterValue::Double(number) => *number,
-                    ParameterValue::Integer(number) => *number as f64,
-                    _ => return wrong("a number"),
-                };
-                if !(*lowest..=*highest).contains(&number) {
-                    return Err(format!("{number} is out of range; it must be from {lowest} to {highest}"));
-                }
-                ParameterValue::Double(number)
+        let in_range = |number: f64, lowest: f64, highest: f64| {
+            if (lowest..=highest).contains(&number) {
+                return Ok(number);
             }
+            Err(format!("{number} is out of range; it must be from {lowest} to {highest}"))
+        };
+        let checked = match (self.declarations[index].kind, value) {
+            (Kind::Bool, Value::Bool(_)) | (Kind::Text, Value::Text(_)) => value.clone(),
+            (Kind::Choice(choices), Value::Text(text)) => {
+                if !choices.contains(&text.as_str()) {
+                    let suggestion = did_you_mean(text, choices.iter().copied());
+                    return Err(format!("'{}' is none of {}{suggestion}", shown(text), choices.join(", ")));
+                }
+                value.clone()
+            }
+            (Kind::Number(lowest, highest), Value::Number(number)) => {
+                Value::Number(in_range(*number, lowest, highest)?)
+            }
+            (Kind::Number(lowest, highest), Value::Integer(number)) => {
+                Value::Number(in_range(*number as f64, lowest, highest)?)
+            }
+            (Kind::Vector(largest), Value::Numbers(numbers)) => {
+                if numbers.len() != 3 {
+                    return Err(format!("expected 3 numbers, got {}", numbers.len()));
+                }
+                numbers.iter().try_for_each(|number| in_range(*number, -largest, largest).map(drop))?;
+                value.clone()
+            }
+            (Kind::Bool, _) => return wrong("a boolean"),
+            (Kind::Text | Kind::Choice(_), _) => return wrong("a string"),
+            (Kind::Number(..), _) => return wrong("a number"),
+            (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
         };
         Ok((index, checked))
     }
 
-    fn changeable(&self, name: &str, value: &ParameterValue) -> Result<(usize, ParameterValue), String> {
-        let (index, checked) = Self::checked(name, value)?;
-        if self.running && !TABLE[index].dynamic && self.values[index] != checked {
+    fn changeable(&self, name: &str, value: &Value) -> Result<(usize, Value), String> {
+        let (index, checked) = self.checked(name, value)?;
+        if self.running && !self.declarations[index].dynamic && self.values[index] != checked {
             return Err("can only be set at the start".to_owned());
         }
+        if name == "use_sim_time" && checked == Value::Bool(true) {
+            return Err("this node is the clock".to_owned());
+        }
         Ok((index, checked))
     }
 
-    fn take_initial(&mut self, name: &str, value: &ParameterValue) {
-        if name == "use_sim_time" {
-            self.use_sim_time = *value == ParameterValue::Bool(true);
-        }
-        if FOREIGN.contains(&name) || name.starts_with(FOREIGN_PREFIX) {
-            return;
-        }
-        match Self::checked(name, value) {
-            Ok((index, checked)) => self.values[index] = checked,
-            Err(problem) => self.problems.push(format!("parameter '{name}': {problem}")),
-        }
-    }
-}
-
-fn refusal(name: &str, problem: String) -> r2r::Error {
-    r2r::Error::ParameterValueConv { name: name.to_owned(), msg: problem }
-}
-
-impl RosParams for Parameters {
-    fn register_parameters(
-        &mut self,
-        _prefix: &str,
-        _parameter: Option<Parameter>,
-        parameters: &mut IndexMap<String, Parameter>,
-    ) -> r2r::Result<()> {
-        for (name, parameter) in parameters.iter() {
-            self.take_initial(name, &parameter.value);
-        }
-        parameters.clear();
-        for (declaration, value) in TABLE.iter().zip(&self.values) {
-            let description = declaration.description;
-            parameters.insert(declaration.name.to_owned(), Parameter { value: value.clone(), description });
-        }
-        Ok(())
+    /// Whether [`Parameters::set`] would take the value.
+    pub(super) fn check(&self, name: &str, value: &Value) -> Result<(), String> {
+        self.changeable(name, value).map(drop)
     }
 
-    fn get_parameter(&mut self, name: &str) -> r2r::Result<ParameterValue> {
-        self.value(name).cloned().ok_or_else(|| refusal(name, "unknown parameter".to_owned()))
-    }
-
-    fn set_parameter(&mut self, name: &str, value: &ParameterValue) -> r2r::Result<()> {
-        let (index, checked) = self.changeable(name, value).map_err(|problem| refusal(name, problem))?;
+    /// Changes a value; `true` when it is another one than before.
+    pub(super) fn set(&mut self, name: &str, value: &Value) -> Result<bool, String> {
+        let (index, checked) = self.changeable(name, value)?;
+        let changed = self.values[index] != checked;
         self.values[index] = checked;
-        Ok(())
+        Ok(changed)
     }
 
-    fn check_parameter(&self, name: &str, value: &ParameterValue) -> r2r::Result<()> {
-        self.changeable(name, value).map(drop).map_err(|problem| refusal(name, problem))
+    /// The parameters as a table for people.
+    pub(super) fn help(&self) -> String {
+        let mut text = String::new();
+        for Declaration { name, default, description, .. } in &self.declarations {
+            let default = match default {
+                Value::Bool(default) => default.to_string(),
+                Value::Text(default) => format!("'{default}'"),
+                Value::Number(default) => default.to_string(),
+                other => format!("{other:?}"),
+            };
+            // Writing to a string does not fail.
+            let _ = writeln!(text, "  {name:26}{description} Default {default}.");
+        }
+        text
     }
-}
-
-/// The parameters as a table for `--help`.
-pub(super) fn help() -> String {
-    let mut text = String::new();
-    for declaration in &TABLE {
-        let default = match declaration.kind {
-            Kind::Bool(default) => default.to_string(),
-            Kind::Text(default) => format!("'{default}'"),
-            Kind::Number(default, ..) => default.to_string(),
-        };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "  {:26}{} Default {default}.", declaration.name, declaration.description);
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn registered(given: &[(&str, ParameterValue)]) -> (Parameters, IndexMap<String, Parameter>) {
-        let mut map: IndexMap<String, Parameter> =
-            given.iter().map(|(name, value)| ((*name).to_owned(), Parameter::new(value.clone()))).collect();
-        let mut parameters = Parameters::new();
-        parameters.register_parameters("", None, &mut map).unwrap();
-        (parameters, map)
+    fn given(values: &[(&str, Value)]) -> Parameters {
+        Parameters::new(values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())))
     }
 
     #[test]
     fn given_values_are_taken_and_the_rest_is_declared_with_descriptions() {
-        let given = [("real_time_factor", ParameterValue::Integer(2)), ("use_sim_time", ParameterValue::Bool(true))];
-        let (parameters, map) = registered(&given);
+        let parameters = given(&[("real_time_factor", Value::Integer(2)), ("use_sim_time", Value::Bool(true))]);
         assert!(parameters.problems().is_empty() && parameters.use_sim_time());
         assert_eq!(parameters.number("real_time_factor"), 2.0);
-        assert_eq!(map.len(), TABLE.len());
-        assert!(map.values().all(|parameter| !parameter.description.is_empty()));
+        assert!(parameters.iter().all(|(declaration, _)| !declaration.description.is_empty()));
     }
 
     #[test]
     fn typos_wrong_types_and_ranges_are_named() {
-        let (parameters, _) = registered(&[
-            ("real_time_facotr", ParameterValue::Double(1.0)),
-            ("scene", ParameterValue::Bool(true)),
-            ("clock_rate", ParameterValue::Double(f64::NAN)),
+        let parameters = given(&[
+            ("real_time_facotr", Value::Number(1.0)),
+            ("scene", Value::Bool(true)),
+            ("clock_rate", Value::Number(f64::NAN)),
+            ("lockstep_on_timeout", Value::Text("abrot".to_owned())),
         ]);
         let problems = parameters.problems();
         assert_eq!(problems[0], "parameter 'real_time_facotr': unknown parameter; did you mean 'real_time_factor'?");
         assert_eq!(problems[1], "parameter 'scene': expected a string, got boolean");
         assert!(problems[2].contains("out of range"), "{}", problems[2]);
+        assert!(problems[3].contains("did you mean 'abort'?"), "{}", problems[3]);
     }
 
     #[test]
     fn only_dynamic_parameters_change_once_the_node_runs() {
-        let (mut parameters, _) = registered(&[]);
+        let mut parameters = given(&[]);
         parameters.start();
-        parameters.set_parameter("real_time_factor", &ParameterValue::Double(0.5)).unwrap();
+        assert_eq!(parameters.set("real_time_factor", &Value::Number(0.5)), Ok(true));
+        assert_eq!(parameters.set("real_time_factor", &Value::Number(0.5)), Ok(false));
         assert_eq!(parameters.number("real_time_factor"), 0.5);
-        assert!(parameters.set_parameter("scene", &ParameterValue::String("other".to_owned())).is_err());
-        assert!(parameters.check_parameter("real_time_factor", &ParameterValue::Double(-1.0)).is_err());
+        assert!(parameters.set("scene", &Value::Text("other".to_owned())).is_err());
+        assert!(parameters.check("real_time_factor", &Value::Number(-1.0)).is_err());
+        assert!(parameters.check("use_sim_time", &Value::Bool(true)).is_err());
     }
 }

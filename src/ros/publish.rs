@@ -1,33 +1,45 @@
 //! Snapshots become messages on topics, in a thread of their own.
 
-use std::sync::mpsc::RecvTimeoutError;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use r2r::diagnostic_msgs::msg::DiagnosticArray;
 use r2r::geometry_msgs::msg::{PoseStamped, WrenchStamped};
 use r2r::qos::{DurabilityPolicy, HistoryPolicy, ReliabilityPolicy};
+use r2r::rcl_interfaces::msg::Log;
 use r2r::rosgraph_msgs::msg::Clock;
 use r2r::sensor_msgs::msg::JointState;
 use r2r::std_msgs::msg::{Float64, String as Text};
 use r2r::visualization_msgs::msg::MarkerArray;
-use r2r::{Node, Publisher, QosProfile};
+use r2r::{Node, Publisher, PublisherUntyped, QosProfile};
 
+use super::diagnostics::Diagnostics;
 use super::exchange::{Mailbox, Parcel, ParcelReceiver, RunSettings};
+use super::log::{Line, take_lines};
 use super::markers::MarkerWriter;
 use super::messages;
-use super::names;
+use super::parameter_services::system_time;
+use super::recorder::Recorder;
 use super::throttle::{Throttle, and_more};
+use crate::io::bag::{ContactPairs, description_topics, write_contact_patches};
 use crate::io::outputs::Outputs;
-use crate::math::{BodyIndex, GeometryIndex, IndexVec};
+use crate::io::scene_file::JointGroup;
+use crate::io::topic_names;
+use crate::math::{BodyIndex, GeometryIndex, IndexVec, JointIndex, RigidTransform, SpatialForce};
 use crate::scene::Scene;
-use crate::stepping::Snapshot;
+use crate::stepping::{JointPaths, Snapshot};
 
 /// While nothing happens the clock is repeated, so that whoever comes late knows the time.
 const CLOCK_REPEAT: Duration = Duration::from_millis(200);
+/// How often log lines are looked for, and diagnostics published.
+const LOG_PERIOD: Duration = Duration::from_millis(50);
+const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
 /// No screen shows markers faster [Hz].
 const MARKER_RATE_MAX: f64 = 30.0;
 
 /// QoS of `joint_states` and of everything that a controller must not miss.
-fn reliable(depth: usize) -> QosProfile {
+pub(super) fn reliable(depth: usize) -> QosProfile {
     QosProfile {
         history: HistoryPolicy::KeepLast,
         depth,
@@ -44,12 +56,36 @@ struct BodyTopic<T: r2r::WrappedTypesupport> {
     publisher: Publisher<T>,
 }
 
+/// Joint states of some joints.
+struct JointTopic {
+    joints: Vec<usize>,
+    message: JointState,
+    publisher: Publisher<JointState>,
+}
+
 /// All publishers, and the messages that they reuse.
 pub(super) struct Publishers {
+    name: String,
+    scene: Arc<Scene>,
     world_frame: String,
     clock: Option<Publisher<Clock>>,
-    joint_states: Publisher<JointState>,
-    joint_message: JointState,
+    joint_states: Vec<JointTopic>,
+    external: JointTopic,
+    paths: JointPaths,
+    external_efforts: Vec<f64>,
+    sensors: Vec<BodyTopic<WrenchStamped>>,
+    pairs: ContactPairs,
+    contact_patches: PublisherUntyped,
+    /// Serves who comes late.
+    _contact_pairs: Publisher<Text>,
+    patch_bytes: Vec<u8>,
+    recorder: Option<Recorder>,
+    diagnostics_topic: Publisher<DiagnosticArray>,
+    diagnostics: Diagnostics,
+    diagnosed_at: Instant,
+    rosout: Publisher<Log>,
+    lines: Option<Receiver<Line>>,
+    heard_at: Instant,
     wrenches: Vec<BodyTopic<WrenchStamped>>,
     poses: Vec<BodyTopic<PoseStamped>>,
     #[cfg(isobar_tf2)]
@@ -71,27 +107,64 @@ pub(super) struct PublishPlan {
     pub(super) clock: bool,
     pub(super) tf: bool,
     pub(super) outputs: Outputs,
+    /// Joints with a force-torque sensor.
+    pub(super) force_torque: Vec<JointIndex>,
+    /// Models with topics of their own.
+    pub(super) namespaces: Vec<JointGroup>,
+    pub(super) recorder: Option<Recorder>,
 }
 
 impl Publishers {
     /// Declares the topics of `scene` on `node`.
-    pub(super) fn new(node: &mut Node, scene: &Scene, plan: PublishPlan) -> r2r::Result<Self> {
+    pub(super) fn new(node: &mut Node, scene: &Arc<Scene>, plan: PublishPlan) -> r2r::Result<Self> {
         let clock_qos = QosProfile { reliability: ReliabilityPolicy::BestEffort, ..reliable(1) };
+        let latched = QosProfile { durability: DurabilityPolicy::TransientLocal, ..reliable(1) };
         let clock = if plan.clock { Some(node.create_publisher("/clock", clock_qos)?) } else { None };
         let contact = scene.contact_bodies();
         let wrenches = body_topics(node, scene, contact, "~/wrench/", |_| reliable(10))?;
         let poses = body_topics(node, scene, scene.free_bodies(), "~/pose/", |_| reliable(10))?;
         let names = plan.outputs.outputs().iter().map(|output| output.name.as_str());
-        let output_topics = names::topic_parts(names)
+        let output_topics = topic_names::topic_parts(names)
             .iter()
             .map(|name| node.create_publisher(&format!("~/output/{name}"), reliable(10)))
             .collect::<r2r::Result<Vec<_>>>()?;
-        let joint_message = JointState { name: scene.joint_names().to_vec(), ..JointState::default() };
+        let everything = JointGroup {
+            model: String::new(),
+            joints: (0..scene.joints().len()).collect(),
+            names: scene.joint_names().to_vec(),
+        };
+        let mut joint_states = vec![JointTopic::new(node, &everything, "joint_states")?];
+        let parts = topic_names::topic_parts(plan.namespaces.iter().map(|group| group.model.as_str()));
+        for (group, part) in plan.namespaces.iter().zip(parts) {
+            joint_states.push(JointTopic::new(node, group, &format!("{part}/joint_states"))?);
+        }
+        let pairs = ContactPairs::new(scene);
+        let contact_pairs: Publisher<Text> = node.create_publisher("~/contact_pairs", latched)?;
+        contact_pairs.publish(&Text { data: pairs.to_json() })?;
         let mut publishers = Self {
+            name: node.name()?,
             world_frame: plan.world_frame,
             clock,
-            joint_states: node.create_publisher("joint_states", reliable(10))?,
-            joint_message,
+            joint_states,
+            external: JointTopic::new(node, &everything, "~/external_joint_torques")?,
+            paths: JointPaths::new(scene.model()),
+            external_efforts: Vec::new(),
+            sensors: sensor_topics(node, scene, &plan.force_torque)?,
+            pairs,
+            contact_patches: node.create_publisher_untyped(
+                "~/contact_patches",
+                "sensor_msgs/msg/PointCloud2",
+                reliable(1),
+            )?,
+            _contact_pairs: contact_pairs,
+            patch_bytes: Vec::new(),
+            recorder: plan.recorder,
+            diagnostics_topic: node.create_publisher("/diagnostics", reliable(10))?,
+            diagnostics: Diagnostics::default(),
+            diagnosed_at: Instant::now(),
+            rosout: node.create_publisher("/rosout", reliable(1000))?,
+            lines: take_lines(),
+            heard_at: Instant::now(),
             wrenches,
             poses,
             #[cfg(isobar_tf2)]
@@ -105,6 +178,7 @@ impl Publishers {
             markers_at: None,
             last_time_ns: 0,
             failures: Throttle::default(),
+            scene: scene.clone(),
         };
         publishers.marker_writer.restart();
         if cfg!(not(isobar_tf2)) && plan.tf && !scene.free_bodies().is_empty() {
@@ -116,34 +190,71 @@ impl Publishers {
     /// Publishes what arrives until the simulation's end of the queue is gone.
     pub(super) fn run(&mut self, parcels: &ParcelReceiver, mailbox: &Mailbox) {
         loop {
-            match parcels.filled.recv_timeout(CLOCK_REPEAT) {
+            match parcels.filled.recv_timeout(LOG_PERIOD) {
                 Ok(parcel) => {
+                    self.heard_at = Instant::now();
                     self.publish(&parcel, &mailbox.settings());
                     // A queue that took the parcel has room for it on the way back.
                     let _ = parcels.spare.try_send(parcel);
                 }
-                Err(RecvTimeoutError::Timeout) => self.publish_clock(self.last_time_ns),
+                Err(RecvTimeoutError::Timeout) if self.heard_at.elapsed() >= CLOCK_REPEAT => {
+                    self.heard_at = Instant::now();
+                    self.publish_clock(self.last_time_ns);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.publish_log();
+            if self.diagnosed_at.elapsed() >= DIAGNOSTICS_PERIOD {
+                self.diagnosed_at = Instant::now();
+                self.publish_diagnostics(mailbox);
             }
         }
     }
 
+    fn publish_log(&mut self) {
+        let Some(lines) = &self.lines else { return };
+        while let Ok(Line { level, text }) = lines.try_recv() {
+            // A zero would end the text on its way through C.
+            let msg = text.replace('\0', "?");
+            let log = Log { stamp: system_time(), level, name: self.name.clone(), msg, ..Log::default() };
+            // A failure would log a line, and so on for ever.
+            let _ = self.rosout.publish(&log);
+        }
+    }
+
+    fn publish_diagnostics(&mut self, mailbox: &Mailbox) {
+        let Some(health) = mailbox.health() else { return };
+        let wanted = mailbox.settings().real_time_factor;
+        let message = self.diagnostics.message(&self.name, &health, mailbox, wanted);
+        note_failure(&mut self.failures, self.diagnostics_topic.publish(&message));
+    }
+
     /// The state first, then the clock: who waits for a time finds the state of that time.
     fn publish(&mut self, parcel: &Parcel, settings: &RunSettings) {
-        let Parcel { due, snapshot } = parcel;
+        let Parcel { due, snapshot, .. } = parcel;
         if due.joint_states {
             self.publish_joint_states(snapshot);
         }
         if due.wrenches {
-            self.publish_wrenches(snapshot);
+            self.publish_wrenches(snapshot, &parcel.sensors);
         }
         if due.poses {
             self.publish_poses(snapshot);
         }
+        if due.outputs || self.recorder.is_some() {
+            self.outputs.evaluate(snapshot);
+        }
         if due.outputs {
-            self.publish_outputs(snapshot);
+            self.publish_outputs();
+        }
+        if due.contact_patches {
+            self.publish_contact_patches(snapshot);
         }
         self.publish_markers(snapshot, settings);
+        if let Some(recorder) = self.recorder.as_mut().filter(|_| !parcel.repeat) {
+            recorder.record(*due, snapshot, self.outputs.values());
+        }
         self.last_time_ns = snapshot.time_ns;
         if due.clock {
             self.publish_clock(snapshot.time_ns);
@@ -158,15 +269,29 @@ impl Publishers {
     }
 
     fn publish_joint_states(&mut self, snapshot: &Snapshot) {
-        let message = &mut self.joint_message;
-        message.header.stamp = messages::time(snapshot.time_ns);
-        message.position.clone_from(&snapshot.joint_position);
-        message.velocity.clone_from(&snapshot.joint_velocity);
-        message.effort.clone_from(&snapshot.joint_effort);
-        note_failure(&mut self.failures, self.joint_states.publish(message));
+        let stamp = messages::time(snapshot.time_ns);
+        for topic in &mut self.joint_states {
+            topic.message.header.stamp = stamp.clone();
+            for (values, of_all) in [
+                (&mut topic.message.position, &snapshot.joint_position),
+                (&mut topic.message.velocity, &snapshot.joint_velocity),
+                (&mut topic.message.effort, &snapshot.joint_effort),
+            ] {
+                values.clear();
+                values.extend(topic.joints.iter().filter_map(|joint| of_all.get(*joint)));
+            }
+            note_failure(&mut self.failures, topic.publisher.publish(&topic.message));
+        }
+        if has_subscribers(self.external.publisher.get_inter_process_subscription_count()) {
+            let Self { paths, scene, external_efforts, external, .. } = self;
+            paths.contact_efforts(scene, &snapshot.X_WB, &snapshot.F_BBo_W, external_efforts);
+            external.message.header.stamp = stamp;
+            external.message.effort.clone_from(external_efforts);
+            note_failure(&mut self.failures, self.external.publisher.publish(&self.external.message));
+        }
     }
 
-    fn publish_wrenches(&mut self, snapshot: &Snapshot) {
+    fn publish_wrenches(&mut self, snapshot: &Snapshot, measured: &[SpatialForce]) {
         for topic in &self.wrenches {
             let (Some(F_BBo_W), Some(X_WB)) = (snapshot.F_BBo_W.get(topic.body), snapshot.X_WB.get(topic.body)) else {
                 continue;
@@ -175,6 +300,21 @@ impl Publishers {
             let message = WrenchStamped { header, wrench: messages::wrench_in_body(F_BBo_W, X_WB) };
             note_failure(&mut self.failures, topic.publisher.publish(&message));
         }
+        for (topic, F_B) in self.sensors.iter().zip(measured) {
+            let header = messages::header(snapshot.time_ns, &topic.frame);
+            // In the axes of its body already.
+            let wrench = messages::wrench_in_body(F_B, &RigidTransform::identity());
+            note_failure(&mut self.failures, topic.publisher.publish(&WrenchStamped { header, wrench }));
+        }
+    }
+
+    fn publish_contact_patches(&mut self, snapshot: &Snapshot) {
+        if !has_subscribers(self.contact_patches.get_inter_process_subscription_count()) {
+            return;
+        }
+        self.patch_bytes.clear();
+        write_contact_patches(&mut self.patch_bytes, snapshot, &self.world_frame, &self.pairs);
+        note_failure(&mut self.failures, self.contact_patches.publish_raw(&self.patch_bytes));
     }
 
     fn publish_poses(&mut self, snapshot: &Snapshot) {
@@ -205,9 +345,8 @@ impl Publishers {
         note_failure(&mut self.failures, tf.publish(&r2r::tf2_msgs::msg::TFMessage { transforms }));
     }
 
-    fn publish_outputs(&mut self, snapshot: &Snapshot) {
-        let values = self.outputs.evaluate(snapshot);
-        for (topic, value) in self.output_topics.iter().zip(values) {
+    fn publish_outputs(&mut self) {
+        for (topic, value) in self.output_topics.iter().zip(self.outputs.values()) {
             note_failure(&mut self.failures, topic.publish(&Float64 { data: *value }));
         }
     }
@@ -221,7 +360,7 @@ impl Publishers {
             return;
         }
         self.markers_at = Some(now);
-        if !matches!(self.markers.get_inter_process_subscription_count(), Ok(1..)) {
+        if !has_subscribers(self.markers.get_inter_process_subscription_count()) {
             self.marker_writer.restart();
             return;
         }
@@ -238,7 +377,7 @@ fn body_topics<T: r2r::WrappedTypesupport + 'static>(
     prefix: &str,
     qos: impl Fn(BodyIndex) -> QosProfile,
 ) -> r2r::Result<Vec<BodyTopic<T>>> {
-    let parts = names::topic_parts(bodies.iter().map(|body| scene.body_name(*body)));
+    let parts = topic_names::topic_parts(bodies.iter().map(|body| scene.body_name(*body)));
     bodies
         .iter()
         .zip(parts)
@@ -257,12 +396,37 @@ fn note_failure(failures: &mut Throttle, sent: r2r::Result<()>) {
     }
 }
 
+fn sensor_topics(node: &mut Node, scene: &Scene, joints: &[JointIndex]) -> r2r::Result<Vec<BodyTopic<WrenchStamped>>> {
+    let model = scene.model();
+    let parts = topic_names::topic_parts(joints.iter().map(|joint| model.joints()[*joint].name.as_str()));
+    joints
+        .iter()
+        .zip(parts)
+        .map(|(joint, part)| {
+            let body = model.joints()[*joint].child;
+            let publisher = node.create_publisher(&format!("~/force_torque/{part}"), reliable(10))?;
+            Ok(BodyTopic { body, frame: scene.body_name(body).to_owned(), publisher })
+        })
+        .collect()
+}
+
+impl JointTopic {
+    fn new(node: &mut Node, group: &JointGroup, topic: &str) -> r2r::Result<Self> {
+        let message = JointState { name: group.names.clone(), ..JointState::default() };
+        Ok(Self { joints: group.joints.clone(), message, publisher: node.create_publisher(topic, reliable(10))? })
+    }
+}
+
+/// Whether anyone listens; who cannot be asked counts as nobody.
+fn has_subscribers(count: r2r::Result<usize>) -> bool {
+    matches!(count, Ok(1..))
+}
+
 /// Latched publishers of the robots' URDF texts; they serve late joiners for as long as the node lives.
 pub(super) fn publish_descriptions(node: &mut Node, descriptions: &[(String, String)]) -> r2r::Result<()> {
     let qos = QosProfile { durability: DurabilityPolicy::TransientLocal, ..reliable(1) };
-    let parts = names::topic_parts(descriptions.iter().map(|(model, _)| model.as_str()));
-    for (number, ((_, urdf), part)) in descriptions.iter().zip(parts).enumerate() {
-        let topic = if number == 0 { "robot_description".to_owned() } else { format!("{part}/robot_description") };
+    let topics = description_topics(descriptions.iter().map(|(model, _)| model.as_str()));
+    for ((_, urdf), topic) in descriptions.iter().zip(topics) {
         node.create_publisher::<Text>(&topic, qos.clone())?.publish(&Text { data: urdf.clone() })?;
     }
     Ok(())

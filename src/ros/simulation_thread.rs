@@ -1,20 +1,32 @@
-//! The simulation's own thread: newest command, step, hand over, keep pace.
+//! The simulation's own thread: newest command, step, hand over, keep pace or wait for the controllers.
 
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::exchange::{Due, Mailbox, ParcelSender};
+use super::exchange::{Awaited, Collected, Lockstep, Mailbox, OnTimeout, ParcelSender, Physics, RunSettings, count};
 use super::pacer::Pacer;
+use super::statistics::{Activity, Health, Statistics};
 use super::throttle::{Throttle, and_more};
+use super::trajectory::{Progress, Tracking};
+use crate::io::rates::{Due, Rates};
 use crate::io::scene_file::CommandSchedule;
-use crate::stepping::{JointCommand, JointTarget, Simulation};
+use crate::math::{JointIndex, SpatialForce};
+use crate::multibody::energy;
+use crate::stepping::{ForceTorqueSensor, JointCommand, JointTarget, Simulation};
 
 /// Longest sleep: how late a stop or a reset may be noticed at a slow pace.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
+/// How often a state that no controller answers is published again, for those that come late.
+const REPEAT: Duration = Duration::from_millis(100);
+/// How often the health of the simulation is told.
+const HEALTH_PERIOD: Duration = Duration::from_secs(1);
 
 /// A simulation, and what it needs to run by itself.
 pub(super) struct Runner {
     simulation: Simulation,
+    lockstep: Option<Lockstep>,
+    sensors: Vec<ForceTorqueSensor>,
+    momenta: Vec<SpatialForce>,
+    measured: Vec<SpatialForce>,
     /// What drives joints that no command has reached.
     scene_commands: CommandSchedule,
     /// Time of all runs before the last reset [ns]: stamps never go back.
@@ -22,25 +34,72 @@ pub(super) struct Runner {
     standing: JointCommand,
     version: u64,
     effective: JointCommand,
+    trajectories: Vec<(usize, Tracking)>,
+    cancelled: Vec<usize>,
+    /// When the newest command was noticed [ns], and whether its joints are held since.
+    commanded_ns: u64,
+    held: bool,
+    position: Vec<f64>,
+    velocity: Vec<f64>,
     resets: u64,
     halted: bool,
+    /// Since when a command is waited for, and whether any has ever come.
+    waiting_since: Option<Instant>,
+    repeated: Option<Instant>,
+    engaged: bool,
+    late_told: bool,
     pacer: Pacer,
+    statistics: Statistics,
     unconverged: Throttle,
+    late: Throttle,
+}
+
+/// Whether a step may be taken now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Step,
+    Wait,
+    /// The policy says so: end.
+    End,
 }
 
 impl Runner {
-    pub(super) fn new(simulation: Simulation, scene_commands: CommandSchedule) -> Self {
+    pub(super) fn new(
+        simulation: Simulation,
+        scene_commands: CommandSchedule,
+        force_torque: &[JointIndex],
+        lockstep: Option<Lockstep>,
+    ) -> Self {
+        let sensors: Vec<_> =
+            force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
+        let joints = simulation.scene().joint_names().len();
         Self {
+            lockstep,
+            momenta: vec![SpatialForce::ZERO; sensors.len()],
+            measured: vec![SpatialForce::ZERO; sensors.len()],
+            sensors,
             simulation,
             scene_commands,
             time_offset_ns: 0,
-            standing: JointCommand::default(),
+            standing: JointCommand { targets: vec![JointTarget::default(); joints] },
             version: 0,
             effective: JointCommand::default(),
+            trajectories: Vec::new(),
+            cancelled: Vec::new(),
+            commanded_ns: 0,
+            held: false,
+            position: Vec::new(),
+            velocity: Vec::new(),
             resets: 0,
             halted: false,
+            waiting_since: None,
+            repeated: None,
+            engaged: false,
+            late_told: false,
             pacer: Pacer::default(),
+            statistics: Statistics::default(),
             unconverged: Throttle::default(),
+            late: Throttle::default(),
         }
     }
 
@@ -48,43 +107,185 @@ impl Runner {
         self.time_offset_ns + self.simulation.time_ns()
     }
 
-    /// Runs until the mailbox says stop.
+    /// Runs until the mailbox says stop, or a late command ends it.
     pub(super) fn run(&mut self, mailbox: &Mailbox, parcels: &ParcelSender) {
-        self.hand_over(Due::ALL, mailbox, parcels);
+        self.present(Due::ALL, mailbox, parcels);
+        let mut may_step = true;
         while !mailbox.stopped() {
-            let (settings, resets) = mailbox.collect(&mut self.standing, &mut self.version);
-            if resets != self.resets {
-                self.resets = resets;
-                self.reset();
-                self.hand_over(Due::ALL, mailbox, parcels);
+            let turn = if may_step && !self.halted { self.turn(mailbox, parcels) } else { Turn::Wait };
+            if turn == Turn::End {
+                return;
             }
-            if self.halted {
-                std::thread::sleep(SLEEP_MAX);
+            let began = Instant::now();
+            let collected = self.collect(mailbox);
+            let was_reset = collected.resets != self.resets;
+            if was_reset {
+                self.resets = collected.resets;
+                self.reset();
+                self.present(Due::ALL, mailbox, parcels);
+            }
+            may_step = !self.halted && (!collected.paused || collected.steps > 0);
+            self.tell_health(mailbox, may_step);
+            if !may_step {
+                self.idle(&collected, mailbox);
+                continue;
+            }
+            if turn == Turn::Wait || (was_reset && self.lockstep.is_some()) {
                 continue;
             }
             let before_ns = self.time_ns();
-            self.step();
-            let due = Due::between(before_ns, self.time_ns(), &settings.rates);
-            if due.any() && !self.halted {
-                self.hand_over(due, mailbox, parcels);
+            self.step(mailbox, &collected.settings);
+            if collected.paused {
+                mailbox.step_taken();
             }
-            self.keep_pace(mailbox, settings.real_time_factor);
+            if !self.halted {
+                self.present(self.due(before_ns, &collected), mailbox, parcels);
+            }
+            self.statistics.add_turn(began.elapsed());
+            if collected.paused {
+                self.pacer.restart();
+            } else {
+                self.keep_pace(mailbox, collected.settings.real_time_factor);
+            }
         }
     }
 
+    /// What is published of the state after a step: in lockstep always the joints and the clock, and everything after
+    /// a step of a paused simulation.
+    fn due(&self, before_ns: u64, collected: &Collected) -> Due {
+        if collected.paused {
+            return Due::ALL;
+        }
+        let rates: &Rates = &collected.settings.rates;
+        let due = Due::between(before_ns, self.time_ns(), rates);
+        if self.lockstep.is_some() { Due { joint_states: true, clock: rates.clock > 0.0, ..due } } else { due }
+    }
+
+    /// Makes the present state known, and in lockstep opens it for commands.
+    fn present(&mut self, due: Due, mailbox: &Mailbox, parcels: &ParcelSender) {
+        if let Some(lockstep) = self.lockstep {
+            mailbox.expect(self.time_ns(), lockstep.controllers);
+            (self.waiting_since, self.late_told) = (None, false);
+        }
+        if due.any() {
+            self.hand_over(due, false, mailbox, parcels);
+        }
+    }
+
+    /// Waits in lockstep for the commands that answer the present state.
+    fn turn(&mut self, mailbox: &Mailbox, parcels: &ParcelSender) -> Turn {
+        let Some(lockstep) = self.lockstep else { return Turn::Step };
+        match mailbox.wait(SLEEP_MAX, self.resets) {
+            Awaited::Commands => {
+                self.engaged = true;
+                return Turn::Step;
+            }
+            Awaited::Interrupted => return Turn::Wait,
+            Awaited::Timeout => {}
+        }
+        let now = Instant::now();
+        let since = *self.waiting_since.get_or_insert(now);
+        if self.repeated.is_none_or(|at| now.duration_since(at) >= REPEAT) {
+            self.repeated = Some(now);
+            self.hand_over(Due::ALL, true, mailbox, parcels);
+        }
+        if !self.engaged || lockstep.timeout.is_zero() || now.duration_since(since) < lockstep.timeout {
+            return Turn::Wait;
+        }
+        self.time_out(lockstep, mailbox)
+    }
+
+    fn time_out(&mut self, lockstep: Lockstep, mailbox: &Mailbox) -> Turn {
+        if !std::mem::replace(&mut self.late_told, true) {
+            count(&mailbox.counters.late);
+        }
+        let what = format!(
+            "lockstep: no command with the stamp of t = {:.6} s within {} s",
+            self.time_ns() as f64 * 1e-9,
+            lockstep.timeout.as_secs_f64()
+        );
+        if lockstep.on_timeout == OnTimeout::Abort {
+            mailbox.fail(what);
+            return Turn::End;
+        }
+        let holds = lockstep.on_timeout == OnTimeout::Hold;
+        if let Some(kept_back) = self.late.due(Instant::now()) {
+            let then = if holds { "the simulation waits" } else { "the last command is used" };
+            tracing::warn!("{what}; {then}{}", and_more(kept_back));
+        }
+        if holds { Turn::Wait } else { Turn::Step }
+    }
+
+    /// Takes over what has come: commands, trajectories, gravity, gains.
+    fn collect(&mut self, mailbox: &Mailbox) -> Collected {
+        let version = self.version;
+        let mut collected = mailbox.collect(&mut self.standing, &mut self.version, &mut self.cancelled);
+        if version != self.version || !collected.trajectories.is_empty() {
+            (self.commanded_ns, self.held) = (self.time_ns(), false);
+        }
+        if let Some(physics) = collected.physics.take() {
+            self.apply(&physics);
+        }
+        for number in std::mem::take(&mut self.cancelled) {
+            self.trajectories.retain(|(other, _)| *other != number);
+        }
+        for (number, trajectory) in collected.trajectories.drain(..) {
+            self.read_joints();
+            let tracking = Tracking::new(trajectory, self.time_ns(), &self.position, &self.velocity);
+            self.trajectories.retain(|(other, _)| *other != number);
+            self.trajectories.push((number, tracking));
+        }
+        collected
+    }
+
+    fn apply(&mut self, physics: &Physics) {
+        let scene = self.simulation.scene_mut();
+        scene.set_gravity(physics.gravity_W);
+        for (joint, (stiffness, damping)) in physics.gains.iter().enumerate() {
+            scene.set_gains(joint, *stiffness, *damping);
+        }
+    }
+
+    fn read_joints(&mut self) {
+        let (scene, state) = (self.simulation.scene(), self.simulation.state());
+        self.position.clear();
+        self.velocity.clear();
+        for joint in scene.joints() {
+            let joint = &scene.model().joints()[*joint];
+            self.position.push(joint.position(&state.q).unwrap_or(0.0));
+            self.velocity.push(joint.velocity(&state.v).unwrap_or(0.0));
+        }
+    }
+
+    /// Back to the start. Time goes on by a step, so that each state has a stamp of its own.
     fn reset(&mut self) {
-        self.time_offset_ns = self.time_ns();
+        self.time_offset_ns = self.time_ns() + self.simulation.step_ns();
         self.simulation.reset();
         self.pacer.restart();
+        self.trajectories.clear();
+        self.measured.fill(SpatialForce::ZERO);
+        (self.commanded_ns, self.held) = (self.time_ns(), false);
         if self.halted {
             tracing::info!("reset: the simulation runs again");
         }
         self.halted = false;
     }
 
+    /// Nothing to do: paused or halted.
+    fn idle(&mut self, collected: &Collected, mailbox: &Mailbox) {
+        if self.halted && collected.steps > 0 {
+            mailbox.step_taken();
+        }
+        self.pacer.restart();
+        self.waiting_since = None;
+        mailbox.doze(SLEEP_MAX);
+    }
+
     /// One step under the standing command, the scene's own commands where there is none. A step that fails leaves
     /// the last good state, and halts.
-    fn step(&mut self) {
+    fn step(&mut self, mailbox: &Mailbox, settings: &RunSettings) {
+        self.follow_trajectories(mailbox, settings);
+        self.hold_when_abandoned(mailbox, settings);
         self.effective.targets.clear();
         self.effective.targets.resize(self.simulation.scene().joint_names().len(), JointTarget::default());
         self.scene_commands.fill(self.simulation.time_ns(), &mut self.effective);
@@ -93,10 +294,16 @@ impl Runner {
                 *effective = *standing;
             }
         }
+        for (momentum, sensor) in self.momenta.iter_mut().zip(&self.sensors) {
+            *momentum = sensor.momentum(&self.simulation);
+        }
+        let started = Instant::now();
         match self.simulation.step(&self.effective) {
-            Ok(report) if report.solver_converged => {}
             Ok(report) => {
-                if let Some(kept_back) = self.unconverged.due(Instant::now()) {
+                self.statistics.add(started.elapsed(), &report);
+                if !report.solver_converged
+                    && let Some(kept_back) = self.unconverged.due(Instant::now())
+                {
                     tracing::warn!(
                         "t = {:.4} s: the solver stopped after {} iterations at residual {:.1e}{}",
                         self.simulation.time(),
@@ -104,6 +311,9 @@ impl Runner {
                         report.solver_residual,
                         and_more(kept_back)
                     );
+                }
+                for (number, sensor) in self.sensors.iter().enumerate() {
+                    self.measured[number] = sensor.measure(&self.simulation, &self.momenta[number]);
                 }
             }
             Err(error) => {
@@ -113,16 +323,98 @@ impl Runner {
         }
     }
 
-    fn hand_over(&mut self, due: Due, mailbox: &Mailbox, parcels: &ParcelSender) {
+    /// Targets of the trajectories under way; one that ends leaves its last targets standing.
+    fn follow_trajectories(&mut self, mailbox: &Mailbox, settings: &RunSettings) {
+        if self.trajectories.is_empty() {
+            return;
+        }
+        self.read_joints();
+        let now_ns = self.time_ns();
+        let (position, standing) = (&self.position, &mut self.standing);
+        let mut ended = false;
+        self.trajectories.retain(|(_, tracking)| {
+            match tracking.advance(now_ns, position, settings.trajectory_tolerance, standing) {
+                Progress::Following => return true,
+                Progress::Done => tracing::info!("t = {:.4} s: trajectory done", now_ns as f64 * 1e-9),
+                Progress::Aborted { joint, error } => {
+                    let name = self.simulation.scene().joint_names().get(joint).map_or("", String::as_str);
+                    tracing::error!(
+                        "t = {:.4} s: trajectory aborted: joint '{name}' is {error:.4} from it, more than the tolerance \
+                         of {}; its joints are held",
+                        now_ns as f64 * 1e-9,
+                        settings.trajectory_tolerance
+                    );
+                }
+            }
+            ended = true;
+            false
+        });
+        self.commanded_ns = now_ns;
+        if ended {
+            self.keep_standing(mailbox);
+        }
+    }
+
+    /// Holds commanded joints where they are when no command has come for too long.
+    fn hold_when_abandoned(&mut self, mailbox: &Mailbox, settings: &RunSettings) {
+        let since = self.time_ns().saturating_sub(self.commanded_ns);
+        let commanded = self.standing.targets.iter().any(|target| *target != JointTarget::default());
+        if settings.command_timeout_ns == 0 || since <= settings.command_timeout_ns || self.held || !commanded {
+            return;
+        }
+        self.read_joints();
+        for (joint, target) in self.standing.targets.iter_mut().enumerate() {
+            if *target != JointTarget::default() {
+                *target = JointTarget { position: Some(self.position[joint]), ..JointTarget::default() };
+            }
+        }
+        count(&mailbox.counters.timeouts);
+        let (now, limit) = (self.time_ns() as f64 * 1e-9, settings.command_timeout_ns as f64 * 1e-9);
+        tracing::warn!("t = {now:.4} s: no command for {limit} s; the commanded joints are held where they are");
+        self.keep_standing(mailbox);
+        self.held = true;
+    }
+
+    /// Makes the standing command of this thread the one that later commands are merged into.
+    fn keep_standing(&mut self, mailbox: &Mailbox) {
+        let version = mailbox.replace_command(&self.standing);
+        self.version = version;
+    }
+
+    fn hand_over(&mut self, due: Due, repeat: bool, mailbox: &Mailbox, parcels: &ParcelSender) {
         let time_ns = self.time_ns();
         let sent = parcels.send(|parcel| {
-            parcel.due = due;
+            (parcel.due, parcel.repeat) = (due, repeat);
             self.simulation.snapshot_into(&mut parcel.snapshot);
             parcel.snapshot.time_ns = time_ns;
+            parcel.sensors.clone_from(&self.measured);
         });
         if !sent {
-            mailbox.skipped.fetch_add(1, Ordering::Relaxed);
+            count(&mailbox.counters.skipped);
         }
+    }
+
+    fn tell_health(&mut self, mailbox: &Mailbox, may_step: bool) {
+        let (now, time_ns) = (Instant::now(), self.time_ns());
+        if !self.statistics.is_over(now, time_ns, HEALTH_PERIOD) {
+            return;
+        }
+        let simulation = &self.simulation;
+        let energy = energy(simulation.scene().model(), simulation.data(), &simulation.state().v);
+        mailbox.set_health(Health {
+            activity: match (self.halted, may_step, self.waiting_since) {
+                (true, ..) => Activity::Halted,
+                (false, false, _) => Activity::Paused,
+                (false, true, Some(_)) => Activity::Waiting,
+                (false, true, None) => Activity::Running,
+            },
+            faces: simulation.report().faces,
+            penetration_max: simulation.penetration_max(),
+            kinetic: energy.kinetic,
+            potential: energy.potential,
+            step: simulation.settings().step(),
+            ..self.statistics.finish(now, time_ns)
+        });
     }
 
     fn keep_pace(&mut self, mailbox: &Mailbox, real_time_factor: f64) {

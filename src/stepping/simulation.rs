@@ -147,6 +147,28 @@ impl Simulation {
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
+    /// The scene, to change gravity or gains between steps. Where others hold it too, they keep what it was.
+    pub fn scene_mut(&mut self) -> &mut Scene {
+        Arc::make_mut(&mut self.scene)
+    }
+    /// Net contact wrenches on the bodies over the last step, about their origins, in world axes.
+    pub fn body_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
+        &self.F_BBo_W
+    }
+    /// The deepest point of contact at the start of the last step [m]: p/g of a face, -phi of a point of rigid contact;
+    /// 0 without contact.
+    pub fn penetration_max(&self) -> f64 {
+        let active = if self.step_count == 0 { &[] } else { self.contacts.active() };
+        let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
+            ContactKind::PressureField => {
+                let (surface, kept) = self.contacts.surface(pair);
+                let depths = kept.iter().map(|face| *face as usize).map(|i| surface.pressure[i] / surface.gradient(i));
+                depths.fold(0.0, f64::max)
+            }
+            ContactKind::Points => self.contacts.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
+        };
+        active.iter().map(|patch| depth(patch.pair)).fold(0.0, f64::max)
+    }
     /// How steps are taken.
     pub fn settings(&self) -> &StepSettings {
         &self.settings

@@ -12,6 +12,7 @@ mod fill;
 mod geometry;
 mod golden;
 mod joint_laws;
+mod joint_wrench;
 mod multibody;
 mod one_step;
 mod picture;

@@ -19,7 +19,7 @@ const ROOMS: [(&str, &[&str]); 11] = [
 ];
 
 /// Foreign crates that stay behind one door: the only paths under src that may name them.
-const DOORS: [(&str, &str); 8] = [
+const DOORS: [(&str, &str); 9] = [
     ("clarabel", "src/solvers/quasistatic/interior_point/"),
     ("parry3d", "src/geometry/signed_distance.rs"),
     ("urdf_rs", "src/io/urdf/"),
@@ -27,6 +27,7 @@ const DOORS: [(&str, &str); 8] = [
     ("tobj", "src/io/mesh_files/"),
     ("png", "src/picture/png_file.rs"),
     ("serde_saphyr", "src/io/scene_file/"),
+    ("mcap", "src/io/bag/writer.rs"),
     ("r2r", "src/ros/"),
 ];
 

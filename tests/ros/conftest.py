@@ -13,7 +13,11 @@ os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(1 + os.ge
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
 import rclpy  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = Path(__file__).resolve().parent / "scenes"
@@ -29,7 +33,7 @@ RUNNING = []
 class RunningNode:
     """The simulator's process; `log()` is what it has said so far."""
 
-    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None):
+    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None, extra=()):
         binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
         self.log_path = folder / "node.log"
         arguments = [str(binary), "--ros-args"]
@@ -37,6 +41,7 @@ class RunningNode:
             arguments += ["-p", f"scene:={scene_path or SCENES / scene}"]
         for parameter in parameters:
             arguments += ["-p", parameter]
+        arguments += extra
         with self.log_path.open("w") as log:
             self.process = subprocess.Popen(arguments, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)
 
@@ -52,6 +57,43 @@ class RunningNode:
             self.process.kill()
             self.process.wait()
             raise
+
+
+class Controller:
+    """A controller in lockstep: answers each state of `/joint_states` with `law(message)`, stamped as the state."""
+
+    def __init__(self, law, states="/joint_states", commands="/joint_commands", name="controller"):
+        self.node = rclpy.create_node(name)
+        self.executor = SingleThreadedExecutor()
+        self.executor.add_node(self.node)
+        self.law = law
+        self.states = []
+        self.publisher = self.node.create_publisher(JointState, commands, 10)
+        self.node.create_subscription(JointState, states, self.answer, 10)
+
+    def answer(self, state):
+        if self.states and stamp_ns(self.states[-1]) == stamp_ns(state):
+            return
+        self.states.append(state)
+        command = self.law(state)
+        if command is not None:
+            command.header.stamp = state.header.stamp
+            self.publisher.publish(command)
+
+    def run(self, states, patience=PATIENCE):
+        """Until it has seen that many states."""
+        deadline = time.monotonic() + patience
+        while len(self.states) < states:
+            assert time.monotonic() < deadline, f"{len(self.states)} states within {patience:.0f} s"
+            self.executor.spin_once(timeout_sec=0.05)
+
+    def end(self):
+        self.executor.shutdown()
+        self.node.destroy_node()
+
+
+def stamp_ns(message):
+    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
 
 
 class Listener:
@@ -90,6 +132,19 @@ class Listener:
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
         return publisher
+
+    def wait_for(self, kind, topic, condition, what, qos=10):
+        """The first message from now on that fulfils the condition."""
+        found = []
+        subscription = self.node.create_subscription(kind, topic, lambda m: condition(m) and found.append(m), qos)
+        self.wait_until(lambda: found, what)
+        self.node.destroy_subscription(subscription)
+        return found[0]
+
+    def set_parameter(self, name, value):
+        """Whether the node took the value, and why not."""
+        request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
+        return self.call(SetParameters, "/isobar/set_parameters", request).results[0]
 
     def call(self, kind, service, request):
         client = self.node.create_client(kind, service)

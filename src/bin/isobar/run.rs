@@ -1,13 +1,15 @@
-//! `isobar run SCENE --duration S [--csv FILE] [--command JOINT.QUANTITY=VALUE]...`
+//! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`
 
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use isobar::io::bag::{BagError, BagPlan, BagRecording};
 use isobar::io::package::PackageMap;
+use isobar::io::rates::{Due, Rates};
 use isobar::io::recording::CsvRecording;
 use isobar::io::scene_file::{self, LoadedScene};
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport};
@@ -22,7 +24,11 @@ pub(crate) struct Arguments {
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Record every n-th step only.
+    /// Record what the ROS 2 node would publish, at the rates of the scene's `publish`, to this MCAP file; `ros2 bag play`
+    /// plays it.
+    #[arg(long, value_name = "FILE.mcap")]
+    record: Option<PathBuf>,
+    /// Write every n-th step to the CSV file only.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
     /// A constant command, as in `--command elbow.position=0.5`; goes before the scene's commands. Quantities: position,
@@ -114,6 +120,9 @@ fn simulate(
         }
         None => None,
     };
+    let mut bag = arguments.record.as_ref().map(|file| start_bag(file, loaded)).transpose()?;
+    let rates = Rates::from(&loaded.publish);
+    let mut due = Due::ALL;
     let mut timing = arguments.timing.as_ref().map(create).transpose()?;
     let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
     let mut snapshot = Snapshot::default();
@@ -121,11 +130,16 @@ fn simulate(
     let progress = progress_bar(steps, arguments.quiet);
     for number in 0..=steps {
         let last = number == steps;
-        if last || (recording.is_some() && number % arguments.every == 0) {
+        let row = last || number % arguments.every == 0;
+        let messages = bag.is_some() && due.any();
+        if last || messages || (recording.is_some() && row) {
             simulation.snapshot_into(&mut snapshot);
             let values = loaded.outputs.evaluate(&snapshot);
-            if let Some(recording) = &mut recording {
+            if let Some(recording) = recording.as_mut().filter(|_| row) {
                 recording.record(&snapshot, values)?;
+            }
+            if let Some(bag) = bag.as_mut().filter(|_| messages) {
+                bag.record(due, &snapshot, values)?;
             }
         }
         if last {
@@ -133,9 +147,11 @@ fn simulate(
         }
         loaded.commands.fill(simulation.time_ns(), &mut command);
         apply(overrides, &mut command);
+        let before_ns = simulation.time_ns();
         let start = Instant::now();
         let report = simulation.step(&command)?;
         let took = start.elapsed();
+        due = Due::between(before_ns, simulation.time_ns(), &rates);
         totals.add(&report, took);
         if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
             writeln!(timing, "{:.9}", took.as_secs_f64())
@@ -147,10 +163,17 @@ fn simulate(
     if let Some(recording) = recording {
         recording.finish()?;
     }
+    if let Some(bag) = bag {
+        bag.finish()?;
+    }
     if let (Some(mut timing), Some(file)) = (timing, &arguments.timing) {
         timing.flush().map_err(|source| RunError::Write { file: file.clone(), source })?;
     }
     Ok(totals)
+}
+
+fn start_bag(file: &Path, loaded: &LoadedScene) -> Result<BagRecording, BagError> {
+    BagRecording::create(file, &loaded.scene, &loaded.outputs, &loaded.robot_descriptions, &BagPlan::default())
 }
 
 fn create(file: &PathBuf) -> Result<BufWriter<File>, RunError> {

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::LoadedScene;
 use super::commands::{CommandSchedule, JointSchedule};
 use super::error::SceneError;
 use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
+use super::{JointGroup, LoadedScene};
 use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
 use crate::io::robot::{PlacedRobot, visuals};
 use crate::io::urdf::LoadOptions;
-use crate::math::{BodyIndex, GeometryIndex};
+use crate::math::{BodyIndex, GeometryIndex, JointIndex};
 use crate::multibody::State;
 use crate::scene::{ContactKind, Scene, SceneBuilder};
 use crate::stepping::{Overlap, StepSettings, overlaps};
@@ -69,6 +69,7 @@ pub(super) fn assemble(
     let names = Names { scene: &scene };
     let outputs = resolve_outputs(spec, &names)?;
     let commands = resolve_commands(spec, &names)?;
+    let force_torque = spec.force_torque.iter().map(|named| names.any_joint(named)).collect::<Result<_, _>>()?;
     Ok(LoadedScene {
         outputs,
         commands,
@@ -78,6 +79,8 @@ pub(super) fn assemble(
             .iter()
             .map(|model| (model.spec.name.name.clone(), model.urdf_text.clone()))
             .collect(),
+        joint_groups: joint_groups(&scene, &models, &placed),
+        force_torque,
         visuals: models.iter().zip(&placed).flat_map(|(model, placed)| visuals(&model.robot, placed)).collect(),
         warnings,
         initial,
@@ -162,6 +165,16 @@ fn exclude_contacts(
         builder.exclude_contact(find(a)?, find(b)?);
     }
     Ok(())
+}
+
+fn joint_groups(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> Vec<JointGroup> {
+    let group = |(model, robot): (&LoadedModel<'_>, &PlacedRobot)| {
+        let own = |index: &JointIndex| robot.joints.iter().find(|(_, joint)| *joint == index).map(|(name, _)| name);
+        let joints = scene.joints().iter().enumerate().filter_map(|(place, index)| Some((place, own(index)?.clone())));
+        let (joints, names): (Vec<usize>, Vec<String>) = joints.unzip();
+        JointGroup { model: model.spec.name.name.clone(), joints, names }
+    };
+    models.iter().zip(placed).map(group).filter(|group| !group.joints.is_empty()).collect()
 }
 
 fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> State {

@@ -26,9 +26,21 @@ pub use publish::PublishSettings;
 use super::outputs::Outputs;
 use super::package::PackageMap;
 use super::urdf::LoadOptions;
+use crate::math::JointIndex;
 use crate::multibody::State;
 use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::StepSettings;
+
+/// The joints of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointGroup {
+    /// The model's name.
+    pub model: String,
+    /// Where its joints stand in `Scene::joint_names`.
+    pub joints: Vec<usize>,
+    /// Their names in the model's own file, without the prefix that the scene gives them.
+    pub names: Vec<String>,
+}
 
 /// A scene file, read and built.
 #[derive(Clone, Debug)]
@@ -47,6 +59,10 @@ pub struct LoadedScene {
     pub commands: CommandSchedule,
     /// Name and URDF text of each model, in the file's order.
     pub robot_descriptions: Vec<(String, String)>,
+    /// The models that have joints with one degree of freedom, in the file's order.
+    pub joint_groups: Vec<JointGroup>,
+    /// Joints with a force-torque sensor, fixed or not.
+    pub force_torque: Vec<JointIndex>,
     /// What the bodies look like; the meshes only where they were asked for.
     pub visuals: Vec<VisualGeometry>,
     /// What was skipped, repaired or assumed, and what will bite; one message each.

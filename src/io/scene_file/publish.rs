@@ -15,6 +15,8 @@ pub struct PublishSettings {
     pub wrenches: f64,
     /// `~/contact_markers` [Hz].
     pub contact_markers: f64,
+    /// `~/contact_patches` [Hz].
+    pub contact_patches: f64,
     /// `/tf` of the free bodies [Hz].
     pub tf: f64,
 }
@@ -22,7 +24,14 @@ pub struct PublishSettings {
 impl Default for PublishSettings {
     /// Joint states and wrenches as fast as common controllers run, markers as fast as a screen shows them.
     fn default() -> Self {
-        Self { clock: 1000.0, joint_states: 500.0, wrenches: 500.0, contact_markers: 30.0, tf: 100.0 }
+        Self {
+            clock: 1000.0,
+            joint_states: 500.0,
+            wrenches: 500.0,
+            contact_markers: 30.0,
+            contact_patches: 30.0,
+            tf: 100.0,
+        }
     }
 }
 
@@ -31,7 +40,7 @@ const RATE: Range = Range::Between(0.0, 1e6, "Hz");
 
 /// Reads the section `publish`.
 pub(super) fn read_publish(node: &Node) -> Result<PublishSettings, SceneError> {
-    let keys = ["clock", "joint_states", "wrenches", "contact_markers", "tf"];
+    let keys = ["clock", "joint_states", "wrenches", "contact_markers", "contact_patches", "tf"];
     let publish = Section::new(node, "`publish`", &keys)?;
     let default = PublishSettings::default();
     let rate = |key, default: f64| Ok(publish.number(key, "[Hz]", RATE)?.unwrap_or(default));
@@ -40,6 +49,7 @@ pub(super) fn read_publish(node: &Node) -> Result<PublishSettings, SceneError> {
         joint_states: rate("joint_states", default.joint_states)?,
         wrenches: rate("wrenches", default.wrenches)?,
         contact_markers: rate("contact_markers", default.contact_markers)?,
+        contact_patches: rate("contact_patches", default.contact_patches)?,
         tf: rate("tf", default.tf)?,
     })
 }

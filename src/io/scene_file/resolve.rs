@@ -3,7 +3,7 @@
 use super::error::SceneError;
 use super::reader::{Named, unknown_name};
 use crate::io::recording::{JointUnits, joint_units};
-use crate::math::BodyIndex;
+use crate::math::{BodyIndex, JointIndex};
 use crate::scene::Scene;
 
 /// Looks names up; every miss says what there is.
@@ -38,6 +38,13 @@ impl Names<'_> {
     pub(super) fn joint(&self, named: &Named) -> Result<usize, SceneError> {
         let names = self.scene.joint_names().iter().map(String::as_str);
         self.scene.joint_position(&named.name).ok_or_else(|| unknown_name(named, "joint", names))
+    }
+
+    /// A joint of any kind.
+    pub(super) fn any_joint(&self, named: &Named) -> Result<JointIndex, SceneError> {
+        let model = self.scene.model();
+        let names = model.joints().iter().map(|joint| joint.name.as_str());
+        model.joint(&named.name).ok_or_else(|| unknown_name(named, "joint", names))
     }
 
     /// Units of the joint at that place.

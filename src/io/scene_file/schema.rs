@@ -24,7 +24,7 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 12] = [
+const SCENE_KEYS: [&str; 13] = [
     "step",
     "stepping",
     "gravity",
@@ -36,6 +36,7 @@ const SCENE_KEYS: [&str; 12] = [
     "commands",
     "publish",
     "outputs",
+    "force_torque",
     "description",
 ];
 
@@ -53,6 +54,8 @@ pub(super) struct SceneSpec {
     pub(super) commands: Vec<CommandSpec>,
     pub(super) publish: PublishSettings,
     pub(super) outputs: Vec<OutputSpec>,
+    /// Joints with a force-torque sensor.
+    pub(super) force_torque: Vec<Named>,
 }
 
 /// How contacts are resolved.
@@ -158,6 +161,13 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
         },
         publish: scene.get("publish").map(publish::read_publish).transpose()?.unwrap_or_default(),
         outputs: scene.get("outputs").map(read_outputs).transpose()?.unwrap_or_default(),
+        force_torque: match scene.get("force_torque") {
+            Some(joints) => list(joints, "`force_torque`")?
+                .iter()
+                .map(|joint| text(joint, "a joint of `force_torque`"))
+                .collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        },
     })
 }
 

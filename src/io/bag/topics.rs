@@ -1,0 +1,222 @@
+//! The topics of a bag, and which messages of a snapshot go to which.
+
+use super::encode;
+use super::point_cloud::{ContactPairs, write_contact_patches};
+use super::schemas::MessageType;
+use crate::io::outputs::{Output, Outputs};
+use crate::io::rates::Due;
+use crate::io::topic_names::topic_parts;
+use crate::math::BodyIndex;
+use crate::scene::Scene;
+use crate::stepping::Snapshot;
+
+/// A topic of a bag.
+#[derive(Clone, Debug)]
+pub struct Topic {
+    /// Its full name.
+    pub name: String,
+    /// Its type.
+    pub message: MessageType,
+    /// How many messages a publisher keeps.
+    pub depth: usize,
+    /// Whether messages may be lost on the way.
+    pub best_effort: bool,
+    /// Whether who comes late gets the last one.
+    pub latched: bool,
+}
+
+/// What of a scene goes into a bag, under which names.
+#[derive(Clone, Debug)]
+pub struct BagPlan {
+    /// The node's full name, in front of its private topics, as in `/isobar`.
+    pub node: String,
+    /// The namespace in front of relative topics; empty for the root, else as in `/arm`.
+    pub namespace: String,
+    /// Frame of poses, transforms and contact patches.
+    pub world_frame: String,
+}
+
+impl Default for BagPlan {
+    fn default() -> Self {
+        Self { node: "/isobar".to_owned(), namespace: String::new(), world_frame: "world".to_owned() }
+    }
+}
+
+/// A message of a batch: the place of its topic, and its end in the batch's bytes.
+type Entry = (usize, usize);
+
+/// Messages of one instant.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Simulated time [ns].
+    pub time_ns: u64,
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+impl Batch {
+    /// The messages: the place of the topic, and the bytes.
+    pub fn messages(&self) -> impl Iterator<Item = (usize, &[u8])> {
+        let starts = std::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));
+        starts.zip(&self.entries).map(|(start, (topic, end))| (*topic, &self.bytes[start..*end]))
+    }
+
+    /// Empties the batch, for the instant `time_ns`.
+    pub fn restart(&mut self, time_ns: u64) {
+        self.time_ns = time_ns;
+        self.bytes.clear();
+        self.entries.clear();
+    }
+
+    fn push(&mut self, topic: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        write(&mut self.bytes);
+        self.entries.push((topic, self.bytes.len()));
+    }
+}
+
+/// A topic of a body.
+#[derive(Debug)]
+struct BodyTopic {
+    body: BodyIndex,
+    name: String,
+    topic: usize,
+}
+
+/// Makes the messages of snapshots.
+#[derive(Debug)]
+pub struct BagEncoder {
+    topics: Vec<Topic>,
+    world_frame: String,
+    joint_names: Vec<String>,
+    pairs: ContactPairs,
+    wrenches: Vec<BodyTopic>,
+    poses: Vec<BodyTopic>,
+    outputs: Vec<usize>,
+    descriptions: Vec<(usize, String)>,
+    clock: usize,
+    joint_states: usize,
+    tf: usize,
+    contact_patches: usize,
+    contact_pairs: usize,
+}
+
+impl BagEncoder {
+    /// The topics of `scene` under the names of `plan`; `descriptions` are names and URDF texts of its models.
+    pub fn new(scene: &Scene, outputs: &Outputs, descriptions: &[(String, String)], plan: &BagPlan) -> Self {
+        let mut topics = Vec::new();
+        let mut add = |name: String, message, depth| {
+            let (best_effort, latched) = (message == MessageType::Clock, message == MessageType::String);
+            topics.push(Topic { name, message, depth, best_effort, latched });
+            topics.len() - 1
+        };
+        let BagPlan { node, namespace, world_frame } = plan;
+        let clock = add("/clock".to_owned(), MessageType::Clock, 1);
+        let joint_states = add(format!("{namespace}/joint_states"), MessageType::JointState, 10);
+        let tf = add("/tf".to_owned(), MessageType::TfMessage, 100);
+        let contact_patches = add(format!("{node}/contact_patches"), MessageType::PointCloud2, 1);
+        let contact_pairs = add(format!("{node}/contact_pairs"), MessageType::String, 1);
+        let mut bodies = |bodies: &[BodyIndex], kind: &str, message| {
+            let parts = topic_parts(bodies.iter().map(|body| scene.body_name(*body)));
+            let topics = bodies.iter().zip(parts).map(|(&body, part)| {
+                let topic = add(format!("{node}/{kind}/{part}"), message, 10);
+                BodyTopic { body, name: scene.body_name(body).to_owned(), topic }
+            });
+            topics.collect::<Vec<_>>()
+        };
+        let wrenches = bodies(scene.contact_bodies(), "wrench", MessageType::WrenchStamped);
+        let poses = bodies(scene.free_bodies(), "pose", MessageType::PoseStamped);
+        let names = |output: &Output| output.name.clone();
+        let names: Vec<String> = outputs.outputs().iter().map(names).collect();
+        let outputs = topic_parts(names.iter().map(String::as_str))
+            .into_iter()
+            .map(|part| add(format!("{node}/output/{part}"), MessageType::Float64, 10))
+            .collect();
+        let descriptions = description_topics(descriptions.iter().map(|(model, _)| model.as_str()))
+            .into_iter()
+            .zip(descriptions)
+            .map(|(name, (_, urdf))| (add(format!("{namespace}/{name}"), MessageType::String, 1), urdf.clone()))
+            .collect();
+        Self {
+            topics,
+            world_frame: world_frame.clone(),
+            joint_names: scene.joint_names().to_vec(),
+            pairs: ContactPairs::new(scene),
+            wrenches,
+            poses,
+            outputs,
+            descriptions,
+            clock,
+            joint_states,
+            tf,
+            contact_patches,
+            contact_pairs,
+        }
+    }
+
+    /// The topics.
+    pub fn topics(&self) -> &[Topic] {
+        &self.topics
+    }
+
+    /// Appends what does not change: the robots' descriptions and the list of contact pairs.
+    pub fn latched(&self, batch: &mut Batch) {
+        for (topic, urdf) in &self.descriptions {
+            batch.push(*topic, |buffer| encode::text(buffer, urdf));
+        }
+        batch.push(self.contact_pairs, |buffer| encode::text(buffer, &self.pairs.to_json()));
+    }
+
+    /// Appends what is due of `snapshot`, the state before the clock; `outputs` are the values of the scene's outputs.
+    pub fn write(&self, due: Due, snapshot: &Snapshot, outputs: &[f64], batch: &mut Batch) {
+        let ns = snapshot.time_ns;
+        if due.joint_states {
+            let values = [&snapshot.joint_position[..], &snapshot.joint_velocity, &snapshot.joint_effort];
+            batch.push(self.joint_states, |buffer| encode::joint_states(buffer, ns, &self.joint_names, values));
+        }
+        if due.wrenches {
+            for BodyTopic { body, name, topic } in &self.wrenches {
+                if let (Some(F_BBo_W), Some(X_WB)) = (snapshot.F_BBo_W.get(*body), snapshot.X_WB.get(*body)) {
+                    batch.push(*topic, |buffer| encode::wrench(buffer, ns, name, F_BBo_W, X_WB));
+                }
+            }
+        }
+        if due.poses {
+            self.write_poses(snapshot, batch);
+        }
+        if due.outputs {
+            for (topic, value) in self.outputs.iter().zip(outputs) {
+                batch.push(*topic, |buffer| encode::number(buffer, *value));
+            }
+        }
+        if due.contact_patches {
+            batch.push(self.contact_patches, |buffer| {
+                write_contact_patches(buffer, snapshot, &self.world_frame, &self.pairs);
+            });
+        }
+        if due.clock {
+            batch.push(self.clock, |buffer| encode::clock(buffer, ns));
+        }
+    }
+
+    fn write_poses(&self, snapshot: &Snapshot, batch: &mut Batch) {
+        let ns = snapshot.time_ns;
+        for BodyTopic { body, topic, .. } in &self.poses {
+            if let Some(X_WB) = snapshot.X_WB.get(*body) {
+                batch.push(*topic, |buffer| encode::pose(buffer, ns, &self.world_frame, X_WB));
+            }
+        }
+        if !self.poses.is_empty() && !snapshot.X_WB.is_empty() {
+            let children = self.poses.iter().map(|pose| (pose.name.as_str(), &snapshot.X_WB[pose.body]));
+            batch.push(self.tf, |buffer| encode::transforms(buffer, ns, &self.world_frame, children));
+        }
+    }
+}
+
+/// Topics of the models' URDF texts: the first is plain, the others stand in the namespace of their model.
+pub fn description_topics<'a>(models: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let parts = topic_parts(models);
+    let name = |(number, part): (usize, String)| {
+        if number == 0 { "robot_description".to_owned() } else { format!("{part}/robot_description") }
+    };
+    parts.into_iter().enumerate().map(name).collect()
+}

@@ -1,0 +1,128 @@
+//! What joints feel: efforts of contact about their axes, and the whole wrench that a force-torque sensor measures.
+
+use super::Simulation;
+use crate::math::{BodyIndex, Index, IndexVec, JointIndex, RigidTransform, SpatialForce, Vector3};
+use crate::multibody::{JointKind, Model};
+use crate::scene::Scene;
+
+/// For each body the joint that carries it: the way from any body down to the world.
+#[derive(Clone, Debug)]
+pub struct JointPaths {
+    carrier: IndexVec<BodyIndex, Option<JointIndex>>,
+}
+
+impl JointPaths {
+    /// The ways through `model`.
+    pub fn new(model: &Model) -> Self {
+        let mut carrier = IndexVec::from_elem(None, model.bodies().len());
+        for (index, joint) in model.joints().iter_enumerated() {
+            carrier[joint.child] = Some(index);
+        }
+        Self { carrier }
+    }
+
+    /// Whether `joint` carries `body`, through other joints or not.
+    fn carries(&self, model: &Model, joint: JointIndex, body: BodyIndex) -> bool {
+        let mut at = body;
+        // A tree has no longer way than it has bodies.
+        for _ in 0..self.carrier.len() {
+            match self.carrier[at] {
+                Some(carrier) if carrier == joint => return true,
+                Some(carrier) => at = model.joints()[carrier].parent,
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// tau = J^T F: the efforts that contact exerts about the joints' axes [N m] or [N], in the order of
+    /// [`Scene::joint_names`]; a mimic joint's is its own. `F_BBo_W` are the net contact wrenches on the bodies.
+    pub fn contact_efforts(
+        &self,
+        scene: &Scene,
+        X_WB: &IndexVec<BodyIndex, RigidTransform>,
+        F_BBo_W: &IndexVec<BodyIndex, SpatialForce>,
+        efforts: &mut Vec<f64>,
+    ) {
+        let model = scene.model();
+        efforts.clear();
+        efforts.resize(scene.joints().len(), 0.0);
+        for (body, F) in F_BBo_W.iter_enumerated().filter(|(_, F)| **F != SpatialForce::ZERO) {
+            let p_WBo = X_WB[body].translation.vector;
+            let mut at = body;
+            for _ in 0..self.carrier.len() {
+                let Some(carrier) = self.carrier[at] else { break };
+                let joint = &model.joints()[carrier];
+                if let Some(place) = scene.joints().iter().position(|scalar| *scalar == carrier) {
+                    let X_WF = X_WB[joint.parent] * joint.X_PF;
+                    let axis_W = X_WF.rotation * joint.axis_F;
+                    efforts[place] += if joint.kind == JointKind::Prismatic {
+                        axis_W.dot(&F.f)
+                    } else {
+                        axis_W.dot(&(F.tau + (p_WBo - X_WF.translation.vector).cross(&F.f)))
+                    };
+                }
+                at = joint.parent;
+            }
+        }
+    }
+}
+
+/// A force-torque sensor in a joint, fixed or not.
+#[derive(Clone, Debug)]
+pub struct ForceTorqueSensor {
+    child: BodyIndex,
+    /// What the joint carries.
+    carried: Vec<BodyIndex>,
+}
+
+impl ForceTorqueSensor {
+    /// The sensor in `joint`.
+    pub fn new(scene: &Scene, joint: JointIndex) -> Self {
+        let model = scene.model();
+        let paths = JointPaths::new(model);
+        let bodies = (0..model.bodies().len()).map(BodyIndex::from_usize);
+        let carried = bodies.filter(|body| paths.carries(model, joint, *body)).collect();
+        Self { child: model.joints()[joint].child, carried }
+    }
+
+    /// The body that the joint moves or holds: the sensor's frame.
+    pub fn child(&self) -> BodyIndex {
+        self.child
+    }
+
+    /// Spatial momentum of all that the joint carries, about the world's origin [N m s, N s, world].
+    pub fn momentum(&self, simulation: &Simulation) -> SpatialForce {
+        let (model, data) = (simulation.scene().model(), simulation.data());
+        let mut sum = SpatialForce::ZERO;
+        for body in &self.carried {
+            let (X_WB, V_WB) = (&data.X_WB[*body], &data.V_WB[*body]);
+            let inertia = model.bodies()[*body].inertia.rotate(&X_WB.rotation);
+            sum += inertia.mul_velocity(V_WB).shift(&-X_WB.translation.vector);
+        }
+        sum
+    }
+
+    /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its axes
+    /// [N m, N]: what changed the momentum of all that it carries and is neither weight nor contact. `before` is the
+    /// momentum at the start of the step. Rotor inertias are left out.
+    pub fn measure(&self, simulation: &Simulation, before: &SpatialForce) -> SpatialForce {
+        let (model, data) = (simulation.scene().model(), simulation.data());
+        let rate = 1.0 / simulation.settings().step();
+        let after = self.momentum(simulation);
+        let mut wrench = SpatialForce { tau: (after.tau - before.tau) * rate, f: (after.f - before.f) * rate };
+        for body in &self.carried {
+            let X_WB = &data.X_WB[*body];
+            let inertia = &model.bodies()[*body].inertia;
+            let weight = model.gravity_W() * inertia.mass;
+            let p_BoBcm_W = X_WB.rotation * inertia.center_of_mass();
+            let gravity = SpatialForce { tau: p_BoBcm_W.cross(&weight), f: weight };
+            let outside = gravity + simulation.body_wrenches()[*body];
+            wrench += -outside.shift(&-X_WB.translation.vector);
+        }
+        let X_WC = &data.X_WB[self.child];
+        let about_child = wrench.shift(&X_WC.translation.vector);
+        let to_child = |vector: Vector3| X_WC.rotation.inverse() * vector;
+        SpatialForce { tau: to_child(about_child.tau), f: to_child(about_child.f) }
+    }
+}

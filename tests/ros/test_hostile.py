@@ -1,0 +1,171 @@
+"""Malformed and hostile messages and requests while a control loop runs, and subscribers that never read."""
+
+import math
+import random
+import sys
+import time
+
+from conftest import Controller, stamp_ns
+from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, GetParameters, ListParameters, SetParameters, SetParametersAtomically
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from sensor_msgs.msg import JointState, PointCloud2
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from visualization_msgs.msg import MarkerArray
+
+MESSAGES = 9000
+REQUESTS = 1000
+NUMBERS = [math.nan, math.inf, -math.inf, 1e308, -1e308, 5e-324, sys.float_info.max, 0.0, -0.0, 1e9]
+NAMES = ["", "slied", "slide\n", "slide/../turn", "package://../../etc/passwd", "é" * 300, "%s%n", "x" * 100_000, "turn "]
+
+
+def value_of(message, key):
+    return float(next(entry.value for entry in message.status[0].values if entry.key == key))
+
+
+def numbers(chance, length):
+    return [chance.choice(NUMBERS) for _ in range(length)]
+
+
+def bad_command(chance):
+    """Refused for sure: an unknown name, a number that is not finite, or arrays of different lengths."""
+    kind = chance.randrange(4)
+    if kind == 0:
+        names = [chance.choice(NAMES)]
+        return JointState(name=names, position=numbers(chance, 1))
+    if kind == 1:
+        array = chance.choice(["position", "velocity", "effort"])
+        return JointState(name=["slide", "turn"], **{array: [math.nan, chance.choice(NUMBERS)]})
+    if kind == 2:
+        return JointState(name=["slide"], position=numbers(chance, chance.choice([2, 3, 5000])))
+    return JointState(name=["slide"] * chance.choice([2, 1000]), position=[])
+
+
+def bad_trajectory(chance):
+    kind = chance.randrange(3)
+    if kind == 0:
+        return JointTrajectory(joint_names=[chance.choice(NAMES)], points=[JointTrajectoryPoint(positions=[0.0])])
+    point = JointTrajectoryPoint(positions=[chance.choice([math.nan, math.inf, 1e308])])
+    point.time_from_start.sec = chance.choice([-(2**31), -1, 0, 2**31 - 1])
+    if kind == 1:
+        return JointTrajectory(joint_names=["slide"], points=[point])
+    good = JointTrajectoryPoint(positions=[0.0])
+    return JointTrajectory(joint_names=["slide"], points=[good] * chance.choice([2, 2000]))
+
+
+def bad_group(chance):
+    if chance.randrange(2):
+        return Float64MultiArray(data=numbers(chance, chance.choice([0, 1, 3, 5000])))
+    return Float64MultiArray(data=[math.nan, 0.0])
+
+
+def bad_value(chance):
+    value = ParameterValue(type=chance.randrange(12))
+    value.double_value = chance.choice(NUMBERS[:3])
+    value.integer_value = chance.choice([-(2**63), 2**63 - 1])
+    value.string_value = chance.choice(NAMES)
+    value.double_array_value = numbers(chance, chance.choice([0, 2, 3000]))
+    return value
+
+
+def request(chance):
+    """A service, and a request that changes nothing."""
+    names = [chance.choice([*NAMES, "gravity", "real_time_factor"]) for _ in range(chance.randrange(4))]
+    kind = chance.randrange(5)
+    if kind == 0:
+        return GetParameters, "get_parameters", GetParameters.Request(names=names)
+    if kind == 1:
+        return DescribeParameters, "describe_parameters", DescribeParameters.Request(names=names)
+    if kind == 2:
+        depth = chance.choice([0, 1, 2**64 - 1])
+        return ListParameters, "list_parameters", ListParameters.Request(prefixes=names, depth=depth)
+    unknown = [Parameter(name=chance.choice(NAMES), value=bad_value(chance))]
+    nan = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=math.nan)
+    refused = unknown + [Parameter(name="gains.slide.stiffness", value=nan)]
+    if kind == 3:
+        return SetParameters, "set_parameters", SetParameters.Request(parameters=refused)
+    return SetParametersAtomically, "set_parameters_atomically", SetParametersAtomically.Request(parameters=refused)
+
+
+def test_ten_thousand_hostile_messages_change_nothing(start, listener):
+    node = start()
+    chance = random.Random(1)
+    states = listener.listen(JointState, "joint_states")
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    deep = QoSProfile(depth=1000)
+    topics = {
+        JointState: ("joint_commands", bad_command),
+        JointTrajectory: ("joint_trajectory", bad_trajectory),
+        Float64MultiArray: ("position_commands", bad_group),
+    }
+    publishers = {kind: listener.node.create_publisher(kind, topic, deep) for kind, (topic, _) in topics.items()}
+    for publisher in publishers.values():
+        listener.wait_until(lambda: publisher.get_subscription_count() > 0, "subscriber")
+    clients = {}
+    answers = []
+    publishers[JointState].publish(JointState(name=["slide"], position=[0.05]))
+    listener.wait_until(lambda: states and abs(states[-1].position[0] - 0.04755) < 1e-4, "the good command")
+    del states[:]
+    before = len(reports)
+    for number in range(MESSAGES):
+        kind = chance.choice(list(topics))
+        message = topics[kind][1](chance)
+        if number % 10 == 0:
+            # Bytes that are no message of the type: cut off, or with lengths out of nowhere.
+            data = bytearray(serialize_message(message))
+            for _ in range(chance.randrange(1, 6)):
+                data[chance.randrange(4, len(data)) if len(data) > 4 else 0] = chance.randrange(256)
+            publishers[kind].publish(bytes(data[: chance.randrange(4, len(data) + 1)]))
+        else:
+            publishers[kind].publish(message)
+        if number % (MESSAGES // REQUESTS) == 0:
+            service, name, asked = request(chance)
+            if name not in clients:
+                clients[name] = listener.node.create_client(service, f"/isobar/{name}", qos_profile=deep)
+                assert clients[name].wait_for_service(30)
+            # A service keeps its last requests: no more than some are under way at once.
+            listener.wait_until(lambda: sum(not answer.done() for answer in answers) < 8, "answers")
+            answers.append(clients[name].call_async(asked))
+        if number % 8 == 0:
+            listener.spin_for(0.004)
+    assert node.process.poll() is None, node.log()
+    listener.wait_until(lambda: all(answer.done() for answer in answers), "an answer to each request")
+    assert len(answers) >= REQUESTS
+    for answer in answers:
+        results = getattr(answer.result(), "results", None) or [getattr(answer.result(), "result", None)]
+        assert not any(getattr(result, "successful", False) for result in results)
+    # Corrupted bytes may by chance make a good command; what counts is that it is one.
+    assert all(math.isfinite(x) for state in states for x in [*state.position, *state.velocity, *state.effort])
+    publishers[JointState].publish(JointState(name=["slide", "turn"], position=[0.02, 0.0], velocity=[0.0, 0.0], effort=[0.0, 0.0]))
+    listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
+    listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: value_of(m, "commands rejected") > MESSAGES / 2, "count")
+    factors = sorted(value_of(report, "real-time factor") for report in reports[before:])
+    assert factors[len(factors) // 2] > 0.8, "the loop keeps its rate"
+    assert "panicked" not in node.log()
+
+
+def test_subscribers_that_never_read_hold_nothing_up(start, listener):
+    start()
+    sleeper = Controller(lambda state: None, name="sleeper")
+    for kind, topic in [(PointCloud2, "/isobar/contact_patches"), (MarkerArray, "/isobar/contact_markers")]:
+        sleeper.node.create_subscription(kind, topic, lambda message: None, QoSProfile(depth=1000))
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    first, began = stamp_ns(states[-1]), time.monotonic()
+    listener.spin_for(3.0)
+    pace = (stamp_ns(states[-1]) - first) * 1e-9 / (time.monotonic() - began)
+    sleeper.end()
+    assert pace > 0.7, pace
+    assert listener.set_parameter("real_time_factor", 2.0).successful, "still responsive"
+
+
+def test_a_step_slower_than_real_time_is_said_and_answered(start, listener):
+    # No machine simulates a thousand times as fast as it is asked to here.
+    start(parameters=["real_time_factor:=1000.0"])
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    listener.wait_until(lambda: reports and "slower than asked for" in reports[-1].status[0].message, "report")
+    assert listener.set_parameter("real_time_factor", 1.0).successful
+    listener.wait_until(lambda: "slower" not in reports[-1].status[0].message, "recovery")

@@ -1,0 +1,120 @@
+"""Lockstep: the simulation and its controllers take turns, whatever the machine does in between."""
+
+import math
+import time
+
+import pytest
+from conftest import Controller, stamp_ns
+from sensor_msgs.msg import JointState
+
+LOCKSTEP = ["lockstep:=true", "real_time_factor:=0.0"]
+
+
+def law(state):
+    """A controller with every bit of the state in its answer: it presses, and swings the arm."""
+    time_s = stamp_ns(state) * 1e-9
+    slide = -0.08 - 0.02 * math.sin(40 * time_s) - 0.3 * (state.position[0] + 0.08)
+    return JointState(name=["slide", "turn"], position=[slide, 0.0], effort=[0.0, 0.5 * math.cos(9 * state.position[1])])
+
+
+def run(start, states, parameters=(), **keywords):
+    node = start(parameters=[*LOCKSTEP, *parameters], **keywords)
+    controller = Controller(law)
+    try:
+        controller.run(states)
+    finally:
+        controller.end()
+    return node, controller.states
+
+
+def bits(states):
+    return [(stamp_ns(state), *[x.hex() for x in [*state.position, *state.velocity, *state.effort]]) for state in states]
+
+
+def test_two_runs_are_equal_bit_by_bit(start):
+    first_node, first = run(start, 400)
+    assert first_node.end() == 0
+    # The second run is disturbed: its controller is slow every now and then.
+    second_node = start(parameters=LOCKSTEP)
+    calls = []
+
+    def slow(state):
+        calls.append(state)
+        if len(calls) % 100 == 50:
+            time.sleep(0.05)
+        return law(state)
+
+    controller = Controller(slow)
+    controller.run(400)
+    controller.end()
+    assert second_node.end() == 0
+    assert [stamp_ns(state) for state in first[:400]] == [1_000_000 * k for k in range(400)], "each state once"
+    assert bits(first[:400]) == bits(controller.states[:400])
+
+
+def test_nothing_moves_without_the_right_stamp(start, listener):
+    node = start(parameters=LOCKSTEP)
+    states = listener.listen(JointState, "joint_states")
+    commands = listener.publisher(JointState, "joint_commands")
+    listener.wait_until(lambda: len(states) > 2, "the first state, repeated for who comes late")
+    assert {stamp_ns(state) for state in states} == {0}
+    answer = JointState(name=["slide"], position=[0.01])
+    answer.header.stamp.nanosec = 5_000_000
+    commands.publish(answer)
+    listener.wait_until(lambda: "still to come" in node.log(), "refusal of an early command")
+    answer.header.stamp.nanosec = 0
+    commands.publish(answer)
+    listener.wait_until(lambda: stamp_ns(states[-1]) == 1_000_000, "the second state")
+    while "earlier one" not in node.log():
+        # Refusals of one kind within a second are one report.
+        commands.publish(answer)
+        listener.spin_for(0.1)
+    listener.spin_for(0.3)
+    assert stamp_ns(states[-1]) == 1_000_000
+
+
+def test_a_late_command_holds_the_simulation(start, listener):
+    node, states = run(start, 20, parameters=["lockstep_timeout:=0.1"])
+    listener.wait_until(lambda: "the simulation waits" in node.log(), "report")
+    late = listener.listen(JointState, "joint_states")
+    listener.spin_for(0.5)
+    assert late and len({stamp_ns(state) for state in late}) == 1, "the same state, repeated"
+    assert node.process.poll() is None
+
+
+def test_a_late_command_continues_under_the_last_one(start, listener):
+    node, states = run(start, 20, parameters=["lockstep_timeout:=0.05", "lockstep_on_timeout:=continue"])
+    listener.wait_until(lambda: "the last command is used" in node.log(), "report")
+    late = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len({stamp_ns(state) for state in late}) > 3, "steps")
+
+
+def test_a_late_command_aborts(start):
+    node, states = run(start, 20, parameters=["lockstep_timeout:=0.1", "lockstep_on_timeout:=abort"])
+    assert node.process.wait(30) == 1
+    assert "no command with the stamp of t = 0.0" in node.log() and "panicked" not in node.log()
+
+
+@pytest.mark.parametrize("with_two", [True, False])
+def test_several_controllers_in_namespaces_are_all_waited_for(start, listener, with_two):
+    start(scene="two_presses.yaml", parameters=[*LOCKSTEP, "robot_namespaces:=true"])
+
+    def hold(state):
+        return JointState(name=["slide"], position=[0.01])
+
+    left = Controller(hold, "/left/joint_states", "/left/joint_commands", "left_controller")
+    right = Controller(hold, "/right/joint_states", "/right/joint_commands", "right_controller")
+    try:
+        deadline = time.monotonic() + (30 if with_two else 1.0)
+        while len(left.states) < 50 and time.monotonic() < deadline:
+            left.executor.spin_once(timeout_sec=0.01)
+            if with_two:
+                right.executor.spin_once(timeout_sec=0.01)
+        if with_two:
+            assert len(left.states) >= 50
+            assert left.states[-1].name == ["slide", "turn"], "names as in the robot's own file"
+        else:
+            assert {stamp_ns(state) for state in left.states} <= {0}
+    finally:
+        left.end()
+        right.end()

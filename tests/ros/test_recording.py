@@ -1,0 +1,101 @@
+"""Recordings: what `rosbags`, which knows nothing of ROS, reads is what was published."""
+
+import math
+import os
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import BEST_EFFORT, ROOT, SCENES, stamp_ns
+from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState, PointCloud2
+
+rosbags = pytest.importorskip("rosbags.highlevel", reason="rosbags is not installed")
+
+FIELDS = "x y z normal_x normal_y normal_z pressure area traction_x traction_y traction_z slip_x slip_y slip_z pair".split()
+
+
+def read(path):
+    """The messages of each topic, in the order of the file."""
+    topics = {}
+    with rosbags.AnyReader([Path(path)]) as reader:
+        for connection in reader.connections:
+            topics[connection.topic] = []
+        for connection, time_ns, raw in reader.messages():
+            topics[connection.topic].append((time_ns, reader.deserialize(raw, connection.msgtype)))
+    return topics
+
+
+def points(cloud):
+    """The points of a cloud as dictionaries."""
+    assert [field.name for field in cloud.fields] == FIELDS
+    assert cloud.width * cloud.point_step == len(cloud.data) and not cloud.is_bigendian
+    return [dict(zip(FIELDS, values)) for values in struct.iter_unpack("<14fI", bytes(cloud.data))]
+
+
+def test_the_file_holds_the_messages_that_were_received(start, listener, tmp_path):
+    file = tmp_path / "run.mcap"
+    node = start(parameters=[f"record:={file}", "real_time_factor:=0.5"])
+    states = listener.listen(JointState, "joint_states")
+    ball = listener.listen(WrenchStamped, "/isobar/wrench/ball")
+    clouds = listener.listen(PointCloud2, "/isobar/contact_patches")
+    clock = listener.listen(Clock, "/clock", BEST_EFFORT)
+    listener.wait_until(lambda: len(states) > 200 and len(clouds) > 5 and len(ball) > 100 and clock, "messages")
+    assert node.end() == 0
+    topics = read(file)
+    kept = {time_ns: message for time_ns, message in topics["/joint_states"]}
+    for message in states:
+        twin = kept[stamp_ns(message)]
+        assert list(twin.name) == list(message.name)
+        for array in ("position", "velocity", "effort"):
+            assert list(getattr(twin, array)) == list(getattr(message, array)), "every bit"
+    kept = {time_ns: message for time_ns, message in topics["/isobar/wrench/ball"]}
+    for message in ball:
+        twin = kept[stamp_ns(message)].wrench
+        for part in ("force", "torque"):
+            for axis in "xyz":
+                assert getattr(getattr(twin, part), axis) == getattr(getattr(message.wrench, part), axis)
+    kept = {time_ns: message for time_ns, message in topics["/isobar/contact_patches"]}
+    assert clouds and all(bytes(kept[stamp_ns(cloud)].data) == bytes(cloud.data) for cloud in clouds)
+    seen = {message.clock.sec * 1_000_000_000 + message.clock.nanosec for message in clock}
+    assert seen <= {time_ns for time_ns, _ in topics["/clock"]}
+    assert '<robot name="press"' in topics["/robot_description"][0][1].data
+
+
+def test_a_run_without_ros_records_the_same_kinds(tmp_path):
+    file = tmp_path / "headless.mcap"
+    binary = Path(os.environ["ISOBAR_BIN"]) / "isobar"
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("ROS", "AMENT", "LD_"))}
+    subprocess.run(
+        [binary, "run", SCENES / "press.yaml", "--duration", "0.5", "--record", file, "--quiet"],
+        check=True,
+        cwd=ROOT,
+        env=environment,
+    )
+    topics = read(file)
+    # 500 steps of 1 ms and the start; the default rates of a scene.
+    counts = {topic: len(messages) for topic, messages in topics.items()}
+    assert (counts["/clock"], counts["/joint_states"], counts["/isobar/wrench/pad"], counts["/tf"]) == (501, 251, 251, 51)
+    transform = topics["/tf"][-1][1].transforms[0]
+    assert (transform.header.frame_id, transform.child_frame_id) == ("world", "ball")
+    # The ground carries the ball: its faces' tractions add up to the weight; it does not slip.
+    pairs = topics["/isobar/contact_pairs"][0][1].data
+    assert '"ball/sphere"' in pairs and '"world/ground"' in pairs
+    faces = points(topics["/isobar/contact_patches"][-1][1])
+    assert faces
+    upwards = sum(face["traction_z"] * face["area"] for face in faces)
+    assert abs(abs(upwards) - 0.4 * 9.81) < 0.02 * 0.4 * 9.81
+    for face in faces:
+        normal = (face["normal_x"], face["normal_y"], face["normal_z"])
+        slip = (face["slip_x"], face["slip_y"], face["slip_z"])
+        assert abs(sum(n * n for n in normal) - 1) < 1e-5
+        assert abs(sum(n * s for n, s in zip(normal, slip))) < 1e-6 and math.hypot(*slip) < 1e-3
+        assert face["pressure"] >= 0 and face["area"] > 0
+
+
+def test_a_recording_that_cannot_be_made_ends_the_start(start):
+    node = start(parameters=["record:=/nowhere/at/all.mcap"])
+    assert node.process.wait(30) == 1
+    assert "cannot write /nowhere/at/all.mcap" in node.log()
