@@ -41,6 +41,26 @@ pub fn push_faces(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
+    push_each(surface, p_WC, kept, |face| block.push_face(face))
+}
+
+/// As [`push_faces`], for a surface at the end of a step: the faces' forces are those of the velocities of which the block was
+/// told with its columns, and change from there [`PatchBlock::push_face_about`].
+pub fn push_faces_about(
+    surface: &ContactSurface,
+    p_WC: &Vector3,
+    block: &mut PatchBlock,
+    kept: &mut Vec<u32>,
+) -> Discretized {
+    push_each(surface, p_WC, kept, |face| block.push_face_about(face))
+}
+
+fn push_each(
+    surface: &ContactSurface,
+    p_WC: &Vector3,
+    kept: &mut Vec<u32>,
+    mut push: impl FnMut(&FaceInput),
+) -> Discretized {
     let mut count = Discretized::default();
     for i in 0..surface.len() {
         if !is_kept(surface, i) {
@@ -48,7 +68,7 @@ pub fn push_faces(
             continue;
         }
         let area = surface.area[i];
-        block.push_face(&FaceInput {
+        push(&FaceInput {
             p_CF: surface.centroid[i] - p_WC,
             normal: surface.normal[i],
             stiffness: area * surface.gradient(i),

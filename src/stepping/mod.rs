@@ -1,15 +1,20 @@
 //! Time stepping. Sees no clock, no file, no thread and no ROS.
 
+mod columns;
 mod command;
 mod contacts;
+mod dynamic;
 mod joint_rows;
 mod overlap;
+mod pairs;
+mod quasistatic;
 mod settings;
 mod simulation;
 mod snapshot;
+mod stepper;
 
 pub use command::{JointCommand, JointTarget};
 pub use overlap::{Overlap, overlaps};
-pub use settings::{DissipationModel, StepSettings};
+pub use settings::{DissipationModel, QuasistaticStepping, StepSettings, Stepping, UnactuatedInertia};
 pub use simulation::{Simulation, SimulationError, StepError};
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport};

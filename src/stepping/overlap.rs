@@ -44,12 +44,12 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
             let none = Overlap { A: pair.A, B: pair.B, kind: pair.kind, area: 0.0, pressure_max: 0.0, depth: 0.0 };
             match pair.kind {
                 ContactKind::PressureField => {
-                    let (surface, _) = contacts.surface(active.pair);
+                    let (surface, _) = contacts.pairs.surface(active.pair);
                     let pressure_max = surface.corner_pressure.iter().copied().fold(0.0, f64::max);
                     Some(Overlap { area: surface.total_area(), pressure_max, ..none })
                 }
                 ContactKind::Points => {
-                    let depth = contacts.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
+                    let depth = contacts.pairs.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
                     (depth > TOUCHING_DEPTH).then_some(Overlap { depth, ..none })
                 }
             }
