@@ -49,7 +49,8 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
                     Some(Overlap { area: surface.total_area(), pressure_max, ..none })
                 }
                 ContactKind::Points => {
-                    let depth = contacts.pairs.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
+                    let depth =
+                        contacts.pairs.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
                     (depth > TOUCHING_DEPTH).then_some(Overlap { depth, ..none })
                 }
             }

@@ -164,9 +164,11 @@ impl Contacts {
                 let (t1, t2) = tangents(n);
                 let R_FW = Matrix3::from_rows(&[n.transpose(), t1.transpose(), t2.transpose()]);
                 let p_CF = p_WF - p_WC;
-                let columns = self.columns.columns().iter().map(|(dof, column)| {
-                    (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v)
-                });
+                let columns = self
+                    .columns
+                    .columns()
+                    .iter()
+                    .map(|(dof, column)| (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v));
                 let key = ContactKey { pair: index as u32, point: point as u32 };
                 problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
             }
