@@ -232,6 +232,23 @@ impl PatchBlock {
     pub fn dofs(&self) -> &[u32] {
         &self.dofs
     }
+    /// Sets the bound of each face's friction to mu times its normal impulse at the relative velocity V of C. Returns the
+    /// largest change and the largest of the old and new bounds [N s].
+    pub fn refresh_friction(&mut self, V: &SpatialVelocity) -> (f64, f64) {
+        let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        for face in 0..self.len {
+            let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
+            let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
+            let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
+            let damping = (1.0 - self.hunt_crossley * vn).max(0.0);
+            let bound = self.law.friction * self.law.step * elastic * damping;
+            let before = std::mem::replace(&mut block.friction_bound.0[lane], bound);
+            change = change.max((bound - before).abs());
+            largest = largest.max(bound).max(before);
+        }
+        (change, largest)
+    }
+
     /// How many faces the patch has.
     pub fn len(&self) -> usize {
         self.len

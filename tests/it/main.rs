@@ -14,6 +14,7 @@ mod multibody;
 mod one_step;
 mod picture;
 mod point_contact;
+mod quasistatic;
 mod robot;
 mod scene_file;
 mod spatula_slip;

@@ -114,6 +114,25 @@ impl QuasistaticProblem {
     pub fn columns(&self, contact: &ConeContact) -> &[(u32, Vector3)] {
         &self.columns[contact.columns.clone()]
     }
+    /// y = (phi/h, 0, 0) + J v: the velocity (n, t1, t2) of B relative to A at the contact, with the gap as a normal velocity [m/s].
+    pub fn contact_velocity(&self, contact: &ConeContact, v: &[f64]) -> Vector3 {
+        let mut y = Vector3::new(contact.gap_rate, 0.0, 0.0);
+        for (dof, column) in self.columns(contact) {
+            y += column * v[*dof as usize];
+        }
+        y
+    }
+    /// Sets the friction bounds of all patches to mu times their normal impulses at v; returns the largest change relative to the
+    /// largest bound [-].
+    pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
+        let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        for patch in &mut self.patches[..self.patch_count] {
+            let V = patch.velocity(v);
+            let (patch_change, patch_largest) = patch.refresh_friction(&V);
+            (change, largest) = (change.max(patch_change), largest.max(patch_largest));
+        }
+        if change > 0.0 { change / largest } else { 0.0 }
+    }
     /// A pressure-field patch to fill, taken from the spare memory where there is some. Its law has the step h and no dissipation.
     pub fn add_patch(&mut self) -> &mut PatchBlock {
         if self.patch_count == self.patches.len() {

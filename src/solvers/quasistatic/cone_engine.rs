@@ -1,0 +1,223 @@
+//! The project's engine: augmented Lagrangian of the friction cones, minimised by semismooth Newton, island by island.
+//!
+//!   L(v, gamma) = 1/2 v^T Q v - b^T v + 1/2 |v - v_k|^2_P + rows + patches + sum_i R_i/2 |P_K(gamma_i - y_i/R_i)|^2
+//!
+//! Inner iterations minimise L over v: it is convex with a continuous gradient that is piecewise smooth, so Newton's method with an exact line
+//! search converges from anywhere, and in one step once it knows which contacts stick, slide and are open. Outer iterations set
+//! gamma_i <- P_K(gamma_i - y_i/R_i) and v_k <- v. R_i = sigma w_i is so small that one or two of them are enough. The proximal
+//! term P acts only where Q has nothing (objects without mass); since v_k starts at zero, a direction that nothing decides stays at rest.
+
+use super::friction::FrictionLaw;
+use super::islands::{Island, Islands};
+use super::memory::Memory;
+use super::newton::IslandNewton;
+use super::{QuasistaticProblem, QuasistaticSettings};
+use crate::math::{SpatialForce, Vector3};
+
+/// A velocity whose term in Q is below this part of the metric's has none [-].
+const MASSLESS: f64 = 1e-9;
+/// Lever arm with which a rotation counts in the metric where contacts do not say [m].
+const LEVER_ARM: f64 = 0.01;
+
+/// How the engine ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum ConeStatus {
+    Converged,
+    /// Stopped at this residual [m/s].
+    NotConverged {
+        residual: f64,
+    },
+    /// Nothing resists b along a direction of which this velocity is the part that b does most work on.
+    Unbounded {
+        dof: usize,
+    },
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ConeReport {
+    pub(super) status: ConeStatus,
+    pub(super) iterations: u32,
+    pub(super) outer_iterations: u32,
+}
+
+/// The engine's memory. Numbers by place are in the order of [`Islands::dofs`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct ConeEngine {
+    pub(super) islands: Islands,
+    pub(super) law: FrictionLaw,
+    pub(super) newton: IslandNewton,
+    memory: Memory,
+    /// The metric D by velocity: the diagonal of Q, and of the stiffness of rows, or a stand-in.
+    metric: Vec<f64>,
+    /// Longest column of a contact or patch by velocity: its lever arm.
+    reach: Vec<f64>,
+}
+
+impl ConeEngine {
+    /// Forgets the multipliers of the last step.
+    pub(super) fn forget(&mut self) {
+        self.memory.clear();
+    }
+
+    /// Solves `problem` from the warm start in `v`; without convergence `v` is what it came to.
+    pub(super) fn solve(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> ConeReport {
+        self.prepare(problem, v, settings);
+        let mut report = ConeReport { status: ConeStatus::Converged, iterations: 0, outer_iterations: 0 };
+        for index in 0..self.islands.islands.len() {
+            let island = self.islands.islands[index].clone();
+            let (status, iterations, outer) = self.solve_island(problem, &island, settings);
+            report.iterations += iterations;
+            report.outer_iterations = report.outer_iterations.max(outer);
+            if status != ConeStatus::Converged {
+                report.status = status;
+                break;
+            }
+        }
+        for (place, dof) in self.islands.dofs.iter().enumerate() {
+            v[*dof as usize] = self.newton.v[place];
+        }
+        report
+    }
+
+    fn prepare(&mut self, problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings) {
+        self.islands.build(problem);
+        self.law.reset(settings.friction);
+        self.weigh(problem);
+        let newton = &mut self.newton;
+        newton.reset(&self.islands, self.law.stride());
+        for (place, dof) in self.islands.dofs.iter().enumerate() {
+            let dof = *dof as usize;
+            newton.v[place] = v[dof];
+            newton.b[place] = problem.linear[dof];
+            newton.metric[place] = self.metric[dof];
+            let massless = problem.quadratic[dof * problem.size() + dof] <= MASSLESS * self.metric[dof];
+            newton.proximal[place] = if massless { settings.proximal * self.metric[dof] } else { 0.0 };
+        }
+        for island in &self.islands.islands {
+            for contact in island.contacts.clone() {
+                let offset = island.dofs.start;
+                let columns = self.islands.columns(&self.islands.contacts[contact]);
+                let inverse_mass: f64 = columns
+                    .iter()
+                    .map(|(place, column)| column.norm_squared() / newton.metric[offset + *place as usize])
+                    .sum();
+                newton.penalties[contact] = 3.0 / (settings.penalty_softness * inverse_mass);
+            }
+            for bound in island.bounds.clone() {
+                let dof = problem.bounds[self.islands.bounds[bound] as usize].dof as usize;
+                newton.bound_penalties[bound] = self.metric[dof] / settings.penalty_softness;
+            }
+        }
+        self.memory.recall(problem, &self.islands, newton);
+    }
+
+    /// The metric: what a velocity weighs. Where Q and the rows have nothing for it, the softest impedance at its lever arm stands in.
+    fn weigh(&mut self, problem: &QuasistaticProblem) {
+        let n = problem.size();
+        let Self { metric, reach, .. } = self;
+        metric.clear();
+        metric.extend((0..n).map(|i| problem.quadratic[i * n + i]));
+        for row in &problem.rows {
+            metric[row.dof as usize] += row.coefficient * row.coefficient / row.regularization;
+        }
+        reach.clear();
+        reach.resize(n, 0.0);
+        for contact in problem.contacts() {
+            for (dof, column) in problem.columns(contact) {
+                let reach = &mut reach[*dof as usize];
+                *reach = reach.max(column.norm_squared());
+            }
+        }
+        for patch in problem.patches() {
+            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+                let (w, v) = (column.fixed_rows::<3>(0), column.fixed_rows::<3>(3));
+                let reach = &mut reach[*dof as usize];
+                *reach = reach.max(v.norm_squared()).max(LEVER_ARM * LEVER_ARM * w.norm_squared());
+            }
+        }
+        let mut softest = f64::INFINITY;
+        let mut softest_in_touch = f64::INFINITY;
+        for (weight, reach) in metric.iter().zip(reach.iter()).filter(|(weight, _)| **weight > 0.0) {
+            softest = softest.min(*weight);
+            if *reach > 0.0 {
+                softest_in_touch = softest_in_touch.min(weight / reach);
+            }
+        }
+        let softest = [softest_in_touch, softest, 1.0].into_iter().find(|x| x.is_finite()).unwrap_or(1.0);
+        for (weight, reach) in metric.iter_mut().zip(reach.iter()) {
+            let stand_in = softest * if *reach > 0.0 { *reach } else { 1.0 };
+            if *weight <= MASSLESS * stand_in {
+                *weight = stand_in;
+            }
+        }
+    }
+
+    fn solve_island(
+        &mut self,
+        problem: &QuasistaticProblem,
+        island: &Island,
+        settings: &QuasistaticSettings,
+    ) -> (ConeStatus, u32, u32) {
+        let Self { islands, law, newton, .. } = self;
+        let mut iterations = 0;
+        let mut residual = f64::INFINITY;
+        for outer in 1..=settings.outer_max {
+            let room = settings.iterations_max.saturating_sub(iterations);
+            let inner = newton.minimize(problem, islands, island, law, room);
+            iterations += inner.iterations;
+            if !inner.converged {
+                return (ConeStatus::NotConverged { residual: inner.residual }, iterations, outer);
+            }
+            let moved = newton.update_multipliers(problem, islands, island, law, settings.proximal);
+            residual = moved.constraint.max(moved.proximal);
+            if residual <= settings.tolerance {
+                return (ConeStatus::Converged, iterations, outer);
+            }
+            if outer > 2
+                && let Some(dof) = newton.falls_without_end(problem, islands, island)
+            {
+                return (ConeStatus::Unbounded { dof }, iterations, outer);
+            }
+        }
+        (ConeStatus::NotConverged { residual }, iterations, settings.outer_max)
+    }
+
+    /// Keeps the multipliers for the next step.
+    pub(super) fn remember(&mut self, problem: &QuasistaticProblem) {
+        self.memory.store(problem, &self.islands, &self.newton);
+    }
+
+    /// The impulses of the last run: of contacts in the order of the problem, of rows, bounds and patches.
+    pub(super) fn read(
+        &self,
+        problem: &QuasistaticProblem,
+        v: &[f64],
+        contacts: &mut Vec<Vector3>,
+        rows: &mut Vec<f64>,
+        bounds: &mut Vec<f64>,
+        patches: &mut Vec<SpatialForce>,
+    ) {
+        contacts.clear();
+        contacts.resize(problem.contacts().len(), Vector3::zeros());
+        let stride = self.law.stride();
+        for (place, contact) in self.islands.contacts.iter().enumerate() {
+            let multipliers = &self.newton.multipliers[place * stride..][..stride];
+            contacts[contact.index as usize] = self.law.total(contact.friction, multipliers);
+        }
+        rows.clear();
+        rows.extend(problem.rows.iter().map(|row| row.impulse(row.speed(v)).0));
+        bounds.clear();
+        bounds.resize(problem.bounds.len(), 0.0);
+        for (place, bound) in self.islands.bounds.iter().enumerate() {
+            bounds[*bound as usize] = self.newton.bound_multipliers[place];
+        }
+        patches.clear();
+        patches.extend(problem.patches().iter().map(|patch| patch.impulse(&patch.velocity(v))));
+    }
+}

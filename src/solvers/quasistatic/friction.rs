@@ -1,0 +1,202 @@
+//! The friction constraint of one contact: multipliers, the impulse that its augmented Lagrangian answers a velocity with, and its slope.
+//!
+//! The augmented Lagrangian of  y = (phi/h, 0, 0) + J v  in the dual cone of K = {|gamma_t| <= mu gamma_n}  is  R/2 |P_K(gamma - y/R)|^2  with
+//! penalty 1/R. Minus its derivative in y is the impulse P_K(gamma - y/R), and that is also the next multiplier [Rockafellar 1976]. A
+//! pyramid is the same for each ray r_j: beta_j <- (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
+
+use super::FrictionCone;
+use super::clarabel_engine::ray;
+use crate::math::{Matrix3, Vector3};
+
+/// The rays of a pyramid, or none for the exact cone.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct FrictionLaw {
+    /// d_j for mu = 1, in the axes (n, t1, t2): n + d_j. Empty for the exact cone.
+    rays: Vec<Vector3>,
+}
+
+impl FrictionLaw {
+    /// Sets the rays.
+    pub(super) fn reset(&mut self, friction: FrictionCone) {
+        self.rays.clear();
+        if let FrictionCone::Pyramid { rays } = friction {
+            self.rays.extend((0..rays).map(|j| ray(1.0, j, rays)));
+        }
+    }
+    /// How many multipliers a contact has.
+    pub(super) fn stride(&self) -> usize {
+        if self.rays.is_empty() { 3 } else { self.rays.len() }
+    }
+    fn scaled_ray(ray: &Vector3, mu: f64) -> Vector3 {
+        Vector3::new(1.0, mu * ray.y, mu * ray.z)
+    }
+
+    /// The impulse (n, t1, t2) at y.
+    #[inline]
+    pub(super) fn impulse(&self, mu: f64, penalty: f64, multipliers: &[f64], y: &Vector3) -> Vector3 {
+        if self.rays.is_empty() {
+            return project(&(gamma_of(multipliers) - y * penalty), mu);
+        }
+        let mut gamma = Vector3::zeros();
+        for (ray, beta) in self.rays.iter().zip(multipliers) {
+            let ray = Self::scaled_ray(ray, mu);
+            gamma += ray * (beta - penalty * ray.dot(y)).max(0.0);
+        }
+        gamma
+    }
+
+    /// Minus the derivative of the impulse by y: symmetric, positive semidefinite. None where the contact is open.
+    #[inline]
+    pub(super) fn slope(&self, mu: f64, penalty: f64, multipliers: &[f64], y: &Vector3) -> Option<Matrix3> {
+        if self.rays.is_empty() {
+            return projection_slope(&(gamma_of(multipliers) - y * penalty), mu).map(|slope| slope * penalty);
+        }
+        let mut slope = None;
+        for (ray, beta) in self.rays.iter().zip(multipliers) {
+            let ray = Self::scaled_ray(ray, mu);
+            if beta - penalty * ray.dot(y) > 0.0 {
+                *slope.get_or_insert_with(Matrix3::zeros) += ray * ray.transpose() * penalty;
+            }
+        }
+        slope
+    }
+
+    /// Replaces the multipliers by what they are at y; returns the largest change times R [m/s]: by how much the constraint is
+    /// still violated, or its multiplier wrong.
+    pub(super) fn update(&self, mu: f64, penalty: f64, multipliers: &mut [f64], y: &Vector3) -> f64 {
+        let mut change = 0.0_f64;
+        if self.rays.is_empty() {
+            let gamma = project(&(gamma_of(multipliers) - y * penalty), mu);
+            for (multiplier, new) in multipliers.iter_mut().zip(gamma.iter()) {
+                change = change.max((new - *multiplier).abs());
+                *multiplier = *new;
+            }
+        } else {
+            for (ray, beta) in self.rays.iter().zip(multipliers) {
+                let new = (*beta - penalty * Self::scaled_ray(ray, mu).dot(y)).max(0.0);
+                change = change.max((new - *beta).abs());
+                *beta = new;
+            }
+        }
+        change / penalty
+    }
+
+    /// How the multipliers change with dy and with their own change `delta`, at the multipliers and y of the solution:
+    /// delta <- P'(delta - dy/R).
+    pub(super) fn differentiate(
+        &self,
+        mu: f64,
+        penalty: f64,
+        multipliers: &[f64],
+        y: &Vector3,
+        dy: &Vector3,
+        delta: &mut [f64],
+    ) {
+        if self.rays.is_empty() {
+            let z = gamma_of(multipliers) - y * penalty;
+            let moved = gamma_of(delta) - dy * penalty;
+            let new = projection_slope(&z, mu).map_or(Vector3::zeros(), |slope| slope * moved);
+            delta.copy_from_slice(new.as_slice());
+        } else {
+            for ((ray, beta), delta) in self.rays.iter().zip(multipliers).zip(delta) {
+                let ray = Self::scaled_ray(ray, mu);
+                let pushes = beta - penalty * ray.dot(y) > 0.0;
+                *delta = if pushes { *delta - penalty * ray.dot(dy) } else { 0.0 };
+            }
+        }
+    }
+
+    /// The impulse that multipliers stand for.
+    pub(super) fn total(&self, mu: f64, multipliers: &[f64]) -> Vector3 {
+        if self.rays.is_empty() {
+            return gamma_of(multipliers);
+        }
+        self.rays.iter().zip(multipliers).map(|(ray, beta)| Self::scaled_ray(ray, mu) * *beta).sum()
+    }
+}
+
+#[inline]
+fn gamma_of(multipliers: &[f64]) -> Vector3 {
+    Vector3::new(multipliers[0], multipliers[1], multipliers[2])
+}
+
+/// The nearest point of K = {|z_t| <= mu z_n}, in the axes (n, t1, t2).
+#[inline]
+pub(super) fn project(z: &Vector3, mu: f64) -> Vector3 {
+    let radius = z.y.hypot_fast(z.z);
+    if radius <= mu * z.x {
+        return *z;
+    }
+    if mu * radius <= -z.x {
+        return Vector3::zeros();
+    }
+    let normal = (z.x + mu * radius) / (1.0 + mu * mu);
+    if radius == 0.0 {
+        return Vector3::new(normal, 0.0, 0.0);
+    }
+    let tangent = mu * normal / radius;
+    Vector3::new(normal, tangent * z.y, tangent * z.z)
+}
+
+/// The derivative of [`project`]; none where it is zero.
+#[inline]
+pub(super) fn projection_slope(z: &Vector3, mu: f64) -> Option<Matrix3> {
+    let radius = z.y.hypot_fast(z.z);
+    if radius <= mu * z.x {
+        return Some(Matrix3::identity());
+    }
+    if mu * radius <= -z.x {
+        return None;
+    }
+    let share = 1.0 / (1.0 + mu * mu);
+    if radius == 0.0 {
+        return Some(Matrix3::new(share, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0));
+    }
+    let normal = share * (z.x + mu * radius);
+    let (a, b) = (z.y / radius, z.z / radius);
+    let across = mu * normal / radius;
+    let along = share * mu * mu - across;
+    let (na, nb, ab) = (share * mu * a, share * mu * b, along * a * b);
+    Some(Matrix3::new(share, na, nb, na, across + along * a * a, ab, nb, ab, across + along * b * b))
+}
+
+trait Hypotenuse {
+    /// sqrt(x^2 + y^2), without the care for overflow that impulses do not need.
+    fn hypot_fast(self, other: f64) -> f64;
+}
+
+impl Hypotenuse for f64 {
+    #[inline]
+    fn hypot_fast(self, other: f64) -> f64 {
+        (self * self + other * other).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moreau: z = P_K(z) - P_K*(-z) with orthogonal parts, and the slope is the derivative.
+    #[test]
+    fn projection_splits_into_orthogonal_parts_and_has_the_slope_it_says() {
+        for (mu, z) in [
+            (0.5, Vector3::new(1.0, 0.2, -0.1)),
+            (0.5, Vector3::new(-1.0, 0.2, -0.1)),
+            (0.5, Vector3::new(0.3, 1.2, -0.7)),
+            (1.3, Vector3::new(-0.3, 1.2, -0.7)),
+            (0.0, Vector3::new(0.4, 1.2, -0.7)),
+        ] {
+            let p = project(&z, mu);
+            let rest = p - z;
+            assert!(p.yz().norm() <= mu * p.x + 1e-15);
+            assert!(rest.x + 1e-15 >= mu * rest.yz().norm() || mu == 0.0);
+            assert!(p.dot(&rest).abs() < 1e-15);
+            let slope = projection_slope(&z, mu).unwrap_or_else(Matrix3::zeros);
+            for k in 0..3 {
+                let step = Vector3::ith(k, 1e-6);
+                let difference = (project(&(z + step), mu) - project(&(z - step), mu)) / 2e-6;
+                assert!((difference - slope.column(k)).norm() < 1e-9, "mu {mu}, column {k}");
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! A step's problem taken apart: velocities that nothing couples belong to different islands and are solved one after the other.
+
+use std::ops::Range;
+
+use super::QuasistaticProblem;
+use crate::math::Vector3;
+
+/// A rigid contact of an island.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IslandContact {
+    /// Which contact of the problem.
+    pub(super) index: u32,
+    /// phi/h [m/s].
+    pub(super) gap_rate: f64,
+    /// mu [-].
+    pub(super) friction: f64,
+    start: u32,
+    end: u32,
+}
+
+/// What belongs to an island: ranges of the lists of [`Islands`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Island {
+    pub(super) dofs: Range<usize>,
+    pub(super) contacts: Range<usize>,
+    pub(super) rows: Range<usize>,
+    pub(super) bounds: Range<usize>,
+    pub(super) patches: Range<usize>,
+}
+
+/// The islands of a problem. A velocity has a place: the islands one after the other, and within an island those first that few
+/// others are coupled to, so that a factor fills little.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Islands {
+    pub(super) islands: Vec<Island>,
+    /// The velocity at each place.
+    pub(super) dofs: Vec<u32>,
+    /// The place of each velocity.
+    pub(super) places: Vec<u32>,
+    pub(super) contacts: Vec<IslandContact>,
+    pub(super) rows: Vec<u32>,
+    pub(super) bounds: Vec<u32>,
+    pub(super) patches: Vec<u32>,
+    /// Columns of the contacts with the place of their velocity within the island.
+    columns: Vec<(u32, Vector3)>,
+    /// Rows of Q by place; columns are places within the island.
+    quadratic_starts: Vec<u32>,
+    quadratic: Vec<(u32, f64)>,
+    /// The leftmost entry of each row of a Hessian, by place within the island.
+    pub(super) first: Vec<u32>,
+    contact_order: Vec<u32>,
+    parent: Vec<u32>,
+    island_of: Vec<u32>,
+    degree: Vec<u32>,
+    sort: Vec<(u32, u32, u32)>,
+}
+
+impl Islands {
+    /// The columns of a contact, with places within the island.
+    pub(super) fn columns(&self, contact: &IslandContact) -> &[(u32, Vector3)] {
+        &self.columns[contact.start as usize..contact.end as usize]
+    }
+    /// The entries of Q's row at a place, with places within the island.
+    pub(super) fn quadratic_row(&self, place: usize) -> &[(u32, f64)] {
+        &self.quadratic[self.quadratic_starts[place] as usize..self.quadratic_starts[place + 1] as usize]
+    }
+
+    fn root(&mut self, mut dof: u32) -> u32 {
+        while self.parent[dof as usize] != dof {
+            let above = self.parent[self.parent[dof as usize] as usize];
+            self.parent[dof as usize] = above;
+            dof = above;
+        }
+        dof
+    }
+    fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a.max(b) as usize] = a.min(b);
+    }
+
+    /// Takes `problem` apart.
+    pub(super) fn build(&mut self, problem: &QuasistaticProblem) {
+        self.couple(problem);
+        self.number(problem.size());
+        self.sort_dofs(problem.size());
+        self.sort_parts(problem);
+        self.copy_numbers(problem);
+    }
+
+    fn couple(&mut self, problem: &QuasistaticProblem) {
+        let n = problem.size();
+        self.parent.clear();
+        self.parent.extend(0..n as u32);
+        self.degree.clear();
+        self.degree.resize(n, 0);
+        for i in 0..n {
+            let row = &problem.quadratic[i * n..i * n + i];
+            for (j, value) in row.iter().enumerate() {
+                if *value != 0.0 {
+                    self.join(i as u32, j as u32);
+                }
+            }
+        }
+        for contact in problem.contacts() {
+            let columns = problem.columns(contact);
+            for (dof, _) in columns {
+                self.join(columns[0].0, *dof);
+                let degree = &mut self.degree[*dof as usize];
+                *degree = (*degree).max(columns.len() as u32);
+            }
+        }
+        for patch in problem.patches() {
+            for dof in &patch.dofs {
+                self.join(patch.dofs[0], *dof);
+                let degree = &mut self.degree[*dof as usize];
+                *degree = (*degree).max(patch.dofs.len() as u32);
+            }
+        }
+    }
+
+    /// Numbers the islands in the order of their first velocity.
+    fn number(&mut self, n: usize) {
+        self.islands.clear();
+        self.island_of.clear();
+        for dof in 0..n as u32 {
+            let root = self.root(dof);
+            let island = if root == dof {
+                self.islands.push(Island::default());
+                self.islands.len() as u32 - 1
+            } else {
+                self.island_of[root as usize]
+            };
+            self.island_of.push(island);
+        }
+    }
+
+    fn sort_dofs(&mut self, n: usize) {
+        self.sort.clear();
+        self.sort.extend((0..n as u32).map(|dof| (self.island_of[dof as usize], self.degree[dof as usize], dof)));
+        self.sort.sort_unstable();
+        self.dofs.clear();
+        self.places.clear();
+        self.places.resize(n, 0);
+        for (place, (island, _, dof)) in self.sort.iter().enumerate() {
+            self.dofs.push(*dof);
+            self.places[*dof as usize] = place as u32;
+            extend(&mut self.islands[*island as usize].dofs, place);
+        }
+    }
+
+    fn sort_parts(&mut self, problem: &QuasistaticProblem) {
+        let Self { islands, sort, island_of, contact_order, rows, bounds, patches, .. } = self;
+        let mut by_island = |list: &mut Vec<u32>, dofs: &mut dyn Iterator<Item = Option<u32>>, range: RangeOf| {
+            sort.clear();
+            for (index, dof) in dofs.enumerate() {
+                if let Some(dof) = dof {
+                    sort.push((island_of[dof as usize], index as u32, 0));
+                }
+            }
+            sort.sort_unstable();
+            list.clear();
+            for (place, (island, index, _)) in sort.iter().enumerate() {
+                list.push(*index);
+                extend(range(&mut islands[*island as usize]), place);
+            }
+        };
+        let mut first_columns = problem.contacts().iter().map(|c| problem.columns(c).first().map(|(dof, _)| *dof));
+        by_island(contact_order, &mut first_columns, |island| &mut island.contacts);
+        by_island(rows, &mut problem.rows.iter().map(|row| Some(row.dof)), |island| &mut island.rows);
+        by_island(bounds, &mut problem.bounds.iter().map(|bound| Some(bound.dof)), |island| &mut island.bounds);
+        let mut first_dofs = problem.patches().iter().map(|patch| patch.dofs.first().copied());
+        by_island(patches, &mut first_dofs, |island| &mut island.patches);
+    }
+
+    /// Copies Q and the contacts, and finds how far to the left each row of a Hessian reaches.
+    fn copy_numbers(&mut self, problem: &QuasistaticProblem) {
+        let n = problem.size();
+        let Self {
+            islands, dofs, places, contacts, columns, contact_order, quadratic, quadratic_starts, first, ..
+        } = self;
+        contacts.clear();
+        columns.clear();
+        quadratic.clear();
+        quadratic_starts.clear();
+        quadratic_starts.push(0);
+        first.clear();
+        for island in islands.iter() {
+            let offset = island.dofs.start as u32;
+            for place in island.dofs.clone() {
+                let row = &problem.quadratic[dofs[place] as usize * n..][..n];
+                let mut leftmost = place as u32 - offset;
+                for other in &dofs[island.dofs.clone()] {
+                    let value = row[*other as usize];
+                    if value != 0.0 {
+                        let column = places[*other as usize] - offset;
+                        quadratic.push((column, value));
+                        leftmost = leftmost.min(column);
+                    }
+                }
+                quadratic_starts.push(quadratic.len() as u32);
+                first.push(leftmost);
+            }
+            let first = &mut first[island.dofs.clone()];
+            for index in &contact_order[island.contacts.clone()] {
+                let contact = &problem.contacts()[*index as usize];
+                let start = columns.len();
+                columns.extend(
+                    problem.columns(contact).iter().map(|(dof, column)| (places[*dof as usize] - offset, *column)),
+                );
+                reach(first, columns[start..].iter().map(|(place, _)| *place));
+                contacts.push(IslandContact {
+                    index: *index,
+                    gap_rate: contact.gap_rate,
+                    friction: contact.friction,
+                    start: start as u32,
+                    end: columns.len() as u32,
+                });
+            }
+            for index in &self.patches[island.patches.clone()] {
+                reach(first, problem.patches()[*index as usize].dofs.iter().map(|dof| places[*dof as usize] - offset));
+            }
+        }
+    }
+}
+
+type RangeOf = fn(&mut Island) -> &mut Range<usize>;
+
+/// Lets the rows of all `places` reach to the leftmost of them.
+fn reach(first: &mut [u32], places: impl Iterator<Item = u32> + Clone) {
+    let leftmost = places.clone().min().unwrap_or(0);
+    for place in places {
+        first[place as usize] = first[place as usize].min(leftmost);
+    }
+}
+
+fn extend(range: &mut Range<usize>, place: usize) {
+    // an empty range of `Default` ends at 0
+    if range.end == 0 {
+        *range = place..place;
+    }
+    range.end = place + 1;
+}

@@ -1,0 +1,102 @@
+//! How well a result satisfies the conditions of optimality: computed from the problem alone, the same for all engines.
+
+use super::clarabel_engine::ray;
+use super::{FrictionCone, QuasistaticProblem, QuasistaticResiduals};
+use crate::math::dense::dot;
+use crate::math::{SpatialForce, Vector3};
+
+/// The memory of the force balance.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Residuals {
+    balance: Vec<f64>,
+}
+
+impl Residuals {
+    /// The residuals of v and the impulses.
+    #[allow(clippy::too_many_arguments, reason = "one list of impulses for each part of the problem")]
+    pub(super) fn compute(
+        &mut self,
+        problem: &QuasistaticProblem,
+        friction: FrictionCone,
+        v: &[f64],
+        contacts: &[Vector3],
+        rows: &[f64],
+        bounds: &[f64],
+        patches: &[SpatialForce],
+    ) -> QuasistaticResiduals {
+        let mut residuals = QuasistaticResiduals {
+            stationarity: self.stationarity(problem, v, contacts, rows, bounds, patches),
+            ..Default::default()
+        };
+        for (contact, gamma) in problem.contacts().iter().zip(contacts) {
+            let y = problem.contact_velocity(contact, v);
+            let mu = contact.friction;
+            let (violation, outside) = match friction {
+                FrictionCone::Exact => (mu * y.yz().norm() - y.x, gamma.yz().norm() - mu * gamma.x),
+                FrictionCone::Pyramid { rays } => {
+                    let violation = (0..rays).map(|j| -ray(mu, j, rays).dot(&y)).fold(f64::NEG_INFINITY, f64::max);
+                    (violation, outside_pyramid(gamma, mu, rays))
+                }
+            };
+            residuals.primal = residuals.primal.max(violation);
+            residuals.cone = residuals.cone.max(outside).max(-gamma.x);
+            residuals.complementarity = residuals.complementarity.max(gamma.dot(&y).abs());
+        }
+        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+            let speed = v[bound.dof as usize];
+            residuals.primal = residuals.primal.max(bound.lower - speed).max(speed - bound.upper);
+            let room = if *gamma > 0.0 { speed - bound.lower } else { bound.upper - speed };
+            if *gamma != 0.0 {
+                residuals.complementarity = residuals.complementarity.max((gamma * room).abs());
+            }
+        }
+        residuals
+    }
+
+    fn stationarity(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &[f64],
+        contacts: &[Vector3],
+        rows: &[f64],
+        bounds: &[f64],
+        patches: &[SpatialForce],
+    ) -> f64 {
+        let n = problem.size();
+        let balance = &mut self.balance;
+        balance.clear();
+        balance.extend((0..n).map(|i| dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
+        for (contact, gamma) in problem.contacts().iter().zip(contacts) {
+            for (dof, column) in problem.columns(contact) {
+                balance[*dof as usize] -= column.dot(gamma);
+            }
+        }
+        for (row, gamma) in problem.rows.iter().zip(rows) {
+            balance[row.dof as usize] -= row.coefficient * gamma;
+        }
+        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+            balance[bound.dof as usize] -= gamma;
+        }
+        for (patch, gamma) in problem.patches().iter().zip(patches) {
+            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+                balance[*dof as usize] -= column.dot(&gamma.to_vector());
+            }
+        }
+        balance.iter().fold(0.0, |largest, entry| largest.max(entry.abs()))
+    }
+}
+
+/// By how much gamma leaves the pyramid. Two rays: |gamma_t1| <= mu gamma_n and gamma_t2 = 0; more: a polygon whose sides are
+/// mu cos(pi/m) gamma_n away from the centre.
+fn outside_pyramid(gamma: &Vector3, mu: f64, rays: u32) -> f64 {
+    if rays == 2 {
+        return (gamma.y.abs() - mu * gamma.x).max(gamma.z.abs());
+    }
+    let inner = mu * (std::f64::consts::PI / f64::from(rays)).cos() * gamma.x;
+    (0..rays)
+        .map(|j| {
+            let angle = std::f64::consts::TAU * (f64::from(j) + 0.5) / f64::from(rays);
+            angle.cos() * gamma.y + angle.sin() * gamma.z - inner
+        })
+        .fold(f64::NEG_INFINITY, f64::max)
+}

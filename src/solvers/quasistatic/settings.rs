@@ -1,0 +1,160 @@
+//! What a quasistatic solve is asked for, what it answers, and how it fails.
+
+/// Which program solves the step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// The project's own: augmented Lagrangian of the cones with semismooth Newton, warm-started; falls back to
+    /// [`Engine::Clarabel`] where it does not converge.
+    #[default]
+    Cone,
+    /// Clarabel's interior point: the reference, without warm start and without reuse of memory.
+    Clarabel,
+}
+
+/// The friction constraint of the rigid contacts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionCone {
+    /// |gamma_t| <= mu gamma_n: the same in all directions.
+    #[default]
+    Exact,
+    /// Anitescu's pyramid with extreme rays n + mu d_j, d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2 [Pang & Tedrake 2021, eq. 7].
+    Pyramid {
+        /// m >= 2: how many rays. Two rays are the planar case of the paper (t1 and -t1).
+        rays: u32,
+    },
+}
+
+/// How to solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuasistaticSettings {
+    /// The engine.
+    pub engine: Engine,
+    /// The friction constraint.
+    pub friction: FrictionCone,
+    /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step errs by about the step times this.
+    pub tolerance: f64,
+    /// Largest number of Newton iterations of one solve, all outer iterations together.
+    pub iterations_max: u32,
+    /// Largest number of multiplier updates.
+    pub outer_max: u32,
+    /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w the inverse mass that it feels in the metric of diag(Q).
+    pub penalty_softness: f64,
+    /// Proximal weight relative to the smallest stiffness: what a velocity without a term in Q is held with between two multiplier
+    /// updates. It changes the path, not the solution.
+    pub proximal: f64,
+    /// How often the friction bounds of patches are refreshed from their normal impulses at the end of the step. 0 keeps the
+    /// bounds that the patches come with.
+    pub friction_passes_max: u32,
+    /// Largest change of a friction bound in a refresh, relative to the largest bound, that ends the refreshing [-].
+    pub friction_tolerance: f64,
+}
+
+impl Default for QuasistaticSettings {
+    fn default() -> Self {
+        Self {
+            engine: Engine::Cone,
+            friction: FrictionCone::Exact,
+            tolerance: 1e-8,
+            iterations_max: 200,
+            outer_max: 60,
+            penalty_softness: 1e-7,
+            proximal: 1e-4,
+            friction_passes_max: 20,
+            friction_tolerance: 1e-6,
+        }
+    }
+}
+
+/// How far a result is from the conditions of optimality.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QuasistaticResiduals {
+    /// Largest entry of Q v - b - impulses: force balance of the generalized velocities [N s] or [N m s].
+    pub stationarity: f64,
+    /// Largest violation of phi/h + n . v_C >= mu |v_t| (of the pyramid's rays) and of the bounds [m/s] or [rad/s].
+    pub primal: f64,
+    /// Largest distance by which a contact impulse leaves its friction cone: (|gamma_t| - mu gamma_n)+ [N s].
+    pub cone: f64,
+    /// Largest |gamma . y| of a contact, with y = J v + phi/h n, and of a bound [J].
+    pub complementarity: f64,
+}
+
+/// What a solve took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuasistaticReport {
+    /// The engine whose result this is.
+    pub engine: Engine,
+    /// Whether [`Engine::Cone`] was asked for, did not converge and clarabel solved the step.
+    pub fallback: bool,
+    /// Newton or interior-point iterations.
+    pub iterations: u32,
+    /// Multiplier updates; 0 for clarabel.
+    pub outer_iterations: u32,
+    /// Refreshes of the patches' friction bounds.
+    pub friction_passes: u32,
+    /// Relative change of a friction bound in the last refresh; above the setting where the refreshes ran out [-].
+    pub friction_change: f64,
+    /// How well the conditions of optimality hold.
+    pub residuals: QuasistaticResiduals,
+}
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum QuasistaticError {
+    /// The length of v is not the size of the problem.
+    #[error("{given} velocities are given for a problem of {expected}")]
+    Size {
+        /// Length of v.
+        given: usize,
+        /// Size of the problem.
+        expected: usize,
+    },
+    /// A number of the problem is not finite.
+    #[error("{what} {index} of the problem is not a finite number")]
+    NotFinite {
+        /// Which part of the problem.
+        what: &'static str,
+        /// Which entry.
+        index: usize,
+    },
+    /// Fewer than two rays do not make a pyramid.
+    #[error("a friction pyramid needs at least 2 rays, not {rays}")]
+    Rays {
+        /// The setting.
+        rays: u32,
+    },
+    /// Nothing resists a force: the cost falls without end along a direction of the velocities.
+    #[error(
+        "nothing holds generalized velocity {dof} against the impulse {impulse:.3e} on it: no contact, no impedance and no mass; \
+         give its body the mass term"
+    )]
+    Unbounded {
+        /// The generalized velocity along which the force does most work.
+        dof: usize,
+        /// Its entry of b [N s] or [N m s].
+        impulse: f64,
+    },
+    /// The constraints contradict each other.
+    #[error("the contacts and bounds leave no velocity: {detail}")]
+    Infeasible {
+        /// Which constraints, with their weights in the certificate.
+        detail: String,
+    },
+    /// Hunt-Crossley dissipation is not quadratic.
+    #[error(
+        "patch {patch} has Hunt-Crossley dissipation, which has no quadratic form; use none or a linear one in a quasistatic step"
+    )]
+    Dissipation {
+        /// Which patch.
+        patch: usize,
+    },
+    /// The iterations ran out.
+    #[error("the quasistatic step stopped after {iterations} iterations at residual {residual:.1e}: {status}")]
+    NotConverged {
+        /// Iterations of the engine that gave up last.
+        iterations: u32,
+        /// Its residual.
+        residual: f64,
+        /// What it said.
+        status: String,
+    },
+}

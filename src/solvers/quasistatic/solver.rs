@@ -1,0 +1,186 @@
+//! One interface for the engines of a quasistatic step.
+
+use super::clarabel_engine::{self, ClarabelResult};
+use super::cone_engine::{ConeEngine, ConeStatus};
+use super::residuals::Residuals;
+use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
+use crate::math::{SpatialForce, Vector3};
+
+/// Solves quasistatic steps, one after the other: keeps its memory and what warms up the next step.
+#[derive(Clone, Debug, Default)]
+pub struct QuasistaticSolver {
+    engine: ConeEngine,
+    residuals: Residuals,
+    contacts: Vec<Vector3>,
+    rows: Vec<f64>,
+    bounds: Vec<f64>,
+    patches: Vec<SpatialForce>,
+    trial: Vec<f64>,
+    fallbacks: u64,
+}
+
+/// What one run of an engine took.
+struct Run {
+    engine: Engine,
+    fallback: bool,
+    iterations: u32,
+    outer_iterations: u32,
+}
+
+impl QuasistaticSolver {
+    /// Impulse on B of each contact in its axes (n, t1, t2) [N s]: the multiplier of the friction constraint. Where contacts are
+    /// redundant (four corners of a face) only their sum is unique.
+    pub fn contact_impulses(&self) -> &[Vector3] {
+        &self.contacts
+    }
+    /// Impulse of each row [N s] or [N m s].
+    pub fn row_impulses(&self) -> &[f64] {
+        &self.rows
+    }
+    /// Impulse of each bound: positive at the lower, negative at the upper limit [N s] or [N m s].
+    pub fn bound_impulses(&self) -> &[f64] {
+        &self.bounds
+    }
+    /// Impulse on B about C of each patch [N m s, N s].
+    pub fn patch_impulses(&self) -> &[SpatialForce] {
+        &self.patches
+    }
+    /// How many steps clarabel solved because the cone engine did not converge.
+    pub fn fallbacks(&self) -> u64 {
+        self.fallbacks
+    }
+    /// Forgets what warms up the next step, as after a reset of the scene.
+    pub fn forget(&mut self) {
+        self.engine.forget();
+    }
+
+    /// Solves `problem` from the warm start in `v`, which becomes the solution. Of the problem only the friction bounds of its
+    /// patches change: they end as mu times the normal impulses of the solution.
+    ///
+    /// # Errors
+    /// A problem that is not well-formed; forces that nothing resists; constraints that contradict each other; no convergence of any
+    /// engine. `v` is then as it was given.
+    pub fn solve(
+        &mut self,
+        problem: &mut QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<QuasistaticReport, QuasistaticError> {
+        check(problem, v, settings)?;
+        let mut trial = std::mem::take(&mut self.trial);
+        trial.clear();
+        trial.extend_from_slice(v);
+        let result = self.solve_with_friction(problem, &mut trial, settings);
+        if result.is_ok() {
+            v.copy_from_slice(&trial);
+        }
+        self.trial = trial;
+        result
+    }
+
+    fn solve_with_friction(
+        &mut self,
+        problem: &mut QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<QuasistaticReport, QuasistaticError> {
+        let (mut iterations, mut outer_iterations, mut friction_passes) = (0, 0, 0);
+        let mut fallback = false;
+        loop {
+            let run = self.run(problem, v, settings)?;
+            iterations += run.iterations;
+            outer_iterations += run.outer_iterations;
+            fallback |= run.fallback;
+            let has_friction_to_refresh = !problem.patches().is_empty() && settings.friction_passes_max > 0;
+            let friction_change = if has_friction_to_refresh { problem.refresh_friction(v) } else { 0.0 };
+            if friction_change > settings.friction_tolerance && friction_passes < settings.friction_passes_max {
+                friction_passes += 1;
+                continue;
+            }
+            self.fallbacks += u64::from(fallback);
+            let residuals = self.residuals.compute(
+                problem,
+                settings.friction,
+                v,
+                &self.contacts,
+                &self.rows,
+                &self.bounds,
+                &self.patches,
+            );
+            return Ok(QuasistaticReport {
+                engine: run.engine,
+                fallback,
+                iterations,
+                outer_iterations,
+                friction_passes,
+                friction_change,
+                residuals,
+            });
+        }
+    }
+
+    /// Solves with the friction bounds as they are.
+    fn run(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<Run, QuasistaticError> {
+        let mut fallback = false;
+        let mut iterations = 0;
+        if settings.engine == Engine::Cone {
+            let report = self.engine.solve(problem, v, settings);
+            iterations = report.iterations;
+            match report.status {
+                ConeStatus::Converged => {
+                    self.engine.remember(problem);
+                    let Self { engine, contacts, rows, bounds, patches, .. } = self;
+                    engine.read(problem, v, contacts, rows, bounds, patches);
+                    let outer_iterations = report.outer_iterations;
+                    return Ok(Run { engine: Engine::Cone, fallback, iterations, outer_iterations });
+                }
+                ConeStatus::Unbounded { dof } => {
+                    return Err(QuasistaticError::Unbounded { dof, impulse: problem.linear[dof] });
+                }
+                ConeStatus::NotConverged { .. } => fallback = true,
+            }
+        }
+        let result = clarabel_engine::solve(problem, settings)?;
+        iterations += result.iterations;
+        self.take(result, v);
+        Ok(Run { engine: Engine::Clarabel, fallback, iterations, outer_iterations: 0 })
+    }
+
+    fn take(&mut self, result: ClarabelResult, v: &mut [f64]) {
+        v.copy_from_slice(&result.v);
+        self.contacts = result.contacts;
+        self.rows = result.rows;
+        self.bounds = result.bounds;
+        self.patches = result.patches;
+    }
+}
+
+fn check(problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings) -> Result<(), QuasistaticError> {
+    if v.len() != problem.size() {
+        return Err(QuasistaticError::Size { given: v.len(), expected: problem.size() });
+    }
+    if let FrictionCone::Pyramid { rays } = settings.friction
+        && rays < 2
+    {
+        return Err(QuasistaticError::Rays { rays });
+    }
+    let finite = |what: &'static str, numbers: &[f64]| match numbers.iter().position(|x| !x.is_finite()) {
+        Some(index) => Err(QuasistaticError::NotFinite { what, index }),
+        None => Ok(()),
+    };
+    finite("initial velocity", v)?;
+    finite("entry of Q", &problem.quadratic)?;
+    finite("entry of b", &problem.linear)?;
+    for (index, contact) in problem.contacts().iter().enumerate() {
+        let jacobian = problem.columns(contact).iter().all(|(_, column)| column.iter().all(|x| x.is_finite()));
+        if !(contact.gap_rate.is_finite() && contact.friction.is_finite() && jacobian) {
+            return Err(QuasistaticError::NotFinite { what: "contact", index });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,109 @@
+//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm beside Clarabel, in one run.
+//!
+//! How to read it: each line is a set of problems; the columns are medians over the problems of the best of the rounds [us]. The rounds go
+//! through all engines one after the other, so that a busy machine is as unfair to one as to the other. `cold` starts from v = 0 and no
+//! multipliers; `warm` follows a sequence of steps with the multipliers and velocities of the step before (on the corpus, whose problems
+//! do not follow each other, it solves the same problem again). `worst` is the largest of the problems.
+#![allow(non_snake_case, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
+
+#[path = "../it/golden.rs"]
+#[allow(dead_code)]
+mod golden;
+#[path = "../it/quasistatic/problems.rs"]
+mod problems;
+
+use std::time::Instant;
+
+use isobar::solvers::quasistatic::{Engine, FrictionCone, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver};
+
+const ROUNDS: usize = 15;
+
+/// Best time of each problem [us], and Newton iterations.
+#[derive(Default)]
+struct Times {
+    best: Vec<f64>,
+    iterations: Vec<u32>,
+}
+
+impl Times {
+    fn note(&mut self, index: usize, seconds: f64, iterations: u32) {
+        if self.best.len() <= index {
+            self.best.resize(index + 1, f64::INFINITY);
+            self.iterations.resize(index + 1, 0);
+        }
+        self.best[index] = self.best[index].min(1e6 * seconds);
+        self.iterations[index] = iterations;
+    }
+    fn summary(&self) -> String {
+        let mut sorted = self.best.clone();
+        sorted.sort_by(f64::total_cmp);
+        let mean = f64::from(self.iterations.iter().sum::<u32>()) / self.iterations.len() as f64;
+        format!("{:8.1} {:8.1} {:6.1}", sorted[sorted.len() / 2], sorted[sorted.len() - 1], mean)
+    }
+}
+
+fn solve(
+    solver: &mut QuasistaticSolver,
+    problem: &mut QuasistaticProblem,
+    v: &mut [f64],
+    settings: &QuasistaticSettings,
+) -> (f64, u32) {
+    let start = Instant::now();
+    let report = solver.solve(problem, v, settings).unwrap();
+    let seconds = start.elapsed().as_secs_f64();
+    assert!(!report.fallback);
+    (seconds, report.iterations)
+}
+
+fn compare(name: &str, problems: &mut [QuasistaticProblem], friction: FrictionCone, consecutive: bool) {
+    let settings = QuasistaticSettings { friction, ..QuasistaticSettings::default() };
+    let reference = QuasistaticSettings { engine: Engine::Clarabel, ..settings };
+    let (mut cold, mut warm, mut clarabel) = (Times::default(), Times::default(), Times::default());
+    let (mut solver, mut reference_solver) = (QuasistaticSolver::default(), QuasistaticSolver::default());
+    let mut v = vec![0.0; problems[0].size()];
+    for _ in 0..ROUNDS {
+        solver.forget();
+        v.fill(0.0);
+        for (index, problem) in problems.iter_mut().enumerate() {
+            let mut v_cold = vec![0.0; problem.size()];
+            let mut v_reference = v_cold.clone();
+            if !consecutive {
+                v.fill(0.0);
+                solve(&mut solver, problem, &mut v, &settings);
+            }
+            let (seconds, iterations) = solve(&mut solver, problem, &mut v, &settings);
+            warm.note(index, seconds, iterations);
+            let mut fresh = solver.clone();
+            fresh.forget();
+            let (seconds, iterations) = solve(&mut fresh, problem, &mut v_cold, &settings);
+            cold.note(index, seconds, iterations);
+            let (seconds, iterations) = solve(&mut reference_solver, problem, &mut v_reference, &reference);
+            clarabel.note(index, seconds, iterations);
+        }
+    }
+    println!("{name:28} | {} | {} | {}", cold.summary(), warm.summary(), clarabel.summary());
+}
+
+fn main() {
+    println!("{:28} | {:^24} | {:^24} | {:^24}", "", "ours, cold", "ours, warm", "clarabel");
+    let columns = "  median    worst  iter.";
+    println!("{:28} | {columns:24} | {columns:24} | {columns:24}", "[us]");
+    let corpus = golden::folder("quasistatic/qp_corpus");
+    for mode in ["qs", "qd5", "qd"] {
+        let mut problems: Vec<_> = corpus.iter().map(|file| problems::corpus_problem(file, mode)).collect();
+        compare(&format!("corpus {mode} cone"), &mut problems, FrictionCone::Exact, false);
+        compare(&format!("corpus {mode} pyramid"), &mut problems, FrictionCone::Pyramid { rays: 4 }, false);
+    }
+    for file in golden::folder("quasistatic/qp_sequence") {
+        let steps = file["steps"].as_array().unwrap();
+        let mut problems: Vec<_> = steps.iter().map(problems::sequence_problem).collect();
+        let singular = problems[0].quadratic[9 * 70] == 0.0;
+        compare(
+            if singular { "sequence qs cone" } else { "sequence qd5 cone" },
+            &mut problems,
+            FrictionCone::Exact,
+            true,
+        );
+    }
+}

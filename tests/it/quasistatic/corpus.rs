@@ -1,0 +1,96 @@
+//! The corpus of consecutive and of single steps, in all modes, with all engines.
+
+use isobar::solvers::quasistatic::{
+    Engine, FrictionCone, QuasistaticProblem, QuasistaticReport, QuasistaticSettings, QuasistaticSolver,
+};
+
+use super::problems::{corpus_problem, sequence_problem};
+use crate::golden::{folder, numbers};
+
+/// Largest difference of h v [m] or [rad] from the reference; what the reference solutions agree to among each other.
+const DISPLACEMENT: f64 = 2e-5;
+/// The same for the sequences: one reference, at a looser gap.
+const DISPLACEMENT_OF_SEQUENCES: f64 = 3e-5;
+/// Residuals of the friction cone [N s] and of complementarity [J].
+const RESIDUAL: f64 = 1e-8;
+/// The interior point stops making progress earlier where Q is singular: complementarity [J].
+const RESIDUAL_OF_CLARABEL: f64 = 1e-7;
+
+fn displacement_error(problem: &QuasistaticProblem, v: &[f64], reference: &[f64]) -> f64 {
+    v.iter().zip(reference).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max) * problem.step
+}
+
+fn assert_optimal(name: &str, report: &QuasistaticReport) {
+    let residuals = &report.residuals;
+    let complementarity = if report.engine == Engine::Cone { RESIDUAL } else { RESIDUAL_OF_CLARABEL };
+    assert!(
+        residuals.cone <= RESIDUAL && residuals.complementarity <= complementarity && residuals.primal <= 1e-7,
+        "{name}: {report:?}"
+    );
+    assert!(residuals.stationarity <= 1e-7, "{name}: forces balance: {report:?}");
+}
+
+fn corpus_agrees(engine: Engine) {
+    for file in folder("quasistatic/qp_corpus") {
+        let rays = file["n_d"].as_u64().unwrap() as u32;
+        for mode in ["qs", "qd5", "qd"] {
+            for (suffix, friction) in [("", FrictionCone::Pyramid { rays }), ("_socp", FrictionCone::Exact)] {
+                let name = format!("{} {mode}{suffix} {engine:?}", file["name"].as_str().unwrap());
+                let mut problem = corpus_problem(&file, mode);
+                let reference = numbers(&file["ref"][format!("{mode}{suffix}")]["v"]);
+                let settings = QuasistaticSettings { engine, friction, ..QuasistaticSettings::default() };
+                let mut solver = QuasistaticSolver::default();
+                let mut v = vec![0.0; problem.size()];
+                for start in ["cold", "warm"] {
+                    let report = solver
+                        .solve(&mut problem, &mut v, &settings)
+                        .unwrap_or_else(|error| panic!("{name} {start}: {error}"));
+                    let error = displacement_error(&problem, &v, &reference);
+                    assert!(error <= DISPLACEMENT, "{name} {start}: h v differs by {error:e}; {report:?}");
+                    assert_optimal(&name, &report);
+                    assert!(!report.fallback, "{name} {start} fell back to clarabel");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn our_engine_agrees_with_the_corpus() {
+    corpus_agrees(Engine::Cone);
+}
+
+#[test]
+fn sequences_agree_with_our_engine() {
+    sequences_agree(Engine::Cone);
+}
+
+#[test]
+fn clarabel_agrees_with_the_corpus() {
+    corpus_agrees(Engine::Clarabel);
+}
+
+#[test]
+fn sequences_agree_with_clarabel_engine() {
+    sequences_agree(Engine::Clarabel);
+}
+
+fn sequences_agree(engine: Engine) {
+    for file in folder("quasistatic/qp_sequence") {
+        let settings = QuasistaticSettings { engine, ..QuasistaticSettings::default() };
+        let mut solver = QuasistaticSolver::default();
+        let mut v = Vec::new();
+        for step in file["steps"].as_array().unwrap() {
+            let mut problem = sequence_problem(step);
+            v.resize(problem.size(), 0.0);
+            let name = format!("step {} {engine:?}", step["step"]);
+            let report =
+                solver.solve(&mut problem, &mut v, &settings).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let error = displacement_error(&problem, &v, &numbers(&step["v_socp_reference"]));
+            assert!(error <= DISPLACEMENT_OF_SEQUENCES, "{name}: h v differs by {error:e}; {report:?}");
+            assert_optimal(&name, &report);
+            assert!(!report.fallback, "{name} fell back to clarabel");
+        }
+        assert_eq!(solver.fallbacks(), 0);
+    }
+}
