@@ -133,10 +133,11 @@ impl PackageMap {
         for folder in &self.source_folders {
             find_package(folder, name, PACKAGE_PATH_DEPTH, &mut folders);
         }
-        // Without any setting: the robot file usually lies inside its package or beside it.
+        // Without any setting: the robot file usually lies inside its package or beside it; a clone's folder may have any name.
         let absolute = normalize(&std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_path_buf()));
         for ancestor in absolute.ancestors() {
-            if ancestor.file_name() == Some(OsStr::new(name)) {
+            let named = || manifest_name(&ancestor.join("package.xml")).as_deref() == Some(name);
+            if ancestor.file_name() == Some(OsStr::new(name)) || named() {
                 folders.push(ancestor.to_path_buf());
             } else if ancestor.join(name).is_dir() {
                 folders.push(ancestor.join(name));
