@@ -15,6 +15,7 @@ mod one_step;
 mod picture;
 mod point_contact;
 mod quasistatic;
+mod quasistatic_step;
 mod robot;
 mod scene_file;
 mod spatula_slip;
