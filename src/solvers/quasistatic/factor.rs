@@ -6,7 +6,7 @@ pub(super) struct NotPositive;
 
 /// The inner product of two equally long slices in four sums, in an order that does not depend on the machine.
 #[inline]
-fn dot4(a: &[f64], b: &[f64]) -> f64 {
+pub(super) fn dot4(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
     let (a4, a_rest) = a.as_chunks::<4>();
     let (b4, b_rest) = b.as_chunks::<4>();

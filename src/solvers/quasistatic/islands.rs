@@ -95,6 +95,9 @@ impl Islands {
         self.degree.resize(n, 0);
         for i in 0..n {
             let row = &problem.quadratic[i * n..i * n + i];
+            if is_zero(row) {
+                continue;
+            }
             for (j, value) in row.iter().enumerate() {
                 if *value != 0.0 {
                     self.join(i as u32, j as u32);
@@ -207,6 +210,8 @@ impl Islands {
                 columns.extend(
                     problem.columns(contact).iter().map(|(dof, column)| (places[*dof as usize] - offset, *column)),
                 );
+                // ascending, so that pairs of them are entries of the lower triangle
+                columns[start..].sort_unstable_by_key(|(place, _)| *place);
                 reach(first, columns[start..].iter().map(|(place, _)| *place));
                 contacts.push(IslandContact {
                     index: *index,
@@ -221,6 +226,11 @@ impl Islands {
             }
         }
     }
+}
+
+/// Whether all numbers are zero, without a branch for each.
+fn is_zero(numbers: &[f64]) -> bool {
+    numbers.iter().fold(true, |all, x| all & (*x == 0.0))
 }
 
 type RangeOf = fn(&mut Island) -> &mut Range<usize>;

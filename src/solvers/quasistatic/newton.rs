@@ -267,9 +267,9 @@ impl IslandNewton {
                 let columns = islands.columns(data);
                 for (a, (row, column)) in columns.iter().enumerate() {
                     let weighted = slope * column;
-                    for (other_row, other) in &columns[..=a] {
-                        let (row, other_row) = (*row.max(other_row) as usize, *row.min(other_row) as usize);
-                        hessian[row * n + other_row] += weighted.dot(other);
+                    let row = &mut hessian[*row as usize * n..][..n];
+                    for (other, other_column) in &columns[..=a] {
+                        row[*other as usize] += weighted.dot(other_column);
                     }
                 }
             }

@@ -1,8 +1,8 @@
 //! How well a result satisfies the conditions of optimality: computed from the problem alone, the same for all engines.
 
 use super::clarabel_engine::ray;
+use super::factor::dot4;
 use super::{FrictionCone, QuasistaticProblem, QuasistaticResiduals};
-use crate::math::dense::dot;
 use crate::math::{SpatialForce, Vector3};
 
 /// The memory of the force balance.
@@ -65,7 +65,7 @@ impl Residuals {
         let n = problem.size();
         let balance = &mut self.balance;
         balance.clear();
-        balance.extend((0..n).map(|i| dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
+        balance.extend((0..n).map(|i| dot4(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
         for (contact, gamma) in problem.contacts().iter().zip(contacts) {
             for (dof, column) in problem.columns(contact) {
                 balance[*dof as usize] -= column.dot(gamma);
