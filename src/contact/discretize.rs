@@ -41,29 +41,33 @@ pub fn push_faces(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
-    push_each(surface, p_WC, kept, |face| block.push_face(face))
+    push_each(surface, p_WC, kept, false, |face| block.push_face(face))
 }
 
 /// As [`push_faces`], for a surface at the end of a step: the faces' forces are those of the velocities of which the block was
-/// told with its columns, and change from there [`PatchBlock::push_face_about`].
+/// told with its columns, and change from there [`PatchBlock::push_face_about`]. Deviation: a face whose pressure does not rise
+/// along its normal stays, with a constant force. At the rim of a box such faces come and go with the sign of a tilt, and a step
+/// that ends in equilibrium with the field needs forces that do not jump.
 pub fn push_faces_about(
     surface: &ContactSurface,
     p_WC: &Vector3,
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
-    push_each(surface, p_WC, kept, |face| block.push_face_about(face))
+    push_each(surface, p_WC, kept, true, |face| block.push_face_about(face))
 }
 
 fn push_each(
     surface: &ContactSurface,
     p_WC: &Vector3,
     kept: &mut Vec<u32>,
+    keep_all: bool,
     mut push: impl FnMut(&FaceInput),
 ) -> Discretized {
     let mut count = Discretized::default();
     for i in 0..surface.len() {
-        if !is_kept(surface, i) {
+        let springy = is_kept(surface, i);
+        if !springy && !keep_all {
             count.dropped += 1;
             continue;
         }
@@ -71,7 +75,7 @@ fn push_each(
         push(&FaceInput {
             p_CF: surface.centroid[i] - p_WC,
             normal: surface.normal[i],
-            stiffness: area * surface.gradient(i),
+            stiffness: if springy { area * surface.gradient(i) } else { 0.0 },
             elastic_force: area * surface.pressure[i],
         });
         kept.push(i as u32);

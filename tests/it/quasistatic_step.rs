@@ -36,11 +36,11 @@ fn spring(stiffness: f64, effort_limit: f64) -> Actuator {
     Actuator { stiffness, effort_limit, ..Actuator::PASSIVE }
 }
 
-/// A finger: `shape` about the end of a slider along `axis`, without weight.
+/// A finger: `shape` about the end of a slider along `axis` from `p`, without weight.
 fn add_finger(
     builder: &mut SceneBuilder,
     name: &str,
-    axis: Vector3,
+    (p, axis): (Vector3, Vector3),
     limits: JointLimits,
     actuator: Actuator,
     (shape, properties): (Shape, &ContactProperties),
@@ -49,6 +49,7 @@ fn add_finger(
     let body = builder.add_body(name, inertia);
     let spec = JointSpec {
         axis_F: axis,
+        X_PF: at(p.x, p.y, p.z),
         limits,
         ..JointSpec::new(&format!("{name}_joint"), BodyIndex::WORLD, body, JointKind::Prismatic)
     };

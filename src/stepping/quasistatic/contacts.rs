@@ -15,6 +15,9 @@ const RECOVERY_SPEED_MAX: f64 = 0.1;
 /// A pair whose motion bound exceeds its detection distance is looked for this much farther than it moves. [-]
 const DETECTION_MARGIN: f64 = 1.25;
 
+/// Looks for a support reach this much farther each, and there are so many: from 5 mm to 5 km. [-]
+const SUPPORT_FACTOR: f64 = 4.0;
+const SUPPORT_LOOKS_MAX: u32 = 10;
 /// Pairs with a pressure field move by this part of the smaller one's radius between two looks at their surface: less than
 /// the depth of their fields, so that they do not pass through each other unseen. [-]
 const MOTION_PART: f64 = 0.2;
@@ -107,15 +110,20 @@ impl Contacts {
         found
     }
 
-    /// Looks `factor` times as far for all rigid pairs of which `concerns` is true; whether that found new points.
-    pub(super) fn widen(&mut self, scene: &Scene, factor: f64, concerns: impl Fn(usize) -> bool) -> bool {
-        let mut found = false;
-        for (index, pair) in scene.contact_pairs().iter().enumerate() {
-            if pair.kind == ContactKind::Points && concerns(index) {
-                found |= self.find_more(index, pair, scene, factor * self.detection[index]);
+    /// Looks farther and farther for the rigid pairs of which `concerns` is true, until something new comes in; whether it did.
+    pub(super) fn look_for_support(&mut self, scene: &Scene, concerns: impl Fn(usize) -> bool) -> bool {
+        for _ in 0..SUPPORT_LOOKS_MAX {
+            let mut found = false;
+            for (index, pair) in scene.contact_pairs().iter().enumerate() {
+                if pair.kind == ContactKind::Points && concerns(index) {
+                    found |= self.find_more(index, pair, scene, SUPPORT_FACTOR * self.detection[index]);
+                }
+            }
+            if found {
+                return true;
             }
         }
-        found
+        false
     }
 
     fn find_more(&mut self, index: usize, pair: &ContactPair, scene: &Scene, detection: f64) -> bool {

@@ -1,5 +1,7 @@
 //! The joints of a quasistatic step: impedances, inertia of what nothing drives, limits and dry friction.
 
+use std::ops::Range;
+
 use super::super::joint_rows::{StepStart, friction_row};
 use super::super::{JointTarget, UnactuatedInertia};
 use crate::multibody::{Data, Joint, Model, State};
@@ -125,33 +127,45 @@ impl Impedances {
         data: &Data,
         problem: &mut QuasistaticProblem,
     ) {
-        let (n, h) = (model.nv(), problem.step);
-        let free = |dof: &usize| !self.actuated[*dof];
-        for tree in model.trees() {
-            let scale = match inertia {
-                UnactuatedInertia::None => return,
-                UnactuatedInertia::Mass => 1.0,
-                UnactuatedInertia::Scaled { divisor } => {
-                    let heaviest = tree.clone().filter(free).map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max);
-                    let softest = self.softest(h);
-                    if heaviest > 0.0 && softest.is_finite() { h * softest / (divisor * heaviest) } else { 1.0 }
-                }
-            };
-            for i in tree.clone().filter(free) {
-                for j in tree.clone().filter(free) {
-                    problem.quadratic[i * n + j] += scale * data.M[i * n + j];
+        match inertia {
+            UnactuatedInertia::None => {}
+            UnactuatedInertia::Mass => self.add_mass(model, 1.0, data, problem),
+            UnactuatedInertia::Scaled { divisor } => {
+                let (n, h, softest) = (model.nv(), problem.step, self.softest());
+                for tree in model.trees() {
+                    let free = tree.clone().filter(|dof| !self.actuated[*dof]);
+                    let heaviest = free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max);
+                    let scaled = heaviest > 0.0 && softest.is_finite();
+                    let scale = if scaled { h * softest / (divisor * heaviest) } else { 1.0 };
+                    self.add_tree_mass(tree.clone(), scale, data, problem);
                 }
             }
         }
     }
 
+    /// M_u times `scale`.
+    pub(super) fn add_mass(&self, model: &Model, scale: f64, data: &Data, problem: &mut QuasistaticProblem) {
+        for tree in model.trees() {
+            self.add_tree_mass(tree.clone(), scale, data, problem);
+        }
+    }
+
+    fn add_tree_mass(&self, tree: Range<usize>, scale: f64, data: &Data, problem: &mut QuasistaticProblem) {
+        let n = problem.size();
+        let free = |dof: &usize| !self.actuated[*dof];
+        for i in tree.clone().filter(free) {
+            for j in tree.clone().filter(free) {
+                problem.quadratic[i * n + j] += scale * data.M[i * n + j];
+            }
+        }
+    }
+
     /// min(h K_a) over the joints [N s/m] or [N m s/rad]; infinite where nothing is driven.
-    fn softest(&self, h: f64) -> f64 {
+    fn softest(&self) -> f64 {
         let rate = |source: &EffortSource| match source {
             EffortSource::Impedance { rate, .. } => *rate,
             EffortSource::Constant(_) => f64::INFINITY,
         };
-        debug_assert!(h > 0.0, "a step is positive");
         self.sources.iter().map(rate).fold(f64::INFINITY, f64::min)
     }
 

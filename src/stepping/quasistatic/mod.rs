@@ -25,8 +25,6 @@ use crate::solvers::quasistatic::{QuasistaticError, QuasistaticProblem, Quasista
 
 /// How often contacts are looked for farther within a step; each time by a quarter at least.
 const LOOKS_MAX: u32 = 12;
-/// Looks for a support reach four times as far each: after ten, 5 mm have become 5 km.
-const SUPPORT_FACTOR: f64 = 4.0;
 /// How often the pressure fields are linearised within a step: most take 3 to 8.
 const LINEARIZATIONS_MAX: u32 = 60;
 /// The fields are settled when a new linearisation moves them by less than this [m]: a thousandth of a newton on 1e5 N/m.
@@ -36,8 +34,8 @@ const CONTRACTION: f64 = 0.4;
 /// Steps between linearisations are not damped below this part.
 const DAMPING_MIN: f64 = 0.05;
 /// Without inertia, a pressure field that has not been reached yet leaves a body free: from one linearisation to the next it
-/// is held by a scaled mass with this divisor, which vanishes as the iteration settles. [-]
-const PROXIMAL_DIVISOR: f64 = 50.0;
+/// is held by (rate h)^2 times its mass, which vanishes as the iteration settles. Gravity moves it by 10 cm at a time. [rad/s]
+const PROXIMAL_RATE: f64 = 10.0;
 
 /// The memory of quasistatic steps.
 #[derive(Debug)]
@@ -151,11 +149,6 @@ impl QuasistaticStep {
             self.hold_between_linearizations(scene, options.inertia);
             self.about.fill(0.0);
             self.place_end(input);
-            // the fields are expected to go on as they do: a first guess of where the step ends
-            velocities(model, last, &mut self.end);
-            let part = self.contacts.motion_of_fields(scene, &self.end, h).part;
-            self.about.iter_mut().zip(last).for_each(|(about, last)| *about = part * last);
-            self.place_end(input);
         }
         self.change.copy_from_slice(last);
         self.impedances.expect(&mut self.change);
@@ -179,7 +172,7 @@ impl QuasistaticStep {
             if options.inertia == UnactuatedInertia::None && look <= LOOKS_MAX {
                 self.support.find(model, &self.problem);
                 if let Some(tree) = self.support.unsupported(model, &self.problem)
-                    && self.contacts.widen(scene, SUPPORT_FACTOR, |pair| concerns(scene, pair, tree))
+                    && self.contacts.look_for_support(scene, |pair| concerns(scene, pair, tree))
                 {
                     continue;
                 }
@@ -188,16 +181,27 @@ impl QuasistaticStep {
                 Ok(solved) => solved,
                 Err(QuasistaticError::Unbounded { dof, .. }) => {
                     let tree = model.tree_of_dof()[dof];
-                    if look <= LOOKS_MAX
-                        && self.contacts.widen(scene, SUPPORT_FACTOR, |pair| concerns(scene, pair, tree))
-                    {
+                    if look <= LOOKS_MAX && self.contacts.look_for_support(scene, |pair| concerns(scene, pair, tree)) {
                         continue;
                     }
                     return Err(StepError::NoSupport { time: input.time, name: name_of_tree(model, tree) });
                 }
+                Err(source) if std::env::var_os("QDEBUG").is_some() => {
+                    eprintln!(
+                        "{:?} {:?} cones {} patches {}",
+                        source,
+                        self.problem,
+                        self.problem.contacts().len(),
+                        self.problem.patches().len()
+                    );
+                    return Err(StepError::Quasistatic { time: input.time, source });
+                }
                 Err(source) => return Err(StepError::Quasistatic { time: input.time, source }),
             };
             self.iterations += solved.iterations;
+            if std::env::var_os("QDEBUG").is_some() {
+                eprintln!("  {solved:?}");
+            }
             velocities(model, v, &mut self.start);
             if look > LOOKS_MAX || !self.contacts.look_farther(scene, &self.start, h) {
                 return Ok(solved);
@@ -226,10 +230,11 @@ impl QuasistaticStep {
         if inertia != UnactuatedInertia::None {
             return;
         }
-        self.proximal.extend(self.problem.quadratic.iter().map(|q| -q));
-        let divisor = UnactuatedInertia::Scaled { divisor: PROXIMAL_DIVISOR };
-        self.impedances.add_inertia(scene.model(), divisor, &self.start, &mut self.problem);
-        self.proximal.iter_mut().zip(&self.problem.quadratic).for_each(|(p, q)| *p += q);
+        let scale = PROXIMAL_RATE * PROXIMAL_RATE * self.problem.step * self.problem.step;
+        let Self { impedances, problem, start, proximal, .. } = self;
+        proximal.extend(problem.quadratic.iter().map(|q| -q));
+        impedances.add_mass(scene.model(), scale, start, problem);
+        proximal.iter_mut().zip(&problem.quadratic).for_each(|(p, q)| *p += q);
         self.linear.clone_from(&self.problem.linear);
     }
 
@@ -241,16 +246,27 @@ impl QuasistaticStep {
         }
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
+        if std::env::var_os("QDEBUG").is_some() {
+            eprintln!(
+                "   motion {:.3e} part {:.3} damping {:.3} patches {} change {:?}",
+                motion.bound,
+                motion.part,
+                trial.damping,
+                self.problem.patches().len(),
+                &self.change[..6.min(self.change.len())]
+            );
+        }
         if motion.bound <= SETTLED {
             trial.change = motion.bound;
             return true;
         }
-        if motion.part == 1.0 && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
+        let touches = !self.problem.patches().is_empty();
+        if touches && motion.part == 1.0 && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
             trial.damping = (0.5 * trial.damping).max(DAMPING_MIN);
         } else {
             trial.damping = (1.5 * trial.damping).min(1.0);
         }
-        trial.change = if motion.part == 1.0 { motion.bound } else { f64::INFINITY };
+        trial.change = if touches && motion.part == 1.0 { motion.bound } else { f64::INFINITY };
         let part = motion.part.min(trial.damping);
         self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
         self.place_end(input);

@@ -106,12 +106,15 @@ fn a_pushed_block_pushes_back_with_its_friction() {
         let mut builder = SceneBuilder::new();
         add_ground(&mut builder, &rigid(0.4));
         let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.0));
-        let finger =
-            add_finger(&mut builder, "finger", Vector3::x(), JointLimits::NONE, spring(500.0, f64::INFINITY), ball);
+        add_finger(
+            &mut builder,
+            "finger",
+            (Vector3::z() * 0.04, Vector3::x()),
+            JointLimits::NONE,
+            spring(500.0, f64::INFINITY),
+            ball,
+        );
         let body = add_box(&mut builder, "block", Vector3::repeat(0.1), 0.5, &rigid(0.4));
-        let _ = finger;
-        // the finger is in the ground's plane, which it does not touch: it has no pair with the world's body
-        builder.exclude_contact(BodyIndex::WORLD, finger);
         let place = [(body, Vector3::new(0.07, 0.0, 0.05))];
         let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place);
         let speed = 0.02;
@@ -148,7 +151,14 @@ fn nothing_is_passed_through_in_a_long_step() {
         let wall = Shape::Box { size: Vector3::new(0.01, 0.2, 0.2) };
         builder.add_geometry(BodyIndex::WORLD, "wall", at(0.105, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
         let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.5));
-        add_finger(&mut builder, "finger", Vector3::x(), JointLimits::NONE, spring(500.0, f64::INFINITY), ball);
+        add_finger(
+            &mut builder,
+            "finger",
+            (Vector3::zeros(), Vector3::x()),
+            JointLimits::NONE,
+            spring(500.0, f64::INFINITY),
+            ball,
+        );
         let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(step, UnactuatedInertia::None), &[]);
         for _ in 0..3 {
             simulation.step(&positions(&[0.5])).expect("a step");
@@ -167,7 +177,7 @@ fn limits_and_standing_commands_hold() {
     builder.add_geometry(BodyIndex::WORLD, "wall", at(0.105, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
     let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.5));
     let limits = JointLimits { lower: -0.05, upper: 1.0, ..JointLimits::NONE };
-    add_finger(&mut builder, "finger", Vector3::x(), limits, spring(500.0, 20.0), ball);
+    add_finger(&mut builder, "finger", (Vector3::zeros(), Vector3::x()), limits, spring(500.0, 20.0), ball);
     let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(0.1, UnactuatedInertia::None), &[]);
     let mut snapshot = Snapshot::default();
     let mut after = |command: &JointCommand| {
@@ -219,7 +229,14 @@ fn same_input_same_bits() {
     let mut builder = SceneBuilder::new();
     add_ground(&mut builder, &rigid(0.5));
     let ball = (Shape::Sphere { radius: 0.02 }, &rigid(0.5));
-    let finger = add_finger(&mut builder, "finger", Vector3::x(), JointLimits::NONE, spring(500.0, 30.0), ball);
+    let finger = add_finger(
+        &mut builder,
+        "finger",
+        (Vector3::zeros(), Vector3::x()),
+        JointLimits::NONE,
+        spring(500.0, 30.0),
+        ball,
+    );
     builder.exclude_contact(BodyIndex::WORLD, finger);
     let low = add_box(&mut builder, "low", Vector3::repeat(0.1), 0.5, &rigid(0.5));
     let high = add_box(&mut builder, "high", Vector3::repeat(0.1), 0.5, &rigid(0.5));
