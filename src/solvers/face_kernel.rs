@@ -70,6 +70,29 @@ impl PatchBlock {
         (SpatialForce::new(tau.sum(), f.sum()), sums.to_matrix())
     }
 
+    /// The potential of the patch at V [J], without Hunt-Crossley dissipation: minus its derivative is the impulse.
+    ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the fall of the force with vn.
+    pub fn potential(&self, V: &SpatialVelocity) -> f64 {
+        debug_assert_eq!(self.hunt_crossley, 0.0, "this law has another potential");
+        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let mut total = 0.0;
+        for faces in &self.lanes {
+            let v = v + w.cross(faces.p_CF);
+            let vn = v.dot(faces.normal);
+            let vt = v - faces.normal.scale(vn);
+            let fe = (faces.elastic_force - faces.force_rate * vn).positive_part();
+            let slip_squared = vt.dot(vt) + faces.slip_scale_squared;
+            for lane in 0..LANES {
+                let rate = faces.force_rate.0[lane];
+                if rate > 0.0 {
+                    total += 0.5 * self.law.step * fe.0[lane] * fe.0[lane] / rate;
+                }
+                total += faces.friction_bound.0[lane] * slip_squared.0[lane].sqrt();
+            }
+        }
+        total
+    }
+
     /// Contact force on B of each face [N, world], in the order in which the faces were pushed.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));

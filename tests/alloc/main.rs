@@ -1,7 +1,14 @@
 //! A steady step and a warm contact query allocate nothing: a counting allocator says so.
 #![allow(non_snake_case)]
 #![allow(unsafe_code, reason = "a global allocator can only be written with it")]
-#![allow(clippy::expect_used, reason = "a test fails by panicking")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+#[path = "../it/golden.rs"]
+#[allow(dead_code, reason = "the helpers of another test")]
+mod golden;
+#[path = "../it/quasistatic/problems.rs"]
+#[allow(dead_code, reason = "the helpers of another test")]
+mod problems;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -17,6 +24,7 @@ use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
+use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
 
 thread_local! {
@@ -177,4 +185,30 @@ fn steady_rigid_contact_allocates_nothing() {
         "500 steps of a cylinder on a box: {} allocations",
         allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)])
     );
+}
+
+/// Consecutive quasistatic steps of an arm that stacks ten cubes: the second round through them stays in the memory of the first.
+#[test]
+fn a_steady_quasistatic_solve_allocates_nothing() {
+    for file in golden::folder("quasistatic/qp_sequence") {
+        let steps = file["steps"].as_array().expect("steps");
+        let mut sequence: Vec<_> = steps.iter().map(problems::sequence_problem).collect();
+        let mut solver = QuasistaticSolver::default();
+        let mut v = vec![0.0; sequence[0].size()];
+        for friction in [FrictionCone::Exact, FrictionCone::Pyramid { rays: 6 }] {
+            let settings = QuasistaticSettings { friction, ..QuasistaticSettings::default() };
+            let mut round = || {
+                solver.forget();
+                v.fill(0.0);
+                for problem in &mut sequence {
+                    let report = solver.solve(problem, &mut v, &settings).expect("a step");
+                    assert!(!report.fallback);
+                }
+            };
+            round();
+            let before = allocations();
+            round();
+            assert_eq!(allocations() - before, 0, "{friction:?}");
+        }
+    }
 }

@@ -18,6 +18,8 @@ use std::time::Instant;
 use isobar::solvers::quasistatic::{Engine, FrictionCone, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver};
 
 const ROUNDS: usize = 15;
+/// A tolerance of the settings with which Clarabel runs at its own default of 1e-8.
+const CLARABEL: f64 = 1e-3;
 
 /// Best time of each problem [us], and Newton iterations.
 #[derive(Default)]
@@ -58,7 +60,7 @@ fn solve(
 
 fn compare(name: &str, problems: &mut [QuasistaticProblem], friction: FrictionCone, consecutive: bool) {
     let settings = QuasistaticSettings { friction, ..QuasistaticSettings::default() };
-    let reference = QuasistaticSettings { engine: Engine::Clarabel, ..settings };
+    let reference = QuasistaticSettings { engine: Engine::Clarabel, tolerance: CLARABEL, ..settings };
     let (mut cold, mut warm, mut clarabel) = (Times::default(), Times::default(), Times::default());
     let (mut solver, mut reference_solver) = (QuasistaticSolver::default(), QuasistaticSolver::default());
     let mut v = vec![0.0; problems[0].size()];

@@ -41,6 +41,17 @@ pub(super) struct ConeReport {
     pub(super) outer_iterations: u32,
 }
 
+/// The status of two islands together.
+fn worse(a: ConeStatus, b: ConeStatus) -> ConeStatus {
+    match (a, b) {
+        (ConeStatus::Converged, other) | (other, ConeStatus::Converged) => other,
+        (ConeStatus::NotConverged { residual: a }, ConeStatus::NotConverged { residual: b }) => {
+            ConeStatus::NotConverged { residual: a.max(b) }
+        }
+        (_, unbounded) => unbounded,
+    }
+}
+
 /// The engine's memory. Numbers by place are in the order of [`Islands::dofs`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConeEngine {
@@ -74,8 +85,8 @@ impl ConeEngine {
             let (status, iterations, outer) = self.solve_island(problem, &island, settings);
             report.iterations += iterations;
             report.outer_iterations = report.outer_iterations.max(outer);
-            if status != ConeStatus::Converged {
-                report.status = status;
+            report.status = worse(report.status, status);
+            if matches!(status, ConeStatus::Unbounded { .. }) {
                 break;
             }
         }
@@ -172,7 +183,7 @@ impl ConeEngine {
             let inner = newton.minimize(problem, islands, island, law, room);
             iterations += inner.iterations;
             if !inner.converged {
-                return (ConeStatus::NotConverged { residual: inner.residual }, iterations, outer);
+                return (ConeStatus::NotConverged { residual: f64::INFINITY }, iterations, outer);
             }
             let moved = newton.update_multipliers(problem, islands, island, law, settings.proximal);
             residual = moved.constraint.max(moved.proximal);

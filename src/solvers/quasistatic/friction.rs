@@ -5,7 +5,7 @@
 //! pyramid is the same for each ray r_j: beta_j <- (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
 
 use super::FrictionCone;
-use super::clarabel_engine::ray;
+use super::interior_point::ray;
 use crate::math::{Matrix3, Vector3};
 
 /// The rays of a pyramid, or none for the exact cone.

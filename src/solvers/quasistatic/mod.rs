@@ -1,17 +1,25 @@
 //! Quasistatic steps as convex programs [Pang & Tedrake 2021], and what solves them.
 
-mod clarabel_engine;
 mod cone_engine;
+mod derivative;
+mod diagnosis;
 mod factor;
 mod friction;
+mod interior_point;
 mod islands;
+mod lcp;
+mod lemke;
 mod memory;
 mod newton;
 mod problem;
 mod residuals;
 mod settings;
+mod smoothing;
 mod solver;
 
+pub use derivative::ProblemDirection;
+pub use diagnosis::{ContactAxis, LcpDiagnosis, SolutionRange, diagnose_lcp};
+pub use lcp::{LcpSolution, solve_lcp};
 pub use problem::{ConeContact, ContactKey, QuasistaticProblem, VelocityBound};
 pub use settings::{
     Engine, FrictionCone, QuasistaticError, QuasistaticReport, QuasistaticResiduals, QuasistaticSettings,

@@ -10,6 +10,8 @@ use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 const GRADIENT: f64 = 1e-10;
 /// Newton iterations of one minimisation; one that needs more has lost its way in rounding.
 const ITERATIONS_MAX: u32 = 80;
+/// Iterations without halving the residual after which a small one is rounding.
+const STALE_MAX: u32 = 3;
 /// Trial points of one line search; bisection alone would reach 2^-40 of the interval.
 const LINE_SEARCH_MAX: u32 = 40;
 /// A line search ends where the slope has fallen to this part of its start [-].
@@ -26,7 +28,6 @@ const RECESSION: f64 = 1e-6;
 pub(super) struct InnerReport {
     pub(super) converged: bool,
     pub(super) iterations: u32,
-    pub(super) residual: f64,
 }
 
 /// By how much an outer iteration still moved [m/s].
@@ -134,20 +135,25 @@ impl IslandNewton {
         self.start(problem, islands, island);
         self.evaluate(problem, islands, island, law);
         let mut iterations = 0;
+        let (mut best, mut stale) = (f64::INFINITY, 0);
         loop {
             let residual = self.residual(island);
-            if residual <= GRADIENT {
-                return InnerReport { converged: true, iterations, residual };
+            // once fast convergence has ended in rounding, more iterations only tremble
+            stale = if residual > 0.5 * best { stale + 1 } else { 0 };
+            best = best.min(residual);
+            let trembles = stale >= STALE_MAX && residual <= GRADIENT.sqrt();
+            if residual <= GRADIENT || trembles {
+                return InnerReport { converged: true, iterations };
             }
             if iterations >= iterations_max.min(ITERATIONS_MAX)
                 || self.find_direction(problem, islands, island, law).is_err()
             {
-                return InnerReport { converged: false, iterations, residual };
+                return InnerReport { converged: false, iterations };
             }
             iterations += 1;
             if !self.line_search(problem, islands, island, law) {
                 // no descent is left: rounding, if the residual is small at all
-                return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations, residual };
+                return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations };
             }
             self.evaluate(problem, islands, island, law);
         }
@@ -170,6 +176,16 @@ impl IslandNewton {
         }
         for patch in island.patches.clone() {
             self.patch_velocities[patch] = Self::patch_product(problem, islands, patch, &self.v);
+        }
+    }
+
+    /// Brings y, the patches' velocities and slopes up to date with v and the multipliers of a solution.
+    pub(super) fn evaluate_at_solution(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
+        self.start(problem, islands, island);
+        for patch in island.patches.clone() {
+            let block = &problem.patches()[islands.patches[patch] as usize];
+            let V = SpatialVelocity::from_vector(&self.patch_velocities[patch]);
+            self.patch_slopes[patch] = block.impulse_and_hessian(&V).1;
         }
     }
 

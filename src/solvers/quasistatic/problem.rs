@@ -122,6 +122,18 @@ impl QuasistaticProblem {
         }
         y
     }
+    /// Makes all gaps and the room between bounds smaller by `margin` [m/s].
+    pub(super) fn narrow(&mut self, margin: f64) {
+        for contact in &mut self.contacts {
+            contact.gap_rate -= margin;
+        }
+        for bound in &mut self.bounds {
+            let middle = 0.5 * (bound.lower + bound.upper);
+            let open = middle.is_finite();
+            bound.lower = if open { (bound.lower + margin).min(middle) } else { bound.lower + margin };
+            bound.upper = if open { (bound.upper - margin).max(middle) } else { bound.upper - margin };
+        }
+    }
     /// Sets the friction bounds of all patches to mu times their normal impulses at v; returns the largest change relative to the
     /// largest bound [-].
     pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {

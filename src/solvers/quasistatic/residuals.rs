@@ -1,8 +1,8 @@
 //! How well a result satisfies the conditions of optimality: computed from the problem alone, the same for all engines.
 
-use super::clarabel_engine::ray;
 use super::factor::dot4;
-use super::{FrictionCone, QuasistaticProblem, QuasistaticResiduals};
+use super::interior_point::ray;
+use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};
 use crate::math::{SpatialForce, Vector3};
 
 /// The memory of the force balance.
@@ -17,6 +17,7 @@ impl Residuals {
     pub(super) fn compute(
         &mut self,
         problem: &QuasistaticProblem,
+        engine: Engine,
         friction: FrictionCone,
         v: &[f64],
         contacts: &[Vector3],
@@ -33,6 +34,7 @@ impl Residuals {
             let mu = contact.friction;
             let (violation, outside) = match friction {
                 FrictionCone::Exact => (mu * y.yz().norm() - y.x, gamma.yz().norm() - mu * gamma.x),
+                FrictionCone::Pyramid { rays } if engine == Engine::Lemke => (-y.x, outside_pyramid(gamma, mu, rays)),
                 FrictionCone::Pyramid { rays } => {
                     let violation = (0..rays).map(|j| -ray(mu, j, rays).dot(&y)).fold(f64::NEG_INFINITY, f64::max);
                     (violation, outside_pyramid(gamma, mu, rays))
@@ -40,7 +42,9 @@ impl Residuals {
             };
             residuals.primal = residuals.primal.max(violation);
             residuals.cone = residuals.cone.max(outside).max(-gamma.x);
-            residuals.complementarity = residuals.complementarity.max(gamma.dot(&y).abs());
+            // Coulomb's law: friction does work while sliding, the normal impulse none
+            let work = if engine == Engine::Lemke { gamma.x * y.x } else { gamma.dot(&y) };
+            residuals.complementarity = residuals.complementarity.max(work.abs());
         }
         for (bound, gamma) in problem.bounds.iter().zip(bounds) {
             let speed = v[bound.dof as usize];

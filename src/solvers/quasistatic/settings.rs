@@ -9,6 +9,9 @@ pub enum Engine {
     Cone,
     /// Clarabel's interior point: the reference, without warm start and without reuse of memory.
     Clarabel,
+    /// Lemke's method for the complementarity problem of Coulomb's law on the pyramid [Pang & Tedrake 2021, eq. 6]: no boundary layer,
+    /// but for small problems without rows and patches.
+    Lemke,
 }
 
 /// The friction constraint of the rigid contacts.
@@ -100,12 +103,12 @@ pub struct QuasistaticReport {
 /// Why there is no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum QuasistaticError {
-    /// The length of v is not the size of the problem.
-    #[error("{given} velocities are given for a problem of {expected}")]
+    /// A list does not have the size of the problem.
+    #[error("{given} numbers are given where the problem has {expected}")]
     Size {
-        /// Length of v.
+        /// Length of the list.
         given: usize,
-        /// Size of the problem.
+        /// Length that it should have.
         expected: usize,
     },
     /// A number of the problem is not finite.
@@ -139,6 +142,14 @@ pub enum QuasistaticError {
         /// Which constraints, with their weights in the certificate.
         detail: String,
     },
+    /// Derivatives were asked for before a linearization.
+    #[error("there is nothing to differentiate: linearize the step first, and again after every solve")]
+    NotLinearized,
+    /// Lemke's method was asked for a problem that it has no form for.
+    #[error(
+        "Lemke's method takes rigid contacts with a pyramid of rays and bounds, no rows, patches or exact cones; use another engine"
+    )]
+    NotForLemke,
     /// Hunt-Crossley dissipation is not quadratic.
     #[error(
         "patch {patch} has Hunt-Crossley dissipation, which has no quadratic form; use none or a linear one in a quasistatic step"

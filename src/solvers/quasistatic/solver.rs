@@ -1,8 +1,11 @@
 //! One interface for the engines of a quasistatic step.
 
-use super::clarabel_engine::{self, ClarabelResult};
 use super::cone_engine::{ConeEngine, ConeStatus};
+use super::derivative::{Linearization, ProblemDirection};
+use super::interior_point::{self, ClarabelResult};
+use super::lcp::solve_lcp;
 use super::residuals::Residuals;
+use super::smoothing::{SmoothedStep, strictly_feasible};
 use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
 use crate::math::{SpatialForce, Vector3};
 
@@ -17,6 +20,18 @@ pub struct QuasistaticSolver {
     patches: Vec<SpatialForce>,
     trial: Vec<f64>,
     fallbacks: u64,
+    exact: Linearization,
+    smoothed: SmoothedStep,
+    linearized: Linearized,
+}
+
+/// What derivatives are taken of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Linearized {
+    #[default]
+    Nothing,
+    Exact,
+    Smoothed,
 }
 
 /// What one run of an engine took.
@@ -67,6 +82,7 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<QuasistaticReport, QuasistaticError> {
         check(problem, v, settings)?;
+        self.linearized = Linearized::Nothing;
         let mut trial = std::mem::take(&mut self.trial);
         trial.clear();
         trial.extend_from_slice(v);
@@ -76,6 +92,93 @@ impl QuasistaticSolver {
         }
         self.trial = trial;
         result
+    }
+
+    /// Prepares derivatives of the step at its solution `v`, by the cone engine: solves it sharply from there and keeps the factors.
+    /// Friction bounds of patches count as given.
+    ///
+    /// # Errors
+    /// As of [`QuasistaticSolver::solve`]; there is no fallback.
+    pub fn linearize(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<(), QuasistaticError> {
+        check(problem, v, settings)?;
+        self.linearized = Linearized::Nothing;
+        self.exact.prepare(&mut self.engine, problem, v, settings)?;
+        let Self { engine, contacts, rows, bounds, patches, .. } = self;
+        engine.read(problem, v, contacts, rows, bounds, patches);
+        self.linearized = Linearized::Exact;
+        Ok(())
+    }
+
+    /// Solves the step smoothed by a logarithmic barrier of weight kappa [J]; prepares its derivatives. Returns Newton iterations.
+    /// The larger kappa, the farther the contacts reach: an impulse gamma at rest keeps a distance of the order h kappa/gamma.
+    ///
+    /// # Errors
+    /// As of [`QuasistaticSolver::solve`]; constraints without an inside.
+    pub fn solve_smoothed(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        kappa: f64,
+        settings: &QuasistaticSettings,
+    ) -> Result<u32, QuasistaticError> {
+        check(problem, v, settings)?;
+        if !(kappa > 0.0 && kappa.is_finite()) {
+            return Err(QuasistaticError::NotFinite { what: "positive barrier weight", index: 0 });
+        }
+        if let Some(patch) = problem.patches().iter().position(|patch| patch.hunt_crossley != 0.0) {
+            return Err(QuasistaticError::Dissipation { patch });
+        }
+        self.linearized = Linearized::Nothing;
+        let mut inner = Self::default();
+        let start = strictly_feasible(problem, settings, |narrower, settings| {
+            let mut start = v.to_vec();
+            inner.solve(narrower, &mut start, settings).map(|_| start)
+        })?;
+        v.copy_from_slice(&start);
+        let iterations = self.smoothed.minimize(problem, settings.friction, kappa, v)?;
+        self.contacts.clone_from(&self.smoothed.contacts);
+        self.bounds.clone_from(&self.smoothed.bounds);
+        self.rows.clear();
+        self.rows.extend(problem.rows.iter().map(|row| row.impulse(row.speed(v)).0));
+        self.patches.clear();
+        self.patches.extend(problem.patches().iter().map(|patch| patch.impulse(&patch.velocity(v))));
+        self.linearized = Linearized::Smoothed;
+        Ok(iterations)
+    }
+
+    /// dv for a direction of the data, at the point of the last [`QuasistaticSolver::linearize`] or [`QuasistaticSolver::solve_smoothed`]
+    /// of the same `problem`. One pair of triangular solves a round.
+    ///
+    /// # Errors
+    /// Nothing was linearized; a direction that has not the sizes of the problem.
+    pub fn differentiate(
+        &mut self,
+        problem: &QuasistaticProblem,
+        direction: &ProblemDirection,
+        dv: &mut [f64],
+    ) -> Result<(), QuasistaticError> {
+        for (given, expected) in [
+            (dv.len(), problem.size()),
+            (direction.linear.len(), problem.size()),
+            (direction.contacts.len(), problem.contacts().len()),
+            (direction.bounds.len(), problem.bounds.len()),
+            (direction.targets.len(), problem.rows.len()),
+        ] {
+            if given != expected {
+                return Err(QuasistaticError::Size { given, expected });
+            }
+        }
+        match self.linearized {
+            Linearized::Nothing => return Err(QuasistaticError::NotLinearized),
+            Linearized::Exact => self.exact.apply(&self.engine, problem, direction, dv),
+            Linearized::Smoothed => self.smoothed.apply(problem, direction, dv),
+        }
+        Ok(())
     }
 
     fn solve_with_friction(
@@ -100,6 +203,7 @@ impl QuasistaticSolver {
             self.fallbacks += u64::from(fallback);
             let residuals = self.residuals.compute(
                 problem,
+                run.engine,
                 settings.friction,
                 v,
                 &self.contacts,
@@ -145,10 +249,29 @@ impl QuasistaticSolver {
                 ConeStatus::NotConverged { .. } => fallback = true,
             }
         }
-        let result = clarabel_engine::solve(problem, settings)?;
+        if settings.engine == Engine::Lemke {
+            return self.run_lemke(problem, v, settings);
+        }
+        let result = interior_point::solve(problem, settings)?;
         iterations += result.iterations;
         self.take(result, v);
         Ok(Run { engine: Engine::Clarabel, fallback, iterations, outer_iterations: 0 })
+    }
+
+    fn run_lemke(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &mut [f64],
+        settings: &QuasistaticSettings,
+    ) -> Result<Run, QuasistaticError> {
+        let FrictionCone::Pyramid { rays } = settings.friction else { return Err(QuasistaticError::NotForLemke) };
+        let solution = solve_lcp(problem, rays, &[])?;
+        v.copy_from_slice(&solution.v);
+        self.contacts = solution.contacts;
+        self.bounds = solution.bounds;
+        self.rows.clear();
+        self.patches.clear();
+        Ok(Run { engine: Engine::Lemke, fallback: false, iterations: solution.pivots, outer_iterations: 0 })
     }
 
     fn take(&mut self, result: ClarabelResult, v: &mut [f64]) {

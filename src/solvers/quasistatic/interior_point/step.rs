@@ -11,31 +11,34 @@ use std::f64::consts::TAU;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
-use super::{FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
+use super::super::{FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::lanes::LANES;
 use crate::math::{SpatialForce, Vector3, Vector6};
 use crate::solvers::PatchBlock;
 
-/// Gap and feasibility at which the interior point stops [-]; h v is then known to some 1e-9.
-const TOLERANCE: f64 = 1e-10;
+/// Gap and feasibility at which the interior point stops, as a part of the tolerance of the settings: a constraint that is only just active is
+/// known to the square root of the gap [s/m].
+const TOLERANCE_SHARE: f64 = 1e-5;
+/// Gap and feasibility with which it may stop where it makes no more progress [-].
+const TOLERANCE_WITHOUT_PROGRESS: f64 = 1e-6;
 /// Interior-point iterations; it takes 10 to 25.
 const ITERATIONS_MAX: u32 = 200;
 
 /// What Clarabel found.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ClarabelResult {
+pub(in super::super) struct ClarabelResult {
     /// v.
-    pub(super) v: Vec<f64>,
+    pub(in super::super) v: Vec<f64>,
     /// Impulse (n, t1, t2) of each contact.
-    pub(super) contacts: Vec<Vector3>,
+    pub(in super::super) contacts: Vec<Vector3>,
     /// Impulse of each row.
-    pub(super) rows: Vec<f64>,
+    pub(in super::super) rows: Vec<f64>,
     /// Impulse of each bound.
-    pub(super) bounds: Vec<f64>,
+    pub(in super::super) bounds: Vec<f64>,
     /// Impulse on B about C of each patch.
-    pub(super) patches: Vec<SpatialForce>,
+    pub(in super::super) patches: Vec<SpatialForce>,
     /// Interior-point iterations.
-    pub(super) iterations: u32,
+    pub(in super::super) iterations: u32,
 }
 
 /// The program as it is put together: triplets of P (upper triangle) and A, and what goes with them.
@@ -107,7 +110,7 @@ struct FacePlace {
 }
 
 /// Solves `problem`.
-pub(super) fn solve(
+pub(in super::super) fn solve(
     problem: &QuasistaticProblem,
     settings: &QuasistaticSettings,
 ) -> Result<ClarabelResult, QuasistaticError> {
@@ -137,12 +140,16 @@ pub(super) fn solve(
     let P = CscMatrix::new_from_triplets(unknowns, unknowns, rows, columns, values);
     let (rows, columns, values) = program.constraint;
     let A = CscMatrix::new_from_triplets(program.offset.len(), unknowns, rows, columns, values);
+    let tolerance = TOLERANCE_SHARE * settings.tolerance;
     let options = DefaultSettings {
         verbose: false,
         max_iter: ITERATIONS_MAX,
-        tol_gap_abs: TOLERANCE,
-        tol_gap_rel: TOLERANCE,
-        tol_feas: TOLERANCE,
+        tol_gap_abs: tolerance,
+        tol_gap_rel: tolerance,
+        tol_feas: tolerance,
+        reduced_tol_gap_abs: TOLERANCE_WITHOUT_PROGRESS,
+        reduced_tol_gap_rel: TOLERANCE_WITHOUT_PROGRESS,
+        reduced_tol_feas: TOLERANCE_WITHOUT_PROGRESS,
         presolve_enable: false,
         ..DefaultSettings::default()
     };
@@ -198,7 +205,7 @@ fn state_contacts(problem: &QuasistaticProblem, friction: FrictionCone, program:
 }
 
 /// n + mu d_j in the axes (n, t1, t2).
-pub(super) fn ray(friction: f64, j: u32, rays: u32) -> Vector3 {
+pub(in super::super) fn ray(friction: f64, j: u32, rays: u32) -> Vector3 {
     let angle = TAU * f64::from(j) / f64::from(rays);
     Vector3::new(1.0, friction * angle.cos(), friction * angle.sin())
 }

@@ -1,0 +1,285 @@
+//! The step with its constraints smoothed by a logarithmic barrier, as planners use it: forces act at a distance, and derivatives exist
+//! everywhere and tell of contacts that are not made yet.
+//!
+//!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone; pyramid: - kappa sum_j log(r_j . y))
+//!
+//! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2),
+//! inside the friction cone, with gamma . y = 2 kappa. As kappa goes to zero the step goes to the exact one.
+
+use super::interior_point::ray;
+use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
+use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
+use crate::math::{Matrix3, SpatialVelocity, Vector3};
+
+/// Newton iterations for one kappa.
+const ITERATIONS_MAX: u32 = 200;
+/// Half the squared Newton decrement relative to kappa at which the minimum is found [-]; its square root is the error in v.
+const DECREMENT: f64 = 1e-20;
+/// A step goes at most this part of the way to the border [-].
+const TO_THE_BORDER: f64 = 0.95;
+/// Armijo's share of the slope [-].
+const ARMIJO: f64 = 1e-4;
+/// Halvings of a step.
+const HALVINGS_MAX: u32 = 60;
+
+/// A smoothed step: the point, and the factor of its Hessian.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SmoothedStep {
+    gradient: Vec<f64>,
+    factor: Vec<f64>,
+    direction: Vec<f64>,
+    trial: Vec<f64>,
+    /// Minus the derivative of each contact's impulse by y.
+    slopes: Vec<Matrix3>,
+    bound_slopes: Vec<f64>,
+    row_slopes: Vec<f64>,
+    /// Impulses at the point.
+    pub(super) contacts: Vec<Vector3>,
+    pub(super) bounds: Vec<f64>,
+}
+
+/// -log of a contact: value, gradient and Hessian by y; none outside.
+fn contact_barrier(friction: FrictionCone, mu: f64, y: &Vector3) -> Option<(f64, Vector3, Matrix3)> {
+    match friction {
+        FrictionCone::Exact => {
+            let mirrored = Vector3::new(y.x, -mu * mu * y.y, -mu * mu * y.z);
+            let d = mirrored.dot(y);
+            if !(y.x > 0.0 && d > 0.0) {
+                return None;
+            }
+            let gradient = mirrored * (-2.0 / d);
+            let flat = Matrix3::from_diagonal(&Vector3::new(1.0, -mu * mu, -mu * mu));
+            Some((-d.ln(), gradient, gradient * gradient.transpose() - flat * (2.0 / d)))
+        }
+        FrictionCone::Pyramid { rays } => {
+            let (mut value, mut gradient, mut hessian) = (0.0, Vector3::zeros(), Matrix3::zeros());
+            for j in 0..rays {
+                let ray = ray(mu, j, rays);
+                let s = ray.dot(y);
+                if s.is_nan() || s <= 0.0 {
+                    return None;
+                }
+                value -= s.ln();
+                gradient -= ray / s;
+                hessian += ray * ray.transpose() / (s * s);
+            }
+            Some((value, gradient, hessian))
+        }
+    }
+}
+
+impl SmoothedStep {
+    /// Minimises from the strictly feasible `v`.
+    pub(super) fn minimize(
+        &mut self,
+        problem: &QuasistaticProblem,
+        friction: FrictionCone,
+        kappa: f64,
+        v: &mut [f64],
+    ) -> Result<u32, QuasistaticError> {
+        let n = problem.size();
+        let failed = |iterations: u32, residual: f64, status: &str| QuasistaticError::NotConverged {
+            iterations,
+            residual,
+            status: status.to_owned(),
+        };
+        let mut decrement = f64::INFINITY;
+        let mut previous = f64::INFINITY;
+        for iterations in 0..ITERATIONS_MAX {
+            let Some(value) = self.value(problem, friction, kappa, v) else {
+                return Err(failed(iterations, decrement, "the start lies on a constraint"));
+            };
+            self.assemble(problem, friction, kappa, v);
+            if cholesky_in_place(&mut self.factor, n).is_err() {
+                return Err(failed(
+                    iterations,
+                    decrement,
+                    "a velocity is held by nothing, not even a contact at a distance",
+                ));
+            }
+            self.direction.clear();
+            self.direction.extend(self.gradient.iter().map(|g| -g));
+            cholesky_solve_in_place(&self.factor, n, &mut self.direction);
+            let slope = dot(&self.gradient, &self.direction);
+            decrement = -0.5 * slope / kappa;
+            // once quadratic convergence has ended in rounding, more iterations only tremble
+            let trembles = decrement <= DECREMENT.sqrt() && decrement > 0.5 * previous;
+            previous = decrement;
+            if decrement <= DECREMENT || trembles || !self.descend(problem, friction, kappa, v, value, slope) {
+                return if decrement <= DECREMENT.sqrt() {
+                    Ok(iterations)
+                } else {
+                    Err(failed(iterations, decrement, "the smoothed step does not descend"))
+                };
+            }
+        }
+        Err(failed(ITERATIONS_MAX, decrement, "the smoothed step takes too many iterations"))
+    }
+
+    /// Moves along the direction; false where rounding hides all descent.
+    fn descend(
+        &mut self,
+        problem: &QuasistaticProblem,
+        friction: FrictionCone,
+        kappa: f64,
+        v: &mut [f64],
+        value: f64,
+        slope: f64,
+    ) -> bool {
+        let mut trial = std::mem::take(&mut self.trial);
+        let mut alpha = 1.0;
+        let mut moved = false;
+        for _ in 0..HALVINGS_MAX {
+            trial.clear();
+            trial.extend(v.iter().zip(&self.direction).map(|(v, d)| v + alpha * d));
+            if let Some(new) = self.value(problem, friction, kappa, &trial) {
+                // near the minimum the values are equal to rounding, and the full Newton step is good
+                let rounding = f64::EPSILON * (1.0 + value.abs()) * 8.0;
+                if new <= value + ARMIJO * alpha * slope + rounding {
+                    v.copy_from_slice(&trial);
+                    moved = true;
+                    break;
+                }
+                alpha *= 0.5;
+            } else {
+                alpha *= 0.5 * (1.0 + TO_THE_BORDER) * 0.5;
+            }
+        }
+        self.trial = trial;
+        moved
+    }
+
+    /// The cost; none outside the constraints.
+    fn value(&self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) -> Option<f64> {
+        let n = problem.size();
+        let mut value = 0.0;
+        for i in 0..n {
+            value += v[i] * (0.5 * dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]);
+        }
+        for contact in problem.contacts() {
+            let y = problem.contact_velocity(contact, v);
+            value += kappa * contact_barrier(friction, contact.friction, &y)?.0;
+        }
+        for bound in &problem.bounds {
+            let speed = v[bound.dof as usize];
+            for room in [speed - bound.lower, bound.upper - speed] {
+                if room.is_nan() || room <= 0.0 {
+                    return None;
+                }
+                if room.is_finite() {
+                    value -= kappa * room.ln();
+                }
+            }
+        }
+        for row in &problem.rows {
+            let (gamma, _) = row.impulse(row.speed(v));
+            // the potential of a clamped spring: gamma (target - u) - R gamma^2 / 2 over all gamma allowed
+            value += gamma * (row.target - row.speed(v)) - 0.5 * row.regularization * gamma * gamma;
+        }
+        for patch in problem.patches() {
+            value += patch.potential(&patch.velocity(v));
+        }
+        Some(value)
+    }
+
+    /// Gradient, Hessian and impulses at v.
+    fn assemble(&mut self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) {
+        let n = problem.size();
+        self.factor.clear();
+        self.factor.extend_from_slice(&problem.quadratic);
+        self.gradient.clear();
+        self.gradient.extend((0..n).map(|i| dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
+        for list in [&mut self.bound_slopes, &mut self.row_slopes, &mut self.bounds] {
+            list.clear();
+        }
+        self.slopes.clear();
+        self.contacts.clear();
+        for contact in problem.contacts() {
+            let y = problem.contact_velocity(contact, v);
+            let (gamma, slope) = contact_barrier(friction, contact.friction, &y)
+                .map_or((Vector3::zeros(), Matrix3::zeros()), |(_, gradient, hessian)| {
+                    (gradient * -kappa, hessian * kappa)
+                });
+            let columns = problem.columns(contact);
+            for (row, column) in columns {
+                let row = *row as usize;
+                self.gradient[row] -= column.dot(&gamma);
+                let weighted = slope * column;
+                for (other, other_column) in columns {
+                    self.factor[row * n + *other as usize] += weighted.dot(other_column);
+                }
+            }
+            self.slopes.push(slope);
+            self.contacts.push(gamma);
+        }
+        for bound in &problem.bounds {
+            let dof = bound.dof as usize;
+            let (low, high) = (1.0 / (v[dof] - bound.lower), 1.0 / (bound.upper - v[dof]));
+            let slope = kappa * (low * low + high * high);
+            self.gradient[dof] -= kappa * (low - high);
+            self.factor[dof * n + dof] += slope;
+            self.bound_slopes.push(slope);
+            self.bounds.push(kappa * (low - high));
+        }
+        for row in &problem.rows {
+            let dof = row.dof as usize;
+            let (gamma, slope) = row.impulse(row.speed(v));
+            self.gradient[dof] -= row.coefficient * gamma;
+            self.factor[dof * n + dof] += slope * row.coefficient * row.coefficient;
+            self.row_slopes.push(slope);
+        }
+        for patch in problem.patches() {
+            let V: SpatialVelocity = patch.velocity(v);
+            let (gamma, slope) = patch.impulse_and_hessian(&V);
+            let gamma = gamma.to_vector();
+            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+                let dof = *dof as usize;
+                self.gradient[dof] -= column.dot(&gamma);
+                let weighted = slope * column;
+                for (other, other_column) in patch.dofs.iter().zip(&patch.columns) {
+                    self.factor[dof * n + *other as usize] += weighted.dot(other_column);
+                }
+            }
+        }
+    }
+
+    /// dv of `direction` at the minimum: H dv = db - sum J^T W dy.
+    pub(super) fn apply(&self, problem: &QuasistaticProblem, direction: &ProblemDirection, dv: &mut [f64]) {
+        dv.copy_from_slice(&direction.linear);
+        for ((contact, slope), dy) in problem.contacts().iter().zip(&self.slopes).zip(&direction.contacts) {
+            let pushed = slope * dy;
+            for (dof, column) in problem.columns(contact) {
+                dv[*dof as usize] -= column.dot(&pushed);
+            }
+        }
+        for ((bound, slope), moved) in problem.bounds.iter().zip(&self.bound_slopes).zip(&direction.bounds) {
+            dv[bound.dof as usize] += slope * moved;
+        }
+        for ((row, slope), target) in problem.rows.iter().zip(&self.row_slopes).zip(&direction.targets) {
+            dv[row.dof as usize] += row.coefficient * slope * target;
+        }
+        cholesky_solve_in_place(&self.factor, problem.size(), dv);
+    }
+}
+
+/// Margins that a start keeps from the constraints, tried one after the other [m/s]: a smaller one fits where there is little room.
+const MARGINS: [f64; 4] = [1e-2, 1e-4, 1e-6, 1e-8];
+
+/// A point strictly inside all constraints: the step with gaps and bounds smaller by a margin.
+pub(super) fn strictly_feasible(
+    problem: &QuasistaticProblem,
+    settings: &QuasistaticSettings,
+    mut solve: impl FnMut(&mut QuasistaticProblem, &QuasistaticSettings) -> Result<Vec<f64>, QuasistaticError>,
+) -> Result<Vec<f64>, QuasistaticError> {
+    let mut last = None;
+    for margin in MARGINS {
+        let mut narrower = problem.clone();
+        narrower.narrow(margin);
+        let settings = QuasistaticSettings { tolerance: settings.tolerance.min(0.01 * margin), ..*settings };
+        match solve(&mut narrower, &settings) {
+            Ok(v) => return Ok(v),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(last.unwrap_or(QuasistaticError::Infeasible { detail: "no margin".to_owned() }))
+}
