@@ -36,7 +36,7 @@ enum Carrier {
 pub(super) struct FieldMotion {
     /// How far they move at most [m].
     pub(super) bound: f64,
-    /// Which part of it they may do at once [-].
+    /// Which part of it they may do at once; more than one where they may do more [-].
     pub(super) part: f64,
 }
 
@@ -136,13 +136,13 @@ impl Contacts {
     /// What the pressure fields may do of the motion at the velocities in `data` over h [s] before they are looked at again, and
     /// a bound on the whole motion [m] of those that are near each other.
     pub(super) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
-        let mut motion = FieldMotion { bound: 0.0, part: 1.0 };
+        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY };
         for pair in scene.contact_pairs().iter().filter(|pair| pair.kind == ContactKind::PressureField) {
             let moved = h * self.end.approach_speed(pair, scene, data);
             if self.end.near(pair, moved) {
                 motion.bound = motion.bound.max(moved);
                 let allowed = MOTION_PART * self.end.smaller_radius(pair, scene);
-                motion.part = motion.part.min(if moved > allowed { allowed / moved } else { 1.0 });
+                motion.part = motion.part.min(allowed / moved);
             }
         }
         motion

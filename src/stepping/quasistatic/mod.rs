@@ -31,6 +31,8 @@ const LINEARIZATIONS_MAX: u32 = 60;
 const SETTLED: f64 = 1e-8;
 /// A linearisation that takes less than this part of its step's share off the change has overshot: smaller steps from then on.
 const CONTRACTION: f64 = 0.4;
+/// When the fields turn back, as from too deep to not in contact, they may go this part of the way from then on.
+const REACH_REDUCTION: f64 = 0.3;
 /// Steps between linearisations are not damped below this part.
 const DAMPING_MIN: f64 = 0.05;
 /// Without inertia, a pressure field that has not been reached yet leaves a body free: from one linearisation to the next it
@@ -53,6 +55,7 @@ pub(super) struct QuasistaticStep {
     about: Vec<f64>,
     /// A difference of velocities.
     change: Vec<f64>,
+    last_change: Vec<f64>,
     q: Vec<f64>,
     /// What holds bodies between linearisations [kg, kg m, kg m2], and the linear term without it; empty with inertia.
     proximal: Vec<f64>,
@@ -75,6 +78,7 @@ impl QuasistaticStep {
             end: Data::new(model),
             about: vec![0.0; model.nv()],
             change: vec![0.0; model.nv()],
+            last_change: vec![0.0; model.nv()],
             q: initial.q.clone(),
             proximal: Vec::new(),
             linear: Vec::new(),
@@ -111,7 +115,7 @@ impl QuasistaticStep {
     ) -> Result<StepReport, StepError> {
         self.assemble(input, options, v);
         self.iterations = 0;
-        let mut trial = Trial { damping: 1.0, change: f64::INFINITY };
+        let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY };
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..LINEARIZATIONS_MAX {
             if !self.has_fields || self.linearize_again(input, v, &mut trial) {
@@ -148,6 +152,7 @@ impl QuasistaticStep {
         if self.has_fields {
             self.hold_between_linearizations(scene, options.inertia);
             self.about.fill(0.0);
+            self.last_change.fill(0.0);
             self.place_end(input);
         }
         self.change.copy_from_slice(last);
@@ -186,22 +191,9 @@ impl QuasistaticStep {
                     }
                     return Err(StepError::NoSupport { time: input.time, name: name_of_tree(model, tree) });
                 }
-                Err(source) if std::env::var_os("QDEBUG").is_some() => {
-                    eprintln!(
-                        "{:?} {:?} cones {} patches {}",
-                        source,
-                        self.problem,
-                        self.problem.contacts().len(),
-                        self.problem.patches().len()
-                    );
-                    return Err(StepError::Quasistatic { time: input.time, source });
-                }
                 Err(source) => return Err(StepError::Quasistatic { time: input.time, source }),
             };
             self.iterations += solved.iterations;
-            if std::env::var_os("QDEBUG").is_some() {
-                eprintln!("  {solved:?}");
-            }
             velocities(model, v, &mut self.start);
             if look > LOOKS_MAX || !self.contacts.look_farther(scene, &self.start, h) {
                 return Ok(solved);
@@ -246,28 +238,25 @@ impl QuasistaticStep {
         }
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
-        if std::env::var_os("QDEBUG").is_some() {
-            eprintln!(
-                "   motion {:.3e} part {:.3} damping {:.3} patches {} change {:?}",
-                motion.bound,
-                motion.part,
-                trial.damping,
-                self.problem.patches().len(),
-                &self.change[..6.min(self.change.len())]
-            );
-        }
         if motion.bound <= SETTLED {
             trial.change = motion.bound;
             return true;
         }
-        let touches = !self.problem.patches().is_empty();
-        if touches && motion.part == 1.0 && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
+        if dot(&self.change, &self.last_change) < 0.0 {
+            trial.reach *= REACH_REDUCTION;
+        } else {
+            trial.reach = (1.5 * trial.reach).min(1.0);
+        }
+        self.last_change.copy_from_slice(&self.change);
+        let within = (motion.part * trial.reach).min(1.0);
+        let near = within == 1.0 && !self.problem.patches().is_empty();
+        if near && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
             trial.damping = (0.5 * trial.damping).max(DAMPING_MIN);
         } else {
             trial.damping = (1.5 * trial.damping).min(1.0);
         }
-        trial.change = if touches && motion.part == 1.0 { motion.bound } else { f64::INFINITY };
-        let part = motion.part.min(trial.damping);
+        trial.change = if near { motion.bound } else { f64::INFINITY };
+        let part = within.min(trial.damping);
         self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
         self.place_end(input);
         false
@@ -303,6 +292,8 @@ impl QuasistaticStep {
 struct Trial {
     /// The part of a step between linearisations that is taken [-].
     damping: f64,
+    /// How much of [`FieldMotion::part`](contacts::FieldMotion) they may do: less after each turn back [-].
+    reach: f64,
     /// How far the last linearisation moved the fields [m].
     change: f64,
 }
