@@ -38,18 +38,23 @@ impl RelativeColumns {
     }
 
     /// The columns for the point C of B relative to A.
-    pub(super) fn merge(
+    pub(super) fn merge(&mut self, model: &Model, data: &Data, bodies: (BodyIndex, BodyIndex), p_WC: &Vector3) {
+        self.merge_at(model, data, bodies, (p_WC, p_WC));
+    }
+
+    /// The columns for the velocity of a point of B relative to a point of A, each where its body has it.
+    pub(super) fn merge_at(
         &mut self,
         model: &Model,
         data: &Data,
         (body_A, body_B): (BodyIndex, BodyIndex),
-        p_WC: &Vector3,
+        (p_WA, p_WB): (&Vector3, &Vector3),
     ) {
         let (dofs_A, dofs_B) = (model.body_dofs(body_A), model.body_dofs(body_B));
         self.columns_A.resize(dofs_A.len(), Vector6::zeros());
         self.columns_B.resize(dofs_B.len(), Vector6::zeros());
-        write_columns(model, data, body_A, p_WC, &mut self.columns_A);
-        write_columns(model, data, body_B, p_WC, &mut self.columns_B);
+        write_columns(model, data, body_A, p_WA, &mut self.columns_A);
+        write_columns(model, data, body_B, p_WB, &mut self.columns_B);
         self.relative.clear();
         let mut of_A = dofs_A.iter().zip(&self.columns_A).peekable();
         for (dof, column) in dofs_B.iter().zip(&self.columns_B) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::joint_rows::StepStart;
 use super::snapshot::{ContactPatch, PatchFaces};
 use super::stepper::{StepInput, Stepper};
-use super::{JointCommand, Snapshot, StepReport, StepSettings};
+use super::{JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, Stepping, UnactuatedInertia};
 use crate::math::{BodyIndex, IndexVec, SpatialForce};
 use crate::multibody::{Data, Model, State, integrate, kinematics};
 use crate::scene::{ContactKind, Scene};
@@ -126,15 +126,7 @@ impl Simulation {
             let (q, v) = (initial.q.len(), initial.v.len());
             return Err(SimulationError::InitialState { q, v, nq: model.nq(), nv: model.nv() });
         }
-        for (setting, value) in [
-            ("step", settings.step()),
-            ("stiction_tolerance", settings.stiction_tolerance),
-            ("solver tolerance", settings.solver.tolerance),
-        ] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(SimulationError::Setting { setting, value });
-            }
-        }
+        check_settings(&settings)?;
         let stepper = Stepper::new(&settings.stepping, &scene, &initial);
         let mut simulation = Self {
             settings,
@@ -199,6 +191,18 @@ impl Simulation {
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         self.report = StepReport::default();
         kinematics(self.scene.model(), &self.state, &mut self.data);
+    }
+
+    /// As [`Simulation::reset`], and from then on steps are taken as `settings` say: the way to change between dynamic and
+    /// quasistatic steps.
+    ///
+    /// # Errors
+    /// A setting out of range; nothing has changed then.
+    pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
+        check_settings(&settings)?;
+        self.settings = settings;
+        self.reset();
+        Ok(())
     }
 
     /// Advances by one step under `command`.
@@ -355,4 +359,25 @@ pub(super) fn joint_of_dof(model: &Model, dof: usize) -> String {
         .iter()
         .find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof))
         .map_or_else(|| "unknown".to_owned(), |joint| joint.name.clone())
+}
+
+fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
+    let quasistatic = match settings.stepping {
+        Stepping::Dynamic => QuasistaticStepping::default(),
+        Stepping::Quasistatic(options) => options,
+    };
+    let divisor = if let UnactuatedInertia::Scaled { divisor } = quasistatic.inertia { divisor } else { 1.0 };
+    for (setting, value) in [
+        ("step", settings.step()),
+        ("stiction_tolerance", settings.stiction_tolerance),
+        ("solver tolerance", settings.solver.tolerance),
+        ("detection distance", quasistatic.detection),
+        ("tolerance of the quasistatic solver", quasistatic.solver.tolerance),
+        ("divisor of the scaled inertia", divisor),
+    ] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(SimulationError::Setting { setting, value });
+        }
+    }
+    Ok(())
 }

@@ -3,6 +3,7 @@
 mod laws;
 mod pads;
 mod planar_gripper;
+mod stacking;
 
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::super::columns::RelativeColumns;
 use super::super::pairs::{ActivePatch, Pairs};
 use crate::contact::{mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
-use crate::math::{Matrix3, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
@@ -153,8 +153,9 @@ impl Contacts {
         self.end.place(scene, data);
     }
 
-    /// Adds the friction cones of all rigid pairs to a problem that has no contacts yet; `data` holds the poses at the start.
-    pub(super) fn add_points(&mut self, scene: &Scene, data: &Data, problem: &mut QuasistaticProblem) {
+    /// Adds the friction cones of all rigid pairs to a problem that has no contacts yet; `start` holds the poses at the start,
+    /// `middle` those halfway through the step, whose Jacobians the cones have.
+    pub(super) fn add_points(&mut self, scene: &Scene, start: &Data, middle: &Data, problem: &mut QuasistaticProblem) {
         self.active.clear();
         self.carriers.clear();
         (self.faces, self.faces_dropped) = (0, 0);
@@ -166,7 +167,12 @@ impl Contacts {
             }
             let points = self.start.points(index);
             let Some(p_WC) = mean_point(points) else { continue };
-            self.columns.merge(scene.model(), data, (geometries[pair.A].body, geometries[pair.B].body), &p_WC);
+            let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+            let moved = |body: BodyIndex| {
+                let p_BC = start.X_WB[body].inverse_transform_point(&p_WC.into());
+                (middle.X_WB[body] * p_BC).coords
+            };
+            self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
                 let (t1, t2) = tangents(n);

@@ -253,3 +253,22 @@ fn same_input_same_bits() {
     let first = run();
     assert_eq!(first, run());
 }
+
+/// A change of mode at a reset: the box that rested in equilibrium falls freely in the dynamic mode, and back.
+#[test]
+fn the_mode_changes_at_a_reset() {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.5));
+    let body = add_box(&mut builder, "box", Vector3::repeat(0.1), 0.5, &rigid(0.5));
+    let settings = quasistatic(0.1, UnactuatedInertia::None);
+    let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &[(body, Vector3::z() * 0.35)]);
+    let mut height = |settings| {
+        simulation.reset_with(settings).expect("good settings");
+        assert_eq!((simulation.time_ns(), simulation.data().X_WB[body].translation.vector.z), (0, 0.35));
+        simulation.step(&JointCommand::default()).expect("a step");
+        simulation.data().X_WB[body].translation.vector.z
+    };
+    let dynamic = crate::worlds::settings(0.01);
+    assert!((height(dynamic) - (0.35 - GRAVITY * 1e-4)).abs() < 1e-9);
+    assert!((height(settings) - 0.05).abs() < 1e-7);
+}
