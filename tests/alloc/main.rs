@@ -104,8 +104,8 @@ fn a_steady_quasistatic_step_allocates_nothing() {
     let mut snapshot = Snapshot::default();
     let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
     let mut before = 0;
-    for step in 0..200 {
-        if step == 100 {
+    for step in 0..800 {
+        if step == 400 {
             before = allocations();
         }
         command.targets[wrist].position = Some(0.01 * (0.1 * f64::from(step)).sin());
