@@ -6,6 +6,7 @@
 #![allow(rustdoc::broken_intra_doc_links, reason = "units are written in brackets, as in [m]")]
 
 pub mod contact;
+pub mod experiments;
 pub mod geometry;
 pub mod io;
 pub mod math;

@@ -41,17 +41,47 @@ pub fn push_faces(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
+    push_each(surface, p_WC, kept, None, |face| block.push_face(face))
+}
+
+/// As [`push_faces`], for a surface at the end of a step: the faces' forces are those of the velocities of which the block was
+/// told with its columns, and change from there ([`PatchBlock::push_face_about`]). Deviation: a face whose pressure does not rise
+/// along its normal stays, with the mean stiffness of the others. At the rim of a box such faces come and go with the sign of a
+/// tilt, and a step that ends in equilibrium with the field needs forces that do not jump; the stiffness only leads there.
+pub fn push_faces_about(
+    surface: &ContactSurface,
+    p_WC: &Vector3,
+    block: &mut PatchBlock,
+    kept: &mut Vec<u32>,
+) -> Discretized {
+    let (mut stiffness, mut area) = (0.0, 0.0);
+    for i in (0..surface.len()).filter(|i| is_kept(surface, *i)) {
+        stiffness += surface.area[i] * surface.gradient(i);
+        area += surface.area[i];
+    }
+    let mean = if area > 0.0 { stiffness / area } else { 0.0 };
+    push_each(surface, p_WC, kept, Some(mean), |face| block.push_face_about(face))
+}
+
+fn push_each(
+    surface: &ContactSurface,
+    p_WC: &Vector3,
+    kept: &mut Vec<u32>,
+    gradient_of_others: Option<f64>,
+    mut push: impl FnMut(&FaceInput),
+) -> Discretized {
     let mut count = Discretized::default();
     for i in 0..surface.len() {
-        if !is_kept(surface, i) {
+        let own = is_kept(surface, i).then(|| surface.gradient(i));
+        let Some(gradient) = own.or(gradient_of_others) else {
             count.dropped += 1;
             continue;
-        }
+        };
         let area = surface.area[i];
-        block.push_face(&FaceInput {
+        push(&FaceInput {
             p_CF: surface.centroid[i] - p_WC,
             normal: surface.normal[i],
-            stiffness: area * surface.gradient(i),
+            stiffness: area * gradient,
             elastic_force: area * surface.pressure[i],
         });
         kept.push(i as u32);

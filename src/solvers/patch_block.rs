@@ -196,6 +196,23 @@ impl PatchBlock {
             let w = self.inverse_mass_at(&face.p_CF);
             slip_scale = slip_scale.max(law.friction * law.friction_compliance * w * n0);
         }
+        self.store(face, face.elastic_force, n0, slip_scale);
+    }
+
+    /// Adds a face whose `elastic_force` fe is the force at the velocities v0 themselves, those at the end of the step, and
+    /// not at its start; the law must have no dissipation. With vn0 = n . v_F(v0):
+    ///   f = (fe - dt k (vn - vn0))+,   friction bound mu dt fe+.
+    pub fn push_face_about(&mut self, face: &FaceInput) {
+        debug_assert!(self.hunt_crossley == 0.0 && self.damped_step == self.law.step, "no dissipation");
+        let vn0 = self.V0.shift(&face.p_CF).v.dot(&face.normal);
+        let at_rest = face.elastic_force + self.law.step * face.stiffness * vn0;
+        let n0 = self.law.step * face.elastic_force.max(0.0);
+        self.store(face, at_rest, n0, self.law.stiction_tolerance);
+    }
+
+    /// Fills the next lane.
+    fn store(&mut self, face: &FaceInput, elastic_force: f64, n0: f64, slip_scale: f64) {
+        let law = &self.law;
         let lane = self.len % LANES;
         if lane == 0 {
             self.lanes.push(FaceLanes::EMPTY);
@@ -203,7 +220,7 @@ impl PatchBlock {
         if let Some(block) = self.lanes.last_mut() {
             block.p_CF.set(lane, &face.p_CF);
             block.normal.set(lane, &face.normal);
-            block.elastic_force.0[lane] = face.elastic_force;
+            block.elastic_force.0[lane] = elastic_force;
             block.force_rate.0[lane] = self.damped_step * face.stiffness;
             block.friction_bound.0[lane] = law.friction * n0;
             block.slip_scale_squared.0[lane] = slip_scale * slip_scale;
@@ -211,6 +228,10 @@ impl PatchBlock {
         self.len += 1;
     }
 
+    /// The generalized velocities that move the patch, ascending.
+    pub fn dofs(&self) -> &[u32] {
+        &self.dofs
+    }
     /// Sets the bound of each face's friction to mu times its normal impulse at the relative velocity V of C. Returns the
     /// largest change and the largest of the old and new bounds [N s].
     pub fn refresh_friction(&mut self, V: &SpatialVelocity) -> (f64, f64) {

@@ -17,8 +17,6 @@ pub(super) struct StepStart<'a> {
     pub(super) initial: &'a State,
     /// Positions and velocities now.
     pub(super) state: &'a State,
-    /// Generalized gravity force [N m] or [N].
-    pub(super) gravity: &'a [f64],
     /// The standing command.
     pub(super) command: &'a JointCommand,
 }
@@ -39,12 +37,14 @@ pub(super) struct JointRows {
 }
 
 impl JointRows {
-    /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation.
+    /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation. `gravity` is
+    /// the generalized gravity force [N m] or [N].
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
         settings: &StepSettings,
-        StepStart { initial, state, gravity, command }: &StepStart<'_>,
+        StepStart { initial, state, command }: &StepStart<'_>,
+        gravity: &[f64],
         problem: &mut ContactProblem,
     ) {
         let model = scene.model();
@@ -70,7 +70,9 @@ impl JointRows {
             // A follower's gravity load is in its leader's.
             let gravity = if joint.mimic.is_some() { 0.0 } else { gravity[dof] };
             self.sources.push(scalar.push_actuator(actuator, &target, gravity, problem));
-            scalar.push_friction(settings.stiction_tolerance, problem);
+            if joint.friction > 0.0 {
+                problem.rows.push(friction_row(joint, ratio, dt, settings.stiction_tolerance));
+            }
             scalar.push_limits(problem);
         }
     }
@@ -95,6 +97,20 @@ fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64
         _ if actuator.stiffness > 0.0 => JointTarget { position: Some(start), ..JointTarget::default() },
         _ if actuator.damping > 0.0 => JointTarget { velocity: Some(0.0), ..JointTarget::default() },
         _ => JointTarget::default(),
+    }
+}
+
+/// Dry friction over a step `dt` [s], regularized below the stiction tolerance [rad/s] or [m/s]; `ratio` is the joint's rate
+/// for a unit of its generalized velocity.
+pub(super) fn friction_row(joint: &Joint, ratio: f64, dt: f64, stiction_tolerance: f64) -> BoxRow {
+    let bound = dt * joint.friction;
+    BoxRow {
+        dof: joint.v_start as u32,
+        coefficient: ratio,
+        target: 0.0,
+        regularization: stiction_tolerance / bound,
+        lower: -bound,
+        upper: bound,
     }
 }
 
@@ -147,14 +163,6 @@ impl ScalarJoint<'_> {
             let effort = at_rest.clamp(-limit, limit);
             problem.momentum[self.joint.v_start] += self.dt * self.ratio * effort;
             EffortSource::Constant(effort)
-        }
-    }
-
-    /// Dry friction, regularized below the stiction tolerance.
-    fn push_friction(&self, stiction_tolerance: f64, problem: &mut ContactProblem) {
-        let bound = self.dt * self.joint.friction;
-        if bound > 0.0 {
-            problem.rows.push(self.row(0.0, stiction_tolerance / bound, -bound, bound));
         }
     }
 

@@ -55,12 +55,12 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
         let pair = &scene.contact_pairs()[active.pair];
         match pair.kind {
             ContactKind::PressureField => {
-                let (surface, _) = contacts.surface(active.pair);
+                let (surface, _) = contacts.pairs.surface(active.pair);
                 let pressure_max = surface.corner_pressure.iter().copied().fold(0.0, f64::max);
                 found.insert(active.pair, Overlap { area: surface.total_area(), pressure_max, ..none(pair) });
             }
             ContactKind::Points => {
-                let depth = contacts.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
+                let depth = contacts.pairs.points(active.pair).phi.iter().fold(0.0, |depth: f64, phi| depth.max(-phi));
                 if depth > TOUCHING_DEPTH {
                     found.insert(active.pair, Overlap { depth, ..none(pair) });
                 }

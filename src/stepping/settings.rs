@@ -2,6 +2,7 @@
 
 use crate::geometry::FaceRepresentation;
 use crate::solvers::NewtonSettings;
+use crate::solvers::quasistatic::QuasistaticSettings;
 
 /// Which dissipation law the contacts follow; each contact's coefficient comes from its materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,6 +12,53 @@ pub enum DissipationModel {
     HuntCrossley,
     /// Linear with a relaxation time, [Masterjohn 2022, eqs. 1-3].
     Linear,
+}
+
+/// What takes a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Stepping {
+    /// Newton's law with implicit contact and impedances: momentum, gyroscopic forces, damping, dissipation.
+    #[default]
+    Dynamic,
+    /// Equilibrium at the end of each step, without momentum from step to step [Pang & Tedrake 2021].
+    Quasistatic(QuasistaticStepping),
+}
+
+/// What holds an unactuated joint or a free body where contact leaves it free to move.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UnactuatedInertia {
+    /// Nothing: purely quasistatic. What has weight needs a contact that supports it.
+    None,
+    /// Its mass matrix M_u, from rest in each step: quasi-dynamic. What nothing supports falls by g h^2 in a step h.
+    Mass,
+    /// Each body's mass matrix M_b times h^2 min(K_a)/(s max diag M_b), which makes it s times weaker than the weakest
+    /// actuator: a regularization without a physical meaning, the same for light and heavy bodies.
+    Scaled {
+        /// s [-].
+        divisor: f64,
+    },
+}
+
+impl UnactuatedInertia {
+    /// The scaled mass with the divisor that is used where none is stated.
+    pub const SCALED: Self = Self::Scaled { divisor: 5.0 };
+}
+
+/// How a quasistatic step is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct QuasistaticStepping {
+    /// Inertia of what no actuator drives.
+    pub inertia: UnactuatedInertia,
+    /// Rigid geometries that are nearer than this may touch within the step [m]. What moves farther is looked for farther.
+    pub detection: f64,
+    /// The solver, its friction model, tolerance and limits.
+    pub solver: QuasistaticSettings,
+}
+
+impl Default for QuasistaticStepping {
+    fn default() -> Self {
+        Self { inertia: UnactuatedInertia::Mass, detection: 5e-3, solver: QuasistaticSettings::default() }
+    }
 }
 
 /// How a step is taken.
@@ -28,8 +76,10 @@ pub struct StepSettings {
     pub dissipation: DissipationModel,
     /// Whether a pair of elements makes one face or a fan of triangles.
     pub faces: FaceRepresentation,
-    /// The solver's tolerance and limits.
+    /// The dynamic solver's tolerance and limits.
     pub solver: NewtonSettings,
+    /// Dynamic or quasistatic, with the options of that mode.
+    pub stepping: Stepping,
 }
 
 impl Default for StepSettings {
@@ -41,6 +91,7 @@ impl Default for StepSettings {
             dissipation: DissipationModel::default(),
             faces: FaceRepresentation::default(),
             solver: NewtonSettings::default(),
+            stepping: Stepping::default(),
         }
     }
 }

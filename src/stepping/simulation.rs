@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use super::contacts::Contacts;
-use super::joint_rows::{JointRows, StepStart};
+use super::joint_rows::StepStart;
 use super::snapshot::{ContactPatch, PatchFaces};
-use super::{JointCommand, Snapshot, StepReport, StepSettings};
+use super::stepper::{StepInput, Stepper};
+use super::{JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, Stepping, UnactuatedInertia};
 use crate::math::{BodyIndex, IndexVec, SpatialForce};
-use crate::multibody::{Data, State, bias, integrate, kinematics, mass_matrix};
+use crate::multibody::{Data, Model, State, integrate, kinematics};
 use crate::scene::{ContactKind, Scene};
-use crate::solvers::{ContactProblem, NewtonSolver, SolveStatus};
-
-/// A residual that the solver reaches although rounding stops it before its tolerance is still a solution [-].
-const STALLED_RESIDUAL_MAX: f64 = 1e-5;
+use crate::solvers::quasistatic::QuasistaticError;
 
 /// Why a simulation cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +68,24 @@ pub enum StepError {
         /// The joint that it belongs to.
         name: String,
     },
+    /// A purely quasistatic step with a body that nothing supports.
+    #[error(
+        "t = {time} s: nothing supports '{name}', and without inertia no step can tell how it falls: put it on something, or switch the mass term on (inertia: mass)"
+    )]
+    NoSupport {
+        /// Simulated time [s].
+        time: f64,
+        /// The body.
+        name: String,
+    },
+    /// The convex program of a quasistatic step has no solution, or none was found.
+    #[error("t = {time} s: the quasistatic step was not taken; the last good state stays")]
+    Quasistatic {
+        /// Simulated time [s].
+        time: f64,
+        /// What the solver says.
+        source: QuasistaticError,
+    },
     /// The solution is not finite.
     #[error(
         "t = {time} s: the velocity of joint '{joint}' is not finite; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
@@ -93,10 +108,7 @@ pub struct Simulation {
     next: State,
     step_count: u64,
     data: Data,
-    contacts: Contacts,
-    joint_rows: JointRows,
-    problem: ContactProblem,
-    solver: NewtonSolver,
+    stepper: Stepper,
     joint_effort: Vec<f64>,
     F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     report: StepReport,
@@ -114,15 +126,8 @@ impl Simulation {
             let (q, v) = (initial.q.len(), initial.v.len());
             return Err(SimulationError::InitialState { q, v, nq: model.nq(), nv: model.nv() });
         }
-        for (setting, value) in [
-            ("step", settings.step()),
-            ("stiction_tolerance", settings.stiction_tolerance),
-            ("solver tolerance", settings.solver.tolerance),
-        ] {
-            if !(value > 0.0 && value.is_finite()) {
-                return Err(SimulationError::Setting { setting, value });
-            }
-        }
+        check_settings(&settings)?;
+        let stepper = Stepper::new(&settings.stepping, &scene, &initial);
         let mut simulation = Self {
             settings,
             state: initial.clone(),
@@ -130,10 +135,7 @@ impl Simulation {
             initial,
             step_count: 0,
             data: Data::new(model),
-            contacts: Contacts::default(),
-            joint_rows: JointRows::default(),
-            problem: ContactProblem::default(),
-            solver: NewtonSolver::default(),
+            stepper,
             joint_effort: vec![0.0; scene.joint_names().len()],
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
             report: StepReport::default(),
@@ -158,14 +160,14 @@ impl Simulation {
     /// The deepest point of contact at the start of the last step [m]: p/g of a face, -phi of a point of rigid contact;
     /// 0 without contact.
     pub fn penetration_max(&self) -> f64 {
-        let active = if self.step_count == 0 { &[] } else { self.contacts.active() };
+        let active = if self.step_count == 0 { &[] } else { self.stepper.active() };
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
             ContactKind::PressureField => {
-                let (surface, kept) = self.contacts.surface(pair);
+                let (surface, kept) = self.stepper.surface(pair);
                 let depths = kept.iter().map(|face| *face as usize).map(|i| surface.pressure[i] / surface.gradient(i));
                 depths.fold(0.0, f64::max)
             }
-            ContactKind::Points => self.contacts.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
+            ContactKind::Points => self.stepper.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
         };
         active.iter().map(|patch| depth(patch.pair)).fold(0.0, f64::max)
     }
@@ -206,11 +208,23 @@ impl Simulation {
     pub fn reset(&mut self) {
         self.state.clone_from(&self.initial);
         self.step_count = 0;
-        self.contacts = Contacts::default();
+        self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
         self.joint_effort.fill(0.0);
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         self.report = StepReport::default();
         kinematics(self.scene.model(), &self.state, &mut self.data);
+    }
+
+    /// As [`Simulation::reset`], and from then on steps are taken as `settings` say: the way to change between dynamic and
+    /// quasistatic steps.
+    ///
+    /// # Errors
+    /// A setting out of range; nothing has changed then.
+    pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
+        check_settings(&settings)?;
+        self.settings = settings;
+        self.reset();
+        Ok(())
     }
 
     /// Advances by one step under `command`.
@@ -219,29 +233,26 @@ impl Simulation {
     /// A malformed command, a singular mass matrix or a solution that is not finite; the state is then unchanged.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.check_command(command)?;
-        self.assemble(command);
         self.next.v.copy_from_slice(&self.state.v);
-        let solved = self.solver.solve(&self.problem, &mut self.next.v, &self.settings.solver).map_err(|error| {
-            StepError::SingularMass { time: self.time(), dof: error.pivot, name: self.joint_of_dof(error.pivot) }
-        })?;
+        let input = StepInput {
+            scene: &self.scene,
+            settings: &self.settings,
+            start: StepStart { initial: &self.initial, state: &self.state, command },
+            time: self.time(),
+        };
+        let report = self.stepper.step(&input, &mut self.data, &mut self.next.v)?;
         if let Some(dof) = self.next.v.iter().position(|v| !v.is_finite()) {
-            return Err(StepError::NotFinite { time: self.time(), joint: self.joint_of_dof(dof) });
+            return Err(StepError::NotFinite { time: self.time(), joint: joint_of_dof(self.scene.model(), dof) });
         }
         let dt = self.settings.step();
-        self.joint_rows.efforts(&self.problem, &self.next.v, dt, &mut self.joint_effort);
+        self.stepper.efforts(&self.next.v, dt, &mut self.joint_effort);
         self.accumulate_body_wrenches();
         self.next.q.copy_from_slice(&self.state.q);
         integrate(self.scene.model(), &mut self.next.q, &self.next.v, dt);
         std::mem::swap(&mut self.state, &mut self.next);
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.step_count += 1;
-        self.report = StepReport {
-            solver_iterations: solved.iterations,
-            solver_residual: solved.residual,
-            solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
-            faces: self.contacts.faces,
-            faces_dropped: self.contacts.faces_dropped,
-        };
+        self.report = report;
         Ok(self.report)
     }
 
@@ -259,30 +270,11 @@ impl Simulation {
         Ok(())
     }
 
-    /// A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau), and the rows and patches.
-    fn assemble(&mut self, command: &JointCommand) {
-        let Self { scene, settings, state, data, problem, .. } = self;
-        let model = scene.model();
-        let n = model.nv();
-        mass_matrix(model, data);
-        bias(model, data);
-        problem.reset(n);
-        problem.momentum_matrix.copy_from_slice(&data.M);
-        let dt = settings.step();
-        for i in 0..n {
-            let momentum = crate::math::dense::dot(&data.M[i * n..(i + 1) * n], &state.v);
-            problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i]);
-        }
-        let start = StepStart { initial: &self.initial, state, gravity: &data.gravity, command };
-        self.joint_rows.assemble(scene, settings, &start, problem);
-        self.contacts.assemble(scene, settings, data, state, problem);
-    }
-
     /// Net contact wrench on each body about its origin, from the patches' impulses.
     fn accumulate_body_wrenches(&mut self) {
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         let rate = 1.0 / self.settings.step();
-        for (active, impulse) in self.contacts.active().iter().zip(self.solver.patch_impulses()) {
+        for (active, impulse) in self.stepper.active().iter().zip(self.stepper.impulses()) {
             let pair = &self.scene.contact_pairs()[active.pair];
             let F_BC_W = *impulse * rate;
             for (geometry, F_C) in [(pair.A, -F_BC_W), (pair.B, F_BC_W)] {
@@ -291,14 +283,6 @@ impl Simulation {
                 self.F_BBo_W[body] += F_C.shift(&p_CBo);
             }
         }
-    }
-
-    fn joint_of_dof(&self, dof: usize) -> String {
-        let joints = self.scene.model().joints();
-        joints
-            .iter()
-            .find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof))
-            .map_or_else(|| "unknown".to_owned(), |joint| joint.name.clone())
     }
 
     /// Writes the present state and the contacts of the last step into `snapshot`, reusing its memory.
@@ -319,7 +303,7 @@ impl Simulation {
         snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
         snapshot.report = self.report;
         snapshot.patch_count = 0;
-        let active = if self.step_count == 0 { 0 } else { self.contacts.active().len() };
+        let active = if self.step_count == 0 { 0 } else { self.stepper.active().len() };
         for number in (0..active).filter(|number| self.touches(*number)) {
             if snapshot.patches.len() == snapshot.patch_count {
                 snapshot.patches.push(ContactPatch::default());
@@ -331,27 +315,26 @@ impl Simulation {
 
     /// Whether the pair of a patch touches: points of rigid geometries may only have come near each other.
     fn touches(&self, number: usize) -> bool {
-        let pair = &self.scene.contact_pairs()[self.contacts.active()[number].pair];
-        pair.kind == ContactKind::PressureField || self.solver.patch_impulses()[number] != SpatialForce::ZERO
+        let pair = &self.scene.contact_pairs()[self.stepper.active()[number].pair];
+        pair.kind == ContactKind::PressureField || self.stepper.impulses()[number] != SpatialForce::ZERO
     }
 
     fn write_patch(&self, number: usize, patch: &mut ContactPatch) {
-        let active = self.contacts.active()[number];
+        let active = self.stepper.active()[number];
         let pair = &self.scene.contact_pairs()[active.pair];
         let geometries = self.scene.geometries();
         patch.kind = pair.kind;
         (patch.geometry_A, patch.geometry_B) = (pair.A, pair.B);
         (patch.body_A, patch.body_B) = (geometries[pair.A].body, geometries[pair.B].body);
         patch.p_WC = active.p_WC;
-        patch.F_BC_W = self.solver.patch_impulses()[number] * (1.0 / self.settings.step());
-        let block = &self.problem.patches()[number];
+        patch.F_BC_W = self.stepper.impulses()[number] * (1.0 / self.settings.step());
         let faces = &mut patch.faces;
-        block.face_forces(&block.velocity(&self.state.v), &mut faces.force_B_W);
+        self.stepper.face_forces(number, &self.state.v, &mut faces.force_B_W);
         faces.clear();
         match pair.kind {
             ContactKind::PressureField => self.write_surface(active.pair, faces),
             ContactKind::Points => {
-                let points = self.contacts.points(active.pair);
+                let points = self.stepper.points(active.pair);
                 faces.centroid_W.extend_from_slice(&points.p_WC);
                 faces.normal_W.extend_from_slice(&points.normal);
                 faces.area.resize(points.len(), 0.0);
@@ -363,7 +346,7 @@ impl Simulation {
     }
 
     fn write_surface(&self, pair: usize, faces: &mut PatchFaces) {
-        let (surface, kept) = self.contacts.surface(pair);
+        let (surface, kept) = self.stepper.surface(pair);
         for face in kept {
             let i = *face as usize;
             faces.centroid_W.push(surface.centroid[i]);
@@ -389,4 +372,34 @@ impl PatchFaces {
         self.area.clear();
         self.pressure.clear();
     }
+}
+
+/// The name of the joint that a generalized velocity belongs to.
+pub(super) fn joint_of_dof(model: &Model, dof: usize) -> String {
+    model
+        .joints()
+        .iter()
+        .find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof))
+        .map_or_else(|| "unknown".to_owned(), |joint| joint.name.clone())
+}
+
+fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
+    let quasistatic = match settings.stepping {
+        Stepping::Dynamic => QuasistaticStepping::default(),
+        Stepping::Quasistatic(options) => options,
+    };
+    let divisor = if let UnactuatedInertia::Scaled { divisor } = quasistatic.inertia { divisor } else { 1.0 };
+    for (setting, value) in [
+        ("step", settings.step()),
+        ("stiction_tolerance", settings.stiction_tolerance),
+        ("solver tolerance", settings.solver.tolerance),
+        ("detection distance", quasistatic.detection),
+        ("tolerance of the quasistatic solver", quasistatic.solver.tolerance),
+        ("divisor of the scaled inertia", divisor),
+    ] {
+        if !(value > 0.0 && value.is_finite()) {
+            return Err(SimulationError::Setting { setting, value });
+        }
+    }
+    Ok(())
 }

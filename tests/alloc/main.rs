@@ -25,7 +25,7 @@ use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings, Stepping};
 
 thread_local! {
     /// Allocations of this thread: of one test, whatever others do.
@@ -90,6 +90,29 @@ fn a_steady_step_allocates_nothing() {
     println!("1000 steady steps with {faces} faces: {allocations} allocations");
     assert!(faces > 100, "the spatula is held");
     assert_eq!(allocations, 0);
+}
+
+/// Quasistatic steps of the stacked cubes beside an arm that moves.
+#[test]
+fn a_steady_quasistatic_step_allocates_nothing() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");
+    let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
+    let stepping = Stepping::Quasistatic(loaded.quasistatic);
+    let settings = StepSettings { step_ns: 100_000_000, stepping, ..loaded.settings };
+    let wrist = loaded.scene.joint_position("iiwa_joint_7").expect("a joint");
+    let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial, settings).expect("a simulation");
+    let mut snapshot = Snapshot::default();
+    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut before = 0;
+    for step in 0..800 {
+        if step == 400 {
+            before = allocations();
+        }
+        command.targets[wrist].position = Some(0.01 * (0.1 * f64::from(step)).sin());
+        simulation.step(&command).expect("a step");
+        simulation.snapshot_into(&mut snapshot);
+    }
+    assert_eq!(allocations() - before, 0);
 }
 
 /// A bubble that slides on a cylinder, a rigid box and a floor: reused lists and new searches alike stay in the memory

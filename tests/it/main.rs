@@ -18,6 +18,7 @@ mod one_step;
 mod picture;
 mod point_contact;
 mod quasistatic;
+mod quasistatic_step;
 mod robot;
 mod scene_file;
 mod scene_meshes;

@@ -1,5 +1,6 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
+mod experiment;
 mod inspect;
 mod mesh;
 mod render;
@@ -21,6 +22,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Repeat an experiment of a paper: CSV, plots and pictures.
+    Experiment(experiment::Arguments),
     /// Print what a robot file holds, and warn of what will bite.
     Inspect(inspect::Arguments),
     /// Fill a closed triangle mesh with tetrahedra and a pressure field.
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.command {
+        Command::Experiment(arguments) => experiment::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mesh(arguments) => mesh::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),

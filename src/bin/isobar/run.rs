@@ -12,7 +12,7 @@ use isobar::io::package::PackageMap;
 use isobar::io::rates::{Due, Rates};
 use isobar::io::recording::CsvRecording;
 use isobar::io::scene_file::{self, LoadedScene};
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -21,6 +21,12 @@ pub(crate) struct Arguments {
     /// Simulated time to run [s].
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     duration: f64,
+    /// How steps are taken, whatever the scene says: with the scene's own options of that mode.
+    #[arg(long, value_name = "MODE", value_enum)]
+    stepping: Option<Mode>,
+    /// The step, whatever the scene says [s].
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    step: Option<f64>,
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -44,6 +50,15 @@ pub(crate) struct Arguments {
     /// Print neither progress nor summary.
     #[arg(long)]
     quiet: bool,
+}
+
+/// How steps are taken.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Mode {
+    /// Newton's law, momentum included.
+    Dynamic,
+    /// Equilibrium at the end of each step.
+    Quasistatic,
 }
 
 /// What can go wrong besides the scene and the steps.
@@ -92,6 +107,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut loaded = scene_file::load(&arguments.scene, &packages)?;
     if !arguments.quiet {
         loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    }
+    match arguments.stepping {
+        Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic,
+        Some(Mode::Quasistatic) => loaded.settings.stepping = Stepping::Quasistatic(loaded.quasistatic),
+        None => {}
+    }
+    if let Some(step) = arguments.step {
+        loaded.settings.step_ns = (step * 1e9).round() as u64;
     }
     let overrides = arguments
         .commands

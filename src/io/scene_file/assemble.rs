@@ -74,6 +74,7 @@ pub(super) fn assemble(
         outputs,
         commands,
         settings: settings(spec),
+        quasistatic: spec.stepping.quasistatic,
         publish: spec.publish,
         robot_descriptions: models
             .iter()
@@ -91,7 +92,8 @@ pub(super) fn assemble(
 fn settings(spec: &SceneSpec) -> StepSettings {
     let default = StepSettings::default();
     StepSettings {
-        step_ns: spec.step_ns,
+        step_ns: spec.stepping.step_ns,
+        stepping: spec.stepping.stepping,
         stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(default.stiction_tolerance),
         friction_compliance: spec.contact.friction_compliance.unwrap_or(default.friction_compliance),
         dissipation: spec.contact.dissipation,

@@ -14,6 +14,7 @@ mod publish;
 mod reader;
 mod resolve;
 mod schema;
+mod stepping;
 mod yaml;
 
 use std::path::Path;
@@ -29,7 +30,7 @@ use super::urdf::LoadOptions;
 use crate::math::JointIndex;
 use crate::multibody::State;
 use crate::scene::{Scene, VisualGeometry};
-use crate::stepping::StepSettings;
+use crate::stepping::{QuasistaticStepping, StepSettings};
 
 /// The joints of one model.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +52,8 @@ pub struct LoadedScene {
     pub initial: State,
     /// How steps are taken.
     pub settings: StepSettings,
+    /// The options of quasistatic steps: those in `settings` where the file asks for them, and for a change of mode.
+    pub quasistatic: QuasistaticStepping,
     /// Publishing rates of a node.
     pub publish: PublishSettings,
     /// The named outputs.

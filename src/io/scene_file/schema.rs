@@ -4,6 +4,7 @@ use super::commands::{CommandSpec, read_command};
 use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
+use super::stepping::{SteppingSpec, read_stepping};
 use super::yaml::Node;
 use super::{PublishSettings, publish};
 use crate::contact::ContactProperties;
@@ -11,8 +12,6 @@ use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
 use crate::stepping::DissipationModel;
 
-/// Steps outside this range are slips of the unit [s].
-const STEP: Range = Range::Between(1e-6, 0.1, "s");
 /// Angles of poses beyond two turns are degrees [rad].
 const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
 /// Lengths of poses beyond this are millimetres [m].
@@ -24,9 +23,10 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 13] = [
+const SCENE_KEYS: [&str; 14] = [
     "step",
     "stepping",
+    "quasistatic",
     "gravity",
     "contact",
     "models",
@@ -44,7 +44,7 @@ const SCENE_KEYS: [&str; 13] = [
 #[derive(Clone, Debug)]
 pub(super) struct SceneSpec {
     pub(super) place: Place,
-    pub(super) step_ns: u64,
+    pub(super) stepping: SteppingSpec,
     pub(super) gravity_W: Vector3,
     pub(super) contact: ContactSpec,
     pub(super) models: Vec<ModelSpec>,
@@ -131,12 +131,7 @@ pub(super) struct MaterialRule {
 pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
     let scene = Section::new(node, "the scene", &SCENE_KEYS)?;
     scene.text("description")?;
-    if let Some(stepping) = scene.text("stepping")?
-        && stepping.name != "dynamic"
-    {
-        return Err(unknown_name(&stepping, "stepping mode", ["dynamic"]));
-    }
-    let step = scene.number("step", "[s]", STEP)?.unwrap_or(1e-3);
+    let stepping = read_stepping(&scene)?;
     let models = list(scene.require("models", "models: [{ name: arm, urdf: arm.urdf, weld: {} }]")?, "`models`")?;
     let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?;
     for (number, model) in models.iter().enumerate() {
@@ -147,8 +142,7 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
     }
     Ok(SceneSpec {
         place: scene.place.clone(),
-        // A step of whole nanoseconds, so that times compare equal; the range keeps it above 1000.
-        step_ns: (step * 1e9).round() as u64,
+        stepping,
         gravity_W: scene.vector("gravity", "[m/s2]", Range::Any)?.unwrap_or(Vector3::new(0.0, 0.0, -GRAVITY)),
         contact: scene.get("contact").map(read_contact).transpose()?.unwrap_or_default(),
         models,

@@ -79,6 +79,12 @@ impl QuasistaticProblem {
         self.columns.clear();
         self.patch_count = 0;
     }
+    /// Forgets contacts and patches; keeps everything else.
+    pub fn clear_contacts(&mut self) {
+        self.contacts.clear();
+        self.columns.clear();
+        self.patch_count = 0;
+    }
     /// How many generalized velocities there are.
     pub fn size(&self) -> usize {
         self.size

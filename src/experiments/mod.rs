@@ -1,0 +1,9 @@
+//! Experiments of the papers that the program repeats: scripts, runs and plots.
+
+pub mod cube_stacking;
+pub mod planar_gripper;
+mod plot;
+mod reach;
+
+pub use plot::{Chart, PlotError, Scale, Series, draw};
+pub use reach::{ReachError, reach};

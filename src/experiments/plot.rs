@@ -1,0 +1,125 @@
+//! Line charts as SVG: the one door to `plotters`.
+
+use std::path::{Path, PathBuf};
+
+use plotters::prelude::*;
+
+/// One line of a chart.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// What the legend says.
+    pub name: String,
+    /// Points (x, y).
+    pub points: Vec<(f64, f64)>,
+}
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By powers of ten, both axes.
+    Logarithmic,
+}
+
+/// A chart: one panel of a file.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// Above it.
+    pub title: String,
+    /// Labels of the axes, with units.
+    pub axes: [String; 2],
+    /// Scale of both axes.
+    pub scale: Scale,
+    /// The lines.
+    pub series: Vec<Series>,
+}
+
+/// A file that could not be drawn.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot draw {}: {detail}; check the folder and the permissions", file.display())]
+pub struct PlotError {
+    /// The file.
+    pub file: PathBuf,
+    /// What went wrong.
+    pub detail: String,
+}
+
+/// Size of a panel [px].
+const PANEL: (u32, u32) = (900, 360);
+/// Colours of the lines, for readers who do not see all colours [Okabe & Ito].
+const COLORS: [RGBColor; 6] = [
+    RGBColor(0, 0, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+];
+
+/// Draws the charts one below the other to an SVG file.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn draw(file: &Path, charts: &[Chart]) -> Result<(), PlotError> {
+    let fail = |detail: String| PlotError { file: file.to_path_buf(), detail };
+    let root = SVGBackend::new(file, (PANEL.0, PANEL.1 * charts.len() as u32)).into_drawing_area();
+    root.fill(&WHITE).map_err(|error| fail(error.to_string()))?;
+    for (panel, chart) in root.split_evenly((charts.len(), 1)).iter().zip(charts) {
+        panel_of(panel, chart).map_err(&fail)?;
+    }
+    root.present().map_err(|error| fail(error.to_string()))
+}
+
+/// The interval of the values with a margin; never empty.
+fn span(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
+    let low = values.clone().fold(f64::INFINITY, f64::min);
+    let high = values.fold(f64::NEG_INFINITY, f64::max);
+    if !(low.is_finite() && high.is_finite()) {
+        return 0.0..1.0;
+    }
+    let margin = (0.05 * (high - low)).max(1e-3 * high.abs()).max(1e-9);
+    low - margin..high + margin
+}
+
+fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: &Chart) -> Result<(), String> {
+    let logarithmic = chart.scale == Scale::Logarithmic;
+    // the logarithm is taken here, and its labels turned back: one kind of axis for both
+    let to = |x: f64| if logarithmic { x.max(f64::MIN_POSITIVE).log10() } else { x };
+    let points = || chart.series.iter().flat_map(|series| series.points.iter());
+    let x = span(points().map(|(x, _)| to(*x)));
+    let y = span(points().map(|(_, y)| to(*y)));
+    let mut context = ChartBuilder::on(panel)
+        .caption(&chart.title, ("sans-serif", 18))
+        .margin(10)
+        .x_label_area_size(42)
+        .y_label_area_size(70)
+        .build_cartesian_2d(x, y)
+        .map_err(|error| error.to_string())?;
+    let label = |value: &f64| {
+        if logarithmic { format!("{:.2e}", 10.0_f64.powf(*value)) } else { format!("{value:.4}") }
+    };
+    context
+        .configure_mesh()
+        .x_desc(&chart.axes[0])
+        .y_desc(&chart.axes[1])
+        .x_label_formatter(&label)
+        .y_label_formatter(&label)
+        .light_line_style(WHITE)
+        .draw()
+        .map_err(|error| error.to_string())?;
+    for (number, series) in chart.series.iter().enumerate() {
+        let style = COLORS[number % COLORS.len()].stroke_width(2);
+        context
+            .draw_series(LineSeries::new(series.points.iter().map(|(x, y)| (to(*x), to(*y))), style))
+            .map_err(|error| error.to_string())?
+            .label(&series.name)
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+    }
+    context
+        .configure_series_labels()
+        .background_style(WHITE.mix(0.8))
+        .border_style(RGBColor(180, 180, 180))
+        .draw()
+        .map_err(|error| error.to_string())
+}

@@ -1,0 +1,80 @@
+//! The `stepping` and `quasistatic` of a scene file.
+
+use super::error::SceneError;
+use super::reader::{Range, Section, unknown_name, wrong_type};
+use super::yaml::{Node, Value};
+use crate::solvers::quasistatic::{Engine, FrictionCone, QuasistaticSettings};
+use crate::stepping::{QuasistaticStepping, Stepping, UnactuatedInertia};
+
+/// Steps outside this range are slips of the unit [s].
+const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
+/// Quasistatic steps are longer [s].
+const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
+/// Default step of each mode [s].
+const STEPS: (f64, f64) = (1e-3, 0.1);
+
+/// What the file says about stepping.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SteppingSpec {
+    pub(super) step_ns: u64,
+    pub(super) stepping: Stepping,
+    /// The options of quasistatic steps, also where the file asks for dynamic ones.
+    pub(super) quasistatic: QuasistaticStepping,
+}
+
+/// Reads `step`, `stepping` and `quasistatic` of the scene.
+pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneError> {
+    let quasistatic = scene.get("quasistatic").map(read_quasistatic).transpose()?.unwrap_or_default();
+    let modes = [("dynamic", Stepping::Dynamic), ("quasistatic", Stepping::Quasistatic(quasistatic))];
+    let stepping = choice(scene, "stepping", "stepping mode", &modes)?.unwrap_or_default();
+    let (range, default) = match stepping {
+        Stepping::Dynamic => (DYNAMIC_STEP, STEPS.0),
+        Stepping::Quasistatic(_) => (QUASISTATIC_STEP, STEPS.1),
+    };
+    let step = scene.number("step", "[s]", range)?.unwrap_or(default);
+    // A step of whole nanoseconds, so that times compare equal; the range keeps it above 1000.
+    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, stepping, quasistatic })
+}
+
+fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
+    let section = Section::new(node, "`quasistatic`", &["inertia", "divisor", "friction", "solver", "detection"])?;
+    let default = QuasistaticStepping::default();
+    let divisor = section.number("divisor", "[-]", Range::Positive)?;
+    let scaled = divisor.map_or(UnactuatedInertia::SCALED, |divisor| UnactuatedInertia::Scaled { divisor });
+    let inertias = [("none", UnactuatedInertia::None), ("mass", UnactuatedInertia::Mass), ("scaled", scaled)];
+    let engines = [("cone", Engine::Cone), ("clarabel", Engine::Clarabel)];
+    let engine = choice(&section, "solver", "solver", &engines)?.unwrap_or(default.solver.engine);
+    Ok(QuasistaticStepping {
+        inertia: choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(default.inertia),
+        detection: section.number("detection", "[m]", Range::Positive)?.unwrap_or(default.detection),
+        solver: QuasistaticSettings { engine, friction: read_friction(&section)?, ..default.solver },
+    })
+}
+
+/// `cone`, or `{ pyramid: RAYS }`.
+fn read_friction(section: &Section<'_>) -> Result<FrictionCone, SceneError> {
+    let Some(node) = section.get("friction") else { return Ok(FrictionCone::default()) };
+    match &node.value {
+        Value::Text(name) if name == "cone" => Ok(FrictionCone::Exact),
+        Value::Map(_) => {
+            let pyramid = Section::new(node, "`friction`", &["pyramid"])?;
+            let rays = pyramid.number("pyramid", "[rays]", Range::Between(2.0, 64.0, "rays"))?;
+            Ok(rays.map_or(FrictionCone::Exact, |rays| FrictionCone::Pyramid { rays: rays.round() as u32 }))
+        }
+        _ => Err(wrong_type(node, "`friction`", "`cone` or `{ pyramid: 4 }`")),
+    }
+}
+
+/// The one of `choices` that the text of `key` names, if it is given.
+fn choice<T: Copy>(
+    section: &Section<'_>,
+    key: &str,
+    kind: &str,
+    choices: &[(&'static str, T)],
+) -> Result<Option<T>, SceneError> {
+    let Some(named) = section.text(key)? else { return Ok(None) };
+    match choices.iter().find(|(name, _)| *name == named.name) {
+        Some((_, choice)) => Ok(Some(*choice)),
+        None => Err(unknown_name(&named, kind, choices.iter().map(|(name, _)| *name))),
+    }
+}

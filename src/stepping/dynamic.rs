@@ -1,0 +1,82 @@
+//! A dynamic step: A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau), and the rows and patches.
+
+use super::StepReport;
+use super::contacts::Contacts;
+use super::joint_rows::JointRows;
+use super::pairs::{ActivePatch, Pairs};
+use super::simulation::{StepError, joint_of_dof};
+use super::stepper::StepInput;
+use crate::math::dense::dot;
+use crate::math::{SpatialForce, Vector3};
+use crate::multibody::{Data, bias, mass_matrix};
+use crate::solvers::{ContactProblem, NewtonSolver, SolveStatus};
+
+/// A residual that the solver reaches although rounding stops it before its tolerance is still a solution [-].
+const STALLED_RESIDUAL_MAX: f64 = 1e-5;
+
+/// The memory of dynamic steps.
+#[derive(Debug, Default)]
+pub(super) struct DynamicStep {
+    contacts: Contacts,
+    joint_rows: JointRows,
+    problem: ContactProblem,
+    solver: NewtonSolver,
+}
+
+impl DynamicStep {
+    /// Solves for the velocities `v` at the end of the step; `v` comes with those of its start.
+    pub(super) fn step(
+        &mut self,
+        input: &StepInput<'_>,
+        data: &mut Data,
+        v: &mut [f64],
+    ) -> Result<StepReport, StepError> {
+        let (settings, model) = (input.settings, input.scene.model());
+        self.assemble(input, data);
+        let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
+            StepError::SingularMass { time: input.time, dof: error.pivot, name: joint_of_dof(model, error.pivot) }
+        })?;
+        Ok(StepReport {
+            solver_iterations: solved.iterations,
+            solver_residual: solved.residual,
+            solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
+            faces: self.contacts.faces,
+            faces_dropped: self.contacts.faces_dropped,
+        })
+    }
+
+    fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) {
+        let StepInput { scene, settings, start, .. } = input;
+        let problem = &mut self.problem;
+        let model = scene.model();
+        let n = model.nv();
+        mass_matrix(model, data);
+        bias(model, data);
+        problem.reset(n);
+        problem.momentum_matrix.copy_from_slice(&data.M);
+        let dt = settings.step();
+        for i in 0..n {
+            let momentum = dot(&data.M[i * n..(i + 1) * n], &start.state.v);
+            problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i]);
+        }
+        self.joint_rows.assemble(scene, settings, start, &data.gravity, problem);
+        self.contacts.assemble(scene, settings, data, start.state, problem);
+    }
+
+    pub(super) fn efforts(&self, v: &[f64], dt: f64, efforts: &mut Vec<f64>) {
+        self.joint_rows.efforts(&self.problem, v, dt, efforts);
+    }
+    pub(super) fn active(&self) -> &[ActivePatch] {
+        self.contacts.active()
+    }
+    pub(super) fn impulses(&self) -> &[SpatialForce] {
+        self.solver.patch_impulses()
+    }
+    pub(super) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
+        let block = &self.problem.patches()[number];
+        block.face_forces(&block.velocity(v), forces);
+    }
+    pub(super) fn pairs(&self) -> &Pairs {
+        &self.contacts.pairs
+    }
+}

@@ -1,0 +1,159 @@
+//! The geometric half of a step: which pairs are near each other, and the surfaces or points where they touch.
+
+use crate::contact::{mean_point, patch_point};
+use crate::geometry::{
+    Aabb, ContactSurface, FaceRepresentation, HydroelasticWorkspace, PointContacts, RigidShape, RigidWorkspace,
+    contact_points, contact_surface,
+};
+use crate::math::{BodyIndex, GeometryIndex, IndexVec, RigidTransform, SpatialVelocity, Vector3};
+use crate::multibody::Data;
+use crate::scene::{CollisionGeometry, ContactPair, Scene};
+
+/// What is remembered of a pair from step to step.
+#[derive(Debug, Default)]
+struct PairMemory {
+    workspace: HydroelasticWorkspace,
+    surface: ContactSurface,
+    /// Which faces of `surface` the solver has, in its order.
+    kept: Vec<u32>,
+    /// What takes the surface's place between rigid geometries.
+    points: PointContacts,
+}
+
+/// A pair in contact, and its patch in the problem.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ActivePatch {
+    /// Position in `Scene::contact_pairs`.
+    pub(super) pair: usize,
+    /// The patch point C [m, world].
+    pub(super) p_WC: Vector3,
+}
+
+/// The geometries of a scene at their poses, and the contact of each pair.
+#[derive(Debug, Default)]
+pub(super) struct Pairs {
+    X_WG: IndexVec<GeometryIndex, RigidTransform>,
+    boxes_W: IndexVec<GeometryIndex, Aabb>,
+    memory: Vec<PairMemory>,
+    rigid_workspace: RigidWorkspace,
+}
+
+impl Pairs {
+    /// Brings all geometries to the poses in `data`.
+    pub(super) fn place(&mut self, scene: &Scene, data: &Data) {
+        self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
+        self.X_WG.clear();
+        self.boxes_W.clear();
+        for geometry in scene.geometries().iter() {
+            let X_WG = data.X_WB[geometry.body] * geometry.X_BG;
+            self.X_WG.push(X_WG);
+            let bounds = geometry.hydroelastic.world_aabb(&X_WG);
+            // a tessellation lies inside a round shape
+            self.boxes_W.push(geometry.rigid.as_ref().map_or(bounds, |rigid| bounds.union(&rigid.world_aabb(&X_WG))));
+        }
+    }
+
+    /// Whether the boxes of the two geometries are nearer than `distance` [m].
+    pub(super) fn near(&self, pair: &ContactPair, distance: f64) -> bool {
+        let (box_A, box_B) = (&self.boxes_W[pair.A], &self.boxes_W[pair.B]);
+        let grown = Aabb { min: box_A.min.add_scalar(-distance), max: box_A.max.add_scalar(distance) };
+        grown.overlaps(box_B)
+    }
+
+    /// The surface of equal pressure of the last [`Pairs::find_surface`], and which of its faces the solver has.
+    pub(super) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
+        (&self.memory[pair].surface, &self.memory[pair].kept)
+    }
+
+    /// The surface of equal pressure, and where to note which of its faces the solver takes.
+    pub(super) fn surface_mut(&mut self, pair: usize) -> (&ContactSurface, &mut Vec<u32>) {
+        let PairMemory { surface, kept, .. } = &mut self.memory[pair];
+        (surface, kept)
+    }
+
+    /// The contact points of the last [`Pairs::find_points`].
+    pub(super) fn points(&self, pair: usize) -> &PointContacts {
+        &self.memory[pair].points
+    }
+
+    /// Computes the surface of equal pressure of pair number `index`. Its patch point [m, world]; `None` where no face of
+    /// it can push.
+    pub(super) fn find_surface(
+        &mut self,
+        index: usize,
+        pair: &ContactPair,
+        scene: &Scene,
+        faces: FaceRepresentation,
+    ) -> Option<Vector3> {
+        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let PairMemory { workspace, surface, kept, .. } = &mut self.memory[index];
+        kept.clear();
+        let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
+        workspace.representation = faces;
+        let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
+        debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
+        patch_point(surface)
+    }
+
+    /// Finds the points where the rigid pair number `index` is nearer than `detection` [m]. Their mean [m, world]; `None`
+    /// where there are none.
+    pub(super) fn find_points(
+        &mut self,
+        index: usize,
+        pair: &ContactPair,
+        scene: &Scene,
+        detection: f64,
+    ) -> Option<Vector3> {
+        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return None };
+        if !self.near(pair, detection) {
+            self.memory[index].points.clear();
+            return None;
+        }
+        let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
+        let points = &mut self.memory[index].points;
+        contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, &mut self.rigid_workspace, points);
+        mean_point(points)
+    }
+
+    /// Bound on the speed at which points of the two geometries approach each other at the velocities in `data` [m/s].
+    pub(super) fn approach_speed(&self, pair: &ContactPair, scene: &Scene, data: &Data) -> f64 {
+        let sphere = |index: GeometryIndex| {
+            let geometry = &scene.geometries()[index];
+            (geometry.body, self.bounding_sphere(geometry, index))
+        };
+        approach_speed(sphere(pair.A), sphere(pair.B), data)
+    }
+
+    /// Radius of a sphere around the smaller of the two geometries [m].
+    pub(super) fn smaller_radius(&self, pair: &ContactPair, scene: &Scene) -> f64 {
+        let radius = |index: GeometryIndex| self.bounding_sphere(&scene.geometries()[index], index).1;
+        radius(pair.A).min(radius(pair.B))
+    }
+
+    /// Centre of a sphere around a geometry [m, world], and its radius [m].
+    fn bounding_sphere(&self, geometry: &CollisionGeometry, index: GeometryIndex) -> (Vector3, f64) {
+        match &geometry.rigid {
+            Some(rigid) => RigidShape::bounding_sphere_W(rigid, &self.X_WG[index]),
+            None => {
+                let bounds = &self.boxes_W[index];
+                (bounds.center(), bounds.half_extents().norm())
+            }
+        }
+    }
+}
+
+/// Bound on the speed at which points of two bodies approach each other [m/s], over the smaller of their spheres (body,
+/// (centre, radius)).
+fn approach_speed(
+    (body_A, sphere_A): (BodyIndex, (Vector3, f64)),
+    (body_B, sphere_B): (BodyIndex, (Vector3, f64)),
+    data: &Data,
+) -> f64 {
+    let (center, radius) = if sphere_A.1 < sphere_B.1 { sphere_A } else { sphere_B };
+    let velocity =
+        |body: BodyIndex| -> SpatialVelocity { data.V_WB[body].shift(&(center - data.X_WB[body].translation.vector)) };
+    let (V_A, V_B) = (velocity(body_A), velocity(body_B));
+    let spin = (V_B.w - V_A.w).norm();
+    (V_B.v - V_A.v).norm() + if spin > 0.0 { spin * radius } else { 0.0 }
+}

@@ -1,0 +1,284 @@
+//! The contacts of a quasistatic step: points of rigid geometries as friction cones, pressure fields as patches.
+
+use super::super::columns::RelativeColumns;
+use super::super::pairs::{ActivePatch, Pairs};
+use crate::contact::{mean_point, push_faces_about};
+use crate::geometry::{ContactSurface, PointContacts};
+use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
+use crate::multibody::Data;
+use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
+use crate::solvers::{DissipationLaw, PatchLaw};
+use crate::stepping::StepSettings;
+
+/// Rigid geometries that are found overlapping part with this speed at most [m/s]: at once would fling them.
+const RECOVERY_SPEED_MAX: f64 = 0.1;
+/// A pair whose motion bound exceeds its detection distance is looked for this much farther than it moves. [-]
+const DETECTION_MARGIN: f64 = 1.25;
+
+/// Looks for a support reach this much farther each, and there are so many: from 5 mm to 5 km. [-]
+const SUPPORT_FACTOR: f64 = 4.0;
+const SUPPORT_LOOKS_MAX: u32 = 10;
+/// Pairs with a pressure field move by this part of the smaller one's radius between two looks at their surface: less than
+/// the depth of their fields, so that they do not pass through each other unseen. [-]
+const MOTION_PART: f64 = 0.2;
+
+/// What carries the force of an active patch.
+#[derive(Clone, Copy, Debug)]
+enum Carrier {
+    /// The friction cones from this one on, one for each point of the pair.
+    Cones { first: usize },
+    /// The patch block of this number.
+    Block { number: usize },
+}
+
+/// A motion of the pressure fields.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FieldMotion {
+    /// How far they move at most [m].
+    pub(super) bound: f64,
+    /// Which part of it they may do at once; more than one where they may do more [-].
+    pub(super) part: f64,
+}
+
+/// The contacts of all pairs of a scene, and their memory.
+#[derive(Debug, Default)]
+pub(super) struct Contacts {
+    /// The geometries as the step starts: where points are found.
+    start: Pairs,
+    /// The geometries where the pressure fields are linearised: in the end, where the step ends.
+    end: Pairs,
+    /// How near each pair of rigid geometries must be to count in this step [m].
+    detection: Vec<f64>,
+    active: Vec<ActivePatch>,
+    carriers: Vec<Carrier>,
+    impulses: Vec<SpatialForce>,
+    columns: RelativeColumns,
+    pub(super) faces: u32,
+    pub(super) faces_dropped: u32,
+}
+
+/// Tangents t1, t2 that make a right-handed frame with n: t1 x t2 = n.
+pub(super) fn tangents(n: &Vector3) -> (Vector3, Vector3) {
+    let axis = (0..3).fold(0, |least, i| if n[i].abs() < n[least].abs() { i } else { least });
+    let mut along = Vector3::zeros();
+    along[axis] = 1.0;
+    let t1 = (along - n * n[axis]).normalize();
+    (t1, n.cross(&t1))
+}
+
+impl Contacts {
+    pub(super) fn active(&self) -> &[ActivePatch] {
+        &self.active
+    }
+    pub(super) fn impulses(&self) -> &[SpatialForce] {
+        &self.impulses
+    }
+    pub(super) fn points(&self, pair: usize) -> &PointContacts {
+        self.start.points(pair)
+    }
+    pub(super) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
+        self.end.surface(pair)
+    }
+
+    /// Starts a step at the poses in `data`, whose velocities are those that are expected of it: rigid pairs that are nearer
+    /// than `detection` [m], or come nearer over the step h [s] at these velocities, are in.
+    pub(super) fn start(&mut self, scene: &Scene, data: &Data, h: f64, detection: f64) {
+        self.start.place(scene, data);
+        self.detection.clear();
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            let expected = DETECTION_MARGIN * h * self.start.approach_speed(pair, scene, data);
+            self.detection.push(detection.max(expected));
+            if pair.kind == ContactKind::Points {
+                self.start.find_points(index, pair, scene, self.detection[index]);
+            }
+        }
+    }
+
+    /// Looks farther for the rigid pairs that move farther at the velocities in `data` than they were looked for. Whether that
+    /// found new points.
+    pub(super) fn look_farther(&mut self, scene: &Scene, data: &Data, h: f64) -> bool {
+        let mut found = false;
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::Points {
+                continue;
+            }
+            let moved = h * self.start.approach_speed(pair, scene, data);
+            if moved > self.detection[index] {
+                found |= self.find_more(index, pair, scene, DETECTION_MARGIN * moved);
+            }
+        }
+        found
+    }
+
+    /// Looks farther and farther for the rigid pairs of which `concerns` is true, until something new comes in; whether it did.
+    pub(super) fn look_for_support(&mut self, scene: &Scene, concerns: impl Fn(usize) -> bool) -> bool {
+        for _ in 0..SUPPORT_LOOKS_MAX {
+            let mut found = false;
+            for (index, pair) in scene.contact_pairs().iter().enumerate() {
+                if pair.kind == ContactKind::Points && concerns(index) {
+                    found |= self.find_more(index, pair, scene, SUPPORT_FACTOR * self.detection[index]);
+                }
+            }
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn find_more(&mut self, index: usize, pair: &ContactPair, scene: &Scene, detection: f64) -> bool {
+        let before = self.start.points(index).len();
+        self.detection[index] = detection;
+        self.start.find_points(index, pair, scene, detection);
+        self.start.points(index).len() > before
+    }
+
+    /// What the pressure fields may do of the motion at the velocities in `data` over h [s] before they are looked at again, and
+    /// a bound on the whole motion [m] of those that are near each other.
+    pub(super) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
+        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY };
+        for pair in scene.contact_pairs().iter().filter(|pair| pair.kind == ContactKind::PressureField) {
+            let moved = h * self.end.approach_speed(pair, scene, data);
+            if self.end.near(pair, moved) {
+                motion.bound = motion.bound.max(moved);
+                let allowed = MOTION_PART * self.end.smaller_radius(pair, scene);
+                motion.part = motion.part.min(allowed / moved);
+            }
+        }
+        motion
+    }
+
+    /// Brings the pressure fields to the poses in `data`.
+    pub(super) fn place_fields(&mut self, scene: &Scene, data: &Data) {
+        self.end.place(scene, data);
+    }
+
+    /// Adds the friction cones of all rigid pairs to a problem that has no contacts yet; `start` holds the poses at the start,
+    /// `middle` those halfway through the step, whose Jacobians the cones have.
+    pub(super) fn add_points(&mut self, scene: &Scene, start: &Data, middle: &Data, problem: &mut QuasistaticProblem) {
+        self.active.clear();
+        self.carriers.clear();
+        (self.faces, self.faces_dropped) = (0, 0);
+        let geometries = scene.geometries();
+        let deepest = -RECOVERY_SPEED_MAX * problem.step;
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::Points {
+                continue;
+            }
+            let points = self.start.points(index);
+            let Some(p_WC) = mean_point(points) else { continue };
+            let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+            let moved = |body: BodyIndex| {
+                let p_BC = start.X_WB[body].inverse_transform_point(&p_WC.into());
+                (middle.X_WB[body] * p_BC).coords
+            };
+            self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
+            self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
+            for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
+                let (t1, t2) = tangents(n);
+                let R_FW = Matrix3::from_rows(&[n.transpose(), t1.transpose(), t2.transpose()]);
+                let p_CF = p_WF - p_WC;
+                let columns = self
+                    .columns
+                    .columns()
+                    .iter()
+                    .map(|(dof, column)| (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v));
+                let key = ContactKey { pair: index as u32, point: point as u32 };
+                problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
+            }
+            self.faces += points.len() as u32;
+            self.active.push(ActivePatch { pair: index, p_WC });
+        }
+    }
+
+    /// Adds the patches of all pairs with a pressure field where [`Contacts::place_fields`] brought them, with the same `data`:
+    /// the trial end of the step, whose generalized velocities are `v`.
+    pub(super) fn add_surfaces(
+        &mut self,
+        scene: &Scene,
+        settings: &StepSettings,
+        data: &Data,
+        v: &[f64],
+        problem: &mut QuasistaticProblem,
+    ) {
+        let geometries = scene.geometries();
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::PressureField || !self.end.near(pair, 0.0) {
+                continue;
+            }
+            let found = self.end.find_surface(index, pair, scene, settings.faces);
+            let (surface, kept) = self.end.surface_mut(index);
+            let Some(p_WC) = found else {
+                self.faces_dropped += surface.len() as u32;
+                continue;
+            };
+            self.columns.merge(scene.model(), data, (geometries[pair.A].body, geometries[pair.B].body), &p_WC);
+            self.carriers.push(Carrier::Block { number: problem.patches().len() });
+            let step = problem.step;
+            let block = problem.add_patch();
+            block.reset(PatchLaw {
+                step,
+                dissipation: DissipationLaw::Linear { relaxation_time: 0.0 },
+                friction: pair.material.friction,
+                stiction_tolerance: settings.stiction_tolerance,
+                friction_compliance: 0.0,
+            });
+            self.columns.push(block, v);
+            let count = push_faces_about(surface, &p_WC, block, kept);
+            self.faces += count.kept;
+            self.faces_dropped += count.dropped;
+            self.active.push(ActivePatch { pair: index, p_WC });
+        }
+    }
+
+    /// Net impulses of the active patches from those of the cones, (n, t1, t2) each, and the velocities `v`.
+    pub(super) fn gather(&mut self, cones: &[Vector3], v: &[f64], problem: &QuasistaticProblem) {
+        self.impulses.clear();
+        for (active, carrier) in self.active.iter().zip(&self.carriers) {
+            let impulse = match carrier {
+                Carrier::Cones { first } => {
+                    let points = self.start.points(active.pair);
+                    let each = points.p_WC.iter().zip(&points.normal).zip(&cones[*first..]);
+                    each.fold(SpatialForce::ZERO, |sum, ((p_WF, n), cone)| {
+                        let gamma = to_world(n, cone);
+                        sum + SpatialForce::new((p_WF - active.p_WC).cross(&gamma), gamma)
+                    })
+                }
+                Carrier::Block { number } => {
+                    let block = &problem.patches()[*number];
+                    block.impulse(&block.velocity(v))
+                }
+            };
+            self.impulses.push(impulse);
+        }
+    }
+
+    /// Forces on B of the points or faces of active patch `number` [N, world].
+    pub(super) fn face_forces(
+        &self,
+        number: usize,
+        cones: &[Vector3],
+        v: &[f64],
+        problem: &QuasistaticProblem,
+        forces: &mut Vec<Vector3>,
+    ) {
+        match self.carriers[number] {
+            Carrier::Cones { first } => {
+                let normals = &self.start.points(self.active[number].pair).normal;
+                forces.clear();
+                forces.extend(normals.iter().zip(&cones[first..]).map(|(n, cone)| to_world(n, cone) / problem.step));
+            }
+            Carrier::Block { number } => {
+                let block = &problem.patches()[number];
+                block.face_forces(&block.velocity(v), forces);
+            }
+        }
+    }
+}
+
+/// The impulse (n, t1, t2) of a cone in world axes.
+fn to_world(n: &Vector3, cone: &Vector3) -> Vector3 {
+    let (t1, t2) = tangents(n);
+    n * cone.x + t1 * cone.y + t2 * cone.z
+}

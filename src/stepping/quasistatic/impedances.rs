@@ -1,0 +1,255 @@
+//! The joints of a quasistatic step: impedances, inertia of what nothing drives, limits and dry friction.
+
+use std::ops::Range;
+
+use super::super::joint_rows::{StepStart, friction_row};
+use super::super::{JointTarget, UnactuatedInertia};
+use crate::multibody::{Data, Joint, Model, State};
+use crate::scene::{Actuator, Scene};
+use crate::solvers::BoxRow;
+use crate::solvers::quasistatic::{QuasistaticProblem, VelocityBound};
+
+/// Where an actuator's effort comes from, as a function of the joint's rate u at the end of the step.
+#[derive(Clone, Copy, Debug)]
+enum EffortSource {
+    /// at_rest - rate u, within +- limit.
+    Impedance {
+        joint: usize,
+        at_rest: f64,
+        rate: f64,
+        limit: f64,
+    },
+    Constant(f64),
+}
+
+/// The impedances of the present step, and the positions that hold where no new ones come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Impedances {
+    /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` [rad] or [m].
+    targets: Vec<f64>,
+    sources: Vec<EffortSource>,
+    /// Whether an impedance or a damper of an actuator holds a velocity, by degree of freedom.
+    actuated: Vec<bool>,
+    bounds: Vec<(f64, f64)>,
+    /// (degree of freedom, ratio) of each joint.
+    rates: Vec<(usize, f64)>,
+}
+
+/// Numbers of one joint that the rows are made of.
+struct ScalarJoint<'a> {
+    joint: &'a Joint,
+    dof: usize,
+    /// Rate of the joint for a unit of its generalized velocity [-].
+    ratio: f64,
+    q: f64,
+    /// Step h [s].
+    h: f64,
+}
+
+impl Impedances {
+    /// Nothing has been commanded yet: each joint is held where it starts.
+    pub(super) fn new(scene: &Scene, initial: &State) -> Self {
+        let joints = scene.model().joints();
+        let start = |index| joints[index].position(&initial.q).unwrap_or(0.0);
+        Self { targets: scene.joints().iter().map(|index| start(*index)).collect(), ..Self::default() }
+    }
+
+    /// Whether an actuator holds the degree of freedom.
+    pub(super) fn actuated(&self) -> &[bool] {
+        &self.actuated
+    }
+
+    /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), limits and friction, from the mass matrix and the gravity
+    /// forces in `data`.
+    pub(super) fn assemble(
+        &mut self,
+        scene: &Scene,
+        inertia: UnactuatedInertia,
+        stiction_tolerance: f64,
+        start: &StepStart<'_>,
+        data: &Data,
+        problem: &mut QuasistaticProblem,
+    ) {
+        let model = scene.model();
+        let (n, h) = (model.nv(), problem.step);
+        self.sources.clear();
+        self.rates.clear();
+        self.actuated.clear();
+        self.actuated.resize(n, false);
+        self.bounds.clear();
+        self.bounds.resize(n, (f64::NEG_INFINITY, f64::INFINITY));
+        for (b, gravity) in problem.linear.iter_mut().zip(&data.gravity) {
+            *b = h * gravity;
+        }
+        for (position, index) in scene.joints().iter().enumerate() {
+            let joint = &model.joints()[*index];
+            let scalar = ScalarJoint {
+                joint,
+                dof: joint.v_start,
+                ratio: joint.mimic.map_or(1.0, |mimic| mimic.multiplier),
+                q: joint.position(&start.state.q).unwrap_or(0.0),
+                h,
+            };
+            let target = start.command.targets.get(position).copied().unwrap_or_default();
+            let held = target.position.unwrap_or(self.targets[position]);
+            let gravity = if joint.mimic.is_some() { 0.0 } else { data.gravity[scalar.dof] };
+            let source = scalar.actuator(&scene.actuators()[position], &target, held, gravity, position, problem);
+            self.actuated[scalar.dof] |= matches!(source, EffortSource::Impedance { .. });
+            self.sources.push(source);
+            self.rates.push((scalar.dof, scalar.ratio));
+            if joint.friction > 0.0 {
+                problem.rows.push(friction_row(joint, scalar.ratio, h, stiction_tolerance));
+            }
+            scalar.limit(&mut self.bounds[scalar.dof]);
+        }
+        for (dof, (lower, upper)) in self.bounds.iter().enumerate() {
+            if lower.is_finite() || upper.is_finite() {
+                problem.bounds.push(VelocityBound { dof: dof as u32, lower: *lower, upper: *upper });
+            }
+        }
+        self.add_damping(model, problem);
+        self.add_inertia(model, inertia, data, problem);
+    }
+
+    /// h d of the passive joints' dampers: of all velocity terms the only ones, because such a joint resists with nothing else.
+    fn add_damping(&self, model: &Model, problem: &mut QuasistaticProblem) {
+        let n = model.nv();
+        for dof in (0..n).filter(|dof| !self.actuated[*dof]) {
+            problem.quadratic[dof * n + dof] += problem.step * model.dof_damping()[dof];
+        }
+    }
+
+    /// M_u, or what takes its place.
+    pub(super) fn add_inertia(
+        &self,
+        model: &Model,
+        inertia: UnactuatedInertia,
+        data: &Data,
+        problem: &mut QuasistaticProblem,
+    ) {
+        match inertia {
+            UnactuatedInertia::None => {}
+            UnactuatedInertia::Mass => self.add_mass(model, 1.0, data, problem),
+            UnactuatedInertia::Scaled { divisor } => {
+                let (n, h, softest) = (model.nv(), problem.step, self.softest());
+                for tree in model.trees() {
+                    let free = tree.clone().filter(|dof| !self.actuated[*dof]);
+                    let heaviest = free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max);
+                    let scaled = heaviest > 0.0 && softest.is_finite();
+                    let scale = if scaled { h * softest / (divisor * heaviest) } else { 1.0 };
+                    self.add_tree_mass(tree.clone(), scale, data, problem);
+                }
+            }
+        }
+    }
+
+    /// M_u times `scale`.
+    pub(super) fn add_mass(&self, model: &Model, scale: f64, data: &Data, problem: &mut QuasistaticProblem) {
+        for tree in model.trees() {
+            self.add_tree_mass(tree.clone(), scale, data, problem);
+        }
+    }
+
+    fn add_tree_mass(&self, tree: Range<usize>, scale: f64, data: &Data, problem: &mut QuasistaticProblem) {
+        let n = problem.size();
+        let free = |dof: &usize| !self.actuated[*dof];
+        for i in tree.clone().filter(free) {
+            for j in tree.clone().filter(free) {
+                problem.quadratic[i * n + j] += scale * data.M[i * n + j];
+            }
+        }
+    }
+
+    /// min(h K_a) over the joints [N s/m] or [N m s/rad]; infinite where nothing is driven.
+    fn softest(&self) -> f64 {
+        let rate = |source: &EffortSource| match source {
+            EffortSource::Impedance { rate, .. } => *rate,
+            EffortSource::Constant(_) => f64::INFINITY,
+        };
+        self.sources.iter().map(rate).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Writes to `v` the rates at which the impedances would reach their targets if nothing were in their way.
+    pub(super) fn expect(&self, v: &mut [f64]) {
+        for source in &self.sources {
+            if let EffortSource::Impedance { joint, at_rest, rate, .. } = source {
+                let (dof, ratio) = self.rates[*joint];
+                if ratio != 0.0 {
+                    v[dof] = at_rest / (rate * ratio);
+                }
+            }
+        }
+    }
+
+    /// The step has been taken: its targets hold from now on.
+    pub(super) fn keep(&mut self, targets: &[JointTarget]) {
+        for (held, target) in self.targets.iter_mut().zip(targets) {
+            *held = target.position.unwrap_or(*held);
+        }
+    }
+
+    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or [N].
+    pub(super) fn efforts(&self, v: &[f64], efforts: &mut Vec<f64>) {
+        efforts.clear();
+        efforts.extend(self.sources.iter().map(|source| match source {
+            EffortSource::Constant(effort) => *effort,
+            EffortSource::Impedance { joint, at_rest, rate, limit } => {
+                let (dof, ratio) = self.rates[*joint];
+                (at_rest - rate * ratio * v[dof]).clamp(-limit, *limit)
+            }
+        }));
+    }
+}
+
+impl ScalarJoint<'_> {
+    /// The impedance K (q_cmd - q - h u) + tau, implicit in the step's end. An actuator without stiffness is a damper that
+    /// pulls towards its velocity command, or passes efforts on.
+    fn actuator(
+        &self,
+        actuator: &Actuator,
+        target: &JointTarget,
+        held: f64,
+        gravity: f64,
+        position: usize,
+        problem: &mut QuasistaticProblem,
+    ) -> EffortSource {
+        let (n, h, limit) = (problem.size(), self.h, actuator.effort_limit);
+        let compensation = if actuator.gravity_compensation { -gravity } else { 0.0 };
+        let forward = target.effort.unwrap_or(0.0) + compensation;
+        let (rate, at_rest) = if actuator.stiffness > 0.0 {
+            (h * actuator.stiffness, actuator.stiffness * (held - self.q) + forward)
+        } else {
+            (actuator.damping, actuator.damping * target.velocity.unwrap_or(0.0) + forward)
+        };
+        if rate == 0.0 {
+            let effort = at_rest.clamp(-limit, limit);
+            problem.linear[self.dof] += h * self.ratio * effort;
+            return EffortSource::Constant(effort);
+        }
+        if limit.is_finite() {
+            problem.rows.push(BoxRow {
+                dof: self.dof as u32,
+                coefficient: self.ratio,
+                target: at_rest / rate,
+                regularization: 1.0 / (h * rate),
+                lower: -h * limit,
+                upper: h * limit,
+            });
+        } else {
+            problem.quadratic[self.dof * n + self.dof] += h * rate * self.ratio * self.ratio;
+            problem.linear[self.dof] += h * at_rest * self.ratio;
+        }
+        EffortSource::Impedance { joint: position, at_rest, rate, limit }
+    }
+
+    /// The joint ends the step within its limits.
+    fn limit(&self, (lower, upper): &mut (f64, f64)) {
+        let limits = &self.joint.limits;
+        if self.ratio == 0.0 {
+            return; // a mimic joint that never moves
+        }
+        let ends = [(limits.lower - self.q) / (self.h * self.ratio), (limits.upper - self.q) / (self.h * self.ratio)];
+        *lower = lower.max(ends[0].min(ends[1]));
+        *upper = upper.min(ends[0].max(ends[1]));
+    }
+}

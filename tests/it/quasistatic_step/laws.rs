@@ -1,0 +1,274 @@
+//! Laws of statics with rigid contact.
+
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, Vector3};
+use isobar::multibody::JointLimits;
+use isobar::scene::SceneBuilder;
+use isobar::stepping::{JointCommand, Simulation, Snapshot, StepError, UnactuatedInertia};
+
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, quasistatic, rigid, simulate, spring};
+use crate::worlds::{GRAVITY, at};
+
+/// Residuals of the solver, 1e-8 m/s and less, times masses and stiffnesses of these scenes [N].
+const FORCE_TOLERANCE: f64 = 1e-4;
+
+fn contact_force(simulation: &Simulation, body: BodyIndex) -> Vector3 {
+    let mut snapshot = Snapshot::default();
+    simulation.snapshot_into(&mut snapshot);
+    snapshot.F_BBo_W[body].f
+}
+
+fn block_on_incline(slope: f64, step: f64, inertia: UnactuatedInertia) -> (Simulation, BodyIndex, Vector3) {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.5));
+    let body = add_box(&mut builder, "block", Vector3::new(0.1, 0.1, 0.06), 0.5, &rigid(0.5));
+    let gravity = Vector3::new(slope, 0.0, -1.0).normalize() * GRAVITY;
+    let rest = [(body, Vector3::new(0.0, 0.0, 0.03))];
+    (simulate(builder, gravity, quasistatic(step, inertia), &rest), body, gravity)
+}
+
+/// tan = 0.45 under mu = 0.5: it stays where it is for any step and inertia, and the contact carries its weight.
+#[test]
+fn a_block_sticks_on_an_incline_below_the_friction_angle() {
+    for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
+        let (mut simulation, body, gravity) = block_on_incline(0.45, step, inertia);
+        for _ in 0..10 {
+            simulation.step(&JointCommand::default()).expect("a step");
+        }
+        let p = simulation.data().X_WB[body].translation.vector;
+        assert!((p - Vector3::new(0.0, 0.0, 0.03)).norm() < 1e-7, "h = {step}, {inertia:?}: {p:?}");
+        let balance = contact_force(&simulation, body) + gravity * 0.5;
+        assert!(balance.norm() < FORCE_TOLERANCE, "h = {step}, {inertia:?}: {balance:?}");
+    }
+}
+
+/// Above the friction angle nothing holds it: with its mass it slides down the slope, m v/h = m g sin - mu m g cos in each
+/// step; without, there is no equilibrium, and the error names it.
+#[test]
+fn a_block_slides_above_the_friction_angle() {
+    let (mut simulation, body, gravity) = block_on_incline(0.75, 0.01, UnactuatedInertia::Mass);
+    simulation.step(&JointCommand::default()).expect("a step");
+    let expected = (gravity.x + 0.5 * gravity.z) * 0.01;
+    // the relaxed friction lifts a sliding body: its lift mu v takes its share of the slope
+    let v = simulation.data().V_WB[body].v;
+    assert!((v.z - 0.5 * v.x).abs() < 1e-6, "{v:?}");
+    assert!((v.x - expected / (1.0 + 0.25)).abs() < 1e-3 * expected, "{} for {expected}", v.x);
+    let (mut simulation, ..) = block_on_incline(0.75, 0.01, UnactuatedInertia::None);
+    let before = bits(&simulation);
+    let error = simulation.step(&JointCommand::default()).expect_err("no equilibrium");
+    assert!(matches!(&error, StepError::NoSupport { name, .. } if name == "block"), "{error}");
+    assert_eq!(before, bits(&simulation), "the last good state stays");
+}
+
+/// Two boxes one upon the other in the air: without inertia nothing supports them; with their mass they fall g h^2 a step.
+#[test]
+fn what_nothing_supports_is_named() {
+    let boxes = |inertia| {
+        let mut builder = SceneBuilder::new();
+        let size = Vector3::repeat(0.1);
+        let (low, high) = (
+            add_box(&mut builder, "low", size, 0.5, &rigid(0.5)),
+            add_box(&mut builder, "high", size, 0.5, &rigid(0.5)),
+        );
+        let places = [(low, Vector3::new(0.0, 0.0, 1.0)), (high, Vector3::new(0.0, 0.0, 1.1))];
+        (simulate(builder, Vector3::z() * -GRAVITY, quasistatic(0.1, inertia), &places), low)
+    };
+    let (mut simulation, _) = boxes(UnactuatedInertia::None);
+    let error = simulation.step(&JointCommand::default()).expect_err("nothing below");
+    assert!(matches!(&error, StepError::NoSupport { name, .. } if name == "low"), "{error}");
+    assert!(error.to_string().contains("inertia: mass"), "{error}");
+    let (mut simulation, low) = boxes(UnactuatedInertia::Mass);
+    simulation.step(&JointCommand::default()).expect("a step");
+    let fallen = 1.0 - simulation.data().X_WB[low].translation.vector.z;
+    assert!((fallen - GRAVITY * 0.01).abs() < 1e-7, "{fallen}");
+}
+
+/// Equilibrium knows no fall: without inertia a box above the ground is on it after one step, however far below it is.
+#[test]
+fn a_body_above_its_support_ends_the_step_on_it() {
+    for (height, step) in [0.01, 0.3, 3.0].into_iter().flat_map(|height| STEPS.map(|step| (height, step))) {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let body = add_box(&mut builder, "box", Vector3::repeat(0.1), 0.5, &rigid(0.5));
+        let place = [(body, Vector3::new(0.0, 0.0, 0.05 + height))];
+        let settings = quasistatic(step, UnactuatedInertia::None);
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
+        simulation.step(&JointCommand::default()).expect("a step");
+        let z = simulation.data().X_WB[body].translation.vector.z;
+        assert!((z - 0.05).abs() < 1e-7, "from {height} m, h = {step}: {z}");
+    }
+}
+
+/// A finger pushes a block over the ground: its spring carries mu m g, and the block goes with the finger.
+#[test]
+fn a_pushed_block_pushes_back_with_its_friction() {
+    for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.4));
+        let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.0));
+        add_finger(
+            &mut builder,
+            "finger",
+            (Vector3::z() * 0.04, Vector3::x()),
+            JointLimits::NONE,
+            spring(500.0, f64::INFINITY),
+            ball,
+        );
+        let body = add_box(&mut builder, "block", Vector3::repeat(0.1), 0.5, &rigid(0.4));
+        let place = [(body, Vector3::new(0.07, 0.0, 0.05))];
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place);
+        let speed = 0.02;
+        let steps = (1.6 / step).round() as u32;
+        for number in 1..=steps {
+            let command = positions(&[speed * step * f64::from(number)]);
+            simulation.step(&command).unwrap_or_else(|error| panic!("h = {step}, {inertia:?}: {error}"));
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let push = snapshot.joint_effort[0];
+        // with inertia a step starts from rest: the block's m v/h is on top
+        let friction = 0.4 * 0.5 * GRAVITY;
+        let resistance = match inertia {
+            UnactuatedInertia::Mass => 0.5 * speed / step,
+            UnactuatedInertia::None => 0.0,
+            UnactuatedInertia::Scaled { divisor } => 500.0 * step * speed / divisor,
+        };
+        assert!(
+            (push - friction - resistance).abs() < 0.02 * friction,
+            "h = {step}, {inertia:?}: {push} for {friction} + {resistance}"
+        );
+        let block = simulation.data().X_WB[body].translation.vector;
+        assert!((block.x - 0.06 - snapshot.joint_position[0]).abs() < 1e-6, "h = {step}, {inertia:?}");
+        assert!(block.y.abs() < 1e-6, "h = {step}, {inertia:?}: {}", block.y);
+    }
+}
+
+/// A finger is commanded far behind a wall: it stops at the wall for any step, and presses with K times what it lacks.
+#[test]
+fn nothing_is_passed_through_in_a_long_step() {
+    for step in STEPS {
+        let mut builder = SceneBuilder::new();
+        let wall = Shape::Box { size: Vector3::new(0.01, 0.2, 0.2) };
+        builder.add_geometry(BodyIndex::WORLD, "wall", at(0.105, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
+        let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.5));
+        add_finger(
+            &mut builder,
+            "finger",
+            (Vector3::zeros(), Vector3::x()),
+            JointLimits::NONE,
+            spring(500.0, f64::INFINITY),
+            ball,
+        );
+        let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(step, UnactuatedInertia::None), &[]);
+        for _ in 0..3 {
+            simulation.step(&positions(&[0.5])).expect("a step");
+            assert!((simulation.state().q[0] - 0.09).abs() < 1e-8, "h = {step}: {}", simulation.state().q[0]);
+        }
+        let force = contact_force(&simulation, simulation.scene().body("finger").expect("a body"));
+        assert!((force.x + 500.0 * 0.41).abs() < FORCE_TOLERANCE, "h = {step}: {force:?}");
+    }
+}
+
+/// The command that came last holds; efforts end at their limit, positions at theirs.
+#[test]
+fn limits_and_standing_commands_hold() {
+    let mut builder = SceneBuilder::new();
+    let wall = Shape::Box { size: Vector3::new(0.01, 0.2, 0.2) };
+    builder.add_geometry(BodyIndex::WORLD, "wall", at(0.105, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
+    let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.5));
+    let limits = JointLimits { lower: -0.05, upper: 1.0, ..JointLimits::NONE };
+    add_finger(&mut builder, "finger", (Vector3::zeros(), Vector3::x()), limits, spring(500.0, 20.0), ball);
+    let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(0.1, UnactuatedInertia::None), &[]);
+    let mut snapshot = Snapshot::default();
+    let mut after = |command: &JointCommand| {
+        for _ in 0..20 {
+            simulation.step(command).expect("a step");
+        }
+        simulation.snapshot_into(&mut snapshot);
+        (snapshot.joint_position[0], snapshot.joint_effort[0])
+    };
+    let (q, effort) = after(&positions(&[0.5]));
+    assert!((q - 0.09).abs() < 1e-8 && (effort - 20.0).abs() < 1e-9, "{q} m, {effort} N");
+    let (_, effort) = after(&JointCommand::default());
+    assert!((effort - 20.0).abs() < 1e-9, "the last command stands: {effort} N");
+    let (q, _) = after(&positions(&[-0.2]));
+    assert!((q + 0.05).abs() < 1e-8, "{q} m");
+}
+
+/// A tower of three boxes for each step and inertia: each contact carries all that is above it.
+#[test]
+fn forces_of_a_tower_are_the_weights() {
+    for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let boxes: Vec<_> = (0..3_i32)
+            .map(|i| {
+                let body = add_box(&mut builder, &format!("box{i}"), Vector3::repeat(0.1), 0.5, &rigid(0.5));
+                (body, Vector3::new(0.01 * f64::from(i), 0.0, 0.05 + 0.1 * f64::from(i)))
+            })
+            .collect();
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &boxes);
+        for _ in 0..20 {
+            simulation.step(&JointCommand::default()).expect("a step");
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        for (body, start) in &boxes {
+            let F = snapshot.F_BBo_W[*body];
+            let balance = (F.f - Vector3::z() * (0.5 * GRAVITY)).norm();
+            assert!(balance < FORCE_TOLERANCE && F.tau.norm() < FORCE_TOLERANCE, "h = {step}, {inertia:?}: {F:?}");
+            let drift = (simulation.data().X_WB[*body].translation.vector - start).norm();
+            assert!(drift < 1e-6, "h = {step}, {inertia:?}: {drift} m");
+        }
+    }
+}
+
+/// The same steps twice, and once more after a reset: the same bits.
+#[test]
+fn same_input_same_bits() {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.5));
+    let ball = (Shape::Sphere { radius: 0.02 }, &rigid(0.5));
+    let finger = add_finger(
+        &mut builder,
+        "finger",
+        (Vector3::zeros(), Vector3::x()),
+        JointLimits::NONE,
+        spring(500.0, 30.0),
+        ball,
+    );
+    builder.exclude_contact(BodyIndex::WORLD, finger);
+    let low = add_box(&mut builder, "low", Vector3::repeat(0.1), 0.5, &rigid(0.5));
+    let high = add_box(&mut builder, "high", Vector3::repeat(0.1), 0.5, &rigid(0.5));
+    let places = [(low, Vector3::new(0.08, 0.01, 0.05)), (high, Vector3::new(0.08, 0.02, 0.15))];
+    let settings = quasistatic(0.05, UnactuatedInertia::Mass);
+    let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &places);
+    let mut run = || {
+        simulation.reset();
+        for i in 0..40 {
+            simulation.step(&positions(&[0.004 * f64::from(i)])).expect("a step");
+        }
+        bits(&simulation)
+    };
+    let first = run();
+    assert_eq!(first, run());
+}
+
+/// A change of mode at a reset: the box that rested in equilibrium falls freely in the dynamic mode, and back.
+#[test]
+fn the_mode_changes_at_a_reset() {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.5));
+    let body = add_box(&mut builder, "box", Vector3::repeat(0.1), 0.5, &rigid(0.5));
+    let settings = quasistatic(0.1, UnactuatedInertia::None);
+    let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &[(body, Vector3::z() * 0.35)]);
+    let mut height = |settings| {
+        simulation.reset_with(settings).expect("good settings");
+        assert_eq!((simulation.time_ns(), simulation.data().X_WB[body].translation.vector.z), (0, 0.35));
+        simulation.step(&JointCommand::default()).expect("a step");
+        simulation.data().X_WB[body].translation.vector.z
+    };
+    let dynamic = crate::worlds::settings(0.01);
+    assert!((height(dynamic) - (0.35 - GRAVITY * 1e-4)).abs() < 1e-9);
+    assert!((height(settings) - 0.05).abs() < 1e-7);
+}

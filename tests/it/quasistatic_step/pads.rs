@@ -1,0 +1,149 @@
+//! Pressure fields: a quasistatic step ends in equilibrium with them.
+
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, Vector3};
+use isobar::multibody::JointLimits;
+use isobar::scene::SceneBuilder;
+use isobar::stepping::{JointCommand, Snapshot, UnactuatedInertia};
+
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, positions, quasistatic, rigid, simulate, spring};
+use crate::worlds::{GRAVITY, at, compliant};
+
+/// Iteration on the pressure fields ends below 1e-8 m; times their stiffness here, 1e5 N/m [N].
+const FORCE_TOLERANCE: f64 = 2e-3;
+
+/// A soft pad is pressed against a wall, from afar and far into it: the spring's force is that of the field at the end of the
+/// step, for any step, and that of the closed form F = (E/H) (a b d - (a + b) d^2 + 4/3 d^3), H half the pad's thickness.
+#[test]
+fn a_pad_presses_with_the_spring_of_its_finger() {
+    for step in STEPS {
+        for (start, command) in [(0.0, 0.2), (0.089, 0.095), (0.0, 0.091), (0.095, 0.096)] {
+            let mut builder = SceneBuilder::new();
+            let wall = Shape::Box { size: Vector3::new(0.1, 0.4, 0.4) };
+            builder.add_geometry(BodyIndex::WORLD, "wall", at(0.15, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
+            let pad = (Shape::Box { size: Vector3::new(0.02, 0.04, 0.04) }, &compliant(1e6, 0.0, 0.5));
+            add_finger(
+                &mut builder,
+                "finger",
+                (Vector3::zeros(), Vector3::x()),
+                JointLimits::NONE,
+                spring(1000.0, f64::INFINITY),
+                pad,
+            );
+            let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(step, UnactuatedInertia::None), &[]);
+            for position in [start, command, command] {
+                let report = simulation.step(&positions(&[position])).expect("a step");
+                assert!(report.solver_converged, "h = {step}, to {command}: {report:?}");
+            }
+            let mut snapshot = Snapshot::default();
+            simulation.snapshot_into(&mut snapshot);
+            let patch = snapshot.contact_patches().first().expect("a patch");
+            let faces = &patch.faces;
+            let field: f64 =
+                faces.area.iter().zip(&faces.pressure).zip(&faces.normal_W).map(|((a, p), n)| a * p * n.x).sum();
+            let pressed = snapshot.joint_effort[0];
+            assert!(
+                (field.abs() - pressed).abs() < FORCE_TOLERANCE,
+                "h = {step}, to {command}: {field} N for {pressed} N"
+            );
+            assert!(
+                (patch.F_BC_W.f.x.abs() - pressed).abs() < FORCE_TOLERANCE,
+                "{} N for {pressed} N",
+                patch.F_BC_W.f.x
+            );
+            let d = snapshot.joint_position[0] + 0.01 - 0.1;
+            let closed = 1e6 / 0.01 * (0.04 * 0.04 * d - 0.08 * d * d + 4.0 / 3.0 * d * d * d);
+            assert!((closed - pressed).abs() < 1e-3 * pressed, "h = {step}, to {command}: {closed} N for {pressed} N");
+        }
+    }
+}
+
+/// Two soft pads hold a box in the air, at 20 N where 2 mu N > m g: each presses with K times what its command is ahead, and the
+/// box stays where it is.
+#[test]
+fn two_pads_hold_a_box() {
+    for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let pad = (Shape::Box { size: Vector3::new(0.02, 0.04, 0.04) }, &compliant(1e6, 0.0, 0.8));
+        let limits = JointLimits { lower: -1.0, upper: 1.0, ..JointLimits::NONE };
+        let left = add_lift_and_pads(&mut builder, limits, pad);
+        let body = add_box(&mut builder, "box", Vector3::repeat(0.06), 0.3, &rigid(0.8));
+        let place = [(body, Vector3::new(0.0, 0.0, 0.03))];
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place);
+        let mut snapshot = Snapshot::default();
+        // close on the box, squeeze, lift by 5 cm within a second, hold
+        let (speed, squeeze) = (0.05, 0.02);
+        let mut time = 0.0;
+        while time < 3.0 {
+            time += step;
+            let close = f64::min(0.05 * time, squeeze + 0.005);
+            let lift = ((time - 1.0) * speed).clamp(0.0, 0.05);
+            let command = positions(&[lift, close, -close]);
+            let report = simulation.step(&command).unwrap_or_else(|error| panic!("h = {step}, {inertia:?}: {error:?}"));
+            assert!(report.solver_converged, "h = {step}, {inertia:?}, t = {time}: {report:?}");
+        }
+        simulation.snapshot_into(&mut snapshot);
+        let ahead = 0.025 - snapshot.joint_position[1];
+        let pressed = 1000.0 * ahead;
+        let force = snapshot.F_BBo_W[left].f.x;
+        assert!((force + pressed).abs() < FORCE_TOLERANCE * 10.0, "h = {step}, {inertia:?}: {force} N for {pressed} N");
+        let z = simulation.data().X_WB[body].translation.vector.z;
+        assert!((z - 0.08).abs() < 2e-4, "h = {step}, {inertia:?}: the box is at {z}");
+        let balance = snapshot.F_BBo_W[body].f - Vector3::z() * (0.3 * GRAVITY);
+        assert!(balance.norm() < FORCE_TOLERANCE * 10.0, "h = {step}, {inertia:?}: {balance:?}");
+    }
+}
+
+/// A carriage along z with two pads along x, 5 mm away from a box of 60 mm.
+fn add_lift_and_pads(
+    builder: &mut SceneBuilder,
+    limits: JointLimits,
+    (shape, properties): (Shape, &isobar::contact::ContactProperties),
+) -> BodyIndex {
+    use isobar::math::{Matrix3, SpatialInertia};
+    use isobar::multibody::{JointKind, JointSpec};
+    let inertia = SpatialInertia::from_central(0.1, &Vector3::zeros(), &(Matrix3::identity() * 1e-4));
+    let lift = builder.add_body("lift", inertia);
+    let spec = JointSpec { limits, ..JointSpec::new("lift_joint", BodyIndex::WORLD, lift, JointKind::Prismatic) };
+    let joint = builder.add_joint(spec).expect("a joint");
+    let actuator =
+        |stiffness| isobar::scene::Actuator { gravity_compensation: true, ..spring(stiffness, f64::INFINITY) };
+    builder.set_actuator(joint, actuator(1e5));
+    let mut bodies = Vec::new();
+    for (name, x) in [("left", -0.045), ("right", 0.045)] {
+        let body = builder.add_body(name, inertia);
+        let spec = JointSpec {
+            axis_F: Vector3::x(),
+            X_PF: at(x, 0.0, 0.03),
+            limits,
+            ..JointSpec::new(&format!("{name}_joint"), lift, body, JointKind::Prismatic)
+        };
+        let joint = builder.add_joint(spec).expect("a joint");
+        builder.set_actuator(joint, actuator(1000.0));
+        builder.add_geometry(body, "pad", at(0.0, 0.0, 0.0), shape.clone(), properties).expect("a pad");
+        builder.exclude_contact(BodyIndex::WORLD, body);
+        bodies.push(body);
+    }
+    bodies[0]
+}
+
+/// A soft box above a rigid ground, without inertia: no field is reached at first, and the step ends where the field carries it.
+#[test]
+fn a_soft_box_sinks_until_its_field_carries_it() {
+    for (step, height) in STEPS.into_iter().flat_map(|step| [0.0, 0.004, 0.05].map(|height| (step, height))) {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let body = add_box(&mut builder, "box", Vector3::repeat(0.1), 0.5, &compliant(1e6, 0.0, 0.5));
+        let place = [(body, Vector3::new(0.0, 0.0, 0.05 + height))];
+        let settings = quasistatic(step, UnactuatedInertia::None);
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
+        for _ in 0..2 {
+            simulation.step(&JointCommand::default()).unwrap_or_else(|error| panic!("h = {step}, {height}: {error}"));
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let force = snapshot.F_BBo_W[body].f;
+        assert!((force - Vector3::z() * (0.5 * GRAVITY)).norm() < FORCE_TOLERANCE, "h = {step}, {height}: {force:?}");
+    }
+}
