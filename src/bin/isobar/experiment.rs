@@ -130,7 +130,23 @@ fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
             println!("{name:4}{:.2} {:10.4} {:10.4} {:10.4} {:12.6}", s.time, n[0], f, n[2], s.phi * 1e3);
         }
     }
+    ill_posed()?;
     println!("{}", out.display());
+    Ok(())
+}
+
+/// The commands that problem (1) cannot answer, and why.
+fn ill_posed() -> Result<(), Box<dyn Error>> {
+    println!(
+        "\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground."
+    );
+    println!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
+    for case in planar_gripper::ill_posed()? {
+        let [x_l, x_r, y] = case.command;
+        println!("{:24} {x_l:9.3} {x_r:9.3} {y:9.3}  {}", case.name, case.tracked);
+        println!("{:24} {:>29}  {}", "", "the same by LCP (6):", case.with_impedances);
+    }
+    println!();
     Ok(())
 }
 
