@@ -1,9 +1,11 @@
 //! Section V-A of [Pang & Tedrake 2021]: two fingers touch a sphere, squeeze it, pull down and slip; by the complementarity problem
-//! (6), whose friction is Coulomb's, and by the convex program (10), whose sliding bodies keep a gap.
+//! (6), whose friction is Coulomb's, and by the convex program (10), whose sliding bodies keep a gap. Three commands show why the
+//! paper gives up the complementarity problem (1), whose fingers track their commands perfectly.
 
 use crate::math::Vector3;
 use crate::solvers::quasistatic::{
-    ContactKey, QuasistaticError, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver, solve_lcp,
+    ContactKey, LcpDiagnosis, QuasistaticError, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver,
+    diagnose_lcp, solve_lcp,
 };
 
 /// Step [s], stiffness [N/m], friction [-], weight [N] and radius [m] of the paper.
@@ -54,6 +56,42 @@ pub fn run() -> Result<[Vec<Sample>; 2], QuasistaticError> {
         Ok((solution.v, solution.contacts))
     })?;
     Ok([complementarity, convex])
+}
+
+/// A command under which the complementarity problem with perfect tracking (1) is ill-posed [Pang & Tedrake 2021, section III-B].
+#[derive(Clone, Debug)]
+pub struct IllPosed {
+    /// What the fingers are told.
+    pub name: &'static str,
+    /// Commanded (x_l, x_r, y) [m].
+    pub command: [f64; 3],
+    /// Why problem (1) has no or many solutions.
+    pub tracked: LcpDiagnosis,
+    /// The same of problem (6), whose fingers have impedances.
+    pub with_impedances: LcpDiagnosis,
+}
+
+/// Three commands to fingers that just touch the sphere: both inwards, both where they are, and both upwards.
+///
+/// # Errors
+/// A diagnosis that exceeds its limit.
+pub fn ill_posed() -> Result<Vec<IllPosed>, QuasistaticError> {
+    let q = [0.0, RADIUS, -RADIUS, RADIUS, 0.0];
+    let commands = [
+        ("squeeze by 10 mm each", [-0.09, 0.09, 0.0]),
+        ("hold while touching", [-RADIUS, RADIUS, 0.0]),
+        ("up by 2 mm, touching", [-RADIUS, RADIUS, 0.002]),
+    ];
+    let mut problem = QuasistaticProblem::default();
+    let mut found = Vec::new();
+    for (name, command) in commands {
+        state(&mut problem, &q, &command);
+        let tracking: Vec<(u32, f64)> = (2..5).map(|dof| (dof as u32, (command[dof - 2] - q[dof]) / STEP)).collect();
+        let tracked = diagnose_lcp(&problem, 2, &tracking)?;
+        let with_impedances = diagnose_lcp(&problem, 2, &[])?;
+        found.push(IllPosed { name, command, tracked, with_impedances });
+    }
+    Ok(found)
 }
 
 fn trajectory(

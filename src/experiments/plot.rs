@@ -46,7 +46,9 @@ pub struct PlotError {
 }
 
 /// Size of a panel [px].
-const PANEL: (u32, u32) = (900, 360);
+const PANEL: (u32, u32) = (1080, 360);
+/// Width at its right for the names of the lines, which would hide them inside the chart [px].
+const LEGEND: u32 = 200;
 /// Colours of the lines, for readers who do not see all colours [Okabe & Ito].
 const COLORS: [RGBColor; 6] = [
     RGBColor(0, 0, 0),
@@ -89,7 +91,8 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
     let points = || chart.series.iter().flat_map(|series| series.points.iter());
     let x = span(points().map(|(x, _)| to(*x)));
     let y = span(points().map(|(_, y)| to(*y)));
-    let mut context = ChartBuilder::on(panel)
+    let (area, legend) = panel.split_horizontally(PANEL.0 - LEGEND);
+    let mut context = ChartBuilder::on(&area)
         .caption(&chart.title, ("sans-serif", 18))
         .margin(10)
         .x_label_area_size(42)
@@ -97,7 +100,7 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
         .build_cartesian_2d(x, y)
         .map_err(|error| error.to_string())?;
     let label = |value: &f64| {
-        if logarithmic { format!("{:.2e}", 10.0_f64.powf(*value)) } else { format!("{value:.4}") }
+        if logarithmic { format!("{:.1e}", 10.0_f64.powf(*value)) } else { short(*value) }
     };
     context
         .configure_mesh()
@@ -112,14 +115,18 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
         let style = COLORS[number % COLORS.len()].stroke_width(2);
         context
             .draw_series(LineSeries::new(series.points.iter().map(|(x, y)| (to(*x), to(*y))), style))
-            .map_err(|error| error.to_string())?
-            .label(&series.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+            .map_err(|error| error.to_string())?;
+        let y = 48 + 20 * number as i32;
+        legend.draw(&PathElement::new([(6, y), (26, y)], style)).map_err(|error| error.to_string())?;
+        let name = Text::new(series.name.as_str(), (34, y - 6), ("sans-serif", 13));
+        legend.draw(&name).map_err(|error| error.to_string())?;
     }
-    context
-        .configure_series_labels()
-        .background_style(WHITE.mix(0.8))
-        .border_style(RGBColor(180, 180, 180))
-        .draw()
-        .map_err(|error| error.to_string())
+    Ok(())
+}
+
+/// Four digits after the point at most, and no zeros at the end.
+fn short(value: f64) -> String {
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }

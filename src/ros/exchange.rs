@@ -9,7 +9,7 @@ use super::statistics::Health;
 use super::trajectory::Trajectory;
 use crate::io::rates::{Due, Rates};
 use crate::math::{SpatialForce, Vector3};
-use crate::stepping::{JointCommand, JointTarget, Snapshot};
+use crate::stepping::{JointCommand, JointTarget, QuasistaticStepping, Snapshot, StepSettings, Stepping};
 
 /// Snapshots in flight: enough for a publisher that is away for some milliseconds at 1 kHz, little memory.
 const BUFFERS: usize = 8;
@@ -28,6 +28,41 @@ pub(super) struct RunSettings {
     pub(super) command_timeout_ns: u64,
     /// Largest distance of a joint from its trajectory [rad] or [m]; 0 is any.
     pub(super) trajectory_tolerance: f64,
+    /// How steps are taken from the next reset on.
+    pub(super) mode: Mode,
+    /// Their length [ns]; 0 is the scene's.
+    pub(super) step_ns: u64,
+}
+
+/// What takes the steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// What the scene asks for.
+    Scene,
+    Dynamic,
+    Quasistatic,
+}
+
+/// The scene's own way of stepping, and its options for quasistatic steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SceneStepping {
+    pub(super) settings: StepSettings,
+    pub(super) quasistatic: QuasistaticStepping,
+}
+
+impl SceneStepping {
+    /// How steps are taken under `settings`.
+    pub(super) fn under(&self, settings: &RunSettings) -> StepSettings {
+        StepSettings {
+            step_ns: if settings.step_ns == 0 { self.settings.step_ns } else { settings.step_ns },
+            stepping: match settings.mode {
+                Mode::Scene => self.settings.stepping,
+                Mode::Dynamic => Stepping::Dynamic,
+                Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),
+            },
+            ..self.settings
+        }
+    }
 }
 
 /// What of the scene can be changed while the simulation runs.

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::controllers::{Controllers, lockstep_controllers};
-use super::exchange::{Mailbox, parcel_queue};
+use super::exchange::{Mailbox, SceneStepping, parcel_queue};
 use super::parameter_services::{ParameterServices, Requests, answer, initial_value, next, serve};
 use super::parameters::Parameters;
 use super::publish::{PublishPlan, Publishers, publish_descriptions};
@@ -199,8 +199,9 @@ impl Session {
             rates,
             markers,
         };
-        let simulation = Simulation::new(scene, loaded.initial, loaded.settings)?;
-        let mut runner = Runner::new(simulation, loaded.commands, &loaded.force_torque, lockstep);
+        let stepping = SceneStepping { settings: loaded.settings, quasistatic: loaded.quasistatic };
+        let simulation = Simulation::new(scene, loaded.initial, stepping.under(&settings))?;
+        let mut runner = Runner::new(simulation, stepping, loaded.commands, &loaded.force_torque, lockstep);
         let (sender, receiver) = parcel_queue();
 
         let (for_simulation, for_publishing) = (mailbox.clone(), mailbox.clone());

@@ -255,7 +255,10 @@ fn descriptor(declaration: &Declaration) -> msg::ParameterDescriptor {
     let range = |from_value, to_value| vec![msg::FloatingPointRange { from_value, to_value, step: 0.0 }];
     let (floating_point_range, additional_constraints) = match declaration.kind {
         Kind::Number(low, high) => (range(low, high), String::new()),
-        Kind::Choice(choices) => (Vec::new(), format!("one of {}", choices.join(", "))),
+        Kind::Choice(choices) => {
+            let named = choices.iter().map(|choice| if choice.is_empty() { "''" } else { choice });
+            (Vec::new(), format!("one of {}", named.collect::<Vec<_>>().join(", ")))
+        }
         Kind::Vector(largest) => (Vec::new(), format!("three numbers from -{largest} to {largest}")),
         Kind::Bool | Kind::Text => (Vec::new(), String::new()),
     };

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::command::ControlMode;
-use super::exchange::{Lockstep, OnTimeout, Physics, RunSettings};
+use super::exchange::{Lockstep, Mode, OnTimeout, Physics, RunSettings};
 use super::names::{did_you_mean, shown};
 use crate::io::rates::Rates;
 use crate::math::Vector3;
@@ -69,6 +69,12 @@ const GAIN_MAX: f64 = 1e12;
 /// No gravity is stronger [m/s2]: the Sun's is 274.
 const GRAVITY_MAX: f64 = 1e3;
 const ON_TIMEOUT: [&str; 3] = ["hold", "abort", "continue"];
+/// What `stepping` may be; empty is the scene's own.
+const STEPPING: [&str; 3] = ["", "dynamic", "quasistatic"];
+/// No step is longer [s]: as in scene files.
+const STEP_MAX: f64 = 1.0;
+/// No step is shorter, except that 0 takes the scene's [s].
+const STEP_MIN: f64 = 1e-6;
 
 fn fixed() -> Vec<Declaration> {
     let declare = |name: &str, kind, default, dynamic, description: &str| Declaration {
@@ -92,6 +98,20 @@ fn fixed() -> Vec<Declaration> {
     };
     vec![
         text("scene", "", "Scene file (YAML)."),
+        declare(
+            "stepping",
+            Kind::Choice(&STEPPING),
+            Value::Text(STEPPING[0].to_owned()),
+            true,
+            "dynamic, quasistatic, or empty for the scene's own; a change while running holds from the next ~/reset on.",
+        ),
+        number(
+            "step",
+            0.0,
+            (0.0, STEP_MAX),
+            true,
+            "Step [s], 1e-6 at least; 0 takes the scene's. A change while running holds from the next ~/reset on.",
+        ),
         number(
             "real_time_factor",
             1.0,
@@ -327,6 +347,12 @@ impl Parameters {
             marker_pressure_max: self.number("marker_pressure_max"),
             command_timeout_ns: (self.number("command_timeout") * 1e9).round() as u64,
             trajectory_tolerance: self.number("trajectory_tolerance"),
+            mode: match self.text("stepping") {
+                "dynamic" => Mode::Dynamic,
+                "quasistatic" => Mode::Quasistatic,
+                _ => Mode::Scene,
+            },
+            step_ns: (self.number("step") * 1e9).round() as u64,
         }
     }
 
@@ -377,7 +403,9 @@ impl Parameters {
             (Kind::Choice(choices), Value::Text(text)) => {
                 if !choices.contains(&text.as_str()) {
                     let suggestion = did_you_mean(text, choices.iter().copied());
-                    return Err(format!("'{}' is none of {}{suggestion}", shown(text), choices.join(", ")));
+                    let named = choices.iter().map(|choice| if choice.is_empty() { "''" } else { choice });
+                    let named = named.collect::<Vec<_>>().join(", ");
+                    return Err(format!("'{}' is none of {named}{suggestion}", shown(text)));
                 }
                 value.clone()
             }
@@ -399,6 +427,9 @@ impl Parameters {
             (Kind::Number(..), _) => return wrong("a number"),
             (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
         };
+        if name == "step" && matches!(checked, Value::Number(step) if step > 0.0 && step < STEP_MIN) {
+            return Err(format!("a step is 0, which takes the scene's, or from {STEP_MIN} s to {STEP_MAX} s"));
+        }
         Ok((index, checked))
     }
 
@@ -484,5 +515,23 @@ mod tests {
         assert!(parameters.set("scene", &Value::Text("other".to_owned())).is_err());
         assert!(parameters.check("real_time_factor", &Value::Number(-1.0)).is_err());
         assert!(parameters.check("use_sim_time", &Value::Bool(true)).is_err());
+    }
+
+    #[test]
+    fn modes_and_steps_are_checked() {
+        let mut parameters =
+            given(&[("stepping", Value::Text("quasistatic".to_owned())), ("step", Value::Number(0.05))]);
+        assert!(parameters.problems().is_empty(), "{:?}", parameters.problems());
+        let rates =
+            Rates { clock: 0.0, joint_states: 0.0, wrenches: 0.0, poses: 0.0, outputs: 0.0, contact_patches: 0.0 };
+        let settings = |parameters: &Parameters| parameters.run_settings(&rates, 0.0);
+        assert_eq!((settings(&parameters).mode, settings(&parameters).step_ns), (Mode::Quasistatic, 50_000_000));
+        parameters.start();
+        assert_eq!(parameters.set("stepping", &Value::Text(String::new())), Ok(true));
+        assert_eq!(settings(&parameters).mode, Mode::Scene);
+        let refused = parameters.check("stepping", &Value::Text("quasistatc".to_owned()));
+        assert!(refused.is_err_and(|reason| reason.contains("did you mean 'quasistatic'?")));
+        assert!(parameters.check("step", &Value::Number(1e-9)).is_err());
+        assert!(parameters.check("step", &Value::Number(2.0)).is_err());
     }
 }

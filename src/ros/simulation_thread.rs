@@ -1,8 +1,11 @@
 //! The simulation's own thread: newest command, step, hand over, keep pace or wait for the controllers.
 
+use std::error::Error;
 use std::time::{Duration, Instant};
 
-use super::exchange::{Awaited, Collected, Lockstep, Mailbox, OnTimeout, ParcelSender, Physics, RunSettings, count};
+use super::exchange::{
+    Awaited, Collected, Lockstep, Mailbox, OnTimeout, ParcelSender, Physics, RunSettings, SceneStepping, count,
+};
 use super::pacer::Pacer;
 use super::statistics::{Activity, Health, Statistics};
 use super::throttle::{Throttle, and_more};
@@ -11,7 +14,7 @@ use crate::io::rates::{Due, Rates};
 use crate::io::scene_file::CommandSchedule;
 use crate::math::{JointIndex, SpatialForce};
 use crate::multibody::energy;
-use crate::stepping::{ForceTorqueSensor, JointCommand, JointTarget, Simulation};
+use crate::stepping::{ForceTorqueSensor, JointCommand, JointTarget, Simulation, Stepping};
 
 /// Longest sleep: how late a stop or a reset may be noticed at a slow pace.
 const SLEEP_MAX: Duration = Duration::from_millis(20);
@@ -23,6 +26,8 @@ const HEALTH_PERIOD: Duration = Duration::from_secs(1);
 /// A simulation, and what it needs to run by itself.
 pub(super) struct Runner {
     simulation: Simulation,
+    /// How the scene itself steps.
+    stepping: SceneStepping,
     lockstep: Option<Lockstep>,
     sensors: Vec<ForceTorqueSensor>,
     momenta: Vec<SpatialForce>,
@@ -66,6 +71,7 @@ enum Turn {
 impl Runner {
     pub(super) fn new(
         simulation: Simulation,
+        stepping: SceneStepping,
         scene_commands: CommandSchedule,
         force_torque: &[JointIndex],
         lockstep: Option<Lockstep>,
@@ -79,6 +85,7 @@ impl Runner {
             measured: vec![SpatialForce::ZERO; sensors.len()],
             sensors,
             simulation,
+            stepping,
             scene_commands,
             time_offset_ns: 0,
             standing: JointCommand { targets: vec![JointTarget::default(); joints] },
@@ -121,7 +128,7 @@ impl Runner {
             let was_reset = collected.resets != self.resets;
             if was_reset {
                 self.resets = collected.resets;
-                self.reset();
+                self.reset(&collected.settings);
                 self.present(Due::ALL, mailbox, parcels);
             }
             may_step = !self.halted && (!collected.paused || collected.steps > 0);
@@ -257,10 +264,21 @@ impl Runner {
         }
     }
 
-    /// Back to the start. Time goes on by a step, so that each state has a stamp of its own.
-    fn reset(&mut self) {
+    /// Back to the start, with the steps that are asked for now. Time goes on by a step, so that each state has a stamp of its own.
+    fn reset(&mut self, settings: &RunSettings) {
         self.time_offset_ns = self.time_ns() + self.simulation.step_ns();
-        self.simulation.reset();
+        let (before, wanted) = (*self.simulation.settings(), self.stepping.under(settings));
+        match self.simulation.reset_with(wanted) {
+            Ok(()) if wanted != before => {
+                let mode = if wanted.stepping == Stepping::Dynamic { "dynamic" } else { "quasistatic" };
+                tracing::info!("reset: {mode} steps of {} s from now on", wanted.step());
+            }
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!("{error}. The reset keeps the steps as they were");
+                self.simulation.reset();
+            }
+        }
         self.pacer.restart();
         self.trajectories.clear();
         self.measured.fill(SpatialForce::ZERO);
@@ -318,6 +336,7 @@ impl Runner {
             }
             Err(error) => {
                 self.halted = true;
+                let error = with_causes(&error);
                 tracing::error!("{error}. The simulation is halted at its last good state; call ~/reset to start over");
             }
         }
@@ -425,4 +444,16 @@ impl Runner {
             delay -= nap;
         }
     }
+}
+
+/// The error and what caused it, in one line.
+fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(": ");
+        text.push_str(&next.to_string());
+        cause = next.source();
+    }
+    text
 }

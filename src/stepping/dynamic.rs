@@ -1,4 +1,4 @@
-//! A dynamic step: A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau), and the rows and patches.
+//! A dynamic step: A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau + tau_ext), and the rows and patches.
 
 use super::StepReport;
 use super::contacts::Contacts;
@@ -57,7 +57,7 @@ impl DynamicStep {
         let dt = settings.step();
         for i in 0..n {
             let momentum = dot(&data.M[i * n..(i + 1) * n], &start.state.v);
-            problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i]);
+            problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i] + start.external[i]);
         }
         self.joint_rows.assemble(scene, settings, start, &data.gravity, problem);
         self.contacts.assemble(scene, settings, data, start.state, problem);

@@ -19,6 +19,8 @@ pub(super) struct StepStart<'a> {
     pub(super) state: &'a State,
     /// The standing command.
     pub(super) command: &'a JointCommand,
+    /// Generalized forces of the external wrenches [N m] or [N].
+    pub(super) external: &'a [f64],
 }
 
 /// Where an actuator's effort comes from.
@@ -43,7 +45,7 @@ impl JointRows {
         &mut self,
         scene: &Scene,
         settings: &StepSettings,
-        StepStart { initial, state, command }: &StepStart<'_>,
+        StepStart { initial, state, command, .. }: &StepStart<'_>,
         gravity: &[f64],
         problem: &mut ContactProblem,
     ) {

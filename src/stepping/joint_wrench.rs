@@ -1,6 +1,6 @@
 //! What joints feel: efforts of contact about their axes, and the whole wrench that a force-torque sensor measures.
 
-use super::Simulation;
+use super::{Simulation, Stepping};
 use crate::math::{BodyIndex, Index, IndexVec, JointIndex, RigidTransform, SpatialForce, Vector3};
 use crate::multibody::{JointKind, Model};
 use crate::scene::Scene;
@@ -104,11 +104,15 @@ impl ForceTorqueSensor {
     }
 
     /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its axes
-    /// [N m, N]: what changed the momentum of all that it carries and is neither weight nor contact. `before` is the
-    /// momentum at the start of the step. Rotor inertias are left out.
+    /// [N m, N]: what changed the momentum of all that it carries and is neither weight nor contact nor external. `before` is the
+    /// momentum at the start of the step; a quasistatic step has none, there it is the wrench of the equilibrium. Rotor
+    /// inertias are left out.
     pub fn measure(&self, simulation: &Simulation, before: &SpatialForce) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
-        let rate = 1.0 / simulation.settings().step();
+        let rate = match simulation.settings().stepping {
+            Stepping::Dynamic => 1.0 / simulation.settings().step(),
+            Stepping::Quasistatic(_) => 0.0,
+        };
         let after = self.momentum(simulation);
         let mut wrench = SpatialForce { tau: (after.tau - before.tau) * rate, f: (after.f - before.f) * rate };
         for body in &self.carried {
@@ -117,7 +121,7 @@ impl ForceTorqueSensor {
             let weight = model.gravity_W() * inertia.mass;
             let p_BoBcm_W = X_WB.rotation * inertia.center_of_mass();
             let gravity = SpatialForce { tau: p_BoBcm_W.cross(&weight), f: weight };
-            let outside = gravity + simulation.body_wrenches()[*body];
+            let outside = gravity + simulation.body_wrenches()[*body] + simulation.external_wrenches()[*body];
             wrench += -outside.shift(&-X_WB.translation.vector);
         }
         let X_WC = &data.X_WB[self.child];

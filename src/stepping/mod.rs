@@ -4,6 +4,7 @@ mod columns;
 mod command;
 mod contacts;
 mod dynamic;
+mod external;
 mod joint_rows;
 mod joint_wrench;
 mod overlap;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::external::ExternalWrenches;
 use super::joint_rows::StepStart;
 use super::snapshot::{ContactPatch, PatchFaces};
 use super::stepper::{StepInput, Stepper};
@@ -55,6 +56,12 @@ pub enum StepError {
     CommandNotFinite {
         /// The joint.
         joint: String,
+    },
+    /// An external wrench that is not a number.
+    #[error("the external wrench on body '{body}' is not finite")]
+    WrenchNotFinite {
+        /// The body.
+        body: String,
     },
     /// A mass matrix that is not positive definite.
     #[error(
@@ -110,6 +117,7 @@ pub struct Simulation {
     data: Data,
     stepper: Stepper,
     joint_effort: Vec<f64>,
+    external: ExternalWrenches,
     F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     report: StepReport,
 }
@@ -136,6 +144,7 @@ impl Simulation {
             step_count: 0,
             data: Data::new(model),
             stepper,
+            external: ExternalWrenches::new(model),
             joint_effort: vec![0.0; scene.joint_names().len()],
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
             report: StepReport::default(),
@@ -156,6 +165,22 @@ impl Simulation {
     /// Net contact wrenches on the bodies over the last step, about their origins, in world axes.
     pub fn body_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         &self.F_BBo_W
+    }
+    /// From the next step on `F_BBo_W` acts on `body` about its origin, in world axes [N m, N], in dynamic and quasistatic steps alike,
+    /// until it is set again or the simulation is reset: a push, a load, wind. The world's has no effect.
+    ///
+    /// # Errors
+    /// A wrench that is not finite; the one before stays.
+    pub fn set_external_wrench(&mut self, body: BodyIndex, F_BBo_W: SpatialForce) -> Result<(), StepError> {
+        if !F_BBo_W.to_vector().iter().all(|x| x.is_finite()) {
+            return Err(StepError::WrenchNotFinite { body: self.scene.model().bodies()[body].name.clone() });
+        }
+        self.external.set(body, F_BBo_W);
+        Ok(())
+    }
+    /// The external wrenches on the bodies, about their origins, in world axes [N m, N].
+    pub fn external_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
+        self.external.wrenches()
     }
     /// The deepest point of contact at the start of the last step [m]: p/g of a face, -phi of a point of rigid contact;
     /// 0 without contact.
@@ -204,12 +229,13 @@ impl Simulation {
         &self.report
     }
 
-    /// Back to the initial state and time zero, without memory of what was.
+    /// Back to the initial state and time zero, without memory of what was and without external wrenches.
     pub fn reset(&mut self) {
         self.state.clone_from(&self.initial);
         self.step_count = 0;
         self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
         self.joint_effort.fill(0.0);
+        self.external.clear();
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         self.report = StepReport::default();
         kinematics(self.scene.model(), &self.state, &mut self.data);
@@ -234,10 +260,16 @@ impl Simulation {
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.check_command(command)?;
         self.next.v.copy_from_slice(&self.state.v);
+        self.external.project(self.scene.model(), &self.data);
         let input = StepInput {
             scene: &self.scene,
             settings: &self.settings,
-            start: StepStart { initial: &self.initial, state: &self.state, command },
+            start: StepStart {
+                initial: &self.initial,
+                state: &self.state,
+                command,
+                external: self.external.generalized(),
+            },
             time: self.time(),
         };
         let report = self.stepper.step(&input, &mut self.data, &mut self.next.v)?;

@@ -8,6 +8,7 @@ mod contact_properties;
 mod contact_surface_file;
 mod contact_surfaces;
 mod continuity;
+mod external_wrench;
 mod fill;
 mod geometry;
 mod golden;

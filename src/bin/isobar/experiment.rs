@@ -13,6 +13,7 @@ use isobar::experiments::{Chart, Scale, Series, draw};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
 use isobar::picture::{self, ScenePicture, View};
+use isobar::solvers::quasistatic::{LcpDiagnosis, SolutionRange};
 use isobar::stepping::{Simulation, Snapshot, Stepping};
 
 #[derive(clap::Args)]
@@ -130,8 +131,41 @@ fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
             println!("{name:4}{:.2} {:10.4} {:10.4} {:10.4} {:12.6}", s.time, n[0], f, n[2], s.phi * 1e3);
         }
     }
+    ill_posed()?;
     println!("{}", out.display());
     Ok(())
+}
+
+/// The commands that problem (1) cannot answer, and why.
+fn ill_posed() -> Result<(), Box<dyn Error>> {
+    println!(
+        "\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground."
+    );
+    println!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
+    for case in planar_gripper::ill_posed()? {
+        let [x_l, x_r, y] = case.command;
+        println!("{:24} {x_l:9.3} {x_r:9.3} {y:9.3}  {}", case.name, case.tracked);
+        println!("{:24} {:>29}  {}", "", "the same by LCP (6):", what_is_determined(&case.with_impedances));
+    }
+    println!();
+    Ok(())
+}
+
+/// Which of motion and forces the problem with impedances leaves open.
+fn what_is_determined(diagnosis: &LcpDiagnosis) -> String {
+    let LcpDiagnosis::Solvable { velocities, forces } = diagnosis else { return diagnosis.to_string() };
+    let motion = if velocities.iter().all(SolutionRange::is_determined) { "one motion" } else { "many motions" };
+    let open = forces.iter().filter(|(.., range)| !range.is_determined());
+    let open: Vec<String> = open
+        .map(|(contact, axis, range)| {
+            format!("contact {contact} along {axis:?} in [{:.3}, {:.3}] N", range.smallest, range.largest)
+        })
+        .collect();
+    if open.is_empty() {
+        format!("{motion}, one set of forces")
+    } else {
+        format!("{motion}; forces that are not determined: {}", open.join(", "))
+    }
 }
 
 /// The traces of the truth and of all others: name, step, trace.

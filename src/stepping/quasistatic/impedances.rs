@@ -60,7 +60,7 @@ impl Impedances {
     }
 
     /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), limits and friction, from the mass matrix and the gravity
-    /// forces in `data`.
+    /// forces in `data`; tau_u has the external forces, too.
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
@@ -78,8 +78,8 @@ impl Impedances {
         self.actuated.resize(n, false);
         self.bounds.clear();
         self.bounds.resize(n, (f64::NEG_INFINITY, f64::INFINITY));
-        for (b, gravity) in problem.linear.iter_mut().zip(&data.gravity) {
-            *b = h * gravity;
+        for ((b, gravity), external) in problem.linear.iter_mut().zip(&data.gravity).zip(start.external) {
+            *b = h * (gravity + external);
         }
         for (position, index) in scene.joints().iter().enumerate() {
             let joint = &model.joints()[*index];

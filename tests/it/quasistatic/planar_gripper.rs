@@ -194,3 +194,18 @@ fn ill_posed_commands_are_diagnosed() {
         assert_ranges(&diagnose_lcp(&problem, 2, &[]).unwrap(), &file[lcp6]);
     }
 }
+
+/// The experiment tells the same of the three commands: no solution, and twice many; with impedances all have some.
+#[test]
+fn the_experiment_names_the_three_ill_posed_commands() {
+    let cases = isobar::experiments::planar_gripper::ill_posed().unwrap();
+    assert_eq!(cases.len(), 3);
+    assert!(matches!(cases[0].tracked, LcpDiagnosis::Infeasible { .. }), "{}", cases[0].tracked);
+    for case in &cases[1..] {
+        assert!(case.tracked.to_string().starts_with("many solutions"), "{}: {}", case.name, case.tracked);
+    }
+    for case in &cases {
+        let solvable = matches!(case.with_impedances, LcpDiagnosis::Solvable { .. });
+        assert!(solvable, "{}: {}", case.name, case.with_impedances);
+    }
+}

@@ -1,0 +1,109 @@
+"""Quasistatic steps in the node: the same topics, a change of mode at a reset, a failure that leaves the last good state."""
+
+import struct
+
+from conftest import SCENES, stamp_ns
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import JointState, PointCloud2
+from std_srvs.srv import Trigger
+from visualization_msgs.msg import MarkerArray
+
+WEIGHT = 0.5 * 9.81
+STIFFNESS = 2000.0
+# Where the pad of 4 cm touches the ground [m].
+TOUCH = -0.08
+STEP_NS = 20_000_000
+QUASISTATIC = ["stepping:=quasistatic", "step:=0.02"]
+
+
+def slide(message):
+    index = message.name.index("slide")
+    return message.position[index], message.velocity[index], message.effort[index]
+
+
+def test_positions_are_followed_and_everything_is_published(start, listener):
+    node = start(parameters=QUASISTATIC)
+    states = listener.listen(JointState, "joint_states")
+    pad = listener.listen(WrenchStamped, "/isobar/wrench/pad")
+    sensor = listener.listen(WrenchStamped, "/isobar/force_torque/slide")
+    clouds = listener.listen(PointCloud2, "/isobar/contact_patches")
+    markers = listener.listen(MarkerArray, "/isobar/contact_markers")
+    commands = listener.publisher(JointState, "joint_commands")
+    commands.publish(JointState(name=["slide"], position=[0.05]))
+    lifted = 0.05 - WEIGHT / STIFFNESS
+    listener.wait_until(lambda: states and abs(slide(states[-1])[0] - lifted) < 1e-6, "the command")
+    assert abs(slide(states[-1])[2] - WEIGHT) < 1e-3, "the actuator holds the weight"
+    assert all(stamp_ns(state) % STEP_NS == 0 for state in states)
+    listener.wait_until(lambda: sensor and abs(sensor[-1].wrench.force.z - WEIGHT) < 1e-3, "the sensor")
+    # Into the ground by 1 cm: 20 N of the spring and the weight, but for the millimetre's fraction that the pad sinks in.
+    commands.publish(JointState(name=["slide"], position=[TOUCH - 0.01]))
+    listener.wait_until(lambda: abs(slide(states[-1])[0] - TOUCH) < 1e-3, "the ground")
+    listener.wait_until(lambda: pad[-1].wrench.force.z > 1.0, "wrench of the pad")
+    listener.spin_for(0.3)
+    position, velocity, effort = slide(states[-1])
+    force = pad[-1].wrench.force.z
+    assert abs(velocity) < 1e-6 and abs(effort - STIFFNESS * (TOUCH - 0.01 - position)) < 1e-3
+    assert abs(force - (WEIGHT - effort)) < 0.05, "what presses is the spring and the weight"
+    listener.wait_until(lambda: clouds and clouds[-1].width > 0, "contact patches")
+    cloud = clouds[-1]
+    offsets = {field.name: field.offset for field in cloud.fields}
+    # On the ground there are the pad's patch at x = 0 and the ball's at x = 0.5.
+    pressed = 0.0
+    for point in range(cloud.width):
+        read = lambda name: struct.unpack_from("<f", cloud.data, point * cloud.point_step + offsets[name])[0]
+        if abs(read("x")) < 0.2:
+            pressed += abs(read("pressure") * read("area") * read("normal_z"))
+    assert abs(pressed - force) < 0.02 * force
+    listener.wait_until(lambda: any(message.markers for message in markers), "markers")
+    assert node.process.poll() is None
+
+
+def test_gravity_and_gains_hold_from_the_next_step_on(start, listener):
+    start(parameters=QUASISTATIC)
+    states = listener.listen(JointState, "joint_states")
+    at = lambda position: lambda: states and abs(slide(states[-1])[0] - position) < 1e-6
+    listener.wait_until(at(-WEIGHT / STIFFNESS), "the sag")
+    assert listener.set_parameter("gains.slide.stiffness", 1000.0).successful
+    listener.wait_until(at(-WEIGHT / 1000.0), "twice the sag")
+    assert listener.set_parameter("gravity", [0.0, 0.0, -9.81 / 2]).successful
+    listener.wait_until(at(-WEIGHT / 2000.0), "half the weight")
+
+
+def test_the_mode_changes_at_a_reset(start, listener):
+    node = start(parameters=QUASISTATIC)
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 5, "quasistatic steps")
+    assert abs(stamp_ns(states[-1]) - stamp_ns(states[-2])) == STEP_NS
+    assert listener.set_parameter("stepping", "dynamic").successful
+    assert listener.set_parameter("step", 0.0).successful
+    assert "did you mean 'dynamic'" in listener.set_parameter("stepping", "dynamik").reason
+    assert not listener.set_parameter("step", 1e-9).successful
+    listener.fresh("joint_states", 3)
+    assert stamp_ns(states[-1]) - stamp_ns(states[-2]) == STEP_NS, "not before the reset"
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    listener.wait_until(lambda: "dynamic steps of 0.001 s" in node.log(), "the change")
+    listener.wait_until(lambda: stamp_ns(states[-1]) % STEP_NS != 0, "steps of the scene's own length")
+    times = [stamp_ns(state) for state in states]
+    assert times == sorted(set(times)), "no stamp twice or back"
+    assert listener.set_parameter("stepping", "quasistatic").successful
+    assert listener.set_parameter("step", 0.05).successful
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    listener.wait_until(lambda: "quasistatic steps of 0.05 s" in node.log(), "the change back")
+
+
+def test_without_support_the_last_good_state_stays_and_the_body_is_named(start, listener, tmp_path):
+    text = (SCENES / "press.yaml").read_text().replace("ground: {}\n", "quasistatic: { inertia: none }\n")
+    for urdf in ("press.urdf", "ball.urdf"):
+        text = text.replace(f"urdf: {urdf}", f"urdf: {SCENES / urdf}")
+    scene = tmp_path / "unsupported.yaml"
+    scene.write_text(text)
+    node = start(scene_path=scene, parameters=QUASISTATIC)
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: "nothing supports 'ball'" in node.log(), "the error")
+    assert "last good state" in node.log()
+    assert node.process.poll() is None
+    # Another mode at a reset goes on.
+    assert listener.set_parameter("stepping", "dynamic").successful
+    assert listener.set_parameter("step", 0.001).successful
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    listener.wait_until(lambda: states and stamp_ns(states[-1]) > 100_000_000, "dynamic steps")
