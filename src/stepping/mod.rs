@@ -18,6 +18,7 @@ mod stepper;
 pub use command::{JointCommand, JointTarget};
 pub use joint_wrench::{ForceTorqueSensor, JointPaths};
 pub use overlap::{Overlap, overlaps};
+pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use settings::{DissipationModel, QuasistaticStepping, StepSettings, Stepping, UnactuatedInertia};
 pub use simulation::{Simulation, SimulationError, StepError};
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport};

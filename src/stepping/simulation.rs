@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::external::ExternalWrenches;
 use super::joint_rows::StepStart;
+use super::quasistatic::QuasistaticStep;
 use super::snapshot::{ContactPatch, PatchFaces};
 use super::stepper::{StepInput, Stepper};
 use super::{JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, Stepping, UnactuatedInertia};
@@ -286,6 +287,22 @@ impl Simulation {
         self.step_count += 1;
         self.report = report;
         Ok(self.report)
+    }
+
+    /// What a step under `command` starts from.
+    pub(super) fn step_input<'a>(&'a self, command: &'a JointCommand) -> Result<StepInput<'a>, StepError> {
+        self.check_command(command)?;
+        Ok(StepInput {
+            scene: &self.scene,
+            settings: &self.settings,
+            start: StepStart { initial: &self.initial, state: &self.state, command },
+            time: self.time(),
+        })
+    }
+
+    /// The memory of quasistatic steps.
+    pub(super) fn quasistatic_step(&self) -> Option<&QuasistaticStep> {
+        self.stepper.quasistatic()
     }
 
     fn check_command(&self, command: &JointCommand) -> Result<(), StepError> {

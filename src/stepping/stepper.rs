@@ -36,6 +36,14 @@ impl Stepper {
         }
     }
 
+    /// The memory of quasistatic steps.
+    pub(super) fn quasistatic(&self) -> Option<&QuasistaticStep> {
+        match self {
+            Self::Dynamic(_) => None,
+            Self::Quasistatic(step) => Some(step),
+        }
+    }
+
     /// Takes a step: writes the velocities of its end to `v`, which comes with those of its start.
     pub(super) fn step(
         &mut self,

@@ -59,12 +59,27 @@ pub(super) struct Contacts {
 }
 
 /// Tangents t1, t2 that make a right-handed frame with n: t1 x t2 = n.
-pub(super) fn tangents(n: &Vector3) -> (Vector3, Vector3) {
-    let axis = (0..3).fold(0, |least, i| if n[i].abs() < n[least].abs() { i } else { least });
+fn tangents(n: &Vector3) -> (Vector3, Vector3) {
+    tangents_along(n, smallest_axis(n))
+}
+
+/// Which axis is farthest from n.
+pub(super) fn smallest_axis(n: &Vector3) -> usize {
+    (0..3).fold(0, |least, i| if n[i].abs() < n[least].abs() { i } else { least })
+}
+
+/// Tangents of which the first is nearest to an axis.
+fn tangents_along(n: &Vector3, axis: usize) -> (Vector3, Vector3) {
     let mut along = Vector3::zeros();
     along[axis] = 1.0;
     let t1 = (along - n * n[axis]).normalize();
     (t1, n.cross(&t1))
+}
+
+/// R_FW of the contact axes (n, t1, t2) with t1 nearest to an axis: the same whichever way n turns a little.
+pub(super) fn frame_about(n: &Vector3, axis: usize) -> Matrix3 {
+    let (t1, t2) = tangents_along(n, axis);
+    Matrix3::from_rows(&[n.transpose(), t1.transpose(), t2.transpose()])
 }
 
 impl Contacts {
@@ -127,6 +142,17 @@ impl Contacts {
         false
     }
 
+    /// The points at the poses in `data`, looked for as far as in `like`.
+    pub(super) fn find_as(&mut self, like: &Self, scene: &Scene, data: &Data) {
+        self.start.place(scene, data);
+        self.detection.clone_from(&like.detection);
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind == ContactKind::Points {
+                self.start.find_points(index, pair, scene, self.detection[index]);
+            }
+        }
+    }
+
     fn find_more(&mut self, index: usize, pair: &ContactPair, scene: &Scene, detection: f64) -> bool {
         let before = self.start.points(index).len();
         self.detection[index] = detection;
@@ -176,8 +202,7 @@ impl Contacts {
             self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
-                let (t1, t2) = tangents(n);
-                let R_FW = Matrix3::from_rows(&[n.transpose(), t1.transpose(), t2.transpose()]);
+                let R_FW = frame_about(n, smallest_axis(n));
                 let p_CF = p_WF - p_WC;
                 let columns = self
                     .columns

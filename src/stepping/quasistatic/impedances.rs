@@ -54,6 +54,11 @@ impl Impedances {
         Self { targets: scene.joints().iter().map(|index| start(*index)).collect(), ..Self::default() }
     }
 
+    /// The positions that hold where no new ones are commanded [rad] or [m].
+    pub(super) fn targets(&self) -> &[f64] {
+        &self.targets
+    }
+
     /// Whether an actuator holds the degree of freedom.
     pub(super) fn actuated(&self) -> &[bool] {
         &self.actuated

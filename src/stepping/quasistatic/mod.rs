@@ -7,8 +7,11 @@
 //! contacts were looked for is looked at again.
 
 mod contacts;
+mod derivatives;
 mod impedances;
 mod support;
+
+pub use derivatives::{DerivativeError, QuasistaticDerivatives};
 
 use contacts::Contacts;
 use impedances::Impedances;

@@ -1,0 +1,458 @@
+//! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd by implicit differentiation of its convex program.
+//!
+//! The program's data (Q, b, gaps, Jacobians, limits) are functions of the configuration and the commands. Their directions are
+//! central differences of the assembly and of the geometry queries, with the solution v and the impulses gamma held fixed: curvature of
+//! surfaces, turning normals and lever arms are in. What the solution does is then exact, from one factorization: no step is solved
+//! again for a column. Where the Jacobians are those of the middle of the step, the middle moves with the solution it was found from,
+//! and each of these solutions is differentiated in turn.
+
+use super::super::joint_rows::StepStart;
+use super::super::simulation::StepError;
+use super::super::stepper::StepInput;
+use super::super::{JointCommand, JointTarget, QuasistaticStepping, Simulation, Stepping};
+use super::contacts::{Contacts, frame_about, smallest_axis};
+use super::impedances::Impedances;
+use super::{MIDPOINTS_MAX, QuasistaticStep};
+use crate::math::{Matrix3, Vector3};
+use crate::multibody::{Data, JointKind, Model, State, bias, integrate, mass_matrix, positions};
+use crate::scene::{ContactKind, Scene};
+use crate::solvers::quasistatic::{ProblemDirection, QuasistaticError, QuasistaticProblem};
+
+/// By how much configuration and commands move when the data are differentiated [rad] or [m]: what is left out grows with its square
+/// (1e-10 times a third derivative), rounding with its inverse (1e-11 of a metre).
+const INCREMENT: f64 = 1e-5;
+/// A contact point that moves a hundred times farther than what it was moved by is another one [m].
+const SAME_POINT: f64 = 100.0 * INCREMENT;
+/// Smallest cosine between the normals of a point before and after [-]: 8 degrees, from one face of a shape to the next are more.
+const SAME_NORMAL: f64 = 0.99;
+/// Below this the series of the tangent map of a rotation to its square is exact to rounding [rad].
+const SMALL_ANGLE: f64 = 1e-4;
+
+/// Why a step has no derivatives.
+#[derive(Debug, thiserror::Error)]
+pub enum DerivativeError {
+    /// The simulation takes dynamic steps.
+    #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
+    NotQuasistatic,
+    /// A pair touches with a pressure field.
+    #[error(
+        "'{A}' and '{B}' touch with a pressure field, which is linearised at the end of the step: derivatives are only for rigid contact"
+    )]
+    PressureField {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+    },
+    /// Contact points come, go or jump on both sides of the configuration.
+    #[error(
+        "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along column {column} of the derivatives: there are none here"
+    )]
+    Features {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// The generalized velocity, or their number plus that of the joint whose command moves.
+        column: usize,
+    },
+    /// The command is malformed, or the step itself cannot be taken.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// The step is taken, but its solution has no derivatives; or the smoothed step has no solution.
+    #[error("the step has no derivatives")]
+    Solver(#[from] QuasistaticError),
+}
+
+/// Data of a problem at fixed v and gamma.
+#[derive(Clone, Debug, Default)]
+struct Sample {
+    /// b - Q v + sum J^T gamma [N s].
+    linear: Vec<f64>,
+    /// phi/h n + J v by contact [m/s].
+    contacts: Vec<Vector3>,
+    /// The limit that is active, or may be [m/s] or [rad/s].
+    bounds: Vec<f64>,
+    targets: Vec<f64>,
+}
+
+/// Where data are sampled.
+#[derive(Debug)]
+struct Place {
+    state: State,
+    command: JointCommand,
+    start: Data,
+    middle: Data,
+    impedances: Impedances,
+    contacts: Contacts,
+    problem: QuasistaticProblem,
+    direction: Vec<f64>,
+}
+
+/// Derivatives of quasistatic steps, and their memory.
+///
+/// Tangent coordinates: a small change of a configuration has one number for each generalized velocity, dq = v dt. Those of a joint are
+/// its own; a free body has six, a rotation vector [rad] and a displacement of its origin [m], in the axes that its velocities have.
+/// `A` maps changes of q, so measured, to changes of q+ measured the same way at q+; `B` maps changes of commands to the latter.
+///
+/// ```no_run
+/// use isobar::stepping::{DerivativeError, JointCommand, QuasistaticDerivatives, Simulation};
+/// # fn run(simulation: &Simulation, command: &JointCommand) -> Result<(), DerivativeError> {
+/// let mut derivatives = QuasistaticDerivatives::new(simulation)?;
+/// derivatives.differentiate(simulation, command)?;
+/// let first_joint_by_its_command = derivatives.B(0, 0);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct QuasistaticDerivatives {
+    step: QuasistaticStep,
+    place: Place,
+    here: Sample,
+    plus: Sample,
+    minus: Sample,
+    direction: ProblemDirection,
+    /// Velocities of the step, and those that the middle of the step was found with.
+    v: Vec<f64>,
+    v_middle: Vec<f64>,
+    /// dv by column: of the step, and of the velocities of the middle.
+    dv: Vec<f64>,
+    dv_middle: Vec<f64>,
+    /// dq+ by column.
+    ends: Vec<f64>,
+    q_next: Vec<f64>,
+    joints: usize,
+}
+
+impl QuasistaticDerivatives {
+    /// Memory for the steps of `simulation`.
+    ///
+    /// # Errors
+    /// A simulation that takes dynamic steps.
+    pub fn new(simulation: &Simulation) -> Result<Self, DerivativeError> {
+        let (scene, state) = (simulation.scene(), simulation.state());
+        let model = scene.model();
+        if !matches!(simulation.settings().stepping, Stepping::Quasistatic(_)) {
+            return Err(DerivativeError::NotQuasistatic);
+        }
+        let (n, joints) = (model.nv(), scene.joints().len());
+        Ok(Self {
+            step: QuasistaticStep::new(scene, state),
+            place: Place {
+                state: state.clone(),
+                command: JointCommand::default(),
+                start: Data::new(model),
+                middle: Data::new(model),
+                impedances: Impedances::default(),
+                contacts: Contacts::default(),
+                problem: QuasistaticProblem::default(),
+                direction: vec![0.0; n],
+            },
+            here: Sample::default(),
+            plus: Sample::default(),
+            minus: Sample::default(),
+            direction: ProblemDirection::default(),
+            v: vec![0.0; n],
+            v_middle: vec![0.0; n],
+            dv: vec![0.0; n * (n + joints)],
+            dv_middle: vec![0.0; n * (n + joints)],
+            ends: vec![0.0; n * (n + joints)],
+            q_next: state.q.clone(),
+            joints,
+        })
+    }
+
+    /// Derivatives of the step that [`Simulation::step`] would take now. The simulation does not change.
+    ///
+    /// At a border between open, sticking and sliding contact there are none; what comes is then of one side.
+    ///
+    /// # Errors
+    /// A step that cannot be taken; pressure fields; contact points that change whichever way the configuration moves.
+    pub fn differentiate(&mut self, simulation: &Simulation, command: &JointCommand) -> Result<(), DerivativeError> {
+        self.compute(simulation, command, None)
+    }
+
+    /// Takes the step smoothed by a logarithmic barrier of weight `kappa` [J], and its derivatives.
+    ///
+    /// # Errors
+    /// As of [`QuasistaticDerivatives::differentiate`]; no smoothed step.
+    pub fn differentiate_smoothed(
+        &mut self,
+        simulation: &Simulation,
+        command: &JointCommand,
+        kappa: f64,
+    ) -> Result<(), DerivativeError> {
+        self.compute(simulation, command, Some(kappa))
+    }
+
+    /// dq+_row / dq_column, in tangent coordinates [-], or the quotient of their units.
+    pub fn A(&self, row: usize, column: usize) -> f64 {
+        self.ends[column * self.v.len() + row]
+    }
+    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`. Zero for joints without stiffness.
+    pub fn B(&self, row: usize, joint: usize) -> f64 {
+        self.A(row, self.v.len() + joint)
+    }
+    /// Rows of A and B, and columns of A: generalized velocities.
+    pub fn size(&self) -> usize {
+        self.v.len()
+    }
+    /// Columns of B.
+    pub fn commands(&self) -> usize {
+        self.joints
+    }
+    /// Velocities of the step, smoothed or exact [rad/s, m/s].
+    pub fn v(&self) -> &[f64] {
+        &self.v
+    }
+    /// The configuration where the step ends.
+    pub fn q_next(&self) -> &[f64] {
+        &self.q_next
+    }
+
+    fn compute(
+        &mut self,
+        simulation: &Simulation,
+        command: &JointCommand,
+        kappa: Option<f64>,
+    ) -> Result<(), DerivativeError> {
+        let input = simulation.step_input(command)?;
+        let Stepping::Quasistatic(options) = &input.settings.stepping else {
+            return Err(DerivativeError::NotQuasistatic);
+        };
+        let (scene, state) = (input.scene, input.start.state);
+        if let Some(pair) = scene.contact_pairs().iter().position(|pair| pair.kind == ContactKind::PressureField) {
+            let (A, B) = names_of_pair(scene, pair);
+            return Err(DerivativeError::PressureField { A, B });
+        }
+        if let Some(step) = simulation.quasistatic_step() {
+            self.step.impedances.clone_from(&step.impedances);
+        }
+        self.v.copy_from_slice(&state.v);
+        self.step.assemble(&input, options, &self.v);
+        let mut middles = 0;
+        loop {
+            self.step.solve(&input, options, &mut self.v)?;
+            let QuasistaticStep { solver, problem, .. } = &mut self.step;
+            match kappa {
+                None => solver.linearize(problem, &mut self.v, &options.solver)?,
+                Some(kappa) => {
+                    solver.solve_smoothed(problem, &mut self.v, kappa, &options.solver)?;
+                }
+            }
+            self.differentiate_solution(&input, options, middles > 0)?;
+            if middles == MIDPOINTS_MAX || !self.step.move_middle(&input, &self.v) {
+                break;
+            }
+            middles += 1;
+            self.v_middle.copy_from_slice(&self.v);
+            self.dv_middle.copy_from_slice(&self.dv);
+        }
+        let (model, h, n) = (scene.model(), input.settings.step(), self.v.len());
+        for column in 0..n + self.joints {
+            let range = column * n..(column + 1) * n;
+            let moved = (column < n).then_some(column);
+            move_end(model, h, &self.v, moved, &self.dv[range.clone()], &mut self.ends[range]);
+        }
+        self.q_next.copy_from_slice(&state.q);
+        integrate(model, &mut self.q_next, &self.v, h);
+        Ok(())
+    }
+
+    /// dv by all columns at the solution that the solver was linearized at. `has_middle`: whether Jacobians are those of a middle.
+    fn differentiate_solution(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        has_middle: bool,
+    ) -> Result<(), DerivativeError> {
+        let Self { step, place, here, plus, minus, direction, v, v_middle, dv, dv_middle, .. } = self;
+        let n = v.len();
+        place.prepare(input.start.command, &step.impedances);
+        for column in 0..n + self.joints {
+            let mut sample = |increment: f64, sample: &mut Sample| {
+                let middle = has_middle.then(|| (v_middle.as_slice(), &dv_middle[column * n..(column + 1) * n]));
+                place.go(input, options, &step.impedances, column, increment, middle);
+                place.find_contacts(input.scene, &step.contacts);
+                place.sample(step, v, sample)
+            };
+            let after = sample(INCREMENT, plus);
+            let before = sample(-INCREMENT, minus);
+            let (a, b, width) = match (after, before) {
+                (Ok(()), Ok(())) => (&*plus, &*minus, 2.0 * INCREMENT),
+                (Ok(()), Err(_)) => {
+                    sample(0.0, here).map_err(|pair| features_change(input.scene, pair, column))?;
+                    (&*plus, &*here, INCREMENT)
+                }
+                (Err(_), Ok(())) => {
+                    sample(0.0, here).map_err(|pair| features_change(input.scene, pair, column))?;
+                    (&*here, &*minus, INCREMENT)
+                }
+                (Err(pair), Err(_)) => return Err(features_change(input.scene, pair, column)),
+            };
+            difference(a, b, width, direction);
+            let QuasistaticStep { solver, problem, .. } = step;
+            solver.differentiate(problem, direction, &mut dv[column * n..(column + 1) * n])?;
+        }
+        Ok(())
+    }
+}
+
+impl Place {
+    /// The command with all positions that hold.
+    fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
+        let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
+            let target = command.targets.get(joint).copied().unwrap_or_default();
+            JointTarget { position: Some(target.position.unwrap_or(*held)), ..target }
+        });
+        self.command.targets.clear();
+        self.command.targets.extend(targets);
+    }
+
+    /// Goes by `increment` along a column, and assembles everything but contacts. `middle` are the velocities that the middle was found
+    /// with, and how they change along the column.
+    fn go(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        impedances: &Impedances,
+        column: usize,
+        increment: f64,
+        middle: Option<(&[f64], &[f64])>,
+    ) {
+        let (scene, h) = (input.scene, input.settings.step());
+        let model = scene.model();
+        let n = model.nv();
+        self.state.q.copy_from_slice(&input.start.state.q);
+        if column < n {
+            self.direction.fill(0.0);
+            self.direction[column] = 1.0;
+            integrate(model, &mut self.state.q, &self.direction, increment);
+        }
+        positions(model, &self.state.q, &mut self.start);
+        mass_matrix(model, &mut self.start);
+        bias(model, &mut self.start);
+        self.problem.reset(n, h);
+        self.impedances.clone_from(impedances);
+        let commanded = column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(joint));
+        let standing = commanded.as_ref().and_then(|target| target.position);
+        if let (Some(target), Some(position)) = (commanded, standing) {
+            target.position = Some(position + increment);
+        }
+        let start = StepStart { initial: input.start.initial, state: &self.state, command: &self.command };
+        let stiction = input.settings.stiction_tolerance;
+        self.impedances.assemble(scene, options.inertia, stiction, &start, &self.start, &mut self.problem);
+        if let Some(target) = column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(joint)) {
+            target.position = standing;
+        }
+        if let Some((v, dv)) = middle {
+            for ((moved, v), dv) in self.direction.iter_mut().zip(v).zip(dv) {
+                *moved = v + increment * dv;
+            }
+            integrate(model, &mut self.state.q, &self.direction, 0.5 * h);
+        }
+        positions(model, &self.state.q, &mut self.middle);
+    }
+
+    fn find_contacts(&mut self, scene: &Scene, like: &Contacts) {
+        self.contacts.find_as(like, scene, &self.start);
+        self.contacts.add_points(scene, &self.start, &self.middle, &mut self.problem);
+    }
+
+    /// The data of the problem here, at the solution v of `step`; or the pair whose contact points are others.
+    fn sample(&self, step: &QuasistaticStep, v: &[f64], sample: &mut Sample) -> Result<(), usize> {
+        let (problem, gammas) = (&self.problem, step.solver.contact_impulses());
+        let n = problem.size();
+        sample.linear.clear();
+        sample.linear.extend(
+            problem
+                .linear
+                .iter()
+                .zip(problem.quadratic.chunks_exact(n))
+                .map(|(b, Q)| b - crate::math::dense::dot(Q, v)),
+        );
+        sample.contacts.clear();
+        for (index, (contact, gamma)) in step.problem.contacts().iter().zip(gammas).enumerate() {
+            let (pair, point) = (contact.key.pair as usize, contact.key.point as usize);
+            let (here, there) = (step.contacts.points(pair), self.contacts.points(pair));
+            let other = nearest(&here.p_WC[point], &here.normal[point], &there.p_WC, &there.normal);
+            let moved = other.filter(|_| here.len() == there.len()).and_then(|other| {
+                let contact = problem.contacts().get(index - point + other)?;
+                (contact.key.pair as usize == pair).then_some((contact, other))
+            });
+            let Some((contact, other)) = moved else { return Err(pair) };
+            // axes that turn with the normal, and no more than that
+            let n_there = &there.normal[other];
+            let axis = smallest_axis(&here.normal[point]);
+            let turn = frame_about(n_there, axis) * frame_about(n_there, smallest_axis(n_there)).transpose();
+            sample.contacts.push(turn * problem.contact_velocity(contact, v));
+            let gamma = turn.transpose() * gamma;
+            for (dof, column) in problem.columns(contact) {
+                sample.linear[*dof as usize] += column.dot(&gamma);
+            }
+        }
+        sample.bounds.clear();
+        sample.bounds.extend(problem.bounds.iter().zip(step.solver.bound_impulses()).map(|(bound, impulse)| {
+            let upper = *impulse < 0.0 || !bound.lower.is_finite();
+            if upper { bound.upper } else { bound.lower }
+        }));
+        sample.targets.clear();
+        sample.targets.extend(problem.rows.iter().map(|row| row.target));
+        Ok(())
+    }
+}
+
+/// The point that is nearest to p with about the normal n.
+fn nearest(p: &Vector3, n: &Vector3, points: &[Vector3], normals: &[Vector3]) -> Option<usize> {
+    let distance = |index: usize| (points[index] - p).norm();
+    let same =
+        (0..points.len()).filter(|index| distance(*index) <= SAME_POINT && normals[*index].dot(n) >= SAME_NORMAL);
+    same.min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+}
+
+fn difference(a: &Sample, b: &Sample, width: f64, direction: &mut ProblemDirection) {
+    let numbers = |to: &mut Vec<f64>, a: &[f64], b: &[f64]| {
+        to.clear();
+        to.extend(a.iter().zip(b).map(|(a, b)| (a - b) / width));
+    };
+    numbers(&mut direction.linear, &a.linear, &b.linear);
+    numbers(&mut direction.bounds, &a.bounds, &b.bounds);
+    numbers(&mut direction.targets, &a.targets, &b.targets);
+    direction.contacts.clear();
+    direction.contacts.extend(a.contacts.iter().zip(&b.contacts).map(|(a, b)| (a - b) / width));
+}
+
+/// How the end q+ = q (+) h v moves, where v moves by `dv` and q by one along `moved`. Of a free body
+///   dr+ = exp(h w) dr + D(h w) h dw,   D(r) = 1 + (1 - cos |r|)/|r|^2 [r] + (|r| - sin |r|)/|r|^3 [r]^2.
+fn move_end(model: &Model, h: f64, v: &[f64], moved: Option<usize>, dv: &[f64], end: &mut [f64]) {
+    for (dof, (end, dv)) in end.iter_mut().zip(dv).enumerate() {
+        *end = h * dv + if moved == Some(dof) { 1.0 } else { 0.0 };
+    }
+    for joint in model.joints().iter().filter(|joint| joint.kind == JointKind::Floating) {
+        let i = joint.v_start;
+        let r = Vector3::new(v[i], v[i + 1], v[i + 2]) * h;
+        let angle = r.norm();
+        let (first, second) = if angle < SMALL_ANGLE {
+            (0.5, 1.0 / 6.0)
+        } else {
+            ((1.0 - angle.cos()) / (angle * angle), (angle - angle.sin()) / (angle * angle * angle))
+        };
+        let cross = r.cross_matrix();
+        let D = Matrix3::identity() + cross * first + cross * cross * second;
+        let mut turned = D * Vector3::new(dv[i], dv[i + 1], dv[i + 2]) * h;
+        if let Some(axis) = moved.and_then(|dof| dof.checked_sub(i)).filter(|axis| *axis < 3) {
+            turned += (Matrix3::identity() + cross * D).column(axis); // exp(r) = 1 + [r] D(r)
+        }
+        end[i..i + 3].copy_from_slice(turned.as_slice());
+    }
+}
+
+fn names_of_pair(scene: &Scene, pair: usize) -> (String, String) {
+    let pair = &scene.contact_pairs()[pair];
+    let name = |geometry| scene.geometries()[geometry].name.clone();
+    (name(pair.A), name(pair.B))
+}
+
+fn features_change(scene: &Scene, pair: usize, column: usize) -> DerivativeError {
+    let (A, B) = names_of_pair(scene, pair);
+    DerivativeError::Features { A, B, column }
+}

@@ -1,0 +1,208 @@
+//! A = dq+/dq and B = dq+/dq_cmd of whole steps against central differences of the steps.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use isobar::geometry::Shape;
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
+use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointLimits, JointSpec, Model, State, integrate};
+use isobar::scene::{Scene, SceneBuilder};
+use isobar::stepping::{JointCommand, QuasistaticDerivatives, Simulation, StepSettings, Stepping, UnactuatedInertia};
+
+use super::{add_box, add_finger, add_ground, positions, quasistatic, rigid, spring};
+use crate::worlds::{GRAVITY, at};
+
+/// Of A and B against central differences [-].
+const TOLERANCE: f64 = 1e-6;
+/// Increment of the differences [rad] or [m], and the tolerance of the steps that they are made of [m/s].
+const INCREMENT: f64 = 1e-5;
+const SOLVED: f64 = 1e-12;
+/// Weight of the barrier [J].
+const KAPPA: f64 = 1e-4;
+
+struct Case {
+    name: &'static str,
+    scene: Arc<Scene>,
+    state: State,
+    settings: StepSettings,
+    command: JointCommand,
+}
+
+fn sharp(mut settings: StepSettings) -> StepSettings {
+    let Stepping::Quasistatic(options) = &mut settings.stepping else { panic!("quasistatic") };
+    options.solver.tolerance = SOLVED;
+    settings
+}
+
+/// The tangent from configuration `a` to `b`.
+fn tangent(model: &Model, a: &[f64], b: &[f64]) -> Vec<f64> {
+    let mut change = vec![0.0; model.nv()];
+    for joint in model.joints() {
+        let (q, v) = (joint.q_start, joint.v_start);
+        if joint.kind == JointKind::Floating {
+            let ((w, u), (s, r)) = (parts(&a[q..]), parts(&b[q..]));
+            // the vector part of b a^-1 is half the rotation vector
+            let half = r * w - u * s - r.cross(&u);
+            change[v..v + 3].copy_from_slice((half * 2.0).as_slice());
+            for k in 0..3 {
+                change[v + 3 + k] = b[q + 4 + k] - a[q + 4 + k];
+            }
+        } else {
+            for k in 0..joint.nv {
+                change[v + k] = b[q + k] - a[q + k];
+            }
+        }
+    }
+    change
+}
+
+fn parts(q: &[f64]) -> (f64, Vector3) {
+    (q[0], Vector3::new(q[1], q[2], q[3]))
+}
+
+/// The end of the step from `q` under `command`: exact or smoothed.
+fn end(case: &Case, q: &[f64], command: &JointCommand, smoothed: bool) -> Vec<f64> {
+    let state = State { q: q.to_vec(), v: case.state.v.clone() };
+    let mut simulation = Simulation::new(case.scene.clone(), state, case.settings).expect("a simulation");
+    if smoothed {
+        let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");
+        derivatives.differentiate_smoothed(&simulation, command, KAPPA).expect("a smoothed step");
+        return derivatives.q_next().to_vec();
+    }
+    simulation.step(command).expect("a step");
+    simulation.state().q.clone()
+}
+
+/// The largest error of A and B.
+fn error(case: &Case, smoothed: bool) -> f64 {
+    let model = case.scene.model();
+    let n = model.nv();
+    let simulation = Simulation::new(case.scene.clone(), case.state.clone(), case.settings).expect("a simulation");
+    let mut derivatives = QuasistaticDerivatives::new(&simulation).expect("a quasistatic simulation");
+    if smoothed {
+        derivatives.differentiate_smoothed(&simulation, &case.command, KAPPA).expect("derivatives");
+    } else {
+        derivatives.differentiate(&simulation, &case.command).expect("derivatives");
+    }
+    assert_eq!((derivatives.size(), derivatives.commands()), (n, case.command.targets.len()));
+    let (mut worst, mut largest) = ((0.0_f64, 0, 0), 0.0_f64);
+    for column in 0..n + derivatives.commands() {
+        let moved = |increment: f64| {
+            let (mut q, mut command) = (case.state.q.clone(), case.command.clone());
+            if column < n {
+                let mut v = vec![0.0; n];
+                v[column] = 1.0;
+                integrate(model, &mut q, &v, increment);
+            } else {
+                let position = &mut command.targets[column - n].position;
+                *position = position.map(|position| position + increment);
+            }
+            end(case, &q, &command, smoothed)
+        };
+        let change = tangent(model, &moved(-INCREMENT), &moved(INCREMENT));
+        for (row, change) in change.iter().enumerate() {
+            let value = if column < n { derivatives.A(row, column) } else { derivatives.B(row, column - n) };
+            let error = (value - change / (2.0 * INCREMENT)).abs();
+            largest = largest.max(value.abs());
+            if error > worst.0 {
+                worst = (error, row, column);
+            }
+        }
+    }
+    println!("{}, smoothed {smoothed}: {worst:?} of {largest:.3}", case.name);
+    assert!(largest > 0.1, "{}: the derivatives are not all zero", case.name);
+    worst.0
+}
+
+fn agrees(case: &Case) {
+    let errors = [error(case, false), error(case, true)];
+    assert!(errors.iter().all(|error| *error <= TOLERANCE), "{}: {errors:?}", case.name);
+}
+
+/// Squeezing the sphere, which rests on the ground, and pulling it down.
+#[test]
+fn derivatives_of_the_planar_gripper_are_those_of_its_steps() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/planar_gripper.yaml");
+    let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
+    let mut simulation =
+        Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
+    let mut command = positions(&vec![0.0; loaded.scene.joint_names().len()]);
+    for _ in 0..11 {
+        loaded.commands.fill(simulation.time_ns(), &mut command);
+        simulation.step(&command).expect("a step");
+    }
+    loaded.commands.fill(simulation.time_ns(), &mut command);
+    let (scene, state) = (loaded.scene, simulation.state().clone());
+    agrees(&Case { name: "planar gripper", scene, state, settings: sharp(loaded.settings), command });
+}
+
+/// A fingertip that moves in a plane pushes a cube off its middle over the ground: it slides, and turns.
+#[test]
+fn derivatives_of_a_pushed_cube_are_those_of_its_steps() {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.3));
+    let cube = add_box(&mut builder, "cube", Vector3::repeat(0.06), 0.3, &rigid(0.3));
+    let tip = (Shape::Sphere { radius: 0.01 }, &rigid(0.2));
+    let from = (Vector3::new(-0.0402, 0.008, 0.03), Vector3::x());
+    add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(500.0, f64::INFINITY), tip);
+    let scene = Arc::new(builder.build(Vector3::z() * -GRAVITY).expect("a scene"));
+    let mut state = scene.model().default_state();
+    scene.model().set_free_body_pose(&mut state, cube, &at(0.0, 0.0, 0.03));
+    let settings = sharp(quasistatic(0.05, UnactuatedInertia::Mass));
+    agrees(&Case { name: "pushed cube", scene, state, settings, command: positions(&[0.012]) });
+}
+
+/// Two fingers of two links hold a disc in their plane, against its weight. The links turn.
+#[test]
+fn derivatives_of_a_planar_hand_are_those_of_its_steps() {
+    let mut builder = SceneBuilder::new();
+    let inertia = || SpatialInertia::from_central(0.05, &Vector3::zeros(), &(Matrix3::identity() * 1e-5));
+    let mut joint = |builder: &mut SceneBuilder, name: &str, parent, x: f64, y: f64, kind, axis_F: Vector3| {
+        let body = builder.add_body(name, inertia());
+        let spec = JointSpec {
+            axis_F,
+            X_PF: at(x, y, 0.0),
+            limits: JointLimits::NONE,
+            ..JointSpec::new(&format!("{name}_joint"), parent, body, kind)
+        };
+        (body, builder.add_joint(spec).expect("a joint"))
+    };
+    for (side, x) in [("left", -0.08), ("right", 0.08)] {
+        let mut parent = (BodyIndex::WORLD, x);
+        for link in ["upper", "lower"] {
+            let name = format!("{side}_{link}");
+            let (body, index) = joint(&mut builder, &name, parent.0, parent.1, 0.0, JointKind::Revolute, Vector3::z());
+            builder.set_actuator(index, spring(50.0, f64::INFINITY));
+            parent = (body, 0.1);
+        }
+        let tip = Shape::Sphere { radius: 0.01 };
+        builder.add_geometry(parent.0, "tip", at(0.1, 0.0, 0.0), tip, &rigid(0.6)).expect("a tip");
+    }
+    let (slider, _) = joint(&mut builder, "slider", BodyIndex::WORLD, 0.0, 0.0, JointKind::Prismatic, Vector3::x());
+    let (lift, _) = joint(&mut builder, "lift", slider, 0.0, 0.0, JointKind::Prismatic, Vector3::y());
+    let (disc, _) = joint(&mut builder, "disc", lift, 0.0, 0.0, JointKind::Revolute, Vector3::z());
+    builder.add_geometry(disc, "disc", at(0.0, 0.0, 0.0), Shape::Sphere { radius: 0.05 }, &rigid(0.6)).expect("a disc");
+    let scene = Arc::new(builder.build(Vector3::y() * -GRAVITY).expect("a scene"));
+    // elbows out: the tips are 2 x 0.0599 m apart at the height of the disc
+    let (upper, bend) = (1.9_f64, -1.0_f64);
+    let tip = Vector3::new(
+        -0.08 + 0.1 * upper.cos() + 0.1 * (upper + bend).cos(),
+        0.1 * upper.sin() + 0.1 * (upper + bend).sin(),
+        0.0,
+    );
+    let reach = 0.0599;
+    let below = (reach * reach - tip.x * tip.x).max(0.0).sqrt();
+    let pi = std::f64::consts::PI;
+    let q = [upper, bend, pi - upper, -bend, 0.0, tip.y + below, 0.0];
+    let mut state = scene.model().default_state();
+    assert_eq!(state.q.len(), q.len());
+    state.q.copy_from_slice(&q);
+    let squeeze = 0.08;
+    let mut command =
+        positions(&[upper - squeeze, bend - squeeze, pi - upper + squeeze, -bend + squeeze, 0.0, 0.0, 0.0]);
+    command.targets.truncate(scene.joint_names().len());
+    let settings = sharp(quasistatic(0.05, UnactuatedInertia::Mass));
+    agrees(&Case { name: "planar hand", scene, state, settings, command });
+}
