@@ -39,7 +39,7 @@ fn sharp(mut settings: StepSettings) -> StepSettings {
 /// The tangent from configuration `a` to `b`.
 fn tangent(model: &Model, a: &[f64], b: &[f64]) -> Vec<f64> {
     let mut change = vec![0.0; model.nv()];
-    for joint in model.joints() {
+    for joint in model.joints().iter() {
         let (q, v) = (joint.q_start, joint.v_start);
         if joint.kind == JointKind::Floating {
             let ((w, u), (s, r)) = (parts(&a[q..]), parts(&b[q..]));
@@ -159,7 +159,7 @@ fn derivatives_of_a_pushed_cube_are_those_of_its_steps() {
 fn derivatives_of_a_planar_hand_are_those_of_its_steps() {
     let mut builder = SceneBuilder::new();
     let inertia = || SpatialInertia::from_central(0.05, &Vector3::zeros(), &(Matrix3::identity() * 1e-5));
-    let mut joint = |builder: &mut SceneBuilder, name: &str, parent, x: f64, y: f64, kind, axis_F: Vector3| {
+    let joint = |builder: &mut SceneBuilder, name: &str, parent, x: f64, y: f64, kind, axis_F: Vector3| {
         let body = builder.add_body(name, inertia());
         let spec = JointSpec {
             axis_F,
