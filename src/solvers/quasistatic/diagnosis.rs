@@ -107,16 +107,22 @@ impl fmt::Display for LcpDiagnosis {
                     write!(
                         out,
                         " force of contact {contact} along {axis:?} in [{:.3}, {:.3}] N;",
-                        range.smallest, range.largest
+                        shown(range.smallest),
+                        shown(range.largest)
                     )?;
                 }
                 for (dof, range) in velocities.iter().enumerate().filter(|(_, range)| !range.is_determined()) {
-                    write!(out, " velocity {dof} in [{:.3e}, {:.3e}];", range.smallest, range.largest)?;
+                    write!(out, " velocity {dof} in [{:.3e}, {:.3e}];", shown(range.smallest), shown(range.largest))?;
                 }
                 write!(out, " nothing decides between them. Give the actuators a stiffness (impedances)")
             }
         }
     }
+}
+
+/// An end of a range without what the linear programs leave of a zero.
+fn shown(end: f64) -> f64 {
+    if end.abs() < WIDTH { 0.0 } else { end }
 }
 
 /// Diagnoses eq. 1 (velocities of `tracking` prescribed) or eq. 6 (none): an exhaustive search over contact modes with linear programs, for
