@@ -16,7 +16,8 @@ use crate::worlds::{GRAVITY, at};
 
 /// Of A and B against central differences [-].
 const TOLERANCE: f64 = 1e-6;
-/// Increment of the differences [rad] or [m] (their own error falls with its square: 4e-6 at 1e-5 for the cube), and the tolerance of the steps that they are made of [m/s].
+/// Increment of the differences [rad] or [m] (their own error falls with its square: 4e-6 at 1e-5 for the cube), and the tolerance
+/// of the steps that they are made of [m/s].
 const INCREMENT: f64 = 3e-6;
 const SOLVED: f64 = 1e-12;
 /// Weight of the barrier [J].
