@@ -289,13 +289,22 @@ impl Simulation {
         Ok(self.report)
     }
 
-    /// What a step under `command` starts from.
-    pub(super) fn step_input<'a>(&'a self, command: &'a JointCommand) -> Result<StepInput<'a>, StepError> {
+    /// The external wrenches.
+    pub(super) fn external(&self) -> &ExternalWrenches {
+        &self.external
+    }
+
+    /// What a step under `command` and the generalized `external` forces starts from.
+    pub(super) fn step_input<'a>(
+        &'a self,
+        command: &'a JointCommand,
+        external: &'a [f64],
+    ) -> Result<StepInput<'a>, StepError> {
         self.check_command(command)?;
         Ok(StepInput {
             scene: &self.scene,
             settings: &self.settings,
-            start: StepStart { initial: &self.initial, state: &self.state, command },
+            start: StepStart { initial: &self.initial, state: &self.state, command, external },
             time: self.time(),
         })
     }

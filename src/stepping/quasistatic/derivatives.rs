@@ -6,6 +6,7 @@
 //! again for a column. Where the Jacobians are those of the middle of the step, the middle moves with the solution it was found from,
 //! and each of these solutions is differentiated in turn.
 
+use super::super::external::ExternalWrenches;
 use super::super::joint_rows::StepStart;
 use super::super::simulation::StepError;
 use super::super::stepper::StepInput;
@@ -86,6 +87,7 @@ struct Place {
     impedances: Impedances,
     contacts: Contacts,
     problem: QuasistaticProblem,
+    external: ExternalWrenches,
     direction: Vec<f64>,
 }
 
@@ -145,6 +147,7 @@ impl QuasistaticDerivatives {
                 impedances: Impedances::default(),
                 contacts: Contacts::default(),
                 problem: QuasistaticProblem::default(),
+                external: simulation.external().clone(),
                 direction: vec![0.0; n],
             },
             here: Sample::default(),
@@ -215,7 +218,10 @@ impl QuasistaticDerivatives {
         command: &JointCommand,
         kappa: Option<f64>,
     ) -> Result<(), DerivativeError> {
-        let input = simulation.step_input(command)?;
+        self.place.external.clone_from(simulation.external());
+        let mut external = simulation.external().clone();
+        external.project(simulation.scene().model(), simulation.data());
+        let input = simulation.step_input(command, external.generalized())?;
         let Stepping::Quasistatic(options) = &input.settings.stepping else {
             return Err(DerivativeError::NotQuasistatic);
         };
@@ -338,7 +344,9 @@ impl Place {
         if let (Some(target), Some(position)) = (commanded, standing) {
             target.position = Some(position + increment);
         }
-        let start = StepStart { initial: input.start.initial, state: &self.state, command: &self.command };
+        self.external.project(model, &self.start);
+        let external = self.external.generalized();
+        let start = StepStart { initial: input.start.initial, state: &self.state, command: &self.command, external };
         let stiction = input.settings.stiction_tolerance;
         self.impedances.assemble(scene, options.inertia, stiction, &start, &self.start, &mut self.problem);
         if let Some(target) = column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(joint)) {
