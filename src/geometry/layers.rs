@@ -145,13 +145,7 @@ pub(crate) fn levels(lowest: f64, highest: f64, steepness: f64, size: f64) -> im
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CORNERS: [Vector3; 4] = [
-        Vector3::new(0.0, 0.0, 0.0),
-        Vector3::new(1.0, 0.0, 0.0),
-        Vector3::new(0.0, 1.0, 0.0),
-        Vector3::new(0.0, 0.0, 1.0),
-    ];
+    use crate::geometry::pressure_field::UNIT_TETRAHEDRON as CORNERS;
 
     /// The unit tetrahedron with the pressure z between a quarter and a half: what the planes leave of it is at most
     /// three quarters wide.

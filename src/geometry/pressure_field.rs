@@ -281,6 +281,15 @@ fn neighbours(tets: &[[u32; 4]]) -> Vec<[u32; 4]> {
     neighbours
 }
 
+/// The tetrahedron of the unit tests in this room.
+#[cfg(test)]
+pub(super) const UNIT_TETRAHEDRON: [Vector3; 4] = [
+    Vector3::new(0.0, 0.0, 0.0),
+    Vector3::new(1.0, 0.0, 0.0),
+    Vector3::new(0.0, 1.0, 0.0),
+    Vector3::new(0.0, 0.0, 1.0),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

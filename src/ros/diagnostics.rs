@@ -74,6 +74,7 @@ impl Diagnostics {
             value("solver iterations, mean", format!("{:.2}", health.iterations_mean)),
             value("solver iterations, largest", health.iterations_max.to_string()),
             value("steps not converged", health.unconverged.to_string()),
+            value("solver fallbacks", health.fallbacks.to_string()),
             value("contact faces", health.faces.to_string()),
             value("largest penetration [mm]", format!("{:.4}", health.penetration_max * 1e3)),
             value("kinetic energy [J]", format!("{:.6}", health.kinetic)),

@@ -53,6 +53,7 @@ pub(super) struct Statistics {
     iterations: u64,
     iterations_max: u32,
     unconverged: u64,
+    fallbacks: u64,
     began: Option<(Instant, u64)>,
 }
 
@@ -84,6 +85,8 @@ pub(super) struct Health {
     pub(super) iterations_mean: f64,
     pub(super) iterations_max: u32,
     pub(super) unconverged: u64,
+    /// Programs of quasistatic steps that Clarabel solved in place of the cone engine.
+    pub(super) fallbacks: u64,
     pub(super) faces: u32,
     /// [m].
     pub(super) penetration_max: f64,
@@ -101,6 +104,7 @@ impl Statistics {
         self.iterations += u64::from(report.solver_iterations);
         self.iterations_max = self.iterations_max.max(report.solver_iterations);
         self.unconverged += u64::from(!report.solver_converged);
+        self.fallbacks += u64::from(report.solver_fallbacks);
     }
 
     /// Adds the time of a whole turn, of which the last step is a part: commands are taken over before it, and the state
@@ -129,6 +133,7 @@ impl Statistics {
             iterations_mean: self.iterations as f64 / self.step_times.count.max(1) as f64,
             iterations_max: self.iterations_max,
             unconverged: self.unconverged,
+            fallbacks: self.fallbacks,
             ..Health::default()
         };
         *self = Self { began: Some((now, time_ns)), ..Self::default() };
@@ -145,7 +150,8 @@ mod tests {
     fn percentiles_are_those_of_the_window() {
         let (mut statistics, start) = (Statistics::default(), Instant::now());
         assert!(!statistics.is_over(start, 0, Duration::from_secs(1)));
-        let report = StepReport { solver_iterations: 3, solver_converged: true, ..StepReport::default() };
+        let report =
+            StepReport { solver_iterations: 3, solver_converged: true, solver_fallbacks: 1, ..StepReport::default() };
         for step in 0..100 {
             let micros = if step < 98 { 100 } else { 10_000 };
             statistics.add(Duration::from_micros(micros), &report);
@@ -156,7 +162,7 @@ mod tests {
         assert!((100e-6..119e-6).contains(&health.step_p50), "{}", health.step_p50);
         assert!((10e-3..11.9e-3).contains(&health.step_p99), "{}", health.step_p99);
         assert!((health.real_time_factor - 0.05).abs() < 1e-12);
-        assert_eq!((health.steps, health.iterations_mean, health.unconverged), (100, 3.0, 0));
+        assert_eq!((health.steps, health.iterations_mean, health.unconverged, health.fallbacks), (100, 3.0, 0, 100));
         assert_eq!(statistics.finish(later, 100_000_000).steps, 0);
     }
 }

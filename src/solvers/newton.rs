@@ -2,6 +2,7 @@
 //!
 //! The linear algebra is independent of the number of faces: one 6x6 Hessian a patch.
 
+use super::line_search::find_zero;
 use super::{ContactProblem, PatchBlock};
 use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
@@ -43,13 +44,8 @@ pub struct SolveReport {
     pub residual: f64,
 }
 
-/// Trial points of one line search; bisection alone would reach 2^-40 of the interval.
-const LINE_SEARCH_MAX: u32 = 40;
 /// A line search ends where the slope has fallen to this part of its start: an exact minimum is not worth a sweep.
 const SLOPE_REDUCTION: f64 = 0.1;
-/// Regula falsi keeps this far from the ends of the bracket, so that a kink cannot pin one end.
-const BRACKET_MARGIN: f64 = 0.05;
-
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
@@ -208,21 +204,7 @@ impl NewtonSolver {
             v.copy_from_slice(&self.trial);
             return true;
         }
-        let (mut low, mut slope_low) = (0.0, slope_0);
-        let (mut high, mut slope_high) = (1.0, slope_1);
-        for _ in 0..LINE_SEARCH_MAX {
-            let part = (-slope_low / (slope_high - slope_low)).clamp(BRACKET_MARGIN, 1.0 - BRACKET_MARGIN);
-            let alpha = low + (high - low) * part;
-            let slope = self.evaluate_at(problem, v, alpha, false);
-            if slope.abs() <= small {
-                break;
-            }
-            if slope > 0.0 {
-                (high, slope_high) = (alpha, slope);
-            } else {
-                (low, slope_low) = (alpha, slope);
-            }
-        }
+        find_zero(slope_0, slope_1, small, |alpha| self.evaluate_at(problem, v, alpha, false));
         v.copy_from_slice(&self.trial);
         self.evaluate(problem, v, true);
         true

@@ -40,6 +40,7 @@ impl DynamicStep {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual,
             solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
+            solver_fallbacks: 0,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         })

@@ -12,6 +12,8 @@ pub struct StepReport {
     pub solver_residual: f64,
     /// Whether the solver reached its tolerance.
     pub solver_converged: bool,
+    /// Quasistatic steps: how many of the step's programs Clarabel solved because the cone engine did not converge.
+    pub solver_fallbacks: u32,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
     /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the normal.

@@ -5,17 +5,9 @@ use std::sync::Arc;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialForce, SpatialInertia, Vector3};
 use isobar::scene::{Actuator, SceneBuilder};
-use isobar::stepping::{
-    ForceTorqueSensor, JointCommand, QuasistaticStepping, Simulation, StepError, StepSettings, Stepping,
-    UnactuatedInertia,
-};
+use isobar::stepping::{ForceTorqueSensor, JointCommand, Simulation, StepError, Stepping, UnactuatedInertia};
 
-use crate::worlds::{GRAVITY, Slider, at, body_on_ground, compliant, settings, simulate};
-
-fn quasistatic(step: f64, inertia: UnactuatedInertia) -> StepSettings {
-    let stepping = Stepping::Quasistatic(QuasistaticStepping { inertia, ..QuasistaticStepping::default() });
-    StepSettings { stepping, ..settings(step) }
-}
+use crate::worlds::{GRAVITY, Slider, at, body_on_ground, compliant, quasistatic, settings, simulate};
 
 fn push(f: Vector3) -> SpatialForce {
     SpatialForce::new(Vector3::zeros(), f)

@@ -46,3 +46,20 @@ pub(crate) fn folder(relative: &str) -> Vec<serde_json::Value> {
 pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
     value.as_array().expect("an array").iter().map(|x| x.as_f64().expect("a number")).collect()
 }
+
+/// All numbers of nested JSON arrays, one after the other.
+pub(crate) fn floats(value: &serde_json::Value) -> Vec<f64> {
+    match value {
+        serde_json::Value::Array(items) => items.iter().flat_map(floats).collect(),
+        number => vec![number.as_f64().expect("a number")],
+    }
+}
+
+/// Largest difference as a share of the largest expected entry.
+pub(crate) fn difference(actual: impl IntoIterator<Item = f64>, expected: &[f64]) -> f64 {
+    let actual: Vec<f64> = actual.into_iter().collect();
+    assert_eq!(actual.len(), expected.len());
+    let largest = expected.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
+    let error = actual.iter().zip(expected).fold(0.0_f64, |max, (a, b)| max.max((a - b).abs()));
+    if error == 0.0 { 0.0 } else { error / largest }
+}

@@ -13,21 +13,14 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::{Actuator, SceneBuilder};
-use isobar::stepping::{
-    JointCommand, JointTarget, QuasistaticStepping, Simulation, StepSettings, Stepping, UnactuatedInertia,
-};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, StepSettings, UnactuatedInertia};
 
-use crate::worlds::{at, settings};
+use crate::worlds::at;
 
 /// All three, which must agree on what does not depend on inertia.
 const INERTIAS: [UnactuatedInertia; 3] = [UnactuatedInertia::None, UnactuatedInertia::Mass, UnactuatedInertia::SCALED];
 /// Steps from short to the longest of the paper [s].
 const STEPS: [f64; 4] = [0.01, 0.1, 0.2, 0.4];
-
-fn quasistatic(step: f64, inertia: UnactuatedInertia) -> StepSettings {
-    let stepping = Stepping::Quasistatic(QuasistaticStepping { inertia, ..QuasistaticStepping::default() });
-    StepSettings { stepping, ..settings(step) }
-}
 
 fn rigid(friction: f64) -> ContactProperties {
     ContactProperties { compliant: Some(false), mu_dynamic: Some(friction), ..ContactProperties::default() }

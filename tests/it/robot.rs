@@ -3,10 +3,9 @@
 use std::path::Path;
 
 use isobar::io::package::PackageMap;
-use isobar::io::robot::{RobotPlacement, add_robot};
 use isobar::io::urdf::{self, LoadOptions};
-use isobar::math::{BodyIndex, RigidTransform, Vector3};
-use isobar::scene::{Actuator, SceneBuilder};
+
+use crate::worlds::welded;
 
 const GEARED: &str = r#"<robot name="geared" xmlns:drake="http://drake.mit.edu">
   <link name="base"/>
@@ -24,15 +23,6 @@ fn rotor_inertia_is_reflected_through_the_gear() {
     let packages = PackageMap::new();
     let robot = urdf::load_str(GEARED, Path::new("geared"), Path::new(""), &packages, &LoadOptions::default())
         .expect("a robot");
-    let mut builder = SceneBuilder::new();
-    let placement = RobotPlacement {
-        rename: &str::to_owned,
-        weld: Some((BodyIndex::WORLD, RigidTransform::identity())),
-        properties: &|_, element| element.properties.clone(),
-        actuator: &|_| Actuator::PASSIVE,
-        disabled_pairs: &[],
-    };
-    add_robot(&mut builder, &robot, &placement).expect("a robot in a scene");
-    let scene = builder.build(Vector3::zeros()).expect("a scene");
+    let scene = welded(&robot);
     assert!((scene.model().dof_armature()[0] - 1e-4 * 160.0 * 160.0).abs() < 1e-12);
 }

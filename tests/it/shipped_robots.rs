@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use isobar::io::inspect;
 use isobar::io::package::PackageMap;
-use isobar::io::robot::{RobotPlacement, add_robot};
 use isobar::io::scene_file;
 use isobar::io::urdf::{self, LoadOptions, RobotDescription};
-use isobar::math::{BodyIndex, RigidTransform, Vector3};
 use isobar::multibody::{Data, bias, kinematics, mass_matrix};
-use isobar::scene::{Actuator, Scene, SceneBuilder};
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
 use serde_json::Value;
+
+use crate::golden::{difference, floats};
+use crate::worlds::welded;
 
 /// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 leaves no room for a mistake.
 const TOLERANCE: f64 = 1e-9;
@@ -30,36 +30,6 @@ fn shipped() -> Vec<PathBuf> {
         std::fs::read_dir(folder()).expect("urdf/").map(|entry| entry.expect("a file").path()).collect();
     files.sort();
     files
-}
-
-/// The robot alone, welded to the world.
-fn welded(robot: &RobotDescription) -> Scene {
-    let mut builder = SceneBuilder::new();
-    let placement = RobotPlacement {
-        rename: &str::to_owned,
-        weld: Some((BodyIndex::WORLD, RigidTransform::identity())),
-        properties: &|_, element| element.properties.clone(),
-        actuator: &|_| Actuator::PASSIVE,
-        disabled_pairs: &[],
-    };
-    add_robot(&mut builder, robot, &placement).expect("a robot in a scene");
-    builder.build(Vector3::new(0.0, 0.0, -9.81)).expect("a scene")
-}
-
-fn floats(value: &Value) -> Vec<f64> {
-    match value {
-        Value::Array(items) => items.iter().flat_map(floats).collect(),
-        number => vec![number.as_f64().expect("a number")],
-    }
-}
-
-/// Largest difference as a share of the largest expected entry.
-fn difference(actual: impl IntoIterator<Item = f64>, expected: &[f64]) -> f64 {
-    let actual: Vec<f64> = actual.into_iter().collect();
-    assert_eq!(actual.len(), expected.len());
-    let largest = expected.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
-    let error = actual.iter().zip(expected).fold(0.0_f64, |max, (a, b)| max.max((a - b).abs()));
-    if error == 0.0 { 0.0 } else { error / largest }
 }
 
 /// Oracle: Pinocchio's own reading of the same files; see tests/golden/robots/README.md.

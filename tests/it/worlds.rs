@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
+use isobar::io::robot::{RobotPlacement, add_robot};
+use isobar::io::urdf::RobotDescription;
 use isobar::math::{BodyIndex, JointIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec, State};
 use isobar::scene::{Actuator, Scene, SceneBuilder};
-use isobar::stepping::{JointCommand, Simulation, StepSettings};
+use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, StepSettings, Stepping, UnactuatedInertia};
 
 /// Standard gravity for the laws [m/s2].
 pub(crate) const GRAVITY: f64 = 9.81;
@@ -98,4 +100,24 @@ pub(crate) fn run(simulation: &mut Simulation, command: &JointCommand, seconds: 
         let report = simulation.step(command).expect("a step");
         assert!(report.solver_converged, "t = {} s: {report:?}", simulation.time());
     }
+}
+
+/// The robot alone, welded to the world, with gravity as on Earth.
+pub(crate) fn welded(robot: &RobotDescription) -> Scene {
+    let mut builder = SceneBuilder::new();
+    let placement = RobotPlacement {
+        rename: &str::to_owned,
+        weld: Some((BodyIndex::WORLD, RigidTransform::identity())),
+        properties: &|_, element| element.properties.clone(),
+        actuator: &|_| Actuator::PASSIVE,
+        disabled_pairs: &[],
+    };
+    add_robot(&mut builder, robot, &placement).expect("a robot in a scene");
+    builder.build(Vector3::new(0.0, 0.0, -GRAVITY)).expect("a scene")
+}
+
+/// Quasistatic steps of `step` [s].
+pub(crate) fn quasistatic(step: f64, inertia: UnactuatedInertia) -> StepSettings {
+    let stepping = Stepping::Quasistatic(QuasistaticStepping { inertia, ..QuasistaticStepping::default() });
+    StepSettings { stepping, ..settings(step) }
 }

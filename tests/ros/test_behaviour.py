@@ -64,6 +64,7 @@ def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     p50, p99 = (float(value_of(message, f"step time {which} [us]")) for which in ("p50", "p99"))
     assert 0 < p50 <= p99 < 1e6
     assert int(value_of(message, "contact faces")) > 0
+    assert int(value_of(message, "solver fallbacks")) == 0
     # The ball of 0.4 kg rests on rubber of 1e7 Pa: it sinks in, by less than a millimetre.
     assert 0 < float(value_of(message, "largest penetration [mm]")) < 1.0
     assert float(value_of(message, "kinetic energy [J]")) < 1.0

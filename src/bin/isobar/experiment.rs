@@ -27,7 +27,7 @@ enum Experiment {
     /// Figures 5 and 6 of Pang and Tedrake (2021): a sphere between two fingers, by LCP and by the convex program.
     PlanarGripper {
         /// Folder for the CSV and the plots.
-        #[arg(long, default_value = "planar_gripper")]
+        #[arg(long, default_value = "out/planar_gripper")]
         out: PathBuf,
     },
     /// Figures 1 and 8: an arm stacks a cube, with steps of 0.01 to 0.4 s over the dynamic mode.
@@ -45,7 +45,7 @@ struct Stacking {
     #[arg(long, default_value_t = 5e-4)]
     truth_step: f64,
     /// Folder for the CSV, the plots and the pictures.
-    #[arg(long, default_value = "cube_stacking")]
+    #[arg(long, default_value = "out/cube_stacking")]
     out: PathBuf,
 }
 

@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Record what the ROS 2 node would publish, at the rates of the scene's `publish`, to this MCAP file; `ros2 bag play`
-    /// plays it.
+    /// Record what the ROS 2 node would publish, at the rates of the scene's `publish`, to this MCAP file, in
+    /// the profile of rosbag2.
     #[arg(long, value_name = "FILE.mcap")]
     record: Option<PathBuf>,
     /// Write every n-th step to the CSV file only.
@@ -85,6 +85,7 @@ struct Totals {
     iterations: u64,
     iterations_max: u32,
     not_converged: u64,
+    fallbacks: u64,
     stepping: Duration,
 }
 
@@ -95,6 +96,7 @@ impl Totals {
         self.iterations += u64::from(report.solver_iterations);
         self.iterations_max = self.iterations_max.max(report.solver_iterations);
         self.not_converged += u64::from(!report.solver_converged);
+        self.fallbacks += u64::from(report.solver_fallbacks);
         self.stepping += took;
     }
 }
@@ -261,6 +263,9 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
     ];
     if totals.not_converged > 0 {
         rows.push(("not converged".to_owned(), format!("{} steps", totals.not_converged)));
+    }
+    if totals.fallbacks > 0 {
+        rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));
     }
     for (output, value) in loaded.outputs.outputs().iter().zip(loaded.outputs.values()) {
         rows.push((output.name.clone(), format!("{value:.6} {}", if output.unit == "1" { "" } else { output.unit })));

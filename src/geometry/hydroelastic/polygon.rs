@@ -288,13 +288,7 @@ const ZERO_SET_EDGES: [([[usize; 2]; 4], usize); 16] = {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CORNERS: [Vector3; 4] = [
-        Vector3::new(0.0, 0.0, 0.0),
-        Vector3::new(1.0, 0.0, 0.0),
-        Vector3::new(0.0, 1.0, 0.0),
-        Vector3::new(0.0, 0.0, 1.0),
-    ];
+    use crate::geometry::pressure_field::UNIT_TETRAHEDRON as CORNERS;
 
     /// All 14 patterns: the zero set of a linear function has its border counter-clockwise about the gradient.
     #[test]

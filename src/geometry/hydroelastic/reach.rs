@@ -56,13 +56,7 @@ impl Slab {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const CORNERS: [Vector3; 4] = [
-        Vector3::new(0.0, 0.0, 0.0),
-        Vector3::new(1.0, 0.0, 0.0),
-        Vector3::new(0.0, 1.0, 0.0),
-        Vector3::new(0.0, 0.0, 1.0),
-    ];
+    use crate::geometry::pressure_field::UNIT_TETRAHEDRON as CORNERS;
 
     /// z in [0.25, 0.75] within the unit tetrahedron: two triangles as seen along each axis.
     #[test]

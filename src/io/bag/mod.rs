@@ -1,5 +1,5 @@
 //! Recordings for ROS 2 tools, made without ROS: MCAP files in the profile of rosbag2, with the messages that the node
-//! publishes. `ros2 bag play` plays them; Foxglove and Lichtblick open them.
+//! publishes.
 
 mod cdr;
 mod encode;

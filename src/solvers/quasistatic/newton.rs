@@ -5,6 +5,7 @@ use super::friction::FrictionLaw;
 use super::islands::{Island, Islands};
 use super::{QuasistaticProblem, VelocityBound};
 use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
+use crate::solvers::line_search::find_zero;
 
 /// Largest |g| in the metric D^-1, relative to the forces that must balance [-].
 const GRADIENT: f64 = 1e-10;
@@ -12,12 +13,8 @@ const GRADIENT: f64 = 1e-10;
 const ITERATIONS_MAX: u32 = 80;
 /// Iterations without halving the residual after which a small one is rounding.
 const STALE_MAX: u32 = 3;
-/// Trial points of one line search; bisection alone would reach 2^-40 of the interval.
-const LINE_SEARCH_MAX: u32 = 40;
 /// A line search ends where the slope has fallen to this part of its start [-].
 const SLOPE_REDUCTION: f64 = 0.05;
-/// Regula falsi keeps this far from the ends of the bracket, so that a kink cannot pin one end [-].
-const BRACKET_MARGIN: f64 = 0.05;
 /// A slope below this part of the terms that it sums is rounding [-].
 const SLOPE_ROUNDING: f64 = 1e-15;
 /// A direction counts as free of constraints up to this part of its size [-].
@@ -366,7 +363,8 @@ impl IslandNewton {
             self.patch_changes[patch] = Self::patch_product(problem, islands, patch, &self.direction);
         }
         let slope = |alpha: f64| self.slope_at(problem, islands, island, law, linear, curvature, alpha);
-        let alpha = find_zero(slope, slope_0);
+        let (small, slope_1) = (SLOPE_REDUCTION * slope_0.abs(), slope(1.0));
+        let alpha = if slope_1 <= small { 1.0 } else { find_zero(slope_0, slope_1, small, slope) };
         for place in island.dofs.clone() {
             self.v[place] += alpha * self.direction[place];
             self.smooth[place] += alpha * self.smooth_change[place];
@@ -505,30 +503,4 @@ impl IslandNewton {
             || !island.patches.is_empty();
         (!held && total > 0.0).then(|| islands.dofs[work.1] as usize)
     }
-}
-
-/// Where the increasing function `slope` has nearly vanished, from its value at 0 and not beyond 1.
-fn find_zero(slope: impl Fn(f64) -> f64, slope_0: f64) -> f64 {
-    let small = SLOPE_REDUCTION * slope_0.abs();
-    let slope_1 = slope(1.0);
-    if slope_1 <= small {
-        return 1.0;
-    }
-    let (mut low, mut slope_low) = (0.0, slope_0);
-    let (mut high, mut slope_high) = (1.0, slope_1);
-    let mut alpha = 1.0;
-    for _ in 0..LINE_SEARCH_MAX {
-        let part = (-slope_low / (slope_high - slope_low)).clamp(BRACKET_MARGIN, 1.0 - BRACKET_MARGIN);
-        alpha = low + (high - low) * part;
-        let slope = slope(alpha);
-        if slope.abs() <= small {
-            break;
-        }
-        if slope > 0.0 {
-            (high, slope_high) = (alpha, slope);
-        } else {
-            (low, slope_low) = (alpha, slope);
-        }
-    }
-    alpha
 }

@@ -75,6 +75,7 @@ pub(super) struct QuasistaticStep {
     /// Whether there is a pair with a pressure field.
     has_fields: bool,
     iterations: u32,
+    fallbacks: u32,
 }
 
 impl QuasistaticStep {
@@ -97,6 +98,7 @@ impl QuasistaticStep {
             linear: Vec::new(),
             has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
             iterations: 0,
+            fallbacks: 0,
         }
     }
 
@@ -127,7 +129,7 @@ impl QuasistaticStep {
         v: &mut [f64],
     ) -> Result<StepReport, StepError> {
         self.assemble(input, options, v);
-        self.iterations = 0;
+        (self.iterations, self.fallbacks) = (0, 0);
         let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY };
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
@@ -147,13 +149,15 @@ impl QuasistaticStep {
             solved = self.solve(input, options, v)?;
         }
         let settled = !self.has_fields || trial.change <= SETTLED;
+        let friction_settled = solved.friction_change <= options.solver.friction_tolerance;
         self.check_support(input, options)?;
         self.contacts.gather(self.solver.contact_impulses(), v, &self.problem);
         self.impedances.keep(&input.start.command.targets);
         Ok(StepReport {
             solver_iterations: self.iterations,
             solver_residual: solved.residuals.primal,
-            solver_converged: settled,
+            solver_converged: settled && friction_settled,
+            solver_fallbacks: self.fallbacks,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         })
@@ -218,6 +222,7 @@ impl QuasistaticStep {
                 Err(source) => return Err(StepError::Quasistatic { time: input.time, source }),
             };
             self.iterations += solved.iterations;
+            self.fallbacks += u32::from(solved.fallback);
             velocities(model, v, &mut self.start);
             if look > LOOKS_MAX || !self.contacts.look_farther(scene, &self.start, h) {
                 return Ok(solved);

@@ -9,6 +9,8 @@ use isobar::multibody::{
 };
 use serde_json::Value;
 
+use crate::golden::{difference, floats};
+
 /// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 leaves room for the
 /// cancellation in a few metres of lever arm and none for a mistake.
 const TOLERANCE: f64 = 1e-9;
@@ -20,13 +22,6 @@ fn folder() -> PathBuf {
     oracle
         .filter(|folder| folder.is_dir())
         .unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/multibody"))
-}
-
-fn floats(value: &Value) -> Vec<f64> {
-    match value {
-        Value::Array(items) => items.iter().flat_map(floats).collect(),
-        number => vec![number.as_f64().unwrap()],
-    }
 }
 
 fn vector(value: &Value) -> Vector3 {
@@ -99,15 +94,6 @@ fn read_state(model: &Model, case: &Value) -> (State, Vec<usize>) {
     }
     assert_eq!(dofs.len(), model.nv());
     (state, dofs)
-}
-
-/// Largest difference as a share of the largest expected entry.
-fn difference(actual: impl IntoIterator<Item = f64>, expected: &[f64]) -> f64 {
-    let actual: Vec<f64> = actual.into_iter().collect();
-    assert_eq!(actual.len(), expected.len());
-    let largest = expected.iter().fold(0.0_f64, |max, x| max.max(x.abs()));
-    let error = actual.iter().zip(expected).fold(0.0_f64, |max, (a, b)| max.max((a - b).abs()));
-    if error == 0.0 { 0.0 } else { error / largest }
 }
 
 fn compare_frame(model: &Model, data: &Data, dofs: &[usize], frame: &Value) -> f64 {

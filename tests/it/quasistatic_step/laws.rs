@@ -6,8 +6,8 @@ use isobar::multibody::JointLimits;
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{JointCommand, Simulation, Snapshot, StepError, UnactuatedInertia};
 
-use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, quasistatic, rigid, simulate, spring};
-use crate::worlds::{GRAVITY, at};
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
+use crate::worlds::{GRAVITY, at, quasistatic};
 
 /// Residuals of the solver, 1e-8 m/s and less, times masses and stiffnesses of these scenes [N].
 const FORCE_TOLERANCE: f64 = 1e-4;

@@ -6,8 +6,8 @@ use isobar::multibody::JointLimits;
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{JointCommand, Snapshot, UnactuatedInertia};
 
-use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, positions, quasistatic, rigid, simulate, spring};
-use crate::worlds::{GRAVITY, at, compliant};
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, positions, rigid, simulate, spring};
+use crate::worlds::{GRAVITY, at, compliant, quasistatic};
 
 /// Iteration on the pressure fields ends below 1e-8 m; times their stiffness here, 1e5 N/m [N].
 const FORCE_TOLERANCE: f64 = 2e-3;
