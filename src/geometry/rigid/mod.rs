@@ -16,6 +16,7 @@ mod mesh_pair;
 mod polytope;
 mod shape;
 mod sphere;
+mod vector_index;
 
 pub use beyond::depth_beyond_reach;
 pub use shape::RigidShape;

@@ -1,5 +1,6 @@
 //! Convex polyhedra with polygonal faces: what two flat sides are clipped from.
 
+use super::vector_index::VectorIndex;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
@@ -34,16 +35,21 @@ impl Polytope {
     pub(super) fn new(mesh: &SurfaceMesh) -> Self {
         let size = mesh.vertices.iter().fold(0.0_f64, |size, vertex| size.max((vertex - mesh.vertices[0]).norm()));
         let mut groups: Vec<(Vector3, f64, Vec<u32>)> = Vec::new();
+        let mut normals = VectorIndex::new(COPLANAR_ANGLE);
         for triangle in &mesh.triangles {
             let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize]);
             let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { continue };
             let offset = normal.dot(&a);
-            let same = |(other, at, _): &&mut (Vector3, f64, Vec<u32>)| {
-                (normal - *other).norm() < COPLANAR_ANGLE && (offset - at).abs() < COPLANAR_OFFSET * size
+            let same = |group: u32| {
+                let (other, at, _) = &groups[group as usize];
+                (normal - other).norm() < COPLANAR_ANGLE && (offset - at).abs() < COPLANAR_OFFSET * size
             };
-            match groups.iter_mut().find(same) {
-                Some((_, _, corners)) => corners.extend(triangle),
-                None => groups.push((normal, offset, triangle.to_vec())),
+            match normals.first(&normal, same) {
+                Some(group) => groups[group as usize].2.extend(triangle),
+                None => {
+                    normals.insert(&normal, groups.len() as u32);
+                    groups.push((normal, offset, triangle.to_vec()));
+                }
             }
         }
         let faces: Vec<Face> = groups
@@ -53,14 +59,16 @@ impl Polytope {
         let (vertices, faces) = corners_only(&mesh.vertices, faces);
         let mut faces_of_vertex = vec![Vec::new(); vertices.len()];
         let mut edge_directions: Vec<Vector3> = Vec::new();
+        let mut directions = VectorIndex::new(2.0 * PARALLEL_ANGLE);
         for (number, face) in faces.iter().enumerate() {
             for (corner, vertex) in face.corners.iter().enumerate() {
                 faces_of_vertex[*vertex as usize].push(number as u32);
                 let next = face.corners[(corner + 1) % face.corners.len()];
                 let edge = vertices[next as usize] - vertices[*vertex as usize];
-                if let Some(direction) = edge.try_normalize(0.0)
-                    && !edge_directions.iter().any(|other| other.cross(&direction).norm() < PARALLEL_ANGLE)
-                {
+                let Some(direction) = edge.try_normalize(0.0) else { continue };
+                let parallel = |other: u32| edge_directions[other as usize].cross(&direction).norm() < PARALLEL_ANGLE;
+                if [direction, -direction].iter().all(|way| directions.first(way, parallel).is_none()) {
+                    directions.insert(&direction, edge_directions.len() as u32);
                     edge_directions.push(direction);
                 }
             }
