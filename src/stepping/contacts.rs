@@ -39,6 +39,7 @@ impl Contacts {
         problem: &mut ContactProblem,
     ) {
         self.pairs.place(scene, data);
+        self.pairs.bound_speeds(scene, data);
         self.active.clear();
         (self.faces, self.faces_dropped) = (0, 0);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
@@ -94,6 +95,9 @@ impl Contacts {
         problem: &mut ContactProblem,
     ) {
         let step = settings.step();
+        if self.pairs.is_far(index, pair, step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND)) {
+            return;
+        }
         let detection = step * (self.pairs.approach_speed(pair, scene, data) + step * ACCELERATION_BOUND);
         let Some(p_WC) = self.pairs.find_points(index, pair, scene, detection) else { return };
         let points = self.pairs.points(index);

@@ -5,7 +5,7 @@ use crate::geometry::{
     Aabb, ContactSurface, FaceRepresentation, HydroelasticWorkspace, PointContacts, RigidShape, RigidWorkspace,
     contact_points, contact_surface,
 };
-use crate::math::{BodyIndex, GeometryIndex, IndexVec, RigidTransform, SpatialVelocity, Vector3};
+use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactPair, Scene};
 
@@ -34,6 +34,8 @@ pub(super) struct ActivePatch {
 pub(super) struct Pairs {
     X_WG: IndexVec<GeometryIndex, RigidTransform>,
     boxes_W: IndexVec<GeometryIndex, Aabb>,
+    /// Bounds on the speeds of the points of each geometry [m/s].
+    speeds: IndexVec<GeometryIndex, f64>,
     memory: Vec<PairMemory>,
     rigid_workspace: RigidWorkspace,
 }
@@ -95,6 +97,15 @@ impl Pairs {
         patch_point(surface)
     }
 
+    /// Whether the boxes of the rigid pair number `index` are at least `distance` [m] apart; it then has no points.
+    pub(super) fn is_far(&mut self, index: usize, pair: &ContactPair, distance: f64) -> bool {
+        let far = !self.near(pair, distance);
+        if far {
+            self.memory[index].points.clear();
+        }
+        far
+    }
+
     /// Finds the points where the rigid pair number `index` is nearer than `detection` [m]. Their mean [m, world]; `None`
     /// where there are none.
     pub(super) fn find_points(
@@ -106,14 +117,33 @@ impl Pairs {
     ) -> Option<Vector3> {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
         let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return None };
-        if !self.near(pair, detection) {
-            self.memory[index].points.clear();
+        if self.is_far(index, pair, detection) {
             return None;
         }
         let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
         let points = &mut self.memory[index].points;
         contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, &mut self.rigid_workspace, points);
         mean_point(points)
+    }
+
+    /// Bounds the speeds of the points of each geometry at the velocities in `data`, for [`Pairs::speed_bound`].
+    pub(super) fn bound_speeds(&mut self, scene: &Scene, data: &Data) {
+        let mut speeds = std::mem::take(&mut self.speeds);
+        speeds.clear();
+        for (number, geometry) in scene.geometries().iter().enumerate() {
+            let (center, radius) = self.bounding_sphere(geometry, GeometryIndex::from_usize(number));
+            let V = &data.V_WB[geometry.body];
+            let spin = V.w.norm();
+            let at_center = V.shift(&(center - data.X_WB[geometry.body].translation.vector)).v.norm();
+            speeds.push(at_center + if spin > 0.0 { spin * radius } else { 0.0 });
+        }
+        self.speeds = speeds;
+    }
+
+    /// Bound on the speed at which points of the two geometries approach each other [m/s], by the last [`Pairs::bound_speeds`]: wider
+    /// than [`Pairs::approach_speed`] as a rule, and a sum of two numbers.
+    pub(super) fn speed_bound(&self, pair: &ContactPair) -> f64 {
+        self.speeds[pair.A] + self.speeds[pair.B]
     }
 
     /// Bound on the speed at which points of the two geometries approach each other at the velocities in `data` [m/s].

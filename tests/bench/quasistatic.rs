@@ -1,4 +1,5 @@
-//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm beside Clarabel, in one run.
+//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm beside Clarabel, in one run;
+//! then whole steps, geometry and Jacobians included, of the same task as it ships (96 contacts on average).
 //!
 //! How to read it: each line is a set of problems; the columns are medians over the problems of the best of the rounds [us]. The rounds go
 //! through all engines one after the other, so that a busy machine is as unfair to one as to the other. `cold` starts from v = 0 and no
@@ -13,9 +14,14 @@ mod golden;
 #[path = "../it/quasistatic/problems.rs"]
 mod problems;
 
+use std::path::Path;
 use std::time::Instant;
 
+use isobar::experiments::cube_stacking::{self, Script};
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
 use isobar::solvers::quasistatic::{Engine, FrictionCone, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver};
+use isobar::stepping::Stepping;
 
 const ROUNDS: usize = 15;
 /// A tolerance of the settings with which Clarabel runs at its own default of 1e-8.
@@ -107,5 +113,25 @@ fn main() {
             FrictionCone::Exact,
             true,
         );
+    }
+    whole_steps();
+}
+
+/// Whole steps of the task: each step's best of the rounds.
+fn whole_steps() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");
+    let loaded = scene_file::load(&path, &PackageMap::from_environment()).unwrap();
+    let script = Script::new(&loaded).unwrap();
+    let began = Instant::now();
+    println!("{:28} | {:>8} {:>8}", "whole steps [us]", "median", "worst");
+    for step in [0.01, 0.1, 0.2, 0.4] {
+        let mut times = Times::default();
+        for _ in 0..ROUNDS.min((ROUNDS as f64 * step / 0.02).ceil() as usize) {
+            let stepping = Stepping::Quasistatic(loaded.quasistatic);
+            let clock = || began.elapsed().as_secs_f64();
+            let (trace, _) = cube_stacking::run(&loaded, &script, stepping, step, 1.0, &clock, &mut |_, _| {}).unwrap();
+            trace.step_times.iter().enumerate().for_each(|(index, seconds)| times.note(index, *seconds, 0));
+        }
+        println!("{:28} | {:.17}", format!("steps of {step} s"), times.summary());
     }
 }

@@ -113,36 +113,45 @@ fn snap(shape: &RigidShape, n: &Vector3) -> Option<Vector3> {
 fn separating_axis(a: &Polytope, b: &Polytope, X_AB: &RigidTransform, distance: f64, size: f64) -> Option<Witness> {
     let R_BA = X_AB.rotation.inverse();
     let p_AB = X_AB.translation.vector;
-    // n from A into B, in A
-    let separation = |n: &Vector3| n.dot(&p_AB) - b.reach(&(R_BA * -n)) - a.reach(n);
+    // the separation along n, from A into B, in A
     let mut best = (f64::NEG_INFINITY, Vector3::z());
-    for n in a.faces.iter().map(|face| face.normal) {
-        let s = separation(&n);
+    for face in &a.faces {
+        let (low_B, _) = b.extent(&(R_BA * face.normal));
+        let s = face.normal.dot(&p_AB) + low_B - face.reach;
         if s > best.0 {
-            best = (s, n);
+            if s >= distance {
+                return None;
+            }
+            best = (s, face.normal);
         }
     }
-    for n in b.faces.iter().map(|face| -(X_AB.rotation * face.normal)) {
-        let s = separation(&n);
-        if s > best.0 + FACE_PREFERENCE * size {
+    let margin = FACE_PREFERENCE * size;
+    for face in &b.faces {
+        let n = -(X_AB.rotation * face.normal);
+        let s = n.dot(&p_AB) - face.reach - a.extent(&n).1;
+        if s > best.0 + margin {
+            if s >= distance {
+                return None;
+            }
             best = (s, n);
         }
     }
     for direction_A in &a.edge_directions {
         for direction_B in &b.edge_directions {
             let Some(axis) = direction_A.cross(&(X_AB.rotation * direction_B)).try_normalize(1e-6) else { continue };
-            for n in [axis, -axis] {
-                let s = separation(&n);
-                if s > best.0 + FACE_PREFERENCE * size {
+            let ((low_A, high_A), (low_B, high_B)) = (a.extent(&axis), b.extent(&(R_BA * axis)));
+            let along = axis.dot(&p_AB);
+            for (n, s) in [(axis, along + low_B - high_A), (-axis, low_A - along - high_B)] {
+                if s > best.0 + margin {
+                    if s >= distance {
+                        return None;
+                    }
                     best = (s, n);
                 }
             }
         }
     }
     let (phi, normal) = best;
-    if phi >= distance {
-        return None;
-    }
     let p_A = a.vertices[a.support(&normal)];
     let p_B = X_AB.rotation * b.vertices[b.support(&(R_BA * -normal))] + p_AB;
     Some(Witness { p_A, p_B, normal, phi })

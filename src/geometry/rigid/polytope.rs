@@ -17,6 +17,8 @@ const PARALLEL_ANGLE: f64 = 1e-9;
 pub(super) struct Face {
     pub(super) normal: Vector3,
     pub(super) corners: Vec<u32>,
+    /// How far the polyhedron reaches along the normal [m].
+    pub(super) reach: f64,
 }
 
 /// A convex polyhedron in its geometry's frame.
@@ -54,9 +56,12 @@ impl Polytope {
         }
         let faces: Vec<Face> = groups
             .into_iter()
-            .map(|(normal, _, corners)| Face { normal, corners: outline(&mesh.vertices, &normal, corners) })
+            .map(|(normal, _, corners)| Face { normal, corners: outline(&mesh.vertices, &normal, corners), reach: 0.0 })
             .collect();
-        let (vertices, faces) = corners_only(&mesh.vertices, faces);
+        let (vertices, mut faces) = corners_only(&mesh.vertices, faces);
+        for face in &mut faces {
+            face.reach = extent(&vertices, &face.normal).1;
+        }
         let mut faces_of_vertex = vec![Vec::new(); vertices.len()];
         let mut edge_directions: Vec<Vector3> = Vec::new();
         let mut directions = VectorIndex::new(2.0 * PARALLEL_ANGLE);
@@ -88,9 +93,9 @@ impl Polytope {
         best.1
     }
 
-    /// How far the polyhedron reaches along `direction` [m].
-    pub(super) fn reach(&self, direction: &Vector3) -> f64 {
-        direction.dot(&self.vertices[self.support(direction)])
+    /// From where to where the polyhedron reaches along `direction` [m].
+    pub(super) fn extent(&self, direction: &Vector3) -> (f64, f64) {
+        extent(&self.vertices, direction)
     }
 
     /// The face around the farthest vertex along `direction` that looks there most.
@@ -105,6 +110,14 @@ impl Polytope {
         }
         best.map(|(_, face)| face)
     }
+}
+
+fn extent(vertices: &[Vector3], direction: &Vector3) -> (f64, f64) {
+    vertices.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), vertex| {
+        let at = direction.dot(vertex);
+        // one instruction each; `min` and `max` look for NaN besides
+        (if at < low { at } else { low }, if at > high { at } else { high })
+    })
 }
 
 /// Leaves out the vertices that are no face's corner: those inside faces and inside the body.

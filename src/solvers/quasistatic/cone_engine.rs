@@ -147,10 +147,8 @@ impl ConeEngine {
             for contact in island.contacts.clone() {
                 let offset = island.dofs.start;
                 let columns = self.islands.columns(&self.islands.contacts[contact]);
-                let inverse_mass: f64 = columns
-                    .iter()
-                    .map(|(place, column)| column.norm_squared() / newton.metric[offset + *place as usize])
-                    .sum();
+                let inverse_mass: f64 =
+                    columns.iter().map(|(place, column)| column.norm_squared() / newton.metric[offset + *place]).sum();
                 newton.penalties[contact] = 3.0 / (settings.penalty_softness * inverse_mass);
             }
             for bound in island.bounds.clone() {

@@ -142,7 +142,7 @@ impl Linearization {
                     law.differentiate(data.friction, penalty, multipliers, y, dy, &mut self.scratch);
                     let gamma = law.total(data.friction, &self.scratch);
                     for (place, column) in islands.columns(data) {
-                        self.right_side[offset + *place as usize] += column.dot(&gamma);
+                        self.right_side[offset + *place] += column.dot(&gamma);
                     }
                 }
                 for bound in island.bounds.clone() {
@@ -166,7 +166,7 @@ impl Linearization {
                     let data = &islands.contacts[contact];
                     let mut dy = direction.contacts[data.index as usize];
                     for (place, column) in islands.columns(data) {
-                        dy += column * self.right_side[offset + *place as usize];
+                        dy += column * self.right_side[offset + *place];
                     }
                     let multipliers = &newton.multipliers[contact * stride..][..stride];
                     let (penalty, y) = (newton.penalties[contact], &newton.y[contact]);

@@ -170,7 +170,7 @@ impl IslandNewton {
         for contact in island.contacts.clone() {
             let mut y = Vector3::new(islands.contacts[contact].gap_rate, 0.0, 0.0);
             for (place, column) in islands.columns(&islands.contacts[contact]) {
-                y += column * self.v[offset + *place as usize];
+                y += column * self.v[offset + *place];
             }
             self.y[contact] = y;
         }
@@ -209,7 +209,7 @@ impl IslandNewton {
             let gamma = law.impulse(data.friction, self.penalties[contact], multipliers, &self.y[contact]);
             if gamma.x != 0.0 {
                 for (place, column) in islands.columns(data) {
-                    gradient[*place as usize] -= column.dot(&gamma);
+                    gradient[*place] -= column.dot(&gamma);
                 }
             }
         }
@@ -283,9 +283,9 @@ impl IslandNewton {
                 let columns = islands.columns(data);
                 for (a, (row, column)) in columns.iter().enumerate() {
                     let weighted = slope * column;
-                    let row = &mut hessian[*row as usize * n..][..n];
+                    let row = &mut hessian[*row * n..][..n];
                     for (other, other_column) in &columns[..=a] {
-                        row[*other as usize] += weighted.dot(other_column);
+                        row[*other] += weighted.dot(other_column);
                     }
                 }
             }
@@ -355,7 +355,7 @@ impl IslandNewton {
         for contact in island.contacts.clone() {
             let mut dy = Vector3::zeros();
             for (place, column) in islands.columns(&islands.contacts[contact]) {
-                dy += column * self.direction[offset + *place as usize];
+                dy += column * self.direction[offset + *place];
             }
             self.dy[contact] = dy;
         }
@@ -486,7 +486,7 @@ impl IslandNewton {
             let mut d = Vector3::zeros();
             let mut longest = 0.0_f64;
             for (place, column) in islands.columns(data) {
-                let change = column * self.drift[offset + *place as usize];
+                let change = column * self.drift[offset + *place];
                 longest = longest.max(change.norm());
                 d += change;
             }

@@ -100,9 +100,13 @@ impl Contacts {
     /// than `detection` [m], or come nearer over the step h [s] at these velocities, are in.
     pub(super) fn start(&mut self, scene: &Scene, data: &Data, h: f64, detection: f64) {
         self.start.place(scene, data);
+        self.start.bound_speeds(scene, data);
         self.detection.clear();
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
-            let expected = DETECTION_MARGIN * h * self.start.approach_speed(pair, scene, data);
+            let mut expected = DETECTION_MARGIN * h * self.start.speed_bound(pair);
+            if expected > detection {
+                expected = DETECTION_MARGIN * h * self.start.approach_speed(pair, scene, data);
+            }
             self.detection.push(detection.max(expected));
             if pair.kind == ContactKind::Points {
                 self.start.find_points(index, pair, scene, self.detection[index]);
@@ -114,8 +118,9 @@ impl Contacts {
     /// found new points.
     pub(super) fn look_farther(&mut self, scene: &Scene, data: &Data, h: f64) -> bool {
         let mut found = false;
+        self.start.bound_speeds(scene, data);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
-            if pair.kind != ContactKind::Points {
+            if pair.kind != ContactKind::Points || h * self.start.speed_bound(pair) <= self.detection[index] {
                 continue;
             }
             let moved = h * self.start.approach_speed(pair, scene, data);
