@@ -60,7 +60,7 @@ def test_the_spatula_slips_only_while_the_force_is_low(launch, listener):
     commanded = listener.listen(Float64, "/grip_force/commanded")
     force = []
     listener.node.create_subscription(Float64, "/grip_force/measured", lambda m: force.append((now(), m.data)), 50)
-    arguments = {"use_rviz": "false", "state_publisher": "false", "real_time_factor": "2.0"}
+    arguments = {"use_rviz": "false", "state_publisher": "false", "step": "0.002", **LOCKSTEP}
     processes, left_out = launch("spatula_slip.launch.py", arguments)
     assert [process.name for process in processes] == ["isobar", "grip_controller"] and not left_out
     # 16 N until 4.5 s, 1 N until 6 s, 16 N again.
