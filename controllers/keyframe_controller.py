@@ -12,7 +12,8 @@ Topics (relative; `simulator` is a parameter, default `isobar`):
   in   <simulator>/external_joint_torques     sensor_msgs/JointState, if the task feels by the joints
   out  joint_commands                         sensor_msgs/JointState, positions and velocities
   out  task/phase                             std_msgs/String, latched: the key at hand, `done`, or `failed: ...`
-  out  task/touch_force, task/grip_force      std_msgs/Float64 [N]
+  out  task/force                             geometry_msgs/WrenchStamped, the force on the tip in the robot's base axes [N]
+  out  task/grip_force                        std_msgs/Float64 [N], the smallest of the pads' forces
   out  task/commanded_pose, task/measured_pose   geometry_msgs/PoseStamped of the tip in the robot's base frame
 """
 
@@ -30,7 +31,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64, String
+from std_msgs.msg import Float64, Header, String
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 EXTERNAL_TORQUES = "external_torques"
@@ -113,7 +114,7 @@ class KeyframeController(Node):
             self.create_subscription(JointState, f"{simulator}/external_joint_torques", self.on_torques, 10)
         self.commands = self.create_publisher(JointState, "joint_commands", 10)
         self.phase = self.create_publisher(String, "task/phase", LATCHED)
-        self.touch_force = self.create_publisher(Float64, "task/touch_force", 10)
+        self.touch_force = self.create_publisher(WrenchStamped, "task/force", 10)
         self.grip_force = self.create_publisher(Float64, "task/grip_force", 10)
         self.commanded_pose = self.create_publisher(PoseStamped, "task/commanded_pose", 10)
         self.measured_pose = self.create_publisher(PoseStamped, "task/measured_pose", 10)
@@ -160,7 +161,7 @@ class KeyframeController(Node):
             return
         if self.time is not None:
             self.step = time - self.time
-        self.time = time
+        self.time, self.stamp = time, state.header.stamp
         positions = dict(zip(state.name, state.position))
         if self.player is None:
             self.begin(positions, time)
@@ -204,16 +205,19 @@ class KeyframeController(Node):
                 self.get_logger().error(f"{self.time:.3f} s: {self.answered}")
             else:
                 self.get_logger().info(f"{self.time:.3f} s: {self.answered}")
-        self.touch_force.publish(Float64(data=float(np.linalg.norm(self.force))))
+        felt = WrenchStamped(header=self.header())
+        felt.wrench.force.x, felt.wrench.force.y, felt.wrench.force.z = (float(x) for x in self.force)
+        self.touch_force.publish(felt)
         self.grip_force.publish(Float64(data=self.grip))
         measured = self.chain.forward(np.array([positions[name] for name in self.chain.names]))
         self.commanded_pose.publish(self.pose(target.R, target.p))
         self.measured_pose.publish(self.pose(measured[0], measured[1]))
 
+    def header(self):
+        return Header(stamp=self.stamp, frame_id=self.chain.all[0].parent)
+
     def pose(self, R, p):
-        message = PoseStamped()
-        message.header.stamp = rclpy.time.Time(seconds=self.time).to_msg()
-        message.header.frame_id = self.chain.all[0].parent
+        message = PoseStamped(header=self.header())
         place, turn = message.pose.position, message.pose.orientation
         place.x, place.y, place.z = (float(x) for x in p)
         turn.x, turn.y, turn.z, turn.w = (float(x) for x in quaternion(R))

@@ -32,7 +32,7 @@ import yaml
 from .robot import rotation_about, rotation_rpy, rotation_vector
 
 # Of `press`: speed for an error of force [m/s/N], the fastest [m/s], and how far from the path the tip may get [m].
-PRESS_GAIN = 0.002
+PRESS_GAIN = 0.003
 PRESS_SPEED_MAX = 0.03
 PRESS_TRAVEL_MAX = 0.06
 # Keys of a file and of its parts, all that are known.
