@@ -1,7 +1,8 @@
 """Differential inverse kinematics: joint positions that follow the pose of a chain's tip.
 
-Damped least squares with a damping that sets in near singular poses only [Nakamura & Hanafusa 1986], joint limits by an
-active set, joint speeds by shortening the step along its own direction, and a posture in the null space.
+Damped least squares: a damping that sets in near singular poses only [Nakamura & Hanafusa 1986], and one of half the squared error,
+which vanishes on the path and calms what cannot be reached [Sugihara 2011]. Joint limits by an active set, joint speeds by
+shortening the step along its own direction, and a posture in the null space.
 """
 
 import numpy as np
@@ -23,7 +24,9 @@ def damped_step(J, error):
     """The joint step of J step = error, of least length, damped where J is nearly singular."""
     U, s, Vt = np.linalg.svd(J, full_matrices=False)
     smallest = s[-1] if len(s) else 0.0
-    damping2 = DAMPING_MAX**2 * (1.0 - (smallest / SINGULAR) ** 2) if smallest < SINGULAR else 0.0
+    damping2 = 0.5 * float(error @ error)
+    if smallest < SINGULAR:
+        damping2 += DAMPING_MAX**2 * (1.0 - (smallest / SINGULAR) ** 2)
     return Vt.T @ ((s / (s * s + damping2 + 1e-30)) * (U.T @ error))
 
 
