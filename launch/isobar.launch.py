@@ -1,7 +1,7 @@
 """Any scene, with RViz if wanted. Start robot_state_publisher and controllers beside it, on simulated time.
 
-ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
-    [use_rviz:=false] [namespace:=NAME]
+ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [stepping:=''] [step:=0.0] [real_time_factor:=1.0]
+    [lockstep:=false] [record:=FILE.mcap] [use_rviz:=false] [namespace:=NAME]
 """
 
 from launch import LaunchDescription
@@ -27,9 +27,14 @@ def generate_launch_description():
                 default_value=PathJoinSubstitution([share, "config", "isobar_parameters.yaml"]),
                 description="parameters of the node; the arguments here go before it",
             ),
+            DeclareLaunchArgument("stepping", default_value="", description="dynamic or quasistatic; empty: the scene's"),
+            DeclareLaunchArgument("step", default_value="0.0", description="step [s]; 0 takes the scene's"),
             DeclareLaunchArgument("real_time_factor", default_value="1.0", description="0 is as fast as possible"),
             DeclareLaunchArgument("lockstep", default_value="false", description="take turns with the controllers"),
             DeclareLaunchArgument("record", default_value="", description="MCAP file"),
+            DeclareLaunchArgument(
+                "publish_robot_description", default_value="true", description="false where robot_state_publisher does it"
+            ),
             DeclareLaunchArgument("use_rviz", default_value="false"),
             DeclareLaunchArgument("namespace", default_value=""),
             Node(
@@ -43,9 +48,12 @@ def generate_launch_description():
                     ParameterFile(LaunchConfiguration("params_file")),
                     {
                         "scene": argument("scene", str),
+                        "stepping": argument("stepping", str),
+                        "step": argument("step", float),
                         "real_time_factor": argument("real_time_factor", float),
                         "lockstep": argument("lockstep", bool),
                         "record": argument("record", str),
+                        "publish_robot_description": argument("publish_robot_description", bool),
                     },
                 ],
                 on_exit=Shutdown(),

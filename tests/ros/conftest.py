@@ -12,6 +12,7 @@ import pytest
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(1 + os.getpid() % 100))
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
+import launching  # noqa: E402
 import rclpy  # noqa: E402
 from rcl_interfaces.srv import SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
@@ -182,4 +183,55 @@ def start(tmp_path):
     yield start_node
     for node in RUNNING:
         node.end(signal.SIGKILL)
+    RUNNING.clear()
+
+
+class LaunchedProcess:
+    """A process of a launch file; `log()` is what it has said so far."""
+
+    def __init__(self, command, folder):
+        self.log_path = folder / f"{Path(command[0]).name}.log"
+        with self.log_path.open("w") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=folder)
+
+    def log(self):
+        return self.log_path.read_text()
+
+    end = RunningNode.end
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """The package as CMakeLists.txt installs it, by links."""
+    prefix = tmp_path_factory.mktemp("install")
+    share, programs = prefix / "share/isobar", prefix / "lib/isobar"
+    index = prefix / "share/ament_index/resource_index/packages"
+    for folder in (share, programs, index):
+        folder.mkdir(parents=True)
+    (index / "isobar").touch()
+    for folder in ("config", "launch", "meshes", "urdf"):
+        (share / folder).symlink_to(ROOT / folder)
+    for program in (ROOT / "controllers").iterdir():
+        (programs / program.name).symlink_to(program)
+    (programs / "isobar_node").symlink_to(Path(os.environ["ISOBAR_BIN"]) / "isobar_node")
+    before = os.environ["AMENT_PREFIX_PATH"]
+    os.environ["AMENT_PREFIX_PATH"] = f"{prefix}:{before}"
+    yield prefix
+    os.environ["AMENT_PREFIX_PATH"] = before
+
+
+@pytest.fixture
+def launch(installed, tmp_path):
+    """Starts what a launch file would start; returns the processes of this package, and those of others, which are left out."""
+    RUNNING.clear()
+
+    def launch_file(name, arguments):
+        processes, _ = launching.evaluate(installed / "share/isobar/launch" / name, arguments)
+        ours = [process for process in processes if process.package == "isobar"]
+        RUNNING.extend(LaunchedProcess(process.command(installed, tmp_path), tmp_path) for process in ours)
+        return ours, [process for process in processes if process.package != "isobar"]
+
+    yield launch_file
+    for running in RUNNING:
+        running.end(signal.SIGKILL)
     RUNNING.clear()

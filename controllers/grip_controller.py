@@ -2,10 +2,11 @@
 """Grip force control of two opposed fingers, as a user's controller would do it: a ROS 2 process of its own.
 
 Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error of the
-measured pad force trims it, and a weak spring keeps the fingers centred. Runs on simulated time.
+measured pad force trims it, and a weak spring keeps the fingers centred. Its time are the stamps of the joint states, and each
+command carries the stamp of the state that it answers, so the same process also serves a simulator in lockstep.
 
-Topics (relative to the simulator, parameter `simulator`, default `isobar`):
-  in   /<simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
+Topics (relative; `simulator` is a parameter, default `isobar`):
+  in   <simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
   in   joint_states                sensor_msgs/JointState
   out  joint_commands              sensor_msgs/JointState, efforts [N]
   out  grip_force/commanded, grip_force/measured   std_msgs/Float64 [N]
@@ -17,16 +18,19 @@ import rclpy
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
-from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-# The control period [s of simulated time].
+# The control period [s]; states that come more often get the last command again.
 PERIOD = 0.005
 # A measurement older than this is no measurement [s]: the integral then rests.
 MEASUREMENT_AGE_MAX = 0.05
 # After a change of the wanted force the pads swing; the integral waits that long [s].
 SETTLING = 0.25
+
+
+def seconds(stamp):
+    return stamp.sec + 1e-9 * stamp.nanosec
 
 
 def square_wave(time, low, high, period, duty):
@@ -48,13 +52,12 @@ class Finger:
 
     def on_wrench(self, message):
         self.force = abs(getattr(message.wrench.force, self.axis))
-        self.stamp = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
+        self.stamp = seconds(message.header.stamp)
 
 
 class GripController(Node):
     def __init__(self):
-        on_simulated_time = Parameter("use_sim_time", Parameter.Type.BOOL, True)
-        super().__init__("grip_controller", parameter_overrides=[on_simulated_time])
+        super().__init__("grip_controller")
 
         def parameter(name, default):
             return self.declare_parameter(name, default).value
@@ -77,7 +80,7 @@ class GripController(Node):
         signs = parameter("closing_signs", [1.0, -1.0])
         self.fingers = [Finger(joint, sign, axis) for joint, sign in zip(joints, signs)]
         for finger, pad in zip(self.fingers, pads):
-            self.create_subscription(WrenchStamped, f"/{simulator}/wrench/{pad}", finger.on_wrench, 10)
+            self.create_subscription(WrenchStamped, f"{simulator}/wrench/{pad}", finger.on_wrench, 10)
         self.create_subscription(JointState, "joint_states", self.on_joint_states, 10)
         self.commands = self.create_publisher(JointState, "joint_commands", 10)
         self.commanded = self.create_publisher(Float64, "grip_force/commanded", 10)
@@ -85,13 +88,21 @@ class GripController(Node):
         self.wanted = None
         self.changed = 0.0
         self.integral = 0.0
-        self.create_timer(PERIOD, self.control)
+        self.controlled = float("-inf")
+        self.command = JointState(name=[finger.joint for finger in self.fingers])
 
     def on_joint_states(self, message):
         for finger in self.fingers:
             index = message.name.index(finger.joint)
             finger.position = message.position[index]
             finger.velocity = message.velocity[index]
+        now = seconds(message.header.stamp)
+        # A tenth of a period early counts: stamps are whole steps.
+        if now - self.controlled >= 0.9 * PERIOD:
+            self.controlled = now
+            self.control(now)
+        self.command.header.stamp = message.header.stamp
+        self.commands.publish(self.command)
 
     def trimmed(self, now, wanted, measured):
         """The closing effort [N]: the wanted force, and the integral of what is missing once the grip has settled."""
@@ -102,8 +113,7 @@ class GripController(Node):
             self.integral = max(-self.trim * wanted, min(self.trim * wanted, self.integral))
         return wanted + self.integral
 
-    def control(self):
-        now = self.get_clock().now().nanoseconds * 1e-9
+    def control(self, now):
         wanted = square_wave(now, self.low, self.high, self.period, self.duty)
         fresh = all(now - finger.stamp < MEASUREMENT_AGE_MAX for finger in self.fingers)
         measured = sum(finger.force for finger in self.fingers) / len(self.fingers) if fresh else None
@@ -111,11 +121,7 @@ class GripController(Node):
         middle = sum(finger.position for finger in self.fingers) / len(self.fingers)
         drift = sum(finger.velocity for finger in self.fingers) / len(self.fingers)
         back = -self.centering_stiffness * middle - self.centering_damping * drift
-        message = JointState()
-        message.header.stamp = self.get_clock().now().to_msg()
-        message.name = [finger.joint for finger in self.fingers]
-        message.effort = [finger.sign * effort + back for finger in self.fingers]
-        self.commands.publish(message)
+        self.command.effort = [finger.sign * effort + back for finger in self.fingers]
         self.commanded.publish(Float64(data=wanted))
         if measured is not None:
             self.measured.publish(Float64(data=measured))

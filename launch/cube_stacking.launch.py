@@ -1,0 +1,17 @@
+"""Cube stacking: an iiwa 14 with a gripper puts the red cube on the stack; keyframe controller, robot_state_publisher, RViz.
+
+ros2 launch isobar cube_stacking.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=quasistatic] [step:=0.1]
+    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+"""
+
+import os
+import sys
+
+# What the tasks share lies beside this file.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from task_launch import keyframe_controller, task  # noqa: E402
+
+
+def generate_launch_description():
+    base = "--frame-id world --child-frame-id iiwa_base"
+    return task("cube_stacking.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], "cube_stacking.yaml")

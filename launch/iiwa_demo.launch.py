@@ -1,0 +1,17 @@
+"""The iiwa's demonstration: a path in the air, a touch, a held force; keyframe controller, robot_state_publisher, RViz.
+
+ros2 launch isobar iiwa_demo.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=''] [step:=0.0]
+    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+"""
+
+import os
+import sys
+
+# What the tasks share lies beside this file.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from task_launch import keyframe_controller, task  # noqa: E402
+
+
+def generate_launch_description():
+    base = "--z 0.75 --frame-id world --child-frame-id iiwa_base"
+    return task("iiwa_demo.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], "iiwa_demo.yaml")

@@ -1,0 +1,17 @@
+"""The Jaco's demonstration: its hand feels for a can, carries it and sets it down; keyframe controller, robot_state_publisher, RViz.
+
+ros2 launch isobar jaco_demo.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=''] [step:=0.0]
+    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+"""
+
+import os
+import sys
+
+# What the tasks share lies beside this file.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from task_launch import keyframe_controller, task  # noqa: E402
+
+
+def generate_launch_description():
+    base = "--z 0.75 --frame-id world --child-frame-id j2s7s300_base"
+    return task("jaco_demo.yaml", "j2s7s300.urdf", base, [keyframe_controller()], "jaco_demo.yaml")

@@ -1,0 +1,89 @@
+"""The launch files: their arguments, what they hand on, and that they are what ROS 2's own launch packages make of them."""
+
+import importlib.util
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import launching
+import pytest
+from conftest import PATIENCE, ROOT
+
+TASKS = ["spatula_slip", "cube_stacking", "iiwa_demo", "jaco_demo"]
+ARGUMENTS = {"scene", "stepping", "step", "real_time_factor", "lockstep", "record", "use_rviz", "namespace"}
+# Runs a launch file as `ros2 launch` does, which is a package of its own.
+LAUNCH = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+service = LaunchService()
+arguments = [argument.split(":=") for argument in sys.argv[2:]]
+source = PythonLaunchDescriptionSource(sys.argv[1])
+service.include_launch_description(LaunchDescription([IncludeLaunchDescription(source, launch_arguments=arguments)]))
+sys.exit(service.run())
+"""
+
+
+def merged(process):
+    return {name: value for entry in process.parameters if isinstance(entry, dict) for name, value in entry.items()}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_has_its_arguments_and_hands_them_on(installed, task):
+    path = installed / "share/isobar/launch" / f"{task}.launch.py"
+    processes, values = launching.evaluate(path, {})
+    assert ARGUMENTS <= set(values)
+    names = {process.executable for process in processes}
+    assert {"isobar_node", "robot_state_publisher", "static_transform_publisher", "rviz2"} < names
+    arguments = {"stepping": "quasistatic", "step": "0.05", "real_time_factor": "0.5", "namespace": "cell", "scene": "/my.yaml"}
+    processes, _ = launching.evaluate(path, {**arguments, "use_rviz": "false", "state_publisher": "false", "lockstep": "true"})
+    node, controller = processes
+    got = merged(node)
+    assert got["scene"] == "/my.yaml" and got["stepping"] == "quasistatic" and got["lockstep"] is True
+    assert got["step"] == 0.05 and got["real_time_factor"] == 0.5 and "use_sim_time" not in got
+    assert got["publish_robot_description"] is True, "no one else does"
+    assert node.namespace == controller.namespace == "/cell"
+    assert merged(controller)["use_sim_time"] is True
+    # What a file says of its own use is what it has.
+    usage = (ROOT / "launch" / f"{task}.launch.py").read_text().split('"""')[1]
+    assert set(re.findall(r"(\w+):=", usage)) <= set(values)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_files_that_a_task_names_are_there(installed, task):
+    processes, values = launching.evaluate(installed / "share/isobar/launch" / f"{task}.launch.py", {})
+    for name in {"scene", "urdf", "keyframes"} & set(values):
+        assert os.path.exists(values[name]), values[name]
+    for process in processes:
+        assert process.package != "isobar" or os.access(installed / "lib/isobar" / process.executable, os.X_OK)
+    # The frame that the transform gives the robot is its root.
+    (where,) = [process.arguments for process in processes if process.executable == "static_transform_publisher"]
+    root = where[where.index("--child-frame-id") + 1]
+    assert f'<link name="{root}"' in open(values["urdf"]).read()
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("launch_ros"), reason="the package launch_ros is not installed")
+@pytest.mark.parametrize("task", TASKS)
+def test_ros_launch_starts_the_same_processes(installed, tmp_path, task):
+    path = installed / "share/isobar/launch" / f"{task}.launch.py"
+    arguments = {"use_rviz": "false", "state_publisher": "false", "namespace": "cell", "lockstep": "true"}
+    expected, _ = launching.evaluate(path, arguments)
+    log_path = tmp_path / "launch.log"
+    command = [sys.executable, "-c", LAUNCH, str(path), *[f"{name}:={value}" for name, value in arguments.items()]]
+    with log_path.open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    try:
+        started = lambda: re.findall(r"\[INFO\] \[(\S+)-\d+\]: process started", log_path.read_text())
+        deadline = time.monotonic() + PATIENCE
+        while len(started()) < len(expected) or "loaded in" not in log_path.read_text():
+            assert time.monotonic() < deadline and process.poll() is None, log_path.read_text()
+            time.sleep(0.1)
+        assert sorted(started()) == sorted(expected_one.executable for expected_one in expected)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(PATIENCE)
+    assert "process has died" not in log_path.read_text()
