@@ -216,7 +216,7 @@ impl Scene {
 }
 
 /// Collects bodies, joints, geometries and filters, and builds a [`Scene`].
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SceneBuilder {
     model: ModelBuilder,
     body_names: IndexVec<BodyIndex, String>,
@@ -224,6 +224,14 @@ pub struct SceneBuilder {
     excluded: BTreeSet<(BodyIndex, BodyIndex)>,
     actuators: Vec<(JointIndex, Actuator)>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
+    /// What stated resolution hints are divided by [-].
+    refinement: f64,
+}
+
+impl Default for SceneBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl SceneBuilder {
@@ -238,6 +246,14 @@ impl SceneBuilder {
             excluded: BTreeSet::new(),
             actuators: Vec::new(),
             mesh_notes: Vec::new(),
+            refinement: 1.0,
+        }
+    }
+
+    /// From now on the resolution hints of geometries are divided by `refinement`; one that is not positive and finite is left alone.
+    pub fn set_refinement(&mut self, refinement: f64) {
+        if refinement > 0.0 && refinement.is_finite() {
+            self.refinement = refinement;
         }
     }
 
@@ -281,7 +297,7 @@ impl SceneBuilder {
                 Compliance::Rigid => None,
                 Compliance::Compliant { modulus } => Some(modulus),
             },
-            resolution_hint: properties.mesh_resolution_hint,
+            resolution_hint: properties.mesh_resolution_hint.map(|hint| hint / self.refinement),
             slab_thickness: properties.slab_thickness,
             margin: properties.margin.unwrap_or(0.0),
         };

@@ -73,7 +73,7 @@ Frame: x across the blade, y from the blade to the handle, z up from the blade's
         visual("neck", cylinder(*NECK[:2]), "steel", NECK[2], (NECK[3], 0, 0)),
         visual("blade", mesh("objects/blade.obj"), "nylon"),
         collision("handle", cylinder(radius, length), rigid(1.0, 0.01), middle, (roll, 0, 0)),
-        collision("blade", mesh("objects/blade.obj", convex=True), rigid(0.3)),
+        collision("blade", mesh("objects/blade.obj", convex=True), rigid(0.15)),
     )
     colors = {"beech": (0.76, 0.57, 0.36, 1), "steel": (0.66, 0.67, 0.69, 1), "nylon": (0.13, 0.13, 0.15, 1)}
     return robot("pancake_spatula", comment, colors, lines)
@@ -95,7 +95,7 @@ visual dome of that side lies below at the start.
         "pancake", inertial(mass, (0, 0, 0), moments),
         visual("light_side", mesh("objects/pancake_half.obj"), "batter"),
         visual("dark_side", mesh("objects/pancake_half.obj"), "crust", (0, 0, 0), (math.pi, 0, 0)),
-        collision("pancake", ellipsoid(*PANCAKE), compliant(1e4, 0.03, 0.5)))
+        collision("pancake", ellipsoid(*PANCAKE), compliant(1e4, 0.03, 1.0)))
     return robot("pancake", comment, {"batter": (0.90, 0.76, 0.48, 1), "crust": (0.62, 0.38, 0.16, 1)}, lines)
 
 
@@ -104,21 +104,22 @@ def pancake_half():
     return turned([*profile, (0, PANCAKE[2])], 40)
 
 
-STOVE = (0.120, 0.040)
+STOVE = (0.120, 0.080)
 
 
 def stove():
     radius, height = STOVE
     comment = """
-A cylindrical stove top, rigid: radius 120 mm, height 40 mm (chosen; the paper gives no size). Frame: on the table below its middle, z up. It is
-furniture: it has no mass and is to be welded.
+A cylindrical stove top, rigid: radius 120 mm, height 80 mm (chosen; the paper gives no size). Frame: on the table below its middle, z up;
+`stove_top` is in the middle of the top. It is furniture: it has no mass and is to be welded.
 """
     middle = (0, 0, height / 2)
     lines = link(
         "stove",
         visual("body", mesh("objects/stove.obj"), "enamel"),
         visual("plate", cylinder(0.100, 0.002), "iron", (0, 0, height - 0.0008)),
-        collision("stove", cylinder(radius, height), rigid(0.3, 0.03), middle))
+        collision("stove", cylinder(radius, height), rigid(0.8, 0.03), middle))
+    lines += link("stove_top") + fixed("stove_top_joint", "stove", "stove_top", (0, 0, height))
     return robot("stove", comment, {"enamel": (0.78, 0.79, 0.80, 1), "iron": (0.16, 0.16, 0.17, 1)}, lines)
 
 
@@ -143,13 +144,13 @@ welded.
 
 
 # The stand: height of the shelf; the fork under the handle: place along y, height of its saddle above the shelf, gap [m].
-SHELF, FORK_Y, SADDLE, GAP = 0.140, 0.170, 0.0485, 0.034
+SHELF, FORK_Y, SADDLE, GAP = 0.140, 0.108, 0.0203, 0.034
 
 
 def stand():
     comment = """
-A stand for pancake_spatula.urdf, rigid: the blade lies on a shelf 140 mm above the table, the end of the handle in a fork, so that a gripper
-reaches the middle of the handle from above. `stand_rest` is where the spatula's frame is then. Sizes are chosen. Frame: on the table, below
+A stand for pancake_spatula.urdf, rigid: the blade lies on a shelf 140 mm above the table, the handle in a fork before its middle, so that a
+gripper reaches its rear half along the handle. `stand_rest` is where the spatula's frame is then. Sizes are chosen. Frame: on the table, below
 `stand_rest`, z up. It is furniture: it has no mass and is to be welded.
 """
     shelf = (BLADE[0] + 0.010, 0.080, 0.008)

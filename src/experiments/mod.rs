@@ -1,6 +1,8 @@
 //! Experiments of the papers that the program repeats: scripts, runs and plots.
 
 pub mod cube_stacking;
+pub mod keyframes;
+pub mod pancake_flip;
 pub mod planar_gripper;
 mod plot;
 mod reach;

@@ -33,6 +33,8 @@ pub struct Chart {
     pub scale: Scale,
     /// The lines.
     pub series: Vec<Series>,
+    /// Named values of x: vertical lines behind the others.
+    pub marks: Vec<(f64, String)>,
 }
 
 /// A file that could not be drawn.
@@ -49,6 +51,8 @@ pub struct PlotError {
 const PANEL: (u32, u32) = (1080, 360);
 /// Width at its right for the names of the lines, which would hide them inside the chart [px].
 const LEGEND: u32 = 200;
+/// Colour of the marks.
+const MARK: RGBColor = RGBColor(170, 170, 170);
 /// Colours of the lines, for readers who do not see all colours [Okabe & Ito].
 const COLORS: [RGBColor; 6] = [
     RGBColor(0, 0, 0),
@@ -111,6 +115,17 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
         .light_line_style(WHITE)
         .draw()
         .map_err(|error| error.to_string())?;
+    let (left, right) = (context.x_range().start, context.x_range().end);
+    let (low, high) = (context.y_range().start, context.y_range().end);
+    let inside = chart.marks.iter().map(|(x, name)| (to(*x), name)).filter(|(x, _)| (left..right).contains(x));
+    for (number, (x, name)) in inside.enumerate() {
+        let line = PathElement::new([(x, low), (x, high)], MARK);
+        // names of near marks would lie over each other
+        let height = high - (high - low) * (0.02 + 0.07 * (number % 3) as f64);
+        let name = Text::new(name.clone(), (x + 0.004 * (right - left), height), ("sans-serif", 13).into_font());
+        context.draw_series([line]).map_err(|error| error.to_string())?;
+        context.draw_series([name]).map_err(|error| error.to_string())?;
+    }
     for (number, series) in chart.series.iter().enumerate() {
         let style = COLORS[number % COLORS.len()].stroke_width(2);
         context

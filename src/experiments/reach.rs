@@ -1,6 +1,6 @@
 //! Inverse kinematics of an arm, offline: damped least squares on the pose of one body.
 
-use crate::math::{BodyIndex, Index, JointIndex, RigidTransform, Vector3, Vector6};
+use crate::math::{BodyIndex, Index, JointIndex, RigidTransform, Rotation, Vector3, Vector6};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model, positions};
 
@@ -25,6 +25,11 @@ pub struct ReachError {
     pub error: f64,
 }
 
+/// The rotation vector of R [rad]; by way of the quaternion, since a trace that rounding puts above 3 has no arc cosine.
+pub(super) fn rotation_vector(R: &Rotation) -> Vector3 {
+    nalgebra::UnitQuaternion::from_rotation_matrix(R).scaled_axis()
+}
+
 /// Changes the coordinates of `joints` in `q` so that `body` comes to the pose `X_WB`.
 ///
 /// # Errors
@@ -43,7 +48,7 @@ pub fn reach(
     for _ in 0..ITERATIONS_MAX {
         positions(model, q, &mut data);
         let X = data.X_WB[body];
-        let rotation = (X_WB.rotation * X.rotation.inverse()).scaled_axis();
+        let rotation = rotation_vector(&(X_WB.rotation * X.rotation.inverse()));
         let translation: Vector3 = X_WB.translation.vector - X.translation.vector;
         let error = Vector6::new(rotation.x, rotation.y, rotation.z, translation.x, translation.y, translation.z);
         left = error.amax();

@@ -1,11 +1,11 @@
 //! A dynamic step: A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau + tau_ext), and the rows and patches.
 
-use super::StepReport;
 use super::contacts::Contacts;
 use super::joint_rows::JointRows;
 use super::pairs::{ActivePatch, Pairs};
 use super::simulation::{StepError, joint_of_dof};
 use super::stepper::StepInput;
+use super::{StepReport, StepTimes};
 use crate::math::dense::dot;
 use crate::math::{SpatialForce, Vector3};
 use crate::multibody::{Data, bias, mass_matrix};
@@ -21,6 +21,7 @@ pub(super) struct DynamicStep {
     joint_rows: JointRows,
     problem: ContactProblem,
     solver: NewtonSolver,
+    times: StepTimes,
 }
 
 impl DynamicStep {
@@ -32,10 +33,16 @@ impl DynamicStep {
         v: &mut [f64],
     ) -> Result<StepReport, StepError> {
         let (settings, model) = (input.settings, input.scene.model());
-        self.assemble(input, data);
+        let now = || input.clock.map_or(0.0, |clock| clock());
+        let start = now();
+        self.assemble_motion(input, data);
+        let moved = now();
+        self.contacts.assemble(input.scene, settings, data, input.start.state, &mut self.problem);
+        let touched = now();
         let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
             StepError::SingularMass { time: input.time, dof: error.pivot, name: joint_of_dof(model, error.pivot) }
         })?;
+        self.times = StepTimes { motion: moved - start, contact: touched - moved, solver: now() - touched };
         Ok(StepReport {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual,
@@ -46,7 +53,7 @@ impl DynamicStep {
         })
     }
 
-    fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) {
+    fn assemble_motion(&mut self, input: &StepInput<'_>, data: &mut Data) {
         let StepInput { scene, settings, start, .. } = input;
         let problem = &mut self.problem;
         let model = scene.model();
@@ -61,9 +68,11 @@ impl DynamicStep {
             problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i] + start.external[i]);
         }
         self.joint_rows.assemble(scene, settings, start, &data.gravity, problem);
-        self.contacts.assemble(scene, settings, data, start.state, problem);
     }
 
+    pub(super) fn times(&self) -> StepTimes {
+        self.times
+    }
     pub(super) fn efforts(&self, v: &[f64], dt: f64, efforts: &mut Vec<f64>) {
         self.joint_rows.efforts(&self.problem, v, dt, efforts);
     }

@@ -21,4 +21,4 @@ pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use settings::{DissipationModel, QuasistaticStepping, StepSettings, Stepping, UnactuatedInertia};
 pub use simulation::{Simulation, SimulationError, StepError};
-pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport};
+pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

@@ -7,7 +7,9 @@ use super::joint_rows::StepStart;
 use super::quasistatic::QuasistaticStep;
 use super::snapshot::{ContactPatch, PatchFaces};
 use super::stepper::{StepInput, Stepper};
-use super::{JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, Stepping, UnactuatedInertia};
+use super::{
+    JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, StepTimes, Stepping, UnactuatedInertia,
+};
 use crate::math::{BodyIndex, IndexVec, SpatialForce};
 use crate::multibody::{Data, Model, State, integrate, kinematics};
 use crate::scene::{ContactKind, Scene};
@@ -259,6 +261,23 @@ impl Simulation {
     /// # Errors
     /// A malformed command, a singular mass matrix or a solution that is not finite; the state is then unchanged.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
+        self.advance(command, None)
+    }
+
+    /// As [`Simulation::step`], and tells where the time went by `clock` [s]. The state does not depend on it.
+    ///
+    /// # Errors
+    /// As [`Simulation::step`].
+    pub fn step_timed(
+        &mut self,
+        command: &JointCommand,
+        clock: &dyn Fn() -> f64,
+    ) -> Result<(StepReport, StepTimes), StepError> {
+        let report = self.advance(command, Some(clock))?;
+        Ok((report, self.stepper.times()))
+    }
+
+    fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
         self.check_command(command)?;
         self.next.v.copy_from_slice(&self.state.v);
         self.external.project(self.scene.model(), &self.data);
@@ -272,6 +291,7 @@ impl Simulation {
                 external: self.external.generalized(),
             },
             time: self.time(),
+            clock,
         };
         let report = self.stepper.step(&input, &mut self.data, &mut self.next.v)?;
         if let Some(dof) = self.next.v.iter().position(|v| !v.is_finite()) {
@@ -306,6 +326,7 @@ impl Simulation {
             settings: &self.settings,
             start: StepStart { initial: &self.initial, state: &self.state, command, external },
             time: self.time(),
+            clock: None,
         })
     }
 

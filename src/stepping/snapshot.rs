@@ -20,6 +20,17 @@ pub struct StepReport {
     pub faces_dropped: u32,
 }
 
+/// Where the time of one step went, by the caller's clock. A quasistatic step, which looks at contacts and solves by turns, tells nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StepTimes {
+    /// Mass matrix, bias and joint rows [s].
+    pub motion: f64,
+    /// Geometric queries, and the patches made of what they find [s].
+    pub contact: f64,
+    /// The convex problem's solution [s].
+    pub solver: f64,
+}
+
 /// The faces of one contact patch, one entry a face in each array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatchFaces {

@@ -5,7 +5,7 @@ use super::joint_rows::StepStart;
 use super::pairs::ActivePatch;
 use super::quasistatic::QuasistaticStep;
 use super::simulation::StepError;
-use super::{StepReport, StepSettings, Stepping};
+use super::{StepReport, StepSettings, StepTimes, Stepping};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{SpatialForce, Vector3};
 use crate::multibody::{Data, State};
@@ -19,6 +19,8 @@ pub(super) struct StepInput<'a> {
     pub(super) start: StepStart<'a>,
     /// Simulated time [s].
     pub(super) time: f64,
+    /// Tells the time [s] where it is to be measured.
+    pub(super) clock: Option<&'a dyn Fn() -> f64>,
 }
 
 /// The memory of the steps of one mode.
@@ -58,6 +60,14 @@ impl Stepper {
                 debug_assert!(false, "a change of mode makes a new stepper");
                 Ok(StepReport::default())
             }
+        }
+    }
+
+    /// Where the time of the last step went.
+    pub(super) fn times(&self) -> StepTimes {
+        match self {
+            Self::Dynamic(step) => step.times(),
+            Self::Quasistatic(_) => StepTimes::default(),
         }
     }
 

@@ -16,6 +16,7 @@ mod joint_laws;
 mod joint_wrench;
 mod multibody;
 mod one_step;
+mod pancake_flip;
 mod picture;
 mod point_contact;
 mod quasistatic;

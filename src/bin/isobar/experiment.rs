@@ -68,7 +68,7 @@ fn line(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Series {
 }
 
 fn chart(title: &str, axes: [&str; 2], series: Vec<Series>) -> Chart {
-    Chart { title: title.to_owned(), axes: axes.map(str::to_owned), scale: Scale::Linear, series }
+    Chart { title: title.to_owned(), axes: axes.map(str::to_owned), scale: Scale::Linear, series, marks: Vec::new() }
 }
 
 fn planar(out: &Path) -> Result<(), Box<dyn Error>> {

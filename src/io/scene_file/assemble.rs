@@ -31,6 +31,7 @@ pub(super) fn assemble(
     base_dir: &Path,
     packages: &PackageMap,
     options: &LoadOptions,
+    refinement: Option<f64>,
 ) -> Result<LoadedScene, SceneError> {
     let mut warnings = Vec::new();
     let models = spec
@@ -40,6 +41,7 @@ pub(super) fn assemble(
         .collect::<Result<Vec<_>, _>>()?;
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
+    builder.set_refinement(refinement.or(spec.contact.refinement).unwrap_or(1.0));
     add_ground(&mut builder, spec)?;
     let mut bodies = vec![("world".to_owned(), BodyIndex::WORLD)];
     let mut placed = Vec::new();

@@ -88,7 +88,18 @@ pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneErro
 /// As [`load`].
 pub fn load_with_visual_meshes(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
     let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
-    read(&text, path, packages, &LoadOptions { load_visual_meshes: true, ..LoadOptions::default() })
+    read(&text, path, packages, &LoadOptions { load_visual_meshes: true, ..LoadOptions::default() }, None)
+}
+
+/// As [`load_with_visual_meshes`], with grids `refinement` times finer than the files' resolution hints say, whatever
+/// the scene's own `refinement`.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_refined(path: &Path, packages: &PackageMap, refinement: f64) -> Result<LoadedScene, SceneError> {
+    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    let options = LoadOptions { load_visual_meshes: true, ..LoadOptions::default() };
+    read(&text, path, packages, &options, Some(refinement))
 }
 
 /// As [`load`], from text; `label` stands for the file in messages, and its folder for the file's.
@@ -96,10 +107,25 @@ pub fn load_with_visual_meshes(path: &Path, packages: &PackageMap) -> Result<Loa
 /// # Errors
 /// As [`load`].
 pub fn load_str(text: &str, label: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
-    read(text, label, packages, &LoadOptions::default())
+    read(text, label, packages, &LoadOptions::default(), None)
 }
 
-fn read(text: &str, label: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<LoadedScene, SceneError> {
+/// Reads a YAML file that is no scene, as the keyframes of a task, into a type whose serde attributes say what is allowed.
+///
+/// # Errors
+/// The file cannot be read, or is not of that form; the error names the place.
+pub fn read_yaml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, SceneError> {
+    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    yaml::parse_as(&text, path)
+}
+
+fn read(
+    text: &str,
+    label: &Path,
+    packages: &PackageMap,
+    options: &LoadOptions,
+    refinement: Option<f64>,
+) -> Result<LoadedScene, SceneError> {
     let spec = schema::read_scene(&yaml::parse(text, label)?)?;
-    assemble::assemble(&spec, label.parent().unwrap_or(Path::new("")), packages, options)
+    assemble::assemble(&spec, label.parent().unwrap_or(Path::new("")), packages, options, refinement)
 }

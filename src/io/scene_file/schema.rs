@@ -65,6 +65,8 @@ pub(super) struct ContactSpec {
     pub(super) friction_compliance: Option<f64>,
     pub(super) dissipation: DissipationModel,
     pub(super) faces: FaceRepresentation,
+    /// What stated resolution hints are divided by [-].
+    pub(super) refinement: Option<f64>,
     /// Whether rigid links of a robot that overlap at the start touch all the same.
     pub(super) keep_overlapping_links: bool,
 }
@@ -169,7 +171,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
     let contact = Section::new(
         node,
         "`contact`",
-        &["stiction_tolerance", "friction_compliance", "dissipation", "faces", "overlapping_links"],
+        &["stiction_tolerance", "friction_compliance", "dissipation", "faces", "refinement", "overlapping_links"],
     )?;
     let keep_overlapping_links = match contact.text("overlapping_links")? {
         None => false,
@@ -200,6 +202,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
         friction_compliance: contact.number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
         dissipation,
         faces,
+        refinement: contact.number("refinement", "[-]", Range::Between(0.1, 100.0, "(no unit)"))?,
         keep_overlapping_links,
     })
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned};
 
 use super::error::{Place, SceneError};
@@ -62,6 +62,16 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
             Err(SceneError::Syntax { place, detail: plain_message(&error) })
         }
     }
+}
+
+/// Parses `text` into a type of its own, whose serde attributes say what is allowed.
+pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SceneError> {
+    let file: Arc<Path> = Arc::from(file);
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let place = error.location().map_or_else(|| Place::start(&file), |location| to_place(location, &file));
+        SceneError::Syntax { place, detail: plain_message(&error) }
+    })
 }
 
 /// The parser's message without its own location suffix, which the place says already.

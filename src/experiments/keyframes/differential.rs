@@ -1,0 +1,157 @@
+//! Differential inverse kinematics: joint speeds that bring a frame of an arm towards a pose within one control period.
+
+use super::super::reach::rotation_vector;
+use crate::math::{BodyIndex, Index, JointIndex, Matrix6, RigidTransform, Vector3, Vector6};
+use crate::multibody::jacobian::write_columns;
+use crate::multibody::{Data, Model, positions};
+
+/// Lengths are compared with angles at this scale [m]: about the size of an arm's links.
+const LENGTH: f64 = 0.3;
+/// Below this manipulability, sqrt(det(J Jᵀ)) with lengths in `LENGTH`, the least squares are damped [-]. The arms that we ship have
+/// 0.3 to 1 where they work.
+const MANIPULABILITY_MIN: f64 = 0.05;
+/// Damping at a singular pose [-]; it grows from none at `MANIPULABILITY_MIN` [Nakamura & Hanafusa 1986].
+const DAMPING_MAX: f64 = 0.08;
+/// Least damping, against rounding [-].
+const DAMPING_MIN: f64 = 1e-5;
+/// Joints stay this far from their limits [rad].
+const LIMIT_MARGIN: f64 = 0.02;
+
+/// The inverse of one arm. Its coordinates are those commanded, not those measured.
+#[derive(Clone, Debug)]
+pub struct DifferentialInverse {
+    joints: Vec<JointIndex>,
+    body: BodyIndex,
+    X_BT: RigidTransform,
+    q: Vec<f64>,
+    data: Data,
+    columns: Vec<Vector6>,
+    /// Which of the columns belongs to each joint.
+    places: Vec<usize>,
+    speeds: Vec<f64>,
+    locked: Vec<bool>,
+    /// Speed limits [rad/s].
+    limits: Vec<f64>,
+}
+
+impl DifferentialInverse {
+    /// For the frame T, at `X_BT` in `body`, moved by `joints`, from the coordinates `q` of the whole model; `speed` is the part of the joints'
+    /// speed limits that may be used.
+    pub fn new(
+        model: &Model,
+        joints: &[JointIndex],
+        body: BodyIndex,
+        X_BT: RigidTransform,
+        q: &[f64],
+        speed: f64,
+    ) -> Self {
+        let dofs = model.body_dofs(body);
+        let place = |joint: &JointIndex| {
+            let start = model.joints()[*joint].v_start;
+            dofs.iter().position(|dof| dof.to_usize() == start)
+        };
+        let joints: Vec<_> = joints.iter().copied().filter(|joint| place(joint).is_some()).collect();
+        let places = joints.iter().filter_map(place).collect();
+        let limits = joints.iter().map(|joint| speed * model.joints()[*joint].limits.velocity).collect();
+        let mut data = Data::new(model);
+        positions(model, q, &mut data);
+        Self {
+            body,
+            X_BT,
+            q: q.to_vec(),
+            data,
+            columns: vec![Vector6::zeros(); dofs.len()],
+            places,
+            speeds: vec![0.0; joints.len()],
+            locked: vec![false; joints.len()],
+            limits,
+            joints,
+        }
+    }
+
+    /// The tool's pose at the commanded coordinates.
+    pub fn X_WT(&self) -> RigidTransform {
+        self.data.X_WB[self.body] * self.X_BT
+    }
+    /// The pose of a body that does not move, or of the arm as commanded.
+    pub fn X_WB(&self, body: BodyIndex) -> RigidTransform {
+        self.data.X_WB[body]
+    }
+    /// Commanded position [rad] of joint `i`.
+    pub fn position(&self, model: &Model, i: usize) -> f64 {
+        self.q[model.joints()[self.joints[i]].q_start]
+    }
+    /// Commanded speed [rad/s] of joint `i`.
+    pub fn speed(&self, i: usize) -> f64 {
+        self.speeds[i]
+    }
+
+    /// The error of the tool's pose: rotation [rad] and translation [m] from the commanded to the wanted one.
+    pub fn error(&self, X_WT: &RigidTransform) -> Vector6 {
+        let X = self.X_WT();
+        let turn = rotation_vector(&(X_WT.rotation * X.rotation.inverse()));
+        let shift: Vector3 = X_WT.translation.vector - X.translation.vector;
+        Vector6::new(turn.x, turn.y, turn.z, shift.x, shift.y, shift.z)
+    }
+
+    /// Moves towards `X_WT` within `dt` [s], as far as speeds and limits allow; returns which part of the way was allowed, 0 to 1.
+    pub fn advance(&mut self, model: &Model, X_WT: &RigidTransform, dt: f64) -> f64 {
+        let mut V = self.error(X_WT) / dt;
+        V.fixed_rows_mut::<3>(3).scale_mut(1.0 / LENGTH);
+        let p_WT = self.X_WT().translation.vector;
+        write_columns(model, &self.data, self.body, &p_WT, &mut self.columns);
+        for column in &mut self.columns {
+            column.fixed_rows_mut::<3>(3).scale_mut(1.0 / LENGTH);
+        }
+        self.locked.fill(false);
+        // a joint at its limit is locked and the others solve again; each pass locks one at least
+        for _ in 0..=self.joints.len() {
+            if !(self.solve(&V) && self.lock_at_limits(model, dt)) {
+                break;
+            }
+        }
+        let excess = self.speeds.iter().zip(&self.limits).map(|(speed, limit)| speed.abs() / limit).fold(1.0, f64::max);
+        let part = 1.0 / excess;
+        for (i, joint) in self.joints.iter().enumerate() {
+            self.speeds[i] *= part;
+            self.q[model.joints()[*joint].q_start] += dt * self.speeds[i];
+        }
+        positions(model, &self.q, &mut self.data);
+        part
+    }
+
+    /// Damped least squares with the joints that are not locked; whether there was a solution.
+    fn solve(&mut self, V: &Vector6) -> bool {
+        let mut gram = Matrix6::zeros();
+        for (place, _) in self.places.iter().zip(&self.locked).filter(|(_, locked)| !**locked) {
+            gram += self.columns[*place] * self.columns[*place].transpose();
+        }
+        let manipulability = gram.determinant().max(0.0).sqrt();
+        let lack = (1.0 - manipulability / MANIPULABILITY_MIN).max(0.0);
+        let damping = (DAMPING_MAX * lack).max(DAMPING_MIN);
+        let Some(factor) = (gram + Matrix6::identity() * (damping * damping)).cholesky() else {
+            self.speeds.fill(0.0);
+            return false;
+        };
+        let weights = factor.solve(V);
+        for (i, place) in self.places.iter().enumerate() {
+            self.speeds[i] = if self.locked[i] { 0.0 } else { self.columns[*place].dot(&weights) };
+        }
+        true
+    }
+
+    /// Locks the joints that would leave their range; whether there were any.
+    fn lock_at_limits(&mut self, model: &Model, dt: f64) -> bool {
+        let mut any = false;
+        for (i, joint) in self.joints.iter().enumerate() {
+            let joint = &model.joints()[*joint];
+            let (now, next) = (self.q[joint.q_start], self.q[joint.q_start] + dt * self.speeds[i]);
+            let (lower, upper) = (joint.limits.lower + LIMIT_MARGIN, joint.limits.upper - LIMIT_MARGIN);
+            if !self.locked[i] && ((next > upper && next > now) || (next < lower && next < now)) {
+                self.locked[i] = true;
+                any = true;
+            }
+        }
+        any
+    }
+}
