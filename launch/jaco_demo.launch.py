@@ -9,9 +9,9 @@ import sys
 
 # What the tasks share lies beside this file.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from task_launch import keyframe_controller, task  # noqa: E402
+from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 
 def generate_launch_description():
     base = "--z 0.75 --frame-id world --child-frame-id j2s7s300_base"
-    return task("jaco_demo.yaml", "j2s7s300.urdf", base, [keyframe_controller()], "jaco_demo.yaml")
+    return task("jaco_demo.yaml", "j2s7s300.urdf", base, [keyframe_controller()], shared("config/keyframes", "jaco_demo.yaml"))

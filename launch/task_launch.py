@@ -40,15 +40,15 @@ def keyframe_controller():
 
 
 def task(scene, urdf, base, controllers, keyframes=None):
-    """A scene of config/, the robot of urdf/ that is controlled, `base`: static_transform_publisher's arguments for its root."""
+    """A scene of config/, the robot of urdf/ that is controlled, `base`: static_transform_publisher's arguments for its root, and
+    where its keyframes are."""
     arguments = [
         DeclareLaunchArgument("scene", default_value=shared("config", scene), description="scene file (YAML)"),
         DeclareLaunchArgument("urdf", default_value=shared("urdf", urdf), description="the robot that is controlled"),
         DeclareLaunchArgument("state_publisher", default_value="true", description="start robot_state_publisher"),
     ]
     if keyframes:
-        path = PathJoinSubstitution([FindPackageShare("isobar"), "config", "keyframes", keyframes])
-        arguments.append(DeclareLaunchArgument("keyframes", default_value=path, description="what the robot does (YAML)"))
+        arguments.append(DeclareLaunchArgument("keyframes", default_value=keyframes, description="what the robot does (YAML)"))
     for name, (value, meaning) in HANDED_ON.items():
         arguments.append(DeclareLaunchArgument(name, default_value=value, description=meaning))
     handed_on = {name: LaunchConfiguration(name) for name in ["scene", *HANDED_ON]}

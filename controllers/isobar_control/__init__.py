@@ -1,1 +1,1 @@
-"""What the controllers share: a robot's kinematics from its URDF, differential inverse kinematics, keyframes. No ROS in here."""
+"""What the controllers share: a robot's kinematics from its URDF, differential inverse kinematics, keyframes. ROS in process.py only."""

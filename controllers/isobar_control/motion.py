@@ -36,6 +36,7 @@ class InverseKinematics:
     def __init__(self, chain, q, posture=None):
         self.chain = chain
         self.q = np.clip(np.array(q, dtype=float), chain.lower, chain.upper)
+        self.part = 1.0
         self.posture = self.q.copy() if posture is None else np.array(posture, dtype=float)
 
     def limited_step(self, J, error, q):
@@ -73,9 +74,9 @@ class InverseKinematics:
                 break
             q = q + self.limited_step(J, error, q)
         move = q - self.q
-        share = np.max(np.abs(move) / (self.chain.speed * dt), initial=0.0)
-        if share > 1.0:
-            move = move / share
+        # Which part of the way the joints' speeds allow.
+        self.part = 1.0 / max(1.0, np.max(np.abs(move) / (self.chain.speed * dt), initial=0.0))
+        move = move * self.part
         self.q = np.clip(self.q + move, self.chain.lower, self.chain.upper)
         return self.q.copy(), move / dt
 

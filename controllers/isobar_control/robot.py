@@ -140,9 +140,9 @@ class Robot:
 
 
 class Chain:
-    """The joints that move one link, the tip T, and its Jacobian."""
+    """The joints that move one link, the tip, and the Jacobian of a frame T in it (`R_LT`, `p_LT`; without them, the link's own)."""
 
-    def __init__(self, robot, tip):
+    def __init__(self, robot, tip, R_LT=None, p_LT=None):
         self.tip = tip
         self.all = robot.above(tip)
         self.joints = [joint for joint in self.all if joint.kind != "fixed"]
@@ -163,10 +163,10 @@ class Chain:
             if joint.kind != "fixed":
                 self.fixed.append((R, p))
                 R, p = np.eye(3), np.zeros(3)
-        self.last = (R, p)
+        self.last = (R if R_LT is None else R @ R_LT, p if p_LT is None else p + R @ p_LT)
 
     def forward(self, q):
-        """R_BT, p_BT, and J: the rows of (angular, linear) velocity of the tip in base axes, a column a joint."""
+        """R_BT, p_BT, and J: the rows of (angular, linear) velocity of T in base axes, a column a joint."""
         R, p = np.eye(3), np.zeros(3)
         axes, places = np.empty((2, len(self.joints), 3))
         for place, joint in enumerate(self.joints):

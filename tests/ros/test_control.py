@@ -7,9 +7,11 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "controllers"))
+from isobar_control.cell import welded_frames  # noqa: E402
 from isobar_control.keyframes import KeyframeError, Player, read_task  # noqa: E402
 from isobar_control.motion import InverseKinematics  # noqa: E402
 from isobar_control.robot import Chain, Robot, RobotError, rotation_about, rotation_rpy, rotation_vector  # noqa: E402
+from isobar_control.tool_task import Grip, ToolPlayer, read_tool_task  # noqa: E402
 
 ARMS = {
     "iiwa14_wsg50.urdf": ("wsg50_grasp", [0.2, 0.6, -0.3, -1.6, 0.1, 0.9, 0.4]),
@@ -185,3 +187,70 @@ def test_shipped_keyframes_name_links_and_joints_of_their_robots():
         robot = Robot((ROOT / f"urdf/{urdf}.urdf").read_text())
         assert set(task.gripper) <= set(robot.joints)
         assert {task.tip, *task.grip, *(task.touch if isinstance(task.touch, list) else [])} <= set(robot.links)
+
+
+TOOL_TASK = """
+arm: { joints: [a], speed: 0.9 }
+tool: { body: gripper, xyz: [0, 0, 0] }
+fingers: { joints: [l, r], pads: [lp, rp], axis: [0, 1, 0], open: 0.04, stiffness: 300, centering: 600, force: 25, ramp: 25,
+           integral: 2, holds: 15, load: [0.4, 1.4], retries: 2 }
+keyframes:
+  - { name: reach, frame: table, xyz: [0, 0, 0.1], duration: 1, grip: open }
+  - { name: grasp, duration: 2, grip: closed, until: { grip: 0.3 } }
+  - { name: down, frame: table, xyz: [0, 0, -0.1], duration: 2, grip: closed, until: { touch: 1 } }
+  - { name: slide, frame: table, xyz: [0.1, 0, 0.02], duration: 1, grip: closed, from_touch: true }
+"""
+
+
+def play_tool(force_of, load_of, dt=0.01):
+    frames = {"table": (np.eye(3), np.array([0.5, 0.0, 0.3]))}
+    player = ToolPlayer(read_tool_task(TOOL_TASK), frames, np.eye(3), np.array([0.5, 0.0, 0.5]))
+    path, phases = [], []
+    for _ in range(3000):
+        R, p = player.target(dt)
+        player.moved(R, p, 1.0, load_of(p), force_of(player), dt)
+        path.append(p)
+        if not phases or phases[-1] != player.phase:
+            phases.append(player.phase)
+        if player.ended:
+            break
+    return player, np.array(path), phases
+
+
+def test_a_tool_goes_down_until_it_touches_and_slides_from_there():
+    # The table is 20 mm lower than the cell says.
+    load = lambda p: 500.0 * max(0.0, 0.28 - p[2]) - 0.8
+    player, path, phases = play_tool(lambda player: 25.0 if player.keyframe.grip == "closed" else 0.0, load)
+    assert phases == ["reach", "grasp", "down", "slide", "done"]
+    # 1 N at 500 N/m, and what the filter and a tick take at 0.1 m/s.
+    assert 0.28 - 0.002 - 0.1 * 0.05 < player.touch_height < 0.28
+    assert np.abs(path[-1] - [0.6, 0.0, player.touch_height + 0.02]).max() < 1e-9
+    assert np.abs(np.diff(path, axis=0)).max() < 0.01, "no jumps"
+
+
+def test_a_grasp_that_does_not_hold_is_tried_again_and_given_up():
+    player, _, phases = play_tool(lambda player: 5.0, lambda p: 0.0)
+    assert phases[:-1] == ["reach", "grasp"] * 3 and player.retries == 2
+    assert phases[-1].startswith("failed: grasp: the grasp does not hold: pad force 5.0 N")
+
+
+def test_a_grip_closes_to_its_force_and_keeps_the_middle():
+    fingers = read_tool_task(TOOL_TASK).fingers
+    grip = Grip(fingers)
+    # Pads that feel 90 % of the efforts: the integral makes up for it.
+    efforts = [0.0, 0.0]
+    for _ in range(2000):
+        pads = [np.array([0.0, -0.9 * efforts[0], 0.0]), np.array([0.0, -0.9 * efforts[1], 0.0])]
+        efforts = grip.efforts(True, [(0.0, 0.0), (0.0, 0.0)], pads, 0.005)
+    assert abs(grip.felt(pads) - 25.0) < 0.1
+    pushed = grip.efforts(True, [(0.01, 0.0), (0.01, 0.0)], pads, 0.005)
+    assert pushed[0] < efforts[0] and pushed[1] < efforts[1], "back to the middle"
+    opened = grip.efforts(False, [(0.0, 0.0), (0.0, 0.0)], pads, 0.005)
+    assert opened == [-12.0, 12.0], "300 N/m times 40 mm"
+
+
+def test_frames_of_a_cell_are_those_of_its_welded_models():
+    frames, models = welded_frames(ROOT / "config/iiwa_demo.yaml")
+    assert np.abs(frames["table"][1] - [0.4, 0.0, 0.75]).max() < 1e-12
+    assert np.abs(frames["iiwa_base"][1] - [0.0, 0.0, 0.75]).max() < 1e-12
+    assert "iiwa_link_1" not in frames and "cube" not in frames and set(models) == {"table", "robot"}

@@ -12,7 +12,8 @@ import launching
 import pytest
 from conftest import PATIENCE, ROOT
 
-TASKS = ["spatula_slip", "cube_stacking", "iiwa_demo", "jaco_demo"]
+TASKS = sorted(path.name.removesuffix(".launch.py") for path in (ROOT / "launch").glob("*.launch.py"))
+TASKS = [task for task in TASKS if (ROOT / "config" / f"{task}.yaml").exists()]
 ARGUMENTS = {"scene", "stepping", "step", "real_time_factor", "lockstep", "record", "use_rviz", "namespace"}
 # Runs a launch file as `ros2 launch` does, which is a package of its own.
 LAUNCH = """

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from conftest import BEST_EFFORT, RUNNING, stamp_ns
+from conftest import BEST_EFFORT, ROOT, RUNNING, stamp_ns
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
@@ -72,8 +72,9 @@ def test_the_red_cube_is_put_on_the_stack(heard_from_the_start, listener, mode):
     assert miss < 0.003
     assert angle(cube.orientation) < math.radians(3) and angle(top.orientation) < math.radians(3)
     # 20 mm ahead of the cube's sides at 1000 N/m.
-    assert abs(max(force.data for force in grip) - 20.0) < 2.0
-    assert grip[-1].data < 0.01, "let go"
+    held = sorted(force.data for force in grip if force.data > 10.0)
+    assert abs(held[len(held) // 2] - 20.0) < 1.0
+    listener.wait_until(lambda: grip[-1].data < 0.01, "letting go")
 
 
 def test_the_spatula_slips_only_while_the_force_is_low(heard_from_the_start, listener):
@@ -164,6 +165,25 @@ def test_the_jaco_feels_carries_and_sets_down(heard_from_the_start, listener, mo
     assert highest > 0.8075 + 0.11, "carried"
     assert math.dist((can.position.x, can.position.y, can.position.z), (0.45, 0.2, 0.8075)) < 0.01
     assert abs(2 * (can.orientation.x**2 + can.orientation.y**2)) < 1e-4, "it stands"
-    assert max(message.data for message in grip) > 4.0 and grip[-1].data < 0.01
+    assert max(message.data for message in grip) > 4.0
+    listener.wait_until(lambda: grip[-1].data < 0.01, "letting go")
     keys = Stretches(RUNNING[-1].log()).between
     assert keys["close"][1] - keys["close"][0] < 3.9 and keys["lower"][1] - keys["lower"][0] < 5.9, "ended by what was felt"
+
+
+@pytest.mark.skipif(not (ROOT / "config/pancake_flip.yaml").exists(), reason="the scene of the pancake flip is not there")
+def test_the_pancake_is_flipped(heard_from_the_start, listener):
+    phases = listener.listen(String, "/task/phase", LATCHED)
+    side, *place = (listener.listen(Float64, f"/isobar/output/pancake_{name}") for name in ("side", "x", "y", "z"))
+    grip = listener.listen(Float64, "/task/grip_force", 100)
+    processes, _ = heard_from_the_start("pancake_flip.launch.py", {"state_publisher": "false", "step": "0.004", **LOCKSTEP})
+    assert [process.name for process in processes] == ["isobar", "pancake_controller"]
+    until_done(listener, phases, "the task")
+    heard = len(side)
+    listener.wait_until(lambda: len(side) > heard + 10, "outputs after the end")
+    x, y, z = (messages[-1].data for messages in place)
+    print(f"\nupper side at {math.degrees(side[-1].data):.2f} degrees; {1e3 * x:.1f}, {1e3 * y:.1f} mm from the middle, {1e3 * z:.1f} mm high")
+    assert side[0].data > 1.5 and side[-1].data < -math.pi / 2 + 0.1, "its other side is up"
+    # On the stove top, of 120 mm, and not on its rim: half of its thickness of 20 mm high.
+    assert math.hypot(x, y) < 0.12 and 0.005 < z < 0.015
+    assert abs(grip[-1].data - 25.0) < 1.0, "the spatula is still held"

@@ -1,0 +1,136 @@
+"""A controller as a process: answers joint states with joint commands, in its own time or in a simulator's lockstep."""
+
+import sys
+from time import monotonic
+
+import numpy as np
+import rclpy
+from rclpy.executors import ExternalShutdownException
+from rclpy.node import Node
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header, String
+
+from .keyframes import KeyframeError
+from .robot import RobotError
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+# An answer to a state is not given again before this [s of real time].
+REPEAT = 0.2
+
+
+def seconds(stamp):
+    return stamp.sec + 1e-9 * stamp.nanosec
+
+
+def quaternion(R):
+    """(x, y, z, w) of a rotation matrix [Bar-Itzhack 2000]."""
+    K = np.array(
+        [
+            [R[0, 0] - R[1, 1] - R[2, 2], 0, 0, 0],
+            [R[0, 1] + R[1, 0], R[1, 1] - R[0, 0] - R[2, 2], 0, 0],
+            [R[0, 2] + R[2, 0], R[1, 2] + R[2, 1], R[2, 2] - R[0, 0] - R[1, 1], 0],
+            [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1], np.trace(R)],
+        ]
+    )
+    return np.linalg.eigh(K / 3.0)[1][:, -1]
+
+
+class Commands:
+    """Joint positions from one tick to the next, linear in between."""
+
+    def __init__(self, names, positions, time):
+        self.names = names
+        self.start = self.finish = np.array(positions, dtype=float)
+        self.began, self.duration = time, 1.0
+
+    def go(self, positions, time, duration):
+        self.start, self.finish = self.finish, np.array(positions, dtype=float)
+        self.began, self.duration = time, duration
+
+    def at(self, time):
+        part = min(max((time - self.began) / self.duration, 0.0), 1.0)
+        return self.start + part * (self.finish - self.start), (self.finish - self.start) / self.duration
+
+
+class Controller(Node):
+    """Answers each joint state with a command that carries its stamp. Its time are the stamps.
+
+    A controller has `begin(state)`, called with the first state it is ready for, which returns whether it is; `tick(state, dt)`,
+    called once a `period` [s], or each state if those are longer apart; and `fill(message, time)`, which writes the command for the
+    time at which the next state is due. `state` is a dictionary: (position, velocity) by joint.
+    """
+
+    def __init__(self, name):
+        super().__init__(name)
+        # Of control [s]; states that come more often are answered with positions in between.
+        self.period = self.declare_parameter("period", 0.01).value
+        self.time = self.step = self.stamp = self.ticked = self.told = None
+        self.begun = False
+        self.message = None
+        self.said = 0.0
+        self.commands = self.create_publisher(JointState, "joint_commands", 10)
+        self.phase = self.create_publisher(String, "task/phase", LATCHED)
+        self.create_subscription(JointState, "joint_states", self.on_state, 10)
+
+    def on_state(self, message):
+        time = seconds(message.header.stamp)
+        if time == self.time:
+            # A simulator in lockstep repeats a state that nobody answered, or not yet.
+            if self.begun and monotonic() - self.said > REPEAT:
+                self.answer()
+            return
+        self.step = None if self.time is None else time - self.time
+        self.time, self.stamp = time, message.header.stamp
+        state = {name: (q, v) for name, q, v in zip(message.name, message.position, message.velocity)}
+        if not self.begun:
+            self.begun, self.ticked = self.begin(state), time
+            if not self.begun:
+                return
+        elif self.step is not None and time - self.ticked > self.tick_length() - 0.5 * self.step:
+            # A tick covers the time to the next one.
+            dt = max(self.tick_length(), time - self.ticked)
+            self.ticked = time
+            self.tick(state, dt)
+        self.message = JointState()
+        self.message.header.stamp = self.stamp
+        self.fill(self.message, state, time + (self.step or 0.0))
+        self.answer()
+
+    def tick_length(self):
+        return max(self.period, self.step)
+
+    def answer(self):
+        self.commands.publish(self.message)
+        self.said = monotonic()
+
+    def header(self, frame):
+        return Header(stamp=self.stamp, frame_id=frame)
+
+    def tell(self, phase):
+        """Makes the phase of the task known, once."""
+        if phase == self.told:
+            return
+        self.told = phase
+        self.phase.publish(String(data=phase))
+        if phase.startswith("failed"):
+            self.get_logger().error(f"{self.time:.3f} s: {phase}")
+        else:
+            self.get_logger().info(f"{self.time:.3f} s: {phase}")
+
+
+def run(make):
+    """Spins a controller until it is ended; returns the exit status."""
+    rclpy.init()
+    try:
+        rclpy.spin(make())
+    except (KeyboardInterrupt, ExternalShutdownException):
+        pass
+    except (KeyframeError, RobotError, OSError) as error:
+        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
+        return 1
+    except Exception:
+        # A signal shuts ROS down even under a callback that publishes; anything else is an error.
+        if rclpy.ok():
+            raise
+    return 0

@@ -1,0 +1,19 @@
+"""The pancake flip: a Jaco with soft bubbles takes a spatula and turns a pancake; its controller, robot_state_publisher and RViz.
+
+ros2 launch isobar pancake_flip.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=''] [step:=0.0]
+    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+"""
+
+import os
+import sys
+
+# What the tasks share lies beside this file.
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from task_launch import controller, shared, task, text  # noqa: E402
+
+
+def generate_launch_description():
+    # The frame of the arm's root stands where the scene welds it.
+    base = "--x -0.44 --y 0.12 --z 0.75 --frame-id world --child-frame-id j2n6_base"
+    flip = controller("pancake_controller", {"task": text("keyframes"), "scene": text("scene")})
+    return task("pancake_flip.yaml", "j2n6_bubble_gripper.urdf", base, [flip], shared("config/tasks", "pancake_flip.yaml"))
