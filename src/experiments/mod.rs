@@ -6,6 +6,8 @@ pub mod pancake_flip;
 pub mod planar_gripper;
 mod plot;
 mod reach;
+pub mod spatula_slip;
+pub mod study;
 
 pub use plot::{Chart, PlotError, Scale, Series, draw};
 pub use reach::{ReachError, reach};

@@ -200,15 +200,25 @@ impl Flip {
         look: &mut dyn FnMut(&Self, &Sample) -> bool,
     ) -> Result<Run, FlipError> {
         let mut samples = Vec::new();
-        while !self.controller.done() && self.simulation.time() < TIME_MAX {
+        while !self.done() {
             let sample = self.step(clock)?;
             samples.push(sample);
             if !look(&self, &sample) {
                 break;
             }
         }
+        Ok(self.finish(samples))
+    }
+
+    /// Whether the task is over, or takes too long.
+    pub fn done(&self) -> bool {
+        self.controller.done() || self.simulation.time() >= TIME_MAX
+    }
+
+    /// The result of a run with these samples, which ends now.
+    pub fn finish(&self, samples: Vec<Sample>) -> Run {
         let (events, retries) = (self.controller.events().to_vec(), self.controller.retries());
-        Ok(Run { samples, events, retries, outcome: self.outcome() })
+        Run { samples, events, retries, outcome: self.outcome() }
     }
 }
 

@@ -47,6 +47,8 @@ pub struct View {
     pub distance: Option<f64>,
     /// What is looked at p_WT [m].
     pub target_W: Option<Vector3>,
+    /// Leave out the arrows of the contact forces.
+    pub without_forces: bool,
 }
 
 /// Azimuth and elevation of a scene [rad].
@@ -126,7 +128,8 @@ pub fn scene_picture(picture: &ScenePicture<'_>) -> Result<Image, PictureError> 
         Faces::from(&patch.faces).draw(&mut canvas, &style)?;
     }
     canvas.flatten();
-    let labels = draw_forces(&mut canvas, patches, 0.22 * whole.1)?;
+    let shown = if picture.view.without_forces { &[] } else { patches };
+    let labels = draw_forces(&mut canvas, shown, 0.22 * whole.1)?;
     let mut image = canvas.finish();
     explain(&mut image, picture, &camera, distance);
     // contact points of rigid bodies have forces but no pressure

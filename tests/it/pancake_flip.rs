@@ -59,7 +59,7 @@ fn pancake_lands_on_its_other_side() {
 #[test]
 #[ignore = "takes minutes; isobar experiment pancake-flip reports the same"]
 fn pancake_lands_on_its_other_side_at_every_refinement() {
-    for refinement in [1.4, 2.0, 2.8] {
+    for refinement in [1.6, 2.0, 3.2] {
         check(&run(refinement, FaceRepresentation::Polygon));
     }
     check(&run(1.0, FaceRepresentation::TriangleFan));

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use isobar::experiments::spatula_slip::{Slip, stretches, succeeded};
+use isobar::experiments::study::{Cost, MeanCost, power_law};
+use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
@@ -104,4 +107,49 @@ fn same_scene_same_bits() {
         state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect::<Vec<_>>()
     };
     assert_eq!(run(300), run(300));
+}
+
+/// [Masterjohn 2022, section V-C]: 16 N hold the spatula, at 1 N it turns; with polygons and with triangles, which take about four times the faces
+/// (the paper: 4.05).
+#[test]
+fn spatula_is_held_firmly_and_slips_while_the_force_is_low() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
+    let mut faces = Vec::new();
+    for kind in [FaceRepresentation::Polygon, FaceRepresentation::TriangleFan] {
+        let mut loaded = scene_file::load(&path, &PackageMap::new()).expect("the scene loads");
+        loaded.settings.faces = kind;
+        let mut slip = Slip::new(&loaded).expect("a simulation");
+        let mut samples = Vec::new();
+        while !slip.done() {
+            samples.push(slip.step(&|| 0.0).expect("a step"));
+        }
+        let found = stretches(&samples);
+        let forces: Vec<f64> = found.iter().map(|stretch| stretch.commanded).collect();
+        assert_eq!(forces, [16.0, 1.0, 16.0, 1.0]);
+        assert!(succeeded(&found), "{found:?}");
+        faces.push(MeanCost::of(samples.iter().map(|sample| sample.cost)).faces);
+    }
+    let ratio = faces[1] / faces[0];
+    assert!((3.0..5.0).contains(&ratio), "{faces:?}");
+}
+
+/// A run that holds everywhere, or nowhere, is no success.
+#[test]
+fn a_spatula_that_never_slips_is_no_success() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
+    let loaded = scene_file::load(&path, &PackageMap::new()).expect("the scene loads");
+    let mut slip = Slip::new(&loaded).expect("a simulation");
+    let samples: Vec<_> = (0..1000).map(|_| slip.step(&|| 0.0).expect("a step")).collect();
+    let found = stretches(&samples);
+    assert!(found.len() == 1 && found[0].as_it_should() && !succeeded(&found), "{found:?}");
+}
+
+/// y = 3 x^1.3 is found again; points without a logarithm have no power law.
+#[test]
+fn power_laws_are_found_again() {
+    let points: Vec<_> = [200.0, 400.0, 900.0, 1500.0].map(|x: f64| (x, 3.0 * x.powf(1.3))).to_vec();
+    let (factor, exponent) = power_law(&points).expect("a law");
+    assert!((factor - 3.0).abs() < 1e-9 && (exponent - 1.3).abs() < 1e-12);
+    assert!(power_law(&[(1.0, 0.0), (2.0, 1.0)]).is_none() && power_law(&points[..1]).is_none());
+    assert_eq!(MeanCost::of(std::iter::empty::<Cost>()), MeanCost::default());
 }

@@ -1,4 +1,4 @@
-//! `isobar experiment planar-gripper | cube-stacking | time-step-study`
+//! `isobar experiment planar-gripper | cube-stacking | time-step-study | pancake-flip | spatula-slip`
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::task_experiment;
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::experiments::cube_stacking::{self, Script, Trace};
 use isobar::experiments::planar_gripper::{self, Sample};
@@ -34,6 +35,10 @@ enum Experiment {
     CubeStacking(Stacking),
     /// Figure 7: total integral error against the step, quasistatic and dynamic.
     TimeStepStudy(Stacking),
+    /// Section V-B of Masterjohn et al. (2022), figures 8 and 9: an arm flips a pancake, at several grids.
+    PancakeFlip(task_experiment::PancakeFlip),
+    /// Section V-C, figure 10: a spatula slips under control, at several grids.
+    SpatulaSlip(task_experiment::SpatulaSlip),
 }
 
 #[derive(clap::Args)]
@@ -60,6 +65,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Experiment::PlanarGripper { out } => planar(out),
         Experiment::CubeStacking(stacking) => stack(stacking),
         Experiment::TimeStepStudy(stacking) => study(stacking),
+        Experiment::PancakeFlip(arguments) => task_experiment::pancake_flip(arguments),
+        Experiment::SpatulaSlip(arguments) => task_experiment::spatula_slip(arguments),
     }
 }
 

@@ -5,6 +5,7 @@ mod inspect;
 mod mesh;
 mod render;
 mod run;
+mod task_experiment;
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             scene: &loaded.scene,
             snapshot: &snapshot,
             visuals: if arguments.collision { &[] } else { &loaded.visuals },
-            view: View { direction, distance, target_W: arguments.look_at },
+            view: View { direction, distance, target_W: arguments.look_at, ..View::default() },
             contact: arguments.contact,
             size: arguments.size,
             title: &title,
