@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::experiments::keyframes::{Task, TaskError};
-use isobar::experiments::pancake_flip::{Flip, Run};
+use isobar::experiments::keyframes::{ControllerError, Task, TaskError};
+use isobar::experiments::pancake_flip::{Flip, FlipError, Run};
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
@@ -63,6 +63,27 @@ fn pancake_lands_on_its_other_side_at_every_refinement() {
         check(&run(refinement, FaceRepresentation::Polygon));
     }
     check(&run(1.0, FaceRepresentation::TriangleFan));
+}
+
+/// What the pads feel decides: a spatula that is lighter in the grip than it should be is no grasp, and is tried again as often as the file
+/// says; a blade that meets nothing is told.
+#[test]
+fn grasps_that_do_not_hold_and_touches_that_do_not_come_end_the_task() {
+    let loaded = scene_file::load(&path("config/pancake_flip.yaml"), &PackageMap::new()).expect("a scene");
+    let task = Task::read(&path("config/tasks/pancake_flip.yaml")).expect("a task");
+    let end_of = |task: Task| {
+        let flip = Flip::new(&loaded, task).expect("a simulation");
+        flip.run(&|| 0.0, &mut |_, _| true).expect_err("the controller gives up")
+    };
+    let mut heavy = task.clone();
+    (heavy.fingers.load, heavy.fingers.retries) = ([5.0, 6.0], 1);
+    let error = end_of(heavy);
+    assert!(matches!(error, FlipError::Controller(ControllerError::Grasp { retries: 1, .. })), "{error}");
+    let mut high = task;
+    let touch = high.keyframes.iter_mut().find(|keyframe| keyframe.name == "touch").expect("a keyframe");
+    touch.xyz[2] = 0.03;
+    let error = end_of(high);
+    assert!(matches!(error, FlipError::Controller(ControllerError::NoTouch { .. })), "{error}");
 }
 
 /// A task file that cannot be used is refused with the place or the keyframe.

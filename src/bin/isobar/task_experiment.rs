@@ -66,7 +66,7 @@ const SAMPLE: f64 = 0.02;
 const FRAME: (usize, usize) = (640, 480);
 const SHEET_COLUMNS: usize = 3;
 /// Height of the band of a key frame's title [px].
-const BAND: f64 = 32.0;
+const BAND: f64 = 46.0;
 /// Azimuth and elevation [degrees], distance [m], target [m].
 type Eye = (f64, f64, f64, [f64; 3]);
 const STAND: Eye = (-75.0, 20.0, 1.15, [0.06, -0.16, 0.95]);
@@ -151,7 +151,7 @@ fn frame(
     // a robot behind the title would hide it
     image.fill([0.0, 0.0], [FRAME.0 as f64, BAND], PAPER, 1.0);
     let text = format!("{title}, t = {:.2} s", simulation.time());
-    image.text(&text, [0.25 * BAND, 0.7 * BAND], 0.5 * BAND, Align::Left, INK);
+    image.text(&text, [0.25 * BAND, 0.66 * BAND], 0.42 * BAND, Align::Left, INK);
     Ok(image)
 }
 
