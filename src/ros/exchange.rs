@@ -1,18 +1,14 @@
 //! What the threads hand each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::statistics::Health;
 use super::trajectory::Trajectory;
-use crate::io::rates::{Due, Rates};
-use crate::math::{SpatialForce, Vector3};
-use crate::stepping::{JointCommand, JointTarget, QuasistaticStepping, Snapshot, StepSettings, Stepping};
-
-/// Snapshots in flight: enough for a publisher that is away for some milliseconds at 1 kHz, little memory.
-const BUFFERS: usize = 8;
+use crate::io::rates::Rates;
+use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity, Vector3};
+use crate::stepping::{JointCommand, JointTarget, QuasistaticStepping, StepSettings, Stepping};
 
 /// What can be changed while the simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,6 +68,50 @@ pub(super) struct Physics {
     pub(super) gravity_W: Vector3,
     /// Stiffness and damping of each joint's actuator.
     pub(super) gains: Vec<(f64, f64)>,
+}
+
+/// What a reset goes back to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ResetScope {
+    /// Poses, velocities and commands.
+    pub(super) state: bool,
+    /// Simulated time, to zero; otherwise it goes on.
+    pub(super) time: bool,
+}
+
+/// A free body that is put somewhere, or set in motion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Placement {
+    pub(super) body: BodyIndex,
+    pub(super) X_WB: Option<RigidTransform>,
+    pub(super) V_WB: Option<SpatialVelocity>,
+}
+
+/// Things that are asked of the simulation thread at the next step boundary.
+#[derive(Debug, Default)]
+pub(super) struct Errands {
+    /// How many there were with these.
+    pub(super) number: u64,
+    pub(super) placements: Vec<Placement>,
+}
+
+/// The bodies at a step boundary.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    pub(super) time_ns: u64,
+    pub(super) X_WB: IndexVec<BodyIndex, RigidTransform>,
+    pub(super) V_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// Mean acceleration of the free bodies over the last step; zero for the others [rad/s2, m/s2].
+    pub(super) A_WB: IndexVec<BodyIndex, SpatialVelocity>,
+}
+
+/// Why steps are not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum StepRefusal {
+    #[error("the simulation is running: pause it first")]
+    NotPaused,
+    #[error("nobody counts that many steps")]
+    TooMany,
 }
 
 /// What happens when a command does not come in time.
@@ -147,15 +187,21 @@ pub(super) struct Mailbox {
     pub(super) counters: Counters,
     health: Mutex<Option<Health>>,
     failure: Mutex<Option<String>>,
+    /// Why no step can be taken until a reset.
+    halted: Mutex<Option<String>>,
+    view: Mutex<Arc<View>>,
+    quit: AtomicBool,
 }
 
 #[derive(Debug)]
 struct Letters {
     command: JointCommand,
     version: u64,
-    resets: u64,
+    reset: Option<ResetScope>,
     settings: RunSettings,
     physics: Option<Physics>,
+    errands: Errands,
+    errands_done: u64,
     /// Newest trajectory of each controller; an empty one is a cancellation.
     trajectories: Vec<(usize, Trajectory)>,
     /// Controllers whose trajectory ended by a command.
@@ -173,12 +219,20 @@ struct Letters {
 #[derive(Debug)]
 pub(super) struct Collected {
     pub(super) settings: RunSettings,
-    pub(super) resets: u64,
+    pub(super) reset: Option<ResetScope>,
     pub(super) paused: bool,
     /// Steps still to take while paused.
     pub(super) steps: u64,
     pub(super) physics: Option<Physics>,
     pub(super) trajectories: Vec<(usize, Trajectory)>,
+    pub(super) errands: Option<Errands>,
+}
+
+impl Letters {
+    /// Whether there is something that no wait for commands should hold up.
+    fn is_urgent(&self) -> bool {
+        self.reset.is_some() || self.errands.number != self.errands_done
+    }
 }
 
 impl Mailbox {
@@ -187,9 +241,11 @@ impl Mailbox {
         let inner = Mutex::new(Letters {
             command,
             version: 0,
-            resets: 0,
+            reset: None,
             settings,
             physics: None,
+            errands: Errands::default(),
+            errands_done: 0,
             trajectories: Vec::new(),
             cancelled: Vec::new(),
             paused,
@@ -205,6 +261,9 @@ impl Mailbox {
             counters: Counters::default(),
             health: Mutex::new(None),
             failure: Mutex::new(None),
+            halted: Mutex::new(None),
+            view: Mutex::default(),
+            quit: AtomicBool::new(false),
         }
     }
 
@@ -259,14 +318,14 @@ impl Mailbox {
     }
 
     /// Waits until all controllers have answered, for `patience` at most.
-    pub(super) fn wait(&self, patience: Duration, resets: u64) -> Awaited {
+    pub(super) fn wait(&self, patience: Duration) -> Awaited {
         let deadline = Instant::now() + patience;
         let mut letters = self.lock();
         loop {
             if letters.answered.iter().all(|answered| *answered) {
                 return Awaited::Commands;
             }
-            if self.stopped() || letters.resets != resets {
+            if self.stopped() || letters.is_urgent() {
                 return Awaited::Interrupted;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -294,14 +353,42 @@ impl Mailbox {
         }
     }
 
-    /// Asks for a reset, which also forgets the standing command and trajectories.
-    pub(super) fn request_reset(&self) {
+    /// Asks for a reset. One of the state also forgets the standing command; any forgets trajectories.
+    pub(super) fn request_reset(&self, scope: ResetScope) {
         let mut letters = self.lock();
-        letters.command.targets.fill(JointTarget::default());
+        if scope.state {
+            letters.command.targets.fill(JointTarget::default());
+            letters.version += 1;
+        }
         letters.trajectories.clear();
-        letters.version += 1;
-        letters.resets += 1;
+        let before = letters.reset.unwrap_or_default();
+        letters.reset = Some(ResetScope { state: before.state || scope.state, time: before.time || scope.time });
         self.arrived.notify_all();
+    }
+
+    /// Asks the simulation thread for a view of the bodies, after `placement` if there is one. Returns the number that
+    /// [`Mailbox::errands_done`] reaches with it.
+    pub(super) fn ask(&self, placement: Option<Placement>) -> u64 {
+        let mut letters = self.lock();
+        letters.errands.number += 1;
+        letters.errands.placements.extend(placement);
+        self.arrived.notify_all();
+        letters.errands.number
+    }
+
+    /// Notes that the errands up to `number` are done, and how the bodies are since.
+    pub(super) fn finish_errands(&self, number: u64, view: View) {
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        self.lock().errands_done = number;
+    }
+
+    pub(super) fn errands_done(&self) -> u64 {
+        self.lock().errands_done
+    }
+
+    /// The bodies when the last errands were done.
+    pub(super) fn view(&self) -> Arc<View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Pauses or goes on; steps asked for and not yet taken are forgotten.
@@ -312,24 +399,53 @@ impl Mailbox {
         self.arrived.notify_all();
     }
 
-    /// Asks for a step of a paused simulation. Returns the number that [`Mailbox::steps_taken`] reaches with it, or
-    /// `None` when it is not paused.
-    pub(super) fn request_step(&self) -> Option<u64> {
+    pub(super) fn paused(&self) -> bool {
+        self.lock().paused
+    }
+
+    /// Asks for `count` steps of a paused simulation. Returns what [`Mailbox::steps_taken`] is before the first and after
+    /// the last of them.
+    pub(super) fn request_steps(&self, count: u64) -> Result<(u64, u64), StepRefusal> {
         let mut letters = self.lock();
-        letters.paused.then(|| {
-            letters.steps_wanted += 1;
-            self.arrived.notify_all();
-            letters.steps_wanted
-        })
+        if !letters.paused {
+            return Err(StepRefusal::NotPaused);
+        }
+        let from = letters.steps_wanted;
+        letters.steps_wanted = from.checked_add(count).ok_or(StepRefusal::TooMany)?;
+        self.arrived.notify_all();
+        Ok((from, letters.steps_wanted))
+    }
+
+    /// Takes back what is left of the steps from `from` to `to`, but for one that may be under way; returns what takes the
+    /// place of `to`.
+    pub(super) fn withdraw_steps(&self, from: u64, to: u64) -> u64 {
+        let mut letters = self.lock();
+        let taken = letters.steps_taken;
+        let reached = if taken < from { from } else { to.min(taken + 1) };
+        letters.steps_wanted -= to - reached;
+        self.arrived.notify_all();
+        reached
     }
 
     pub(super) fn steps_taken(&self) -> u64 {
         self.lock().steps_taken
     }
 
-    /// Notes that a step asked for was taken, or cannot be.
+    /// Notes that a step asked for was taken.
     pub(super) fn step_taken(&self) {
-        self.lock().steps_taken += 1;
+        let mut letters = self.lock();
+        letters.steps_taken += 1;
+        // They were given up while it was under way.
+        letters.steps_wanted = letters.steps_wanted.max(letters.steps_taken);
+    }
+
+    /// Notes why no step can be taken, or that they can be again.
+    pub(super) fn set_halted(&self, reason: Option<String>) {
+        *self.halted.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    pub(super) fn halted(&self) -> Option<String> {
+        self.halted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn set_settings(&self, settings: RunSettings, physics: Physics) {
@@ -357,12 +473,16 @@ impl Mailbox {
         }
         Collected {
             settings: letters.settings,
-            resets: letters.resets,
+            reset: letters.reset.take(),
             paused: letters.paused,
             steps: letters.steps_wanted.saturating_sub(letters.steps_taken),
             physics: letters.physics.take(),
             // No allocation while there is none.
             trajectories: std::mem::take(&mut letters.trajectories),
+            errands: (letters.errands.number != letters.errands_done).then(|| Errands {
+                number: letters.errands.number,
+                placements: std::mem::take(&mut letters.errands.placements),
+            }),
         }
     }
 
@@ -389,6 +509,17 @@ impl Mailbox {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Asks for the end of the node.
+    pub(super) fn quit(&self) {
+        self.quit.store(true, Ordering::Release);
+        self.stop();
+    }
+
+    /// Whether the node ends because it was asked to.
+    pub(super) fn quitting(&self) -> bool {
+        self.quit.load(Ordering::Acquire)
+    }
+
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.arrived.notify_all();
@@ -396,71 +527,5 @@ impl Mailbox {
 
     pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
-    }
-}
-
-/// A snapshot on its way to the topics.
-#[derive(Debug, Default)]
-pub(super) struct Parcel {
-    pub(super) due: Due,
-    /// Whether the same state was sent before: it is not recorded again.
-    pub(super) repeat: bool,
-    pub(super) snapshot: Snapshot,
-    /// What the force-torque sensors measure, each in the axes of its joint's child.
-    pub(super) sensors: Vec<SpatialForce>,
-}
-
-/// The simulation's end of the queue.
-#[derive(Debug)]
-pub(super) struct ParcelSender {
-    spare: Receiver<Box<Parcel>>,
-    filled: SyncSender<Box<Parcel>>,
-}
-
-impl ParcelSender {
-    /// Fills a spare parcel and sends it; `false` when the publisher still holds all of them.
-    pub(super) fn send(&self, fill: impl FnOnce(&mut Parcel)) -> bool {
-        match self.spare.try_recv() {
-            Ok(mut parcel) => {
-                fill(&mut parcel);
-                self.filled.try_send(parcel).is_ok()
-            }
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => false,
-        }
-    }
-}
-
-/// The publisher's end of the queue.
-#[derive(Debug)]
-pub(super) struct ParcelReceiver {
-    pub(super) filled: Receiver<Box<Parcel>>,
-    pub(super) spare: SyncSender<Box<Parcel>>,
-}
-
-/// A queue of parcels that go round and round.
-pub(super) fn parcel_queue() -> (ParcelSender, ParcelReceiver) {
-    let (filled_sender, filled) = sync_channel(BUFFERS);
-    let (spare_sender, spare) = sync_channel(BUFFERS);
-    for _ in 0..BUFFERS {
-        // A channel with room for all of them takes all of them.
-        let _ = spare_sender.try_send(Box::default());
-    }
-    (ParcelSender { spare, filled: filled_sender }, ParcelReceiver { filled, spare: spare_sender })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A publisher that never reads costs snapshots and nothing else.
-    #[test]
-    fn a_full_queue_refuses_and_does_not_wait() {
-        let (sender, receiver) = parcel_queue();
-        let sent = (0..20).filter(|step| sender.send(|parcel| parcel.snapshot.step = *step)).count();
-        assert_eq!(sent, BUFFERS);
-        let parcel = receiver.filled.try_recv().unwrap();
-        assert_eq!(parcel.snapshot.step, 0);
-        receiver.spare.try_send(parcel).unwrap();
-        assert!(sender.send(|parcel| parcel.snapshot.step = 20));
     }
 }

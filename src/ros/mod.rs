@@ -11,8 +11,11 @@
 //!
 //! The main thread waits for signals. A full queue costs a publication, never a step.
 
+#[cfg(isobar_simulation)]
+mod action;
 mod command;
 mod controllers;
+mod desk;
 mod diagnostics;
 mod exchange;
 mod log;
@@ -23,10 +26,14 @@ mod node;
 mod pacer;
 mod parameter_services;
 mod parameters;
+mod parcels;
 mod publish;
 mod recorder;
 mod simulation_thread;
+#[cfg(isobar_simulation)]
+mod standard;
 mod statistics;
+mod steps;
 mod throttle;
 mod trajectory;
 

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use r2r::std_srvs::srv::{SetBool, Trigger};
-use r2r::{Context, Node, ServiceRequest};
+use r2r::{Context, Node};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::controllers::{Controllers, lockstep_controllers};
-use super::exchange::{Mailbox, SceneStepping, parcel_queue};
-use super::parameter_services::{ParameterServices, Requests, answer, initial_value, next, serve};
+use super::desk::{Desk, DeskWorld};
+use super::exchange::{Mailbox, SceneStepping};
+use super::parameter_services::initial_value;
 use super::parameters::Parameters;
+use super::parcels::parcel_queue;
 use super::publish::{PublishPlan, Publishers, publish_descriptions};
 use super::recorder::recorder;
 use super::simulation_thread::Runner;
@@ -85,6 +86,7 @@ async fn run_async() -> Result<(), NodeError> {
     session.end();
     match (session.mailbox.failure(), died) {
         (Some(reason), _) => Err(NodeError::Aborted(reason)),
+        (None, Some(_)) if session.mailbox.quitting() => Ok(()),
         (None, Some(thread)) => Err(NodeError::ThreadDied(thread)),
         (None, None) => Ok(()),
     }
@@ -186,19 +188,8 @@ impl Session {
         let mut publishers = Publishers::new(&mut node, &scene, plan)?;
         let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, &parameters, mailbox.clone())?;
-        let desk = Desk {
-            parameter_services: ParameterServices::new(&mut node)?,
-            reset: serve(&mut node, "~/reset")?,
-            pause: serve(&mut node, "~/pause")?,
-            step: serve(&mut node, "~/step")?,
-            stepping: Vec::new(),
-            joint_names: scene.joint_names().to_vec(),
-            parameters,
-            controllers,
-            mailbox: mailbox.clone(),
-            rates,
-            markers,
-        };
+        let world = DeskWorld { scene: scene.clone(), models: loaded.models, rates, markers };
+        let desk = Desk::new(&mut node, world, parameters, controllers, mailbox.clone())?;
         let stepping = SceneStepping { settings: loaded.settings, quasistatic: loaded.quasistatic };
         let simulation = Simulation::new(scene, loaded.initial, stepping.under(&settings))?;
         let mut runner = Runner::new(simulation, stepping, loaded.commands, &loaded.force_torque, lockstep);
@@ -265,70 +256,9 @@ fn spawn<T: Send + 'static>(
 
 /// Owns the node until the end.
 fn spin(mut node: Node, mut desk: Desk) -> Node {
-    while !desk.mailbox.stopped() {
+    while !desk.stopped() {
         node.spin_once(SPIN_TIMEOUT);
-        desk.controllers.take_all();
         desk.answer_all();
     }
     node
-}
-
-/// What the node is asked for, and who answers.
-struct Desk {
-    parameters: Parameters,
-    parameter_services: ParameterServices,
-    controllers: Controllers,
-    reset: Requests<Trigger::Service>,
-    pause: Requests<SetBool::Service>,
-    step: Requests<Trigger::Service>,
-    /// Steps under way: answered when that many have been taken.
-    stepping: Vec<(u64, ServiceRequest<Trigger::Service>)>,
-    joint_names: Vec<String>,
-    mailbox: Arc<Mailbox>,
-    rates: Rates,
-    markers: f64,
-}
-
-impl Desk {
-    fn answer_all(&mut self) {
-        if self.parameter_services.answer_all(&mut self.parameters) {
-            let settings = self.parameters.run_settings(&self.rates, self.markers);
-            self.mailbox.set_settings(settings, self.parameters.physics(&self.joint_names));
-            self.controllers.set_modes(&self.parameters);
-        }
-        while let Some(request) = next(&mut self.reset) {
-            self.mailbox.request_reset();
-            let message = "the simulation starts over at its next step; time goes on".to_owned();
-            answer(request, Trigger::Response { success: true, message });
-        }
-        while let Some(request) = next(&mut self.pause) {
-            let paused = request.message.data;
-            self.mailbox.set_paused(paused);
-            for (_, step) in self.stepping.drain(..) {
-                let message = "~/pause was called before the step was taken".to_owned();
-                answer(step, Trigger::Response { success: false, message });
-            }
-            let message = if paused { "paused after the present step" } else { "running" }.to_owned();
-            answer(request, SetBool::Response { success: true, message });
-        }
-        while let Some(request) = next(&mut self.step) {
-            match self.mailbox.request_step() {
-                Some(number) => self.stepping.push((number, request)),
-                None => {
-                    let message = "the simulation is running: pause it first, with ~/pause".to_owned();
-                    answer(request, Trigger::Response { success: false, message });
-                }
-            }
-        }
-        let taken = self.mailbox.steps_taken();
-        let mut index = 0;
-        while index < self.stepping.len() {
-            if self.stepping[index].0 > taken {
-                index += 1;
-                continue;
-            }
-            let (_, request) = self.stepping.swap_remove(index);
-            answer(request, Trigger::Response { success: true, message: "one step taken".to_owned() });
-        }
-    }
 }

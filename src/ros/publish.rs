@@ -15,11 +15,12 @@ use r2r::visualization_msgs::msg::MarkerArray;
 use r2r::{Node, Publisher, PublisherUntyped, QosProfile};
 
 use super::diagnostics::Diagnostics;
-use super::exchange::{Mailbox, Parcel, ParcelReceiver, RunSettings};
+use super::exchange::{Mailbox, RunSettings};
 use super::log::{Line, take_lines};
 use super::markers::MarkerWriter;
 use super::messages;
 use super::parameter_services::system_time;
+use super::parcels::{Parcel, ParcelReceiver};
 use super::recorder::Recorder;
 use super::throttle::{Throttle, and_more};
 use crate::io::bag::{ContactPairs, description_topics, write_contact_patches};

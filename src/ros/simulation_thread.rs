@@ -4,15 +4,17 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use super::exchange::{
-    Awaited, Collected, Lockstep, Mailbox, OnTimeout, ParcelSender, Physics, RunSettings, SceneStepping, count,
+    Awaited, Collected, Errands, Lockstep, Mailbox, OnTimeout, Physics, ResetScope, RunSettings, SceneStepping, View,
+    count,
 };
 use super::pacer::Pacer;
+use super::parcels::ParcelSender;
 use super::statistics::{Activity, Health, Statistics};
 use super::throttle::{Throttle, and_more};
 use super::trajectory::{Progress, Tracking};
 use crate::io::rates::{Due, Rates};
 use crate::io::scene_file::CommandSchedule;
-use crate::math::{JointIndex, SpatialForce};
+use crate::math::{BodyIndex, JointIndex, SpatialForce, SpatialVelocity};
 use crate::multibody::energy;
 use crate::stepping::{ForceTorqueSensor, JointCommand, JointTarget, Simulation, Stepping};
 
@@ -46,7 +48,6 @@ pub(super) struct Runner {
     held: bool,
     position: Vec<f64>,
     velocity: Vec<f64>,
-    resets: u64,
     halted: bool,
     /// Since when a command is waited for, and whether any has ever come.
     waiting_since: Option<Instant>,
@@ -97,7 +98,6 @@ impl Runner {
             held: false,
             position: Vec::new(),
             velocity: Vec::new(),
-            resets: 0,
             halted: false,
             waiting_since: None,
             repeated: None,
@@ -124,17 +124,20 @@ impl Runner {
                 return;
             }
             let began = Instant::now();
-            let collected = self.collect(mailbox);
-            let was_reset = collected.resets != self.resets;
-            if was_reset {
-                self.resets = collected.resets;
-                self.reset(&collected.settings);
+            let mut collected = self.collect(mailbox);
+            let was_reset = collected.reset.is_some();
+            if let Some(scope) = collected.reset {
+                self.reset(scope, &collected.settings);
+                mailbox.set_halted(None);
                 self.present(Due::ALL, mailbox, parcels);
             }
             may_step = !self.halted && (!collected.paused || collected.steps > 0);
+            if let Some(errands) = collected.errands.take() {
+                self.run_errands(errands, !may_step || self.lockstep.is_some(), mailbox, parcels);
+            }
             self.tell_health(mailbox, may_step);
             if !may_step {
-                self.idle(&collected, mailbox);
+                self.idle(mailbox);
                 continue;
             }
             if turn == Turn::Wait || (was_reset && self.lockstep.is_some()) {
@@ -142,7 +145,7 @@ impl Runner {
             }
             let before_ns = self.time_ns();
             self.step(mailbox, &collected.settings);
-            if collected.paused {
+            if collected.paused && !self.halted {
                 mailbox.step_taken();
             }
             if !self.halted {
@@ -158,9 +161,9 @@ impl Runner {
     }
 
     /// What is published of the state after a step: in lockstep always the joints and the clock, and everything after
-    /// a step of a paused simulation.
+    /// the last step that a paused simulation was asked for.
     fn due(&self, before_ns: u64, collected: &Collected) -> Due {
-        if collected.paused {
+        if collected.paused && collected.steps <= 1 {
             return Due::ALL;
         }
         let rates: &Rates = &collected.settings.rates;
@@ -182,7 +185,7 @@ impl Runner {
     /// Waits in lockstep for the commands that answer the present state.
     fn turn(&mut self, mailbox: &Mailbox, parcels: &ParcelSender) -> Turn {
         let Some(lockstep) = self.lockstep else { return Turn::Step };
-        match mailbox.wait(SLEEP_MAX, self.resets) {
+        match mailbox.wait(SLEEP_MAX) {
             Awaited::Commands => {
                 self.engaged = true;
                 return Turn::Step;
@@ -264,9 +267,26 @@ impl Runner {
         }
     }
 
-    /// Back to the start, with the steps that are asked for now. Time goes on by a step, so that each state has a stamp of its own.
-    fn reset(&mut self, settings: &RunSettings) {
-        self.time_offset_ns = self.time_ns() + self.simulation.step_ns();
+    /// Back to the start, with the steps that are asked for now. Unless time is reset, too, it goes on by a step, so that
+    /// each state has a stamp of its own.
+    fn reset(&mut self, scope: ResetScope, settings: &RunSettings) {
+        let time_ns = self.time_ns();
+        if scope.state {
+            self.reset_state(settings);
+        } else {
+            self.simulation.resume_at(0);
+        }
+        self.time_offset_ns = if scope.time { 0 } else { time_ns + self.simulation.step_ns() };
+        self.pacer.restart();
+        self.trajectories.clear();
+        (self.commanded_ns, self.held) = (self.time_ns(), false);
+        if self.halted {
+            tracing::info!("reset: the simulation runs again");
+        }
+        self.halted = false;
+    }
+
+    fn reset_state(&mut self, settings: &RunSettings) {
         let (before, wanted) = (*self.simulation.settings(), self.stepping.under(settings));
         match self.simulation.reset_with(wanted) {
             Ok(()) if wanted != before => {
@@ -279,21 +299,42 @@ impl Runner {
                 self.simulation.reset();
             }
         }
-        self.pacer.restart();
-        self.trajectories.clear();
         self.measured.fill(SpatialForce::ZERO);
-        (self.commanded_ns, self.held) = (self.time_ns(), false);
-        if self.halted {
-            tracing::info!("reset: the simulation runs again");
+    }
+
+    /// Puts bodies where they are asked to be, and tells how the bodies are. Where no step follows, what has changed is
+    /// published at once, with the stamp of the present time.
+    fn run_errands(&mut self, errands: Errands, stands: bool, mailbox: &Mailbox, parcels: &ParcelSender) {
+        let Errands { number, placements } = errands;
+        if !placements.is_empty() {
+            let (scene, mut state) = (self.simulation.scene().clone(), self.simulation.state().clone());
+            for placement in &placements {
+                if let Some(X_WB) = &placement.X_WB {
+                    scene.model().set_free_body_pose(&mut state, placement.body, X_WB);
+                }
+                if let Some(V_WB) = &placement.V_WB {
+                    scene.model().set_free_body_velocity(&mut state, placement.body, V_WB);
+                }
+            }
+            if let Err(error) = self.simulation.set_state(state) {
+                tracing::error!("{error}. The bodies stay where they are");
+            } else if stands {
+                self.hand_over(Due::ALL, false, mailbox, parcels);
+            }
         }
-        self.halted = false;
+        let data = self.simulation.data();
+        let A_WB = data.X_WB.iter_enumerated().map(|(body, _)| self.acceleration(body)).collect();
+        let (X_WB, V_WB) = (data.X_WB.clone(), data.V_WB.clone());
+        mailbox.finish_errands(number, View { time_ns: self.time_ns(), X_WB, V_WB, A_WB });
+    }
+
+    fn acceleration(&self, body: BodyIndex) -> SpatialVelocity {
+        let acceleration = if self.halted { None } else { self.simulation.free_body_acceleration(body) };
+        acceleration.unwrap_or(SpatialVelocity::ZERO)
     }
 
     /// Nothing to do: paused or halted.
-    fn idle(&mut self, collected: &Collected, mailbox: &Mailbox) {
-        if self.halted && collected.steps > 0 {
-            mailbox.step_taken();
-        }
+    fn idle(&mut self, mailbox: &Mailbox) {
         self.pacer.restart();
         self.waiting_since = None;
         mailbox.doze(SLEEP_MAX);
@@ -337,6 +378,7 @@ impl Runner {
             Err(error) => {
                 self.halted = true;
                 let error = with_causes(&error);
+                mailbox.set_halted(Some(error.clone()));
                 tracing::error!("{error}. The simulation is halted at its last good state; call ~/reset to start over");
             }
         }

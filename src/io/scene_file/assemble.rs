@@ -10,7 +10,7 @@ use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
-use super::{JointGroup, LoadedScene};
+use super::{JointGroup, LoadedScene, SceneModel};
 use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
@@ -80,6 +80,7 @@ pub(super) fn assemble(
             .iter()
             .map(|model| (model.spec.name.name.clone(), model.urdf_text.clone()))
             .collect(),
+        models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),
         joint_groups: joint_groups(&scene, &models, &placed),
         force_torque,
         visuals: models.iter().zip(&placed).flat_map(|(model, placed)| visuals(&model.robot, placed)).collect(),
@@ -167,6 +168,18 @@ fn exclude_contacts(
         builder.exclude_contact(find(a)?, find(b)?);
     }
     Ok(())
+}
+
+fn scene_model(scene: &Scene, model: &LoadedModel<'_>, robot: &PlacedRobot) -> SceneModel {
+    let mut bodies: Vec<BodyIndex> = robot.bodies.values().copied().collect();
+    bodies.sort_unstable();
+    SceneModel {
+        name: model.spec.name.name.clone(),
+        root: robot.root,
+        is_free: scene.model().free_joint(robot.root).is_some(),
+        joints: robot.joints.values().filter(|joint| scene.joints().contains(joint)).count(),
+        bodies,
+    }
 }
 
 fn joint_groups(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> Vec<JointGroup> {
