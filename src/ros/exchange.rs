@@ -4,71 +4,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+pub(super) use super::run_settings::{Mode, Physics, RunSettings, SceneStepping};
 use super::statistics::Health;
-use super::trajectory::Trajectory;
-use crate::io::rates::Rates;
-use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity, Vector3};
-use crate::stepping::{JointCommand, JointTarget, QuasistaticStepping, StepSettings, Stepping};
-
-/// What can be changed while the simulation runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RunSettings {
-    /// Simulated seconds a second; 0 is as fast as possible.
-    pub(super) real_time_factor: f64,
-    pub(super) rates: Rates,
-    /// Contact markers a second of real time; 0 is never.
-    pub(super) marker_rate: f64,
-    /// Pressure of the last colour of the scale [Pa]; 0 takes the largest pressure at hand.
-    pub(super) marker_pressure_max: f64,
-    /// Simulated time without a command after which the joints are held [ns]; 0 is never.
-    pub(super) command_timeout_ns: u64,
-    /// Largest distance of a joint from its trajectory [rad] or [m]; 0 is any.
-    pub(super) trajectory_tolerance: f64,
-    /// How steps are taken from the next reset on.
-    pub(super) mode: Mode,
-    /// Their length [ns]; 0 is the scene's.
-    pub(super) step_ns: u64,
-}
-
-/// What takes the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// What the scene asks for.
-    Scene,
-    Dynamic,
-    Quasistatic,
-}
-
-/// The scene's own way of stepping, and its options for quasistatic steps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SceneStepping {
-    pub(super) settings: StepSettings,
-    pub(super) quasistatic: QuasistaticStepping,
-}
-
-impl SceneStepping {
-    /// How steps are taken under `settings`.
-    pub(super) fn under(&self, settings: &RunSettings) -> StepSettings {
-        StepSettings {
-            step_ns: if settings.step_ns == 0 { self.settings.step_ns } else { settings.step_ns },
-            stepping: match settings.mode {
-                Mode::Scene => self.settings.stepping,
-                Mode::Dynamic => Stepping::Dynamic,
-                Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),
-            },
-            ..self.settings
-        }
-    }
-}
-
-/// What of the scene can be changed while the simulation runs.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Physics {
-    /// Gravity [m/s2, world].
-    pub(super) gravity_W: Vector3,
-    /// Stiffness and damping of each joint's actuator.
-    pub(super) gains: Vec<(f64, f64)>,
-}
+use super::trajectory::{GoalEnd, GoalFeedback, Trajectory};
+use super::world::NewWorld;
+use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity};
+use crate::stepping::{JointCommand, JointTarget};
 
 /// What a reset goes back to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,6 +132,17 @@ pub(super) struct Mailbox {
     halted: Mutex<Option<String>>,
     view: Mutex<Arc<View>>,
     quit: AtomicBool,
+    goals: Mutex<GoalNews>,
+    /// The newest world whose topics are published.
+    published: AtomicU64,
+}
+
+/// What became of goals since it was last read.
+#[derive(Debug, Default)]
+pub(super) struct GoalNews {
+    pub(super) ended: Vec<(u64, GoalEnd)>,
+    /// The newest of each goal.
+    pub(super) feedback: Vec<GoalFeedback>,
 }
 
 #[derive(Debug)]
@@ -202,6 +154,10 @@ struct Letters {
     physics: Option<Physics>,
     errands: Errands,
     errands_done: u64,
+    /// A world that waits to be taken over, how many there were, and how many were taken over.
+    world: Option<Box<NewWorld>>,
+    worlds: u64,
+    worlds_taken: u64,
     /// Newest trajectory of each controller; an empty one is a cancellation.
     trajectories: Vec<(usize, Trajectory)>,
     /// Controllers whose trajectory ended by a command.
@@ -226,12 +182,14 @@ pub(super) struct Collected {
     pub(super) physics: Option<Physics>,
     pub(super) trajectories: Vec<(usize, Trajectory)>,
     pub(super) errands: Option<Errands>,
+    /// The world to go on with; all the rest is about it already.
+    pub(super) world: Option<Box<NewWorld>>,
 }
 
 impl Letters {
     /// Whether there is something that no wait for commands should hold up.
     fn is_urgent(&self) -> bool {
-        self.reset.is_some() || self.errands.number != self.errands_done
+        self.reset.is_some() || self.world.is_some() || self.errands.number != self.errands_done
     }
 }
 
@@ -246,6 +204,9 @@ impl Mailbox {
             physics: None,
             errands: Errands::default(),
             errands_done: 0,
+            world: None,
+            worlds: 0,
+            worlds_taken: 0,
             trajectories: Vec::new(),
             cancelled: Vec::new(),
             paused,
@@ -264,6 +225,8 @@ impl Mailbox {
             halted: Mutex::new(None),
             view: Mutex::default(),
             quit: AtomicBool::new(false),
+            goals: Mutex::default(),
+            published: AtomicU64::new(0),
         }
     }
 
@@ -280,9 +243,12 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Replaces the standing command; returns its version.
+    /// Replaces the standing command; returns its version. One of a world that is gone changes nothing.
     pub(super) fn replace_command(&self, command: &JointCommand) -> u64 {
         let mut letters = self.lock();
+        if letters.world.is_some() {
+            return letters.version;
+        }
         letters.command.targets.clone_from(&command.targets);
         letters.version += 1;
         letters.version
@@ -312,6 +278,10 @@ impl Mailbox {
     /// From now on commands for the state at `time_ns` count.
     pub(super) fn expect(&self, time_ns: u64, controllers: usize) {
         let mut letters = self.lock();
+        // Shown for the second time: who has answered need not do it again.
+        if letters.awaited_ns == Some(time_ns) && letters.answered.len() == controllers {
+            return;
+        }
         letters.awaited_ns = Some(time_ns);
         letters.answered.clear();
         letters.answered.resize(controllers, false);
@@ -340,14 +310,42 @@ impl Mailbox {
     pub(super) fn set_trajectory(&self, controller: usize, trajectory: Trajectory) {
         let mut letters = self.lock();
         letters.cancelled.retain(|other| *other != controller);
-        letters.trajectories.retain(|(other, _)| *other != controller);
+        self.drop_trajectories(&mut letters, |other| other == controller);
         letters.trajectories.push((controller, trajectory));
+    }
+
+    /// Trajectories that the simulation thread has not seen; their goals hear of it.
+    fn drop_trajectories(&self, letters: &mut Letters, drops: impl Fn(usize) -> bool) {
+        letters.trajectories.retain(|(controller, trajectory)| {
+            let drops = drops(*controller);
+            if let Some(terms) = trajectory.terms.as_ref().filter(|_| drops) {
+                self.end_goal(terms.number, GoalEnd::Interrupted);
+            }
+            !drops
+        });
+    }
+
+    /// Notes how a goal ended.
+    pub(super) fn end_goal(&self, goal: u64, end: GoalEnd) {
+        self.goals.lock().unwrap_or_else(PoisonError::into_inner).ended.push((goal, end));
+    }
+
+    /// Notes how far a goal has come.
+    pub(super) fn tell_goal(&self, feedback: GoalFeedback) {
+        let mut news = self.goals.lock().unwrap_or_else(PoisonError::into_inner);
+        news.feedback.retain(|other| other.number != feedback.number);
+        news.feedback.push(feedback);
+    }
+
+    /// What became of goals since the last call.
+    pub(super) fn goal_news(&self) -> GoalNews {
+        std::mem::take(&mut *self.goals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A command of the controller came after its trajectory: the trajectory ends.
     pub(super) fn cancel_trajectory(&self, controller: usize) {
         let mut letters = self.lock();
-        letters.trajectories.retain(|(other, _)| *other != controller);
+        self.drop_trajectories(&mut letters, |other| other == controller);
         if !letters.cancelled.contains(&controller) {
             letters.cancelled.push(controller);
         }
@@ -360,7 +358,7 @@ impl Mailbox {
             letters.command.targets.fill(JointTarget::default());
             letters.version += 1;
         }
-        letters.trajectories.clear();
+        self.drop_trajectories(&mut letters, |_| true);
         let before = letters.reset.unwrap_or_default();
         letters.reset = Some(ResetScope { state: before.state || scope.state, time: before.time || scope.time });
         self.arrived.notify_all();
@@ -389,6 +387,38 @@ impl Mailbox {
     /// The bodies when the last errands were done.
     pub(super) fn view(&self) -> Arc<View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Hands another world over. From now on commands are about its joints.
+    pub(super) fn set_world(&self, world: NewWorld) {
+        let mut letters = self.lock();
+        let joints = world.simulation.scene().joint_names().len();
+        letters.command = match &world.carried {
+            Some(carried) => carried.command(&letters.command, joints),
+            None => JointCommand { targets: vec![JointTarget::default(); joints] },
+        };
+        letters.version += 1;
+        self.drop_trajectories(&mut letters, |_| true);
+        letters.physics = None;
+        letters.worlds = world.number;
+        letters.world = Some(Box::new(world));
+        self.arrived.notify_all();
+    }
+
+    /// Notes that the world of that number is the one that runs.
+    pub(super) fn world_taken(&self, number: u64) {
+        self.lock().worlds_taken = number;
+    }
+
+    /// Notes that the topics of the world of that number are the ones that are published.
+    pub(super) fn world_published(&self, number: u64) {
+        self.published.store(number, Ordering::Release);
+    }
+
+    /// Whether the newest world runs and is published.
+    pub(super) fn worlds_settled(&self) -> bool {
+        let letters = self.lock();
+        letters.worlds == letters.worlds_taken && self.published.load(Ordering::Acquire) == letters.worlds
     }
 
     /// Pauses or goes on; steps asked for and not yet taken are forgotten.
@@ -479,6 +509,7 @@ impl Mailbox {
             physics: letters.physics.take(),
             // No allocation while there is none.
             trajectories: std::mem::take(&mut letters.trajectories),
+            world: letters.world.take(),
             errands: (letters.errands.number != letters.errands_done).then(|| Errands {
                 number: letters.errands.number,
                 placements: std::mem::take(&mut letters.errands.placements),

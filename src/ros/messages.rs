@@ -21,7 +21,6 @@ pub(super) fn point(p: &Vector3) -> Point {
     Point { x: p.x, y: p.y, z: p.z }
 }
 
-#[cfg_attr(not(any(isobar_tf2, isobar_simulation)), allow(dead_code))]
 pub(super) fn vector(v: &Vector3) -> Vector3Message {
     Vector3Message { x: v.x, y: v.y, z: v.z }
 }

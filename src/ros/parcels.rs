@@ -6,13 +6,16 @@ use crate::io::rates::Due;
 use crate::math::SpatialForce;
 use crate::stepping::Snapshot;
 
-/// Snapshots in flight: enough for a publisher that is away for some milliseconds at 1 kHz, little memory.
-const BUFFERS: usize = 8;
+/// Snapshots in flight: enough for a publisher that a busy machine keeps away for some tens of milliseconds at 1 kHz. A
+/// snapshot of a hundred faces takes 20 KB.
+const BUFFERS: usize = 64;
 
 /// A snapshot on its way to the topics.
 #[derive(Debug, Default)]
 pub(super) struct Parcel {
     pub(super) due: Due,
+    /// Which world it is of.
+    pub(super) world: u64,
     /// Whether the same state was sent before: it is not recorded again.
     pub(super) repeat: bool,
     pub(super) snapshot: Snapshot,
@@ -66,11 +69,11 @@ mod tests {
     #[test]
     fn a_full_queue_refuses_and_does_not_wait() {
         let (sender, receiver) = parcel_queue();
-        let sent = (0..20).filter(|step| sender.send(|parcel| parcel.snapshot.step = *step)).count();
+        let sent = (0..2 * BUFFERS as u64).filter(|step| sender.send(|parcel| parcel.snapshot.step = *step)).count();
         assert_eq!(sent, BUFFERS);
         let parcel = receiver.filled.try_recv().unwrap();
         assert_eq!(parcel.snapshot.step, 0);
         receiver.spare.try_send(parcel).unwrap();
-        assert!(sender.send(|parcel| parcel.snapshot.step = 20));
+        assert!(sender.send(|parcel| parcel.snapshot.step = 200));
     }
 }

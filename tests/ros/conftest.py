@@ -132,6 +132,8 @@ class Listener:
     def publisher(self, kind, topic):
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
+        # Known on this side; on the node's a moment later.
+        self.spin_for(0.1)
         return publisher
 
     def wait_for(self, kind, topic, condition, what, qos=10):

@@ -46,7 +46,7 @@ def compare(documented, running):
 
 
 # Packages whose part of the node is missing where they are not installed.
-OPTIONAL = ("tf2_msgs", "simulation_interfaces")
+OPTIONAL = ("tf2_msgs", "control_msgs", "ros_gz_interfaces", "simulation_interfaces")
 
 
 def documented_names(heading):

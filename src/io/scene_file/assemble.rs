@@ -50,7 +50,7 @@ pub(super) fn assemble(
         bodies.extend(robot.bodies.iter().map(|(link, body)| (scene_name(model.spec, link), *body)));
         placed.push(robot);
     }
-    exclude_contacts(&mut builder, spec, &bodies)?;
+    exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
     let mut scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
         place: spec.place.clone(),
         what: "the models make no scene".to_owned(),
@@ -67,9 +67,10 @@ pub(super) fn assemble(
     }
     warn_of_scene(&scene, &overlapping(&scene), &models, &mut warnings);
     let names = Names { scene: &scene };
-    let outputs = resolve_outputs(spec, &names)?;
-    let commands = resolve_commands(spec, &names)?;
-    let force_torque = spec.force_torque.iter().map(|named| names.any_joint(named)).collect::<Result<_, _>>()?;
+    let outputs = resolve_outputs(spec, &names, &mut warnings)?;
+    let commands = resolve_commands(spec, &names, &mut warnings)?;
+    let sensors = spec.force_torque.iter().map(|named| names.any_joint(named));
+    let force_torque = without_gaps(spec, sensors, &mut warnings)?;
     Ok(LoadedScene {
         outputs,
         commands,
@@ -109,7 +110,25 @@ fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(),
     let elements: Vec<(&str, &str)> = links
         .flat_map(|link| link.collisions.iter().map(|element| (link.name.as_str(), element.name.as_str())))
         .collect();
-    spec.materials.iter().try_for_each(|rule| check_rule(rule, &elements))
+    let check = |rule| check_rule(rule, &elements);
+    if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
+}
+
+/// What was found of what the file names; where models were taken out, what was theirs is left out with a warning.
+fn without_gaps<T>(
+    spec: &SceneSpec,
+    found: impl Iterator<Item = Result<T, SceneError>>,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<T>, SceneError> {
+    let mut kept = Vec::new();
+    for result in found {
+        match result {
+            Ok(item) => kept.push(item),
+            Err(error) if spec.has_gaps => warnings.push(format!("{error}; it is left out")),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(kept)
 }
 
 fn add_ground(builder: &mut SceneBuilder, spec: &SceneSpec) -> Result<(), SceneError> {
@@ -158,14 +177,18 @@ fn exclude_contacts(
     builder: &mut SceneBuilder,
     spec: &SceneSpec,
     bodies: &[(String, BodyIndex)],
+    warnings: &mut Vec<String>,
 ) -> Result<(), SceneError> {
-    for (a, b) in &spec.no_contact {
+    let pairs = spec.no_contact.iter().map(|(a, b)| {
         let find = |named: &super::reader::Named| {
             let known = bodies.iter().map(|(name, _)| name.as_str());
             let found = bodies.iter().find(|(name, _)| *name == named.name).map(|(_, body)| *body);
             found.ok_or_else(|| unknown_name(named, "body", known))
         };
-        builder.exclude_contact(find(a)?, find(b)?);
+        Ok((find(a)?, find(b)?))
+    });
+    for (a, b) in without_gaps(spec, pairs, warnings)? {
+        builder.exclude_contact(a, b);
     }
     Ok(())
 }
@@ -326,7 +349,7 @@ fn warn_of_scene(
     }
 }
 
-fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>) -> Result<Outputs, SceneError> {
+fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>, warnings: &mut Vec<String>) -> Result<Outputs, SceneError> {
     for output in &spec.outputs {
         let name = output.name();
         if RESERVED_NAMES.contains(&name.name.as_str()) {
@@ -334,13 +357,17 @@ fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>) -> Result<Outputs, Scene
             return Err(SceneError::Conflict { place: name.place.clone(), problem });
         }
     }
-    Ok(Outputs::new(spec.outputs.iter().map(|output| output.resolve(names)).collect::<Result<_, _>>()?))
+    Ok(Outputs::new(without_gaps(spec, spec.outputs.iter().map(|output| output.resolve(names)), warnings)?))
 }
 
-fn resolve_commands(spec: &SceneSpec, names: &Names<'_>) -> Result<CommandSchedule, SceneError> {
+fn resolve_commands(
+    spec: &SceneSpec,
+    names: &Names<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<CommandSchedule, SceneError> {
     let resolve = |command: &super::commands::CommandSpec| {
         let schedule = command.schedule.clone();
         Ok(JointSchedule { joint: names.joint(&command.joint)?, ..schedule })
     };
-    Ok(CommandSchedule { joints: spec.commands.iter().map(resolve).collect::<Result<_, SceneError>>()? })
+    Ok(CommandSchedule { joints: without_gaps(spec, spec.commands.iter().map(resolve), warnings)? })
 }

@@ -14,6 +14,7 @@ mod publish;
 mod reader;
 mod resolve;
 mod schema;
+mod source;
 mod stepping;
 mod yaml;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use commands::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{Place, SceneError};
 pub use publish::PublishSettings;
+pub use source::{Entity, SceneSource, robot_name};
 
 use super::outputs::Outputs;
 use super::package::PackageMap;

@@ -82,6 +82,13 @@ impl Notes {
     }
 }
 
+impl Notes {
+    /// Forgets the entities that are not among `models` any more.
+    pub(super) fn keep(&mut self, models: &[SceneModel]) {
+        self.infos.retain(|name, _| models.iter().any(|model| model.name == *name));
+    }
+}
+
 impl Entities<'_> {
     /// The entities that pass the filters, in the scene's order.
     pub(super) fn select(&self, filters: &EntityFilters) -> Result<Vec<&SceneModel>, Outcome> {
@@ -195,8 +202,8 @@ pub(super) fn read_pose(pose: &Pose) -> Result<RigidTransform, Outcome> {
         return invalid("the position is not finite, or further than 10 km away");
     }
     let quaternion = nalgebra::Quaternion::new(q.w, q.x, q.y, q.z);
-    // Not finite is not within the error, either.
-    if !((quaternion.norm() - 1.0).abs() <= QUATERNION_ERROR_MAX) {
+    let error = (quaternion.norm() - 1.0).abs();
+    if error.is_nan() || error > QUATERNION_ERROR_MAX {
         return invalid("the orientation is no unit quaternion");
     }
     let rotation = nalgebra::UnitQuaternion::from_quaternion(quaternion).to_rotation_matrix();

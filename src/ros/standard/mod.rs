@@ -2,7 +2,9 @@
 
 mod codes;
 mod entities;
+mod making;
 mod stepping;
+mod worlds;
 
 use r2r::Node;
 use r2r::simulation_interfaces::action::SimulateSteps;
@@ -15,13 +17,14 @@ use r2r::simulation_interfaces::srv::{
 };
 
 use super::action::ActionServer;
-use super::desk::{Control, DeskWorld};
+use super::desk::{Control, DeskWorld, Office};
 use super::exchange::{Placement, ResetScope};
 use super::names::shown;
 use super::parameter_services::{Requests, answer, next, serve};
 use codes::{FAILED, INVALID_POSE, ok, refused};
 use entities::{Entities, Notes, find, read_pose, read_twist};
 use stepping::StepGoal;
+use worlds::Worlds;
 
 /// What waits for a step boundary, and what it does then.
 struct Waiting {
@@ -47,6 +50,7 @@ pub(super) struct Standard {
     simulate_steps: ActionServer<SimulateSteps::Action>,
     goals: Vec<StepGoal>,
     waiting: Vec<Waiting>,
+    worlds: Worlds,
     notes: Notes,
     frame: String,
 }
@@ -70,17 +74,18 @@ impl Standard {
             simulate_steps: ActionServer::new(node, "~/simulate_steps")?,
             goals: Vec::new(),
             waiting: Vec::new(),
+            worlds: Worlds::new(node, frame)?,
             notes: Notes::default(),
             frame: frame.to_owned(),
         })
     }
 
     /// Takes and answers everything that has come.
-    pub(super) fn answer_all(&mut self, control: &mut Control, world: &DeskWorld) {
+    pub(super) fn answer_all(&mut self, node: &mut Node, office: &mut Office) {
         while let Some(request) = next(&mut self.features) {
             let features = SimulatorFeatures {
                 features: codes::FEATURES.to_vec(),
-                spawn_formats: Vec::new(),
+                spawn_formats: vec!["urdf".to_owned()],
                 custom_info: format!(
                     "Isobar {}; docs/ros.md tells how it reads the standard",
                     env!("CARGO_PKG_VERSION")
@@ -89,14 +94,34 @@ impl Standard {
             answer(request, GetSimulatorFeatures::Response { features });
         }
         while let Some(request) = next(&mut self.get_state) {
-            let state = SimulationState { state: stepping::state(control) };
+            let state = SimulationState { state: self.state(office) };
             answer(request, GetSimulationState::Response { state, result: ok() });
         }
-        self.change_state(control);
-        self.take_steps(control);
+        self.worlds.take(office);
+        self.worlds.advance(node, office, self.waiting.is_empty());
+        if self.worlds.is_entering() {
+            return;
+        }
+        if self.worlds.is_ready() {
+            // The next world waits for the answers about this one.
+            self.finish_waiting(&office.control, &office.world);
+            return;
+        }
+        self.notes.keep(&office.world.models);
+        self.change_state(office);
+        self.take_steps(office);
+        let Office { control, world, .. } = office;
         self.tell_of_entities(control, world);
         self.change_entities(control, world);
         self.finish_waiting(control, world);
+    }
+
+    fn state(&self, office: &Office) -> u8 {
+        match office.world.origin.exists {
+            _ if self.worlds.is_loading() => codes::LOADING_WORLD,
+            true => stepping::state(&office.control),
+            false => codes::NO_WORLD,
+        }
     }
 
     /// Does something at the next step boundary, after `placement`.
@@ -123,9 +148,20 @@ impl Standard {
         }
     }
 
-    fn change_state(&mut self, control: &mut Control) {
+    fn change_state(&mut self, office: &mut Office) {
         while let Some(request) = next(&mut self.set_state) {
-            match stepping::change(control, request.message.state.state) {
+            let (wanted, present) = (request.message.state.state, self.state(office));
+            if [codes::NO_WORLD, codes::LOADING_WORLD].contains(&present) && wanted != codes::QUITTING {
+                let result = refused(codes::INCORRECT_STATE, "there is no world: load one first");
+                answer(request, SetSimulationState::Response { result });
+                continue;
+            }
+            let stops = wanted == codes::STOPPED && present != wanted;
+            let Some(request) = (if stops { self.worlds.stop(office, request) } else { Some(request) }) else {
+                continue;
+            };
+            let control = &mut office.control;
+            match stepping::change(control, wanted) {
                 // It is true from the next step boundary on.
                 Ok(()) if control.mailbox.quitting() => answer(request, SetSimulationState::Response { result: ok() }),
                 Ok(()) => self.at_boundary(control, None, move |_| {
@@ -140,7 +176,12 @@ impl Standard {
                 scope => scope,
             };
             let has = |bit: u8| scope & bit != 0;
+            let everything = scope == codes::SCOPE_ALL;
+            let spawned = has(codes::SCOPE_SPAWNED);
             let scope = ResetScope { state: has(codes::SCOPE_STATE), time: has(codes::SCOPE_TIME) };
+            let request = if spawned { self.worlds.restore(office, request, scope, everything) } else { Some(request) };
+            let Some(request) = request else { continue };
+            let control = &mut office.control;
             if scope != ResetScope::default() {
                 control.mailbox.request_reset(scope);
             }

@@ -11,7 +11,7 @@ use super::codes::{
     ALREADY_THERE, FAILED, INCORRECT_TRANSITION, PAUSED, PLAYING, QUITTING, STOPPED, TRANSITION_ERROR, ok, refused,
 };
 use crate::ros::action::{self, GoalId};
-use crate::ros::desk::Control;
+use crate::ros::desk::{Control, Office};
 use crate::ros::exchange::ResetScope;
 use crate::ros::parameter_services::{answer, next};
 use crate::ros::steps::StepFailure;
@@ -84,7 +84,13 @@ fn outcome(ended: Result<u64, StepFailure>) -> Outcome {
 
 impl Standard {
     /// Steps on request, by the service and by the action.
-    pub(super) fn take_steps(&mut self, control: &mut Control) {
+    pub(super) fn take_steps(&mut self, office: &mut Office) {
+        let exists = office.world.origin.exists;
+        let control = &mut office.control;
+        let check_paused = |control: &Control| match exists {
+            true => check_paused(control),
+            false => Err(refused(FAILED, "there is no world: load one first")),
+        };
         while let Some(request) = next(&mut self.step) {
             if let Err(result) = check_paused(control) {
                 answer(request, StepSimulation::Response { result });
