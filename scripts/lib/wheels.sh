@@ -85,30 +85,40 @@ isobar_enter_prefix() {
   export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
 }
 
-# isobar_make_tf2_msgs PREFIX OVERLAY: PyPI has no tf2_msgs; builds the interface package of tests/ros/interfaces, so
-# that the node can publish /tf. Without it the node works, and says at its start that /tf is missing.
-isobar_make_tf2_msgs() {
-  local prefix=$1 overlay=$2 source=$ISOBAR_ROOT/tests/ros/interfaces/tf2_msgs build=$2-build started=$SECONDS log=$2-build.log
-  if [ ! -e "$overlay/share/tf2_msgs/cmake/tf2_msgsConfig.cmake" ]; then
-    isobar_need_packages "command -v cmake && command -v g++ && command -v make" cmake g++ make || return 1
-    isobar_say "building the interface package tf2_msgs"
-    rm -rf "$build" "$overlay"
-    { LIBRARY_PATH=$prefix/lib cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$overlay" -DBUILD_TESTING=OFF \
-        -DPython3_EXECUTABLE="$prefix/bin/python" &&
-      LIBRARY_PATH=$prefix/lib cmake --build "$build" -j"$(nproc)" --target install; } >"$log" 2>&1 || {
-      tail -20 "$log" >&2
-      isobar_complain "tf2_msgs could not be built ($log): the node will not publish /tf"
-      rm -rf "$overlay"
-      return 1
-    }
-    rm -rf "$build"
-    isobar_say "built in $((SECONDS - started)) s"
-  fi
+# Message packages that PyPI does not have. Without one of them the node works, and says at its start what is missing.
+ISOBAR_INTERFACES=(tf2_msgs control_msgs ros_gz_interfaces simulation_interfaces)
+
+# isobar_make_interfaces PREFIX OVERLAY VERSION: builds the interface packages of tests/ros/interfaces that are not there
+# yet, simulation_interfaces in its VERSION 1 or 2, and enters them.
+isobar_make_interfaces() {
+  local prefix=$1 overlay=$2 version=$3 name packages
+  for name in "${ISOBAR_INTERFACES[@]}"; do
+    [ -e "$overlay/share/$name/cmake/${name}Config.cmake" ] && continue
+    isobar_need_packages "command -v cmake && command -v g++ && command -v make" cmake g++ make || break
+    isobar_make_interface "$prefix" "$overlay" "$name" "$version"
+  done
   isobar_prepend LD_LIBRARY_PATH "$overlay/lib"
   isobar_prepend AMENT_PREFIX_PATH "$overlay"
   isobar_prepend CMAKE_PREFIX_PATH "$overlay"
-  local packages
   packages=$(echo "$overlay"/lib/python3*/site-packages)
   [ -d "$packages" ] && isobar_prepend PYTHONPATH "$packages"
   return 0
+}
+
+isobar_make_interface() {
+  local prefix=$1 overlay=$2 name=$3 version=$4 started=$SECONDS
+  local source=$ISOBAR_ROOT/tests/ros/interfaces/$name build=$overlay-build/$name log=$overlay-build-$name.log
+  isobar_say "building the interface package $name"
+  rm -rf "$build"
+  # Installed whole or not at all: what is half there would be taken for the package.
+  { LIBRARY_PATH=$prefix/lib cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$overlay" -DBUILD_TESTING=OFF \
+      -DPython3_EXECUTABLE="$prefix/bin/python" -DVERSION="$version" &&
+    LIBRARY_PATH=$prefix/lib cmake --build "$build" -j"$(nproc)" &&
+    cmake --install "$build"; } >"$log" 2>&1 || {
+    tail -20 "$log" >&2
+    isobar_complain "$name could not be built ($log): the node does without it"
+    return 1
+  }
+  rm -rf "$build"
+  isobar_say "built in $((SECONDS - started)) s"
 }

@@ -89,6 +89,25 @@ impl PackageMap {
         self.source_folders.push(folder.into());
     }
 
+    /// The folder behind `uri`, by the rules of [`PackageMap::resolve`].
+    pub fn resolve_folder(&self, uri: &str, base_dir: &Path) -> Option<PathBuf> {
+        let uri = uri.trim();
+        let candidates = if let Some(rest) = uri.strip_prefix("package://") {
+            let (name, relative) = rest.split_once('/').unwrap_or((rest, ""));
+            if !is_inside(name, relative) {
+                return None;
+            }
+            self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect()
+        } else if let Some(path) = uri.strip_prefix("file://") {
+            vec![base_dir.join(path)]
+        } else if uri.is_empty() || uri.contains("://") {
+            Vec::new()
+        } else {
+            vec![base_dir.join(uri)]
+        };
+        candidates.into_iter().find(|folder| folder.is_dir())
+    }
+
     /// The file behind `uri`, in a robot file of the folder `base_dir`.
     ///
     /// # Errors
@@ -102,6 +121,9 @@ impl PackageMap {
                 .trim_start_matches('/')
                 .split_once('/')
                 .ok_or_else(|| unsupported("a package address needs a package and a path"))?;
+            if !is_inside(name, relative) {
+                return Err(unsupported("the address leads out of its package"));
+            }
             self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect()
         } else if let Some(path) = uri_trimmed.strip_prefix("file://") {
             vec![base_dir.join(path)]
@@ -169,6 +191,23 @@ fn normalize(path: &Path) -> PathBuf {
         }
     }
     normal
+}
+
+/// Whether `name` is the name of a folder, and no part of `relative` leads above where it starts.
+fn is_inside(name: &str, relative: &str) -> bool {
+    let mut parts = Path::new(name).components();
+    let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+    let mut depth = 0_i64;
+    plain
+        && Path::new(relative).components().all(|component| {
+            match component {
+                Component::Normal(_) => depth += 1,
+                Component::ParentDir => depth -= 1,
+                Component::CurDir => {}
+                Component::RootDir | Component::Prefix(_) => return false,
+            }
+            depth >= 0
+        })
 }
 
 /// Appends `folder` if it is the package `name` (by its own name), and what lies below down to `depth`.

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use futures::{FutureExt, Stream, StreamExt};
 use r2r::builtin_interfaces::msg::Time;
+#[cfg(isobar_control)]
+use r2r::control_msgs::action::FollowJointTrajectory;
 use r2r::sensor_msgs::msg::JointState;
 use r2r::std_msgs::msg::Float64MultiArray;
 use r2r::trajectory_msgs::msg::JointTrajectory;
@@ -13,6 +15,8 @@ use r2r::{Node, QosProfile};
 
 use super::command::{self, Clamped, CommandError, CommandMessage, CommandedJoint, ControlMode};
 use super::exchange::{Mailbox, StampFit, count};
+#[cfg(isobar_control)]
+use super::follow::{self, Follow, Refusal};
 use super::parameters::Parameters;
 use super::throttle::{Throttle, and_more};
 use super::trajectory::{PointMessage, Trajectory, TrajectoryError};
@@ -39,6 +43,8 @@ enum Quantity {
 
 /// A controller's topics, and the joints that it knows.
 struct Controller {
+    /// Its own, whatever other controllers come and go.
+    id: usize,
     /// In front of its topics, as in `arm/`; empty for the one of all joints.
     prefix: String,
     /// Its number among those that lockstep waits for.
@@ -48,6 +54,8 @@ struct Controller {
     group: Vec<String>,
     commands: Messages<JointState>,
     trajectories: Messages<JointTrajectory>,
+    #[cfg(isobar_control)]
+    follow: Follow,
     groups: [(Quantity, Messages<Float64MultiArray>); 3],
 }
 
@@ -61,6 +69,10 @@ pub(super) struct Controllers {
     trajectory_refusals: Throttle,
     clamps: Throttle,
     names: Vec<String>,
+    namespaces: bool,
+    ids: usize,
+    #[cfg(isobar_control)]
+    goals: u64,
 }
 
 /// How many controllers lockstep waits for.
@@ -77,32 +89,61 @@ impl Controllers {
         parameters: &Parameters,
         mailbox: Arc<Mailbox>,
     ) -> r2r::Result<Self> {
-        let namespaces = parameters.flag("robot_namespaces");
-        let everything = JointGroup {
-            model: String::new(),
-            joints: (0..scene.joints().len()).collect(),
-            names: scene.joint_names().to_vec(),
-        };
-        let mut controllers =
-            vec![Controller::new(node, scene, &everything, String::new(), (!namespaces).then_some(0))?];
-        if namespaces {
-            let parts = crate::io::topic_names::topic_parts(groups.iter().map(|group| group.model.as_str()));
-            for (number, (group, part)) in groups.iter().zip(parts).enumerate() {
-                controllers.push(Controller::new(node, scene, group, format!("{part}/"), Some(number))?);
-            }
-        }
         let mut all = Self {
-            controllers,
+            controllers: Vec::new(),
             mailbox,
             lockstep: parameters.flag("lockstep"),
             clamped: Vec::new(),
             refusals: std::array::from_fn(|_| Throttle::default()),
             trajectory_refusals: Throttle::default(),
             clamps: Throttle::default(),
+            names: Vec::new(),
+            namespaces: parameters.flag("robot_namespaces"),
+            ids: 0,
+            #[cfg(isobar_control)]
+            goals: 0,
+        };
+        all.enter(node, scene, groups, parameters)?;
+        Ok(all)
+    }
+
+    /// Listens for the joints of another scene from now on. Topics that stay keep what has come.
+    pub(super) fn enter(
+        &mut self,
+        node: &mut Node,
+        scene: &Scene,
+        groups: &[JointGroup],
+        parameters: &Parameters,
+    ) -> r2r::Result<()> {
+        let everything = JointGroup {
+            model: String::new(),
+            joints: (0..scene.joints().len()).collect(),
             names: scene.joint_names().to_vec(),
         };
-        all.set_modes(parameters);
-        Ok(all)
+        let mut wanted = vec![(String::new(), &everything, (!self.namespaces).then_some(0))];
+        if self.namespaces {
+            let parts = crate::io::topic_names::topic_parts(groups.iter().map(|group| group.model.as_str()));
+            let named = groups.iter().zip(parts).enumerate();
+            wanted.extend(named.map(|(number, (group, part))| (format!("{part}/"), group, Some(number))));
+        }
+        let mut before = std::mem::take(&mut self.controllers);
+        for (prefix, group, awaited) in wanted {
+            let known = before.iter().position(|controller| controller.prefix == prefix);
+            let mut controller = match known {
+                Some(place) => before.swap_remove(place),
+                None => {
+                    self.ids += 1;
+                    Controller::new(node, self.ids, prefix)?
+                }
+            };
+            controller.set_joints(scene, group, awaited);
+            self.controllers.push(controller);
+        }
+        #[cfg(isobar_control)]
+        before.iter_mut().for_each(|gone| gone.follow.abandon());
+        self.names = scene.joint_names().to_vec();
+        self.set_modes(parameters);
+        Ok(())
     }
 
     /// Takes over the control modes.
@@ -129,6 +170,51 @@ impl Controllers {
                     self.take_group(number, group, &message.data);
                 }
             }
+            #[cfg(isobar_control)]
+            self.take_goals(number);
+        }
+        #[cfg(isobar_control)]
+        self.tell_goals();
+    }
+
+    #[cfg(isobar_control)]
+    fn take_goals(&mut self, number: usize) {
+        while let Some(goal) = self.controllers[number].follow.next(self.goals + 1) {
+            self.goals += 1;
+            if let Err(refusal) = self.set_goal(number, &goal) {
+                count(&self.mailbox.counters.rejected);
+                self.controllers[number].follow.refuse(self.goals, refusal);
+            }
+        }
+        let Controller { id, follow, joints, .. } = &mut self.controllers[number];
+        if follow.take_cancellations() {
+            let joints = joints.iter().map(|joint| joint.target).collect();
+            self.mailbox.set_trajectory(*id, Trajectory::cancellation(joints));
+        }
+    }
+
+    #[cfg(isobar_control)]
+    fn set_goal(&self, number: usize, goal: &FollowJointTrajectory::Goal) -> Result<(), Refusal> {
+        if self.lockstep {
+            return Err(Refusal::invalid(CommandError::NotInLockstep.to_string()));
+        }
+        if goal.trajectory.points.is_empty() {
+            return Err(Refusal::invalid("the trajectory has no points"));
+        }
+        let Controller { id, joints, .. } = &self.controllers[number];
+        let mut trajectory = read_trajectory(joints, &goal.trajectory)?;
+        trajectory.terms = Some(follow::terms(self.goals, goal, joints)?);
+        self.mailbox.set_trajectory(*id, trajectory);
+        Ok(())
+    }
+
+    /// Passes on what has become of goals.
+    #[cfg(isobar_control)]
+    fn tell_goals(&mut self) {
+        let news = self.mailbox.goal_news();
+        for controller in &mut self.controllers {
+            news.feedback.iter().for_each(|feedback| controller.follow.tell(feedback, ""));
+            news.ended.iter().for_each(|(goal, end)| controller.follow.ended(*goal, end));
         }
     }
 
@@ -197,31 +283,23 @@ impl Controllers {
 
     /// A command takes the place of the trajectory that its controller has sent before.
     fn cancel_trajectory(&self, number: usize) {
-        self.mailbox.cancel_trajectory(number);
+        self.mailbox.cancel_trajectory(self.controllers[number].id);
     }
 
     fn take_trajectory(&mut self, number: usize, message: &JointTrajectory) {
-        let start_ns = nanoseconds(&message.header.stamp);
-        let points = message.points.iter().map(|point| PointMessage {
-            positions: &point.positions,
-            velocities: &point.velocities,
-            accelerations: &point.accelerations,
-            time_ns: i64::from(point.time_from_start.sec) * 1_000_000_000 + i64::from(point.time_from_start.nanosec),
-        });
-        let Controller { joints, prefix, .. } = &self.controllers[number];
-        let start = (start_ns > 0).then_some(start_ns);
+        let Controller { id, joints, prefix, .. } = &self.controllers[number];
         let refused = if self.lockstep {
             CommandError::NotInLockstep.to_string()
         } else {
-            match Trajectory::new(joints, &message.joint_names, start, points) {
+            match read_trajectory(joints, message) {
                 Ok(trajectory) => {
-                    self.mailbox.set_trajectory(number, trajectory);
+                    self.mailbox.set_trajectory(*id, trajectory);
                     return;
                 }
                 // A cancellation of all joints.
                 Err(TrajectoryError::NoJoints) if message.points.is_empty() => {
                     let joints = joints.iter().map(|joint| joint.target).collect();
-                    self.mailbox.set_trajectory(number, Trajectory::cancellation(joints));
+                    self.mailbox.set_trajectory(*id, Trajectory::cancellation(joints));
                     return;
                 }
                 Err(error) => error.to_string(),
@@ -259,13 +337,7 @@ impl Controllers {
 }
 
 impl Controller {
-    fn new(
-        node: &mut Node,
-        scene: &Scene,
-        group: &JointGroup,
-        prefix: String,
-        awaited: Option<usize>,
-    ) -> r2r::Result<Self> {
+    fn set_joints(&mut self, scene: &Scene, group: &JointGroup, awaited: Option<usize>) {
         let model = scene.model();
         let joints: Vec<CommandedJoint> = group
             .joints
@@ -285,12 +357,20 @@ impl Controller {
             })
             .collect();
         let leads = |joint: &&CommandedJoint| model.joints()[scene.joints()[joint.target]].mimic.is_none();
+        self.group = joints.iter().filter(leads).map(|joint| joint.name.clone()).collect();
+        (self.joints, self.awaited) = (joints, awaited);
+    }
+
+    fn new(node: &mut Node, id: usize, prefix: String) -> r2r::Result<Self> {
         Ok(Self {
-            awaited,
-            group: joints.iter().filter(leads).map(|joint| joint.name.clone()).collect(),
-            joints,
+            id,
+            awaited: None,
+            group: Vec::new(),
+            joints: Vec::new(),
             commands: subscribe(node, &format!("{prefix}joint_commands"))?,
             trajectories: subscribe(node, &format!("{prefix}joint_trajectory"))?,
+            #[cfg(isobar_control)]
+            follow: Follow::new(node, &prefix)?,
             groups: [
                 (Quantity::Position, subscribe(node, &format!("{prefix}position_commands"))?),
                 (Quantity::Velocity, subscribe(node, &format!("{prefix}velocity_commands"))?),
@@ -299,6 +379,17 @@ impl Controller {
             prefix,
         })
     }
+}
+
+fn read_trajectory(joints: &[CommandedJoint], message: &JointTrajectory) -> Result<Trajectory, TrajectoryError> {
+    let start_ns = nanoseconds(&message.header.stamp);
+    let points = message.points.iter().map(|point| PointMessage {
+        positions: &point.positions,
+        velocities: &point.velocities,
+        accelerations: &point.accelerations,
+        time_ns: i64::from(point.time_from_start.sec) * 1_000_000_000 + i64::from(point.time_from_start.nanosec),
+    });
+    Trajectory::new(joints, &message.joint_names, (start_ns > 0).then_some(start_ns), points)
 }
 
 /// A stamp in nanoseconds; what lies before time zero is zero.

@@ -1,77 +1,58 @@
 //! What the threads hand each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+pub(super) use super::run_settings::{Mode, Physics, RunSettings, SceneStepping};
 use super::statistics::Health;
-use super::trajectory::Trajectory;
-use crate::io::rates::{Due, Rates};
-use crate::math::{SpatialForce, Vector3};
-use crate::stepping::{JointCommand, JointTarget, QuasistaticStepping, Snapshot, StepSettings, Stepping};
+use super::trajectory::{GoalEnd, GoalFeedback, Trajectory};
+use super::world::NewWorld;
+use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity};
+use crate::stepping::{JointCommand, JointTarget};
 
-/// Snapshots in flight: enough for a publisher that is away for some milliseconds at 1 kHz, little memory.
-const BUFFERS: usize = 8;
+/// What a reset goes back to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ResetScope {
+    /// Poses, velocities and commands.
+    pub(super) state: bool,
+    /// Simulated time, to zero; otherwise it goes on.
+    pub(super) time: bool,
+}
 
-/// What can be changed while the simulation runs.
+/// A free body that is put somewhere, or set in motion.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RunSettings {
-    /// Simulated seconds a second; 0 is as fast as possible.
-    pub(super) real_time_factor: f64,
-    pub(super) rates: Rates,
-    /// Contact markers a second of real time; 0 is never.
-    pub(super) marker_rate: f64,
-    /// Pressure of the last colour of the scale [Pa]; 0 takes the largest pressure at hand.
-    pub(super) marker_pressure_max: f64,
-    /// Simulated time without a command after which the joints are held [ns]; 0 is never.
-    pub(super) command_timeout_ns: u64,
-    /// Largest distance of a joint from its trajectory [rad] or [m]; 0 is any.
-    pub(super) trajectory_tolerance: f64,
-    /// How steps are taken from the next reset on.
-    pub(super) mode: Mode,
-    /// Their length [ns]; 0 is the scene's.
-    pub(super) step_ns: u64,
+pub(super) struct Placement {
+    pub(super) body: BodyIndex,
+    pub(super) X_WB: Option<RigidTransform>,
+    pub(super) V_WB: Option<SpatialVelocity>,
 }
 
-/// What takes the steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
-    /// What the scene asks for.
-    Scene,
-    Dynamic,
-    Quasistatic,
+/// Things that are asked of the simulation thread at the next step boundary.
+#[derive(Debug, Default)]
+pub(super) struct Errands {
+    /// How many there were with these.
+    pub(super) number: u64,
+    pub(super) placements: Vec<Placement>,
 }
 
-/// The scene's own way of stepping, and its options for quasistatic steps.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SceneStepping {
-    pub(super) settings: StepSettings,
-    pub(super) quasistatic: QuasistaticStepping,
+/// The bodies at a step boundary.
+#[derive(Debug, Default)]
+pub(super) struct View {
+    pub(super) time_ns: u64,
+    pub(super) X_WB: IndexVec<BodyIndex, RigidTransform>,
+    pub(super) V_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// Mean acceleration of the free bodies over the last step; zero for the others [rad/s2, m/s2].
+    pub(super) A_WB: IndexVec<BodyIndex, SpatialVelocity>,
 }
 
-impl SceneStepping {
-    /// How steps are taken under `settings`.
-    pub(super) fn under(&self, settings: &RunSettings) -> StepSettings {
-        StepSettings {
-            step_ns: if settings.step_ns == 0 { self.settings.step_ns } else { settings.step_ns },
-            stepping: match settings.mode {
-                Mode::Scene => self.settings.stepping,
-                Mode::Dynamic => Stepping::Dynamic,
-                Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),
-            },
-            ..self.settings
-        }
-    }
-}
-
-/// What of the scene can be changed while the simulation runs.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Physics {
-    /// Gravity [m/s2, world].
-    pub(super) gravity_W: Vector3,
-    /// Stiffness and damping of each joint's actuator.
-    pub(super) gains: Vec<(f64, f64)>,
+/// Why steps are not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum StepRefusal {
+    #[error("the simulation is running: pause it first")]
+    NotPaused,
+    #[error("nobody counts that many steps")]
+    TooMany,
 }
 
 /// What happens when a command does not come in time.
@@ -147,15 +128,36 @@ pub(super) struct Mailbox {
     pub(super) counters: Counters,
     health: Mutex<Option<Health>>,
     failure: Mutex<Option<String>>,
+    /// Why no step can be taken until a reset.
+    halted: Mutex<Option<String>>,
+    view: Mutex<Arc<View>>,
+    quit: AtomicBool,
+    goals: Mutex<GoalNews>,
+    /// The newest world whose topics are published.
+    published: AtomicU64,
+}
+
+/// What became of goals since it was last read.
+#[derive(Debug, Default)]
+pub(super) struct GoalNews {
+    pub(super) ended: Vec<(u64, GoalEnd)>,
+    /// The newest of each goal.
+    pub(super) feedback: Vec<GoalFeedback>,
 }
 
 #[derive(Debug)]
 struct Letters {
     command: JointCommand,
     version: u64,
-    resets: u64,
+    reset: Option<ResetScope>,
     settings: RunSettings,
     physics: Option<Physics>,
+    errands: Errands,
+    errands_done: u64,
+    /// A world that waits to be taken over, how many there were, and how many were taken over.
+    world: Option<Box<NewWorld>>,
+    worlds: u64,
+    worlds_taken: u64,
     /// Newest trajectory of each controller; an empty one is a cancellation.
     trajectories: Vec<(usize, Trajectory)>,
     /// Controllers whose trajectory ended by a command.
@@ -173,12 +175,22 @@ struct Letters {
 #[derive(Debug)]
 pub(super) struct Collected {
     pub(super) settings: RunSettings,
-    pub(super) resets: u64,
+    pub(super) reset: Option<ResetScope>,
     pub(super) paused: bool,
     /// Steps still to take while paused.
     pub(super) steps: u64,
     pub(super) physics: Option<Physics>,
     pub(super) trajectories: Vec<(usize, Trajectory)>,
+    pub(super) errands: Option<Errands>,
+    /// The world to go on with; all the rest is about it already.
+    pub(super) world: Option<Box<NewWorld>>,
+}
+
+impl Letters {
+    /// Whether there is something that no wait for commands should hold up.
+    fn is_urgent(&self) -> bool {
+        self.reset.is_some() || self.world.is_some() || self.errands.number != self.errands_done
+    }
 }
 
 impl Mailbox {
@@ -187,9 +199,14 @@ impl Mailbox {
         let inner = Mutex::new(Letters {
             command,
             version: 0,
-            resets: 0,
+            reset: None,
             settings,
             physics: None,
+            errands: Errands::default(),
+            errands_done: 0,
+            world: None,
+            worlds: 0,
+            worlds_taken: 0,
             trajectories: Vec::new(),
             cancelled: Vec::new(),
             paused,
@@ -205,6 +222,11 @@ impl Mailbox {
             counters: Counters::default(),
             health: Mutex::new(None),
             failure: Mutex::new(None),
+            halted: Mutex::new(None),
+            view: Mutex::default(),
+            quit: AtomicBool::new(false),
+            goals: Mutex::default(),
+            published: AtomicU64::new(0),
         }
     }
 
@@ -221,9 +243,12 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Replaces the standing command; returns its version.
+    /// Replaces the standing command; returns its version. One of a world that is gone changes nothing.
     pub(super) fn replace_command(&self, command: &JointCommand) -> u64 {
         let mut letters = self.lock();
+        if letters.world.is_some() {
+            return letters.version;
+        }
         letters.command.targets.clone_from(&command.targets);
         letters.version += 1;
         letters.version
@@ -253,20 +278,24 @@ impl Mailbox {
     /// From now on commands for the state at `time_ns` count.
     pub(super) fn expect(&self, time_ns: u64, controllers: usize) {
         let mut letters = self.lock();
+        // Shown for the second time: who has answered need not do it again.
+        if letters.awaited_ns == Some(time_ns) && letters.answered.len() == controllers {
+            return;
+        }
         letters.awaited_ns = Some(time_ns);
         letters.answered.clear();
         letters.answered.resize(controllers, false);
     }
 
     /// Waits until all controllers have answered, for `patience` at most.
-    pub(super) fn wait(&self, patience: Duration, resets: u64) -> Awaited {
+    pub(super) fn wait(&self, patience: Duration) -> Awaited {
         let deadline = Instant::now() + patience;
         let mut letters = self.lock();
         loop {
             if letters.answered.iter().all(|answered| *answered) {
                 return Awaited::Commands;
             }
-            if self.stopped() || letters.resets != resets {
+            if self.stopped() || letters.is_urgent() {
                 return Awaited::Interrupted;
             }
             let left = deadline.saturating_duration_since(Instant::now());
@@ -281,27 +310,115 @@ impl Mailbox {
     pub(super) fn set_trajectory(&self, controller: usize, trajectory: Trajectory) {
         let mut letters = self.lock();
         letters.cancelled.retain(|other| *other != controller);
-        letters.trajectories.retain(|(other, _)| *other != controller);
+        self.drop_trajectories(&mut letters, |other| other == controller);
         letters.trajectories.push((controller, trajectory));
+    }
+
+    /// Trajectories that the simulation thread has not seen; their goals hear of it.
+    fn drop_trajectories(&self, letters: &mut Letters, drops: impl Fn(usize) -> bool) {
+        letters.trajectories.retain(|(controller, trajectory)| {
+            let drops = drops(*controller);
+            if let Some(terms) = trajectory.terms.as_ref().filter(|_| drops) {
+                self.end_goal(terms.number, GoalEnd::Interrupted);
+            }
+            !drops
+        });
+    }
+
+    /// Notes how a goal ended.
+    pub(super) fn end_goal(&self, goal: u64, end: GoalEnd) {
+        self.goals.lock().unwrap_or_else(PoisonError::into_inner).ended.push((goal, end));
+    }
+
+    /// Notes how far a goal has come.
+    pub(super) fn tell_goal(&self, feedback: GoalFeedback) {
+        let mut news = self.goals.lock().unwrap_or_else(PoisonError::into_inner);
+        news.feedback.retain(|other| other.number != feedback.number);
+        news.feedback.push(feedback);
+    }
+
+    /// What became of goals since the last call.
+    pub(super) fn goal_news(&self) -> GoalNews {
+        std::mem::take(&mut *self.goals.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A command of the controller came after its trajectory: the trajectory ends.
     pub(super) fn cancel_trajectory(&self, controller: usize) {
         let mut letters = self.lock();
-        letters.trajectories.retain(|(other, _)| *other != controller);
+        self.drop_trajectories(&mut letters, |other| other == controller);
         if !letters.cancelled.contains(&controller) {
             letters.cancelled.push(controller);
         }
     }
 
-    /// Asks for a reset, which also forgets the standing command and trajectories.
-    pub(super) fn request_reset(&self) {
+    /// Asks for a reset. One of the state also forgets the standing command; any forgets trajectories.
+    pub(super) fn request_reset(&self, scope: ResetScope) {
         let mut letters = self.lock();
-        letters.command.targets.fill(JointTarget::default());
-        letters.trajectories.clear();
-        letters.version += 1;
-        letters.resets += 1;
+        if scope.state {
+            letters.command.targets.fill(JointTarget::default());
+            letters.version += 1;
+        }
+        self.drop_trajectories(&mut letters, |_| true);
+        let before = letters.reset.unwrap_or_default();
+        letters.reset = Some(ResetScope { state: before.state || scope.state, time: before.time || scope.time });
         self.arrived.notify_all();
+    }
+
+    /// Asks the simulation thread for a view of the bodies, after `placement` if there is one. Returns the number that
+    /// [`Mailbox::errands_done`] reaches with it.
+    pub(super) fn ask(&self, placement: Option<Placement>) -> u64 {
+        let mut letters = self.lock();
+        letters.errands.number += 1;
+        letters.errands.placements.extend(placement);
+        self.arrived.notify_all();
+        letters.errands.number
+    }
+
+    /// Notes that the errands up to `number` are done, and how the bodies are since.
+    pub(super) fn finish_errands(&self, number: u64, view: View) {
+        *self.view.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(view);
+        self.lock().errands_done = number;
+    }
+
+    pub(super) fn errands_done(&self) -> u64 {
+        self.lock().errands_done
+    }
+
+    /// The bodies when the last errands were done.
+    pub(super) fn view(&self) -> Arc<View> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Hands another world over. From now on commands are about its joints.
+    pub(super) fn set_world(&self, world: NewWorld) {
+        let mut letters = self.lock();
+        let joints = world.simulation.scene().joint_names().len();
+        letters.command = match &world.carried {
+            Some(carried) => carried.command(&letters.command, joints),
+            None => JointCommand { targets: vec![JointTarget::default(); joints] },
+        };
+        letters.version += 1;
+        self.drop_trajectories(&mut letters, |_| true);
+        letters.physics = None;
+        letters.worlds = world.number;
+        letters.world = Some(Box::new(world));
+        self.arrived.notify_all();
+    }
+
+    /// Notes that the world of that number is the one that runs.
+    pub(super) fn world_taken(&self, number: u64) {
+        self.lock().worlds_taken = number;
+    }
+
+    /// Notes that the topics of the world of that number are the ones that are published.
+    pub(super) fn world_published(&self, number: u64) {
+        self.published.store(number, Ordering::Release);
+    }
+
+    /// Whether the newest world runs and is published.
+    pub(super) fn worlds_settled(&self) -> bool {
+        let letters = self.lock();
+        letters.worlds == letters.worlds_taken && self.published.load(Ordering::Acquire) == letters.worlds
     }
 
     /// Pauses or goes on; steps asked for and not yet taken are forgotten.
@@ -312,24 +429,53 @@ impl Mailbox {
         self.arrived.notify_all();
     }
 
-    /// Asks for a step of a paused simulation. Returns the number that [`Mailbox::steps_taken`] reaches with it, or
-    /// `None` when it is not paused.
-    pub(super) fn request_step(&self) -> Option<u64> {
+    pub(super) fn paused(&self) -> bool {
+        self.lock().paused
+    }
+
+    /// Asks for `count` steps of a paused simulation. Returns what [`Mailbox::steps_taken`] is before the first and after
+    /// the last of them.
+    pub(super) fn request_steps(&self, count: u64) -> Result<(u64, u64), StepRefusal> {
         let mut letters = self.lock();
-        letters.paused.then(|| {
-            letters.steps_wanted += 1;
-            self.arrived.notify_all();
-            letters.steps_wanted
-        })
+        if !letters.paused {
+            return Err(StepRefusal::NotPaused);
+        }
+        let from = letters.steps_wanted;
+        letters.steps_wanted = from.checked_add(count).ok_or(StepRefusal::TooMany)?;
+        self.arrived.notify_all();
+        Ok((from, letters.steps_wanted))
+    }
+
+    /// Takes back what is left of the steps from `from` to `to`, but for one that may be under way; returns what takes the
+    /// place of `to`.
+    pub(super) fn withdraw_steps(&self, from: u64, to: u64) -> u64 {
+        let mut letters = self.lock();
+        let taken = letters.steps_taken;
+        let reached = if taken < from { from } else { to.min(taken + 1) };
+        letters.steps_wanted -= to - reached;
+        self.arrived.notify_all();
+        reached
     }
 
     pub(super) fn steps_taken(&self) -> u64 {
         self.lock().steps_taken
     }
 
-    /// Notes that a step asked for was taken, or cannot be.
+    /// Notes that a step asked for was taken.
     pub(super) fn step_taken(&self) {
-        self.lock().steps_taken += 1;
+        let mut letters = self.lock();
+        letters.steps_taken += 1;
+        // They were given up while it was under way.
+        letters.steps_wanted = letters.steps_wanted.max(letters.steps_taken);
+    }
+
+    /// Notes why no step can be taken, or that they can be again.
+    pub(super) fn set_halted(&self, reason: Option<String>) {
+        *self.halted.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    pub(super) fn halted(&self) -> Option<String> {
+        self.halted.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(super) fn set_settings(&self, settings: RunSettings, physics: Physics) {
@@ -357,12 +503,17 @@ impl Mailbox {
         }
         Collected {
             settings: letters.settings,
-            resets: letters.resets,
+            reset: letters.reset.take(),
             paused: letters.paused,
             steps: letters.steps_wanted.saturating_sub(letters.steps_taken),
             physics: letters.physics.take(),
             // No allocation while there is none.
             trajectories: std::mem::take(&mut letters.trajectories),
+            world: letters.world.take(),
+            errands: (letters.errands.number != letters.errands_done).then(|| Errands {
+                number: letters.errands.number,
+                placements: std::mem::take(&mut letters.errands.placements),
+            }),
         }
     }
 
@@ -389,6 +540,17 @@ impl Mailbox {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Asks for the end of the node.
+    pub(super) fn quit(&self) {
+        self.quit.store(true, Ordering::Release);
+        self.stop();
+    }
+
+    /// Whether the node ends because it was asked to.
+    pub(super) fn quitting(&self) -> bool {
+        self.quit.load(Ordering::Acquire)
+    }
+
     pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::Release);
         self.arrived.notify_all();
@@ -396,71 +558,5 @@ impl Mailbox {
 
     pub(super) fn stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
-    }
-}
-
-/// A snapshot on its way to the topics.
-#[derive(Debug, Default)]
-pub(super) struct Parcel {
-    pub(super) due: Due,
-    /// Whether the same state was sent before: it is not recorded again.
-    pub(super) repeat: bool,
-    pub(super) snapshot: Snapshot,
-    /// What the force-torque sensors measure, each in the axes of its joint's child.
-    pub(super) sensors: Vec<SpatialForce>,
-}
-
-/// The simulation's end of the queue.
-#[derive(Debug)]
-pub(super) struct ParcelSender {
-    spare: Receiver<Box<Parcel>>,
-    filled: SyncSender<Box<Parcel>>,
-}
-
-impl ParcelSender {
-    /// Fills a spare parcel and sends it; `false` when the publisher still holds all of them.
-    pub(super) fn send(&self, fill: impl FnOnce(&mut Parcel)) -> bool {
-        match self.spare.try_recv() {
-            Ok(mut parcel) => {
-                fill(&mut parcel);
-                self.filled.try_send(parcel).is_ok()
-            }
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => false,
-        }
-    }
-}
-
-/// The publisher's end of the queue.
-#[derive(Debug)]
-pub(super) struct ParcelReceiver {
-    pub(super) filled: Receiver<Box<Parcel>>,
-    pub(super) spare: SyncSender<Box<Parcel>>,
-}
-
-/// A queue of parcels that go round and round.
-pub(super) fn parcel_queue() -> (ParcelSender, ParcelReceiver) {
-    let (filled_sender, filled) = sync_channel(BUFFERS);
-    let (spare_sender, spare) = sync_channel(BUFFERS);
-    for _ in 0..BUFFERS {
-        // A channel with room for all of them takes all of them.
-        let _ = spare_sender.try_send(Box::default());
-    }
-    (ParcelSender { spare, filled: filled_sender }, ParcelReceiver { filled, spare: spare_sender })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A publisher that never reads costs snapshots and nothing else.
-    #[test]
-    fn a_full_queue_refuses_and_does_not_wait() {
-        let (sender, receiver) = parcel_queue();
-        let sent = (0..20).filter(|step| sender.send(|parcel| parcel.snapshot.step = *step)).count();
-        assert_eq!(sent, BUFFERS);
-        let parcel = receiver.filled.try_recv().unwrap();
-        assert_eq!(parcel.snapshot.step, 0);
-        receiver.spare.try_send(parcel).unwrap();
-        assert!(sender.send(|parcel| parcel.snapshot.step = 20));
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn point(p: &Vector3) -> Point {
     Point { x: p.x, y: p.y, z: p.z }
 }
 
-fn vector(v: &Vector3) -> Vector3Message {
+pub(super) fn vector(v: &Vector3) -> Vector3Message {
     Vector3Message { x: v.x, y: v.y, z: v.z }
 }
 

@@ -11,10 +11,18 @@
 //!
 //! The main thread waits for signals. A full queue costs a publication, never a step.
 
+#[cfg(any(isobar_simulation, isobar_control))]
+mod action;
 mod command;
 mod controllers;
+mod desk;
 mod diagnostics;
+#[cfg_attr(not(isobar_simulation), allow(dead_code))]
 mod exchange;
+#[cfg(isobar_control)]
+mod follow;
+#[cfg(isobar_gazebo)]
+mod gazebo;
 mod log;
 mod markers;
 mod messages;
@@ -23,12 +31,21 @@ mod node;
 mod pacer;
 mod parameter_services;
 mod parameters;
+mod parcels;
 mod publish;
 mod recorder;
+mod run_settings;
 mod simulation_thread;
+#[cfg(isobar_simulation)]
+mod standard;
 mod statistics;
+mod steps;
 mod throttle;
+mod topics;
+#[cfg_attr(not(isobar_control), allow(dead_code))]
 mod trajectory;
+#[cfg_attr(not(isobar_simulation), allow(dead_code))]
+mod world;
 
 pub use log::init_log;
 pub use node::{NodeError, run};

@@ -1,26 +1,29 @@
 //! The node as a whole: start, threads, signals, end.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use r2r::std_srvs::srv::{SetBool, Trigger};
-use r2r::{Context, Node, ServiceRequest};
+use r2r::{Context, Node};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::controllers::{Controllers, lockstep_controllers};
-use super::exchange::{Mailbox, SceneStepping, parcel_queue};
-use super::parameter_services::{ParameterServices, Requests, answer, initial_value, next, serve};
+use super::desk::{Desk, DeskWorld, Making, Origin};
+use super::exchange::{Mailbox, SceneStepping};
+use super::parameter_services::initial_value;
 use super::parameters::Parameters;
-use super::publish::{PublishPlan, Publishers, publish_descriptions};
-use super::recorder::recorder;
+use super::parcels::parcel_queue;
+use super::publish::{PublishPlan, Publishers};
+use super::recorder::Recording;
 use super::simulation_thread::Runner;
-use crate::io::bag::{BagEncoder, BagError, BagPlan};
+use super::topics::{Kept, TopicPlan, WorldTopics, descriptions};
+use crate::io::bag::{BagError, BagPlan};
 use crate::io::package::PackageMap;
 use crate::io::rates::Rates;
-use crate::io::scene_file::{self, LoadedScene, SceneError};
+use crate::io::scene_file::{LoadedScene, SceneError, SceneSource};
 use crate::stepping::{Simulation, SimulationError};
 
 /// How long a spin waits for messages; also how late a stop may be noticed.
@@ -85,6 +88,7 @@ async fn run_async() -> Result<(), NodeError> {
     session.end();
     match (session.mailbox.failure(), died) {
         (Some(reason), _) => Err(NodeError::Aborted(reason)),
+        (None, Some(_)) if session.mailbox.quitting() => Ok(()),
         (None, Some(thread)) => Err(NodeError::ThreadDied(thread)),
         (None, None) => Ok(()),
     }
@@ -92,6 +96,7 @@ async fn run_async() -> Result<(), NodeError> {
 
 /// A loaded scene with the rates that it asks for.
 struct World {
+    source: SceneSource,
     loaded: LoadedScene,
     rates: Rates,
 }
@@ -114,20 +119,21 @@ impl World {
         if parameters.text("scene").is_empty() {
             return Err(NodeError::NoScene);
         }
-        let loaded = load_scene(&PathBuf::from(parameters.text("scene")))?;
+        let (source, loaded) = load_scene(&PathBuf::from(parameters.text("scene")))?;
         parameters.declare_scene(&loaded.scene);
         if !parameters.problems().is_empty() {
             return Err(refuse(&parameters));
         }
         parameters.start();
-        Ok((parameters, Self { rates: Rates::from(&loaded.publish), loaded }))
+        Ok((parameters, Self { rates: Rates::from(&loaded.publish), source, loaded }))
     }
 }
 
-fn load_scene(path: &Path) -> Result<LoadedScene, NodeError> {
+fn load_scene(path: &Path) -> Result<(SceneSource, LoadedScene), NodeError> {
     let started = Instant::now();
-    let loaded =
-        scene_file::load(path, &PackageMap::from_environment()).map_err(|error| NodeError::Scene(Box::new(error)))?;
+    let refused = |error| NodeError::Scene(Box::new(error));
+    let source = SceneSource::read(path).map_err(refused)?;
+    let loaded = source.build(&PackageMap::from_environment()).map_err(refused)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -140,13 +146,15 @@ fn load_scene(path: &Path) -> Result<LoadedScene, NodeError> {
         scene.geometries().len(),
         started.elapsed().as_secs_f64() * 1e3
     );
-    Ok(loaded)
+    Ok((source, loaded))
 }
 
 /// The running threads.
 struct Session {
     mailbox: Arc<Mailbox>,
     threads: Vec<JoinHandle<()>>,
+    /// Those that write recordings.
+    disks: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// Owns the node, and hands it back at its end: publishers must not outlive it.
     spinning: Option<JoinHandle<Node>>,
     simulation_ended: oneshot::Receiver<()>,
@@ -156,7 +164,7 @@ struct Session {
 
 impl Session {
     fn start(mut node: Node, world: World, parameters: Parameters) -> Result<Self, NodeError> {
-        let World { mut loaded, rates } = world;
+        let World { source, mut loaded, rates } = world;
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
@@ -169,36 +177,41 @@ impl Session {
         let scene = loaded.scene.clone();
         let joints = scene.joint_names().len();
         let mailbox = Arc::new(Mailbox::new(joints, settings, parameters.flag("start_paused")));
-        if parameters.flag("publish_robot_description") {
-            publish_descriptions(&mut node, &loaded.robot_descriptions)?;
-        }
-        let (recorder, disk) = start_recorder(&node, &loaded, &parameters)?.unzip();
+        let disks = Arc::default();
+        let mut recording = recording(&node, &parameters, &disks)?;
+        let recorder = match &mut recording {
+            Some(recording) => Some(recording.next(&loaded.scene, &loaded.outputs, &loaded.robot_descriptions)?),
+            None => None,
+        };
         let namespaces = parameters.flag("robot_namespaces");
         let plan = PublishPlan {
             world_frame: parameters.text("world_frame").to_owned(),
             clock: parameters.flag("publish_clock"),
             tf: parameters.flag("publish_tf"),
+        };
+        let topics = TopicPlan {
             outputs: loaded.outputs,
             force_torque: loaded.force_torque.clone(),
             namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
             recorder,
+            descriptions: descriptions(parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
         };
-        let mut publishers = Publishers::new(&mut node, &scene, plan)?;
+        let mut kept = Kept::new();
+        let topics = WorldTopics::new(&mut node, &mut kept, 0, &scene, topics)?;
+        let (topics_sender, topics_receiver) = channel();
+        let mut publishers = Publishers::new(&mut node, plan, topics, topics_receiver)?;
         let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, &parameters, mailbox.clone())?;
-        let desk = Desk {
-            parameter_services: ParameterServices::new(&mut node)?,
-            reset: serve(&mut node, "~/reset")?,
-            pause: serve(&mut node, "~/pause")?,
-            step: serve(&mut node, "~/step")?,
-            stepping: Vec::new(),
-            joint_names: scene.joint_names().to_vec(),
-            parameters,
-            controllers,
-            mailbox: mailbox.clone(),
+        let world = DeskWorld {
+            number: 0,
+            scene: scene.clone(),
+            models: loaded.models,
             rates,
             markers,
+            origin: Origin::file(parameters.text("scene"), source),
         };
+        let making = Making { kept, topics: topics_sender, recording };
+        let desk = Desk::new(&mut node, world, making, parameters, controllers, mailbox.clone())?;
         let stepping = SceneStepping { settings: loaded.settings, quasistatic: loaded.quasistatic };
         let simulation = Simulation::new(scene, loaded.initial, stepping.under(&settings))?;
         let mut runner = Runner::new(simulation, stepping, loaded.commands, &loaded.force_torque, lockstep);
@@ -207,12 +220,17 @@ impl Session {
         let (for_simulation, for_publishing) = (mailbox.clone(), mailbox.clone());
         let (simulation, simulation_ended) = spawn("simulation", move || runner.run(&for_simulation, &sender))?;
         let (publishing, publishing_ended) = spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
-        let mut threads = vec![simulation, publishing];
-        if let Some(disk) = disk {
-            threads.push(spawn("recording", move || disk.run())?.0);
-        }
+        let threads = vec![simulation, publishing];
         let (spinning, spinning_ended) = spawn("spinning", move || spin(node, desk))?;
-        Ok(Self { mailbox, threads, spinning: Some(spinning), simulation_ended, publishing_ended, spinning_ended })
+        Ok(Self {
+            mailbox,
+            threads,
+            disks,
+            spinning: Some(spinning),
+            simulation_ended,
+            publishing_ended,
+            spinning_ended,
+        })
     }
 
     fn end(&mut self) {
@@ -222,6 +240,9 @@ impl Session {
             // A thread that panicked has said so on stderr, and the caller reports it.
             let _ = thread.join();
         }
+        for disk in self.disks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = disk.join();
+        }
         let skipped = self.mailbox.counters.skipped.load(std::sync::atomic::Ordering::Relaxed);
         if skipped > 0 {
             tracing::info!("{skipped} snapshots were not published because publishing was behind");
@@ -229,13 +250,11 @@ impl Session {
     }
 }
 
-type RecorderEnds = (super::recorder::Recorder, super::recorder::RecorderDisk);
-
-fn start_recorder(
+fn recording(
     node: &Node,
-    loaded: &LoadedScene,
     parameters: &Parameters,
-) -> Result<Option<RecorderEnds>, NodeError> {
+    disks: &Arc<Mutex<Vec<JoinHandle<()>>>>,
+) -> Result<Option<Recording>, NodeError> {
     let file = parameters.text("record");
     if file.is_empty() {
         return Ok(None);
@@ -246,8 +265,7 @@ fn start_recorder(
         namespace: if namespace == "/" { String::new() } else { namespace },
         world_frame: parameters.text("world_frame").to_owned(),
     };
-    let encoder = BagEncoder::new(&loaded.scene, &loaded.outputs, &loaded.robot_descriptions, &plan);
-    Ok(Some(recorder(Path::new(file), encoder)?))
+    Ok(Some(Recording::new(PathBuf::from(file), plan, disks.clone())))
 }
 
 /// A named thread, and a receiver that wakes when the thread ends for any reason.
@@ -265,70 +283,9 @@ fn spawn<T: Send + 'static>(
 
 /// Owns the node until the end.
 fn spin(mut node: Node, mut desk: Desk) -> Node {
-    while !desk.mailbox.stopped() {
+    while !desk.stopped() {
         node.spin_once(SPIN_TIMEOUT);
-        desk.controllers.take_all();
-        desk.answer_all();
+        desk.answer_all(&mut node);
     }
     node
-}
-
-/// What the node is asked for, and who answers.
-struct Desk {
-    parameters: Parameters,
-    parameter_services: ParameterServices,
-    controllers: Controllers,
-    reset: Requests<Trigger::Service>,
-    pause: Requests<SetBool::Service>,
-    step: Requests<Trigger::Service>,
-    /// Steps under way: answered when that many have been taken.
-    stepping: Vec<(u64, ServiceRequest<Trigger::Service>)>,
-    joint_names: Vec<String>,
-    mailbox: Arc<Mailbox>,
-    rates: Rates,
-    markers: f64,
-}
-
-impl Desk {
-    fn answer_all(&mut self) {
-        if self.parameter_services.answer_all(&mut self.parameters) {
-            let settings = self.parameters.run_settings(&self.rates, self.markers);
-            self.mailbox.set_settings(settings, self.parameters.physics(&self.joint_names));
-            self.controllers.set_modes(&self.parameters);
-        }
-        while let Some(request) = next(&mut self.reset) {
-            self.mailbox.request_reset();
-            let message = "the simulation starts over at its next step; time goes on".to_owned();
-            answer(request, Trigger::Response { success: true, message });
-        }
-        while let Some(request) = next(&mut self.pause) {
-            let paused = request.message.data;
-            self.mailbox.set_paused(paused);
-            for (_, step) in self.stepping.drain(..) {
-                let message = "~/pause was called before the step was taken".to_owned();
-                answer(step, Trigger::Response { success: false, message });
-            }
-            let message = if paused { "paused after the present step" } else { "running" }.to_owned();
-            answer(request, SetBool::Response { success: true, message });
-        }
-        while let Some(request) = next(&mut self.step) {
-            match self.mailbox.request_step() {
-                Some(number) => self.stepping.push((number, request)),
-                None => {
-                    let message = "the simulation is running: pause it first, with ~/pause".to_owned();
-                    answer(request, Trigger::Response { success: false, message });
-                }
-            }
-        }
-        let taken = self.mailbox.steps_taken();
-        let mut index = 0;
-        while index < self.stepping.len() {
-            if self.stepping[index].0 > taken {
-                index += 1;
-                continue;
-            }
-            let (_, request) = self.stepping.swap_remove(index);
-            answer(request, Trigger::Response { success: true, message: "one step taken".to_owned() });
-        }
-    }
 }

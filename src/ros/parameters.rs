@@ -7,7 +7,7 @@ use super::exchange::{Lockstep, Mode, OnTimeout, Physics, RunSettings};
 use super::names::{did_you_mean, shown};
 use crate::io::rates::Rates;
 use crate::math::Vector3;
-use crate::scene::Scene;
+use crate::scene::{Actuator, Scene};
 
 /// A parameter's value.
 #[derive(Clone, Debug, PartialEq)]
@@ -220,6 +220,25 @@ pub(super) struct Parameters {
     use_sim_time: bool,
 }
 
+/// What a scene's own file says of that which parameters can change.
+#[derive(Clone, Debug)]
+pub(super) struct SceneDefaults {
+    pub(super) gravity_W: Vector3,
+    pub(super) joints: Vec<String>,
+    pub(super) actuators: Vec<Actuator>,
+}
+
+impl SceneDefaults {
+    /// Those of a scene that nobody has changed.
+    pub(super) fn of(scene: &Scene) -> Self {
+        Self {
+            gravity_W: *scene.model().gravity_W(),
+            joints: scene.joint_names().to_vec(),
+            actuators: scene.actuators().to_vec(),
+        }
+    }
+}
+
 impl Parameters {
     /// The parameters that do not depend on the scene, with the values given at the start.
     pub(super) fn new(given: impl Iterator<Item = (String, Value)>) -> Self {
@@ -246,9 +265,36 @@ impl Parameters {
         }
     }
 
+    /// As [`Parameters::declare_scene`], for another scene in the place of the one before: what of it is there again keeps
+    /// its value, if `keep` says so.
+    pub(super) fn redeclare_scene(&mut self, declared: &SceneDefaults, keep: bool) {
+        let is_fixed = |name: &str| name != GRAVITY && !name.starts_with(GAINS) && !name.starts_with(MODES);
+        let (fixed, of_scene): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
+            .into_iter()
+            .zip(std::mem::take(&mut self.values))
+            .partition(|(declaration, _)| is_fixed(&declaration.name));
+        (self.declarations, self.values) = fixed.into_iter().unzip();
+        self.declare_defaults(declared);
+        for (declaration, value) in of_scene.into_iter().filter(|_| keep) {
+            if let Some(place) = self.place(&declaration.name) {
+                self.values[place] = value;
+            }
+        }
+    }
+
     /// Declares what depends on the scene: gravity, gains and control modes of the joints.
     pub(super) fn declare_scene(&mut self, scene: &Scene) {
-        let g = scene.model().gravity_W();
+        self.declare_defaults(&SceneDefaults::of(scene));
+        for (name, value) in std::mem::take(&mut self.waiting) {
+            match self.checked(&name, &value) {
+                Ok((index, checked)) => self.values[index] = checked,
+                Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
+            }
+        }
+    }
+
+    fn declare_defaults(&mut self, scene: &SceneDefaults) {
+        let g = scene.gravity_W;
         let mut declare = |name: String, kind, default: Value, description: String| {
             self.values.push(default.clone());
             self.declarations.push(Declaration { name, kind, default, dynamic: true, description });
@@ -256,7 +302,7 @@ impl Parameters {
         let default = Value::Numbers(vec![g.x, g.y, g.z]);
         let description = "Gravity [m/s2, world]; from the next step on.".to_owned();
         declare(GRAVITY.to_owned(), Kind::Vector(GRAVITY_MAX), default, description);
-        for (joint, actuator) in scene.joint_names().iter().zip(scene.actuators()) {
+        for (joint, actuator) in scene.joints.iter().zip(&scene.actuators) {
             for (gain, unit, value) in [
                 ("stiffness", "N m/rad or N/m", actuator.stiffness),
                 ("damping", "N m s/rad or N s/m", actuator.damping),
@@ -268,12 +314,6 @@ impl Parameters {
             let description = format!("What joint {joint} takes of a command; auto is whatever is filled.");
             let kind = Kind::Choice(&ControlMode::NAMES);
             declare(format!("{MODES}{joint}"), kind, Value::Text("auto".to_owned()), description);
-        }
-        for (name, value) in std::mem::take(&mut self.waiting) {
-            match self.checked(&name, &value) {
-                Ok((index, checked)) => self.values[index] = checked,
-                Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
-            }
         }
     }
 

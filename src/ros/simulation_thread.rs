@@ -4,15 +4,18 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use super::exchange::{
-    Awaited, Collected, Lockstep, Mailbox, OnTimeout, ParcelSender, Physics, RunSettings, SceneStepping, count,
+    Awaited, Collected, Errands, Lockstep, Mailbox, OnTimeout, Physics, ResetScope, RunSettings, SceneStepping, View,
+    count,
 };
 use super::pacer::Pacer;
+use super::parcels::ParcelSender;
 use super::statistics::{Activity, Health, Statistics};
 use super::throttle::{Throttle, and_more};
-use super::trajectory::{Progress, Tracking};
+use super::trajectory::{GoalEnd, Progress, Tracking};
+use super::world::NewWorld;
 use crate::io::rates::{Due, Rates};
 use crate::io::scene_file::CommandSchedule;
-use crate::math::{JointIndex, SpatialForce};
+use crate::math::{BodyIndex, JointIndex, SpatialForce, SpatialVelocity};
 use crate::multibody::energy;
 use crate::stepping::{ForceTorqueSensor, JointCommand, JointTarget, Simulation, Stepping};
 
@@ -20,6 +23,8 @@ use crate::stepping::{ForceTorqueSensor, JointCommand, JointTarget, Simulation, 
 const SLEEP_MAX: Duration = Duration::from_millis(20);
 /// How often a state that no controller answers is published again, for those that come late.
 const REPEAT: Duration = Duration::from_millis(100);
+/// How often feedback of goals is given.
+const GOAL_PERIOD: Duration = Duration::from_millis(50);
 /// How often the health of the simulation is told.
 const HEALTH_PERIOD: Duration = Duration::from_secs(1);
 
@@ -41,13 +46,18 @@ pub(super) struct Runner {
     effective: JointCommand,
     trajectories: Vec<(usize, Tracking)>,
     cancelled: Vec<usize>,
+    /// When feedback of goals was given.
+    goals_told: Option<Instant>,
     /// When the newest command was noticed [ns], and whether its joints are held since.
     commanded_ns: u64,
     held: bool,
     position: Vec<f64>,
     velocity: Vec<f64>,
-    resets: u64,
     halted: bool,
+    /// Which world runs.
+    world: u64,
+    /// Whether the last state of all was not published, because publishing was behind.
+    owed: bool,
     /// Since when a command is waited for, and whether any has ever come.
     waiting_since: Option<Instant>,
     repeated: Option<Instant>,
@@ -93,12 +103,14 @@ impl Runner {
             effective: JointCommand::default(),
             trajectories: Vec::new(),
             cancelled: Vec::new(),
+            goals_told: None,
             commanded_ns: 0,
             held: false,
             position: Vec::new(),
             velocity: Vec::new(),
-            resets: 0,
             halted: false,
+            world: 0,
+            owed: false,
             waiting_since: None,
             repeated: None,
             engaged: false,
@@ -124,17 +136,24 @@ impl Runner {
                 return;
             }
             let began = Instant::now();
-            let collected = self.collect(mailbox);
-            let was_reset = collected.resets != self.resets;
-            if was_reset {
-                self.resets = collected.resets;
-                self.reset(&collected.settings);
+            let world = self.world;
+            let mut collected = self.collect(mailbox);
+            if self.world != world {
+                self.present(Due::ALL, mailbox, parcels);
+            }
+            let was_reset = collected.reset.is_some();
+            if let Some(scope) = collected.reset {
+                self.reset(scope, &collected.settings, mailbox);
+                mailbox.set_halted(None);
                 self.present(Due::ALL, mailbox, parcels);
             }
             may_step = !self.halted && (!collected.paused || collected.steps > 0);
+            if let Some(errands) = collected.errands.take() {
+                self.run_errands(errands, !may_step || self.lockstep.is_some(), mailbox, parcels);
+            }
             self.tell_health(mailbox, may_step);
             if !may_step {
-                self.idle(&collected, mailbox);
+                self.idle(mailbox, parcels);
                 continue;
             }
             if turn == Turn::Wait || (was_reset && self.lockstep.is_some()) {
@@ -142,7 +161,7 @@ impl Runner {
             }
             let before_ns = self.time_ns();
             self.step(mailbox, &collected.settings);
-            if collected.paused {
+            if collected.paused && !self.halted {
                 mailbox.step_taken();
             }
             if !self.halted {
@@ -158,9 +177,9 @@ impl Runner {
     }
 
     /// What is published of the state after a step: in lockstep always the joints and the clock, and everything after
-    /// a step of a paused simulation.
+    /// the last step that a paused simulation was asked for.
     fn due(&self, before_ns: u64, collected: &Collected) -> Due {
-        if collected.paused {
+        if collected.paused && collected.steps <= 1 {
             return Due::ALL;
         }
         let rates: &Rates = &collected.settings.rates;
@@ -182,7 +201,7 @@ impl Runner {
     /// Waits in lockstep for the commands that answer the present state.
     fn turn(&mut self, mailbox: &Mailbox, parcels: &ParcelSender) -> Turn {
         let Some(lockstep) = self.lockstep else { return Turn::Step };
-        match mailbox.wait(SLEEP_MAX, self.resets) {
+        match mailbox.wait(SLEEP_MAX) {
             Awaited::Commands => {
                 self.engaged = true;
                 return Turn::Step;
@@ -227,6 +246,10 @@ impl Runner {
     fn collect(&mut self, mailbox: &Mailbox) -> Collected {
         let version = self.version;
         let mut collected = mailbox.collect(&mut self.standing, &mut self.version, &mut self.cancelled);
+        // First: the rest is about its joints.
+        if let Some(world) = collected.world.take() {
+            self.enter(*world, mailbox);
+        }
         if version != self.version || !collected.trajectories.is_empty() {
             (self.commanded_ns, self.held) = (self.time_ns(), false);
         }
@@ -234,23 +257,71 @@ impl Runner {
             self.apply(&physics);
         }
         for number in std::mem::take(&mut self.cancelled) {
-            self.trajectories.retain(|(other, _)| *other != number);
+            self.drop_trajectories(mailbox, |other| other == number);
         }
         for (number, trajectory) in collected.trajectories.drain(..) {
             self.read_joints();
+            self.drop_trajectories(mailbox, |other| other == number);
+            let ends_ns = trajectory.start_ns.map(|start| start.saturating_add(trajectory.length_ns()));
+            if let Some(terms) = trajectory.terms.as_ref().filter(|_| ends_ns.is_some_and(|end| end < self.time_ns())) {
+                mailbox.end_goal(terms.number, GoalEnd::Old);
+                continue;
+            }
             let tracking = Tracking::new(trajectory, self.time_ns(), &self.position, &self.velocity);
-            self.trajectories.retain(|(other, _)| *other != number);
             self.trajectories.push((number, tracking));
         }
         collected
     }
 
+    /// Goes on in another world; time does not stand still, nor does it jump, unless the world starts at its own time zero.
+    fn enter(&mut self, mut world: NewWorld, mailbox: &Mailbox) {
+        if let Err(error) = world.go_on(&self.simulation) {
+            tracing::error!("{error}. The new world begins at its start");
+        }
+        let NewWorld { number, simulation, stepping, commands, force_torque, controllers, physics, carried } = world;
+        match carried {
+            Some(carried) => carried.trajectories(&mut self.trajectories, mailbox),
+            None => {
+                self.drop_trajectories(mailbox, |_| true);
+                (self.time_offset_ns, self.commanded_ns, self.held, self.halted) = (0, 0, false, false);
+                mailbox.set_halted(None);
+            }
+        }
+        self.sensors = force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
+        self.momenta = vec![SpatialForce::ZERO; self.sensors.len()];
+        self.measured = vec![SpatialForce::ZERO; self.sensors.len()];
+        (self.simulation, self.stepping, self.scene_commands) = (simulation, stepping, commands);
+        self.lockstep = self.lockstep.map(|lockstep| Lockstep { controllers, ..lockstep });
+        self.apply(&physics);
+        self.pacer.restart();
+        self.world = number;
+        mailbox.world_taken(number);
+    }
+
     fn apply(&mut self, physics: &Physics) {
+        let (scene, gains) = (self.simulation.scene(), physics.gains.iter());
+        let mut actuators = scene.actuators().iter();
+        let same = gains.zip(&mut actuators).all(|(gains, actuator)| *gains == (actuator.stiffness, actuator.damping));
+        // The scene is shared: what would not change it must not copy it.
+        if same && physics.gravity_W == *scene.model().gravity_W() {
+            return;
+        }
         let scene = self.simulation.scene_mut();
         scene.set_gravity(physics.gravity_W);
         for (joint, (stiffness, damping)) in physics.gains.iter().enumerate() {
             scene.set_gains(joint, *stiffness, *damping);
         }
+    }
+
+    /// Gives trajectories up; their goals hear of it.
+    fn drop_trajectories(&mut self, mailbox: &Mailbox, drops: impl Fn(usize) -> bool) {
+        self.trajectories.retain(|(controller, tracking)| {
+            let drops = drops(*controller);
+            if let Some(goal) = tracking.goal().filter(|_| drops) {
+                mailbox.end_goal(goal, GoalEnd::Interrupted);
+            }
+            !drops
+        });
     }
 
     fn read_joints(&mut self) {
@@ -264,9 +335,26 @@ impl Runner {
         }
     }
 
-    /// Back to the start, with the steps that are asked for now. Time goes on by a step, so that each state has a stamp of its own.
-    fn reset(&mut self, settings: &RunSettings) {
-        self.time_offset_ns = self.time_ns() + self.simulation.step_ns();
+    /// Back to the start, with the steps that are asked for now. Unless time is reset, too, it goes on by a step, so that
+    /// each state has a stamp of its own.
+    fn reset(&mut self, scope: ResetScope, settings: &RunSettings, mailbox: &Mailbox) {
+        let time_ns = self.time_ns();
+        if scope.state {
+            self.reset_state(settings);
+        } else {
+            self.simulation.resume_at(0);
+        }
+        self.time_offset_ns = if scope.time { 0 } else { time_ns + self.simulation.step_ns() };
+        self.pacer.restart();
+        self.drop_trajectories(mailbox, |_| true);
+        (self.commanded_ns, self.held) = (self.time_ns(), false);
+        if self.halted {
+            tracing::info!("reset: the simulation runs again");
+        }
+        self.halted = false;
+    }
+
+    fn reset_state(&mut self, settings: &RunSettings) {
         let (before, wanted) = (*self.simulation.settings(), self.stepping.under(settings));
         match self.simulation.reset_with(wanted) {
             Ok(()) if wanted != before => {
@@ -279,23 +367,47 @@ impl Runner {
                 self.simulation.reset();
             }
         }
-        self.pacer.restart();
-        self.trajectories.clear();
         self.measured.fill(SpatialForce::ZERO);
-        (self.commanded_ns, self.held) = (self.time_ns(), false);
-        if self.halted {
-            tracing::info!("reset: the simulation runs again");
+    }
+
+    /// Puts bodies where they are asked to be, and tells how the bodies are. Where no step follows, what has changed is
+    /// published at once, with the stamp of the present time.
+    fn run_errands(&mut self, errands: Errands, stands: bool, mailbox: &Mailbox, parcels: &ParcelSender) {
+        let Errands { number, placements } = errands;
+        if !placements.is_empty() {
+            let (scene, mut state) = (self.simulation.scene().clone(), self.simulation.state().clone());
+            for placement in &placements {
+                if let Some(X_WB) = &placement.X_WB {
+                    scene.model().set_free_body_pose(&mut state, placement.body, X_WB);
+                }
+                if let Some(V_WB) = &placement.V_WB {
+                    scene.model().set_free_body_velocity(&mut state, placement.body, V_WB);
+                }
+            }
+            if let Err(error) = self.simulation.set_state(state) {
+                tracing::error!("{error}. The bodies stay where they are");
+            } else if stands {
+                self.hand_over(Due::ALL, false, mailbox, parcels);
+            }
         }
-        self.halted = false;
+        let data = self.simulation.data();
+        let A_WB = data.X_WB.iter_enumerated().map(|(body, _)| self.acceleration(body)).collect();
+        let (X_WB, V_WB) = (data.X_WB.clone(), data.V_WB.clone());
+        mailbox.finish_errands(number, View { time_ns: self.time_ns(), X_WB, V_WB, A_WB });
+    }
+
+    fn acceleration(&self, body: BodyIndex) -> SpatialVelocity {
+        let acceleration = if self.halted { None } else { self.simulation.free_body_acceleration(body) };
+        acceleration.unwrap_or(SpatialVelocity::ZERO)
     }
 
     /// Nothing to do: paused or halted.
-    fn idle(&mut self, collected: &Collected, mailbox: &Mailbox) {
-        if self.halted && collected.steps > 0 {
-            mailbox.step_taken();
-        }
+    fn idle(&mut self, mailbox: &Mailbox, parcels: &ParcelSender) {
         self.pacer.restart();
         self.waiting_since = None;
+        if self.owed {
+            self.hand_over(Due::ALL, false, mailbox, parcels);
+        }
         mailbox.doze(SLEEP_MAX);
     }
 
@@ -337,6 +449,7 @@ impl Runner {
             Err(error) => {
                 self.halted = true;
                 let error = with_causes(&error);
+                mailbox.set_halted(Some(error.clone()));
                 tracing::error!("{error}. The simulation is halted at its last good state; call ~/reset to start over");
             }
         }
@@ -349,21 +462,43 @@ impl Runner {
         }
         self.read_joints();
         let now_ns = self.time_ns();
-        let (position, standing) = (&self.position, &mut self.standing);
+        let tells = self.goals_told.is_none_or(|at| at.elapsed() >= GOAL_PERIOD);
+        if tells {
+            self.goals_told = Some(Instant::now());
+        }
+        let (position, velocity, standing) = (&self.position, &self.velocity, &mut self.standing);
+        let (scene, tolerance) = (self.simulation.scene(), settings.trajectory_tolerance);
         let mut ended = false;
         self.trajectories.retain(|(_, tracking)| {
-            match tracking.advance(now_ns, position, settings.trajectory_tolerance, standing) {
+            let progress = tracking.advance(now_ns, position, velocity, tolerance, standing);
+            if tells && let Some(feedback) = tracking.feedback(now_ns, position, velocity) {
+                mailbox.tell_goal(feedback);
+            }
+            let named = |joint: usize| scene.joint_names().get(joint).cloned().unwrap_or_default();
+            let (end, what) = match progress {
                 Progress::Following => return true,
-                Progress::Done => tracing::info!("t = {:.4} s: trajectory done", now_ns as f64 * 1e-9),
+                Progress::Done => (GoalEnd::Reached, "done".to_owned()),
                 Progress::Aborted { joint, error } => {
-                    let name = self.simulation.scene().joint_names().get(joint).map_or("", String::as_str);
-                    tracing::error!(
-                        "t = {:.4} s: trajectory aborted: joint '{name}' is {error:.4} from it, more than the tolerance \
-                         of {}; its joints are held",
-                        now_ns as f64 * 1e-9,
-                        settings.trajectory_tolerance
+                    let joint = named(joint);
+                    let what = format!(
+                        "aborted: joint '{joint}' is {error:.4} from it, more than the tolerance; its joints are held"
                     );
+                    (GoalEnd::Path { joint, error }, what)
                 }
+                Progress::Missed { joint, error } => {
+                    let joint = named(joint);
+                    let what = format!("aborted: joint '{joint}' is {error:.4} from its end, longer than it may be");
+                    (GoalEnd::End { joint, error }, what)
+                }
+            };
+            let time = now_ns as f64 * 1e-9;
+            if end == GoalEnd::Reached {
+                tracing::info!("t = {time:.4} s: trajectory {what}");
+            } else {
+                tracing::error!("t = {time:.4} s: trajectory {what}");
+            }
+            if let Some(goal) = tracking.goal() {
+                mailbox.end_goal(goal, end);
             }
             ended = true;
             false
@@ -406,11 +541,13 @@ impl Runner {
             (parcel.due, parcel.repeat) = (due, repeat);
             self.simulation.snapshot_into(&mut parcel.snapshot);
             parcel.snapshot.time_ns = time_ns;
+            parcel.world = self.world;
             parcel.sensors.clone_from(&self.measured);
         });
         if !sent {
             count(&mailbox.counters.skipped);
         }
+        self.owed = !sent && due == Due::ALL;
     }
 
     fn tell_health(&mut self, mailbox: &Mailbox, may_step: bool) {

@@ -56,6 +56,71 @@ pub(super) struct Trajectory {
     times_ns: Vec<u64>,
     /// One a joint, point after point.
     knots: Vec<Knot>,
+    /// The goal that it follows, if an action asked for it.
+    pub(super) terms: Option<GoalTerms>,
+}
+
+/// How far a joint may be off; infinite is as far as it likes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tolerance {
+    /// [rad] or [m].
+    pub(super) position: f64,
+    /// [rad/s] or [m/s].
+    pub(super) velocity: f64,
+}
+
+impl Tolerance {
+    pub(super) const ANY: Self = Self { position: f64::INFINITY, velocity: f64::INFINITY };
+
+    /// The distance that is too large, if one is.
+    fn exceeded(&self, position_error: f64, velocity_error: f64) -> Option<f64> {
+        if position_error.abs() > self.position {
+            return Some(position_error);
+        }
+        (velocity_error.abs() > self.velocity).then_some(velocity_error)
+    }
+}
+
+/// What a goal asks of a trajectory beyond its points; one tolerance a joint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct GoalTerms {
+    pub(super) number: u64,
+    /// On the way; `None` is the node's own tolerance.
+    pub(super) path: Vec<Option<Tolerance>>,
+    /// At the end.
+    pub(super) end: Vec<Tolerance>,
+    /// How long after the last point the end may be reached [ns]; `None` is for ever.
+    pub(super) patience_ns: Option<u64>,
+}
+
+/// How a goal ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum GoalEnd {
+    Reached,
+    /// Off its path.
+    Path {
+        joint: String,
+        error: f64,
+    },
+    /// Not at its end in time.
+    End {
+        joint: String,
+        error: f64,
+    },
+    /// Its last point was before the present.
+    Old,
+    /// Something else took its place: a command, another trajectory, a reset.
+    Interrupted,
+}
+
+/// How far a goal has come; one entry a joint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct GoalFeedback {
+    pub(super) number: u64,
+    pub(super) time_ns: u64,
+    /// Position and velocity that are wanted, and those that are.
+    pub(super) desired: Vec<(f64, f64)>,
+    pub(super) actual: Vec<(f64, f64)>,
 }
 
 impl Trajectory {
@@ -75,6 +140,7 @@ impl Trajectory {
             start_ns,
             times_ns: Vec::with_capacity(points.len()),
             knots: Vec::with_capacity(points.len() * names.len()),
+            terms: None,
         };
         for (number, point) in points.enumerate() {
             check_point(number, &point, names.len())?;
@@ -103,6 +169,11 @@ impl Trajectory {
     /// No trajectory any more: these joints stay where they are.
     pub(super) fn cancellation(joints: Vec<usize>) -> Self {
         Self { joints, ..Self::default() }
+    }
+
+    /// When its last point is [ns], counted from its start; zero without points.
+    pub(super) fn length_ns(&self) -> u64 {
+        self.times_ns.last().copied().unwrap_or(0)
     }
 
     fn knot(&self, point: usize, joint: usize) -> Knot {
@@ -154,6 +225,8 @@ pub(super) enum Progress {
     Done,
     /// A joint was too far from it: all joints are held.
     Aborted { joint: usize, error: f64 },
+    /// A joint was too far from the last point for too long: the last point stands.
+    Missed { joint: usize, error: f64 },
 }
 
 /// A trajectory under way.
@@ -182,27 +255,76 @@ impl Tracking {
         &self,
         now_ns: u64,
         position: &[f64],
+        velocity: &[f64],
         tolerance: f64,
         command: &mut JointCommand,
     ) -> Progress {
         let Some(elapsed_ns) = now_ns.checked_sub(self.start_ns) else { return Progress::Following };
         let last = self.trajectory.times_ns.len().checked_sub(1);
         let done = last.is_none_or(|last| elapsed_ns >= self.trajectory.times_ns[last]);
+        let own = if tolerance > 0.0 { tolerance } else { f64::INFINITY };
+        let own = Tolerance { position: own, velocity: f64::INFINITY };
+        let terms = self.trajectory.terms.as_ref();
+        let mut missed = None;
         for (number, joint) in self.trajectory.joints.iter().enumerate() {
-            let (wanted, speed) = match last {
-                None => (position[*joint], 0.0),
-                Some(last) if done => (self.trajectory.knot(last, number).position, 0.0),
-                Some(_) => self.sample(number, elapsed_ns),
-            };
-            let error = position[*joint] - wanted;
-            if tolerance > 0.0 && error.abs() > tolerance {
-                self.hold(position, command);
-                return Progress::Aborted { joint: *joint, error };
+            let (wanted, speed) = self.wanted(number, elapsed_ns).unwrap_or((position[*joint], 0.0));
+            let errors = (position[*joint] - wanted, velocity[*joint] - speed);
+            let path = terms.and_then(|terms| terms.path.get(number).copied().flatten()).unwrap_or(own);
+            let end = terms.and_then(|terms| terms.end.get(number)).filter(|_| done);
+            match end {
+                Some(end) => missed = missed.or(end.exceeded(errors.0, errors.1).map(|error| (*joint, error))),
+                None => {
+                    if let Some(error) = path.exceeded(errors.0, errors.1) {
+                        self.hold(position, command);
+                        return Progress::Aborted { joint: *joint, error };
+                    }
+                }
             }
             let Some(target) = command.targets.get_mut(*joint) else { continue };
             *target = JointTarget { position: Some(wanted), velocity: Some(speed), effort: None };
         }
-        if done { Progress::Done } else { Progress::Following }
+        let late = |patience: u64| elapsed_ns > self.trajectory.length_ns().saturating_add(patience);
+        match missed {
+            None if done => Progress::Done,
+            Some((joint, error)) if terms.and_then(|terms| terms.patience_ns).is_some_and(late) => {
+                Progress::Missed { joint, error }
+            }
+            _ => Progress::Following,
+        }
+    }
+
+    /// What is wanted of a joint at a time since the start; nothing without points.
+    fn wanted(&self, number: usize, elapsed_ns: u64) -> Option<(f64, f64)> {
+        let last = self.trajectory.times_ns.len().checked_sub(1)?;
+        if elapsed_ns >= self.trajectory.times_ns[last] {
+            return Some((self.trajectory.knot(last, number).position, 0.0));
+        }
+        Some(self.sample(number, elapsed_ns))
+    }
+
+    /// The goal that it follows, if there is one.
+    pub(super) fn goal(&self) -> Option<u64> {
+        self.trajectory.terms.as_ref().map(|terms| terms.number)
+    }
+
+    /// How far its goal has come.
+    pub(super) fn feedback(&self, now_ns: u64, position: &[f64], velocity: &[f64]) -> Option<GoalFeedback> {
+        let number = self.goal()?;
+        let elapsed_ns = now_ns.saturating_sub(self.start_ns);
+        let joints = &self.trajectory.joints;
+        let actual: Vec<_> = joints.iter().map(|joint| (position[*joint], velocity[*joint])).collect();
+        let desired =
+            actual.iter().enumerate().map(|(place, is)| self.wanted(place, elapsed_ns).unwrap_or(*is)).collect();
+        Some(GoalFeedback { number, time_ns: now_ns, desired, actual })
+    }
+
+    /// Its joints are others from now on: `places` says where each of the old ones is. False where one of them is gone.
+    pub(super) fn move_joints(&mut self, places: &[Option<usize>]) -> bool {
+        let moved: Option<Vec<usize>> =
+            self.trajectory.joints.iter().map(|joint| places.get(*joint).copied().flatten()).collect();
+        let Some(joints) = moved else { return false };
+        self.trajectory.joints = joints;
+        true
     }
 
     /// Holds its joints where they are.
@@ -289,7 +411,7 @@ mod tests {
         let mut command = JointCommand { targets: vec![JointTarget::default(); 2] };
         let mut at = |seconds: f64, position: f64, tolerance: f64| {
             let now = 5_000_000_000 + (seconds * 1e9) as u64;
-            let progress = tracking.advance(now, &[0.0, position], tolerance, &mut command);
+            let progress = tracking.advance(now, &[0.0, position], &[0.0; 2], tolerance, &mut command);
             (progress, command.targets[1].position)
         };
         assert_eq!(at(0.5, 0.7, 0.1), (Progress::Following, Some(0.75)));

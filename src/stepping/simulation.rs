@@ -10,7 +10,7 @@ use super::stepper::{StepInput, Stepper};
 use super::{
     JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, StepTimes, Stepping, UnactuatedInertia,
 };
-use crate::math::{BodyIndex, IndexVec, SpatialForce};
+use crate::math::{BodyIndex, IndexVec, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::{Data, Model, State, integrate, kinematics};
 use crate::scene::{ContactKind, Scene};
 use crate::solvers::quasistatic::QuasistaticError;
@@ -18,8 +18,8 @@ use crate::solvers::quasistatic::QuasistaticError;
 /// Why a simulation cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
-    /// The initial state has the wrong size or is not finite.
-    #[error("the initial state has {q} positions and {v} velocities; the model has {nq} and {nv}, all finite")]
+    /// A state has the wrong size or is not finite.
+    #[error("the state has {q} positions and {v} velocities; the model has {nq} and {nv}, all finite")]
     InitialState {
         /// Positions given.
         q: usize,
@@ -132,11 +132,7 @@ impl Simulation {
     /// A state of the wrong size, a setting out of range, or a body without mass.
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
-        let finite = initial.q.iter().chain(&initial.v).all(|x| x.is_finite());
-        if initial.q.len() != model.nq() || initial.v.len() != model.nv() || !finite {
-            let (q, v) = (initial.q.len(), initial.v.len());
-            return Err(SimulationError::InitialState { q, v, nq: model.nq(), nv: model.nv() });
-        }
+        check_state(model, &initial)?;
         check_settings(&settings)?;
         let stepper = Stepper::new(&settings.stepping, &scene, &initial);
         let mut simulation = Self {
@@ -254,6 +250,37 @@ impl Simulation {
         self.settings = settings;
         self.reset();
         Ok(())
+    }
+
+    /// Goes on from `state` at the present time, without memory of the contacts before it. What a reset goes back to stays,
+    /// and so do external wrenches.
+    ///
+    /// # Errors
+    /// A state of the wrong size or that is not finite; nothing has changed then.
+    pub fn set_state(&mut self, state: State) -> Result<(), SimulationError> {
+        check_state(self.scene.model(), &state)?;
+        self.next.clone_from(&state);
+        self.state = state;
+        self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
+        self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
+        kinematics(self.scene.model(), &self.state, &mut self.data);
+        Ok(())
+    }
+
+    /// From now on `step_count` steps count as taken: sets the time, and nothing else.
+    pub fn resume_at(&mut self, step_count: u64) {
+        self.step_count = step_count;
+    }
+
+    /// Mean acceleration of a free body's origin over the last step, in world axes [rad/s2, m/s2]; `None` where the body is
+    /// not free. Only good after a step that was taken.
+    pub fn free_body_acceleration(&self, body: BodyIndex) -> Option<SpatialVelocity> {
+        let joint = self.scene.model().free_joint(body)?;
+        // The state before the step is kept as the memory of the next one.
+        let change = |k: usize| self.state.v[joint.v_start + k] - self.next.v[joint.v_start + k];
+        let (w, v) = (Vector3::new(change(0), change(1), change(2)), Vector3::new(change(3), change(4), change(5)));
+        let rate = 1.0 / self.settings.step();
+        Some(SpatialVelocity { w: joint.X_PF.rotation * w * rate, v: joint.X_PF.rotation * v * rate })
     }
 
     /// Advances by one step under `command`.
@@ -460,6 +487,14 @@ pub(super) fn joint_of_dof(model: &Model, dof: usize) -> String {
         .iter()
         .find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof))
         .map_or_else(|| "unknown".to_owned(), |joint| joint.name.clone())
+}
+
+fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
+    let finite = state.q.iter().chain(&state.v).all(|x| x.is_finite());
+    if state.q.len() == model.nq() && state.v.len() == model.nv() && finite {
+        return Ok(());
+    }
+    Err(SimulationError::InitialState { q: state.q.len(), v: state.v.len(), nq: model.nq(), nv: model.nv() })
 }
 
 fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {

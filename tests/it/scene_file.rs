@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use isobar::io::outputs::Outputs;
 use isobar::io::package::PackageMap;
 use isobar::io::recording::CsvRecording;
-use isobar::io::scene_file::{self, LoadedScene, SceneError};
+use isobar::io::scene_file::{self, Entity, LoadedScene, SceneError, SceneSource};
 use isobar::io::urdf::{LoadOptions, load_file};
 use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
 use isobar::multibody::energy;
@@ -332,4 +332,52 @@ fn examples_load() {
         let loaded = loaded.unwrap_or_else(|error| panic!("{}", chain(&error)));
         assert_eq!(loaded.warnings, Vec::<String>::new(), "{scene}");
     }
+}
+
+/// Models come and go: what a file says of one that is taken out goes with it; an entity keeps the names that are free.
+#[test]
+fn models_are_added_and_taken_out_before_a_scene_is_built() {
+    let packages = PackageMap::new();
+    let text = format!(
+        "{GRIPPER}  - {{ name: spatula, urdf: ../urdf/spatula.urdf, free: {{}} }}\noutputs: {{ pitch: {{ pitch: {{ body: spatula }} }} }}\n\
+         no_contact: [[spatula, gripper]]\n"
+    );
+    let mut source = SceneSource::read_str(&text, &config().join("test.yaml")).unwrap();
+    assert!(!source.remove("nobody"));
+    let urdf = std::fs::read_to_string(config().join("../urdf/spatula.urdf")).unwrap();
+    let entity = |name: &str| Entity {
+        name: name.to_owned(),
+        urdf: urdf.clone(),
+        label: "spatula.urdf".into(),
+        folder: config().join("../urdf"),
+        X_WB: RigidTransform::translation(1.0, 2.0, 3.0),
+    };
+    let links = |scene: &LoadedScene| scene.models.iter().map(|model| model.name.clone()).collect::<Vec<_>>();
+    // Its link's name is taken by the model that is there.
+    source.add(entity("second"), &packages, &|name| name == "spatula").unwrap();
+    let loaded = source.build(&packages).unwrap();
+    assert_eq!(links(&loaded), ["gripper", "spatula", "second"]);
+    let second = loaded.models.last().unwrap();
+    assert!(second.is_free && loaded.scene.body_name(second.root).starts_with("second_"));
+    let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial, loaded.settings).unwrap();
+    assert_eq!(simulation.data().X_WB[second.root].translation.vector, Vector3::new(1.0, 2.0, 3.0));
+    // A state that is set is gone on from; the start stays what a reset goes back to.
+    let mut state = simulation.state().clone();
+    loaded.scene.model().set_free_body_pose(&mut state, second.root, &RigidTransform::translation(5.0, 0.0, 9.0));
+    simulation.set_state(state).unwrap();
+    simulation.step(&JointCommand::default()).unwrap();
+    let fallen = simulation.data().X_WB[second.root].translation.vector;
+    assert!((fallen - Vector3::new(5.0, 0.0, 9.0 - 9.81e-6)).norm() < 1e-9, "{fallen}");
+    let acceleration = simulation.free_body_acceleration(second.root).unwrap();
+    assert!((acceleration.v - Vector3::new(0.0, 0.0, -9.81)).norm() < 1e-6, "{acceleration:?}");
+    simulation.reset();
+    assert_eq!(simulation.data().X_WB[second.root].translation.vector, Vector3::new(1.0, 2.0, 3.0));
+    // Without the spatula its output is gone, too, with a warning.
+    assert!(source.remove("spatula"));
+    let loaded = source.build(&packages).unwrap();
+    assert_eq!(links(&loaded), ["gripper", "second"]);
+    assert!(loaded.outputs.outputs().is_empty());
+    assert!(loaded.warnings.iter().any(|warning| warning.contains("`spatula`") && warning.contains("left out")));
+    assert_eq!(scene_file::robot_name(&urdf).as_deref(), Some("spatula"));
+    assert_eq!(scene_file::robot_name("<robot"), None);
 }

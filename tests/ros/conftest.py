@@ -103,6 +103,7 @@ class Listener:
     def __init__(self, name="listener"):
         self.node = rclpy.create_node(name)
         self.heard = {}
+        self.clients = {}
 
     def listen(self, kind, topic, qos=10):
         messages = self.heard.setdefault(topic, [])
@@ -132,6 +133,8 @@ class Listener:
     def publisher(self, kind, topic):
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
+        # Known on this side; on the node's a moment later.
+        self.spin_for(0.1)
         return publisher
 
     def wait_for(self, kind, topic, condition, what, qos=10):
@@ -148,7 +151,10 @@ class Listener:
         return self.call(SetParameters, "/isobar/set_parameters", request).results[0]
 
     def call(self, kind, service, request):
-        client = self.node.create_client(kind, service)
+        # One client for all calls: the node sends no answer to one that it has not discovered yet.
+        if service not in self.clients:
+            self.clients[service] = self.node.create_client(kind, service)
+        client = self.clients[service]
         assert client.wait_for_service(PATIENCE), f"no service {service}"
         future = client.call_async(request)
         self.wait_until(future.done, f"answer of {service}")

@@ -5,6 +5,7 @@ import random
 import sys
 import time
 
+import pytest
 from conftest import Controller, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
@@ -104,6 +105,8 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     publishers = {kind: listener.node.create_publisher(kind, topic, deep) for kind, (topic, _) in topics.items()}
     for publisher in publishers.values():
         listener.wait_until(lambda: publisher.get_subscription_count() > 0, "subscriber")
+    # Known on this side; on the node's a moment later.
+    listener.spin_for(0.1)
     clients = {}
     answers = []
     publishers[JointState].publish(JointState(name=["slide"], position=[0.05]))
@@ -169,3 +172,86 @@ def test_a_step_slower_than_real_time_is_said_and_answered(start, listener):
     listener.wait_until(lambda: reports and "slower than asked for" in reports[-1].status[0].message, "report")
     assert listener.set_parameter("real_time_factor", 1.0).successful
     listener.wait_until(lambda: "slower" not in reports[-1].status[0].message, "recovery")
+
+
+def mutated(chance, text):
+    """`text` with some of its parts gone, doubled, or replaced by what does not belong there."""
+    for _ in range(chance.randrange(1, 5)):
+        at, length = chance.randrange(len(text)), chance.randrange(1, 20)
+        middle = chance.choice(["", text[at : at + length] * 2, "nan", "-1e308", "&a;", "<", "\0", "é" * 50, "../" * 20])
+        text = text[:at] + middle + text[at + length :]
+    return text.replace("\0", "?")
+
+
+def standard_request(chance, srv, brick, resource):
+    """A service of simulation_interfaces, and a request of it that should not do."""
+    name, number = chance.choice([*NAMES, "ball", "press"]), chance.choice(NUMBERS)
+    kind = chance.randrange(9)
+    if kind < 3:
+        asked = srv.SpawnEntity.Request(name=chance.choice([name, "a", "b"]), allow_renaming=bool(chance.randrange(2)))
+        asked.entity_namespace = chance.choice(["", "", "a/b", *NAMES])
+        asked.initial_pose.pose.position.x = chance.choice([5.0, 6.0, number])
+        texts = [mutated(chance, brick), "<robot>" * 3000, brick.replace("box size", "mesh filename"), "x" * 1_000_000]
+        uris = ["", "", "", "package://../../etc/passwd", "/dev/zero", "/proc/self/environ", name]
+        return "spawn_entity", srv.SpawnEntity, resource(asked, chance.choice(uris), chance.choice(texts))
+    if kind == 3:
+        asked = srv.SetEntityState.Request(entity=name)
+        asked.state.pose.position.z = asked.state.twist.linear.z = chance.choice(NUMBERS[:7])
+        asked.state.pose.orientation.w = number
+        if hasattr(asked, "set_pose"):
+            asked.set_pose = asked.set_twist = True
+        return "set_entity_state", srv.SetEntityState, asked
+    if kind == 4:
+        asked = srv.GetEntities.Request()
+        asked.filters.filter = chance.choice(["(" * 1000, "(a*)*" * 100 + "b", "[", "\\", "x{99999}", name])
+        asked.filters.bounds.type = chance.randrange(256)
+        return "get_entities", srv.GetEntities, asked
+    if kind == 5:
+        texts = [mutated(chance, "models: [{ name: a, urdf: x.urdf, free: {} }]"), "&a [*a]", "[" * 10_000, "models: [*a]"]
+        uris = ["", "", "package://../../etc/passwd", "/etc/passwd", name]
+        return "load_world", srv.LoadWorld, resource(srv.LoadWorld.Request(), chance.choice(uris), chance.choice(texts))
+    if kind == 6:
+        return "step_simulation", srv.StepSimulation, srv.StepSimulation.Request(steps=chance.choice([0, 1, 2**64 - 1]))
+    if kind == 7:
+        return "delete_entity", srv.DeleteEntity, srv.DeleteEntity.Request(entity=chance.choice(NAMES))
+    sources = [chance.choice([*NAMES, "/proc", "/"]) for _ in range(3)]
+    return "get_spawnables", srv.GetSpawnables, srv.GetSpawnables.Request(sources=sources)
+
+
+def test_hostile_requests_of_the_standard_services_are_answered(start, listener):
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import BRICK, Worlds, resource
+
+    node = start()
+    worlds = Worlds(listener)
+    worlds.wait()
+    chance = random.Random(2)
+    states = listener.listen(JointState, "joint_states")
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    commands = listener.publisher(JointState, "joint_commands")
+    clients, answers = {}, []
+    for number in range(600):
+        name, kind, asked = standard_request(chance, srv, BRICK, resource)
+        if name not in clients:
+            clients[name] = listener.node.create_client(kind, f"/isobar/{name}", qos_profile=QoSProfile(depth=1000))
+            assert clients[name].wait_for_service(30)
+        listener.wait_until(lambda: sum(not answer.done() for answer in answers[-50:]) < 8, "answers")
+        answers.append(clients[name].call_async(asked))
+        commands.publish(JointState(name=["slide"], position=[0.0001 * number]))
+        listener.spin_for(0.004)
+    listener.wait_until(lambda: all(answer.done() for answer in answers), "an answer to each request")
+    for answer in answers:
+        result = answer.result().result
+        assert len(result.error_message) < 5000 and "root:" not in result.error_message
+    entities = worlds.names().entities
+    assert entities[:2] == ["press", "ball"], entities
+    # What was fit to be spawned, after all, is taken away again; the control loop has never stopped.
+    assert worlds.call("ResetSimulation", scope=srv.ResetSimulation.Request.SCOPE_SPAWNED).result.result == 1
+    assert worlds.names().entities == ["press", "ball"]
+    assert all(math.isfinite(x) for state in states for x in [*state.position, *state.velocity, *state.effort])
+    listener.wait_until(lambda: abs(states[-1].position[0] - 0.0599 + 0.00245) < 1e-3, "the last command")
+    stamps = [stamp_ns(state) for state in states]
+    assert stamps == sorted(stamps)
+    factors = sorted(value_of(report, "real-time factor") for report in reports)
+    assert factors[len(factors) // 2] > 0.8, "the loop keeps its rate"
+    assert node.process.poll() is None and "panicked" not in node.log()

@@ -3,6 +3,7 @@
 import json
 import struct
 
+import pytest
 from builtin_interfaces.msg import Duration
 from conftest import stamp_ns
 from geometry_msgs.msg import WrenchStamped
@@ -153,3 +154,25 @@ def test_robots_have_namespaces_of_their_own(start, listener):
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     description = listener.listen(String, "/right/robot_description", latched)
     listener.wait_until(lambda: description, "description")
+
+
+def test_contacts_are_one_wrench_a_pair_of_bodies(start, listener):
+    messages = pytest.importorskip("ros_gz_interfaces.msg", reason="ros_gz_interfaces is not installed")
+    start()
+    heard = listener.listen(messages.Contacts, "/isobar/contacts", 1)
+    weight = 0.4 * 9.81
+
+    def rests():
+        if not heard or len(heard[-1].contacts) != 1:
+            return False
+        return abs(heard[-1].contacts[0].wrenches[0].body_2_wrench.force.z - weight) < 0.01 * weight
+
+    listener.wait_until(rests, "the ball at rest")
+    message = heard[-1]
+    contact = message.contacts[0]
+    assert message.header.frame_id == "world"
+    assert (contact.collision1.name, contact.collision2.name) == ("world", "ball")
+    assert (contact.normals[0].z, contact.positions[0].z) == pytest.approx((1.0, 0.0), abs=2e-3)
+    wrench = contact.wrenches[0]
+    assert wrench.body_1_wrench.force.z == -wrench.body_2_wrench.force.z
+    assert wrench.body_1_name.data == "world" and wrench.body_2_name.data == "ball"

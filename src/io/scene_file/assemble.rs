@@ -10,7 +10,7 @@ use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
-use super::{JointGroup, LoadedScene};
+use super::{JointGroup, LoadedScene, SceneModel};
 use crate::geometry::Shape;
 use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
@@ -52,7 +52,7 @@ pub(super) fn assemble(
         bodies.extend(robot.bodies.iter().map(|(link, body)| (scene_name(model.spec, link), *body)));
         placed.push(robot);
     }
-    exclude_contacts(&mut builder, spec, &bodies)?;
+    exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
     let mut scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
         place: spec.place.clone(),
         what: "the models make no scene".to_owned(),
@@ -69,9 +69,10 @@ pub(super) fn assemble(
     }
     warn_of_scene(&scene, &overlapping(&scene), &models, &mut warnings);
     let names = Names { scene: &scene };
-    let outputs = resolve_outputs(spec, &names)?;
-    let commands = resolve_commands(spec, &names)?;
-    let force_torque = spec.force_torque.iter().map(|named| names.any_joint(named)).collect::<Result<_, _>>()?;
+    let outputs = resolve_outputs(spec, &names, &mut warnings)?;
+    let commands = resolve_commands(spec, &names, &mut warnings)?;
+    let sensors = spec.force_torque.iter().map(|named| names.any_joint(named));
+    let force_torque = without_gaps(spec, sensors, &mut warnings)?;
     Ok(LoadedScene {
         outputs,
         commands,
@@ -82,6 +83,7 @@ pub(super) fn assemble(
             .iter()
             .map(|model| (model.spec.name.name.clone(), model.urdf_text.clone()))
             .collect(),
+        models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),
         joint_groups: joint_groups(&scene, &models, &placed),
         force_torque,
         visuals: models.iter().zip(&placed).flat_map(|(model, placed)| visuals(&model.robot, placed)).collect(),
@@ -110,7 +112,25 @@ fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(),
     let elements: Vec<(&str, &str)> = links
         .flat_map(|link| link.collisions.iter().map(|element| (link.name.as_str(), element.name.as_str())))
         .collect();
-    spec.materials.iter().try_for_each(|rule| check_rule(rule, &elements))
+    let check = |rule| check_rule(rule, &elements);
+    if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
+}
+
+/// What was found of what the file names; where models were taken out, what was theirs is left out with a warning.
+fn without_gaps<T>(
+    spec: &SceneSpec,
+    found: impl Iterator<Item = Result<T, SceneError>>,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<T>, SceneError> {
+    let mut kept = Vec::new();
+    for result in found {
+        match result {
+            Ok(item) => kept.push(item),
+            Err(error) if spec.has_gaps => warnings.push(format!("{error}; it is left out")),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(kept)
 }
 
 fn add_ground(builder: &mut SceneBuilder, spec: &SceneSpec) -> Result<(), SceneError> {
@@ -159,16 +179,32 @@ fn exclude_contacts(
     builder: &mut SceneBuilder,
     spec: &SceneSpec,
     bodies: &[(String, BodyIndex)],
+    warnings: &mut Vec<String>,
 ) -> Result<(), SceneError> {
-    for (a, b) in &spec.no_contact {
+    let pairs = spec.no_contact.iter().map(|(a, b)| {
         let find = |named: &super::reader::Named| {
             let known = bodies.iter().map(|(name, _)| name.as_str());
             let found = bodies.iter().find(|(name, _)| *name == named.name).map(|(_, body)| *body);
             found.ok_or_else(|| unknown_name(named, "body", known))
         };
-        builder.exclude_contact(find(a)?, find(b)?);
+        Ok((find(a)?, find(b)?))
+    });
+    for (a, b) in without_gaps(spec, pairs, warnings)? {
+        builder.exclude_contact(a, b);
     }
     Ok(())
+}
+
+fn scene_model(scene: &Scene, model: &LoadedModel<'_>, robot: &PlacedRobot) -> SceneModel {
+    let mut bodies: Vec<BodyIndex> = robot.bodies.values().copied().collect();
+    bodies.sort_unstable();
+    SceneModel {
+        name: model.spec.name.name.clone(),
+        root: robot.root,
+        is_free: scene.model().free_joint(robot.root).is_some(),
+        joints: robot.joints.values().filter(|joint| scene.joints().contains(joint)).count(),
+        bodies,
+    }
 }
 
 fn joint_groups(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> Vec<JointGroup> {
@@ -315,7 +351,7 @@ fn warn_of_scene(
     }
 }
 
-fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>) -> Result<Outputs, SceneError> {
+fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>, warnings: &mut Vec<String>) -> Result<Outputs, SceneError> {
     for output in &spec.outputs {
         let name = output.name();
         if RESERVED_NAMES.contains(&name.name.as_str()) {
@@ -323,13 +359,17 @@ fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>) -> Result<Outputs, Scene
             return Err(SceneError::Conflict { place: name.place.clone(), problem });
         }
     }
-    Ok(Outputs::new(spec.outputs.iter().map(|output| output.resolve(names)).collect::<Result<_, _>>()?))
+    Ok(Outputs::new(without_gaps(spec, spec.outputs.iter().map(|output| output.resolve(names)), warnings)?))
 }
 
-fn resolve_commands(spec: &SceneSpec, names: &Names<'_>) -> Result<CommandSchedule, SceneError> {
+fn resolve_commands(
+    spec: &SceneSpec,
+    names: &Names<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<CommandSchedule, SceneError> {
     let resolve = |command: &super::commands::CommandSpec| {
         let schedule = command.schedule.clone();
         Ok(JointSchedule { joint: names.joint(&command.joint)?, ..schedule })
     };
-    Ok(CommandSchedule { joints: spec.commands.iter().map(resolve).collect::<Result<_, SceneError>>()? })
+    Ok(CommandSchedule { joints: without_gaps(spec, spec.commands.iter().map(resolve), warnings)? })
 }

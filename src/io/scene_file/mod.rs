@@ -14,6 +14,7 @@ mod publish;
 mod reader;
 mod resolve;
 mod schema;
+mod source;
 mod stepping;
 mod yaml;
 
@@ -23,11 +24,12 @@ use std::sync::Arc;
 pub use commands::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{Place, SceneError};
 pub use publish::PublishSettings;
+pub use source::{Entity, SceneSource, robot_name};
 
 use super::outputs::Outputs;
 use super::package::PackageMap;
 use super::urdf::LoadOptions;
-use crate::math::JointIndex;
+use crate::math::{BodyIndex, JointIndex};
 use crate::multibody::State;
 use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::{QuasistaticStepping, StepSettings};
@@ -41,6 +43,21 @@ pub struct JointGroup {
     pub joints: Vec<usize>,
     /// Their names in the model's own file, without the prefix that the scene gives them.
     pub names: Vec<String>,
+}
+
+/// One model in the scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneModel {
+    /// The model's name.
+    pub name: String,
+    /// Its root link.
+    pub root: BodyIndex,
+    /// All its links, the root among them.
+    pub bodies: Vec<BodyIndex>,
+    /// Whether nothing holds its root.
+    pub is_free: bool,
+    /// How many of its joints have one degree of freedom.
+    pub joints: usize,
 }
 
 /// A scene file, read and built.
@@ -62,6 +79,8 @@ pub struct LoadedScene {
     pub commands: CommandSchedule,
     /// Name and URDF text of each model, in the file's order.
     pub robot_descriptions: Vec<(String, String)>,
+    /// The models, in the file's order.
+    pub models: Vec<SceneModel>,
     /// The models that have joints with one degree of freedom, in the file's order.
     pub joint_groups: Vec<JointGroup>,
     /// Joints with a force-torque sensor, fixed or not.

@@ -1,6 +1,6 @@
 //! One model of a scene file put into the scene.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::error::{Place, SceneError};
 use super::names::{matches, suggestion};
@@ -30,17 +30,23 @@ pub(super) fn load_model<'a>(
     options: &LoadOptions,
     warnings: &mut Vec<String>,
 ) -> Result<LoadedModel<'a>, SceneError> {
-    let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
     let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| SceneError::Load {
         place: place.clone(),
         what,
         source,
     };
     let what = || format!("the URDF of model `{}`", spec.name.name);
-    let urdf_text =
-        std::fs::read_to_string(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
-    let folder = file.parent().unwrap_or(Path::new(""));
-    let robot = urdf::load_str(&urdf_text, &file, folder, packages, options)
+    let (urdf_text, file, folder) = match &spec.text {
+        Some((text, folder)) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
+        None => {
+            let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
+            let text = std::fs::read_to_string(&file)
+                .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+            let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
+            (text, file, folder)
+        }
+    };
+    let robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
     let mut disabled_pairs = Vec::new();

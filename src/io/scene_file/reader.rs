@@ -5,6 +5,9 @@ use super::names;
 use super::yaml::{Key, Node, Value};
 use crate::math::Vector3;
 
+/// Longer texts are not shown whole in messages [characters].
+const SHOWN_MAX: usize = 60;
+
 /// What a number may be. All are finite.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Range {
@@ -203,6 +206,9 @@ pub(super) fn direction(node: &Node, what: &str) -> Result<Vector3, SceneError> 
 /// The error of a value of the wrong type.
 pub(super) fn wrong_type(node: &Node, what: &str, expected: &'static str) -> SceneError {
     let found = match &node.value {
+        Value::Text(text) if text.chars().count() > SHOWN_MAX => {
+            format!("the text `{}...`", text.chars().take(SHOWN_MAX).collect::<String>())
+        }
         Value::Text(text) => format!("the text `{text}`"),
         Value::Number(number) => format!("the number {number}"),
         Value::Bool(truth) => format!("`{truth}`"),

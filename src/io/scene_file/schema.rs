@@ -56,6 +56,8 @@ pub(super) struct SceneSpec {
     pub(super) outputs: Vec<OutputSpec>,
     /// Joints with a force-torque sensor.
     pub(super) force_torque: Vec<Named>,
+    /// Whether names of models that were taken out may be left over: what they are in is left out, with a warning.
+    pub(super) has_gaps: bool,
 }
 
 /// How contacts are resolved.
@@ -77,6 +79,8 @@ pub(super) struct ModelSpec {
     pub(super) place: Place,
     pub(super) name: Named,
     pub(super) urdf: Named,
+    /// The URDF's text and the folder that its relative paths start at, where it does not come from the file `urdf`.
+    pub(super) text: Option<(String, std::path::PathBuf)>,
     pub(super) srdf: Option<Named>,
     pub(super) prefix: String,
     pub(super) base: BaseSpec,
@@ -164,6 +168,7 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
                 .collect::<Result<_, _>>()?,
             None => Vec::new(),
         },
+        has_gaps: false,
     })
 }
 
@@ -235,6 +240,7 @@ fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
     Ok(ModelSpec {
         place: model.place.clone(),
         urdf: text(model.require("urdf", "urdf: ../urdf/arm.urdf")?, "`urdf`")?,
+        text: None,
         srdf: model.text("srdf")?,
         prefix: model.text("prefix")?.map(|prefix| prefix.name).unwrap_or_default(),
         base: read_base(&model, &name.name)?,

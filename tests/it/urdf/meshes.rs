@@ -159,6 +159,20 @@ fn addresses_lead_to_files() {
     for address in addresses {
         assert!(packages().resolve(address, &base).is_ok(), "{address}");
     }
+    // They lead nowhere but into their package, even where there is a file.
+    assert!(packages().resolve("package://toy/meshes/../meshes/cube.obj", &base).is_ok());
+    let inside = std::fs::canonicalize(toy("cube.obj")).unwrap();
+    let tricks = [
+        "package://toy/../toy/meshes/cube.obj".to_owned(),
+        "package://../share/toy/meshes/cube.obj".to_owned(),
+        "package://./toy/meshes/cube.obj".to_owned(),
+        format!("package://toy/{}", inside.display()),
+    ];
+    for address in tricks {
+        assert!(packages().resolve(&address, &base).is_err(), "{address}");
+    }
+    assert!(packages().resolve_folder("package://toy/meshes", &base).is_some());
+    assert!(packages().resolve_folder("package://toy/..", &base).is_none());
     // Without any setting, a robot file inside the package finds it.
     assert!(PackageMap::new().resolve("package://toy/meshes/cube.obj", &base.join("install/share/toy/meshes")).is_ok());
     // An explicit entry goes before everything else.

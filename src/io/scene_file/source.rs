@@ -1,0 +1,149 @@
+//! A scene file as it was read: models can be added and taken out before it is built.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::{Place, SceneError};
+use super::reader::Named;
+use super::schema::{BaseSpec, ModelSpec, SceneSpec};
+use super::{LoadedScene, assemble, schema, yaml};
+use crate::io::package::PackageMap;
+use crate::io::urdf::{self, JointKind, LoadOptions, RobotDescription, UrdfError};
+use crate::math::{RigidTransform, SpatialVelocity};
+
+/// A scene file, read and not yet built.
+#[derive(Clone, Debug)]
+pub struct SceneSource {
+    spec: SceneSpec,
+    folder: PathBuf,
+}
+
+/// A robot or an object that is no part of the file.
+#[derive(Clone, Debug)]
+pub struct Entity {
+    /// Its name among the models.
+    pub name: String,
+    /// The text of its URDF.
+    pub urdf: String,
+    /// What stands for the URDF's file in messages.
+    pub label: PathBuf,
+    /// The folder that relative paths of the URDF start at.
+    pub folder: PathBuf,
+    /// Where its root link is at the start, in the world.
+    pub X_WB: RigidTransform,
+}
+
+impl SceneSource {
+    /// Reads the scene file at `path`.
+    ///
+    /// # Errors
+    /// As [`load`](super::load), for what is wrong with the file itself.
+    pub fn read(path: &Path) -> Result<Self, SceneError> {
+        let text =
+            std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+        Self::read_str(&text, path)
+    }
+
+    /// As [`SceneSource::read`], from text; `label` stands for the file in messages, and its folder for the file's.
+    ///
+    /// # Errors
+    /// As [`SceneSource::read`].
+    pub fn read_str(text: &str, label: &Path) -> Result<Self, SceneError> {
+        let spec = schema::read_scene(&yaml::parse(text, label)?)?;
+        Ok(Self { spec, folder: label.parent().unwrap_or(Path::new("")).to_path_buf() })
+    }
+
+    /// A world with nothing in it, whose relative addresses start at `folder`.
+    ///
+    /// # Errors
+    /// None that is known.
+    pub fn nothing(folder: &Path) -> Result<Self, SceneError> {
+        Self::read_str("models: []", &folder.join("nothing.yaml"))
+    }
+
+    /// The folder that relative addresses start at.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names of the models.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        self.spec.models.iter().map(|model| model.name.name.as_str())
+    }
+
+    /// Takes a model out, and with it whatever of the file is about it alone: outputs, commands, sensors, materials. False
+    /// where there is none of that name.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.spec.models.len();
+        self.spec.models.retain(|model| model.name.name != name);
+        self.spec.has_gaps |= self.spec.models.len() < before;
+        self.spec.models.len() < before
+    }
+
+    /// Adds an entity behind the models that are there. It is free, unless its root link is called `world` or has no mass:
+    /// then it is welded where it stands. Links and joints whose names are `taken` get the entity's name in front.
+    ///
+    /// # Errors
+    /// What is wrong with the URDF.
+    pub fn add(
+        &mut self,
+        entity: Entity,
+        packages: &PackageMap,
+        taken: &dyn Fn(&str) -> bool,
+    ) -> Result<(), UrdfError> {
+        let Entity { name, urdf, label, folder, X_WB } = entity;
+        let robot = urdf::load_str(&urdf, &label, &folder, packages, &LoadOptions::default())?;
+        let links = robot.links.iter().map(|link| link.name.as_str());
+        let conflict = links.chain(robot.joints.iter().map(|joint| joint.name.as_str())).any(taken);
+        let place = Place::start(&Arc::from(label.as_path()));
+        let named = |name: String| Named { place: place.clone(), name };
+        self.spec.models.push(ModelSpec {
+            urdf: named(label.display().to_string()),
+            text: Some((urdf, folder)),
+            srdf: None,
+            prefix: if conflict { format!("{name}_") } else { String::new() },
+            base: if is_held(&robot) {
+                BaseSpec::Weld { parent: None, X_PB: X_WB }
+            } else {
+                BaseSpec::Free { X_WB, V_WB: SpatialVelocity::ZERO }
+            },
+            joints: Vec::new(),
+            actuators: Vec::new(),
+            gravity_compensation: false,
+            materials: Vec::new(),
+            name: named(name),
+            place,
+        });
+        Ok(())
+    }
+
+    /// Builds the scene, as [`load`](super::load) does.
+    ///
+    /// # Errors
+    /// As [`load`](super::load).
+    pub fn build(&self, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
+        assemble::assemble(&self.spec, &self.folder, packages, &LoadOptions::default(), None)
+    }
+}
+
+/// The name that a URDF gives its robot, if it has one.
+pub fn robot_name(urdf: &str) -> Option<String> {
+    let robot = crate::io::xml::parse(urdf).ok()?;
+    robot.attribute("name").map(str::to_owned)
+}
+
+/// Whether nothing could move the root: it is called `world`, or neither it nor what is fixed to it has mass.
+fn is_held(robot: &RobotDescription) -> bool {
+    let Some(root) = robot.root() else { return true };
+    let mut fixed = vec![root.name.as_str()];
+    let mut next = 0;
+    while let Some(link) = fixed.get(next).copied() {
+        let of_link = robot.joints.iter().filter(|joint| joint.kind == JointKind::Fixed && joint.parent == link);
+        fixed.extend(of_link.map(|joint| joint.child.as_str()));
+        next += 1;
+    }
+    let has_mass = |name: &&str| {
+        robot.link(name).and_then(|link| link.inertial.as_ref()).is_some_and(|inertial| inertial.mass > 0.0)
+    };
+    root.name == "world" || !fixed.iter().any(has_mass)
+}

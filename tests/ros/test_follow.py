@@ -1,0 +1,178 @@
+"""The action FollowJointTrajectory of control_msgs: tolerances, feedback, cancellation, preemption."""
+
+import math
+
+import pytest
+from action_msgs.msg import GoalStatus
+from conftest import PATIENCE
+from rclpy.action import ActionClient
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint, MultiDOFJointTrajectoryPoint
+
+action = pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
+from control_msgs.msg import JointTolerance  # noqa: E402
+
+FollowJointTrajectory = action.FollowJointTrajectory
+Codes = FollowJointTrajectory.Result
+
+
+def trajectory(*points, names=("slide",)):
+    """Points are (time, position)."""
+    message = JointTrajectory(joint_names=list(names))
+    for time, position in points:
+        point = JointTrajectoryPoint(positions=[position] * len(names))
+        point.time_from_start.sec = int(time)
+        point.time_from_start.nanosec = int(time % 1 * 1e9)
+        message.points.append(point)
+    return message
+
+
+class Client:
+    def __init__(self, listener, name="/follow_joint_trajectory"):
+        self.listener = listener
+        self.client = ActionClient(listener.node, FollowJointTrajectory, name)
+        assert self.client.wait_for_server(PATIENCE)
+        # A node of an earlier test that was killed seems to be there for some seconds more.
+        listener.listen(JointState, "joint_states")
+        listener.fresh("joint_states")
+
+    def send(self, message, **fields):
+        return Goal(self, FollowJointTrajectory.Goal(trajectory=message, **fields))
+
+
+class Goal:
+    def __init__(self, client, goal):
+        self.listener, self.feedback = client.listener, []
+        for _ in range(int(PATIENCE)):
+            sent = client.client.send_goal_async(goal, feedback_callback=lambda m: self.feedback.append(m.feedback))
+            self.listener.spin_for(0.05)
+            for _ in range(20):
+                if not sent.done():
+                    self.listener.spin_for(0.1)
+            if sent.done():
+                break
+        self.handle = sent.result()
+        assert self.handle.accepted
+        self.future = self.handle.get_result_async()
+
+    def result(self):
+        self.listener.wait_until(self.future.done, "result")
+        return self.future.result().status, self.future.result().result
+
+    def cancel(self):
+        answer = self.handle.cancel_goal_async()
+        self.listener.wait_until(answer.done, "answer to the cancellation")
+        return answer.result().goals_canceling
+
+
+def tolerance(position, name="slide"):
+    return JointTolerance(name=name, position=position)
+
+
+def test_a_goal_is_followed_with_feedback_and_reached(start, listener):
+    start()
+    client = Client(listener)
+    # The slide sinks by 2.45 mm under its own weight.
+    goal = client.send(trajectory((0.5, 0.05), (1.0, 0.08)), path_tolerance=[tolerance(0.05)], goal_tolerance=[tolerance(0.004)])
+    status, result = goal.result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Codes.SUCCESSFUL)
+    assert abs(listener.heard["joint_states"][-1].position[0] - 0.08) < 0.01
+    assert len(goal.feedback) >= 3
+    for feedback in goal.feedback:
+        assert feedback.joint_names == ["slide"]
+        error = feedback.desired.positions[0] - feedback.actual.positions[0]
+        assert abs(feedback.error.positions[0] - error) < 1e-12
+    wanted = [feedback.desired.positions[0] for feedback in goal.feedback]
+    assert wanted == sorted(wanted) and -0.003 < wanted[0] < 0.08
+
+
+def test_tolerances_end_goals(start, listener):
+    start()
+    client = Client(listener)
+    status, result = client.send(trajectory((0.05, 0.1)), path_tolerance=[tolerance(1e-4)]).result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.PATH_TOLERANCE_VIOLATED)
+    assert "slide" in result.error_string
+    fields = {"goal_tolerance": [tolerance(1e-3)]}
+    goal = FollowJointTrajectory.Goal(trajectory=trajectory((0.3, 0.05)), **fields)
+    goal.goal_time_tolerance.nanosec = 200_000_000
+    status, result = Goal(client, goal).result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.GOAL_TOLERANCE_VIOLATED)
+    # A velocity that is not there within its tolerance, neither.
+    fast = JointTolerance(name="slide", position=-1.0, velocity=1e-6)
+    status, result = client.send(trajectory((0.3, 0.1)), path_tolerance=[fast]).result()
+    assert result.error_code == Codes.PATH_TOLERANCE_VIOLATED
+
+
+def test_goals_are_canceled_and_preempted(start, listener):
+    start()
+    client = Client(listener)
+    slow = trajectory((20.0, 0.1))
+    goal = client.send(slow)
+    listener.wait_until(lambda: goal.feedback, "feedback")
+    assert goal.cancel()
+    status, result = goal.result()
+    assert status == GoalStatus.STATUS_CANCELED and result.error_string == "canceled"
+    here = listener.fresh("joint_states").position[0]
+    listener.spin_for(0.3)
+    assert abs(listener.fresh("joint_states").position[0] - here) < 0.005, "held where it was"
+    first = client.send(slow)
+    second = client.send(slow)
+    status, result = first.result()
+    assert status == GoalStatus.STATUS_ABORTED and "took its place" in result.error_string
+    commands = listener.publisher(JointState, "joint_commands")
+
+    def commanded():
+        commands.publish(JointState(name=["slide"], position=[0.01]))
+        return second.future.done()
+
+    listener.wait_until(commanded, "end of the second goal")
+    assert second.result()[0] == GoalStatus.STATUS_ABORTED
+    third = client.send(slow)
+    listener.wait_until(lambda: third.feedback, "feedback")
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    assert third.result()[0] == GoalStatus.STATUS_ABORTED
+    assert not third.cancel()
+
+
+def test_malformed_goals_are_aborted_with_their_reason(start, listener):
+    node = start()
+    client = Client(listener)
+    good = trajectory((1.0, 0.0))
+    nan = trajectory((1.0, math.nan))
+    old = trajectory((0.001, 0.0))
+    old.header.stamp.nanosec = 1
+    listener.wait_until(lambda: listener.heard["joint_states"][-1].header.stamp.nanosec > 10_000_000, "time")
+    multi = FollowJointTrajectory.Goal(trajectory=good)
+    multi.multi_dof_trajectory.points.append(MultiDOFJointTrajectoryPoint())
+    for goal, code, reason in [
+        (FollowJointTrajectory.Goal(), Codes.INVALID_GOAL, "no points"),
+        (FollowJointTrajectory.Goal(trajectory=nan), Codes.INVALID_GOAL, "not finite"),
+        (FollowJointTrajectory.Goal(trajectory=trajectory((1.0, 9.0))), Codes.INVALID_GOAL, "beyond its limits"),
+        (FollowJointTrajectory.Goal(trajectory=trajectory((2.0, 0.0), (1.0, 0.0))), Codes.INVALID_GOAL, "later"),
+        (FollowJointTrajectory.Goal(trajectory=trajectory((1.0, 0.0), names=["slied"])), Codes.INVALID_JOINTS, "'slide'"),
+        (FollowJointTrajectory.Goal(trajectory=good, path_tolerance=[tolerance(1.0, "x" * 100_000)]), Codes.INVALID_JOINTS, "x"),
+        (FollowJointTrajectory.Goal(trajectory=good, goal_tolerance=[tolerance(math.nan)]), Codes.INVALID_GOAL, "number"),
+        (FollowJointTrajectory.Goal(trajectory=old), Codes.OLD_HEADER_TIMESTAMP, "past"),
+        (multi, Codes.INVALID_GOAL, "degrees of freedom"),
+    ]:
+        status, result = Goal(client, goal).result()
+        assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, code), result
+        assert reason in result.error_string and len(result.error_string) < 1000
+    assert node.process.poll() is None and "panicked" not in node.log()
+
+
+def test_each_robot_has_its_own(start, listener):
+    start(scene="two_presses.yaml", parameters=["robot_namespaces:=true"])
+    client = Client(listener, "/left/follow_joint_trajectory")
+    status, result = client.send(trajectory((0.3, 0.05))).result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_SUCCEEDED, Codes.SUCCESSFUL)
+    state = listener.fresh("joint_states")
+    position = dict(zip(state.name, state.position))
+    assert position["left_slide"] > 0.04 and position["right_slide"] < 0.01
+
+
+def test_lockstep_refuses_goals(start, listener):
+    start(parameters=["lockstep:=true"])
+    status, result = Client(listener).send(trajectory((0.3, 0.05))).result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.INVALID_GOAL)
