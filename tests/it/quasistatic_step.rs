@@ -1,6 +1,7 @@
 //! Quasistatic steps of whole scenes: the paper's gripper, laws of statics, pressure fields, failures.
 
 mod derivatives;
+mod joints;
 mod laws;
 mod pads;
 mod planar_gripper;

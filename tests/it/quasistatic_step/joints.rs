@@ -1,0 +1,97 @@
+//! Joints of quasistatic steps: effort limits against contact, dampers, dry friction; bodies that begin overlapping, and motion
+//! that nothing announces.
+
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, Matrix3, SpatialForce, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointLimits, JointSpec};
+use isobar::scene::SceneBuilder;
+use isobar::stepping::{JointCommand, Snapshot, UnactuatedInertia};
+
+use super::{STEPS, add_box, add_finger, add_ground, positions, rigid, simulate, spring};
+use crate::worlds::{GRAVITY, at, quasistatic};
+
+/// A finger that is commanded far into a wall presses with its effort limit, not with its spring.
+#[test]
+fn an_effort_limit_is_the_force_on_a_wall() {
+    for step in STEPS {
+        let mut builder = SceneBuilder::new();
+        let wall = Shape::Box { size: Vector3::new(0.01, 0.2, 0.2) };
+        builder.add_geometry(BodyIndex::WORLD, "wall", at(0.105, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
+        let from = (Vector3::zeros(), Vector3::x());
+        let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.5));
+        let finger = add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(500.0, 20.0), ball);
+        let settings = quasistatic(step, UnactuatedInertia::None);
+        let mut simulation = simulate(builder, Vector3::zeros(), settings, &[]);
+        for _ in 0..5 {
+            simulation.step(&positions(&[0.5])).expect("a step");
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let force = snapshot.F_BBo_W[finger].f;
+        assert!((force + Vector3::x() * 20.0).norm() < 1e-6, "h = {step}: {force:?}");
+        let points: Vector3 = snapshot.patches.iter().flat_map(|patch| &patch.faces.force_B_W).sum();
+        assert!((points.norm() - 20.0).abs() < 1e-6, "h = {step}: the points carry {points:?}");
+    }
+}
+
+/// v = (F - f)/d of a passive slider with damping d and dry friction f under a force F; below f it stays.
+#[test]
+fn dampers_and_dry_friction_of_passive_joints_resist() {
+    let (damping, friction) = (40.0, 3.0);
+    for (step, force) in STEPS.into_iter().flat_map(|step| [(step, 2.0), (step, 11.0), (step, -7.0)]) {
+        let mut builder = SceneBuilder::new();
+        let body = builder
+            .add_body("slider", SpatialInertia::from_central(1.0, &Vector3::zeros(), &(Matrix3::identity() * 1e-3)));
+        let joint =
+            JointSpec { damping, friction, ..JointSpec::new("slider", BodyIndex::WORLD, body, JointKind::Prismatic) };
+        builder.add_joint(joint).expect("a joint");
+        let settings = quasistatic(step, UnactuatedInertia::None);
+        let mut simulation = simulate(builder, Vector3::zeros(), settings, &[]);
+        simulation
+            .set_external_wrench(body, SpatialForce::new(Vector3::zeros(), Vector3::z() * force))
+            .expect("a wrench");
+        simulation.step(&JointCommand::default()).expect("a step");
+        let expected = if force.abs() < friction { 0.0 } else { (force.abs() - friction).copysign(force) / damping };
+        // sticking is regularized: it creeps by 1e-4 m/s at most
+        let v = simulation.state().q[0] / step;
+        assert!((v - expected).abs() < 1.5e-4, "h = {step}, {force} N: {v} m/s instead of {expected}");
+    }
+}
+
+/// A box that begins 30 mm deep in the ground comes out at 0.1 m/s.
+#[test]
+fn overlapping_bodies_part_slowly() {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.5));
+    let block = add_box(&mut builder, "block", Vector3::repeat(0.1), 0.5, &rigid(0.5));
+    let rest = [(block, Vector3::new(0.0, 0.0, 0.02))];
+    let settings = quasistatic(0.1, UnactuatedInertia::Mass);
+    let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &rest);
+    for height in [0.03, 0.04, 0.05, 0.05] {
+        simulation.step(&JointCommand::default()).expect("a step");
+        let z = simulation.data().X_WB[block].translation.z;
+        assert!((z - height).abs() < 1e-6, "{z} m instead of {height}");
+    }
+}
+
+/// A finger pushes a cube, which was at rest, 60 mm in one step; a wall 20 mm behind the cube stops both. That the cube will move was to
+/// be seen nowhere before the step was solved. Without friction, so that sliding keeps no gap.
+#[test]
+fn what_is_pushed_in_a_step_is_stopped_in_it() {
+    for step in STEPS {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.0));
+        let cube = add_box(&mut builder, "cube", Vector3::repeat(0.06), 0.3, &rigid(0.0));
+        let wall = Shape::Box { size: Vector3::new(0.002, 0.2, 0.2) };
+        builder.add_geometry(BodyIndex::WORLD, "wall", at(0.051, 0.0, 0.1), wall, &rigid(0.0)).expect("a wall");
+        let from = (Vector3::new(-0.041, 0.0, 0.03), Vector3::x());
+        let tip = (Shape::Sphere { radius: 0.01 }, &rigid(0.0));
+        add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(500.0, f64::INFINITY), tip);
+        let rest = [(cube, Vector3::new(0.0, 0.0, 0.03))];
+        let settings = quasistatic(step, UnactuatedInertia::None);
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &rest);
+        simulation.step(&positions(&[0.061])).expect("a step");
+        let x = simulation.data().X_WB[cube].translation.x;
+        assert!((x - 0.02).abs() < 1e-5, "h = {step}: the cube is at {x} m");
+    }
+}
