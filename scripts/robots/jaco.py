@@ -15,10 +15,10 @@ The hand: each finger turns about its knuckle (0 open, 2 rad closed) and is one 
 volumes. `{name}_end_effector` is in the middle of the grasp, z out of the hand.
 """
 SOURCE_SIX = """
-Kinova Jaco, second generation, six joints with the curved wrist and three fingers (j2n6s300): 4.4 kg by the maker's data sheet.
+Kinova Jaco, second generation, six joints with the curved wrist and three fingers (j2n6s300): 4.4 kg by the maker's figures (docs/robots.md).
 """
 SOURCE_SEVEN = """
-Kinova Jaco, second generation, seven joints with the spherical wrist and three fingers (j2s7s300): 5.5 kg, reach 985 mm by the maker's data sheet
+Kinova Jaco, second generation, seven joints with the spherical wrist and three fingers (j2s7s300): 5.5 kg, reach 985 mm by the maker's figures (docs/robots.md)
 (from the shoulder to the middle of the hand, arm stretched). Joints 2, 4 and 6 are straight at pi; at zero the arm would be folded onto itself.
 """
 SOURCE_BUBBLES = """
