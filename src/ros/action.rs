@@ -9,7 +9,8 @@ use r2r::qos::{DurabilityPolicy, QosProfile};
 use r2r::unique_identifier_msgs::msg::UUID;
 use r2r::{Node, Publisher, ServiceRequest, WrappedActionTypeSupport};
 
-use super::parameter_services::{Requests, answer, next, serve, system_time};
+use super::answers::answer;
+use super::parameter_services::{Requests, next, serve, system_time};
 use super::publish::reliable;
 
 // The constants of action_msgs/GoalStatus.

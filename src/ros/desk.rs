@@ -6,9 +6,10 @@ use std::sync::mpsc::Sender;
 use r2r::Node;
 use r2r::std_srvs::srv::{SetBool, Trigger};
 
+use super::answers::answer;
 use super::controllers::{Controllers, lockstep_controllers};
 use super::exchange::{Mailbox, ResetScope, SceneStepping};
-use super::parameter_services::{ParameterServices, Requests, answer, next, serve};
+use super::parameter_services::{ParameterServices, Requests, next, serve};
 use super::parameters::{Parameters, SceneDefaults};
 use super::recorder::Recording;
 #[cfg(isobar_simulation)]

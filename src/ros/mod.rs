@@ -13,6 +13,7 @@
 
 #[cfg(any(isobar_simulation, isobar_control))]
 mod action;
+mod answers;
 mod command;
 mod controllers;
 mod desk;

@@ -10,6 +10,7 @@ use r2r::{Context, Node};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
+use super::answers::answer_again;
 use super::controllers::{Controllers, lockstep_controllers};
 use super::desk::{Desk, DeskWorld, Making, Origin};
 use super::exchange::{Mailbox, SceneStepping};
@@ -286,6 +287,7 @@ fn spin(mut node: Node, mut desk: Desk) -> Node {
     while !desk.stopped() {
         node.spin_once(SPIN_TIMEOUT);
         desk.answer_all(&mut node);
+        answer_again();
     }
     node
 }

@@ -11,6 +11,7 @@ use r2r::rcl_interfaces::srv::{
 };
 use r2r::{Node, Publisher, ServiceRequest, WrappedServiceTypeSupport};
 
+use super::answers::answer;
 use super::names::shown;
 use super::parameters::{Declaration, Kind, Parameters, Value};
 
@@ -29,13 +30,6 @@ pub(super) fn serve<S: WrappedServiceTypeSupport + 'static>(node: &mut Node, nam
 /// The next request that has come, if there is one.
 pub(super) fn next<S: WrappedServiceTypeSupport + 'static>(requests: &mut Requests<S>) -> Option<ServiceRequest<S>> {
     requests.next().now_or_never().flatten()
-}
-
-/// Answers; a client that is gone needs none.
-pub(super) fn answer<S: WrappedServiceTypeSupport + 'static>(request: ServiceRequest<S>, response: S::Response) {
-    if let Err(error) = request.respond(response) {
-        tracing::debug!("a request could not be answered: {error}");
-    }
 }
 
 // The constants of rcl_interfaces/ParameterType.

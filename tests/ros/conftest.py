@@ -118,6 +118,14 @@ class Listener:
                 assert running.process.poll() is None, f"waiting for {what}, the node ended: {running.log()}"
             rclpy.spin_once(self.node, timeout_sec=0.05)
 
+    def publish_until(self, publisher, message, condition, what):
+        """Publishes again and again: the other side may not know the publisher yet."""
+        deadline = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < deadline, f"no {what} within {PATIENCE:.0f} s"
+            publisher.publish(message)
+            self.spin_for(0.5)
+
     def spin_for(self, seconds):
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:

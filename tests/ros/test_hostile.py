@@ -105,12 +105,11 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     publishers = {kind: listener.node.create_publisher(kind, topic, deep) for kind, (topic, _) in topics.items()}
     for publisher in publishers.values():
         listener.wait_until(lambda: publisher.get_subscription_count() > 0, "subscriber")
-    # Known on this side; on the node's a moment later.
-    listener.spin_for(0.1)
     clients = {}
     answers = []
-    publishers[JointState].publish(JointState(name=["slide"], position=[0.05]))
-    listener.wait_until(lambda: states and abs(states[-1].position[0] - 0.04755) < 1e-4, "the good command")
+    good = JointState(name=["slide"], position=[0.05])
+    arrived = lambda: states and abs(states[-1].position[0] - 0.04755) < 1e-4
+    listener.publish_until(publishers[JointState], good, arrived, "the good command")
     del states[:]
     before = len(reports)
     for number in range(MESSAGES):

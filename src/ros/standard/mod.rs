@@ -17,10 +17,11 @@ use r2r::simulation_interfaces::srv::{
 };
 
 use super::action::ActionServer;
+use super::answers::answer;
 use super::desk::{Control, DeskWorld, Office};
 use super::exchange::{Placement, ResetScope};
 use super::names::shown;
-use super::parameter_services::{Requests, answer, next, serve};
+use super::parameter_services::{Requests, next, serve};
 use codes::{FAILED, INVALID_POSE, ok, refused};
 use entities::{Entities, Notes, find, read_pose, read_twist};
 use stepping::StepGoal;

@@ -11,9 +11,10 @@ use super::codes::{
     ALREADY_THERE, FAILED, INCORRECT_TRANSITION, PAUSED, PLAYING, QUITTING, STOPPED, TRANSITION_ERROR, ok, refused,
 };
 use crate::ros::action::{self, GoalId};
+use crate::ros::answers::answer;
 use crate::ros::desk::{Control, Office};
 use crate::ros::exchange::ResetScope;
-use crate::ros::parameter_services::{answer, next};
+use crate::ros::parameter_services::next;
 use crate::ros::steps::StepFailure;
 
 /// Further behind, feedback leaves steps out: nobody reads that many [steps].

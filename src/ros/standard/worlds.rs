@@ -18,10 +18,11 @@ use super::codes::{self, FAILED, load, ok, refused};
 use super::making::{Change, Present, Resource, Spawn, make};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::SceneSource;
+use crate::ros::answers::{answer, answer_again};
 use crate::ros::desk::{MadeWorld, Office, Origin};
 use crate::ros::exchange::ResetScope;
 use crate::ros::names::shown;
-use crate::ros::parameter_services::{Requests, answer, next, serve};
+use crate::ros::parameter_services::{Requests, next, serve};
 
 /// Changes that wait; no client has so many under way.
 const ORDERS_MAX: usize = 1000;
@@ -333,6 +334,10 @@ impl Worlds {
 
 /// Does something on a thread of its own.
 fn aside(name: &str, body: impl FnOnce() + Send + 'static) {
+    let body = || {
+        body();
+        while answer_again() {}
+    };
     let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(body);
     if let Err(error) = thread {
         tracing::error!("{name}: {error}");
