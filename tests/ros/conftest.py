@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 SCENES = Path(__file__).resolve().parent / "scenes"
 # Long enough for a loaded machine; nothing waits that long when it works [s].
 PATIENCE = 30.0
+# For a process to end by itself [s].
+GRACE = 5.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -58,6 +60,21 @@ class RunningNode:
             self.process.kill()
             self.process.wait()
             raise
+
+
+def end_all():
+    """Ends what runs, by its leave: a killed node stays in the graph for 20 s, and the next test's request would go to it."""
+    running = RUNNING[:]
+    RUNNING.clear()
+    for node in running:
+        if node.process.poll() is None:
+            node.process.send_signal(signal.SIGINT)
+    for node in running:
+        try:
+            node.process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            node.process.kill()
+            node.process.wait()
 
 
 class Controller:
@@ -169,6 +186,15 @@ class Listener:
         return future.result()
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    """What the nodes said, beside a failure."""
+    report = (yield).get_result()
+    if report.failed:
+        for running in RUNNING:
+            report.sections.append((str(running.log_path.name), running.log()[-4000:]))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def ros():
     rclpy.init()
@@ -195,9 +221,7 @@ def start(tmp_path):
         return RUNNING[-1]
 
     yield start_node
-    for node in RUNNING:
-        node.end(signal.SIGKILL)
-    RUNNING.clear()
+    end_all()
 
 
 class LaunchedProcess:
@@ -246,6 +270,4 @@ def launch(installed, tmp_path):
         return ours, [process for process in processes if process.package != "isobar"]
 
     yield launch_file
-    for running in RUNNING:
-        running.end(signal.SIGKILL)
-    RUNNING.clear()
+    end_all()

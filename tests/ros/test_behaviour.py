@@ -56,11 +56,11 @@ def test_reset_gives_each_state_a_stamp_of_its_own(start, listener):
 
 def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     start()
-    message = listener.wait_for(
-        DiagnosticArray, "/diagnostics", lambda m: int(value_of(m, "steps")) > 100, "diagnostics of running"
-    )
+    # A busy machine takes time from some seconds.
+    runs = lambda m: int(value_of(m, "steps")) > 100 and float(value_of(m, "real-time factor")) > 0.5
+    message = listener.wait_for(DiagnosticArray, "/diagnostics", runs, "diagnostics of running")
     assert message.status[0].name == "isobar: simulation"
-    assert 0.5 < float(value_of(message, "real-time factor")) < 1.1
+    assert float(value_of(message, "real-time factor")) < 1.1
     p50, p99 = (float(value_of(message, f"step time {which} [us]")) for which in ("p50", "p99"))
     assert 0 < p50 <= p99 < 1e6
     assert int(value_of(message, "contact faces")) > 0

@@ -72,18 +72,24 @@ def test_real_time_factor_is_kept_and_can_be_changed(start, listener):
         listener.spin_for(duration)
         return (seconds(clock[-1].clock) - before) / (time.monotonic() - wall)
 
-    # A busy machine loses time and never gains any: the upper bounds are sharp, the lower ones are not.
-    assert 1.4 < measured(1.0) < 2.1
+    def best(wanted):
+        """A busy machine loses time and never gains any: the best of some seconds, until one is as `wanted`."""
+        found = []
+        while len(found) < 10 and max(found, default=0.0) <= wanted:
+            found.append(measured(1.0))
+        return max(found)
+
+    assert 1.4 < best(1.4) < 2.1
     value = ParameterValue(type=ParameterType.PARAMETER_DOUBLE, double_value=0.25)
     request = SetParameters.Request(parameters=[Parameter(name="real_time_factor", value=value)])
     assert listener.call(SetParameters, "/isobar/set_parameters", request).results[0].successful
     listener.spin_for(0.2)
-    assert 0.15 < measured(1.0) < 0.27
+    assert 0.15 < best(0.15) < 0.27
     # As fast as possible is much faster than real time in this scene.
     value.double_value = 0.0
     assert listener.call(SetParameters, "/isobar/set_parameters", request).results[0].successful
     listener.spin_for(0.2)
-    assert measured(1.0) > 2.0
+    assert best(2.0) > 2.0
 
 
 def test_wrench_is_the_contact_force_on_the_body_in_its_own_axes(start, listener):

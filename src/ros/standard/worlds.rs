@@ -336,7 +336,9 @@ impl Worlds {
 fn aside(name: &str, body: impl FnOnce() + Send + 'static) {
     let body = || {
         body();
-        while answer_again() {}
+        while answer_again() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
     };
     let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(STACK).spawn(body);
     if let Err(error) = thread {
