@@ -123,13 +123,15 @@ fn gamma_of(multipliers: &[f64]) -> Vector3 {
 /// The nearest point of K = {|z_t| <= mu z_n}, in the axes (n, t1, t2).
 #[inline]
 pub(super) fn project(z: &Vector3, mu: f64) -> Vector3 {
-    let radius = z.y.hypot_fast(z.z);
-    if radius <= mu * z.x {
+    // by squares first: most contacts stick or are open, and need no root
+    let (squared, limit) = (z.y * z.y + z.z * z.z, mu * z.x);
+    if z.x >= 0.0 && squared <= limit * limit {
         return *z;
     }
-    if mu * radius <= -z.x {
+    if z.x <= 0.0 && mu * mu * squared <= z.x * z.x {
         return Vector3::zeros();
     }
+    let radius = squared.sqrt();
     let normal = (z.x + mu * radius) / (1.0 + mu * mu);
     if radius == 0.0 {
         return Vector3::new(normal, 0.0, 0.0);

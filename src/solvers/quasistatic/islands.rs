@@ -75,6 +75,9 @@ impl Islands {
         dof
     }
     fn join(&mut self, a: u32, b: u32) {
+        if self.parent[a as usize] == self.parent[b as usize] {
+            return;
+        }
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a.max(b) as usize] = a.min(b);
     }

@@ -53,6 +53,8 @@ pub(super) struct IslandNewton {
     /// y of each contact.
     pub(super) y: Vec<Vector3>,
     dy: Vec<Vector3>,
+    /// The impulse of each contact at the last trial point of a line search.
+    impulses: Vec<Vector3>,
     /// Q v - b + P (v - v_k).
     smooth: Vec<f64>,
     gradient: Vec<f64>,
@@ -108,7 +110,7 @@ impl IslandNewton {
         refill(&mut self.bound_penalties, islands.bounds.len());
         refill(&mut self.bound_multipliers, islands.bounds.len());
         self.stride = stride;
-        for buffer in [&mut self.y, &mut self.dy] {
+        for buffer in [&mut self.y, &mut self.dy, &mut self.impulses] {
             buffer.clear();
             buffer.resize(contacts, Vector3::zeros());
         }
@@ -132,7 +134,8 @@ impl IslandNewton {
         factorized: bool,
     ) -> InnerReport {
         self.start(problem, islands, island);
-        self.evaluate(problem, islands, island, law);
+        self.find_impulses(islands, island, law);
+        self.evaluate(problem, islands, island);
         let mut iterations = 0;
         let (mut best, mut stale) = (f64::INFINITY, 0);
         loop {
@@ -155,7 +158,16 @@ impl IslandNewton {
                 // no descent is left: rounding, if the residual is small at all
                 return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations };
             }
-            self.evaluate(problem, islands, island, law);
+            self.evaluate(problem, islands, island);
+        }
+    }
+
+    /// The contacts' impulses at y.
+    fn find_impulses(&mut self, islands: &Islands, island: &Island, law: &FrictionLaw) {
+        for contact in island.contacts.clone() {
+            let multipliers = &self.multipliers[contact * self.stride..][..self.stride];
+            let friction = islands.contacts[contact].friction;
+            self.impulses[contact] = law.impulse(friction, self.penalties[contact], multipliers, &self.y[contact]);
         }
     }
 
@@ -198,17 +210,15 @@ impl IslandNewton {
         V
     }
 
-    /// The gradient at y, v and the patches' velocities.
-    fn evaluate(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island, law: &FrictionLaw) {
+    /// The gradient at v, the contacts' impulses and the patches' velocities.
+    fn evaluate(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
         let offset = island.dofs.start;
         let gradient = &mut self.gradient[island.dofs.clone()];
         gradient.fill(0.0);
         for contact in island.contacts.clone() {
-            let data = &islands.contacts[contact];
-            let multipliers = &self.multipliers[contact * self.stride..][..self.stride];
-            let gamma = law.impulse(data.friction, self.penalties[contact], multipliers, &self.y[contact]);
+            let gamma = self.impulses[contact];
             if gamma.x != 0.0 {
-                for (place, column) in islands.columns(data) {
+                for (place, column) in islands.columns(&islands.contacts[contact]) {
                     gradient[*place] -= column.dot(&gamma);
                 }
             }
@@ -326,7 +336,8 @@ impl IslandNewton {
         substitute(&self.hessian, &islands.first[island.dofs.clone()], direction);
     }
 
-    /// Moves to where the slope of the cost along the direction has nearly vanished. False where no descent is left.
+    /// Moves to where the slope of the cost along the direction has nearly vanished, and leaves the contacts' impulses there. False where no
+    /// descent is left.
     fn line_search(
         &mut self,
         problem: &QuasistaticProblem,
@@ -362,7 +373,7 @@ impl IslandNewton {
         for patch in island.patches.clone() {
             self.patch_changes[patch] = Self::patch_product(problem, islands, patch, &self.direction);
         }
-        let slope = |alpha: f64| self.slope_at(problem, islands, island, law, linear, curvature, alpha);
+        let mut slope = |alpha: f64| self.slope_at(problem, islands, island, law, linear, curvature, alpha);
         let (small, slope_1) = (SLOPE_REDUCTION * slope_0.abs(), slope(1.0));
         let alpha = if slope_1 <= small { 1.0 } else { find_zero(slope_0, slope_1, small, slope) };
         for place in island.dofs.clone() {
@@ -380,7 +391,7 @@ impl IslandNewton {
 
     #[allow(clippy::too_many_arguments, reason = "the closure of one line search, written out")]
     fn slope_at(
-        &self,
+        &mut self,
         problem: &QuasistaticProblem,
         islands: &Islands,
         island: &Island,
@@ -395,7 +406,9 @@ impl IslandNewton {
             let dy = &self.dy[contact];
             let y = self.y[contact] + dy * alpha;
             let friction = islands.contacts[contact].friction;
-            slope -= law.impulse(friction, self.penalties[contact], multipliers, &y).dot(dy);
+            let gamma = law.impulse(friction, self.penalties[contact], multipliers, &y);
+            slope -= gamma.dot(dy);
+            self.impulses[contact] = gamma;
         }
         for bound in island.bounds.clone() {
             let data = &problem.bounds[islands.bounds[bound] as usize];
