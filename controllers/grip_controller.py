@@ -16,6 +16,7 @@ import sys
 
 import rclpy
 from geometry_msgs.msg import WrenchStamped
+from isobar_control.process import after_sensors, seconds
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
@@ -27,10 +28,6 @@ PERIOD = 0.005
 MEASUREMENT_AGE_MAX = 0.05
 # After a change of the wanted force the pads swing; the integral waits that long [s].
 SETTLING = 0.25
-
-
-def seconds(stamp):
-    return stamp.sec + 1e-9 * stamp.nanosec
 
 
 def square_wave(time, low, high, period, duty):
@@ -81,7 +78,7 @@ class GripController(Node):
         self.fingers = [Finger(joint, sign, axis) for joint, sign in zip(joints, signs)]
         for finger, pad in zip(self.fingers, pads):
             self.create_subscription(WrenchStamped, f"{simulator}/wrench/{pad}", finger.on_wrench, 10)
-        self.create_subscription(JointState, "joint_states", self.on_joint_states, 10)
+        self.create_subscription(JointState, "joint_states", after_sensors(self, self.on_joint_states), 10)
         self.commands = self.create_publisher(JointState, "joint_commands", 10)
         self.commanded = self.create_publisher(Float64, "grip_force/commanded", 10)
         self.measured = self.create_publisher(Float64, "grip_force/measured", 10)

@@ -1,6 +1,7 @@
 """A controller as a process: answers joint states with joint commands, in its own time or in a simulator's lockstep."""
 
 import sys
+from collections import deque
 from time import monotonic
 
 import numpy as np
@@ -34,6 +35,27 @@ def quaternion(R):
         ]
     )
     return np.linalg.eigh(K / 3.0)[1][:, -1]
+
+
+def after_sensors(node, callback):
+    """A callback for states that calls `callback` when the other topics' messages that were sent before the state are taken.
+
+    The simulator sends what is felt in a step before the step's state, but an executor takes what has arrived in an order of its
+    own. A guard condition that the state triggers comes after all subscriptions.
+    """
+    states = deque()
+
+    def go():
+        while states:
+            callback(states.popleft())
+
+    guard = node.create_guard_condition(go)
+
+    def wait(state):
+        states.append(state)
+        guard.trigger()
+
+    return wait
 
 
 class Commands:
@@ -71,7 +93,7 @@ class Controller(Node):
         self.said = 0.0
         self.commands = self.create_publisher(JointState, "joint_commands", 10)
         self.phase = self.create_publisher(String, "task/phase", LATCHED)
-        self.create_subscription(JointState, "joint_states", self.on_state, 10)
+        self.create_subscription(JointState, "joint_states", after_sensors(self, self.on_state), 10)
 
     def on_state(self, message):
         time = seconds(message.header.stamp)

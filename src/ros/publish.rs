@@ -184,11 +184,11 @@ impl Publishers {
         note_failure(&mut self.failures, self.diagnostics_topic.publish(&message));
     }
 
-    /// The state first, then the clock: who waits for a time finds the state of that time.
+    /// What is felt and seen first, then the state, then the clock: who answers a state or waits for a time finds what belongs to it.
     fn publish(&mut self, parcel: &Parcel, settings: &RunSettings) {
         let Parcel { due, snapshot, .. } = parcel;
         if due.joint_states {
-            self.publish_joint_states(snapshot);
+            self.publish_external_torques(snapshot);
         }
         if due.wrenches {
             self.publish_wrenches(snapshot, &parcel.sensors);
@@ -204,6 +204,9 @@ impl Publishers {
         }
         if due.contact_patches {
             self.publish_contact_patches(snapshot);
+        }
+        if due.joint_states {
+            self.publish_joint_states(snapshot);
         }
         self.publish_markers(snapshot, settings);
         if let Some(recorder) = self.world.recorder.as_mut().filter(|_| !parcel.repeat) {
@@ -236,10 +239,13 @@ impl Publishers {
             }
             note_failure(&mut self.failures, topic.publisher.publish(&topic.message));
         }
+    }
+
+    fn publish_external_torques(&mut self, snapshot: &Snapshot) {
         if has_subscribers(self.world.external.publisher.get_inter_process_subscription_count()) {
             let Self { world: WorldTopics { paths, scene, external, .. }, external_efforts, failures, .. } = self;
             paths.contact_efforts(scene, &snapshot.X_WB, &snapshot.F_BBo_W, external_efforts);
-            external.message.header.stamp = stamp;
+            external.message.header.stamp = messages::time(snapshot.time_ns);
             external.message.effort.clone_from(external_efforts);
             note_failure(failures, external.publisher.publish(&external.message));
         }

@@ -1,11 +1,18 @@
 """Lockstep: the simulation and its controllers take turns, whatever the machine does in between."""
 
 import math
+import sys
 import time
 
 import pytest
-from conftest import Controller, stamp_ns
+import rclpy
+from conftest import PATIENCE, ROOT, Controller, stamp_ns
+from geometry_msgs.msg import WrenchStamped
+from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
+
+sys.path.insert(0, str(ROOT / "controllers"))
+from isobar_control.process import after_sensors  # noqa: E402
 
 LOCKSTEP = ["lockstep:=true", "real_time_factor:=0.0"]
 
@@ -50,6 +57,35 @@ def test_two_runs_are_equal_bit_by_bit(start):
     assert second_node.end() == 0
     assert [stamp_ns(state) for state in first[:400]] == [1_000_000 * k for k in range(400)], "each state once"
     assert bits(first[:400]) == bits(controller.states[:400])
+
+
+def test_a_state_comes_after_what_was_felt_with_it(start):
+    """A controller that feels, as users write them: each state finds the wrench of its own time, every time."""
+    start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])
+    node = rclpy.create_node("feeling")
+    executor = SingleThreadedExecutor()
+    executor.add_node(node)
+    wrenches, pairs = [], []
+    commands = node.create_publisher(JointState, "joint_commands", 10)
+
+    def answer(state):
+        if pairs and pairs[-1][0] == stamp_ns(state):
+            return
+        pairs.append((stamp_ns(state), stamp_ns(wrenches[-1]) if wrenches else None))
+        command = law(state)
+        command.header.stamp = state.header.stamp
+        commands.publish(command)
+
+    # The state first, so that an executor which finds both would call back with the state first.
+    node.create_subscription(JointState, "joint_states", after_sensors(node, answer), 10)
+    node.create_subscription(WrenchStamped, "isobar/wrench/pad", wrenches.append, 10)
+    deadline = time.monotonic() + PATIENCE
+    while len(pairs) < 400:
+        assert time.monotonic() < deadline, len(pairs)
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown()
+    node.destroy_node()
+    assert [felt for _, felt in pairs[1:]] == [state for state, _ in pairs[1:]]
 
 
 def test_nothing_moves_without_the_right_stamp(start, listener):
