@@ -1,21 +1,22 @@
 //! The task of figures 1, 7 and 8 of [Pang & Tedrake 2021]: an arm takes a cube from the ground and puts it on a stack.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
 use super::reach::{ReachError, reach};
-use crate::io::scene_file::LoadedScene;
+use crate::io::scene_file::{self, LoadedScene, SceneError};
 use crate::math::{BodyIndex, RigidTransform, Vector3};
 use crate::multibody::{Data, positions};
 use crate::stepping::{JointCommand, JointTarget, Simulation, SimulationError, StepError, StepSettings, Stepping};
 
 /// Names in config/cube_stacking.yaml.
-const GRASP: &str = "wsg50_grasp";
 const CUBE: &str = "cube_red";
 const ARM: &str = "iiwa_joint_";
-const FINGERS: [&str; 2] = ["left_finger_sliding_joint", "right_finger_sliding_joint"];
 /// Where the red cube is to be: upon the stack [m].
 pub const GOAL: [f64; 3] = [0.7, 0.0, 0.26];
-/// The fingers' positions when open and when they squeeze the cube: 20 mm ahead of its sides, 20 N at 1000 N/m [m].
-const OPEN: f64 = 0.05;
-const CLOSED: f64 = 0.01;
 /// Waypoints of the arm are this far apart [s]; between them its joints move linearly.
 const WAYPOINT: f64 = 0.1;
 
@@ -28,6 +29,15 @@ pub enum StackingError {
         /// What is missing.
         name: String,
     },
+    /// The keyframes are not readable, or not of this form.
+    #[error(transparent)]
+    Keyframes(#[from] SceneError),
+    /// A key without a duration.
+    #[error("key '{key}': `for` must be positive [s]")]
+    Duration {
+        /// The key.
+        key: String,
+    },
     /// A pose out of reach.
     #[error(transparent)]
     Reach(#[from] ReachError),
@@ -39,77 +49,90 @@ pub enum StackingError {
     Step(#[from] StepError),
 }
 
-/// A key of the script: when, where the grasp is relative to the cube's place at the start [m], and the fingers.
-struct Key {
-    time: f64,
-    p: [f64; 3],
-    finger: f64,
+/// A file of keyframes, `config/keyframes/cube_stacking.yaml`; `controllers/isobar_control/keyframes.py` reads the same one and says what a
+/// key may hold. Here they are played by position only: what is felt decides nothing.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Keyframes {
+    /// The body that is moved.
+    tip: String,
+    /// Joint position = factor * opening.
+    gripper: BTreeMap<String, f64>,
+    #[serde(default, rename = "feel")]
+    _feel: IgnoredAny,
+    keys: Vec<Key>,
 }
 
-/// Above the cube, around it, grasp, lift, over the stack, down, release, up. All times are multiples of 0.4 s.
-///
-/// Descent around the cube and retreat are slow because of the longest step: sliding bodies keep a gap of mu |v_t| h, which open
-/// fingers have only 20 mm of. With mu = 1 they drag the cube along where they move past it by more than that in one step.
-const KEYS: [Key; 12] = [
-    Key { time: 0.0, p: [0.0, 0.0, -1.0], finger: OPEN },
-    Key { time: 0.4, p: [0.0, 0.0, -1.0], finger: OPEN },
-    Key { time: 2.8, p: [0.0, 0.0, 0.0], finger: OPEN },
-    Key { time: 3.2, p: [0.0, 0.0, 0.0], finger: OPEN },
-    Key { time: 4.4, p: [0.0, 0.0, 0.0], finger: CLOSED },
-    Key { time: 4.8, p: [0.0, 0.0, 0.0], finger: CLOSED },
-    Key { time: 7.6, p: [0.0, 0.0, 0.28], finger: CLOSED },
-    Key { time: 9.6, p: [0.15, 0.0, 0.28], finger: CLOSED },
-    Key { time: 11.2, p: [0.15, 0.0, 0.23], finger: CLOSED },
-    Key { time: 11.6, p: [0.15, 0.0, 0.23], finger: CLOSED },
-    Key { time: 12.8, p: [0.15, 0.0, 0.23], finger: OPEN },
-    Key { time: 16.8, p: [0.15, 0.0, 0.35], finger: OPEN },
-];
-
-/// How long the task takes [s].
-pub const DURATION: f64 = 17.6;
+/// Poses and openings go from key to key as 3 s^2 - 2 s^3.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Key {
+    name: String,
+    /// How long it takes [s].
+    #[serde(rename = "for")]
+    duration: f64,
+    /// Where the tip ends in the robot's base frame, which is the world's [m]; without it, it stays.
+    to: Option<[f64; 3]>,
+    /// Opening at its end [m]; without it, as it is.
+    open: Option<f64>,
+    #[serde(default, rename = "needs")]
+    _needs: IgnoredAny,
+}
 
 /// The commands of the task: joint positions over time.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Joint position targets at each waypoint, in the order of `Scene::joint_names`.
     waypoints: Vec<Vec<f64>>,
+    duration: f64,
 }
 
 impl Script {
-    /// Solves for the joints at each waypoint, offline.
+    /// Reads the keyframes at `path` and solves for the joints at each waypoint, offline.
     ///
     /// # Errors
-    /// Another scene, or a pose out of reach.
-    pub fn new(loaded: &LoadedScene) -> Result<Self, StackingError> {
+    /// A file that cannot be read or has keys of another kind; another scene; a pose out of reach.
+    pub fn read(loaded: &LoadedScene, path: &Path) -> Result<Self, StackingError> {
+        let keyframes: Keyframes = scene_file::read_yaml(path)?;
+        if let Some(key) = keyframes.keys.iter().find(|key| !(key.duration > 0.0 && key.duration.is_finite())) {
+            return Err(StackingError::Duration { key: key.name.clone() });
+        }
         let scene = &loaded.scene;
         let model = scene.model();
-        let grasp = body(loaded, GRASP)?;
-        let cube = body(loaded, CUBE)?;
+        let tip = body(loaded, &keyframes.tip)?;
         let mut q = loaded.initial.q.clone();
         let mut data = Data::new(model);
         positions(model, &q, &mut data);
-        let above = data.X_WB[grasp];
-        let p_cube = data.X_WB[cube].translation.vector;
+        let X_WT = data.X_WB[tip];
         let names = scene.joint_names();
-        let place = |name: &str| {
-            names.iter().position(|joint| joint == name).ok_or_else(|| StackingError::Scene { name: name.to_owned() })
-        };
-        let fingers = [place(FINGERS[0])?, place(FINGERS[1])?];
+        let fingers = keyframes.gripper.iter().map(|(name, factor)| {
+            let found = names.iter().position(|joint| joint == name);
+            found.map(|i| (i, *factor)).ok_or_else(|| StackingError::Scene { name: name.clone() })
+        });
+        let fingers: Vec<(usize, f64)> = fingers.collect::<Result<_, _>>()?;
         let arm: Vec<usize> = (0..names.len()).filter(|i| names[*i].starts_with(ARM)).collect();
         let joints: Vec<_> = arm.iter().map(|i| scene.joints()[*i]).collect();
-        let count = (DURATION / WAYPOINT).round() as usize;
+        let duration: f64 = keyframes.keys.iter().map(|key| key.duration).sum();
+        let count = (duration / WAYPOINT).round() as usize;
         let mut waypoints = Vec::with_capacity(count + 1);
         for number in 0..=count {
-            let (p, finger) = pose_at(number as f64 * WAYPOINT, &above.translation.vector, &p_cube);
-            reach(model, &joints, grasp, &RigidTransform::from_parts(p.into(), above.rotation), &mut q)?;
+            let (p, opening) = keyframes.at(number as f64 * WAYPOINT, &X_WT.translation.vector);
+            reach(model, &joints, tip, &RigidTransform::from_parts(p.into(), X_WT.rotation), &mut q)?;
             let mut targets = vec![0.0; names.len()];
             for i in &arm {
                 targets[*i] = q[model.joints()[scene.joints()[*i]].q_start];
             }
-            (targets[fingers[0]], targets[fingers[1]]) = (-finger, finger);
+            for (finger, factor) in &fingers {
+                targets[*finger] = factor * opening;
+            }
             waypoints.push(targets);
         }
-        Ok(Self { waypoints })
+        Ok(Self { waypoints, duration })
+    }
+
+    /// How long the task takes [s].
+    pub fn duration(&self) -> f64 {
+        self.duration
     }
 
     /// Writes the targets at `time` [s] into `command`.
@@ -129,16 +152,24 @@ fn body(loaded: &LoadedScene, name: &str) -> Result<BodyIndex, StackingError> {
     loaded.scene.body(name).ok_or_else(|| StackingError::Scene { name: name.to_owned() })
 }
 
-/// Where the grasp and the fingers are to be; without corners in velocity.
-fn pose_at(time: f64, above: &Vector3, p_cube: &Vector3) -> (Vector3, f64) {
-    let next = KEYS.partition_point(|key| key.time <= time).clamp(1, KEYS.len() - 1);
-    let (from, to) = (&KEYS[next - 1], &KEYS[next]);
-    let x = ((time - from.time) / (to.time - from.time)).clamp(0.0, 1.0);
-    let part = x * x * (3.0 - 2.0 * x);
-    // below zero: where the scene starts
-    let place = |key: &Key| if key.p[2] < 0.0 { *above } else { p_cube + Vector3::from(key.p) };
-    let (a, b) = (place(from), place(to));
-    (a + (b - a) * part, from.finger + (to.finger - from.finger) * part)
+impl Keyframes {
+    /// Where the tip is to be [m], and the opening [m]; without corners in velocity. The first key's opening holds from the start.
+    fn at(&self, time: f64, start: &Vector3) -> (Vector3, f64) {
+        let mut p = *start;
+        let mut opening = self.keys.iter().find_map(|key| key.open).unwrap_or(0.0);
+        let mut began = 0.0;
+        for key in &self.keys {
+            let x = ((time - began) / key.duration).clamp(0.0, 1.0);
+            let part = x * x * (3.0 - 2.0 * x);
+            p += (key.to.map_or(p, Vector3::from) - p) * part;
+            opening += (key.open.unwrap_or(opening) - opening) * part;
+            began += key.duration;
+            if time < began {
+                break;
+            }
+        }
+        (p, opening)
+    }
 }
 
 /// The red cube over time.
@@ -207,7 +238,7 @@ pub fn run(
     let cube = body(loaded, CUBE)?;
     let joint = loaded.scene.model().joints().iter().find(|joint| joint.child == cube);
     let start = joint.map_or(0, |joint| joint.q_start);
-    let steps = (DURATION / step).round() as u64;
+    let steps = (script.duration / step).round() as u64;
     let every = (sample / step).round().max(1.0) as u64;
     let mut command = JointCommand::default();
     let mut trace = Trace::default();

@@ -119,9 +119,9 @@ fn main() {
 
 /// Whole steps of the task: each step's best of the rounds.
 fn whole_steps() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");
-    let loaded = scene_file::load(&path, &PackageMap::from_environment()).unwrap();
-    let script = Script::new(&loaded).unwrap();
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let loaded = scene_file::load(&config.join("cube_stacking.yaml"), &PackageMap::from_environment()).unwrap();
+    let script = Script::read(&loaded, &config.join("keyframes/cube_stacking.yaml")).unwrap();
     let began = Instant::now();
     println!("{:28} | {:>8} {:>8}", "whole steps [us]", "median", "worst");
     for step in [0.01, 0.1, 0.2, 0.4] {

@@ -46,6 +46,9 @@ struct Stacking {
     /// The scene.
     #[arg(long, default_value = "config/cube_stacking.yaml")]
     scene: PathBuf,
+    /// Where the grasp goes, and when the gripper closes.
+    #[arg(long, default_value = "config/keyframes/cube_stacking.yaml")]
+    keyframes: PathBuf,
     /// Step of the dynamic run that counts as the truth [s].
     #[arg(long, default_value_t = 5e-4)]
     truth_step: f64,
@@ -184,7 +187,7 @@ struct Runs {
 fn stacking_runs(stacking: &Stacking, dynamic_steps: &[f64]) -> Result<Runs, Box<dyn Error>> {
     fs::create_dir_all(&stacking.out)?;
     let loaded = scene_file::load_with_visual_meshes(&stacking.scene, &PackageMap::from_environment())?;
-    let script = Script::new(&loaded)?;
+    let script = Script::read(&loaded, &stacking.keyframes)?;
     let start = Instant::now();
     let clock = move || start.elapsed().as_secs_f64();
     let one = |name: &str, stepping, step| -> Result<(Trace, Simulation), Box<dyn Error>> {

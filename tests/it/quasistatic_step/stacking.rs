@@ -12,13 +12,34 @@ use super::STEPS;
 /// Within 3 mm of its place with every step of the paper.
 #[test]
 fn the_red_cube_lands_on_the_stack() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");
-    let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
-    let script = Script::new(&loaded).expect("the arm reaches its waypoints");
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let scene = config.join("cube_stacking.yaml");
+    let loaded = scene_file::load(&scene, &PackageMap::from_environment()).expect("the scene loads");
+    let script =
+        Script::read(&loaded, &config.join("keyframes/cube_stacking.yaml")).expect("the arm reaches its waypoints");
     for step in &STEPS {
         let stepping = Stepping::Quasistatic(loaded.quasistatic);
         let (trace, _) = run(&loaded, &script, stepping, *step, 0.01, &|| 0.0, &mut |_, _| {}).expect("a run");
         println!("h = {step} s: {:.3} mm", trace.miss() * 1e3);
         assert!(trace.miss() <= 3e-3 && trace.not_converged == 0, "h = {step}: {} m", trace.miss());
     }
+}
+
+/// What this player cannot do is refused, with the file and the place.
+#[test]
+fn keyframes_of_another_kind_are_refused() {
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+    let loaded =
+        scene_file::load(&config.join("cube_stacking.yaml"), &PackageMap::from_environment()).expect("the scene loads");
+    let path = std::env::temp_dir().join(format!("isobar_keyframes_{}.yaml", std::process::id()));
+    let refused = |text: &str| {
+        std::fs::write(&path, text).expect("a file");
+        Script::read(&loaded, &path).expect_err(text).to_string()
+    };
+    let head = "tip: wsg50_grasp\ngripper: {}\nkeys:\n";
+    assert!(refused(&format!("{head}  - {{ name: rest, for: 0 }}")).contains("'rest'"));
+    assert!(refused("tip: thumb\ngripper: {}\nkeys: []").contains("thumb"));
+    let turns = refused(&format!("{head}  - {{ name: turn, for: 1, circle: {{}} }}"));
+    assert!(turns.contains("circle") && turns.contains("isobar_keyframes"), "{turns}");
+    std::fs::remove_file(path).expect("the file was there");
 }
