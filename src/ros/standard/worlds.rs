@@ -169,9 +169,9 @@ impl Worlds {
     pub(super) fn take(&mut self, office: &Office) {
         while let Some(request) = next(&mut self.spawn) {
             let asked = &request.message;
-            #[cfg(isobar_simulation_2)]
+            #[cfg(isobar_entity_resource)]
             let (uri, text) = (&asked.entity_resource.uri, &asked.entity_resource.resource_string);
-            #[cfg(not(isobar_simulation_2))]
+            #[cfg(not(isobar_entity_resource))]
             let (uri, text) = (&asked.uri, &asked.resource_string);
             let spawn = Spawn {
                 name: asked.name.clone(),
@@ -189,9 +189,9 @@ impl Worlds {
         }
         while let Some(request) = next(&mut self.load) {
             let asked = &request.message;
-            #[cfg(isobar_simulation_2)]
+            #[cfg(isobar_world_resource)]
             let (uri, text) = (&asked.world_resource.uri, &asked.world_resource.resource_string);
-            #[cfg(not(isobar_simulation_2))]
+            #[cfg(not(isobar_world_resource))]
             let (uri, text) = (&asked.uri, &asked.resource_string);
             let resource = Resource { uri: uri.clone(), text: text.clone() };
             self.order(Change::Load(resource), Asker::Load(request));
@@ -425,13 +425,13 @@ fn world_resource_of(uri: &str, text: &str) -> WorldResource {
 
 fn spawnable(file: &Path) -> Spawnable {
     let description = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    #[cfg(isobar_simulation_2)]
+    #[cfg(isobar_entity_resource)]
     let spawnable = Spawnable {
         entity_resource: ResourceMessage { uri: address(file), resource_string: String::new() },
         description,
         ..Spawnable::default()
     };
-    #[cfg(not(isobar_simulation_2))]
+    #[cfg(not(isobar_entity_resource))]
     let spawnable = Spawnable { uri: address(file), description, ..Spawnable::default() };
     spawnable
 }
