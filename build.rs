@@ -53,7 +53,8 @@ fn tell_version(share: &Path) -> bool {
         println!("cargo::rerun-if-changed={}", file.display());
         let text = std::fs::read_to_string(&file).unwrap_or_default();
         // A field is the second word of its line; comments may name it, too.
-        if text.lines().any(|line| line.split_whitespace().nth(1) == Some(field) && !line.trim_start().starts_with('#')) {
+        let declares = |line: &str| !line.starts_with('#') && line.split_whitespace().nth(1) == Some(field);
+        if text.lines().any(declares) {
             println!("cargo::rustc-cfg={cfg}");
         }
     }

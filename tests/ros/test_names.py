@@ -1,5 +1,6 @@
 """Namespaces, remapping, topics that are switched off, rates, RViz's configuration, and the package as it is installed."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -9,11 +10,13 @@ import pytest
 import yaml
 from conftest import BEST_EFFORT, PATIENCE, ROOT, stamp_ns
 from geometry_msgs.msg import PoseStamped
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile, qos_profile_sensor_data
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_srvs.srv import Trigger
-from test_documented import OPTIONAL, pattern, tables
+from std_srvs.srv import SetBool, Trigger
+from test_documented import OPTIONAL, discovered, pattern, tables
 from visualization_msgs.msg import Marker, MarkerArray
 
 # What belongs to the whole graph, wherever the node is.
@@ -21,7 +24,8 @@ ABSOLUTE = {"/clock", "/tf", "/diagnostics", "/rosout", "/parameter_events"}
 
 
 def published(listener, namespace="/"):
-    return {name for name, _ in listener.node.get_publisher_names_and_types_by_node("isobar", namespace)}
+    by_node = listener.node.get_publisher_names_and_types_by_node
+    return {name for name, _ in discovered(listener, lambda node, _: by_node(node, namespace))}
 
 
 def test_names_follow_the_namespace_and_remappings(start, listener):
@@ -34,6 +38,16 @@ def test_names_follow_the_namespace_and_remappings(start, listener):
     command = JointState(name=["slide", "turn"], position=[0.05, 0.0])
     moved = lambda: bool(states) and abs(states[-1].position[0] - 0.04755) < 1e-4
     listener.publish_until(commands, command, moved, "position")
+    # The arm's velocity interface is there and unclaimed; then its joints have different interfaces.
+    command = JointState(name=["slide", "turn"], position=[0.03, 0.0], velocity=[math.nan, math.nan])
+    moved = lambda: abs(states[-1].position[0] - 0.02755) < 1e-4
+    listener.publish_until(commands, command, moved, "position beside velocities of nobody")
+    for joint, mode in [("slide", "position"), ("turn", "velocity")]:
+        request = SetParameters.Request(parameters=[Parameter(f"control_modes.{joint}", value=mode).to_parameter_msg()])
+        assert listener.call(SetParameters, "/cell/isobar/set_parameters", request).results[0].successful
+    command = JointState(name=["slide", "turn"], position=[0.06], velocity=[0.5])
+    moved = lambda: abs(states[-1].position[0] - 0.05755) < 1e-4
+    listener.publish_until(commands, command, moved, "position of the one, velocity of the other")
     elsewhere = {name for name in published(listener, "/cell") if not name.startswith("/cell/")}
     assert elsewhere <= ABSOLUTE and "/clock" in elsewhere
     assert {"/cell/robot_joint_states", "/cell/isobar/contact_patches"} <= published(listener, "/cell")
@@ -99,10 +113,25 @@ def test_markers_start_over_after_nobody_looked_and_are_deleted_by_a_reset(start
     listener.wait_until(lambda: of_pad(Marker.DELETE) == shown, "deletion of the pad's markers")
 
 
+def test_markers_of_a_simulation_that_stands_are_those_of_its_last_state(start, listener):
+    start()
+    arrays = listener.listen(MarkerArray, "/isobar/contact_markers")
+    clock = listener.listen(Clock, "/clock", BEST_EFFORT)
+    listener.wait_until(lambda: len(arrays) > 2 and len(clock) > 50, "markers")
+    assert listener.call(SetBool, "/isobar/pause", SetBool.Request(data=True)).success
+    for _ in range(3):
+        listener.spin_for(0.3)
+        now = clock[-1].clock.sec * 1_000_000_000 + clock[-1].clock.nanosec
+        assert stamp_ns(arrays[-1].markers[-1]) == now
+        # Faster than markers are shown.
+        for _ in range(4):
+            assert listener.call(Trigger, "/isobar/step", Trigger.Request()).success
+
+
 def test_listeners_of_the_node_are_reliable(start, listener):
     start()
     listener.publisher(JointState, "joint_commands")
-    for name, _ in listener.node.get_subscriber_names_and_types_by_node("isobar", "/"):
+    for name, _ in discovered(listener, listener.node.get_subscriber_names_and_types_by_node):
         (info,) = [info for info in listener.node.get_subscriptions_info_by_topic(name) if info.node_name == "isobar"]
         quality = info.qos_profile.reliability.name, info.qos_profile.durability.name
         assert quality == ("RELIABLE", "VOLATILE"), name
