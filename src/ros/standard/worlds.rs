@@ -14,7 +14,7 @@ use r2r::simulation_interfaces::srv::{
 use r2r::simulation_interfaces::{msg::SpawnResult, srv::SpawnEntities};
 use r2r::{Node, ServiceRequest};
 
-use super::codes::{self, FAILED, load, ok, refused};
+use super::codes::{FAILED, load, ok, refused};
 use super::making::{Change, Present, Resource, Spawn, make};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::SceneSource;
@@ -400,10 +400,10 @@ fn note(several: &Mutex<Several>, place: usize, result: SpawnResult) {
         return;
     }
     let results = std::mem::take(&mut several.results);
-    let failed = results.iter().filter(|result| result.result.result != codes::OK).count();
+    let failed = results.iter().filter(|result| result.result.result != super::codes::OK).count();
     let result = match failed {
         0 => ok(),
-        _ => refused(codes::ENTITIES_SPAWN_FAILED, format!("{failed} of {} were not spawned", results.len())),
+        _ => refused(super::codes::ENTITIES_SPAWN_FAILED, format!("{failed} of {} were not spawned", results.len())),
     };
     if let Some(request) = several.request.take() {
         answer(request, SpawnEntities::Response { result, results });
