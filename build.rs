@@ -10,14 +10,20 @@ const OPTIONAL: [(&str, &str); 4] = [
     ("ros_gz_interfaces", "isobar_gazebo"),
     ("simulation_interfaces", "isobar_simulation"),
 ];
-/// Version 2 of simulation_interfaces, which has other fields than version 1.
-const SIMULATION_2: &str = "isobar_simulation_2";
-/// A simulation_interfaces that spawns several entities at once, as 1.4 and later ones do.
+/// What differs between versions of simulation_interfaces, by the field that tells: file, field, cfg. Version 2.0 has the
+/// first of them, 2.1 all, 1.x none.
+const FIELDS: [(&str, &str, &str); 3] = [
+    ("srv/SpawnEntity.srv", "entity_resource", "isobar_entity_resource"),
+    ("srv/LoadWorld.srv", "world_resource", "isobar_world_resource"),
+    ("srv/SetEntityState.srv", "set_pose", "isobar_set_parts"),
+];
+/// A simulation_interfaces that spawns several entities at once: 1.4 and later ones of version 1, 2.1 of version 2.
 const SPAWN_ENTITIES: &str = "isobar_spawn_entities";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    for cfg in OPTIONAL.iter().map(|(_, cfg)| *cfg).chain([SIMULATION_2, SPAWN_ENTITIES]) {
+    let standard = FIELDS.iter().map(|(_, _, cfg)| *cfg).chain([SPAWN_ENTITIES]);
+    for cfg in OPTIONAL.iter().map(|(_, cfg)| *cfg).chain(standard) {
         println!("cargo::rustc-check-cfg=cfg({cfg})");
     }
     println!("cargo::rerun-if-env-changed=AMENT_PREFIX_PATH");
@@ -29,18 +35,33 @@ fn main() {
     for (package, cfg) in OPTIONAL {
         let left_out = without.split(',').any(|name| name == package);
         let Some(share) = share_of(package).filter(|_| !left_out) else { continue };
+        if cfg == "isobar_simulation" && !tell_version(&share) {
+            println!("cargo::warning=simulation_interfaces is older than 1.1, which is not supported: left out");
+            continue;
+        }
         println!("cargo::rustc-cfg={cfg}");
-        if cfg == "isobar_simulation" {
-            let spawn = share.join("srv/SpawnEntity.srv");
-            println!("cargo::rerun-if-changed={}", spawn.display());
-            if std::fs::read_to_string(&spawn).is_ok_and(|text| text.contains("entity_resource")) {
-                println!("cargo::rustc-cfg={SIMULATION_2}");
-            }
-            if share.join("srv/SpawnEntities.srv").is_file() {
-                println!("cargo::rustc-cfg={SPAWN_ENTITIES}");
-            }
+    }
+}
+
+/// Sets the cfgs of the simulation_interfaces that is installed there; false for one that knows no worlds, as before 1.1.
+fn tell_version(share: &Path) -> bool {
+    if !share.join("srv/LoadWorld.srv").is_file() {
+        return false;
+    }
+    for (file, field, cfg) in FIELDS {
+        let file = share.join(file);
+        println!("cargo::rerun-if-changed={}", file.display());
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        // A field is the second word of its line; comments may name it, too.
+        let declares = |line: &str| !line.starts_with('#') && line.split_whitespace().nth(1) == Some(field);
+        if text.lines().any(declares) {
+            println!("cargo::rustc-cfg={cfg}");
         }
     }
+    if share.join("srv/SpawnEntities.srv").is_file() {
+        println!("cargo::rustc-cfg={SPAWN_ENTITIES}");
+    }
+    true
 }
 
 /// The share folder of an installed package.

@@ -61,6 +61,8 @@ def generate_launch_description():
             Node(
                 package="rviz2",
                 executable="rviz2",
+                # The topics of its configuration are relative.
+                namespace=LaunchConfiguration("namespace"),
                 arguments=["-d", PathJoinSubstitution([share, "config", "isobar.rviz"])],
                 parameters=[{"use_sim_time": True}],
                 condition=IfCondition(LaunchConfiguration("use_rviz")),

@@ -73,7 +73,8 @@ impl CommandedJoint {
     }
 }
 
-/// The arrays of a sensor_msgs/JointState. Each of the last three is empty (not commanded) or as long as `name`.
+/// The arrays of a sensor_msgs/JointState. Each of the last three is empty (not commanded) or as long as `name`; shorter ones
+/// are for the joints of a control mode.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandMessage<'a> {
     /// Joints, in any order; any subset.
@@ -84,6 +85,17 @@ pub(super) struct CommandMessage<'a> {
     pub(super) velocity: &'a [f64],
     /// Efforts [N m] or [N].
     pub(super) effort: &'a [f64],
+}
+
+impl<'a> CommandMessage<'a> {
+    /// The arrays with their names, and the mode whose joints take that quantity alone.
+    fn arrays(&self) -> [(&'static str, &'a [f64], ControlMode); 3] {
+        [
+            ("position", self.position, ControlMode::Position),
+            ("velocity", self.velocity, ControlMode::Velocity),
+            ("effort", self.effort, ControlMode::Effort),
+        ]
+    }
 }
 
 /// Why a command was dropped as a whole. The standing command stays as it is.
@@ -146,40 +158,32 @@ pub(super) fn merge(
     standing: &mut JointCommand,
     clamped: &mut Vec<Clamped>,
 ) -> Result<(), CommandError> {
-    let indices = check(joints, message)?;
-    for (position, &index) in indices.iter().enumerate() {
+    let indices = find(joints, message.name)?;
+    let slots = check(joints, &indices, message)?;
+    for (place, &index) in indices.iter().enumerate() {
         let joint = &joints[index];
         let Some(target) = standing.targets.get_mut(joint.target) else { continue };
         let takes = joint.mode.takes();
-        let mut take = |array: &'static str, values: &[f64], lower: f64, upper: f64, slot: &mut Option<f64>| {
-            let taken = takes[["position", "velocity", "effort"].iter().position(|name| *name == array).unwrap_or(0)];
-            let Some(&asked) = values.get(position).filter(|_| taken) else { return };
+        let mut take = |number: usize, lower: f64, upper: f64, slot: &mut Option<f64>| {
+            let (array, values, _) = message.arrays()[number];
+            let Some(asked) = slots[number][place].map(|at| values[at]).filter(|_| takes[number]) else { return };
             let used = asked.max(lower).min(upper);
             if used != asked {
                 clamped.push(Clamped { joint: index, array, asked, used });
             }
             *slot = Some(used);
         };
-        take("position", message.position, joint.lower, joint.upper, &mut target.position);
-        take("velocity", message.velocity, -joint.velocity, joint.velocity, &mut target.velocity);
-        take("effort", message.effort, -joint.effort, joint.effort, &mut target.effort);
+        take(0, joint.lower, joint.upper, &mut target.position);
+        take(1, -joint.velocity, joint.velocity, &mut target.velocity);
+        take(2, -joint.effort, joint.effort, &mut target.effort);
     }
     Ok(())
 }
 
-/// Where each named joint stands in `joints`, once the whole message is known to be good.
-fn check(joints: &[CommandedJoint], message: &CommandMessage<'_>) -> Result<Vec<usize>, CommandError> {
-    let arrays = [("position", message.position), ("velocity", message.velocity), ("effort", message.effort)];
-    for (array, values) in arrays {
-        if !values.is_empty() && values.len() != message.name.len() {
-            return Err(CommandError::Length { array, names: message.name.len(), values: values.len() });
-        }
-    }
-    if arrays.iter().all(|(_, values)| values.is_empty()) {
-        return Err(CommandError::Empty);
-    }
-    let mut indices = Vec::with_capacity(message.name.len().min(joints.len()));
-    for name in message.name {
+/// Where each named joint stands in `joints`.
+fn find(joints: &[CommandedJoint], names: &[String]) -> Result<Vec<usize>, CommandError> {
+    let mut indices = Vec::with_capacity(names.len().min(joints.len()));
+    for name in names {
         let Some(index) = joints.iter().position(|joint| joint.name == *name) else {
             let suggestion = did_you_mean(name, joints.iter().map(|joint| joint.name.as_str()));
             return Err(CommandError::UnknownJoint { name: shown(name), suggestion });
@@ -189,13 +193,63 @@ fn check(joints: &[CommandedJoint], message: &CommandMessage<'_>) -> Result<Vec<
         }
         indices.push(index);
     }
-    for (array, values) in arrays {
-        if let Some(position) = values.iter().position(|value| !value.is_finite()) {
-            let (name, value) = (message.name[position].clone(), values[position]);
-            return Err(CommandError::NotFinite { array, name, value });
+    Ok(indices)
+}
+
+/// For each of the three arrays, where in it the value for each name stands, once the whole message is known to be good.
+fn check(
+    joints: &[CommandedJoint],
+    indices: &[usize],
+    message: &CommandMessage<'_>,
+) -> Result<[Vec<Option<usize>>; 3], CommandError> {
+    let arrays = message.arrays();
+    let mut slots: [Vec<Option<usize>>; 3] = Default::default();
+    for (slots, (array, values, mode)) in slots.iter_mut().zip(arrays) {
+        *slots = layout(joints, indices, mode, values.len()).ok_or(CommandError::Length {
+            array,
+            names: indices.len(),
+            values: values.len(),
+        })?;
+    }
+    if arrays.iter().all(|(_, values, _)| values.is_empty()) {
+        return Err(CommandError::Empty);
+    }
+    let blank = |values: &[f64]| values.iter().all(|value| value.is_nan());
+    let says_something = arrays.iter().any(|(_, values, _)| !blank(values));
+    for (slots, (array, values, _)) in slots.iter_mut().zip(arrays) {
+        if says_something && blank(values) {
+            // ros2_control writes NaN for interfaces that no controller has claimed.
+            slots.fill(None);
+        }
+        for (place, slot) in slots.iter().enumerate() {
+            if let Some(value) = slot.map(|at| values[at]).filter(|value| !value.is_finite()) {
+                return Err(CommandError::NotFinite { array, name: message.name[place].clone(), value });
+            }
         }
     }
-    Ok(indices)
+    Ok(slots)
+}
+
+/// Where in an array of `length` the value for each name stands: a value for each; or, when all of the joints have a mode of
+/// their own, one for each joint of the array's `mode`, which is how ros2_control's topic-based interface fills them.
+fn layout(
+    joints: &[CommandedJoint],
+    indices: &[usize],
+    mode: ControlMode,
+    length: usize,
+) -> Option<Vec<Option<usize>>> {
+    if length == 0 {
+        return Some(vec![None; indices.len()]);
+    }
+    if length == indices.len() {
+        return Some((0..length).map(Some).collect());
+    }
+    let modes = || indices.iter().map(|index| joints[*index].mode);
+    if modes().any(|of_joint| of_joint == ControlMode::Auto) || modes().filter(|own| *own == mode).count() != length {
+        return None;
+    }
+    let mut next = 0..length;
+    Some(modes().map(|own| if own == mode { next.next() } else { None }).collect())
 }
 
 #[cfg(test)]
@@ -262,6 +316,33 @@ mod tests {
         let message = CommandMessage { name: &name, position: &[0.01], velocity: &[0.1], effort: &[2.0] };
         merge(&joints, &message, &mut standing, &mut Vec::new()).unwrap();
         assert_eq!(standing.targets[0], JointTarget { position: None, velocity: None, effort: Some(2.0) });
+    }
+
+    /// As ros2_control's topic-based interface writes them: NaN where no controller has claimed an interface, and arrays that
+    /// hold values only of the joints that have the interface.
+    #[test]
+    fn arrays_of_unclaimed_and_of_mixed_interfaces_are_read() {
+        let mut joints = joints();
+        let name = ["left_finger", "right_finger"].map(str::to_owned);
+        let merged = |joints: &[CommandedJoint], position: &[f64], velocity: &[f64], effort: &[f64]| {
+            let mut standing = JointCommand { targets: vec![JointTarget::default(); 2] };
+            let message = CommandMessage { name: &name, position, velocity, effort };
+            merge(joints, &message, &mut standing, &mut Vec::new()).map(|()| standing.targets)
+        };
+        let nan = [f64::NAN; 2];
+        let targets = merged(&joints, &[0.01, 0.02], &nan, &[]).unwrap();
+        assert_eq!(targets[1], JointTarget { position: Some(0.02), velocity: None, effort: None });
+        assert!(matches!(merged(&joints, &nan, &nan, &[]), Err(CommandError::NotFinite { array: "position", .. })));
+        assert!(merged(&joints, &[0.01, f64::NAN], &[0.1, 0.1], &[]).is_err(), "half an array is a mistake");
+        assert!(merged(&joints, &[0.01, 0.02], &[f64::NAN], &[]).is_err(), "so is a wrong length");
+        assert!(matches!(merged(&joints, &[0.01], &[], &[2.0]), Err(CommandError::Length { .. })), "whose is it?");
+        joints[0].mode = ControlMode::Effort;
+        joints[1].mode = ControlMode::Position;
+        let targets = merged(&joints, &[0.01], &[], &[2.0]).unwrap();
+        assert_eq!(targets[0], JointTarget { position: None, velocity: None, effort: Some(2.0) });
+        assert_eq!(targets[1], JointTarget { position: Some(0.01), velocity: None, effort: None });
+        assert!(merged(&joints, &[f64::INFINITY], &[], &[2.0]).is_err());
+        assert!(matches!(merged(&joints, &[], &[0.1], &[]), Err(CommandError::Length { array: "velocity", .. })));
     }
 
     #[test]

@@ -166,6 +166,13 @@ pub(super) struct Desk {
     standard: Standard,
 }
 
+/// Parts of the node that need a package: whether it was installed, what they are, and its name.
+const PARTS: [(bool, &str, &str); 3] = [
+    (cfg!(isobar_simulation), "the standard control of simulators is", "simulation_interfaces, 1.1 or later,"),
+    (cfg!(isobar_control), "the action follow_joint_trajectory is", "control_msgs"),
+    (cfg!(isobar_gazebo), "~/contacts is", "ros_gz_interfaces"),
+];
+
 impl Desk {
     /// Offers the services.
     pub(super) fn new(
@@ -176,10 +183,10 @@ impl Desk {
         controllers: Controllers,
         mailbox: Arc<Mailbox>,
     ) -> r2r::Result<Self> {
-        if cfg!(not(isobar_simulation)) {
-            tracing::info!(
-                "the services of simulation_interfaces are missing: it was not installed when this node was built"
-            );
+        for (there, what, package) in PARTS {
+            if !there {
+                tracing::info!("{what} missing: {package} was not installed when this node was built");
+            }
         }
         let control = Control { mailbox, steps: Steps::default(), stopped: false };
         Ok(Self {

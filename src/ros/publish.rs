@@ -69,6 +69,8 @@ pub(super) struct Publishers {
     marker_writer: MarkerWriter,
     marker_message: MarkerArray,
     markers_at: Option<Instant>,
+    /// Whether the newest state's markers were left out, as they would have come too soon.
+    markers_owed: bool,
     last_time_ns: u64,
     failures: Throttle,
 }
@@ -120,6 +122,7 @@ impl Publishers {
             marker_writer: MarkerWriter::default(),
             marker_message: MarkerArray::default(),
             markers_at: None,
+            markers_owed: false,
             last_time_ns: 0,
             failures: Throttle::default(),
         };
@@ -129,20 +132,27 @@ impl Publishers {
 
     /// Publishes what arrives until the simulation's end of the queue is gone.
     pub(super) fn run(&mut self, parcels: &ParcelReceiver, mailbox: &Mailbox) {
+        // A queue that took a parcel has room for it on the way back.
+        let give_back = |parcel| drop(parcels.spare.try_send(parcel));
+        let mut newest: Option<Box<Parcel>> = None;
         loop {
             match parcels.filled.recv_timeout(LOG_PERIOD) {
                 Ok(parcel) => {
                     self.heard_at = Instant::now();
                     self.enter(parcel.world, mailbox);
                     self.publish(&parcel, &mailbox.settings());
-                    // A queue that took the parcel has room for it on the way back.
-                    let _ = parcels.spare.try_send(parcel);
+                    newest.replace(parcel).map(give_back);
                 }
-                Err(RecvTimeoutError::Timeout) if self.heard_at.elapsed() >= CLOCK_REPEAT => {
-                    self.heard_at = Instant::now();
-                    self.publish_clock(self.last_time_ns);
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.heard_at.elapsed() >= CLOCK_REPEAT {
+                        self.heard_at = Instant::now();
+                        self.publish_clock(self.last_time_ns);
+                    }
+                    // What stands still is shown as it stands.
+                    if let Some(parcel) = newest.as_ref().filter(|_| self.markers_owed) {
+                        self.publish_markers(&parcel.snapshot, &mailbox.settings());
+                    }
                 }
-                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.publish_log();
@@ -322,7 +332,8 @@ impl Publishers {
         let rate = settings.marker_rate.min(MARKER_RATE_MAX);
         let now = Instant::now();
         let early = |at: Instant| now.duration_since(at).as_secs_f64() * rate < 1.0;
-        if rate <= 0.0 || self.markers_at.is_some_and(early) {
+        self.markers_owed = rate > 0.0 && self.markers_at.is_some_and(early);
+        if rate <= 0.0 || self.markers_owed {
             return;
         }
         self.markers_at = Some(now);

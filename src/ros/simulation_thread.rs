@@ -477,7 +477,7 @@ impl Runner {
             let named = |joint: usize| scene.joint_names().get(joint).cloned().unwrap_or_default();
             let (end, what) = match progress {
                 Progress::Following => return true,
-                Progress::Done => (GoalEnd::Reached, "done".to_owned()),
+                Progress::Done => (GoalEnd::Reached, tracking.ended().to_owned()),
                 Progress::Aborted { joint, error } => {
                     let joint = named(joint);
                     let what = format!(

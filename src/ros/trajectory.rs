@@ -293,6 +293,11 @@ impl Tracking {
         }
     }
 
+    /// What its end is called.
+    pub(super) fn ended(&self) -> &'static str {
+        if self.trajectory.times_ns.is_empty() { "canceled" } else { "done" }
+    }
+
     /// What is wanted of a joint at a time since the start; nothing without points.
     fn wanted(&self, number: usize, elapsed_ns: u64) -> Option<(f64, f64)> {
         let last = self.trajectory.times_ns.len().checked_sub(1)?;

@@ -78,6 +78,21 @@ def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     assert "commands rejected" in warned.status[0].message
 
 
+def test_diagnostics_count_what_is_wrong_with_commands(start, listener):
+    start(parameters=["lockstep:=true", "lockstep_timeout:=0.2"])
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    states = listener.listen(JointState, "joint_states")
+    commands = listener.publisher(JointState, "joint_commands")
+    # For the first state, beyond a limit; then once more, when that state is over; and none for the second one.
+    answer = JointState(name=["slide"], position=[7.0])
+    moved = lambda: states and stamp_ns(states[-1]) == 1_000_000
+    listener.publish_until(commands, answer, moved, "the second state")
+    commands.publish(answer)
+    counted = lambda *names: reports and all(int(value_of(reports[-1], f"command{name}")) > 0 for name in names)
+    listener.wait_until(lambda: counted(" values clamped", "s stale", "s late"), "counts")
+    assert int(value_of(reports[-1], "commands late")) == 1 and int(value_of(reports[-1], "command timeouts")) == 0
+
+
 def test_a_pace_that_cannot_be_kept_is_said(start, listener):
     start(parameters=["real_time_factor:=1000.0"])
     listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: "slower" in m.status[0].message, "slow")

@@ -338,6 +338,30 @@ def test_states_of_entities_are_read_and_set(simulator, listener):
     listener.wait_until(lambda: abs(simulator.entity("ball").pose.position.z - 0.0499) < AT_REST, "the start")
 
 
+@pytest.mark.skipif(not hasattr(srv.SetEntityState.Request, "set_pose"), reason="before 2.1 all of a state is set")
+def test_parts_of_a_state_are_set(simulator, listener):
+    simulator = simulator()
+    assert simulator.set_state(SimulationState.STATE_PAUSED).result == Result.RESULT_OK
+    assert simulator.place("ball", (0.5, 0.0, 1.0), linear=(0.0, 0.3, 0.0)).result == Result.RESULT_OK
+
+    def place(**parts):
+        request = srv.SetEntityState.Request(entity="ball", **parts)
+        request.state.pose.position.z = 2.0
+        request.state.twist.linear.y = -0.7
+        # What is not to be set may be anything.
+        request.state.pose.orientation.w = 1.0 if request.set_pose else math.nan
+        request.state.twist.linear.x = 0.0 if request.set_twist else math.inf
+        result = listener.call(srv.SetEntityState, "/isobar/set_entity_state", request).result
+        assert result.result == Result.RESULT_OK, result
+        state = simulator.entity("ball")
+        return state.pose.position.z, state.twist.linear.y
+
+    assert place() == (1.0, 0.3)
+    assert place(set_acceleration=True) == (1.0, 0.3)
+    assert place(set_pose=True) == (2.0, 0.3)
+    assert place(set_twist=True) == (2.0, -0.7)
+
+
 def test_entities_answer_while_lockstep_waits(simulator):
     simulator = simulator(parameters=["lockstep:=true"])
     assert simulator.place("ball").result == Result.RESULT_OK

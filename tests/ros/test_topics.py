@@ -58,6 +58,26 @@ def test_a_trajectory_is_followed_and_its_end_held(start, listener):
     assert at(states, 0.02 - SAG)()
 
 
+def test_a_trajectory_starts_at_its_stamp_and_ends_without_points(start, listener):
+    node = start()
+    states = listener.listen(JointState, "joint_states")
+    trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
+    listener.wait_until(at(states, -SAG, 1e-5), "rest")
+    message = JointTrajectory(joint_names=["slide"], points=[point(20.0, [0.1])])
+    start_ns = stamp_ns(states[-1]) + 1_000_000_000
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, 1_000_000_000)
+    trajectories.publish(message)
+    listener.wait_until(lambda: joint(states[-1], "slide")[0] > 0.005, "movement")
+    before = [joint(state, "slide")[0] for state in states if stamp_ns(state) < start_ns]
+    assert max(abs(position + SAG) for position in before[-400:]) < 1e-4, "not before its time"
+    trajectories.publish(JointTrajectory())
+    listener.spin_for(0.5)
+    here = joint(states[-1], "slide")[0]
+    listener.spin_for(0.5)
+    assert abs(joint(states[-1], "slide")[0] - here) < 1e-4 and here < 0.09
+    assert "trajectory canceled" in node.log() and "trajectory done" not in node.log()
+
+
 def test_a_trajectory_that_cannot_be_followed_is_aborted(start, listener):
     node = start(parameters=["trajectory_tolerance:=0.02"])
     states = listener.listen(JointState, "joint_states")
@@ -89,6 +109,11 @@ def test_group_commands_set_all_joints_in_order(start, listener):
     states = listener.listen(JointState, "joint_states")
     positions = listener.publisher(Float64MultiArray, "position_commands")
     efforts = listener.publisher(Float64MultiArray, "effort_commands")
+    # Velocities alone first: the damping of 100 N s/m carries the pad's weight.
+    velocities = listener.publisher(Float64MultiArray, "velocity_commands")
+    velocities.publish(Float64MultiArray(data=[0.02 + 0.5 * 9.81 / 100, 0.0]))
+    listener.wait_until(lambda: states and abs(joint(states[-1], "slide")[1] - 0.02) < 1e-4, "speed")
+    velocities.publish(Float64MultiArray(data=[0.0, 0.0]))
     positions.publish(Float64MultiArray(data=[0.03, 0.0]))
     listener.wait_until(at(states, 0.03 - SAG), "position")
     efforts.publish(Float64MultiArray(data=[2.0, 0.2]))

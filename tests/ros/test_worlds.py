@@ -139,6 +139,12 @@ def test_a_robot_is_spawned_from_a_file_and_commanded(worlds, listener):
     assert (again.result.result, again.entity_name) == (OK, "third_2")
     assert "third_2_slide" in listener.fresh("/joint_states").name
     assert abs(states[-1].velocity[1] - 2.0) < 0.05, "the first one goes on turning"
+    # A namespace stands in front of the name, and of its topics.
+    other = worlds.spawn("fourth", uri=file, position=(0.0, 8.0, 0.0), namespace="team")
+    assert (other.result.result, other.entity_name) == (OK, "team/fourth")
+    theirs = listener.listen(JointState, "/team/fourth/joint_states")
+    listener.wait_until(lambda: theirs, "joint states in its namespace")
+    assert list(theirs[-1].name) == ["slide", "turn"]
 
 
 def test_descriptions_follow_the_models(worlds, listener):

@@ -261,9 +261,9 @@ impl Standard {
             let frame = shown(&state.header.frame_id);
             return Err(refused(INVALID_POSE, format!("frame '{frame}': states are given in '{}' here", self.frame)));
         }
-        #[cfg(isobar_simulation_2)]
+        #[cfg(isobar_set_parts)]
         let (pose, twist) = (request.set_pose, request.set_twist);
-        #[cfg(not(isobar_simulation_2))]
+        #[cfg(not(isobar_set_parts))]
         let (pose, twist) = (true, true);
         let X_WB = pose.then(|| read_pose(&state.pose)).transpose()?;
         let V_WB = twist.then(|| read_twist(&state.twist)).transpose()?;

@@ -14,7 +14,7 @@ use r2r::simulation_interfaces::srv::{
 use r2r::simulation_interfaces::{msg::SpawnResult, srv::SpawnEntities};
 use r2r::{Node, ServiceRequest};
 
-use super::codes::{self, FAILED, load, ok, refused};
+use super::codes::{FAILED, load, ok, refused};
 use super::making::{Change, Present, Resource, Spawn, make};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::SceneSource;
@@ -169,9 +169,9 @@ impl Worlds {
     pub(super) fn take(&mut self, office: &Office) {
         while let Some(request) = next(&mut self.spawn) {
             let asked = &request.message;
-            #[cfg(isobar_simulation_2)]
+            #[cfg(isobar_entity_resource)]
             let (uri, text) = (&asked.entity_resource.uri, &asked.entity_resource.resource_string);
-            #[cfg(not(isobar_simulation_2))]
+            #[cfg(not(isobar_entity_resource))]
             let (uri, text) = (&asked.uri, &asked.resource_string);
             let spawn = Spawn {
                 name: asked.name.clone(),
@@ -189,9 +189,9 @@ impl Worlds {
         }
         while let Some(request) = next(&mut self.load) {
             let asked = &request.message;
-            #[cfg(isobar_simulation_2)]
+            #[cfg(isobar_world_resource)]
             let (uri, text) = (&asked.world_resource.uri, &asked.world_resource.resource_string);
-            #[cfg(not(isobar_simulation_2))]
+            #[cfg(not(isobar_world_resource))]
             let (uri, text) = (&asked.uri, &asked.resource_string);
             let resource = Resource { uri: uri.clone(), text: text.clone() };
             self.order(Change::Load(resource), Asker::Load(request));
@@ -400,10 +400,10 @@ fn note(several: &Mutex<Several>, place: usize, result: SpawnResult) {
         return;
     }
     let results = std::mem::take(&mut several.results);
-    let failed = results.iter().filter(|result| result.result.result != codes::OK).count();
+    let failed = results.iter().filter(|result| result.result.result != super::codes::OK).count();
     let result = match failed {
         0 => ok(),
-        _ => refused(codes::ENTITIES_SPAWN_FAILED, format!("{failed} of {} were not spawned", results.len())),
+        _ => refused(super::codes::ENTITIES_SPAWN_FAILED, format!("{failed} of {} were not spawned", results.len())),
     };
     if let Some(request) = several.request.take() {
         answer(request, SpawnEntities::Response { result, results });
@@ -425,13 +425,13 @@ fn world_resource_of(uri: &str, text: &str) -> WorldResource {
 
 fn spawnable(file: &Path) -> Spawnable {
     let description = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    #[cfg(isobar_simulation_2)]
+    #[cfg(isobar_entity_resource)]
     let spawnable = Spawnable {
         entity_resource: ResourceMessage { uri: address(file), resource_string: String::new() },
         description,
         ..Spawnable::default()
     };
-    #[cfg(not(isobar_simulation_2))]
+    #[cfg(not(isobar_entity_resource))]
     let spawnable = Spawnable { uri: address(file), description, ..Spawnable::default() };
     spawnable
 }
