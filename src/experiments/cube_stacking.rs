@@ -1,7 +1,7 @@
 //! The task of figures 1, 7 and 8 of [Pang & Tedrake 2021]: an arm takes a cube from the ground and puts it on a stack.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -32,11 +32,15 @@ pub enum StackingError {
     /// The keyframes are not readable, or not of this form.
     #[error(transparent)]
     Keyframes(#[from] SceneError),
-    /// A key without a duration.
-    #[error("key '{key}': `for` must be positive [s]")]
-    Duration {
+    /// No keys, or a key with a number out of range.
+    #[error("{file}: {key}: {what}", file = file.display())]
+    Key {
+        /// The file.
+        file: PathBuf,
         /// The key.
         key: String,
+        /// What is wrong, and what would be right.
+        what: &'static str,
     },
     /// A pose out of reach.
     #[error(transparent)]
@@ -94,9 +98,7 @@ impl Script {
     /// A file that cannot be read or has keys of another kind; another scene; a pose out of reach.
     pub fn read(loaded: &LoadedScene, path: &Path) -> Result<Self, StackingError> {
         let keyframes: Keyframes = scene_file::read_yaml(path)?;
-        if let Some(key) = keyframes.keys.iter().find(|key| !(key.duration > 0.0 && key.duration.is_finite())) {
-            return Err(StackingError::Duration { key: key.name.clone() });
-        }
+        keyframes.check().map_err(|(key, what)| StackingError::Key { file: path.to_owned(), key, what })?;
         let scene = &loaded.scene;
         let model = scene.model();
         let tip = body(loaded, &keyframes.tip)?;
@@ -130,11 +132,6 @@ impl Script {
         Ok(Self { waypoints, duration })
     }
 
-    /// How long the task takes [s].
-    pub fn duration(&self) -> f64 {
-        self.duration
-    }
-
     /// Writes the targets at `time` [s] into `command`.
     pub fn fill(&self, time: f64, command: &mut JointCommand) {
         let place = (time / WAYPOINT).clamp(0.0, (self.waypoints.len() - 1) as f64);
@@ -153,6 +150,22 @@ fn body(loaded: &LoadedScene, name: &str) -> Result<BodyIndex, StackingError> {
 }
 
 impl Keyframes {
+    /// The key that is wrong, and how.
+    fn check(&self) -> Result<(), (String, &'static str)> {
+        if self.keys.is_empty() {
+            return Err(("keys".to_owned(), "there must be at least one"));
+        }
+        for key in &self.keys {
+            if !(key.duration >= WAYPOINT && key.duration.is_finite()) {
+                return Err((key.name.clone(), "`for` must be at least 0.1 s"));
+            }
+            if !key.to.iter().flatten().chain(&key.open).all(|x| x.is_finite()) {
+                return Err((key.name.clone(), "`to` and `open` must be finite"));
+            }
+        }
+        Ok(())
+    }
+
     /// Where the tip is to be [m], and the opening [m]; without corners in velocity. The first key's opening holds from the start.
     fn at(&self, time: f64, start: &Vector3) -> (Vector3, f64) {
         let mut p = *start;
@@ -183,6 +196,8 @@ pub struct Trace {
     pub not_converged: u64,
     /// Wall-clock time of each step [s].
     pub step_times: Vec<f64>,
+    /// The solver's part of it [s].
+    pub solver_times: Vec<f64>,
 }
 
 impl Trace {
@@ -254,8 +269,9 @@ pub fn run(
         // both modes end a step where its command is
         script.fill(simulation.time() + step, &mut command);
         let before = clock();
-        let report = simulation.step(&command)?;
+        let (report, times) = simulation.step_timed(&command, clock)?;
         trace.step_times.push(clock() - before);
+        trace.solver_times.push(times.solver);
         trace.not_converged += u64::from(!report.solver_converged);
         progress(number + 1, steps);
     }

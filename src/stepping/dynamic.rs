@@ -33,16 +33,15 @@ impl DynamicStep {
         v: &mut [f64],
     ) -> Result<StepReport, StepError> {
         let (settings, model) = (input.settings, input.scene.model());
-        let now = || input.clock.map_or(0.0, |clock| clock());
-        let start = now();
+        let start = input.now();
         self.assemble_motion(input, data);
-        let moved = now();
+        let moved = input.now();
         self.contacts.assemble(input.scene, settings, data, input.start.state, &mut self.problem);
-        let touched = now();
+        let touched = input.now();
         let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
             StepError::SingularMass { time: input.time, dof: error.pivot, name: joint_of_dof(model, error.pivot) }
         })?;
-        self.times = StepTimes { motion: moved - start, contact: touched - moved, solver: now() - touched };
+        self.times = StepTimes { motion: moved - start, contact: touched - moved, solver: input.now() - touched };
         Ok(StepReport {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual,

@@ -20,7 +20,7 @@ pub struct StepReport {
     pub faces_dropped: u32,
 }
 
-/// Where the time of one step went, by the caller's clock. A quasistatic step, which looks at contacts and solves by turns, tells nothing.
+/// Where the time of one step went, by the caller's clock. A quasistatic step looks at contacts and solves by turns: these are sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepTimes {
     /// Mass matrix, bias and joint rows [s].

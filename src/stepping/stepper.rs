@@ -23,6 +23,13 @@ pub(super) struct StepInput<'a> {
     pub(super) clock: Option<&'a dyn Fn() -> f64>,
 }
 
+impl StepInput<'_> {
+    /// The present by the clock [s]; 0 without one.
+    pub(super) fn now(&self) -> f64 {
+        self.clock.map_or(0.0, |clock| clock())
+    }
+}
+
 /// The memory of the steps of one mode.
 #[derive(Debug)]
 pub(super) enum Stepper {
@@ -67,7 +74,7 @@ impl Stepper {
     pub(super) fn times(&self) -> StepTimes {
         match self {
             Self::Dynamic(step) => step.times(),
-            Self::Quasistatic(_) => StepTimes::default(),
+            Self::Quasistatic(step) => step.times(),
         }
     }
 

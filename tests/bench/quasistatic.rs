@@ -1,5 +1,5 @@
 //! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm beside Clarabel, in one run;
-//! then whole steps, geometry and Jacobians included, of the same task as it ships (96 contacts on average).
+//! then whole steps, geometry and Jacobians included, of the same task as it ships (96 contacts on average), and the solver's part.
 //!
 //! How to read it: each line is a set of problems; the columns are medians over the problems of the best of the rounds [us]. The rounds go
 //! through all engines one after the other, so that a busy machine is as unfair to one as to the other. `cold` starts from v = 0 and no
@@ -123,15 +123,16 @@ fn whole_steps() {
     let loaded = scene_file::load(&config.join("cube_stacking.yaml"), &PackageMap::from_environment()).unwrap();
     let script = Script::read(&loaded, &config.join("keyframes/cube_stacking.yaml")).unwrap();
     let began = Instant::now();
-    println!("{:28} | {:>8} {:>8}", "whole steps [us]", "median", "worst");
+    println!("{:28} | {:>8} {:>8} | {:>8} {:>8}", "whole steps [us]", "median", "worst", "solver", "worst");
     for step in [0.01, 0.1, 0.2, 0.4] {
-        let mut times = Times::default();
+        let (mut times, mut solver) = (Times::default(), Times::default());
         for _ in 0..ROUNDS.min((ROUNDS as f64 * step / 0.02).ceil() as usize) {
             let stepping = Stepping::Quasistatic(loaded.quasistatic);
             let clock = || began.elapsed().as_secs_f64();
             let (trace, _) = cube_stacking::run(&loaded, &script, stepping, step, 1.0, &clock, &mut |_, _| {}).unwrap();
             trace.step_times.iter().enumerate().for_each(|(index, seconds)| times.note(index, *seconds, 0));
+            trace.solver_times.iter().enumerate().for_each(|(index, seconds)| solver.note(index, *seconds, 0));
         }
-        println!("{:28} | {:.17}", format!("steps of {step} s"), times.summary());
+        println!("{:28} | {:.17} | {:.17}", format!("steps of {step} s"), times.summary(), solver.summary());
     }
 }

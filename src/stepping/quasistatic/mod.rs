@@ -20,7 +20,7 @@ use support::{Support, concerns};
 use super::pairs::ActivePatch;
 use super::simulation::StepError;
 use super::stepper::StepInput;
-use super::{QuasistaticStepping, StepReport, UnactuatedInertia};
+use super::{QuasistaticStepping, StepReport, StepTimes, UnactuatedInertia};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{SpatialForce, Vector3};
@@ -76,6 +76,7 @@ pub(super) struct QuasistaticStep {
     has_fields: bool,
     iterations: u32,
     fallbacks: u32,
+    times: StepTimes,
 }
 
 impl QuasistaticStep {
@@ -99,7 +100,12 @@ impl QuasistaticStep {
             has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
             iterations: 0,
             fallbacks: 0,
+            times: StepTimes::default(),
         }
+    }
+
+    pub(super) fn times(&self) -> StepTimes {
+        self.times
     }
 
     pub(super) fn active(&self) -> &[ActivePatch] {
@@ -128,7 +134,9 @@ impl QuasistaticStep {
         options: &QuasistaticStepping,
         v: &mut [f64],
     ) -> Result<StepReport, StepError> {
+        let start = input.now();
         self.assemble(input, options, v);
+        self.times = StepTimes { motion: input.now() - start, ..StepTimes::default() };
         (self.iterations, self.fallbacks) = (0, 0);
         let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY };
         let mut solved = self.solve(input, options, v)?;
@@ -153,6 +161,8 @@ impl QuasistaticStep {
         self.check_support(input, options)?;
         self.contacts.gather(self.solver.contact_impulses(), v, &self.problem);
         self.impedances.keep(&input.start.command.targets);
+        // looks at contacts and solutions take turns
+        self.times.contact = input.now() - start - self.times.motion - self.times.solver;
         Ok(StepReport {
             solver_iterations: self.iterations,
             solver_residual: solved.residuals.primal,
@@ -210,7 +220,10 @@ impl QuasistaticStep {
                     continue;
                 }
             }
-            let solved = match self.solver.solve(&mut self.problem, v, &options.solver) {
+            let began = input.now();
+            let solved = self.solver.solve(&mut self.problem, v, &options.solver);
+            self.times.solver += input.now() - began;
+            let solved = match solved {
                 Ok(solved) => solved,
                 Err(QuasistaticError::Unbounded { dof, .. }) => {
                     let tree = model.tree_of_dof()[dof];

@@ -37,8 +37,10 @@ fn keyframes_of_another_kind_are_refused() {
         Script::read(&loaded, &path).expect_err(text).to_string()
     };
     let head = "tip: wsg50_grasp\ngripper: {}\nkeys:\n";
-    assert!(refused(&format!("{head}  - {{ name: rest, for: 0 }}")).contains("'rest'"));
-    assert!(refused("tip: thumb\ngripper: {}\nkeys: []").contains("thumb"));
+    assert!(refused(&format!("{head}  - {{ name: rest, for: 0 }}")).contains("rest: `for`"));
+    assert!(refused(&format!("{head}  - {{ name: up, for: 1, to: [0, .nan, 0] }}")).contains("up: `to`"));
+    assert!(refused("tip: wsg50_grasp\ngripper: {}\nkeys: []").contains("at least one"));
+    assert!(refused("tip: thumb\ngripper: {}\nkeys:\n  - { name: rest, for: 1 }").contains("thumb"));
     let turns = refused(&format!("{head}  - {{ name: turn, for: 1, circle: {{}} }}"));
     assert!(turns.contains("circle") && turns.contains("isobar_keyframes"), "{turns}");
     std::fs::remove_file(path).expect("the file was there");
