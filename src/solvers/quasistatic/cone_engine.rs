@@ -23,6 +23,10 @@ const LEVER_ARM: f64 = 0.01;
 /// Penalties of a second try, as a part of those of the first, and its tolerance [-].
 const SOFTER: f64 = 1e3;
 const COARSER: f64 = 1e4;
+/// A minimisation that takes more Newton iterations follows a narrow bent valley, where a contact slides: it first goes on with penalties
+/// that are smaller by this factor, whose valley is wider.
+const PATIENCE: u32 = 8;
+const EASE: f64 = 256.0;
 /// How often contacts that were left out are taken in; then all are.
 const ROUNDS_MAX: u32 = 4;
 
@@ -270,15 +274,30 @@ impl ConeEngine {
         let mut factorized = false;
         for outer in 1..=settings.outer_max {
             let room = settings.iterations_max.saturating_sub(iterations);
-            let inner = newton.minimize(problem, islands, island, law, room, factorized);
+            let mut inner = newton.minimize(problem, islands, island, law, room.min(PATIENCE), factorized);
             iterations += inner.iterations;
+            let eases = !inner.converged && inner.iterations == PATIENCE;
+            if eases {
+                newton.scale_penalties(island, 1.0 / EASE);
+                let room = settings.iterations_max.saturating_sub(iterations);
+                let eased = newton.minimize(problem, islands, island, law, room, false);
+                if eased.converged {
+                    newton.update_multipliers(problem, islands, island, law, settings.proximal);
+                }
+                newton.scale_penalties(island, EASE);
+                let room = room.saturating_sub(eased.iterations);
+                inner = newton.minimize(problem, islands, island, law, room, false);
+                iterations += eased.iterations + inner.iterations;
+                factorized = false;
+            }
             factorized |= inner.iterations > 0;
             if !inner.converged {
                 return (ConeStatus::NotConverged { residual: f64::INFINITY }, iterations, outer);
             }
             let moved = newton.update_multipliers(problem, islands, island, law, settings.proximal);
             residual = moved.constraint.max(moved.proximal);
-            if residual <= settings.tolerance {
+            // multipliers from smaller penalties are coarser: they take another update
+            if residual <= settings.tolerance && !eases {
                 return (ConeStatus::Converged, iterations, outer);
             }
             if outer > 2
