@@ -6,6 +6,7 @@
 //! search converges from anywhere, and in one step once it knows which contacts stick, slide and are open. Outer iterations set
 //! gamma_i <- P_K(gamma_i - y_i/R_i) and v_k <- v. R_i = sigma w_i is so small that one or two of them are enough. The proximal
 //! term P acts only where Q has nothing (objects without mass); since v_k starts at zero, a direction that nothing decides stays at rest.
+//! Contacts that the warm start keeps open are left out ([`WorkingSet`]).
 
 use super::friction::FrictionLaw;
 use super::islands::{Island, Islands};
@@ -25,7 +26,7 @@ const SOFTER: f64 = 1e3;
 const COARSER: f64 = 1e4;
 /// A minimisation that takes more Newton iterations follows a narrow bent valley, where a contact slides: it first goes on with penalties
 /// that are smaller by this factor, whose valley is wider.
-const PATIENCE: u32 = 8;
+const PATIENCE: u32 = 12;
 const EASE: f64 = 256.0;
 /// How often contacts that were left out are taken in; then all are.
 const ROUNDS_MAX: u32 = 4;
