@@ -6,11 +6,13 @@
 //! search converges from anywhere, and in one step once it knows which contacts stick, slide and are open. Outer iterations set
 //! gamma_i <- P_K(gamma_i - y_i/R_i) and v_k <- v. R_i = sigma w_i is so small that one or two of them are enough. The proximal
 //! term P acts only where Q has nothing (objects without mass); since v_k starts at zero, a direction that nothing decides stays at rest.
+//! Contacts that the warm start keeps open are left out ([`WorkingSet`]).
 
 use super::friction::FrictionLaw;
 use super::islands::{Island, Islands};
-use super::memory::Memory;
+use super::memory::{Memory, Multipliers};
 use super::newton::IslandNewton;
+use super::working_set::WorkingSet;
 use super::{QuasistaticProblem, QuasistaticSettings};
 use crate::math::{SpatialForce, Vector3};
 
@@ -22,6 +24,12 @@ const LEVER_ARM: f64 = 0.01;
 /// Penalties of a second try, as a part of those of the first, and its tolerance [-].
 const SOFTER: f64 = 1e3;
 const COARSER: f64 = 1e4;
+/// A minimisation that takes more Newton iterations follows a narrow bent valley, where a contact slides: it first goes on with penalties
+/// that are smaller by this factor, whose valley is wider.
+const PATIENCE: u32 = 12;
+const EASE: f64 = 256.0;
+/// How often contacts that were left out are taken in; then all are.
+const ROUNDS_MAX: u32 = 4;
 
 /// How the engine ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,6 +71,10 @@ pub(super) struct ConeEngine {
     pub(super) law: FrictionLaw,
     pub(super) newton: IslandNewton,
     memory: Memory,
+    working: WorkingSet,
+    /// Velocities and multipliers in the order of the problem: where a round starts, and ends.
+    v: Vec<f64>,
+    multipliers: Multipliers,
     /// The metric D by velocity: the diagonal of Q, and of the stiffness of rows, or a stand-in.
     metric: Vec<f64>,
     /// Longest column of a contact or patch by velocity: its lever arm.
@@ -82,7 +94,47 @@ impl ConeEngine {
         v: &mut [f64],
         settings: &QuasistaticSettings,
     ) -> ConeReport {
-        self.prepare(problem, v, settings);
+        self.law.reset(settings.friction);
+        self.weigh(problem);
+        self.start(problem, v);
+        if self.memory.is_empty() {
+            self.working.take_all(problem);
+        } else {
+            self.working.predict(problem, v, &self.multipliers);
+        }
+        let mut report = ConeReport { status: ConeStatus::Converged, iterations: 0, outer_iterations: 0 };
+        for round in 1.. {
+            let kept = self.solve_kept(problem, settings);
+            report.status = kept.status;
+            report.iterations += kept.iterations;
+            report.outer_iterations += kept.outer_iterations;
+            if self.working.is_full() {
+                break;
+            }
+            if kept.status != ConeStatus::Converged {
+                // what was left out may bear what this lacks
+                self.working.take_all(problem);
+                self.start(problem, v);
+            } else if !self.working.take_violated(problem, &self.v) {
+                break;
+            } else if round >= ROUNDS_MAX {
+                self.working.take_all(problem);
+            }
+        }
+        v.copy_from_slice(&self.v);
+        report
+    }
+
+    /// The warm start in the order of the problem.
+    fn start(&mut self, problem: &QuasistaticProblem, v: &[f64]) {
+        self.v.clear();
+        self.v.extend_from_slice(v);
+        self.memory.recall(problem, self.law.stride(), &mut self.multipliers);
+    }
+
+    /// Solves with the contacts that are kept, from the present velocities and multipliers, and leaves those of the solution.
+    fn solve_kept(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) -> ConeReport {
+        self.prepare(problem, settings);
         let mut report = ConeReport { status: ConeStatus::Converged, iterations: 0, outer_iterations: 0 };
         for index in 0..self.islands.islands.len() {
             let island = self.islands.islands[index].clone();
@@ -94,8 +146,15 @@ impl ConeEngine {
                 break;
             }
         }
-        for (place, dof) in self.islands.dofs.iter().enumerate() {
-            v[*dof as usize] = self.newton.v[place];
+        let Self { islands, newton, multipliers, v, .. } = self;
+        for (place, dof) in islands.dofs.iter().enumerate() {
+            v[*dof as usize] = newton.v[place];
+        }
+        for (contact, gammas) in islands.contacts.iter().zip(newton.multipliers.chunks_exact(newton.stride)) {
+            multipliers.contact_mut(contact.index as usize).copy_from_slice(gammas);
+        }
+        for (bound, gamma) in islands.bounds.iter().zip(&newton.bound_multipliers) {
+            multipliers.bounds[*bound as usize] = *gamma;
         }
         report
     }
@@ -129,13 +188,11 @@ impl ConeEngine {
         }
     }
 
-    fn prepare(&mut self, problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings) {
-        self.islands.build(problem);
-        self.law.reset(settings.friction);
-        self.weigh(problem);
-        let newton = &mut self.newton;
-        newton.reset(&self.islands, self.law.stride());
-        for (place, dof) in self.islands.dofs.iter().enumerate() {
+    fn prepare(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) {
+        self.islands.build(problem, self.working.kept());
+        let Self { islands, newton, multipliers, v, .. } = self;
+        newton.reset(islands, multipliers.stride);
+        for (place, dof) in islands.dofs.iter().enumerate() {
             let dof = *dof as usize;
             newton.v[place] = v[dof];
             newton.b[place] = problem.linear[dof];
@@ -143,20 +200,23 @@ impl ConeEngine {
             let massless = problem.quadratic[dof * problem.size() + dof] <= MASSLESS * self.metric[dof];
             newton.proximal[place] = if massless { settings.proximal * self.metric[dof] } else { 0.0 };
         }
-        for island in &self.islands.islands {
-            for contact in island.contacts.clone() {
-                let offset = island.dofs.start;
-                let columns = self.islands.columns(&self.islands.contacts[contact]);
+        for island in &islands.islands {
+            for place in island.contacts.clone() {
+                let contact = &islands.contacts[place];
+                let metric = &newton.metric[island.dofs.clone()];
                 let inverse_mass: f64 =
-                    columns.iter().map(|(place, column)| column.norm_squared() / newton.metric[offset + *place]).sum();
-                newton.penalties[contact] = 3.0 / (settings.penalty_softness * inverse_mass);
+                    islands.columns(contact).iter().map(|(place, column)| column.norm_squared() / metric[*place]).sum();
+                newton.penalties[place] = 3.0 / (settings.penalty_softness * inverse_mass);
+                let gammas = multipliers.contact(contact.index as usize);
+                newton.multipliers[place * multipliers.stride..][..multipliers.stride].copy_from_slice(gammas);
             }
-            for bound in island.bounds.clone() {
-                let dof = problem.bounds[self.islands.bounds[bound] as usize].dof as usize;
-                newton.bound_penalties[bound] = self.metric[dof] / settings.penalty_softness;
+            for place in island.bounds.clone() {
+                let bound = islands.bounds[place] as usize;
+                let dof = problem.bounds[bound].dof as usize;
+                newton.bound_penalties[place] = self.metric[dof] / settings.penalty_softness;
+                newton.bound_multipliers[place] = multipliers.bounds[bound];
             }
         }
-        self.memory.recall(problem, &self.islands, newton);
     }
 
     /// The metric: what a velocity weighs. Where Q and the rows have nothing for it, the softest impedance at its lever arm stands in.
@@ -167,6 +227,9 @@ impl ConeEngine {
         metric.extend((0..n).map(|i| problem.quadratic[i * n + i]));
         for row in &problem.rows {
             metric[row.dof as usize] += row.coefficient * row.coefficient / row.regularization;
+        }
+        if metric.iter().all(|weight| *weight > 0.0) {
+            return;
         }
         reach.clear();
         reach.resize(n, 0.0);
@@ -212,15 +275,30 @@ impl ConeEngine {
         let mut factorized = false;
         for outer in 1..=settings.outer_max {
             let room = settings.iterations_max.saturating_sub(iterations);
-            let inner = newton.minimize(problem, islands, island, law, room, factorized);
+            let mut inner = newton.minimize(problem, islands, island, law, room.min(PATIENCE), factorized);
             iterations += inner.iterations;
+            let eases = !inner.converged && inner.iterations == PATIENCE;
+            if eases {
+                newton.scale_penalties(island, 1.0 / EASE);
+                let room = settings.iterations_max.saturating_sub(iterations);
+                let eased = newton.minimize(problem, islands, island, law, room, false);
+                if eased.converged {
+                    newton.update_multipliers(problem, islands, island, law, settings.proximal);
+                }
+                newton.scale_penalties(island, EASE);
+                let room = room.saturating_sub(eased.iterations);
+                inner = newton.minimize(problem, islands, island, law, room, false);
+                iterations += eased.iterations + inner.iterations;
+                factorized = false;
+            }
             factorized |= inner.iterations > 0;
             if !inner.converged {
                 return (ConeStatus::NotConverged { residual: f64::INFINITY }, iterations, outer);
             }
             let moved = newton.update_multipliers(problem, islands, island, law, settings.proximal);
             residual = moved.constraint.max(moved.proximal);
-            if residual <= settings.tolerance {
+            // multipliers from smaller penalties are coarser: they take another update
+            if residual <= settings.tolerance && !eases {
                 return (ConeStatus::Converged, iterations, outer);
             }
             if outer > 2
@@ -234,20 +312,14 @@ impl ConeEngine {
 
     /// Takes the multipliers of another engine over, in the order of the problem, to warm up the next step.
     pub(super) fn adopt(&mut self, problem: &QuasistaticProblem, contacts: &[f64], bounds: &[f64]) {
-        let stride = self.law.stride();
-        for (place, contact) in self.islands.contacts.iter().enumerate() {
-            let from = &contacts[contact.index as usize * stride..][..stride];
-            self.newton.multipliers[place * stride..][..stride].copy_from_slice(from);
-        }
-        for (place, bound) in self.islands.bounds.iter().enumerate() {
-            self.newton.bound_multipliers[place] = bounds[*bound as usize];
-        }
+        self.multipliers.contacts.copy_from_slice(contacts);
+        self.multipliers.bounds.copy_from_slice(bounds);
         self.remember(problem);
     }
 
     /// Keeps the multipliers for the next step.
     pub(super) fn remember(&mut self, problem: &QuasistaticProblem) {
-        self.memory.store(problem, &self.islands, &self.newton);
+        self.memory.store(problem, &self.multipliers);
     }
 
     /// The impulses of the last run: of contacts in the order of the problem, of rows, bounds and patches.
@@ -261,19 +333,12 @@ impl ConeEngine {
         patches: &mut Vec<SpatialForce>,
     ) {
         contacts.clear();
-        contacts.resize(problem.contacts().len(), Vector3::zeros());
-        let stride = self.law.stride();
-        for (place, contact) in self.islands.contacts.iter().enumerate() {
-            let multipliers = &self.newton.multipliers[place * stride..][..stride];
-            contacts[contact.index as usize] = self.law.total(contact.friction, multipliers);
-        }
+        let gammas = self.multipliers.contacts.chunks_exact(self.multipliers.stride);
+        contacts.extend(problem.contacts().iter().zip(gammas).map(|(c, gammas)| self.law.total(c.friction, gammas)));
         rows.clear();
         rows.extend(problem.rows.iter().map(|row| row.impulse(row.speed(v)).0));
         bounds.clear();
-        bounds.resize(problem.bounds.len(), 0.0);
-        for (place, bound) in self.islands.bounds.iter().enumerate() {
-            bounds[*bound as usize] = self.newton.bound_multipliers[place];
-        }
+        bounds.extend_from_slice(&self.multipliers.bounds);
         patches.clear();
         patches.extend(problem.patches().iter().map(|patch| patch.impulse(&patch.velocity(v))));
     }

@@ -22,7 +22,8 @@ pub(super) fn dot4(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// L with A = L L^T in place of the lower triangle of `a` (n x n, row-major); row i of A is zero before `first[i]`.
+/// L with A = L L^T in place of the lower triangle of `a` (n x n, row-major), with 1/L_ii on its diagonal: multiplications take a fraction
+/// of the divisions' time. Row i of A is zero before `first[i]`.
 pub(super) fn factorize(a: &mut [f64], first: &[u32]) -> Result<(), NotPositive> {
     let n = first.len();
     for i in 0..n {
@@ -33,29 +34,29 @@ pub(super) fn factorize(a: &mut [f64], first: &[u32]) -> Result<(), NotPositive>
             let other = &above[k * n..=k * n + k];
             let common = start.max(first[k] as usize);
             let sum = dot4(&row[common..k], &other[common..k]);
-            row[k] = (row[k] - sum) / other[k];
+            row[k] = (row[k] - sum) * other[k];
         }
         let pivot = row[i] - dot4(&row[start..i], &row[start..i]);
         if !(pivot > 0.0 && pivot.is_finite()) {
             return Err(NotPositive);
         }
-        row[i] = pivot.sqrt();
+        row[i] = 1.0 / pivot.sqrt();
     }
     Ok(())
 }
 
-/// Solves L L^T x = b in place.
+/// Solves L L^T x = b in place, with L as [`factorize`] leaves it.
 pub(super) fn substitute(l: &[f64], first: &[u32], b: &mut [f64]) {
     let n = first.len();
     for i in 0..n {
         let start = first[i] as usize;
         let row = &l[i * n..=i * n + i];
-        b[i] = (b[i] - dot4(&row[start..i], &b[start..i])) / row[i];
+        b[i] = (b[i] - dot4(&row[start..i], &b[start..i])) * row[i];
     }
     for i in (0..n).rev() {
         let start = first[i] as usize;
         let row = &l[i * n..=i * n + i];
-        let x = b[i] / row[i];
+        let x = b[i] * row[i];
         b[i] = x;
         for (y, l) in b[start..i].iter_mut().zip(&row[start..i]) {
             *y -= l * x;

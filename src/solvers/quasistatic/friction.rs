@@ -61,16 +61,17 @@ impl FrictionLaw {
         slope
     }
 
-    /// Replaces the multipliers by what they are at y; returns the largest change times R [m/s]: by how much the constraint is
-    /// still violated, or its multiplier wrong.
+    /// Replaces the multipliers by what they are at y; returns a bound on the change times R [m/s]: by how much the constraint is
+    /// still violated at most, and its multiplier wrong. With y/R = gamma - gamma_new + w/R and w in the dual cone,
+    /// mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
     pub(super) fn update(&self, mu: f64, penalty: f64, multipliers: &mut [f64], y: &Vector3) -> f64 {
         let mut change = 0.0_f64;
         if self.rays.is_empty() {
             let gamma = project(&(gamma_of(multipliers) - y * penalty), mu);
-            for (multiplier, new) in multipliers.iter_mut().zip(gamma.iter()) {
-                change = change.max((new - *multiplier).abs());
-                *multiplier = *new;
-            }
+            let moved = gamma - gamma_of(multipliers);
+            let (normal, tangent) = (moved.x.abs(), moved.yz().norm());
+            change = tangent.max(normal + mu * tangent);
+            multipliers.copy_from_slice(gamma.as_slice());
         } else {
             for (ray, beta) in self.rays.iter().zip(multipliers) {
                 let new = (*beta - penalty * Self::scaled_ray(ray, mu).dot(y)).max(0.0);

@@ -53,7 +53,6 @@ pub(super) struct Islands {
     parent: Vec<u32>,
     island_of: Vec<u32>,
     degree: Vec<u32>,
-    sort: Vec<(u32, u32, u32)>,
 }
 
 impl Islands {
@@ -82,16 +81,16 @@ impl Islands {
         self.parent[a.max(b) as usize] = a.min(b);
     }
 
-    /// Takes `problem` apart.
-    pub(super) fn build(&mut self, problem: &QuasistaticProblem) {
-        self.couple(problem);
+    /// Takes `problem` apart, with those of its contacts whose numbers are `kept`, ascending.
+    pub(super) fn build(&mut self, problem: &QuasistaticProblem, kept: &[u32]) {
+        self.couple(problem, kept);
         self.number(problem.size());
         self.sort_dofs(problem.size());
-        self.sort_parts(problem);
+        self.sort_parts(problem, kept);
         self.copy_numbers(problem);
     }
 
-    fn couple(&mut self, problem: &QuasistaticProblem) {
+    fn couple(&mut self, problem: &QuasistaticProblem, kept: &[u32]) {
         let n = problem.size();
         self.parent.clear();
         self.parent.extend(0..n as u32);
@@ -108,8 +107,8 @@ impl Islands {
                 }
             }
         }
-        for contact in problem.contacts() {
-            let columns = problem.columns(contact);
+        for index in kept {
+            let columns = problem.columns(&problem.contacts()[*index as usize]);
             for (dof, _) in columns {
                 self.join(columns[0].0, *dof);
                 let degree = &mut self.degree[*dof as usize];
@@ -142,41 +141,33 @@ impl Islands {
     }
 
     fn sort_dofs(&mut self, n: usize) {
-        self.sort.clear();
-        self.sort.extend((0..n as u32).map(|dof| (self.island_of[dof as usize], self.degree[dof as usize], dof)));
-        self.sort.sort_unstable();
-        self.dofs.clear();
-        self.places.clear();
-        self.places.resize(n, 0);
-        for (place, (island, _, dof)) in self.sort.iter().enumerate() {
-            self.dofs.push(*dof);
-            self.places[*dof as usize] = place as u32;
-            extend(&mut self.islands[*island as usize].dofs, place);
+        let Self { islands, island_of, dofs, places, degree, .. } = self;
+        distribute(islands, dofs, (0..n as u32).map(|dof| (dof, island_of[dof as usize])), |island| &mut island.dofs);
+        for island in islands.iter() {
+            dofs[island.dofs.clone()].sort_unstable_by_key(|dof| (degree[*dof as usize], *dof));
+        }
+        places.clear();
+        places.resize(n, 0);
+        for (place, dof) in dofs.iter().enumerate() {
+            places[*dof as usize] = place as u32;
         }
     }
 
-    fn sort_parts(&mut self, problem: &QuasistaticProblem) {
-        let Self { islands, sort, island_of, contact_order, rows, bounds, patches, .. } = self;
-        let mut by_island = |list: &mut Vec<u32>, dofs: &mut dyn Iterator<Item = Option<u32>>, range: RangeOf| {
-            sort.clear();
-            for (index, dof) in dofs.enumerate() {
-                if let Some(dof) = dof {
-                    sort.push((island_of[dof as usize], index as u32, 0));
-                }
-            }
-            sort.sort_unstable();
-            list.clear();
-            for (place, (island, index, _)) in sort.iter().enumerate() {
-                list.push(*index);
-                extend(range(&mut islands[*island as usize]), place);
-            }
-        };
-        let mut first_columns = problem.contacts().iter().map(|c| problem.columns(c).first().map(|(dof, _)| *dof));
-        by_island(contact_order, &mut first_columns, |island| &mut island.contacts);
-        by_island(rows, &mut problem.rows.iter().map(|row| Some(row.dof)), |island| &mut island.rows);
-        by_island(bounds, &mut problem.bounds.iter().map(|bound| Some(bound.dof)), |island| &mut island.bounds);
-        let mut first_dofs = problem.patches().iter().map(|patch| patch.dofs.first().copied());
-        by_island(patches, &mut first_dofs, |island| &mut island.patches);
+    fn sort_parts(&mut self, problem: &QuasistaticProblem, kept: &[u32]) {
+        let Self { islands, island_of, contact_order, rows, bounds, patches, .. } = self;
+        let island_of = |dof: &u32| island_of[*dof as usize];
+        let contacts = kept.iter().filter_map(|index| {
+            let (dof, _) = problem.columns(&problem.contacts()[*index as usize]).first()?;
+            Some((*index, island_of(dof)))
+        });
+        distribute(islands, contact_order, contacts, |island| &mut island.contacts);
+        let of_rows = (0..).zip(&problem.rows).map(|(index, row)| (index, island_of(&row.dof)));
+        distribute(islands, rows, of_rows, |island| &mut island.rows);
+        let of_bounds = (0..).zip(&problem.bounds).map(|(index, bound)| (index, island_of(&bound.dof)));
+        distribute(islands, bounds, of_bounds, |island| &mut island.bounds);
+        let of_patches =
+            (0..).zip(problem.patches()).filter_map(|(index, patch)| Some((index, island_of(patch.dofs.first()?))));
+        distribute(islands, patches, of_patches, |island| &mut island.patches);
     }
 
     /// Copies Q and the contacts, and finds how far to the left each row of a Hessian reaches.
@@ -237,12 +228,39 @@ impl Islands {
     }
 }
 
-/// Whether all numbers are zero, without a branch for each.
+/// Whether all numbers are zero, of either sign, without a branch for each.
 fn is_zero(numbers: &[f64]) -> bool {
-    numbers.iter().fold(true, |all, x| all & (*x == 0.0))
+    numbers.iter().fold(0, |bits, x| bits | x.to_bits()) << 1 == 0
 }
 
-type RangeOf = fn(&mut Island) -> &mut Range<usize>;
+/// Lists the indices of `(index, island)` island by island, in their order, and gives each island its range of the list.
+fn distribute(
+    islands: &mut [Island],
+    list: &mut Vec<u32>,
+    members: impl Iterator<Item = (u32, u32)> + Clone,
+    range: impl Fn(&mut Island) -> &mut Range<usize>,
+) {
+    for island in islands.iter_mut() {
+        *range(island) = 0..0;
+    }
+    for (_, island) in members.clone() {
+        range(&mut islands[island as usize]).end += 1;
+    }
+    let mut end = 0;
+    for island in islands.iter_mut() {
+        let range = range(island);
+        let count = range.end;
+        *range = end..end;
+        end += count;
+    }
+    list.clear();
+    list.resize(end, 0);
+    for (index, island) in members {
+        let range = range(&mut islands[island as usize]);
+        list[range.end] = index;
+        range.end += 1;
+    }
+}
 
 /// Lets the rows of all `places` reach to the leftmost of them.
 fn reach(first: &mut [u32], places: impl Iterator<Item = u32> + Clone) {
@@ -250,12 +268,4 @@ fn reach(first: &mut [u32], places: impl Iterator<Item = u32> + Clone) {
     for place in places {
         first[place as usize] = first[place as usize].min(leftmost);
     }
-}
-
-fn extend(range: &mut Range<usize>, place: usize) {
-    // an empty range of `Default` ends at 0
-    if range.end == 0 {
-        *range = place..place;
-    }
-    range.end = place + 1;
 }

@@ -16,6 +16,7 @@ mod residuals;
 mod settings;
 mod smoothing;
 mod solver;
+mod working_set;
 
 pub use derivative::ProblemDirection;
 pub use diagnosis::{ContactAxis, LcpDiagnosis, SolutionRange, diagnose_lcp};

@@ -162,6 +162,13 @@ impl IslandNewton {
         }
     }
 
+    /// Multiplies the island's penalties by a power of two.
+    pub(super) fn scale_penalties(&mut self, island: &Island, factor: f64) {
+        let contacts = &mut self.penalties[island.contacts.clone()];
+        let bounds = &mut self.bound_penalties[island.bounds.clone()];
+        contacts.iter_mut().chain(bounds).for_each(|penalty| *penalty *= factor);
+    }
+
     /// The contacts' impulses at y.
     fn find_impulses(&mut self, islands: &Islands, island: &Island, law: &FrictionLaw) {
         for contact in island.contacts.clone() {

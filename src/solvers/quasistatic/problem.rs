@@ -114,6 +114,20 @@ impl QuasistaticProblem {
     pub fn columns(&self, contact: &ConeContact) -> &[(u32, Vector3)] {
         &self.columns[contact.columns.clone()]
     }
+    /// Whether all columns of all contacts are finite, without a branch for each number: 0 x is NaN for what is not.
+    pub(super) fn columns_are_finite(&self) -> bool {
+        let (pairs, rest) = self.columns.as_chunks::<2>();
+        let mut sums = [Vector3::zeros(); 2];
+        for pair in pairs {
+            for (sum, (_, column)) in sums.iter_mut().zip(pair) {
+                *sum += column * 0.0;
+            }
+        }
+        for (_, column) in rest {
+            sums[0] += column * 0.0;
+        }
+        sums[0] + sums[1] == Vector3::zeros()
+    }
     /// y = (phi/h, 0, 0) + J v: the velocity (n, t1, t2) of B relative to A at the contact, with the gap as a normal velocity [m/s].
     pub fn contact_velocity(&self, contact: &ConeContact, v: &[f64]) -> Vector3 {
         let mut y = Vector3::new(contact.gap_rate, 0.0, 0.0);

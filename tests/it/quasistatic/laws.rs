@@ -62,6 +62,66 @@ fn a_point_sticks_inside_the_cone_and_slides_on_its_border() {
     }
 }
 
+/// A point held by a spring above a slope and beside a wall, both without friction, and pushed down by `push` [m].
+fn point_above_a_slope(push: f64) -> QuasistaticProblem {
+    let mut problem = QuasistaticProblem::default();
+    problem.reset(3, STEP);
+    let stiffness = 100.0;
+    for k in 0..3 {
+        problem.quadratic[4 * k] = STEP * STEP * stiffness;
+    }
+    problem.linear[2] = -STEP * stiffness * push;
+    let along = std::f64::consts::FRAC_1_SQRT_2;
+    let slope = [(0, Vector3::x() * along), (1, Vector3::y()), (2, Vector3::x() * along)];
+    problem.add_contact(key(0), 0.004 / STEP, 0.0, slope);
+    problem.add_contact(key(1), 0.003 / STEP, 0.0, [(0, -Vector3::x()), (1, Vector3::y()), (2, Vector3::z())]);
+    problem
+}
+
+/// The last step lets expect that contacts stay open. This one ends on one of them, slides along it and ends on the other as well; without
+/// the wall it would move by x along it, (z + x) / sqrt 2 = -0.004 and x = z + push.
+#[test]
+fn contacts_that_were_expected_open_bear_what_comes() {
+    let settings = settings(Engine::Cone);
+    for push in [0.001, 0.008, 0.02] {
+        let mut solver = QuasistaticSolver::default();
+        let mut v = vec![0.0; 3];
+        solver.solve(&mut point_above_a_slope(0.0), &mut v, &settings).unwrap();
+        assert!(v.iter().all(|v| v.abs() < 1e-12), "{v:?}");
+        solver.solve(&mut point_above_a_slope(push), &mut v, &settings).unwrap();
+        let depth = 0.004 * std::f64::consts::SQRT_2;
+        let (x, z) = if push < depth {
+            (0.0, -push)
+        } else {
+            let free = 0.5 * (push - depth);
+            (free.min(0.003), -depth - free.min(0.003))
+        };
+        assert!((STEP * v[0] - x).abs() < 1e-8 && (STEP * v[2] - z).abs() < 1e-8, "push {push}: {v:?} is not {x}, {z}");
+        let touches: Vec<bool> = solver.contact_impulses().iter().map(|gamma| gamma.x > 0.0).collect();
+        assert_eq!(touches, [push > depth, 0.5 * (push - depth) > 0.003], "push {push}");
+    }
+}
+
+/// A weight that nothing but a contact holds, which the last step lets expect to stay open: it ends the step there.
+#[test]
+fn a_contact_that_was_expected_open_bears_a_weight() {
+    let above = |weight: f64| {
+        let mut problem = QuasistaticProblem::default();
+        problem.reset(1, STEP);
+        problem.linear[0] = -STEP * weight;
+        problem.add_contact(key(0), 0.005 / STEP, 0.5, [(0, Vector3::x())]);
+        problem
+    };
+    let mut solver = QuasistaticSolver::default();
+    let mut v = vec![0.0];
+    solver.solve(&mut above(0.0), &mut v, &settings(Engine::Cone)).unwrap();
+    assert!(v[0].abs() < 1e-12);
+    let report = solver.solve(&mut above(3.0), &mut v, &settings(Engine::Cone)).unwrap();
+    assert!(!report.fallback);
+    assert!((STEP * v[0] + 0.005).abs() < 1e-8, "{v:?}");
+    assert!((solver.contact_impulses()[0].x - STEP * 3.0).abs() < 1e-8);
+}
+
 /// The same pull in every direction gives the same slip and force, turned: an exact cone has no axes.
 #[test]
 fn the_cone_is_the_same_in_all_directions() {

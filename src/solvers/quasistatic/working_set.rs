@@ -1,0 +1,73 @@
+//! Which contacts a solve looks at. Of those that come near enough to be in a problem most stay open, and an open contact only costs
+//! time: it couples islands that do not touch.
+//!
+//! A contact is left out where the warm start keeps it open. A solution without it that satisfies its constraint is the solution with it,
+//! with a multiplier of zero: the conditions of optimality are the same. What violates its constraint is taken in, and the problem
+//! solved again from there.
+
+use super::QuasistaticProblem;
+use super::memory::Multipliers;
+
+/// A contact stays in unless the warm start keeps it open by this much [m/s]: by about how much the velocity of a contact changes from
+/// one solution to the next.
+const MARGIN: f64 = 0.02;
+
+/// The contacts of a problem by number: those that a solve looks at, and the others. Both ascend.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WorkingSet {
+    kept: Vec<u32>,
+    left_out: Vec<u32>,
+}
+
+impl WorkingSet {
+    /// The contacts that a solve looks at.
+    pub(super) fn kept(&self) -> &[u32] {
+        &self.kept
+    }
+    /// Whether nothing is left out.
+    pub(super) fn is_full(&self) -> bool {
+        self.left_out.is_empty()
+    }
+
+    /// Keeps all contacts.
+    pub(super) fn take_all(&mut self, problem: &QuasistaticProblem) {
+        self.left_out.clear();
+        self.kept.clear();
+        self.kept.extend(0..problem.contacts().len() as u32);
+    }
+
+    /// Keeps the contacts that push in the warm start, or are not clearly open at its velocities `v`.
+    pub(super) fn predict(&mut self, problem: &QuasistaticProblem, v: &[f64], multipliers: &Multipliers) {
+        self.kept.clear();
+        self.left_out.clear();
+        for index in 0..problem.contacts().len() {
+            let pushes = multipliers.contact(index).iter().any(|gamma| *gamma != 0.0);
+            let list = if pushes || !is_open(problem, index, v, MARGIN) { &mut self.kept } else { &mut self.left_out };
+            list.push(index as u32);
+        }
+    }
+
+    /// Takes in what violates its constraint at `v`; whether there is any.
+    pub(super) fn take_violated(&mut self, problem: &QuasistaticProblem, v: &[f64]) -> bool {
+        let before = self.kept.len();
+        let Self { kept, left_out } = self;
+        left_out.retain(|index| {
+            let open = is_open(problem, *index as usize, v, 0.0);
+            if !open {
+                kept.push(*index);
+            }
+            open
+        });
+        kept.sort_unstable();
+        kept.len() > before
+    }
+}
+
+/// Whether phi/h + n . v_C >= mu |v_t| + margin: by the exact cone, within which the pyramid's rays are satisfied, too.
+#[inline]
+fn is_open(problem: &QuasistaticProblem, index: usize, v: &[f64], margin: f64) -> bool {
+    let contact = &problem.contacts()[index];
+    let y = problem.contact_velocity(contact, v);
+    let room = y.x - margin;
+    room >= 0.0 && room * room >= contact.friction * contact.friction * y.yz().norm_squared()
+}
