@@ -4,8 +4,9 @@
 
 use super::line_search::find_zero;
 use super::{ContactProblem, PatchBlock};
-use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place, dot};
-use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
+use crate::math::dense::{NotPositiveDefinite, dot};
+use crate::math::padded::PaddedSymmetric;
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector6};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,12 +50,19 @@ const SLOPE_REDUCTION: f64 = 0.1;
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
+    /// A.
+    momentum_matrix: PaddedSymmetric,
+    hessian: PaddedSymmetric,
     gradient: Vec<f64>,
-    hessian: Vec<f64>,
     direction: Vec<f64>,
     trial: Vec<f64>,
-    scale: Vec<f64>,
+    /// D^2.
+    weights: Vec<f64>,
+    /// |D r|^2.
+    momentum_size: f64,
     constraint_impulse: Vec<f64>,
+    /// H_patch J of the patch that is assembled, by columns.
+    weighted_columns: Vec<Vector6>,
     /// Minus the derivative of each row's impulse, at the last point that was evaluated.
     row_slopes: Vec<f64>,
     /// Impulse on B about C and Hessian of each patch, at the last point that was evaluated with a Hessian.
@@ -82,7 +90,7 @@ impl NewtonSolver {
         self.evaluate(problem, v, true);
         let mut iterations = 0;
         loop {
-            let residual = self.relative_residual(problem);
+            let residual = self.relative_residual();
             if residual <= settings.tolerance {
                 return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual });
             }
@@ -101,26 +109,25 @@ impl NewtonSolver {
     fn prepare(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
         let n = problem.size();
         for buffer in
-            [&mut self.gradient, &mut self.direction, &mut self.trial, &mut self.scale, &mut self.constraint_impulse]
+            [&mut self.gradient, &mut self.direction, &mut self.trial, &mut self.weights, &mut self.constraint_impulse]
         {
             buffer.clear();
             buffer.resize(n, 0.0);
         }
-        self.hessian.clear();
-        self.hessian.resize(n * n, 0.0);
-        for (i, scale) in self.scale.iter_mut().enumerate() {
+        for (i, weight) in self.weights.iter_mut().enumerate() {
             let diagonal = problem.momentum_matrix[i * n + i];
             if !(diagonal > 0.0 && diagonal.is_finite()) {
                 return Err(NotPositiveDefinite { pivot: i, size: n, value: diagonal });
             }
-            *scale = 1.0 / diagonal.sqrt();
+            *weight = 1.0 / diagonal;
         }
+        self.momentum_size = weighted_square(&problem.momentum, &self.weights);
+        self.momentum_matrix.copy_dense(&problem.momentum_matrix, n);
         Ok(())
     }
 
     /// g = A v - r - J^T gamma(v); with `with_hessian`, the patches' Hessians too.
     fn evaluate(&mut self, problem: &ContactProblem, v: &[f64], with_hessian: bool) {
-        let n = problem.size();
         self.constraint_impulse.fill(0.0);
         if with_hessian {
             self.patch_hessians.clear();
@@ -131,7 +138,7 @@ impl NewtonSolver {
             let impulse = self.patch_impulse(patch, &V, with_hessian);
             let stacked = impulse.to_vector();
             for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
-                self.constraint_impulse[*dof as usize] += column.dot(&stacked);
+                self.constraint_impulse[*dof as usize] += inner(column, &stacked);
             }
             self.patch_impulses.push(impulse);
         }
@@ -141,9 +148,9 @@ impl NewtonSolver {
             self.row_slopes.push(slope);
             self.constraint_impulse[row.dof as usize] += row.coefficient * impulse;
         }
-        for i in 0..n {
-            let A_v = dot(&problem.momentum_matrix[i * n..(i + 1) * n], v);
-            self.gradient[i] = A_v - problem.momentum[i] - self.constraint_impulse[i];
+        self.momentum_matrix.multiply(v, &mut self.gradient);
+        for ((g, r), impulse) in self.gradient.iter_mut().zip(&problem.momentum).zip(&self.constraint_impulse) {
+            *g -= r + impulse;
         }
     }
 
@@ -157,38 +164,37 @@ impl NewtonSolver {
         }
     }
 
-    fn relative_residual(&self, problem: &ContactProblem) -> f64 {
-        let norm = |x: &[f64]| x.iter().zip(&self.scale).map(|(x, d)| (x * d) * (x * d)).sum::<f64>().sqrt();
-        let gradient = norm(&self.gradient);
+    fn relative_residual(&self) -> f64 {
+        let gradient = weighted_square(&self.gradient, &self.weights);
         if gradient == 0.0 {
             return 0.0;
         }
-        gradient / norm(&problem.momentum).max(norm(&self.constraint_impulse))
+        let impulse = weighted_square(&self.constraint_impulse, &self.weights);
+        (gradient / self.momentum_size.max(impulse)).sqrt()
     }
 
-    /// Solves H dv = -g with H = A + sum J^T H_patch J + rows.
+    /// Solves H dv = -g with H = A + sum J^T H_patch J + rows; of H only the upper triangle is computed.
     fn newton_direction(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
         let n = problem.size();
-        self.hessian.copy_from_slice(&problem.momentum_matrix);
-        for (patch, hessian) in problem.patches().iter().zip(&self.patch_hessians) {
-            for (a, column_a) in patch.columns.iter().enumerate() {
-                let H_column = hessian * column_a;
-                let i = patch.dofs[a] as usize;
-                for (column_b, dof) in patch.columns[..=a].iter().zip(&patch.dofs) {
-                    self.hessian[i * n + *dof as usize] += column_b.dot(&H_column);
+        self.hessian.copy_from(&self.momentum_matrix);
+        for (patch, patch_hessian) in problem.patches().iter().zip(&self.patch_hessians) {
+            self.weighted_columns.clear();
+            self.weighted_columns.extend(patch.columns.iter().map(|column| times(patch_hessian, column)));
+            for (a, (weighted, dof)) in self.weighted_columns.iter().zip(&patch.dofs).enumerate() {
+                let row = self.hessian.row_mut(*dof as usize);
+                for (column, dof) in patch.columns[a..].iter().zip(&patch.dofs[a..]) {
+                    row[*dof as usize] += inner(column, weighted);
                 }
             }
         }
         for (row, slope) in problem.rows.iter().zip(&self.row_slopes) {
             let i = row.dof as usize;
-            self.hessian[i * n + i] += slope * row.coefficient * row.coefficient;
+            self.hessian.row_mut(i)[i] += slope * row.coefficient * row.coefficient;
         }
-        cholesky_in_place(&mut self.hessian, n)?;
-        for (direction, gradient) in self.direction.iter_mut().zip(&self.gradient) {
-            *direction = -gradient;
+        for (i, gradient) in self.gradient.iter().enumerate() {
+            self.hessian.row_mut(i)[n] = -gradient;
         }
-        cholesky_solve_in_place(&self.hessian, n, &mut self.direction);
-        Ok(())
+        self.hessian.solve_in_place(&mut self.direction)
     }
 
     /// Moves `v` along the direction to where the slope of the cost has nearly vanished; leaves the gradient and the
@@ -220,4 +226,33 @@ impl NewtonSolver {
         self.trial = trial;
         dot(&self.gradient, &self.direction)
     }
+}
+
+/// Sum of w_i x_i^2.
+fn weighted_square(x: &[f64], weights: &[f64]) -> f64 {
+    x.iter().zip(weights).map(|(x, w)| w * x * x).sum()
+}
+
+/// H x, written out so that it becomes vector instructions.
+#[inline(always)]
+fn times(H: &Matrix6, x: &Vector6) -> Vector6 {
+    let mut y = [0.0; 6];
+    for (column, x) in H.data.0.iter().zip(&x.data.0[0]) {
+        for k in 0..6 {
+            y[k] += column[k] * x;
+        }
+    }
+    Vector6::from(y)
+}
+
+/// a . b, written out so that it becomes vector instructions.
+#[inline(always)]
+fn inner(a: &Vector6, b: &Vector6) -> f64 {
+    let (a, b) = (&a.data.0[0], &b.data.0[0]);
+    let mut sums = [0.0; 2];
+    for k in 0..3 {
+        sums[0] += a[2 * k] * b[2 * k];
+        sums[1] += a[2 * k + 1] * b[2 * k + 1];
+    }
+    sums[0] + sums[1]
 }
