@@ -47,6 +47,8 @@ pub struct SolveReport {
 
 /// A line search ends where the slope has fallen to this part of its start: an exact minimum is not worth a sweep.
 const SLOPE_REDUCTION: f64 = 0.1;
+/// A step with the factors of the one before is tried if it is foreseen to end within this part of the tolerance.
+const FORESEEN_MAX: f64 = 0.1;
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
@@ -88,21 +90,37 @@ impl NewtonSolver {
     ) -> Result<SolveReport, NotPositiveDefinite> {
         self.prepare(problem)?;
         self.evaluate(problem, v, true);
+        let mut residual = self.relative_residual();
         let mut iterations = 0;
         loop {
-            let residual = self.relative_residual();
             if residual <= settings.tolerance {
                 return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual });
             }
             if iterations >= settings.iterations_max {
                 return Ok(SolveReport { status: SolveStatus::IterationLimit, iterations, residual });
             }
+            // A step squares the residual, and one more with the same derivatives gains as many digits again: from here both reach
+            // the tolerance, as a rule, and the derivatives at their ends are not needed.
+            let nearly_there = residual <= settings.tolerance.cbrt();
             self.newton_direction(problem)?;
-            let moved = self.line_search(problem, v);
-            iterations += 1;
-            if !moved {
+            let Some(with_hessian) = self.line_search(problem, v, !nearly_there) else {
                 return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
+            };
+            iterations += 1;
+            let before = std::mem::replace(&mut residual, self.relative_residual());
+            if with_hessian || residual <= settings.tolerance {
+                continue;
             }
+            let foreseen = residual * (residual / before);
+            if foreseen <= FORESEEN_MAX * settings.tolerance && iterations < settings.iterations_max {
+                let last = self.step_with_same_factors(problem, v);
+                if last <= settings.tolerance {
+                    v.copy_from_slice(&self.trial);
+                    (residual, iterations) = (last, iterations + 1);
+                    continue;
+                }
+            }
+            self.evaluate(problem, v, true);
         }
     }
 
@@ -197,23 +215,35 @@ impl NewtonSolver {
         self.hessian.solve_in_place(&mut self.direction)
     }
 
-    /// Moves `v` along the direction to where the slope of the cost has nearly vanished; leaves the gradient and the
-    /// patches' Hessians evaluated there. False when the slope at the start is not negative: nothing left to gain.
-    fn line_search(&mut self, problem: &ContactProblem, v: &mut [f64]) -> bool {
+    /// Evaluates the gradient at the end of a Newton step from `v`, where the gradient was evaluated, with the derivatives of the step
+    /// before; the residual there.
+    fn step_with_same_factors(&mut self, problem: &ContactProblem, v: &[f64]) -> f64 {
+        for (direction, gradient) in self.direction.iter_mut().zip(&self.gradient) {
+            *direction = -gradient;
+        }
+        self.hessian.solve_again(&mut self.direction);
+        self.evaluate_at(problem, v, 1.0, false);
+        self.relative_residual()
+    }
+
+    /// Moves `v` along the direction to where the slope of the cost has nearly vanished and leaves the gradient evaluated there; whether
+    /// the patches' Hessians are too, which they need not be after a whole step that was to be taken without. `None` when the slope at the
+    /// start is not negative: nothing left to gain.
+    fn line_search(&mut self, problem: &ContactProblem, v: &mut [f64], with_hessian: bool) -> Option<bool> {
         let slope_0 = dot(&self.gradient, &self.direction);
         if slope_0 >= 0.0 || slope_0.is_nan() {
-            return false;
+            return None;
         }
-        let slope_1 = self.evaluate_at(problem, v, 1.0, true);
+        let slope_1 = self.evaluate_at(problem, v, 1.0, with_hessian);
         let small = SLOPE_REDUCTION * slope_0.abs();
         if slope_1 <= small {
             v.copy_from_slice(&self.trial);
-            return true;
+            return Some(with_hessian);
         }
         find_zero(slope_0, slope_1, small, |alpha| self.evaluate_at(problem, v, alpha, false));
         v.copy_from_slice(&self.trial);
         self.evaluate(problem, v, true);
-        true
+        Some(true)
     }
 
     /// Slope of the cost along the direction at v + alpha dv.
