@@ -47,13 +47,16 @@ pub struct SolveReport {
 
 /// A line search ends where the slope has fallen to this part of its start: an exact minimum is not worth a sweep.
 const SLOPE_REDUCTION: f64 = 0.1;
+
 /// A step with the factors of the one before is tried if it is foreseen to end within this part of the tolerance.
 const FORESEEN_MAX: f64 = 0.1;
+
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
     /// A.
     momentum_matrix: PaddedSymmetric,
+    /// H with -g behind it; after a Newton step its factors.
     hessian: PaddedSymmetric,
     gradient: Vec<f64>,
     direction: Vec<f64>,
@@ -285,4 +288,65 @@ fn inner(a: &Vector6, b: &Vector6) -> f64 {
         sums[1] += a[2 * k + 1] * b[2 * k + 1];
     }
     sums[0] + sums[1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DissipationLaw, FaceInput, PatchLaw};
+    use super::*;
+    use crate::math::Vector3;
+
+    /// A block of 1 kg on a patch of faces that carries its weight, pushed sideways [N s] and turned.
+    fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
+        let mut problem = ContactProblem::default();
+        problem.reset(6);
+        for i in 0..6 {
+            let mass = if i < 3 { 2e-3 } else { 1.0 };
+            problem.momentum_matrix[i * 6 + i] = mass;
+            problem.momentum[i] = mass * v0[i];
+        }
+        problem.momentum[3] += push;
+        problem.momentum[5] -= 9.81e-3;
+        let (patch, _) = problem.add_patch();
+        patch.reset(PatchLaw {
+            step: 1e-3,
+            dissipation: DissipationLaw::HuntCrossley { dissipation: 10.0 },
+            friction: 0.5,
+            stiction_tolerance: 1e-4,
+            friction_compliance: 0.0,
+        });
+        for (dof, v) in v0.iter().enumerate() {
+            patch.push_column(dof as u32, Vector6::ith(dof, 1.0), *v);
+        }
+        for i in 0..25 {
+            let p_CF = Vector3::new(0.01 * f64::from(i % 5) - 0.02, 0.01 * f64::from(i / 5) - 0.02, 0.0);
+            let face = FaceInput { p_CF, normal: Vector3::z(), stiffness: 400.0, elastic_force: 9.81 / 25.0 };
+            patch.push_face(&face);
+        }
+        problem
+    }
+
+    /// Oracle: the same solver at a tolerance that leaves no room for a last step with old factors. From rest over sticking to slipping, and
+    /// from far away.
+    #[test]
+    fn ends_within_its_tolerance_of_the_minimum() {
+        let far = [0.3, -0.2, 0.5, 0.4, -0.1, -0.05];
+        for (push, scale) in [(0.0, 0.0), (1e-4, 0.0), (4e-3, 1e-3), (6e-3, 1e-2), (2e-2, 0.1), (0.1, 1.0)] {
+            let v0 = far.map(|v| scale * v);
+            let problem = block(push, &v0);
+            let solve = |tolerance: f64| {
+                let mut v = v0;
+                let settings = NewtonSettings { tolerance, ..NewtonSettings::default() };
+                let report = NewtonSolver::default().solve(&problem, &mut v, &settings).unwrap();
+                assert!(report.status != SolveStatus::IterationLimit && report.residual < 1e-7, "{push}: {report:?}");
+                v
+            };
+            let (v, exact) = (solve(1e-7), solve(1e-13));
+            for (i, (v, exact)) in v.iter().zip(&exact).enumerate() {
+                // the residual is in momentum, to which the largest one gives the measure
+                let (mass, largest) = (problem.momentum_matrix[i * 7], 9.81e-3 + push + scale);
+                assert!(mass.sqrt() * (v - exact).abs() < 1e-6 * largest, "{push}: v_{i} is {v} instead of {exact}");
+            }
+        }
+    }
 }
