@@ -300,10 +300,10 @@ mod tests {
     fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
         let mut problem = ContactProblem::default();
         problem.reset(6);
-        for i in 0..6 {
+        for (i, v) in v0.iter().enumerate() {
             let mass = if i < 3 { 2e-3 } else { 1.0 };
             problem.momentum_matrix[i * 6 + i] = mass;
-            problem.momentum[i] = mass * v0[i];
+            problem.momentum[i] = mass * v;
         }
         problem.momentum[3] += push;
         problem.momentum[5] -= 9.81e-3;
