@@ -1,15 +1,16 @@
-//! Eight doubles side by side, so that the compiler turns one expression into vector instructions.
+//! Four doubles side by side, so that the compiler turns one expression into vector instructions.
 //!
 //! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits.
 
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
 /// How many numbers a [`Lanes`] holds.
-pub const LANES: usize = 8;
+pub const LANES: usize = 4;
 
-/// Eight doubles that are computed with together.
+/// Four doubles that are computed with together. More would need more registers than a processor has; the last few of a
+/// row of numbers would leave more of them unused.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C, align(64))]
+#[repr(C, align(32))]
 pub struct Lanes(pub [f64; LANES]);
 
 impl Lanes {
@@ -55,8 +56,8 @@ impl Lanes {
     /// The sum of the lanes, in a fixed order.
     #[inline(always)]
     pub fn sum(self) -> f64 {
-        let [a, b, c, d, e, f, g, h] = self.0;
-        ((a + e) + (b + f)) + ((c + g) + (d + h))
+        let [a, b, c, d] = self.0;
+        (a + c) + (b + d)
     }
 }
 
@@ -95,7 +96,7 @@ impl AddAssign for Lanes {
     }
 }
 
-/// Eight 3-vectors side by side.
+/// Four 3-vectors side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lanes3 {
     /// x components.
@@ -140,7 +141,7 @@ impl Lanes3 {
     pub fn scale(self, s: Lanes) -> Self {
         Self { x: self.x * s, y: self.y * s, z: self.z * s }
     }
-    /// The sum of the eight vectors.
+    /// The sum of the four vectors.
     pub fn sum(self) -> super::Vector3 {
         super::Vector3::new(self.x.sum(), self.y.sum(), self.z.sum())
     }

@@ -3,6 +3,7 @@
 pub mod dense;
 mod index;
 pub mod lanes;
+pub mod padded;
 mod spatial;
 
 pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex};

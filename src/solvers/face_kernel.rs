@@ -8,9 +8,9 @@
 
 use super::patch_block::{FaceLanes, PatchBlock};
 use crate::math::lanes::{LANES, Lanes, Lanes3};
-use crate::math::{Matrix3, Matrix6, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3};
 
-/// Velocity and impulse of eight faces.
+/// Velocity and impulse of [`LANES`] faces.
 struct FaceImpulse {
     /// Impulse on B [N s].
     gamma: Lanes3,
@@ -144,15 +144,18 @@ impl HessianSums {
     }
 
     fn to_matrix(&self) -> Matrix6 {
-        let ww = symmetric(&self.ww);
-        let wv = Matrix3::from_row_slice(&self.wv.map(Lanes::sum));
-        let vv = symmetric(&self.vv);
-        let mut H = Matrix6::zeros();
-        H.fixed_view_mut::<3, 3>(0, 0).copy_from(&ww);
-        H.fixed_view_mut::<3, 3>(0, 3).copy_from(&wv);
-        H.fixed_view_mut::<3, 3>(3, 0).copy_from(&wv.transpose());
-        H.fixed_view_mut::<3, 3>(3, 3).copy_from(&vv);
-        H
+        // each row of wv is a row of the upper right block
+        let [xx, xy, xz, yy, yz, zz] = self.ww.map(Lanes::sum);
+        let [x_vx, x_vy, x_vz, y_vx, y_vy, y_vz, z_vx, z_vy, z_vz] = self.wv.map(Lanes::sum);
+        let [vxx, vxy, vxz, vyy, vyz, vzz] = self.vv.map(Lanes::sum);
+        Matrix6::from([
+            [xx, xy, xz, x_vx, x_vy, x_vz],
+            [xy, yy, yz, y_vx, y_vy, y_vz],
+            [xz, yz, zz, z_vx, z_vy, z_vz],
+            [x_vx, y_vx, z_vx, vxx, vxy, vxz],
+            [x_vy, y_vy, z_vy, vxy, vyy, vyz],
+            [x_vz, y_vz, z_vz, vxz, vyz, vzz],
+        ])
     }
 }
 
@@ -161,11 +164,6 @@ fn add_all<const N: usize>(sums: &mut [Lanes; N], terms: [Lanes; N]) {
     for (sum, term) in sums.iter_mut().zip(terms) {
         *sum += term;
     }
-}
-
-fn symmetric(upper: &[Lanes; 6]) -> Matrix3 {
-    let [xx, xy, xz, yy, yz, zz] = upper.map(Lanes::sum);
-    Matrix3::new(xx, xy, xz, xy, yy, yz, xz, yz, zz)
 }
 
 #[cfg(test)]

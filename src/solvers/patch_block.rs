@@ -48,7 +48,7 @@ pub struct FaceInput {
     pub elastic_force: f64,
 }
 
-/// Eight faces side by side; unused lanes hold faces that never push.
+/// [`LANES`] faces side by side; unused lanes hold faces that never push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceLanes {
     /// Positions from C [m].

@@ -29,13 +29,14 @@ impl BoxRow {
     }
     /// The impulse at speed `u`, and minus its derivative.
     pub fn impulse(&self, u: f64) -> (f64, f64) {
-        let free = (self.target - u) / self.regularization;
+        let stiffness = 1.0 / self.regularization;
+        let free = (self.target - u) * stiffness;
         if free <= self.lower {
             (self.lower, 0.0)
         } else if free >= self.upper {
             (self.upper, 0.0)
         } else {
-            (free, 1.0 / self.regularization)
+            (free, stiffness)
         }
     }
 }

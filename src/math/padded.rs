@@ -1,0 +1,216 @@
+//! Small symmetric systems by rows of whole blocks of numbers, so that every loop over a row is a loop over vector registers. Memory is
+//! reused: nothing here allocates once the sizes have been seen.
+
+use super::dense::NotPositiveDefinite;
+
+/// Numbers that are computed with together.
+const BLOCK: usize = 4;
+type Block = [f64; BLOCK];
+
+/// A symmetric `size` x `size` matrix by rows; zeros behind each row fill its last block, in which there is room for at least one number,
+/// the right-hand side of [`PaddedSymmetric::solve_in_place`].
+#[derive(Clone, Debug, Default)]
+pub struct PaddedSymmetric {
+    size: usize,
+    /// Blocks of a row.
+    stride: usize,
+    blocks: Vec<Block>,
+    /// 1/d of the rows that are eliminated.
+    inverse_pivots: Vec<f64>,
+    /// Scratch: the vector of a product, in whole blocks.
+    padded: Vec<Block>,
+}
+
+impl PaddedSymmetric {
+    /// Takes over a row-major `size` x `size` matrix.
+    pub fn copy_dense(&mut self, dense: &[f64], size: usize) {
+        debug_assert_eq!(dense.len(), size * size);
+        self.size = size;
+        self.stride = size / BLOCK + 1;
+        self.blocks.clear();
+        self.blocks.resize(size * self.stride, [0.0; BLOCK]);
+        for i in 0..size {
+            self.row_mut(i)[..size].copy_from_slice(&dense[i * size..(i + 1) * size]);
+        }
+    }
+
+    /// Takes over another such matrix.
+    pub fn copy_from(&mut self, other: &Self) {
+        (self.size, self.stride) = (other.size, other.stride);
+        self.blocks.clone_from(&other.blocks);
+    }
+
+    /// Row `i`; behind its last column is the place of the right-hand side.
+    pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
+        self.blocks[i * self.stride..(i + 1) * self.stride].as_flattened_mut()
+    }
+
+    /// y = A x.
+    pub fn multiply(&mut self, x: &[f64], y: &mut [f64]) {
+        self.padded.clear();
+        self.padded.resize(self.stride, [0.0; BLOCK]);
+        self.padded.as_flattened_mut()[..self.size].copy_from_slice(x);
+        for (y, row) in y.iter_mut().zip(self.blocks.chunks_exact(self.stride.max(1))) {
+            let mut sum = [0.0; BLOCK];
+            for (a, x) in row.iter().zip(&self.padded) {
+                for lane in 0..BLOCK {
+                    sum[lane] += a[lane] * x[lane];
+                }
+            }
+            *y = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+        }
+    }
+
+    /// Solves A x = b with b_i in the place behind row i. Of A only the upper triangle is read; it becomes the rows w_i of
+    ///   A = sum of w_i^T w_i / d_i,   d_i = w_ii,
+    /// and what is zero because two coordinates have nothing to do with each other is passed over.
+    ///
+    /// # Errors
+    /// A pivot d_i that is not positive (or not a number).
+    pub fn solve_in_place(&mut self, x: &mut [f64]) -> Result<(), NotPositiveDefinite> {
+        let (n, stride) = (self.size, self.stride);
+        self.inverse_pivots.clear();
+        for i in 0..n {
+            let (above, rest) = self.blocks.split_at_mut(i * stride);
+            let above = Eliminated { rows: above, stride, inverse_pivots: &self.inverse_pivots };
+            let row = &mut rest[..stride];
+            let mut from = i / BLOCK;
+            while from < stride {
+                from += match stride - from {
+                    1 => above.eliminate::<1>(i, from, row),
+                    2 => above.eliminate::<2>(i, from, row),
+                    3 => above.eliminate::<3>(i, from, row),
+                    _ => above.eliminate::<4>(i, from, row),
+                };
+            }
+            let value = row[i / BLOCK][i % BLOCK];
+            if !(value > 0.0 && value.is_finite()) {
+                return Err(NotPositiveDefinite { pivot: i, size: n, value });
+            }
+            self.inverse_pivots.push(1.0 / value);
+        }
+        for (i, x) in x.iter_mut().enumerate() {
+            *x = self.blocks[i * stride + n / BLOCK][n % BLOCK];
+        }
+        self.substitute_back(x);
+        Ok(())
+    }
+
+    /// Solves A x = b once more, with the rows w_i that [`PaddedSymmetric::solve_in_place`] left; `x` comes with b.
+    pub fn solve_again(&self, x: &mut [f64]) {
+        let (n, width) = (self.size, self.stride * BLOCK);
+        let rows = self.blocks.as_flattened();
+        for k in 0..n {
+            let factor = x[k] * self.inverse_pivots[k];
+            for (x, w) in x[k + 1..].iter_mut().zip(&rows[k * width + k + 1..]) {
+                *x -= w * factor;
+            }
+        }
+        self.substitute_back(x);
+    }
+
+    /// x_k = (b_k - sum over j > k of w_kj x_j) / d_k, from the last to the first.
+    fn substitute_back(&self, x: &mut [f64]) {
+        let (n, width) = (self.size, self.stride * BLOCK);
+        let rows = self.blocks.as_flattened();
+        for k in (0..n).rev() {
+            let x_k = x[k] * self.inverse_pivots[k];
+            x[k] = x_k;
+            for (x, w) in x[..k].iter_mut().zip(rows[k..].iter().step_by(width)) {
+                *x -= w * x_k;
+            }
+        }
+    }
+}
+
+/// The rows that are eliminated already.
+struct Eliminated<'a> {
+    rows: &'a [Block],
+    stride: usize,
+    inverse_pivots: &'a [f64],
+}
+
+impl Eliminated<'_> {
+    /// Takes from B blocks of row `i`, from block `from` on, what these rows have of them: w_i -= (w_ki/d_k) w_k. Returns B.
+    #[inline(always)]
+    fn eliminate<const B: usize>(&self, i: usize, from: usize, row: &mut [Block]) -> usize {
+        let Some(row) = row[from..].first_chunk_mut::<B>() else { return B };
+        let mut sums = *row;
+        for (other, inverse_pivot) in self.rows.chunks_exact(self.stride).zip(self.inverse_pivots) {
+            let entry = other[i / BLOCK][i % BLOCK];
+            if entry == 0.0 {
+                continue;
+            }
+            let factor = entry * inverse_pivot;
+            let Some(other) = other[from..].first_chunk::<B>() else { return B };
+            for (sum, other) in sums.iter_mut().zip(other) {
+                for lane in 0..BLOCK {
+                    sum[lane] -= factor * other[lane];
+                }
+            }
+        }
+        *row = sums;
+        B
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
+
+    /// Diagonally dominant, with a zero where `coupled` says that two coordinates have nothing to do with each other.
+    fn matrix(n: usize, coupled: impl Fn(usize, usize) -> bool) -> Vec<f64> {
+        let mut a = vec![0.0; n * n];
+        for i in 0..n {
+            for j in 0..n {
+                a[i * n + j] = match i == j {
+                    true => n as f64 + i as f64,
+                    false if coupled(i, j) => ((i + 1) as f64 * (j + 1) as f64).sin(),
+                    false => 0.0,
+                };
+            }
+        }
+        a
+    }
+
+    /// Oracle: the dense Cholesky factorization, at sizes that fill their blocks and at sizes that do not.
+    #[test]
+    fn solves_what_the_dense_factorization_solves() {
+        let islands = |i: usize, j: usize| i / 6 == j / 6 || (i.min(j) < 6 && i.max(j) >= 12);
+        for (n, a) in (1..24).flat_map(|n| [(n, matrix(n, |_, _| true)), (n, matrix(n, islands))]) {
+            let b: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();
+            let (mut factor, mut expected) = (a.clone(), b.clone());
+            cholesky_in_place(&mut factor, n).unwrap();
+            cholesky_solve_in_place(&factor, n, &mut expected);
+            let mut padded = PaddedSymmetric::default();
+            padded.copy_dense(&a, n);
+            for (i, b) in b.iter().enumerate() {
+                padded.row_mut(i)[n] = *b;
+            }
+            let mut x = vec![0.0; n];
+            padded.solve_in_place(&mut x).unwrap();
+            for (x, expected) in x.iter().zip(&expected) {
+                assert!((x - expected).abs() < 1e-14, "{n}: {x} instead of {expected}");
+            }
+            let mut again = b.clone();
+            padded.solve_again(&mut again);
+            for (again, x) in again.iter().zip(&x) {
+                assert!((again - x).abs() < 1e-14, "{n}: {again} instead of {x}");
+            }
+            padded.copy_dense(&a, n);
+            let mut back = vec![0.0; n];
+            padded.multiply(&x, &mut back);
+            for (back, b) in back.iter().zip(&b) {
+                assert!((back - b).abs() < 1e-13, "{n}: {back} instead of {b}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_the_pivot_that_fails() {
+        let mut padded = PaddedSymmetric::default();
+        padded.copy_dense(&[1.0, 1.0, 1.0, 1.0], 2);
+        assert_eq!(padded.solve_in_place(&mut [0.0; 2]).unwrap_err().pivot, 1);
+    }
+}
