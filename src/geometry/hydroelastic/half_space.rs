@@ -72,6 +72,7 @@ fn crosses(values: &[f64; 4], margin: f64) -> bool {
 
 /// A compliant volume cut by the surface of a rigid half space: the whole section. There is no far side of a thin part that
 /// could be left out, so no face is refused for a falling pressure; a discrete step drops it as one that makes no spring.
+#[inline(always)]
 pub(super) fn volume_rigid(
     (volume, X_WM): (&PressureField, &RigidTransform),
     X_WH: &RigidTransform,
@@ -105,6 +106,7 @@ pub(super) fn volume_rigid(
 
 /// The surface of equal pressure between a compliant volume and a compliant half space with the pressure
 /// `stiffness` * depth. Above the half space that pressure goes on below zero, as far as the volume's margin asks for.
+#[inline(always)]
 pub(super) fn volume_compliant(
     (volume, X_WM): (&PressureField, &RigidTransform),
     (stiffness, X_WH): (f64, &RigidTransform),
@@ -160,6 +162,7 @@ pub(super) fn volume_compliant(
 
 /// The part of a rigid surface that lies in a compliant half space with the pressure `stiffness` * depth, or at most
 /// `margin` above it.
+#[inline(always)]
 pub(super) fn surface_compliant(
     (rigid, X_WM): (&RigidSurface, &RigidTransform),
     (stiffness, margin, X_WH): (f64, f64, &RigidTransform),

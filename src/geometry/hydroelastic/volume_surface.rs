@@ -15,6 +15,7 @@ use crate::math::RigidTransform;
 pub(super) const PLANE_SLACK: f64 = 1e-13;
 
 /// Computes the contact surface of a compliant volume and a rigid surface. `volume_is_A` tells their order.
+#[inline(always)]
 pub(super) fn contact_surface(
     (volume, X_WM): (&PressureField, &RigidTransform),
     (rigid, X_WN): (&RigidSurface, &RigidTransform),
@@ -142,6 +143,7 @@ fn crosses_tet(plane: &FacePlane, volume: &PressureField, tet: u32) -> bool {
 
 /// Writes the part of the triangle in the tetrahedron to `polygon`; `None` where nothing is left of it, or where the
 /// pressure falls steeply along the rigid normal.
+#[inline(always)]
 fn intersect(
     volume: &PressureField,
     tet: u32,

@@ -36,6 +36,7 @@ struct Roles<'a> {
 }
 
 /// Computes the contact surface of A and B.
+#[inline(always)]
 pub(super) fn contact_surface(
     A: &PressureField,
     X_WA: &RigidTransform,
@@ -199,14 +200,14 @@ fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &A
 
 /// Whether the plane of equal pressure crosses both tetrahedra. The difference of pressures at a vertex uses the vertex's
 /// own pressure, so that all tetrahedra around it agree about its sign.
-#[inline]
+#[inline(always)]
 fn equal_pressure_in_both(inner: &PressureField, element: u32, tet: &OuterTet) -> bool {
     differ(signs(&differences_at_inner(inner, element, tet)))
         && differ(signs(&differences_at_outer(inner, element, tet)))
 }
 
 /// Outer minus inner pressure at the corners of the inner tetrahedron [Pa].
-#[inline]
+#[inline(always)]
 fn differences_at_inner(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
     let corners = inner.tet_corners(element);
     let (values, pressures) = (corners.values(&tet.pressure_M.gradient, tet.pressure_M.at_origin), corners.pressures());
@@ -214,7 +215,7 @@ fn differences_at_inner(inner: &PressureField, element: u32, tet: &OuterTet) -> 
 }
 
 /// Outer minus inner pressure at the corners of the outer tetrahedron [Pa].
-#[inline]
+#[inline(always)]
 fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
     let linear = &inner.linear()[element as usize];
     let (values, pressures) = (tet.corners_M.values(&linear.gradient, linear.at_origin), tet.corners_M.pressures());
@@ -223,7 +224,7 @@ fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> 
 
 /// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two pressures into their
 /// geometries along it; `None` where there is no such plane or a pressure falls steeply.
-#[inline]
+#[inline(always)]
 fn slopes(
     (inner, inner_steepness): (&LinearPressure, f64),
     (outer, outer_steepness): (&LinearPressure, f64),
