@@ -4,7 +4,7 @@ use super::bvh::Bvh;
 use super::layers::{Cores, Layer, levels};
 use super::mesh_extent::MeshExtent;
 use super::{Aabb, GeometryError, VolumeMesh};
-use crate::math::Vector3;
+use crate::math::{Rotation, Vector3};
 
 /// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is flat and has
 /// no usable gradient. A regular one has 0.7; rounding of the positions leaves about 1e-15 of a flat one. [-]
@@ -57,6 +57,17 @@ pub(crate) struct TetCorners(pub(crate) [[f64; 4]; 4]);
 impl TetCorners {
     pub(crate) fn new(corners: &[Vector3; 4], pressures: &[f64; 4]) -> Self {
         Self(std::array::from_fn(|i| [corners[i].x, corners[i].y, corners[i].z, pressures[i]]))
+    }
+
+    /// The same in the frame A of which this one, B, has the pose R_AB, p_AB.
+    #[inline(always)]
+    pub(crate) fn in_frame(&self, R_AB: &Rotation, p_AB: &Vector3) -> Self {
+        let in_A = |[x, y, z, pressure]: &[f64; 4]| {
+            let p = R_AB * Vector3::new(*x, *y, *z) + p_AB;
+            [p.x, p.y, p.z, *pressure]
+        };
+        let [a, b, c, d] = &self.0;
+        Self([in_A(a), in_A(b), in_A(c), in_A(d)])
     }
 
     /// The value of a linear function at each corner.

@@ -14,7 +14,7 @@ use super::workspace::{Lists, OuterTet, pair_key, split_key};
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::layers::{Layer, levels};
-use crate::geometry::pressure_field::{TetCorners, range};
+use crate::geometry::pressure_field::range;
 use crate::geometry::{Aabb, FacePlane, LinearPressure, PressureField};
 use crate::math::{RigidTransform, Vector3};
 
@@ -58,14 +58,17 @@ pub(super) fn contact_surface(
         outer: Some(roles.outer.extent()),
     };
     let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
-    match memory.plan(*coherence, &pair, &X_MN) {
-        Plan::Reuse => {
-            for tet in &mut lists.tets {
-                *tet = outer_tet(roles.outer, tet.element, &X_MN);
-            }
+    let reach = match memory.plan(*coherence, &pair, &X_MN) {
+        Plan::Reuse => None,
+        Plan::Collect(reach) => Some(Some(reach + REACH_SLACK)),
+        Plan::Full => Some(None),
+    };
+    if let Some(reach) = reach {
+        find_pairs(&roles, &X_MN, reach, lists);
+    } else {
+        for tet in &mut lists.tets {
+            *tet = outer_tet(roles.outer, tet.element, &X_MN);
         }
-        Plan::Collect(reach) => find_pairs(&roles, &X_MN, Some(reach + REACH_SLACK), lists),
-        Plan::Full => find_pairs(&roles, &X_MN, None, lists),
     }
     let mut polygon = ConvexPolygon::EMPTY;
     for &key in &lists.pairs {
@@ -169,16 +172,14 @@ fn can_meet(inner: &PressureField, element: u32, (tet, planes_M): (&OuterTet, &[
         && !Slab::new(&inner.corners(element), &at_inner, inner_width).is_beyond_one_of(planes_M, reach)
 }
 
+#[inline(always)]
 fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> OuterTet {
     let (R_MN, p_MN) = (&X_MN.rotation, &X_MN.translation.vector);
     let linear_N = outer.linear()[element as usize];
     let gradient = R_MN * linear_N.gradient;
     OuterTet {
         element,
-        corners_M: TetCorners::new(
-            &outer.corners(element).map(|corner| R_MN * corner + p_MN),
-            &outer.tet_corners(element).pressures(),
-        ),
+        corners_M: outer.tet_corners(element).in_frame(R_MN, p_MN),
         pressure_M: LinearPressure { gradient, at_origin: linear_N.at_origin - gradient.dot(p_MN) },
         steepness: outer.steepness()[element as usize],
     }
