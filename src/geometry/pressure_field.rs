@@ -4,7 +4,7 @@ use super::bvh::Bvh;
 use super::layers::{Cores, Layer, levels};
 use super::mesh_extent::MeshExtent;
 use super::{Aabb, GeometryError, VolumeMesh};
-use crate::math::Vector3;
+use crate::math::{Rotation, Vector3};
 
 /// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is flat and has
 /// no usable gradient. A regular one has 0.7; rounding of the positions leaves about 1e-15 of a flat one. [-]
@@ -50,6 +50,74 @@ impl FacePlane {
     }
 }
 
+/// The corners of a tetrahedron: position in the first three numbers [m], pressure in the last [Pa].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TetCorners(pub(crate) [[f64; 4]; 4]);
+
+impl TetCorners {
+    pub(crate) fn new(corners: &[Vector3; 4], pressures: &[f64; 4]) -> Self {
+        Self(std::array::from_fn(|i| [corners[i].x, corners[i].y, corners[i].z, pressures[i]]))
+    }
+
+    /// The same in the frame A of which this one, B, has the pose R_AB, p_AB.
+    #[inline(always)]
+    pub(crate) fn in_frame(&self, R_AB: &Rotation, p_AB: &Vector3) -> Self {
+        let in_A = |[x, y, z, pressure]: &[f64; 4]| {
+            let p = R_AB * Vector3::new(*x, *y, *z) + p_AB;
+            [p.x, p.y, p.z, *pressure]
+        };
+        let [a, b, c, d] = &self.0;
+        Self([in_A(a), in_A(b), in_A(c), in_A(d)])
+    }
+
+    /// The value of a linear function at each corner.
+    #[inline(always)]
+    pub(crate) fn values(&self, gradient: &Vector3, at_origin: f64) -> [f64; 4] {
+        let at = |[x, y, z, _]: &[f64; 4]| at_origin + (gradient.x * x + gradient.y * y + gradient.z * z);
+        let [a, b, c, d] = &self.0;
+        [at(a), at(b), at(c), at(d)]
+    }
+
+    /// The pressure at each corner [Pa].
+    #[inline(always)]
+    pub(crate) fn pressures(&self) -> [f64; 4] {
+        let [a, b, c, d] = &self.0;
+        [a[3], b[3], c[3], d[3]]
+    }
+
+    /// The corners [m].
+    #[inline]
+    pub(crate) fn positions(&self) -> [Vector3; 4] {
+        self.0.map(|[x, y, z, _]| Vector3::new(x, y, z))
+    }
+}
+
+/// The planes of the four faces of a tetrahedron, coordinate by coordinate, so that four distances are computed at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TetPlanes {
+    x: [f64; 4],
+    y: [f64; 4],
+    z: [f64; 4],
+    offset: [f64; 4],
+}
+
+impl TetPlanes {
+    fn new(planes: &[FacePlane; 4]) -> Self {
+        let [x, y, z] = [0, 1, 2].map(|axis| planes.map(|plane| plane.normal[axis]));
+        Self { x, y, z, offset: planes.map(|plane| plane.offset) }
+    }
+
+    /// The signed distance from each plane of the point with the position x, y, z [m], positive outside.
+    #[inline(always)]
+    pub(crate) fn distances(&self, [x, y, z, _]: &[f64; 4]) -> [f64; 4] {
+        let mut distances = [0.0; 4];
+        for (i, distance) in distances.iter_mut().enumerate() {
+            *distance = self.x[i] * x + self.y[i] * y + self.z[i] * z - self.offset[i];
+        }
+        distances
+    }
+}
+
 /// A volume mesh with its pressure field and everything that a contact query reads, in the geometry's frame.
 /// Element numbers are those of the mesh that was given; arrays of elements run in parallel.
 #[derive(Clone, Debug)]
@@ -58,7 +126,8 @@ pub struct PressureField {
     pressure: Vec<f64>,
     linear: Vec<LinearPressure>,
     steepness: Vec<f64>,
-    planes: Vec<[FacePlane; 4]>,
+    corners: Vec<TetCorners>,
+    planes: Vec<TetPlanes>,
     neighbours: Vec<[u32; 4]>,
     pressure_min: f64,
     pressure_max: f64,
@@ -90,11 +159,11 @@ impl PressureField {
             let corners = tet.map(|vertex| mesh.vertices[vertex as usize]);
             if is_flat(&corners) {
                 linear.push(LinearPressure::default());
-                planes.push([FacePlane::default(); 4]);
+                planes.push(TetPlanes::default());
                 continue;
             }
             linear.push(linear_pressure(&corners, &tet.map(|vertex| pressure[vertex as usize])));
-            planes.push(face_planes(&corners));
+            planes.push(TetPlanes::new(&face_planes(&corners)));
             boxes.push((element as u32, Aabb::around(&corners)));
         }
         if boxes.is_empty() {
@@ -114,10 +183,15 @@ impl PressureField {
         });
         let pressure_min = pressure.iter().copied().fold(f64::INFINITY, f64::min);
         let pressure_max = pressure.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let corners = (0..count as u32).map(|element| {
+            let (corners, pressures) = corners_and_pressures(element);
+            TetCorners::new(&corners, &pressures)
+        });
         let tets = boxes.iter().map(|&(element, _)| corners_and_pressures(element));
         Ok(Self {
             layers: Bvh::new(layers),
             cores: Cores::new(extent.center, (pressure_min, pressure_max), tets),
+            corners: corners.collect(),
             neighbours: neighbours(&mesh.tets),
             pressure_min,
             pressure_max,
@@ -148,9 +222,15 @@ impl PressureField {
     pub(crate) fn steepness(&self) -> &[f64] {
         &self.steepness
     }
-    /// The planes of the faces of each tetrahedron; face i lies opposite vertex i.
-    pub fn planes(&self) -> &[[FacePlane; 4]] {
-        &self.planes
+    /// The planes of the faces of a tetrahedron; face i lies opposite vertex i.
+    pub fn planes(&self, element: u32) -> [FacePlane; 4] {
+        let TetPlanes { x, y, z, offset } = &self.planes[element as usize];
+        std::array::from_fn(|i| FacePlane { normal: Vector3::new(x[i], y[i], z[i]), offset: offset[i] })
+    }
+    /// The same, to compute with four at once.
+    #[inline]
+    pub(crate) fn tet_planes(&self, element: u32) -> &TetPlanes {
+        &self.planes[element as usize]
     }
     /// The tetrahedron behind each face of each tetrahedron, or [`NO_NEIGHBOUR`].
     pub fn neighbours(&self) -> &[[u32; 4]] {
@@ -188,12 +268,12 @@ impl PressureField {
     /// The corners of a tetrahedron [m].
     #[inline]
     pub(crate) fn corners(&self, element: u32) -> [Vector3; 4] {
-        self.mesh.tets[element as usize].map(|vertex| self.mesh.vertices[vertex as usize])
+        self.corners[element as usize].positions()
     }
-    /// The pressures at the corners of a tetrahedron [Pa].
+    /// The same with their pressures, to compute with four at once.
     #[inline]
-    pub(crate) fn corner_pressures(&self, element: u32) -> [f64; 4] {
-        self.mesh.tets[element as usize].map(|vertex| self.pressure[vertex as usize])
+    pub(crate) fn tet_corners(&self, element: u32) -> &TetCorners {
+        &self.corners[element as usize]
     }
 }
 
@@ -318,9 +398,9 @@ mod tests {
     fn finds_the_neighbour_and_turns_the_faces_outward() {
         let field = PressureField::new(two_tets(), vec![0.0; 5]).unwrap();
         assert_eq!(field.neighbours()[0], [1, NO_NEIGHBOUR, NO_NEIGHBOUR, NO_NEIGHBOUR]);
-        for (element, planes) in field.planes().iter().enumerate() {
-            let center = field.corners(element as u32).iter().sum::<Vector3>() / 4.0;
-            assert!(planes.iter().all(|plane| plane.distance(&center) < 0.0));
+        for element in 0..2 {
+            let center = field.corners(element).iter().sum::<Vector3>() / 4.0;
+            assert!(field.planes(element).iter().all(|plane| plane.distance(&center) < 0.0));
         }
     }
 

@@ -1,7 +1,8 @@
 //! Time of contact queries by resolution: warm, when bodies move a little from query to query, and cold.
 //!
 //! `cargo bench --bench contact_surface` prints a table; with `-- --json`, one JSON object a line, which
-//! tests/bench/drake_contact_surface.py reads and compares with another simulator.
+//! tests/bench/drake_contact_surface.py reads and compares with another simulator; with `-- WORD`, the cases with that word in
+//! their names only.
 //!
 //! How to read it: body B goes round a circle of 1 mm radius in 300 queries while it turns to and fro, which is 21 um and
 //! about 0.1 mrad a query, or 2 cm/s at 1 kHz. A time is the mean of a whole round, all searches included; the median of
@@ -127,13 +128,14 @@ fn measure(case: &Case, coherence: bool) -> Measured {
 
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
+    let word = std::env::args().skip(1).find(|argument| !argument.starts_with("--")).unwrap_or_default();
     if !json {
         println!(
             "{:32}{:>8}{:>10}{:>10}{:>14}{:>14}",
             "", "faces", "warm us", "cold us", "warm ns/face", "cold ns/face"
         );
     }
-    for case in cases() {
+    for case in cases().into_iter().filter(|case| case.name.contains(&word)) {
         let (warm, cold) = (measure(&case, true), measure(&case, false));
         let name = case.name;
         if json {

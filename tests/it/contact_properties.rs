@@ -175,7 +175,7 @@ fn field(geometry: &HydroelasticGeometry, element: u32, X_WG: &RigidTransform, p
     match geometry {
         HydroelasticGeometry::CompliantVolume(field) => {
             let linear = field.linear()[element as usize];
-            let planes = &field.planes()[element as usize];
+            let planes = field.planes(element);
             let corners = field.mesh().tets[element as usize].map(|vertex| field.mesh().vertices[vertex as usize]);
             let height = planes.iter().zip(&corners).map(|(plane, p)| -plane.distance(p)).fold(f64::INFINITY, f64::min);
             let length = corners.iter().map(|corner| (corner - corners[0]).norm()).fold(0.0, f64::max);

@@ -1,6 +1,6 @@
 //! The contact surface of two geometries, as arrays that run in parallel.
 
-use super::polygon::ConvexPolygon;
+use super::polygon::{ConvexPolygon, Corners};
 use crate::geometry::LinearPressure;
 use crate::math::{RigidTransform, Vector3};
 
@@ -60,6 +60,8 @@ pub(super) struct FaceData {
     pub(super) g_B: f64,
     pub(super) element_A: u32,
     pub(super) element_B: u32,
+    /// Whether the polygon turns about the opposite of the normal.
+    pub(super) against: bool,
 }
 
 impl ContactSurface {
@@ -114,58 +116,67 @@ impl ContactSurface {
     }
 
     /// Appends the faces of `polygon`, given in M.
-    #[inline]
+    #[inline(always)]
     pub(super) fn append(
         &mut self,
-        polygon: &mut ConvexPolygon,
+        polygon: &ConvexPolygon,
         data: &FaceData,
         X_WM: &RigidTransform,
         representation: FaceRepresentation,
     ) {
-        let (mut area, center_M) = polygon.area_and_centroid(&data.normal_M);
-        if area < 0.0 {
-            polygon.reverse();
-            area = -area;
-        }
+        let corners = polygon.corners(data.against);
+        let (area, center_M) = corners.area_and_centroid(&data.normal_M);
         if area <= FACE_AREA_MIN {
             return;
         }
         match representation {
-            FaceRepresentation::Polygon => self.append_face(polygon.corners(), area, &center_M, data, X_WM),
-            FaceRepresentation::TriangleFan => {
-                let corners = polygon.corners();
-                for (i, a) in corners.iter().enumerate() {
-                    let b = corners.get(i + 1).unwrap_or(&corners[0]);
-                    let area = 0.5 * (a - center_M).cross(&(b - center_M)).dot(&data.normal_M);
-                    if area > FACE_AREA_MIN {
-                        self.append_face(&[center_M, *a, *b], area, &((center_M + a + b) / 3.0), data, X_WM);
-                    }
-                }
+            FaceRepresentation::Polygon => self.append_face(&corners, area, &center_M, data, X_WM),
+            FaceRepresentation::TriangleFan => self.append_fan(&corners, &center_M, data, X_WM),
+        }
+    }
+
+    /// Appends the triangles about the centroid of a polygon.
+    fn append_fan(&mut self, corners: &Corners, center_M: &Vector3, data: &FaceData, X_WM: &RigidTransform) {
+        for (a, b) in corners.iter().zip(corners.iter().skip(1).chain(corners.iter().take(1))) {
+            let area = 0.5 * (a - center_M).cross(&(b - center_M)).dot(&data.normal_M);
+            if area > FACE_AREA_MIN {
+                let triangle = Corners::triangle(*center_M, *a, *b);
+                self.append_face(&triangle, area, &((center_M + a + b) / 3.0), data, X_WM);
             }
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn append_face(
         &mut self,
-        corners_M: &[Vector3],
+        corners_M: &Corners,
         area: f64,
         centroid_M: &Vector3,
         data: &FaceData,
         X_WM: &RigidTransform,
     ) {
-        let (R_WM, p_WM) = (&X_WM.rotation, &X_WM.translation.vector);
-        self.centroid.push(R_WM * centroid_M + p_WM);
-        self.normal.push(R_WM * data.normal_M);
+        let in_world = |point_M: &Vector3| X_WM.rotation * point_M + X_WM.translation.vector;
+        self.centroid.push(in_world(centroid_M));
+        self.normal.push(X_WM.rotation * data.normal_M);
         self.area.push(area);
         self.pressure.push(data.pressure_M.at(centroid_M));
         self.g_A.push(data.g_A);
         self.g_B.push(data.g_B);
         self.element_A.push(data.element_A);
         self.element_B.push(data.element_B);
-        self.corners.extend(corners_M.iter().map(|corner_M| R_WM * corner_M + p_WM));
-        self.corner_pressure.extend(corners_M.iter().map(|corner_M| data.pressure_M.at(corner_M)));
-        self.corner_ends.push(self.corners.len() as u32);
+        // four places at once, whether there are three corners or four
+        let (start, count) = (self.corners.len(), corners_M.count);
+        let [a, b, c, d] = &corners_M.first;
+        self.corners.extend_from_slice(&[in_world(a), in_world(b), in_world(c), in_world(d)]);
+        let pressure = |corner| data.pressure_M.at(corner);
+        self.corner_pressure.extend_from_slice(&[pressure(a), pressure(b), pressure(c), pressure(d)]);
+        self.corners.truncate(start + count);
+        self.corner_pressure.truncate(start + count);
+        for corner in corners_M.rest() {
+            self.corners.push(in_world(corner));
+            self.corner_pressure.push(data.pressure_M.at(corner));
+        }
+        self.corner_ends.push((start + count) as u32);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::coherence::{Memory, Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
-use super::polygon::{ConvexPolygon, differ, signs};
+use super::polygon::{ConvexPolygon, ZeroSet, differ, signs};
 use super::volume_surface::{PLANE_SLACK, crosses_box};
 use super::workspace::Lists;
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
@@ -21,9 +21,9 @@ fn boundary_M(X_WM: &RigidTransform, X_WH: &RigidTransform) -> FacePlane {
 /// Turns the face of a geometry G (in its frame M) and a half space H round where H is A. `into_G` points from H into G.
 fn face(element: u32, into_G: Vector3, pressure_M: LinearPressure, g_G: f64, g_H: f64, G_is_A: bool) -> FaceData {
     if G_is_A {
-        FaceData { normal_M: -into_G, pressure_M, g_A: g_G, g_B: g_H, element_A: element, element_B: 0 }
+        FaceData { normal_M: -into_G, pressure_M, g_A: g_G, g_B: g_H, element_A: element, element_B: 0, against: true }
     } else {
-        FaceData { normal_M: into_G, pressure_M, g_A: g_H, g_B: g_G, element_A: 0, element_B: element }
+        FaceData { normal_M: into_G, pressure_M, g_A: g_H, g_B: g_G, element_A: 0, element_B: element, against: false }
     }
 }
 
@@ -72,6 +72,7 @@ fn crosses(values: &[f64; 4], margin: f64) -> bool {
 
 /// A compliant volume cut by the surface of a rigid half space: the whole section. There is no far side of a thin part that
 /// could be left out, so no face is refused for a falling pressure; a discrete step drops it as one that makes no spring.
+#[inline(always)]
 pub(super) fn volume_rigid(
     (volume, X_WM): (&PressureField, &RigidTransform),
     X_WH: &RigidTransform,
@@ -83,14 +84,14 @@ pub(super) fn volume_rigid(
     let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
     let half_space = HalfSpace { X_WH, stiffness: f64::INFINITY, margin: 0.0 };
     if let Some(reach) = search((memory, *coherence), (volume.extent(), X_WM), &half_space, volume_is_A) {
-        let heights = |element| volume.corners(element).map(|corner| plane.distance(&corner));
+        let heights = |element| volume.tet_corners(element).values(&plane.normal, -plane.offset);
         let enters = |node: &Aabb| crosses_box(&plane, node, reach);
         find_elements(volume.bvh(), enters, |element| crosses(&heights(element), reach), lists);
     }
     let mut polygon = ConvexPolygon::EMPTY;
     for &element in &lists.near {
-        let corners = volume.corners(element);
-        let heights = corners.map(|corner| plane.distance(&corner));
+        let corners = volume.tet_corners(element);
+        let heights = corners.values(&plane.normal, -plane.offset);
         let above = signs(&heights);
         if !differ(above) {
             continue;
@@ -98,13 +99,14 @@ pub(super) fn volume_rigid(
         let pressure_M = volume.linear()[element as usize];
         let slope = pressure_M.gradient.dot(&plane.normal);
         let face = face(element, plane.normal, pressure_M, slope, f64::INFINITY, volume_is_A);
-        polygon.set_zero_set(&corners, &heights, above);
-        surface.append(&mut polygon, &face, X_WM, *representation);
+        polygon.set(&ZeroSet::new(corners, &heights, above));
+        surface.append(&polygon, &face, X_WM, *representation);
     }
 }
 
 /// The surface of equal pressure between a compliant volume and a compliant half space with the pressure
 /// `stiffness` * depth. Above the half space that pressure goes on below zero, as far as the volume's margin asks for.
+#[inline(always)]
 pub(super) fn volume_compliant(
     (volume, X_WM): (&PressureField, &RigidTransform),
     (stiffness, X_WH): (f64, &RigidTransform),
@@ -118,8 +120,10 @@ pub(super) fn volume_compliant(
     // the margin of a half space makes no difference to a volume
     let half_space = HalfSpace { X_WH, stiffness, margin: 0.0 };
     let values = |element: u32| -> [f64; 4] {
-        let (corners, pressures) = (volume.corners(element), volume.corner_pressures(element));
-        std::array::from_fn(|i| pressures[i] + stiffness * plane.distance(&corners[i]))
+        let corners = volume.tet_corners(element);
+        let heights = corners.values(&plane.normal, -plane.offset);
+        let pressures = corners.pressures();
+        std::array::from_fn(|i| pressures[i] + stiffness * heights[i])
     };
     if let Some(reach) = search((memory, *coherence), (volume.extent(), X_WM), &half_space, volume_is_A) {
         let enters = |node: &Aabb| {
@@ -131,7 +135,7 @@ pub(super) fn volume_compliant(
     }
     let mut polygon = ConvexPolygon::EMPTY;
     for &element in &lists.near {
-        let corners = volume.corners(element);
+        let corners = volume.tet_corners(element);
         let values = values(element);
         let positive = signs(&values);
         if !differ(positive) {
@@ -151,13 +155,14 @@ pub(super) fn volume_compliant(
             continue;
         };
         let face = face(element, into_volume, pressure_M, slope, half_space_slope, volume_is_A);
-        polygon.set_zero_set(&corners, &values, positive);
-        surface.append(&mut polygon, &face, X_WM, *representation);
+        polygon.set(&ZeroSet::new(corners, &values, positive));
+        surface.append(&polygon, &face, X_WM, *representation);
     }
 }
 
 /// The part of a rigid surface that lies in a compliant half space with the pressure `stiffness` * depth, or at most
 /// `margin` above it.
+#[inline(always)]
 pub(super) fn surface_compliant(
     (rigid, X_WM): (&RigidSurface, &RigidTransform),
     (stiffness, margin, X_WH): (f64, f64, &RigidTransform),
@@ -179,10 +184,11 @@ pub(super) fn surface_compliant(
     for &element in &lists.near {
         let normal = rigid.normals()[element as usize];
         let Some(slope) = slope_into(&pressure_M.gradient, stiffness, &normal) else { continue };
-        polygon.set_triangle(&rigid.corners(element));
+        polygon.set(&ZeroSet::triangle(&rigid.corners(element)));
         polygon.clip(&end);
-        // the rigid normal points into the half space, which is not the geometry of the frame M here
+        // the rigid normal, about which the triangle turns, points into the half space, not the geometry of the frame M here
         let face = face(element, -normal, pressure_M, f64::INFINITY, slope, rigid_is_A);
-        surface.append(&mut polygon, &face, X_WM, *representation);
+        let face = FaceData { against: !face.against, ..face };
+        surface.append(&polygon, &face, X_WM, *representation);
     }
 }

@@ -74,9 +74,42 @@ pub fn contact_surface(
     Ok(())
 }
 
+/// A geometry and its pose in the world.
+type Posed<'a> = (&'a HydroelasticGeometry, &'a RigidTransform);
+
+/// [`query_on_any_cpu`], with four numbers to an instruction where the CPU can. The bits are the same: the same operations in
+/// the same order, none of them fused.
 fn query(
-    (A, X_WA): (&HydroelasticGeometry, &RigidTransform),
-    (B, X_WB): (&HydroelasticGeometry, &RigidTransform),
+    A: Posed,
+    B: Posed,
+    workspace: &mut HydroelasticWorkspace,
+    surface: &mut ContactSurface,
+) -> Result<(), NoContactSurface> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn query_with_avx2(
+            A: Posed,
+            B: Posed,
+            workspace: &mut HydroelasticWorkspace,
+            surface: &mut ContactSurface,
+        ) -> Result<(), NoContactSurface> {
+            query_on_any_cpu(A, B, workspace, surface)
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
+            // SAFETY: the function is safe but for what it needs of the CPU, which are the three features that the condition
+            // has just found there.
+            #[allow(unsafe_code)]
+            return unsafe { query_with_avx2(A, B, workspace, surface) };
+        }
+    }
+    query_on_any_cpu(A, B, workspace, surface)
+}
+
+#[inline(always)]
+fn query_on_any_cpu(
+    (A, X_WA): Posed,
+    (B, X_WB): Posed,
     workspace: &mut HydroelasticWorkspace,
     surface: &mut ContactSurface,
 ) -> Result<(), NoContactSurface> {
@@ -112,4 +145,56 @@ fn query(
         _ => return Err(NoContactSurface { a: A.kind(), b: B.kind() }),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geometry::Shape;
+    use crate::math::Rotation;
+
+    /// What the instructions of the CPU at hand compute, those of any CPU compute bit for bit.
+    #[test]
+    fn all_instruction_sets_give_the_same_bits() {
+        let made = |shape: Shape, compliant: Option<f64>, hint: f64| {
+            let parameters = HydroelasticParameters {
+                compliant,
+                resolution_hint: Some(hint),
+                slab_thickness: Some(0.05),
+                margin: 0.0,
+            };
+            HydroelasticGeometry::new(&shape, &parameters).unwrap()
+        };
+        let ball = || Shape::Sphere { radius: 0.05 };
+        let block = || Shape::Box { size: Vector3::new(0.08, 0.1, 0.06) };
+        let A = [made(ball(), Some(1e5), 0.02), made(block(), Some(3e5), 0.03)];
+        let B = [
+            made(Shape::Ellipsoid { semi_axes: Vector3::new(0.06, 0.04, 0.05) }, Some(2e5), 0.02),
+            made(block(), None, 0.03),
+            made(Shape::HalfSpace, None, 1.0),
+            made(Shape::HalfSpace, Some(1e5), 1.0),
+        ];
+        for (i, (a, b)) in A.iter().flat_map(|a| B.iter().map(move |b| (a, b))).enumerate() {
+            let mut faces = 0;
+            for k in 0..50 {
+                let angle = 0.1 * f64::from(k) + i as f64;
+                let X_WA = RigidTransform::from_parts(
+                    Vector3::new(0.02 * angle.sin(), 0.01, 0.045 + 0.004 * angle.cos()).into(),
+                    Rotation::from_euler_angles(angle, 0.3 * angle, -angle),
+                );
+                let X_WB = RigidTransform::from_parts(
+                    Vector3::new(0.0, 0.0, 0.004).into(),
+                    Rotation::from_euler_angles(0.01, 0.02, angle),
+                );
+                let (mut here, mut anywhere) = (ContactSurface::new(), ContactSurface::new());
+                let mut workspace = HydroelasticWorkspace::default();
+                query((a, &X_WA), (b, &X_WB), &mut workspace, &mut here).unwrap();
+                workspace.forget();
+                query_on_any_cpu((a, &X_WA), (b, &X_WB), &mut workspace, &mut anywhere).unwrap();
+                assert!(coherence::same_bits(&here, &anywhere), "pair {i}, pose {k}");
+                faces += here.len();
+            }
+            assert!(faces > 100, "pair {i} has {faces} faces");
+        }
+    }
 }

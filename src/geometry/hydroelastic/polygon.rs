@@ -1,23 +1,102 @@
 //! Convex polygons of fixed capacity, on the stack, and how half spaces cut them.
+//!
+//! A polygon is a ring of numbers of points, a byte each. A point carries its distances from the planes that are still to
+//! cut, so that a new point on an edge takes its own from the edge's ends, and a cut is a matter of a few bits: no
+//! coordinate moves. What is done for each corner is done for four at once and, rarely, for the others: most polygons
+//! have three or four corners, and which of the two could not be predicted.
 
-use crate::geometry::pressure_field::{FacePlane, NO_NEIGHBOUR};
+use crate::geometry::pressure_field::{FacePlane, NO_NEIGHBOUR, TetCorners, TetPlanes};
 use crate::math::Vector3;
 
-/// A plane cuts a tetrahedron in at most 4 corners, and each of 4 clipping planes adds at most one: 8. The rest is slack
-/// for the last bits of nearly parallel edges.
-const CAPACITY: usize = 12;
+/// A plane cuts a tetrahedron in at most 4 corners, and each of 4 clipping planes removes at least one and adds two at most.
+pub(super) const CORNERS_MAX: usize = 8;
+
+/// The corners before the first cut, and two new ones from each of four, rounded up to a power of two.
+const POINTS_MAX: usize = 16;
 
 /// A polygon whose corners are all this near a clipping plane lies in it; see [`ConvexPolygon::clip_by_tet`]. Far below
 /// a micrometre, well above the rounding of coordinates of metres. [m]
 const COPLANAR_DISTANCE: f64 = 1e-14;
 
-/// Corners of a convex plane polygon in order.
+/// Where the distances start in a [`Point`].
+const DISTANCES: usize = 4;
+
+/// A position in the first three numbers [m], distances from four planes in the last four [m].
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Point([f64; 8]);
+
+impl Point {
+    #[inline(always)]
+    fn position(&self) -> Vector3 {
+        Vector3::new(self.0[0], self.0[1], self.0[2])
+    }
+
+    /// The point at the share `t` of the way to `end`.
+    #[inline(always)]
+    fn towards(&self, end: &Self, t: f64) -> Self {
+        let mut point = *self;
+        for (value, (from, to)) in point.0.iter_mut().zip(self.0.iter().zip(&end.0)) {
+            *value = from + (to - from) * t;
+        }
+        point
+    }
+}
+
+/// A convex plane polygon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConvexPolygon {
+    /// How many corners there are.
     count: usize,
-    /// Which of the two buffers holds the corners; a cut writes to the other one.
-    active: usize,
-    buffers: [[Vector3; CAPACITY]; 2],
+    /// The numbers of the corners in order, the first in the lowest byte; no meaning from byte `count` on.
+    ring: u64,
+    /// How many points there are, with those that were cut away.
+    used: usize,
+    points: [Point; POINTS_MAX],
+}
+
+/// The corners of a polygon in order.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Corners {
+    pub(super) count: usize,
+    /// The first four; a triangle has its first corner in the fourth place again.
+    pub(super) first: [Vector3; 4],
+    /// The others.
+    pub(super) rest: [Vector3; CORNERS_MAX - 4],
+}
+
+/// What a polygon is before the first cut: a triangle, or the part of a plane in a tetrahedron.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ZeroSet {
+    count: usize,
+    /// Positions in the first three numbers [m]; a triangle has its first corner in the fourth place again.
+    positions: [[f64; 4]; 4],
+}
+
+impl ZeroSet {
+    /// A triangle.
+    #[inline(always)]
+    pub(super) fn triangle([a, b, c]: &[Vector3; 3]) -> Self {
+        Self { count: 3, positions: [a, b, c, a].map(|corner| [corner.x, corner.y, corner.z, 0.0]) }
+    }
+
+    /// The zero set, within a tetrahedron, of the linear function with the values `values` at its corners. Its border runs
+    /// counter-clockwise as seen from the side of positive values. `positive` is [`signs`] of the values.
+    ///
+    /// Zero counts as negative, so that a zero set in the face between two tetrahedra belongs to one of them only.
+    #[inline(always)]
+    pub(super) fn new(TetCorners(corners): &TetCorners, values: &[f64; 4], positive: usize) -> Self {
+        let (edges, count) = &ZERO_SET_EDGES[positive & 15];
+        let crossing = |[i, j]: [u8; 2]| {
+            let (i, j) = (usize::from(i & 3), usize::from(j & 3));
+            let t = values[i] / (values[i] - values[j]);
+            let (from, to) = (&corners[i], &corners[j]);
+            let at = |k: usize| from[k] + (to[k] - from[k]) * t;
+            [at(0), at(1), at(2), at(3)]
+        };
+        let positions = [crossing(edges[0]), crossing(edges[1]), crossing(edges[2]), crossing(edges[3])];
+        Self { count: *count, positions }
+    }
 }
 
 /// How a polygon lies to a plane.
@@ -35,7 +114,7 @@ enum Side {
 
 impl Side {
     /// From the smallest and the largest distance of the corners.
-    #[inline]
+    #[inline(always)]
     fn new(lowest: f64, highest: f64) -> Self {
         if lowest >= -COPLANAR_DISTANCE && highest <= COPLANAR_DISTANCE {
             Self::Coplanar
@@ -50,195 +129,252 @@ impl Side {
 }
 
 /// min and max as one instruction each: no number here is NaN.
-#[inline]
+#[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
 }
-#[inline]
+#[inline(always)]
 fn larger(a: f64, b: f64) -> f64 {
     if a > b { a } else { b }
 }
 
+/// A number with its lowest `bits` bits set.
+#[inline(always)]
+fn ones(bits: usize) -> u64 {
+    (1 << bits) - 1
+}
+
+/// A ring with at least four places: a triangle has its first corner twice.
+#[inline(always)]
+fn pad(ring: u64, count: usize) -> u64 {
+    if count == 3 { (ring & 0xff) << 24 | ring & 0xff_ff_ff } else { ring }
+}
+
 impl ConvexPolygon {
     /// Without corners; a query uses one polygon for all its faces.
-    pub(crate) const EMPTY: Self = Self { count: 0, active: 0, buffers: [[Vector3::new(0.0, 0.0, 0.0); CAPACITY]; 2] };
+    pub(crate) const EMPTY: Self = Self { count: 0, ring: 0, used: 0, points: [Point([0.0; 8]); POINTS_MAX] };
 
-    /// Becomes a triangle.
-    #[inline]
-    pub(crate) fn set_triangle(&mut self, corners: &[Vector3; 3]) {
-        self.buffers[self.active][..3].copy_from_slice(corners);
-        self.count = 3;
+    /// Becomes a triangle or a zero set.
+    #[inline(always)]
+    pub(super) fn set(&mut self, start: &ZeroSet) {
+        for (point, position) in self.points.iter_mut().zip(&start.positions) {
+            point.0[..DISTANCES].copy_from_slice(position);
+        }
+        (self.count, self.ring, self.used) = (start.count, 0x03_02_01_00, 4);
     }
 
-    /// The corners in order.
-    #[inline]
-    pub(crate) fn corners(&self) -> &[Vector3] {
-        &self.buffers[self.active][..self.count]
-    }
-
-    /// Turns the order of the corners round.
-    #[inline]
-    pub(crate) fn reverse(&mut self) {
-        self.buffers[self.active][..self.count].reverse();
-    }
-
-    /// Becomes the zero set, within a tetrahedron, of the linear function with the values `values` at its corners. Its border runs
-    /// counter-clockwise as seen from the side of positive values. `positive` is [`signs`] of the values.
-    ///
-    /// Zero counts as negative, so that a zero set in the face between two tetrahedra belongs to one of them only.
-    #[inline]
-    pub(crate) fn set_zero_set(&mut self, corners: &[Vector3; 4], values: &[f64; 4], positive: usize) {
-        let edges = &ZERO_SET_EDGES[positive];
-        let target = &mut self.buffers[self.active];
-        for (corner, &[i, j]) in target.iter_mut().zip(&edges.0[..edges.1]) {
-            let t = values[i] / (values[i] - values[j]);
-            *corner = corners[i] + (corners[j] - corners[i]) * t;
+    /// Becomes a triangle or a zero set and tells how that lies to the faces of a tetrahedron, or `None` where all corners
+    /// lie clearly outside one of them, so that nothing is left within the tetrahedron. Much cheaper than finding out
+    /// by cutting.
+    #[inline(always)]
+    pub(super) fn set_with_sides(&mut self, start: &ZeroSet, planes: &TetPlanes) -> Option<TetSides> {
+        let distances = |corner: usize| planes.distances(&start.positions[corner]);
+        let distances = [distances(0), distances(1), distances(2), distances(3)];
+        let [a, b, c, d] = &distances;
+        let (mut lowest, mut highest) = ([0.0; 4], [0.0; 4]);
+        for i in 0..4 {
+            lowest[i] = smaller(smaller(a[i], b[i]), smaller(c[i], d[i]));
+            highest[i] = larger(larger(a[i], b[i]), larger(c[i], d[i]));
         }
-        self.count = edges.1;
-    }
-
-    /// Cuts away what lies outside `plane`. Corners on the plane stay. Returns whether the polygon lies in the plane.
-    #[inline]
-    pub(crate) fn clip(&mut self, plane: &FacePlane) -> bool {
-        let mut distances = [0.0; CAPACITY];
-        let (mut lowest, mut highest, mut farthest) = (f64::INFINITY, f64::NEG_INFINITY, 0);
-        for (i, (distance, corner)) in distances.iter_mut().zip(self.corners()).enumerate() {
-            *distance = plane.distance(corner);
-            lowest = smaller(lowest, *distance);
-            if *distance > highest {
-                (highest, farthest) = (*distance, i);
-            }
-        }
-        let side = Side::new(lowest, highest);
-        match side {
-            Side::Inside | Side::Coplanar => {}
-            Side::Outside => self.count = 0,
-            Side::Cut => self.cut(&distances, farthest),
-        }
-        side == Side::Coplanar
-    }
-
-    /// Keeps the one run of corners that are not outside, where corner `farthest` is and some corner is inside, and closes it
-    /// with the two points where the border crosses. A convex polygon has one such run, whatever rounding says of corners
-    /// between.
-    #[inline]
-    fn cut(&mut self, distances: &[f64; CAPACITY], farthest: usize) {
-        let count = self.count;
-        let [even, odd] = &mut self.buffers;
-        let (source, target) = if self.active == 0 { (&*even, odd) } else { (&*odd, even) };
-        let next = |i: usize| if i + 1 >= count { 0 } else { i + 1 };
-        let previous = |i: usize| if i == 0 { count - 1 } else { i - 1 };
-        let (mut first, mut last) = (next(farthest), previous(farthest));
-        while distances[first] > 0.0 {
-            first = next(first);
-        }
-        while distances[last] > 0.0 {
-            last = previous(last);
-        }
-        let crossing = |inside: usize, outside: usize| {
-            let t = distances[inside] / (distances[inside] - distances[outside]);
-            source[inside] + (source[outside] - source[inside]) * t
-        };
-        let kept = if last >= first { last - first } else { last + count - first } + 1;
-        debug_assert!(kept + 2 <= CAPACITY, "a tetrahedron pair meets in at most 8 corners");
-        let kept = kept.min(CAPACITY - 2);
-        let mut at = first;
-        for corner in &mut target[..kept] {
-            *corner = source[at];
-            at = next(at);
-        }
-        self.count = kept;
-        if distances[last] < 0.0 {
-            target[self.count] = crossing(last, next(last));
-            self.count += 1;
-        }
-        if distances[first] < 0.0 {
-            target[self.count] = crossing(first, previous(first));
-            self.count += 1;
-        }
-        self.active = 1 - self.active;
-    }
-
-    /// How a polygon of three or four corners lies to the faces of a tetrahedron, or `None` where all corners lie clearly
-    /// outside one of them, so that nothing is left within the tetrahedron. Much cheaper than finding out by cutting.
-    #[inline]
-    pub(crate) fn sides(&self, planes: &[FacePlane; 4]) -> Option<TetSides> {
-        debug_assert!((3..=4).contains(&self.count), "a triangle or a zero set");
-        let corners = &self.buffers[self.active];
-        let (mut x, mut y, mut z) = ([corners[0].x; 4], [corners[0].y; 4], [corners[0].z; 4]);
-        for i in 1..4.min(self.count) {
-            (x[i], y[i], z[i]) = (corners[i].x, corners[i].y, corners[i].z);
-        }
-        let mut sides = [(0.0, 0.0); 4];
-        let mut clearly_outside = false;
-        // without a branch, since none could be predicted
-        for (side, plane) in sides.iter_mut().zip(planes) {
-            let n = &plane.normal;
-            let mut d = [0.0; 4];
-            for i in 0..4 {
-                d[i] = n.x * x[i] + n.y * y[i] + n.z * z[i] - plane.offset;
-            }
-            let lowest = smaller(smaller(d[0], d[1]), smaller(d[2], d[3]));
-            clearly_outside |= lowest > COPLANAR_DISTANCE;
-            *side = (lowest, larger(larger(d[0], d[1]), larger(d[2], d[3])));
-        }
+        let clearly_outside = larger(larger(lowest[0], lowest[1]), larger(lowest[2], lowest[3])) > COPLANAR_DISTANCE;
         if clearly_outside {
             return None;
         }
-        Some(TetSides(sides))
+        for (i, point) in self.points[..4].iter_mut().enumerate() {
+            let (p, d) = (&start.positions[i], &distances[i]);
+            *point = Point([p[0], p[1], p[2], p[3], d[0], d[1], d[2], d[3]]);
+        }
+        (self.count, self.ring, self.used) = (start.count, 0x03_02_01_00, 4);
+        Some(TetSides { lowest, highest })
     }
 
-    /// Cuts away what lies outside tetrahedron `element` with the face planes `planes`, given how the polygon lies to
-    /// them. A polygon that lies in a face could belong to the tetrahedra on both sides: it goes to the one with the smaller
-    /// number, unless that one `refuses` it. Returns whether anything with an area can be left.
+    /// The number of the point at `slot` of the ring.
+    #[inline(always)]
+    fn number(ring: u64, slot: usize) -> usize {
+        // the mask is for the compiler: numbers are smaller
+        (ring >> (8 * slot)) as usize & (POINTS_MAX - 1)
+    }
+
+    /// The corners in order, or in the opposite order.
+    #[inline(always)]
+    pub(super) fn corners(&self, reversed: bool) -> Corners {
+        let mut ring = self.ring;
+        if reversed {
+            ring = ring.swap_bytes() >> (8 * (CORNERS_MAX - self.count) as u32 & 63);
+        }
+        let ring = pad(ring, self.count);
+        let position = |slot: usize| self.points[Self::number(ring, slot)].position();
+        let mut rest = [Vector3::zeros(); CORNERS_MAX - 4];
+        for (i, corner) in rest.iter_mut().enumerate().take(self.count.saturating_sub(4)) {
+            *corner = position(4 + i);
+        }
+        Corners { count: self.count, first: [position(0), position(1), position(2), position(3)], rest }
+    }
+
+    /// Cuts away what lies outside `plane`. Corners on the plane stay.
     #[inline]
+    pub(crate) fn clip(&mut self, plane: &FacePlane) {
+        for point in &mut self.points[..self.used] {
+            point.0[DISTANCES] = plane.distance(&point.position());
+        }
+        self.cut(0);
+    }
+
+    /// Cuts away what lies outside plane `plane` of those that the points know their distances from, and tells how the
+    /// polygon lay to it. Corners on the plane stay.
+    ///
+    /// Keeps the one run of corners that are not outside and closes it with the two points where the border crosses. A convex
+    /// polygon has one such run, whatever rounding says of corners between.
+    #[inline(always)]
+    fn cut(&mut self, plane: usize) -> Side {
+        let at = DISTANCES + plane;
+        let (count, ring) = (self.count, pad(self.ring, self.count));
+        debug_assert!((3..CORNERS_MAX).contains(&count), "room for one corner more");
+        let (mut lowest, mut highest, mut outside) = (f64::INFINITY, f64::NEG_INFINITY, 0_u64);
+        let mut look = |slot: usize| {
+            let distance = self.points[Self::number(ring, slot)].0[at];
+            (lowest, highest) = (smaller(lowest, distance), larger(highest, distance));
+            outside |= u64::from(distance > 0.0) << slot;
+        };
+        (0..4).for_each(&mut look);
+        (4..count).for_each(&mut look);
+        let side = Side::new(lowest, highest);
+        match side {
+            Side::Inside | Side::Coplanar => return side,
+            Side::Outside => {
+                self.count = 0;
+                return side;
+            }
+            Side::Cut => {}
+        }
+        let all = ones(count);
+        let mut kept = all & !outside;
+        let mut starts = kept & !(kept << 1 | kept >> (count - 1));
+        if starts & (starts - 1) != 0 {
+            kept = self.kept_around_farthest(at, outside);
+            starts = kept & !(kept << 1 | kept >> (count - 1));
+        }
+        let first = starts.trailing_zeros() as usize;
+        let run = (!(kept >> first | kept << (count - first)) & all).trailing_zeros() as usize;
+        // a shift by all 64 bits is one by none, which changes nothing here
+        let turned = self.ring >> (8 * first) | self.ring << (8 * (count - first) & 63);
+        let [head, last, after, before] = [0, run - 1, run, count - 1].map(|slot| Self::number(turned, slot));
+        (self.ring, self.count) = (turned & ones(8 * run), run);
+        self.cross(last, after, at);
+        self.cross(head, before, at);
+        side
+    }
+
+    /// Appends the point where the edge from point `inside`, unless that lies in the plane, to point `outside` crosses the
+    /// plane of the distances `at`.
+    #[inline(always)]
+    fn cross(&mut self, inside: usize, outside: usize, at: usize) {
+        let (a, b) = (&self.points[inside], &self.points[outside]);
+        let distance = a.0[at];
+        if distance < 0.0 {
+            self.points[self.used & (POINTS_MAX - 1)] = a.towards(b, distance / (distance - b.0[at]));
+            self.ring |= (self.used as u64) << (8 * self.count);
+            self.used += 1;
+            self.count += 1;
+        }
+    }
+
+    /// All but the run of corners outside around the one that is farthest outside, where rounding makes out more than one.
+    #[cold]
+    fn kept_around_farthest(&self, at: usize, outside: u64) -> u64 {
+        let distance = |slot: &usize| self.points[Self::number(self.ring, *slot)].0[at];
+        let farthest = (0..self.count).max_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0);
+        let is_outside = |slot: &usize| outside >> slot & 1 == 1;
+        let after = (0..self.count).map(|i| (farthest + i) % self.count).take_while(is_outside);
+        let before = (0..self.count).map(|i| (farthest + self.count - i) % self.count).take_while(is_outside);
+        ones(self.count) & !after.chain(before).fold(0, |run, slot| run | 1 << slot)
+    }
+
+    /// Cuts away what lies outside tetrahedron `element`, given how the polygon lies to its faces. A polygon that lies in a
+    /// face could belong to the tetrahedra on both sides: it goes to the one with the smaller number, unless that
+    /// one `refuses` it. Returns whether anything with an area can be left.
+    #[inline(always)]
     pub(crate) fn clip_by_tet(
         &mut self,
-        (planes, sides): (&[FacePlane; 4], &TetSides),
+        sides: &TetSides,
         element: u32,
         neighbours: &[u32; 4],
         refuses: impl Fn(u32) -> bool,
     ) -> bool {
-        for ((plane, &(lowest, highest)), &neighbour) in planes.iter().zip(&sides.0).zip(neighbours) {
-            let in_the_face = match Side::new(lowest, highest) {
-                Side::Inside => continue,
-                Side::Coplanar => true,
-                // what an earlier plane left may lie otherwise than the whole
-                Side::Outside | Side::Cut => self.clip(plane),
-            };
+        let TetSides { lowest, highest } = sides;
+        let mut touched = 0_u32;
+        for i in 0..4 {
+            let in_the_plane = lowest[i] >= -COPLANAR_DISTANCE;
+            touched |= u32::from(highest[i] > 0.0 || in_the_plane) << i;
+        }
+        while touched != 0 {
+            let plane = touched.trailing_zeros() as usize & 3;
+            touched &= touched - 1;
+            // what an earlier plane left may lie otherwise than the whole
+            let side = self.cut(plane);
             if self.count < 3 {
                 return false;
             }
-            if in_the_face && neighbour != NO_NEIGHBOUR && neighbour < element && !refuses(neighbour) {
+            let neighbour = neighbours[plane];
+            if side == Side::Coplanar && neighbour != NO_NEIGHBOUR && neighbour < element && !refuses(neighbour) {
                 return false;
             }
         }
         true
     }
+}
+
+impl Corners {
+    /// A triangle.
+    pub(super) fn triangle(a: Vector3, b: Vector3, c: Vector3) -> Self {
+        Self { count: 3, first: [a, b, c, a], rest: [Vector3::zeros(); CORNERS_MAX - 4] }
+    }
+
+    /// The corners from the fifth on.
+    #[inline(always)]
+    pub(super) fn rest(&self) -> &[Vector3] {
+        &self.rest[..self.count.saturating_sub(4).min(CORNERS_MAX - 4)]
+    }
+
+    /// All corners.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Vector3> {
+        self.first.iter().take(self.count).chain(self.rest())
+    }
 
     /// Area [m2], signed by the sense of the corners about the unit normal `normal`, and centroid.
-    #[inline]
-    pub(crate) fn area_and_centroid(&self, normal: &Vector3) -> (f64, Vector3) {
-        let corners = self.corners();
-        let Some(&origin) = corners.first() else { return (0.0, Vector3::zeros()) };
+    #[inline(always)]
+    pub(super) fn area_and_centroid(&self, normal: &Vector3) -> (f64, Vector3) {
+        let [origin, b, c, d] = self.first;
+        if self.count < 3 {
+            return (0.0, origin);
+        }
         let mut twice_area = 0.0;
         let mut moment = Vector3::zeros();
-        for edge in corners[1..].windows(2) {
-            let (a, b) = (edge[0] - origin, edge[1] - origin);
-            let cross = a.cross(&b).dot(normal);
+        let mut last = b - origin;
+        let mut add = |corner: &Vector3| {
+            let next = corner - origin;
+            let cross = last.cross(&next).dot(normal);
             twice_area += cross;
-            moment += (a + b) * cross;
-        }
+            moment += (last + next) * cross;
+            last = next;
+        };
+        add(&c);
+        // where there are three corners only, this adds nothing
+        add(&d);
+        self.rest().iter().for_each(add);
         if twice_area == 0.0 {
             return (0.0, origin);
         }
-        (0.5 * twice_area, origin + moment / (3.0 * twice_area))
+        (0.5 * twice_area, origin + moment * (1.0 / (3.0 * twice_area)))
     }
 }
 
-/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners [m].
+/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners from each [m].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct TetSides([(f64, f64); 4]);
+pub(crate) struct TetSides {
+    lowest: [f64; 4],
+    highest: [f64; 4],
+}
 
 /// Bit i is set where value i is positive.
 #[inline]
@@ -256,13 +392,14 @@ pub(crate) fn differ(signs: usize) -> bool {
 }
 
 /// For each pattern of [`signs`], the edges that the zero set cuts, in the order in which its border runs
-/// counter-clockwise seen from the positive side, and their count.
-const ZERO_SET_EDGES: [([[usize; 2]; 4], usize); 16] = {
-    const NONE: [usize; 2] = [0, 0];
-    const fn three(a: [usize; 2], b: [usize; 2], c: [usize; 2]) -> ([[usize; 2]; 4], usize) {
-        ([a, b, c, NONE], 3)
+/// counter-clockwise seen from the positive side, and their count. Where there are three, the first stands
+/// in the fourth place again.
+const ZERO_SET_EDGES: [([[u8; 2]; 4], usize); 16] = {
+    const NONE: [u8; 2] = [0, 0];
+    const fn three(a: [u8; 2], b: [u8; 2], c: [u8; 2]) -> ([[u8; 2]; 4], usize) {
+        ([a, b, c, a], 3)
     }
-    const fn four(a: [usize; 2], b: [usize; 2], c: [usize; 2], d: [usize; 2]) -> ([[usize; 2]; 4], usize) {
+    const fn four(a: [u8; 2], b: [u8; 2], c: [u8; 2], d: [u8; 2]) -> ([[u8; 2]; 4], usize) {
         ([a, b, c, d], 4)
     }
     [
@@ -298,26 +435,81 @@ mod tests {
             assert_eq!(signs(&values), positive);
             let gradient = Vector3::new(values[1] - values[0], values[2] - values[0], values[3] - values[0]);
             let mut polygon = ConvexPolygon::EMPTY;
-            polygon.set_zero_set(&CORNERS, &values, positive);
-            let (area, _) = polygon.area_and_centroid(&gradient.normalize());
+            polygon.set(&ZeroSet::new(&TetCorners::new(&CORNERS, &[0.0; 4]), &values, positive));
+            let (area, _) = polygon.corners(false).area_and_centroid(&gradient.normalize());
             assert!(area > 0.1, "pattern {positive:04b}: area {area}");
+            let (reversed, _) = polygon.corners(true).area_and_centroid(&gradient.normalize());
+            assert!((area + reversed).abs() < 1e-15, "pattern {positive:04b}: area {area}, reversed {reversed}");
         }
+    }
+
+    fn unit_square() -> ConvexPolygon {
+        let mut polygon = ConvexPolygon { count: 4, ring: 0x03_02_01_00, used: 4, ..ConvexPolygon::EMPTY };
+        for (point, [x, y]) in polygon.points.iter_mut().zip([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) {
+            point.0[..2].copy_from_slice(&[x, y]);
+        }
+        polygon
     }
 
     /// The unit square cut by x + y <= 1.5: area 7/8 and centroid from the removed corner triangle.
     #[test]
     fn clips_a_corner() {
-        let mut polygon = ConvexPolygon::EMPTY;
-        for (corner, [x, y]) in polygon.buffers[0].iter_mut().zip([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]) {
-            *corner = Vector3::new(x, y, 0.0);
-        }
-        polygon.count = 4;
+        let mut polygon = unit_square();
         let normal = Vector3::new(1.0, 1.0, 0.0).normalize();
         polygon.clip(&FacePlane { normal, offset: 1.5 / 2.0_f64.sqrt() });
-        assert_eq!(polygon.corners().len(), 5);
-        let (area, centroid) = polygon.area_and_centroid(&Vector3::z());
+        assert_eq!(polygon.count, 5);
+        let (area, centroid) = polygon.corners(false).area_and_centroid(&Vector3::z());
         assert!((area - 0.875).abs() < 1e-15);
         let expected = (0.5 - 0.125 * (5.0 / 6.0)) / 0.875;
         assert!((centroid - Vector3::new(expected, expected, 0.0)).norm() < 1e-15);
+    }
+    /// Nothing is left beyond a plane, and that has no area.
+    #[test]
+    fn leaves_nothing_outside() {
+        let mut polygon = unit_square();
+        polygon.clip(&FacePlane { normal: Vector3::x(), offset: -0.5 });
+        assert_eq!(polygon.count, 0);
+        assert_eq!(polygon.corners(false).area_and_centroid(&Vector3::z()).0, 0.0);
+        assert_eq!(polygon.corners(true).iter().count(), 0);
+    }
+
+    /// Four planes each cut a corner off the unit square: eight corners, of which a fifth plane leaves half.
+    #[test]
+    fn has_room_for_eight_corners() {
+        let mut polygon = unit_square();
+        let diagonal = |x: f64, y: f64| FacePlane {
+            normal: Vector3::new(x, y, 0.0).normalize(),
+            offset: (0.5 * (x + y) + 0.75) / 2.0_f64.sqrt(),
+        };
+        for (x, y) in [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0)] {
+            polygon.clip(&diagonal(x, y));
+        }
+        assert_eq!(polygon.count, CORNERS_MAX);
+        let (area, centroid) = polygon.corners(false).area_and_centroid(&Vector3::z());
+        assert!((area - 0.875).abs() < 1e-15, "{area}");
+        assert!((centroid - Vector3::new(0.5, 0.5, 0.0)).norm() < 1e-15, "{centroid}");
+        assert!((polygon.corners(true).area_and_centroid(&Vector3::z()).0 + 0.875).abs() < 1e-15);
+    }
+
+    /// Every pattern of corners of a heptagon inside and outside that rounding could make out: the run of corners outside around the
+    /// farthest goes, the others stay in order.
+    #[test]
+    fn keeps_one_run_of_corners() {
+        for outside in 1..127_u64 {
+            let mut polygon = ConvexPolygon { count: 7, ring: 0x06_05_04_03_02_01_00, used: 7, ..ConvexPolygon::EMPTY };
+            for (i, point) in polygon.points[..7].iter_mut().enumerate() {
+                point.0[DISTANCES] = if outside >> i & 1 == 1 { 1e-3 * (i + 1) as f64 } else { -1.0 };
+            }
+            let farthest = 63 - outside.leading_zeros() as usize;
+            assert_eq!(polygon.cut(0), Side::Cut);
+            let first = (1..7).map(|i| (farthest + i) % 7).find(|i| outside >> i & 1 == 0).unwrap();
+            assert_eq!(ConvexPolygon::number(polygon.ring, 0), first, "{outside:07b}");
+            let run = (0..7).take_while(|i| (first + i) % 7 != farthest).collect::<Vec<_>>();
+            let kept = run.iter().rev().skip_while(|i| outside >> ((first + *i) % 7) & 1 == 1).count();
+            assert_eq!(polygon.count, kept + 2, "{outside:07b}");
+            for slot in 0..kept {
+                assert_eq!(ConvexPolygon::number(polygon.ring, slot), (first + slot) % 7, "{outside:07b}");
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
-use super::polygon::ConvexPolygon;
+use super::polygon::{ConvexPolygon, ZeroSet};
 use super::reach::Slab;
 use super::workspace::{Lists, OuterTriangle, pair_key, split_key};
 use super::{ContactSurface, HydroelasticWorkspace, slope_into};
@@ -15,6 +15,7 @@ use crate::math::RigidTransform;
 pub(super) const PLANE_SLACK: f64 = 1e-13;
 
 /// Computes the contact surface of a compliant volume and a rigid surface. `volume_is_A` tells their order.
+#[inline(always)]
 pub(super) fn contact_surface(
     (volume, X_WM): (&PressureField, &RigidTransform),
     (rigid, X_WN): (&RigidSurface, &RigidTransform),
@@ -46,7 +47,7 @@ pub(super) fn contact_surface(
         let (tet, slot) = if volume_is_A { (a, b) } else { (b, a) };
         let triangle = &lists.triangles[slot as usize];
         if let Some(face) = intersect(volume, tet, triangle, volume_is_A, &mut polygon) {
-            surface.append(&mut polygon, &face, X_WM, *representation);
+            surface.append(&polygon, &face, X_WM, *representation);
         }
     }
 }
@@ -109,7 +110,7 @@ fn edge_planes(triangle: &OuterTriangle) -> [FacePlane; 3] {
 /// distance from the triangle's plane in the place of the difference of pressures.
 fn can_meet(volume: &PressureField, tet: u32, triangle: &OuterTriangle, edges_M: &[FacePlane; 3], reach: f64) -> bool {
     let outside = |plane: &FacePlane| triangle.corners_M.iter().all(|corner| plane.distance(corner) > reach);
-    if volume.planes()[tet as usize].iter().any(outside) {
+    if volume.planes(tet).iter().any(outside) {
         return false;
     }
     let corners = volume.corners(tet);
@@ -142,6 +143,7 @@ fn crosses_tet(plane: &FacePlane, volume: &PressureField, tet: u32) -> bool {
 
 /// Writes the part of the triangle in the tetrahedron to `polygon`; `None` where nothing is left of it, or where the
 /// pressure falls steeply along the rigid normal.
+#[inline(always)]
 fn intersect(
     volume: &PressureField,
     tet: u32,
@@ -151,14 +153,12 @@ fn intersect(
 ) -> Option<FaceData> {
     let pressure_M = volume.linear()[tet as usize];
     let normal = triangle.plane_M.normal;
-    polygon.set_triangle(&triangle.corners_M);
-    let planes = &volume.planes()[tet as usize];
-    let sides = polygon.sides(planes)?;
+    let sides = polygon.set_with_sides(&ZeroSet::triangle(&triangle.corners_M), volume.tet_planes(tet))?;
     let slope_in =
         |tet: u32| slope_into(&volume.linear()[tet as usize].gradient, volume.steepness()[tet as usize], &normal);
     let slope = slope_in(tet)?;
     let refuses = |other: u32| slope_in(other).is_none();
-    if !polygon.clip_by_tet((planes, &sides), tet, &volume.neighbours()[tet as usize], refuses) {
+    if !polygon.clip_by_tet(&sides, tet, &volume.neighbours()[tet as usize], refuses) {
         return None;
     }
     let face = if volume_is_A {
@@ -169,6 +169,7 @@ fn intersect(
             g_B: f64::INFINITY,
             element_A: tet,
             element_B: triangle.element,
+            against: true,
         }
     } else {
         FaceData {
@@ -178,6 +179,7 @@ fn intersect(
             g_B: slope,
             element_A: triangle.element,
             element_B: tet,
+            against: false,
         }
     };
     Some(face)

@@ -7,7 +7,7 @@
 
 use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
-use super::polygon::{ConvexPolygon, differ, signs};
+use super::polygon::{ConvexPolygon, ZeroSet, differ, signs};
 use super::reach::Slab;
 use super::volume_surface::PLANE_SLACK;
 use super::workspace::{Lists, OuterTet, pair_key, split_key};
@@ -36,6 +36,7 @@ struct Roles<'a> {
 }
 
 /// Computes the contact surface of A and B.
+#[inline(always)]
 pub(super) fn contact_surface(
     A: &PressureField,
     X_WA: &RigidTransform,
@@ -57,21 +58,24 @@ pub(super) fn contact_surface(
         outer: Some(roles.outer.extent()),
     };
     let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
-    match memory.plan(*coherence, &pair, &X_MN) {
-        Plan::Reuse => {
-            for tet in &mut lists.tets {
-                *tet = outer_tet(roles.outer, tet.element, &X_MN);
-            }
+    let reach = match memory.plan(*coherence, &pair, &X_MN) {
+        Plan::Reuse => None,
+        Plan::Collect(reach) => Some(Some(reach + REACH_SLACK)),
+        Plan::Full => Some(None),
+    };
+    if let Some(reach) = reach {
+        find_pairs(&roles, &X_MN, reach, lists);
+    } else {
+        for tet in &mut lists.tets {
+            *tet = outer_tet(roles.outer, tet.element, &X_MN);
         }
-        Plan::Collect(reach) => find_pairs(&roles, &X_MN, Some(reach + REACH_SLACK), lists),
-        Plan::Full => find_pairs(&roles, &X_MN, None, lists),
     }
     let mut polygon = ConvexPolygon::EMPTY;
     for &key in &lists.pairs {
         let (a, b) = split_key(key);
         let (element, slot) = if roles.inner_is_A { (a, b) } else { (b, a) };
         if let Some(face) = intersect(&roles, element, &lists.tets[slot as usize], &mut polygon) {
-            surface.append(&mut polygon, &face, roles.X_WM, *representation);
+            surface.append(&polygon, &face, roles.X_WM, *representation);
         }
     }
 }
@@ -102,16 +106,17 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
     near.dedup();
     for &element in near.iter() {
         let tet = outer_tet(outer, element, X_MN);
-        let (lowest, highest) = range(&tet.corner_pressures);
+        let (lowest, highest) = range(&tet.corners_M.pressures());
         let highest = highest.min(pressure_bound);
         if lowest > highest {
             continue;
         }
         let (slot, count) = (tets.len() as u32, pairs.len());
-        let planes_M = outer.planes()[element as usize].map(|plane| plane_in_M(&plane, X_MN));
+        let planes_M = outer.planes(element).map(|plane| plane_in_M(&plane, X_MN));
+        let corners_M = tet.corners_M.positions();
         seen.next();
         for (lowest, highest) in levels(lowest, highest, tet.steepness, outer.extent().element_size) {
-            let part = Layer::new(&tet.corners_M, &tet.corner_pressures, lowest, highest);
+            let part = Layer::new(&corners_M, &tet.corners_M.pressures(), lowest, highest);
             let near_M = Layer {
                 bounds: part.bounds.grown(margin).intersection(&bounds_M),
                 lowest: lowest - rounding,
@@ -162,18 +167,19 @@ fn can_meet(inner: &PressureField, element: u32, (tet, planes_M): (&OuterTet, &[
     };
     !all_large(&at_outer, outer_width)
         && !all_large(&at_inner, inner_width)
-        && !Slab::new(&tet.corners_M, &at_outer, outer_width).is_beyond_one_of(&inner.planes()[element as usize], reach)
+        && !Slab::new(&tet.corners_M.positions(), &at_outer, outer_width)
+            .is_beyond_one_of(&inner.planes(element), reach)
         && !Slab::new(&inner.corners(element), &at_inner, inner_width).is_beyond_one_of(planes_M, reach)
 }
 
+#[inline(always)]
 fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> OuterTet {
     let (R_MN, p_MN) = (&X_MN.rotation, &X_MN.translation.vector);
     let linear_N = outer.linear()[element as usize];
     let gradient = R_MN * linear_N.gradient;
     OuterTet {
         element,
-        corners_M: outer.corners(element).map(|corner| R_MN * corner + p_MN),
-        corner_pressures: outer.corner_pressures(element),
+        corners_M: outer.tet_corners(element).in_frame(R_MN, p_MN),
         pressure_M: LinearPressure { gradient, at_origin: linear_N.at_origin - gradient.dot(p_MN) },
         steepness: outer.steepness()[element as usize],
     }
@@ -195,30 +201,31 @@ fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &A
 
 /// Whether the plane of equal pressure crosses both tetrahedra. The difference of pressures at a vertex uses the vertex's
 /// own pressure, so that all tetrahedra around it agree about its sign.
-#[inline]
+#[inline(always)]
 fn equal_pressure_in_both(inner: &PressureField, element: u32, tet: &OuterTet) -> bool {
     differ(signs(&differences_at_inner(inner, element, tet)))
         && differ(signs(&differences_at_outer(inner, element, tet)))
 }
 
 /// Outer minus inner pressure at the corners of the inner tetrahedron [Pa].
-#[inline]
+#[inline(always)]
 fn differences_at_inner(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
-    let corners = inner.corners(element);
-    let pressures = inner.corner_pressures(element);
-    std::array::from_fn(|i| tet.pressure_M.at(&corners[i]) - pressures[i])
+    let corners = inner.tet_corners(element);
+    let (values, pressures) = (corners.values(&tet.pressure_M.gradient, tet.pressure_M.at_origin), corners.pressures());
+    [values[0] - pressures[0], values[1] - pressures[1], values[2] - pressures[2], values[3] - pressures[3]]
 }
 
 /// Outer minus inner pressure at the corners of the outer tetrahedron [Pa].
-#[inline]
+#[inline(always)]
 fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
     let linear = &inner.linear()[element as usize];
-    std::array::from_fn(|i| tet.corner_pressures[i] - linear.at(&tet.corners_M[i]))
+    let (values, pressures) = (tet.corners_M.values(&linear.gradient, linear.at_origin), tet.corners_M.pressures());
+    [pressures[0] - values[0], pressures[1] - values[1], pressures[2] - values[2], pressures[3] - values[3]]
 }
 
 /// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two pressures into their
 /// geometries along it; `None` where there is no such plane or a pressure falls steeply.
-#[inline]
+#[inline(always)]
 fn slopes(
     (inner, inner_steepness): (&LinearPressure, f64),
     (outer, outer_steepness): (&LinearPressure, f64),
@@ -235,6 +242,7 @@ fn slopes(
 
 /// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` where they only come near
 /// each other, or a pressure falls steeply along the normal that should see it rise.
+#[inline(always)]
 fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPolygon) -> Option<FaceData> {
     let fields = roles.inner.linear();
     let (inner, outer) = (&fields[element as usize], &tet.pressure_M);
@@ -243,38 +251,27 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPo
     if !differ(positive) || !differ(signs(&differences_at_inner(roles.inner, element, tet))) {
         return None;
     }
-    polygon.set_zero_set(&tet.corners_M, &values, positive);
-    let planes = &roles.inner.planes()[element as usize];
-    let sides = polygon.sides(planes)?;
+    let zero_set = ZeroSet::new(&tet.corners_M, &values, positive);
+    let sides = polygon.set_with_sides(&zero_set, roles.inner.tet_planes(element))?;
     let slopes = |element: u32| {
         let index = element as usize;
         slopes((&fields[index], roles.inner.steepness()[index]), (outer, tet.steepness))
     };
     let (into_outer, g_inner, g_outer) = slopes(element)?;
     let refuses = |other: u32| slopes(other).is_none() || !equal_pressure_in_both(roles.inner, other, tet);
-    if !polygon.clip_by_tet((planes, &sides), element, &roles.inner.neighbours()[element as usize], refuses) {
+    if !polygon.clip_by_tet(&sides, element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
     // the softer field carries the pressure: a position's rounding matters less there
-    let softer = if roles.inner.steepness()[element as usize] <= tet.steepness { *inner } else { *outer };
-    let face = if roles.inner_is_A {
-        FaceData {
-            normal_M: into_outer,
-            pressure_M: softer,
-            g_A: g_inner,
-            g_B: g_outer,
-            element_A: element,
-            element_B: tet.element,
-        }
-    } else {
-        FaceData {
-            normal_M: -into_outer,
-            pressure_M: softer,
-            g_A: g_outer,
-            g_B: g_inner,
-            element_A: tet.element,
-            element_B: element,
-        }
-    };
-    Some(face)
+    let softer = if roles.inner.steepness()[element as usize] <= tet.steepness { inner } else { outer };
+    let inner_is_A = roles.inner_is_A;
+    Some(FaceData {
+        normal_M: into_outer * if inner_is_A { 1.0 } else { -1.0 },
+        pressure_M: *softer,
+        g_A: if inner_is_A { g_inner } else { g_outer },
+        g_B: if inner_is_A { g_outer } else { g_inner },
+        element_A: if inner_is_A { element } else { tet.element },
+        element_B: if inner_is_A { tet.element } else { element },
+        against: !inner_is_A,
+    })
 }

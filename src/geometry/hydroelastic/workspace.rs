@@ -2,6 +2,7 @@
 
 use super::coherence::{CoherenceCheck, CoherenceReport, Memory};
 use super::{ContactSurface, FaceRepresentation};
+use crate::geometry::pressure_field::TetCorners;
 use crate::geometry::{FacePlane, LinearPressure};
 use crate::math::Vector3;
 
@@ -125,8 +126,7 @@ impl Lists {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OuterTet {
     pub(super) element: u32,
-    pub(super) corners_M: [Vector3; 4],
-    pub(super) corner_pressures: [f64; 4],
+    pub(super) corners_M: TetCorners,
     pub(super) pressure_M: LinearPressure,
     /// Norm of its gradient [Pa/m].
     pub(super) steepness: f64,
