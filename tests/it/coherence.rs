@@ -190,7 +190,7 @@ fn dumbbell(half_length: f64) -> HydroelasticGeometry {
         mesh.tets.extend(part.tets.iter().map(|tet| tet.map(|vertex| vertex + first)));
         pressure.extend((0..part.vertices.len()).map(|vertex| if vertex == deepest { 1e5 } else { 0.0 }));
     }
-    HydroelasticGeometry::CompliantVolume(PressureField::new(mesh, pressure).unwrap())
+    HydroelasticGeometry::CompliantVolume(Box::new(PressureField::new(mesh, pressure).unwrap()))
 }
 
 /// A dumbbell that stands on one ball and tips until the other one touches too: the second patch has no edge in common with

@@ -227,7 +227,8 @@ fn nothing_is_missed_by_the_tree() {
     let pressure = (0..mesh.vertices.len()).map(|v| if v < on_surface { 0.0 } else { 1e7 }).collect();
     let B = PressureField::new(mesh, pressure).unwrap();
     let (parts_A, parts_B) = (parts(&A), parts(&B));
-    let (A, B) = (HydroelasticGeometry::CompliantVolume(A), HydroelasticGeometry::CompliantVolume(B));
+    let (A, B) =
+        (HydroelasticGeometry::CompliantVolume(Box::new(A)), HydroelasticGeometry::CompliantVolume(Box::new(B)));
     let mut surface = ContactSurface::new();
     let mut workspace = HydroelasticWorkspace::default();
     for _ in 0..4 {

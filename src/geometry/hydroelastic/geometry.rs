@@ -98,7 +98,7 @@ impl RigidSurface {
 #[derive(Clone, Debug)]
 pub enum HydroelasticGeometry {
     /// A pressure field on tetrahedra.
-    CompliantVolume(PressureField),
+    CompliantVolume(Box<PressureField>),
     /// A half space with the pressure p = `stiffness` * depth.
     CompliantHalfSpace {
         /// Modulus over slab thickness [Pa/m].
@@ -138,7 +138,7 @@ impl HydroelasticGeometry {
     /// # Errors
     /// Those of [`PressureField::new`].
     pub fn from_volume(mesh: VolumeMesh, pressure: Vec<f64>) -> Result<Self, GeometryError> {
-        Ok(Self::CompliantVolume(PressureField::new(mesh, pressure)?))
+        Ok(Self::CompliantVolume(Box::new(PressureField::new(mesh, pressure)?)))
     }
 
     /// A rigid geometry from a given closed surface.

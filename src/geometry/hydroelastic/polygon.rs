@@ -200,7 +200,7 @@ impl ConvexPolygon {
     pub(super) fn corners(&self, reversed: bool) -> Corners {
         let mut ring = self.ring;
         if reversed {
-            ring = ring.swap_bytes() >> (8 * (CORNERS_MAX - self.count) as u32 & 63);
+            ring = ring.swap_bytes() >> ((8 * (CORNERS_MAX - self.count)) & 63);
         }
         let ring = pad(ring, self.count);
         let position = |slot: usize| self.points[Self::number(ring, slot)].position();
@@ -257,7 +257,7 @@ impl ConvexPolygon {
         let first = starts.trailing_zeros() as usize;
         let run = (!(kept >> first | kept << (count - first)) & all).trailing_zeros() as usize;
         // a shift by all 64 bits is one by none, which changes nothing here
-        let turned = self.ring >> (8 * first) | self.ring << (8 * (count - first) & 63);
+        let turned = self.ring >> (8 * first) | self.ring << ((8 * (count - first)) & 63);
         let [head, last, after, before] = [0, run - 1, run, count - 1].map(|slot| Self::number(turned, slot));
         (self.ring, self.count) = (turned & ones(8 * run), run);
         self.cross(last, after, at);
