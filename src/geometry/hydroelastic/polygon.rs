@@ -120,15 +120,16 @@ impl Side {
             Self::Coplanar
         } else if highest <= 0.0 {
             Self::Inside
-        } else if lowest >= 0.0 {
-            Self::Outside
-        } else {
+        } else if lowest < 0.0 && highest > 0.0 {
             Self::Cut
+        } else {
+            // or not a number
+            Self::Outside
         }
     }
 }
 
-/// min and max as one instruction each: no number here is NaN.
+/// min and max as one instruction each, where the order matters for NaN alone.
 #[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
@@ -471,6 +472,9 @@ mod tests {
         assert_eq!(polygon.count, 0);
         assert_eq!(polygon.corners(false).area_and_centroid(&Vector3::z()).0, 0.0);
         assert_eq!(polygon.corners(true).iter().count(), 0);
+        let mut polygon = unit_square();
+        polygon.clip(&FacePlane { normal: Vector3::x(), offset: f64::NAN });
+        assert_eq!(polygon.count, 0);
     }
 
     /// Four planes each cut a corner off the unit square: eight corners, of which a fifth plane leaves half.
