@@ -5,21 +5,24 @@ import math
 from .urdf import PI, box, collision, compliant, cylinder, fixed, inertial, joint, link, mesh, rigid, solid_box, solid_cylinder, sphere, visual
 
 COMMON = """
-Joint frames, masses, centres of mass and moments of inertia of the arm and of the palm are the numbers of the public description in the
-drake_models collection (jaco_description), which come from the maker's; right angles are written exactly. Torques and speeds are those of the
-maker's description (kinova_description). The fingers' moments of inertia are those of solid boxes of their size, since the published ones are not
-physical in one of the files. Meshes and collision geometry are ours.
+Joint frames and centres of mass, and masses and moments of inertia of the palm, are the numbers of the public description in the drake_models
+collection (jaco_description), which come from the maker's; right angles are written exactly. Masses and moments of inertia of the arm (base to last
+wrist link) are the description's times {share:.4f}: its links sum to {sum:.2f} kg without hand, the maker's figure is {mass} kg (docs/robots.md). Torques
+and speeds are those of the maker's description (kinova_description). The fingers' moments of inertia are those of solid boxes of their size, since the
+published ones are not physical in one of the files. Meshes and collision geometry are ours.
 """
 HAND = """
 The hand: each finger turns about its knuckle (0 open, 2 rad closed) and is one piece; in the real hand its tip gives way. Fingertips are compliant
 volumes. `{name}_end_effector` is in the middle of the grasp, z out of the hand.
 """
 SOURCE_SIX = """
-Kinova Jaco, second generation, six joints with the curved wrist and three fingers (j2n6s300): 4.4 kg by the maker's figures (docs/robots.md).
+Kinova Jaco, second generation, six joints with the curved wrist and three fingers (j2n6s300): 4.4 kg without hand, 5.4 kg with it, reach 90 cm by the
+maker's figures (docs/robots.md).
 """
 SOURCE_SEVEN = """
-Kinova Jaco, second generation, seven joints with the spherical wrist and three fingers (j2s7s300): 5.5 kg, reach 985 mm by the maker's figures (docs/robots.md)
-(from the shoulder to the middle of the hand, arm stretched). Joints 2, 4 and 6 are straight at pi; at zero the arm would be folded onto itself.
+Kinova Jaco, second generation, seven joints with the spherical wrist and three fingers (j2s7s300): 5.5 kg without hand, 6.18 kg with it, reach 985 mm by the
+maker's figures (docs/robots.md), here from the shoulder to the middle of the grasp. Joints 2, 4 and 6 are
+straight at pi; at zero the arm would be folded onto itself.
 """
 SOURCE_BUBBLES = """
 Kinova Jaco, second generation, six joints with the curved wrist, with a soft-bubble gripper in place of the hand, as in the pancake task of
@@ -40,7 +43,10 @@ ALONG_Y = (PI / 2, 0, 0)
 # 60 degrees: the bend of the wrist.
 BEND = PI / 3
 
-# mass [kg], centre of mass [m], moments of inertia [kg m2]
+# The arms without hand, base to last wrist link, by the maker's figures [kg].
+MASS_SIX, MASS_SEVEN = 4.4, 5.5
+
+# mass [kg], centre of mass [m], moments of inertia [kg m2], as published; arm_links scales those of the arm
 BASE = (0.46784, (0, 0, 0.1255), (0.000951270861568, 0.000951270861568, 0.000374272))
 SHOULDER = (0.7477, (0, -0.002, -0.0605), (0.00152031725204, 0.00152031725204, 0.00059816))
 FOREARM = (0.6763, (0, 0.081, -0.0086), (0.00142022431908, 0.000304335, 0.00142022431908))
@@ -102,12 +108,35 @@ FINGER_MASS = 0.01
 FINGER_SIZE = (0.044, 0.018, 0.018)
 
 
-def arm_links(name, links, joints):
-    """Base and arm up to the last joint; the link that this joint moves is left to the caller."""
+def published(links):
+    """Mass of the arm without hand in the public description [kg]."""
+    return BASE[0] + sum(mass for (mass, _, _), *_ in links)
+
+
+def common(links, mass):
+    """What the headers of all files say of an arm of this mass [kg]."""
+    return COMMON.format(share=mass / published(links), mass=mass, sum=published(links))
+
+
+def common_six():
+    return common(LINKS_SIX, MASS_SIX)
+
+
+def common_seven():
+    return common(LINKS_SEVEN, MASS_SEVEN)
+
+
+def arm_links(name, links, joints, arm_mass):
+    """Base and arm up to the last joint, scaled to this mass [kg]; the link that the last joint moves is left to the caller."""
+    share = arm_mass / published(links)
+
+    def scaled(mass, com, moments):
+        return inertial(share * mass, com, tuple(share * moment for moment in moments))
+
     lines = link(f"{name}_base", comment="Has no mass, so that tools whose root may have none are content.")
     lines += fixed(f"{name}_joint_base", f"{name}_base", f"{name}_link_base")
     lines += link(
-        f"{name}_link_base", inertial(*BASE), visual("base", mesh("jaco/base.obj"), "jaco_base"),
+        f"{name}_link_base", scaled(*BASE), visual("base", mesh("jaco/base.obj"), "jaco_base"),
         collision("base", cylinder(0.045, 0.150), rigid(0.5, 0.02), (0, 0, 0.075)))
     parent = f"{name}_link_base"
     for k, (kind, xyz, rpy, limits, effort, speed) in enumerate(joints, 1):
@@ -116,7 +145,7 @@ def arm_links(name, links, joints):
             body, stem, cylinders = links[k - 1]
             visuals = [visual("shell", mesh(f"jaco/{stem}.obj"), "jaco_carbon"), visual("trim", mesh(f"jaco/{stem}_trim.obj"), "jaco_metal")]
             solids = [collision(part, cylinder(radius, length), rigid(0.5, 0.02), *place) for part, radius, length, *place in cylinders]
-            lines += link(child, inertial(*body), *visuals, *solids)
+            lines += link(child, scaled(*body), *visuals, *solids)
         lower, upper = limits or (None, None)
         lines += joint(f"{name}_joint_{k}", kind, parent, child, xyz, rpy, (0, 0, 1), lower=lower, upper=upper, effort=effort,
                        velocity=math.radians(speed))
@@ -152,13 +181,13 @@ def fingers(name, hand):
 def six():
     """Jaco with six joints; its last link is the hand."""
     name = "j2n6s300"
-    return arm_links(name, LINKS_SIX, JOINTS_SIX) + palm(name, f"{name}_link_6") + fingers(name, f"{name}_link_6")
+    return arm_links(name, LINKS_SIX, JOINTS_SIX, MASS_SIX) + palm(name, f"{name}_link_6") + fingers(name, f"{name}_link_6")
 
 
 def seven():
     """Jaco with seven joints; its last link is the hand."""
     name = "j2s7s300"
-    return arm_links(name, LINKS_SEVEN, JOINTS_SEVEN) + palm(name, f"{name}_link_7") + fingers(name, f"{name}_link_7")
+    return arm_links(name, LINKS_SEVEN, JOINTS_SEVEN, MASS_SEVEN) + palm(name, f"{name}_link_7") + fingers(name, f"{name}_link_7")
 
 
 def six_without_hand(name):
@@ -167,4 +196,4 @@ def six_without_hand(name):
     plate = link(
         f"{name}_link_6", inertial(mass, (0, 0, -0.008), solid_cylinder(mass, 0.030, 0.014)),
         visual("adapter", cylinder(0.030, 0.014), "jaco_metal", (0, 0, -0.008)), comment="The adapter plate of the gripper.")
-    return arm_links(name, LINKS_SIX, JOINTS_SIX) + plate
+    return arm_links(name, LINKS_SIX, JOINTS_SIX, MASS_SIX) + plate
