@@ -5,7 +5,7 @@
     python3 tests/bench/drake_polygons.py slip --isobar      # and `isobar experiment spatula-slip` after it
     python3 tests/bench/drake_polygons.py flip               # states of our pancake flip, contact surfaces of both programs
     python3 tests/bench/drake_polygons.py flip --our-surfaces  # Drake's rigid shapes tessellated as ours are
-    python3 tests/bench/drake_polygons.py flip --markdown      # either table in Markdown
+    python3 tests/bench/drake_polygons.py --refinement 2 --markdown flip    # either on finer grids, either as Markdown
 
 How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step by turns. A step is
 Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is QueryObject.ComputeContactSurfaces alone, called before every fifth
@@ -42,6 +42,7 @@ DRAKE = "https://drake.mit.edu"
 POSE_TOLERANCE = 1e-9  # URDF numbers have ten digits; [m], and of the entries of rotation matrices [-]
 GRADIENT_MIN = 1e-14  # below it a face makes no spring, in both programs [Pa/m]
 QUERY_EVERY = 5  # steps; odd, so that either kind comes first as often
+COUNT_EVERY = 50  # steps
 AREA_MIN = 1e-14  # smaller faces ours leaves out and Drake does not: FACE_AREA_MIN in src/geometry/hydroelastic [m2]
 COUNTS = ("found", "found, slivers left out", "kept", "kept, slivers left out")
 
@@ -96,26 +97,28 @@ class SlipRun:
         self.simulator.Initialize()
         self.force = np.zeros(self.plant.num_velocities())
         self.fixed = self.plant.get_applied_generalized_force_input_port().FixValue(self.plant_context, self.force)
-        self.steps, self.queries, self.faces = [], [], []
+        self.steps, self.queries, self.faces, self.kept = [], [], [], []
 
     def step(self, k):
         u = drake_spatula.grip_command(k * drake_spatula.STEP)
         self.force[self.left.velocity_start()], self.force[self.right.velocity_start()] = u, -u
         self.fixed.GetMutableData().set_value(self.force)
         if looks := k % QUERY_EVERY == 0:
-            self.look()
+            self.look(k % COUNT_EVERY == 0)
         start = time.perf_counter()
         self.simulator.AdvanceTo((k + 1) * drake_spatula.STEP)
         if not looks:
             self.steps.append(time.perf_counter() - start)
 
-    def look(self):
+    def look(self, counts):
         """The contact surfaces of the state at which the next step begins, with the processor's caches as steps leave them."""
         found = query(self.diagram, self.context)
         start = time.perf_counter()
         surfaces = found.ComputeContactSurfaces(self.kind)
         self.queries.append(time.perf_counter() - start)
         self.faces.append(sum(surface.num_faces() for surface in surfaces))
+        if counts:
+            self.kept.append(sum(count(surface)[COUNTS.index("kept")] for surface in surfaces))
 
 
 def slip_round(options):
@@ -126,28 +129,33 @@ def slip_round(options):
             run.step(k)
     *step, step_without = (statistics.median(run.steps) * 1e6 for run in runs)
     *find, find_without = (statistics.median(run.queries) * 1e6 for run in runs)
-    faces = [statistics.fmean(run.faces) for run in runs[:2]]
+    faces, kept = ([statistics.fmean(numbers) for numbers in pair] for pair in zip(*((r.faces, r.kept) for r in runs[:2])))
     rest = [a - b for a, b in zip(step, find)]
     without = step_without - find_without
     contact = [time - without for time in rest]
-    return {"faces": faces, "step": step, "query": find, "rest": rest, "without": [without] * 2, "contact": contact}
+    result = {"faces": faces, "kept": kept, "step": step, "query": find}
+    return result | {"rest": rest, "without": [without] * 2, "contact": contact}
 
 
-def slip_ours(rounds, refinement):
-    """The same of `isobar experiment spatula-slip`, 12 s of it."""
+def slip_ours(options):
+    """The same of `isobar experiment spatula-slip`: 12 s of it, and the faces of as many seconds as Drake took too."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")
     results = []
-    for _ in range(rounds):
+    for _ in range(options.rounds):
         with tempfile.TemporaryDirectory() as folder:
-            command = [str(program), "experiment", "spatula-slip", "--refinements", str(refinement), "--out", folder]
+            command = [str(program), "experiment", "spatula-slip", "--refinements", str(options.refinement), "--out", folder]
             subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             with open(pathlib.Path(folder) / "study.csv", newline="") as file:
                 rows = list(csv.DictReader(file))
+            with open(pathlib.Path(folder) / "spatula_slip.csv", newline="") as file:
+                samples = [row for row in csv.DictReader(file) if float(row["time"]) <= options.duration]
         column = lambda name, unit: [float(row[name]) * unit for row in rows]  # noqa: E731
         result = {"faces": column("faces", 1.0), "step": column("step_time", 1e6), "query": column("contact_time", 1e6)}
         result["solver"] = column("solver_time", 1e6)
+        faces = [[float(sample["faces"]) for sample in samples if sample["faces_kind"] == f"{kind}s"] for kind in KINDS]
+        result["first"] = [statistics.fmean(numbers) for numbers in faces]
         results.append(result)
     return results
 
@@ -165,18 +173,21 @@ def slip(options):
     drake = [slip_round(options) for _ in range(options.rounds)]
     names = {
         "faces": "faces of contact surfaces a step, mean",
+        "kept": "of these kept, before every fiftieth step, mean",
         "step": "measured: whole step, median [us]",
         "query": "measured: contact geometry alone, before every fifth step, median [us]",
         "rest": "subtracted: step less contact geometry [us]",
         "without": "the same of a step without contact [us]",
         "contact": "subtracted again: Jacobians and solver of the contact [us]",
     }
-    print(f"Drake, {options.approximation}, {options.duration:g} s of the spatula slip, refinement {options.refinement:g}, rounds: {options.rounds}")
+    what = f"{options.duration:g} s of the spatula slip, refinement {options.refinement:g}, rounds: {options.rounds}"
+    print(f"Drake, {options.approximation}, {what}")
     header = ["", "polygons", "triangles", "ratio"]
     print_table(header, [[text, *ratio_cells(drake, name)] for name, text in names.items()], options.markdown)
     if options.isobar:
-        ours = slip_ours(options.rounds, options.refinement)
+        ours = slip_ours(options)
         names = {
+            "first": f"faces that the solver kept, mean of the first {options.duration:g} s",
             "faces": "faces that the solver kept a step, mean",
             "step": "measured: whole step, mean [us]",
             "query": "measured: contact geometry and patches within the step, mean [us]",
