@@ -29,8 +29,8 @@ def grip_command(t):
     return 1.0 + (15.0 if math.fmod(t, 6.0) < 4.5 else 0.0)
 
 
-def build(urdf_dir, spatula_file, approximation):
-    """The scene in Drake: returns the diagram, the plant and the indices that the run needs."""
+def build(urdf_dir, spatula_file, approximation, representation="polygon", read=pathlib.Path.read_text):
+    """The scene in Drake, of the URDF texts that `read` makes of the files: returns the diagram, the plant and the indices that the run needs."""
     from pydrake.geometry import HydroelasticContactRepresentation
     from pydrake.math import RigidTransform, RollPitchYaw
     from pydrake.multibody.parsing import Parser
@@ -47,14 +47,14 @@ def build(urdf_dir, spatula_file, approximation):
         time_step=STEP,
         stiction_tolerance=1e-4,
         contact_model="hydroelastic",
-        contact_surface_representation="polygon",
+        contact_surface_representation=representation,
         discrete_contact_approximation=approximation,
     )
     plant, _ = AddMultibodyPlant(config, builder)
     parser = Parser(plant)
     parser.package_map().AddPackageXml(str(urdf_dir.parent / "package.xml"))
-    (gripper,) = parser.AddModels(str(urdf_dir / "wsg50_bubble_gripper.urdf"))
-    (spatula,) = parser.AddModels(str(urdf_dir / spatula_file))
+    (gripper,) = parser.AddModelsFromString(read(urdf_dir / "wsg50_bubble_gripper.urdf"), "urdf")
+    (spatula,) = parser.AddModelsFromString(read(urdf_dir / spatula_file), "urdf")
     X_WG = RigidTransform(RollPitchYaw(0, -1.57, 0), [0, 0, 0.25])
     plant.WeldFrames(plant.world_frame(), plant.GetFrameByName("gripper", gripper), X_WG)
     plant.Finalize()
