@@ -48,9 +48,29 @@ pub(crate) struct SpatulaSlip {
 
 #[derive(clap::Args)]
 struct Study {
-    /// Grids, as parts of the edges that the scene states: 2 has edges half as long. The first is run with triangles too.
-    #[arg(long, value_delimiter = ',', default_values_t = [1.0, 1.6, 2.0, 3.2, 4.0], value_parser = parse_refinement)]
+    /// Grids, as parts of the edges that the scene states: 2 has edges half as long.
+    #[arg(long, value_delimiter = ',', default_values_t = [1.0, 1.25, 2.0, 2.5, 4.0], value_parser = parse_refinement)]
     refinements: Vec<f64>,
+    /// Which grids are run with triangles too.
+    #[arg(long, value_enum, default_value_t = Triangles::Every)]
+    triangles: Triangles,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Triangles {
+    /// All grids.
+    Every,
+    /// The first one.
+    First,
+    /// None.
+    None,
+}
+
+impl Triangles {
+    /// Whether grid `number` is run with them.
+    fn at(self, number: usize) -> bool {
+        self == Self::Every || (self == Self::First && number == 0)
+    }
 }
 
 fn parse_refinement(text: &str) -> Result<f64, String> {
@@ -184,22 +204,30 @@ fn report(entries: &[Entry], title: &str, out: &Path) -> Result<(), Box<dyn Erro
         );
     }
     fs::write(out.join("study.csv"), text)?;
-    if let [polygons, triangles, ..] = entries {
-        println!(
-            "triangles over polygons: faces {:.2} (paper: 4.05), solver time {:.2} (paper: 4.09), contact time {:.2}",
-            triangles.cost.faces / polygons.cost.faces,
-            triangles.cost.solver / polygons.cost.solver,
-            triangles.cost.contact / polygons.cost.contact
-        );
+    for pair in entries.windows(2) {
+        let [polygons, triangles] = pair else { continue };
+        if triangles.faces == KINDS[1].0 {
+            println!(
+                "refinement {}, triangles over polygons: faces {:.2} (paper: 4.05), solver time {:.2} (paper: 4.09), contact time {:.2}",
+                triangles.refinement,
+                triangles.cost.faces / polygons.cost.faces,
+                triangles.cost.solver / polygons.cost.solver,
+                triangles.cost.contact / polygons.cost.contact
+            );
+        }
     }
-    let polygons: Vec<&Entry> = entries.iter().filter(|entry| entry.faces == KINDS[0].0).collect();
     let mut series = Vec::new();
-    for (name, time) in [
-        ("contact geometry", (|cost| cost.contact) as fn(&MeanCost) -> f64),
-        ("solver", |cost| cost.solver),
-        ("step", MeanCost::step),
+    for (name, kind, time) in [
+        ("contact geometry", KINDS[0].0, (|cost| cost.contact) as fn(&MeanCost) -> f64),
+        ("solver", KINDS[0].0, |cost| cost.solver),
+        ("step", KINDS[0].0, MeanCost::step),
+        ("solver with triangles", KINDS[1].0, |cost| cost.solver),
     ] {
-        let points: Vec<_> = polygons.iter().map(|entry| (entry.cost.faces, time(&entry.cost) * 1e6)).collect();
+        let of_kind = entries.iter().filter(|entry| entry.faces == kind);
+        let points: Vec<_> = of_kind.map(|entry| (entry.cost.faces, time(&entry.cost) * 1e6)).collect();
+        if points.is_empty() {
+            continue;
+        }
         let label = match power_law(&points) {
             Some((_, exponent)) => format!("{name}: faces^{exponent:.2}"),
             None => name.to_owned(),
@@ -223,9 +251,9 @@ fn verdict(entries: &[Entry], out: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// Scenes of one refinement: with polygons, and where they are asked for with triangles.
-fn scenes(scene: &Path, refinement: f64, first: bool) -> Result<Vec<(&'static str, LoadedScene)>, Box<dyn Error>> {
+fn scenes(scene: &Path, refinement: f64, triangles: bool) -> Result<Vec<(&'static str, LoadedScene)>, Box<dyn Error>> {
     let loaded = scene_file::load_refined(scene, &PackageMap::from_environment(), refinement)?;
-    let kinds = if first { &KINDS[..] } else { &KINDS[..1] };
+    let kinds = if triangles { &KINDS[..] } else { &KINDS[..1] };
     let with = |(name, faces): &(&'static str, FaceRepresentation)| {
         let mut loaded = loaded.clone();
         loaded.settings.faces = *faces;
@@ -250,7 +278,7 @@ pub(crate) fn pancake_flip(arguments: &PancakeFlip) -> Result<(), Box<dyn Error>
     );
     let mut first_runs = Vec::new();
     for (number, refinement) in arguments.study.refinements.iter().enumerate() {
-        let scenes = scenes(&arguments.scene, *refinement, number == 0)?;
+        let scenes = scenes(&arguments.scene, *refinement, arguments.study.triangles.at(number))?;
         let take =
             |loaded: &LoadedScene, flip: &Flip, sample: &pancake_flip::Sample, before: f64, frames: &mut Vec<Image>| {
                 frames_of_flip(&task, loaded, flip, sample, before, frames)
@@ -381,7 +409,7 @@ pub(crate) fn spatula_slip(arguments: &SpatulaSlip) -> Result<(), Box<dyn Error>
     let mut text = String::from("refinement,faces_kind,time,faces,commanded_force,grip_force,pitch\n");
     let mut plotted = Vec::new();
     for (number, refinement) in arguments.study.refinements.iter().enumerate() {
-        let scenes = scenes(&arguments.scene, *refinement, number == 0)?;
+        let scenes = scenes(&arguments.scene, *refinement, arguments.study.triangles.at(number))?;
         let mut keep = |loaded: &LoadedScene, slip: &Slip| -> Result<(), Box<dyn Error>> {
             let due = |time: &&f64| slip.simulation().time() >= **time - 0.5 * loaded.settings.step();
             if number == 0 && SLIP_FRAMES.get(frames.len()).as_ref().is_some_and(due) {
@@ -406,7 +434,9 @@ pub(crate) fn spatula_slip(arguments: &SpatulaSlip) -> Result<(), Box<dyn Error>
             };
             entries.push(entry);
             let thin: Vec<_> = samples.into_iter().step_by(every(loaded)).collect();
-            plotted.push((format!("{kind}, refinement {refinement}"), thin));
+            if *kind == KINDS[0].0 || number == 0 {
+                plotted.push((format!("{kind}, refinement {refinement}"), thin));
+            }
         }
     }
     fs::write(out.join("spatula_slip.csv"), text)?;
@@ -453,14 +483,16 @@ fn slip_plots(runs: &[(String, Vec<spatula_slip::Sample>)], out: &Path) -> Resul
         runs.iter().take(count).map(series).collect::<Vec<_>>()
     };
     let time = "t [s]";
+    // the runs of the first grid, with triangles if there are any
+    let first = 1 + usize::from(runs.get(1).is_some_and(|(name, _)| name.starts_with(KINDS[1].0)));
     let mut forces: Vec<_> = of(|s| s.commanded, 1);
     forces.iter_mut().for_each(|series| series.name = "commanded".to_owned());
-    forces.extend(of(|s| s.grip, 2));
+    forces.extend(of(|s| s.grip, first));
     let charts = [
         chart("Grip force", [time, "force [N]"], forces, &[]),
         chart("Spatula pitch", [time, "pitch [deg]"], of(|s| s.pitch.to_degrees(), runs.len()), &[]),
     ];
     draw(&out.join("figure_10.svg"), &charts)?;
-    let faces = chart("Contact faces", [time, "faces"], of(|s| f64::from(s.cost.faces), 2), &[]);
+    let faces = chart("Contact faces", [time, "faces"], of(|s| f64::from(s.cost.faces), first), &[]);
     Ok(draw(&out.join("faces.svg"), &[faces])?)
 }
