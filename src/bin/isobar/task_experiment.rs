@@ -221,7 +221,7 @@ fn report(entries: &[Entry], title: &str, out: &Path) -> Result<(), Box<dyn Erro
         ("contact geometry", KINDS[0].0, (|cost| cost.contact) as fn(&MeanCost) -> f64),
         ("solver", KINDS[0].0, |cost| cost.solver),
         ("step", KINDS[0].0, MeanCost::step),
-        ("solver with triangles", KINDS[1].0, |cost| cost.solver),
+        ("solver, triangles", KINDS[1].0, |cost| cost.solver),
     ] {
         let of_kind = entries.iter().filter(|entry| entry.faces == kind);
         let points: Vec<_> = of_kind.map(|entry| (entry.cost.faces, time(&entry.cost) * 1e6)).collect();
