@@ -134,30 +134,28 @@ fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
         vec![of("LCP (6)", &lcp, |s| s.phi * 1e3), of("QP (10)", &qp, |s| s.phi * 1e3)],
     );
     draw(&out.join("figure_6.svg"), &[forces("Forces, LCP (6)", &lcp[..]), forces("Forces, QP (10)", &qp[..]), gap])?;
-    println!("{:8} {:>10} {:>10} {:>10} {:>12}", "", "c_n1 [N]", "c_f [N]", "c_n3 [N]", "phi_1 [mm]");
+    say!("{:8} {:>10} {:>10} {:>10} {:>12}", "", "c_n1 [N]", "c_f [N]", "c_n3 [N]", "phi_1 [mm]");
     for (name, samples) in [("LCP", &lcp), ("QP", &qp)] {
         for s in samples.iter().filter(|s| [8, 13, 23, 35].contains(&((s.time * 100.0).round() as u32))) {
             let (n, f) = (s.normal, s.friction);
-            println!("{name:4}{:.2} {:10.4} {:10.4} {:10.4} {:12.6}", s.time, n[0], f, n[2], s.phi * 1e3);
+            say!("{name:4}{:.2} {:10.4} {:10.4} {:10.4} {:12.6}", s.time, n[0], f, n[2], s.phi * 1e3);
         }
     }
     ill_posed()?;
-    println!("{}", out.display());
+    say!("{}", out.display());
     Ok(())
 }
 
 /// The commands that problem (1) cannot answer, and why.
 fn ill_posed() -> Result<(), Box<dyn Error>> {
-    println!(
-        "\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground."
-    );
-    println!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
+    say!("\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground.");
+    say!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
     for case in planar_gripper::ill_posed()? {
         let [x_l, x_r, y] = case.command;
-        println!("{:24} {x_l:9.3} {x_r:9.3} {y:9.3}  {}", case.name, case.tracked);
-        println!("{:24} {:>29}  {}", "", "the same by LCP (6):", what_is_determined(&case.with_impedances));
+        say!("{:24} {x_l:9.3} {x_r:9.3} {y:9.3}  {}", case.name, case.tracked);
+        say!("{:24} {:>29}  {}", "", "the same by LCP (6):", what_is_determined(&case.with_impedances));
     }
-    println!();
+    say!();
     Ok(())
 }
 
@@ -239,9 +237,14 @@ fn picture_of(loaded: &LoadedScene, simulation: &Simulation, title: &str, file: 
 }
 
 fn table(truth: &Trace, others: &[(String, f64, Trace)]) {
-    println!(
+    say!(
         "{:22} {:>12} {:>16} {:>16} {:>14} {:>8}",
-        "", "miss [mm]", "integral error", "median step [us]", "not converged", "steps"
+        "",
+        "miss [mm]",
+        "integral error",
+        "median step [us]",
+        "not converged",
+        "steps"
     );
     let truth_name = "truth (dynamic)".to_owned();
     for (name, trace) in
@@ -251,7 +254,7 @@ fn table(truth: &Trace, others: &[(String, f64, Trace)]) {
         times.sort_by(f64::total_cmp);
         let median = times.get(times.len() / 2).copied().unwrap_or(0.0) * 1e6;
         let (miss, error) = (trace.miss() * 1e3, trace.integral_error(truth));
-        println!(
+        say!(
             "{name:22} {miss:12.4} {error:16.6} {median:16.1} {:14} {:8}",
             trace.not_converged,
             trace.step_times.len()
@@ -284,7 +287,7 @@ fn stack(stacking: &Stacking) -> Result<(), Box<dyn Error>> {
         chart("Red cube, angle", ["t [s]", "angle [deg]"], of(&|trace, i| trace.angle(i).to_degrees())),
     ];
     draw(&stacking.out.join("figure_8.svg"), &charts)?;
-    println!("{}", stacking.out.display());
+    say!("{}", stacking.out.display());
     Ok(())
 }
 
@@ -305,6 +308,6 @@ fn study(stacking: &Stacking) -> Result<(), Box<dyn Error>> {
     let axes = ["step [s]", "total integral error"];
     let figure = Chart { scale: Scale::Logarithmic, ..chart("Error of the red cube's coordinates", axes, series) };
     draw(&stacking.out.join("figure_7.svg"), &[figure])?;
-    println!("{}", stacking.out.display());
+    say!("{}", stacking.out.display());
     Ok(())
 }

@@ -1,5 +1,13 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
+/// Prints a line for a reader who may have had enough, as `head` has: what nobody reads any more is no error.
+macro_rules! say {
+    ($($line:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($line)*);
+    }};
+}
+
 mod experiment;
 mod inspect;
 mod mesh;

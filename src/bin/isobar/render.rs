@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         })?
     };
     picture::write_png(&image, &arguments.out)?;
-    println!("{}", arguments.out.display());
+    say!("{}", arguments.out.display());
     Ok(())
 }
 

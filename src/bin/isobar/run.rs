@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
     let totals = simulate(arguments, &mut loaded, &mut simulation, &overrides)?;
     if !arguments.quiet {
-        print!("{}", summary(&simulation, &loaded, &totals));
+        say!("{}", summary(&simulation, &loaded, &totals).trim_end());
     }
     Ok(())
 }

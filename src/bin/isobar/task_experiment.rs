@@ -189,25 +189,33 @@ fn write_frames(frames: &[Image], out: &Path) -> Result<(), Box<dyn Error>> {
 /// The table of the runs on the screen and as CSV, and figure 8.
 fn report(entries: &[Entry], title: &str, out: &Path) -> Result<(), Box<dyn Error>> {
     let mut text = String::from("refinement,faces_kind,faces,motion_time,contact_time,solver_time,step_time,success\n");
-    println!(
+    say!(
         "{:>10} {:10} {:>8} {:>13} {:>12} {:>10}  result",
-        "refinement", "", "faces", "contact [us]", "solver [us]", "step [us]"
+        "refinement",
+        "",
+        "faces",
+        "contact [us]",
+        "solver [us]",
+        "step [us]"
     );
     for Entry { refinement, faces, cost, success, what } in entries {
         let numbers = [cost.faces, cost.motion, cost.contact, cost.solver, cost.step()].map(|x| format!("{x:.6e}"));
         writeln!(text, "{refinement},{faces},{},{success}", numbers.join(","))?;
         let us = [cost.contact, cost.solver, cost.step()].map(|time| time * 1e6);
         let verdict = if *success { "ok" } else { "FAILED" };
-        println!(
+        say!(
             "{refinement:10} {faces:10} {:8.1} {:13.1} {:12.1} {:10.1}  {verdict}: {what}",
-            cost.faces, us[0], us[1], us[2]
+            cost.faces,
+            us[0],
+            us[1],
+            us[2]
         );
     }
     fs::write(out.join("study.csv"), text)?;
     for pair in entries.windows(2) {
         let [polygons, triangles] = pair else { continue };
         if triangles.faces == KINDS[1].0 {
-            println!(
+            say!(
                 "refinement {}, triangles over polygons: faces {:.2} (paper: 4.05), solver time {:.2} (paper: 4.09), contact time {:.2}",
                 triangles.refinement,
                 triangles.cost.faces / polygons.cost.faces,
@@ -232,7 +240,7 @@ fn report(entries: &[Entry], title: &str, out: &Path) -> Result<(), Box<dyn Erro
             Some((_, exponent)) => format!("{name}: faces^{exponent:.2}"),
             None => name.to_owned(),
         };
-        println!("mean time per step, {label}");
+        say!("mean time per step, {label}");
         series.push(line(&label, points));
     }
     let axes = ["mean faces per step", "mean time per step [us]"];
@@ -242,7 +250,7 @@ fn report(entries: &[Entry], title: &str, out: &Path) -> Result<(), Box<dyn Erro
 
 /// The verdict for the shell.
 fn verdict(entries: &[Entry], out: &Path) -> Result<(), Box<dyn Error>> {
-    println!("{}", out.display());
+    say!("{}", out.display());
     let failed = entries.iter().filter(|entry| !entry.success).count();
     if failed > 0 {
         return Err(format!("{failed} of {} runs failed", entries.len()).into());
