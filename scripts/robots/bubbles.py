@@ -2,7 +2,7 @@
 
 import math
 
-from .mesh import turned
+from .mesh import ellipsoid_surface, turned
 from .urdf import box, collision, compliant, ellipsoid, fixed, inertial, joint, link, mesh, solid_box, visual
 from .wsg50 import HOUSING, HOUSING_MASS
 
@@ -50,7 +50,7 @@ def side_links(side, sign):
         inertial(FINGER_MASS, at(0, 0.030, -0.080), solid_box(FINGER_MASS, extent)),
         visual(f"{side}_jaw", box((0.030, 0.022, 0.024)), "steel", at(0, 0.012, -0.012)),
         visual(f"{side}_bubble", mesh("wsg50/bubble.obj"), "membrane", middle, (0, 0, 0 if sign > 0 else math.pi)),
-        collision(f"{side}_bubble", ellipsoid(*AXES),
+        collision(f"{side}_bubble", ellipsoid(*AXES, "wsg50/bubble_contact.obj"),
                   [*compliant(1e5, 0.04, 1.0)[:-1], '<drake:mu_static value="1"/>', '<drake:mu_dynamic value="1"/>'], middle),
         comment=f"The {side} jaw with its soft bubble: an ellipsoid with the long axis along z, 0.0625 m from the tip to the middle.",
     )
@@ -85,4 +85,4 @@ def parts():
 
 
 def meshes():
-    return {"wsg50/bubble.obj": bubble()}
+    return {"wsg50/bubble.obj": bubble(), "wsg50/bubble_contact.obj": ellipsoid_surface(AXES)}

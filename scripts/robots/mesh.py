@@ -260,6 +260,26 @@ def turned(profile, segments=48):
     return vertices, faces
 
 
+def ellipsoid_surface(axes, refinements=2):
+    """Triangles on the ellipsoid with these half axes: an octahedron whose edges are halved so many times, each new vertex put on the unit
+    sphere, all scaled. These are the vertices that Drake and Isobar give an ellipsoid; two refinements, 66 of them."""
+    vertices = [(1.0, 0, 0), (0, 1.0, 0), (-1.0, 0, 0), (0, -1.0, 0), (0, 0, 1.0), (0, 0, -1.0)]
+    faces = [face for k in range(4) for face in ([k, (k + 1) % 4, 4], [(k + 1) % 4, k, 5])]
+    for _ in range(refinements):
+        middles = {}
+
+        def middle(a, b):
+            key = (min(a, b), max(a, b))
+            if key not in middles:
+                middles[key] = len(vertices)
+                vertices.append(unit(add(vertices[a], vertices[b])))
+            return middles[key]
+
+        halves = [(face, [middle(face[i], face[(i + 1) % 3]) for i in range(3)]) for face in faces]
+        faces = [half for (a, b, c), (ab, bc, ca) in halves for half in ([a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca])]
+    return [tuple(axis * x for axis, x in zip(axes, vertex)) for vertex in vertices], faces
+
+
 def joined(*meshes):
     vertices, faces = [], []
     for more_vertices, more_faces in meshes:
@@ -291,8 +311,8 @@ def short(x, decimals):
     return "0" if text == "-0" else text
 
 
-def obj(mesh, comment):
-    """Text of an OBJ file with a normal at each corner, smooth up to the crease angle."""
+def obj(mesh, comment, decimals=4):
+    """Text of an OBJ file with a normal at each corner, smooth up to the crease angle. `decimals`: of the vertices [m]."""
     vertices, faces = mesh
     normals = [face_normal(vertices, face) for face in faces]
     faces = [(face, normal) for face, normal in zip(faces, normals) if dot(normal, normal) > 1e-24]
@@ -301,7 +321,7 @@ def obj(mesh, comment):
         for vertex in face:
             around.setdefault(vertex, []).append(normal)
     lines = [f"# {comment}", "# Written by scripts/make_robots. Metres."]
-    lines += [f"v {short(x, 4)} {short(y, 4)} {short(z, 4)}" for x, y, z in vertices]
+    lines += [f"v {' '.join(short(x, decimals) for x in vertex)}" for vertex in vertices]
     numbers, body = {}, []
     normal_lines = []
     cosine = math.cos(CREASE)

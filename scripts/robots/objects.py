@@ -2,7 +2,7 @@
 
 import math
 
-from .mesh import turned
+from .mesh import ellipsoid_surface, turned
 from .urdf import (box, collision, compliant, cylinder, ellipsoid, fixed, inertial, link, mesh, rigid, robot, solid_box, solid_cylinder,
                    visual)
 
@@ -95,7 +95,7 @@ visual dome of that side lies below at the start.
         "pancake", inertial(mass, (0, 0, 0), moments),
         visual("light_side", mesh("objects/pancake_half.obj"), "batter"),
         visual("dark_side", mesh("objects/pancake_half.obj"), "crust", (0, 0, 0), (math.pi, 0, 0)),
-        collision("pancake", ellipsoid(*PANCAKE), compliant(1e4, 0.03, 1.0)))
+        collision("pancake", ellipsoid(*PANCAKE, "objects/pancake_contact.obj"), compliant(1e4, 0.03, 1.0)))
     return robot("pancake", comment, {"batter": (0.90, 0.76, 0.48, 1), "crust": (0.62, 0.38, 0.16, 1)}, lines)
 
 
@@ -212,6 +212,7 @@ def meshes():
     return {
         "objects/blade.obj": blade(),
         "objects/pancake_half.obj": pancake_half(),
+        "objects/pancake_contact.obj": ellipsoid_surface(PANCAKE),
         "objects/prism.obj": prism_mesh(),
         "objects/stove.obj": stove_body(),
     }

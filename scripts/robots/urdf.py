@@ -31,9 +31,10 @@ def sphere(radius):
     return f'<sphere radius="{number(radius)}"/>'
 
 
-def ellipsoid(a, b, c):
-    """Only for collisions: URDF itself has no ellipsoid."""
-    return f'<drake:ellipsoid a="{number(a)}" b="{number(b)}" c="{number(c)}"/>'
+def ellipsoid(a, b, c, path):
+    """Only for collisions. URDF itself has no ellipsoid: first its mesh of the folder meshes/ (mesh.ellipsoid_surface), which all tools
+    read, then the ellipsoid itself, for those that make meshes of their own."""
+    return mesh(path, convex=True) + f'<drake:ellipsoid a="{number(a)}" b="{number(b)}" c="{number(c)}"/>'
 
 
 def mesh(path, convex=False):

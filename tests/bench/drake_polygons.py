@@ -232,12 +232,15 @@ def urdf_text(path, materials, refinement, surfaces, folder):
             if hint is not None:
                 hint.set("value", repr(float(hint.get("value")) / refinement))
             name = f"{link.get('name')}/{collision.get('name')}"
-            shape = collision.find("geometry")[0]
+            geometry = collision.find("geometry")
+            if len(geometry) > 1 and geometry[0].tag == "mesh":
+                geometry.remove(geometry[0])  # of two shapes Drake takes the mesh, which cannot be refined
+            shape = geometry[0]
             if shape.tag in ("box", "cylinder", "mesh") and surfaces.get(name, {}).get("triangles"):
                 file = folder / (name.replace("/", "-") + ".obj")
                 file.write_text(obj_text(surfaces[name]))
-                collision.find("geometry").remove(shape)
-                ET.SubElement(collision.find("geometry"), "mesh", filename=file.as_uri())
+                geometry.remove(shape)
+                ET.SubElement(geometry, "mesh", filename=file.as_uri())
     return ET.tostring(robot, encoding="unicode")
 
 

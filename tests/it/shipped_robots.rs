@@ -3,7 +3,9 @@
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 
+use isobar::geometry::Shape;
 use isobar::io::inspect;
+use isobar::io::mesh_files::{self, MeshData};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
 use isobar::io::urdf::{self, LoadOptions, RobotDescription};
@@ -177,6 +179,31 @@ fn nothing_shipped_needs_a_warning() {
         }
         for visual in robot.links.iter().flat_map(|link| &link.visuals) {
             assert!(visual.shape.is_some(), "{}: {}", file.display(), visual.name);
+        }
+    }
+}
+
+/// The meshes that stand for ellipsoids in tools that know none: every vertex is on the ellipsoid, and the surface is closed.
+#[test]
+fn meshes_that_stand_for_ellipsoids_lie_on_them() {
+    for (file, mesh) in
+        [("pancake", "objects/pancake_contact.obj"), ("wsg50_bubble_gripper", "wsg50/bubble_contact.obj")]
+    {
+        let robot = robot(file);
+        let shapes = robot.links.iter().flat_map(|link| &link.collisions).map(|collision| &collision.shape);
+        let ellipsoids =
+            shapes.filter_map(|shape| if let Shape::Ellipsoid { semi_axes } = shape { Some(semi_axes) } else { None });
+        let axes: Vec<_> = ellipsoids.collect();
+        assert!(!axes.is_empty() && axes.iter().all(|other| *other == axes[0]), "{file}");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("meshes").join(mesh);
+        let MeshData::Surface(surface) = mesh_files::read(&path, &Vector3::repeat(1.0)).expect("a mesh") else {
+            panic!("{mesh}")
+        };
+        // an octahedron refined twice: 4^2 of its 8 faces each, and Euler's formula
+        assert_eq!((surface.vertices.len(), surface.triangles.len()), (66, 128), "{mesh}");
+        for vertex in &surface.vertices {
+            // twelve decimals of a metre, over a hundredth of a metre
+            assert!((vertex.component_div(axes[0]).norm() - 1.0).abs() < 1e-9, "{mesh}: {vertex}");
         }
     }
 }

@@ -101,13 +101,14 @@ fn value(element: &Element, place: &Place) -> Result<f64, UrdfError> {
     place.number(element, "value")?.ok_or_else(missing)
 }
 
-/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`, `capsule`. The
+/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`, `capsule`. Beside a mesh, which is there for
+/// tools that know the standard only, it is what the mesh stands for, and the mesh is not read. The
 /// capsule's `length` is that of the cylinder, without the caps. Numbers were checked before.
 pub(super) fn shape(geometry: &Element, place: &Place) -> Result<Option<Shape>, UrdfError> {
-    let known = ["drake:capsule", "capsule", "drake:ellipsoid", "box", "sphere", "cylinder", "mesh"];
-    let Some(element) = geometry.children.iter().find(|child| known.contains(&child.name.as_str())) else {
-        return Ok(None);
-    };
+    const FOREIGN: [&str; 3] = ["drake:capsule", "capsule", "drake:ellipsoid"];
+    const STANDARD: [&str; 3] = ["box", "sphere", "cylinder"];
+    let first = |names: &[&str]| geometry.children.iter().find(|child| names.contains(&child.name.as_str()));
+    let Some(element) = first(&[FOREIGN, STANDARD].concat()) else { return Ok(None) };
     let inside = place.inside(element);
     let size = |name: &str| {
         let number = inside.number(element, name)?;

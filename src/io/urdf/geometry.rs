@@ -37,11 +37,16 @@ impl GeometryReader<'_> {
     ) -> Result<Option<CollisionElement>, UrdfError> {
         let geometry = element.child("geometry");
         let foreign_shape = geometry.map_or(Ok(None), |geometry| foreign::shape(geometry, place))?;
-        let convex = geometry
-            .and_then(|geometry| geometry.child("mesh"))
-            .is_some_and(|mesh| mesh.child("drake:declare_convex").is_some());
+        let mesh = geometry.and_then(|geometry| geometry.child("mesh")).filter(|_| foreign_shape.is_none());
+        let convex = mesh.is_some_and(|mesh| mesh.child("drake:declare_convex").is_some());
         let skip = self.options.on_unreadable_collision_mesh == OnUnreadableMesh::WarnAndSkip;
         let shape = match (&standard.shape, foreign_shape) {
+            (StandardShape::Mesh { uri, .. }, Some(shape)) => {
+                if let Err(UrdfError::Invalid { problem, .. }) = self.find(uri, place) {
+                    warnings.push(place.warning(format!("the mesh that other tools read here: {problem}")));
+                }
+                shape
+            }
             (_, Some(shape)) => shape,
             (StandardShape::Mesh { uri, scale }, None) => match self.mesh(uri, scale, place, warnings) {
                 Ok(shape) => shape,

@@ -212,3 +212,24 @@ fn srdf_pairs_arrive() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+/// A mesh for tools that know the standard only, and the shape that it stands for: the shape is taken, wherever it stands.
+#[test]
+fn a_shape_is_taken_before_the_mesh_that_stands_for_it() {
+    let mesh = |file: &str| format!("<mesh filename='package://toy/meshes/{file}'><drake:declare_convex/></mesh>");
+    let ellipsoid = "<drake:ellipsoid a='1' b='2' c='3'/>";
+    let read = |geometry: &str| {
+        load(&robot(&format!("<link name='a'><collision><geometry>{geometry}</geometry></collision></link>"))).unwrap()
+    };
+    for (file, warnings) in [("cube.obj", 0), ("gone.obj", 1)] {
+        for geometry in [mesh(file) + ellipsoid, ellipsoid.to_owned() + &mesh(file)] {
+            let robot = read(&geometry);
+            let collision = &robot.links[0].collisions[0];
+            assert_eq!(collision.shape, Shape::Ellipsoid { semi_axes: Vector3::new(1.0, 2.0, 3.0) }, "{geometry}");
+            assert!(!collision.declare_convex);
+            let mesh_first = geometry.starts_with("<mesh");
+            assert_eq!(robot.warnings.len(), if mesh_first { warnings } else { 0 }, "{geometry}");
+        }
+    }
+    assert!(read(&(mesh("gone.obj") + ellipsoid)).warnings[0].to_string().contains("gone.obj"));
+}
