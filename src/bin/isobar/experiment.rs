@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt::Write as _;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -217,7 +218,7 @@ fn stacking_runs(stacking: &Stacking, dynamic_steps: &[f64]) -> Result<Runs, Box
         picture_of(&loaded, &simulation, &name, &stacking.out.join(format!("end_{step}.png")))?;
         others.push((name, step, trace));
     }
-    table(&truth, &others);
+    table(&truth, &others)?;
     Ok(Runs { truth, others })
 }
 
@@ -236,7 +237,7 @@ fn picture_of(loaded: &LoadedScene, simulation: &Simulation, title: &str, file: 
     Ok(picture::write_png(&image, file)?)
 }
 
-fn table(truth: &Trace, others: &[(String, f64, Trace)]) {
+fn table(truth: &Trace, others: &[(String, f64, Trace)]) -> io::Result<()> {
     say!(
         "{:22} {:>12} {:>16} {:>16} {:>14} {:>8}",
         "",
@@ -260,6 +261,7 @@ fn table(truth: &Trace, others: &[(String, f64, Trace)]) {
             trace.step_times.len()
         );
     }
+    Ok(())
 }
 
 fn stack(stacking: &Stacking) -> Result<(), Box<dyn Error>> {

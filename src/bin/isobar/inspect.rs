@@ -1,7 +1,6 @@
 //! `isobar inspect FILE [--package NAME=PATH]...`
 
 use std::error::Error;
-use std::io::Write;
 use std::path::PathBuf;
 
 use isobar::io::inspect::report;
@@ -29,9 +28,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         if arguments.skip_unreadable_meshes { OnUnreadableMesh::WarnAndSkip } else { OnUnreadableMesh::Error };
     let options = LoadOptions { on_unreadable_collision_mesh, ..LoadOptions::default() };
     let robot = load_file(&arguments.file, &packages, &options)?;
-    match std::io::stdout().write_all(report(&robot).as_bytes()) {
-        // The reader of the pipe (head, less) may leave early.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
-    }
+    say!("{}", report(&robot).trim_end());
+    Ok(())
 }

@@ -1,11 +1,9 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
-/// Prints a line for a reader who may have had enough, as `head` has: what nobody reads any more is no error.
+/// Prints a line, or returns the error from the function around it.
 macro_rules! say {
-    ($($line:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stdout(), $($line)*);
-    }};
+    () => { say!("") };
+    ($($line:tt)*) => { $crate::print_line(format_args!($($line)*))? };
 }
 
 mod experiment;
@@ -16,6 +14,8 @@ mod run;
 mod task_experiment;
 
 use std::error::Error;
+use std::fmt;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -68,6 +68,14 @@ fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
     match argument.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),
         _ => Err("expected NAME=PATH, as in --package my_robot=install/my_robot/share/my_robot".to_owned()),
+    }
+}
+
+/// Prints a line. A reader of the pipe who has had enough, as `head` or `less`, is no error.
+fn print_line(line: fmt::Arguments<'_>) -> io::Result<()> {
+    match writeln!(io::stdout(), "{line}") {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -57,11 +56,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(preview) = &arguments.preview {
         draw(&filling, arguments, preview)?;
     }
-    match std::io::stdout().write_all(table(&filling, elapsed).as_bytes()) {
-        // The reader of the pipe (head, less) may leave early.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        done => Ok(done?),
-    }
+    say!("{}", table(&filling, elapsed).trim_end());
+    Ok(())
 }
 
 /// Size of the preview [pixels].

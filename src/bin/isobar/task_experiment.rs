@@ -49,7 +49,7 @@ pub(crate) struct SpatulaSlip {
 #[derive(clap::Args)]
 struct Study {
     /// Grids, as parts of the edges that the scene states: 2 has edges half as long.
-    #[arg(long, value_delimiter = ',', default_values_t = [1.0, 1.25, 2.0, 2.5, 4.0], value_parser = parse_refinement)]
+    #[arg(long, value_delimiter = ',', default_values_t = [1.0, 1.6, 2.0, 3.2, 4.0], value_parser = parse_refinement)]
     refinements: Vec<f64>,
     /// Which grids are run with triangles too.
     #[arg(long, value_enum, default_value_t = Triangles::Every)]
