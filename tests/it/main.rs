@@ -9,6 +9,7 @@ mod contact_surface_file;
 mod contact_surfaces;
 mod continuity;
 mod external_wrench;
+mod face_counts;
 mod fill;
 mod geometry;
 mod golden;
