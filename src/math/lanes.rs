@@ -1,8 +1,12 @@
-//! Four doubles side by side, so that the compiler turns one expression into vector instructions.
+//! Four doubles side by side, in the processor's vector registers.
 //!
-//! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits.
+//! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits. The registers are those of
+//! the `wide` crate: the compiler, left to find vectors in loops over four numbers by itself, shuffles them and takes half the roots and
+//! quotients one by one.
 
-use std::ops::{Add, AddAssign, Mul, Neg, Sub};
+use std::ops::{Add, Mul, Neg, Sub};
+
+use wide::{f64x2, f64x4};
 
 /// How many numbers a [`Lanes`] holds.
 pub const LANES: usize = 4;
@@ -23,41 +27,76 @@ impl Lanes {
         Self([value; LANES])
     }
     #[inline(always)]
-    fn map(self, f: impl Fn(f64) -> f64) -> Self {
-        let mut out = self;
-        for x in &mut out.0 {
-            *x = f(*x);
-        }
-        out
+    fn wide(self) -> f64x4 {
+        f64x4::new(self.0)
     }
     #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(f64, f64) -> f64) -> Self {
-        let mut out = self;
-        for (x, y) in out.0.iter_mut().zip(other.0) {
-            *x = f(*x, y);
-        }
-        out
+    fn of(x: f64x4) -> Self {
+        Self(x.to_array())
     }
     /// max(x, 0).
     #[inline(always)]
     pub fn positive_part(self) -> Self {
-        self.map(|x| if x > 0.0 { x } else { 0.0 })
+        let x = self.wide();
+        Self::of(x.simd_gt(f64x4::ZERO) & x)
     }
     /// 1 where x > 0, else 0.
     #[inline(always)]
     pub fn is_positive(self) -> Self {
-        self.map(|x| if x > 0.0 { 1.0 } else { 0.0 })
+        Self::of(self.wide().simd_gt(f64x4::ZERO) & f64x4::ONE)
     }
     /// 1 / sqrt(x).
     #[inline(always)]
     pub fn inverse_sqrt(self) -> Self {
-        self.map(|x| 1.0 / x.sqrt())
+        Self::of(f64x4::ONE / self.wide().sqrt())
     }
-    /// The sum of the lanes, in a fixed order.
+}
+
+/// A running sum of lanes, in a fixed order: in two numbers, for a loop with many such sums has to keep them in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaneSum(f64x2);
+
+impl LaneSum {
+    /// Nothing yet.
+    pub const ZERO: Self = Self(f64x2::ZERO);
+
+    /// Adds the four numbers.
     #[inline(always)]
-    pub fn sum(self) -> f64 {
-        let [a, b, c, d] = self.0;
-        (a + c) + (b + d)
+    pub fn add(&mut self, x: Lanes) {
+        let [a, b, c, d] = x.0;
+        self.0 += f64x2::new([a, b]) + f64x2::new([c, d]);
+    }
+    /// The sum.
+    #[inline(always)]
+    pub fn total(self) -> f64 {
+        let [a, b] = self.0.to_array();
+        a + b
+    }
+}
+
+/// A running sum of vectors, as [`LaneSum`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LaneSum3 {
+    x: LaneSum,
+    y: LaneSum,
+    z: LaneSum,
+}
+
+impl LaneSum3 {
+    /// Nothing yet.
+    pub const ZERO: Self = Self { x: LaneSum::ZERO, y: LaneSum::ZERO, z: LaneSum::ZERO };
+
+    /// Adds the four vectors.
+    #[inline(always)]
+    pub fn add(&mut self, v: Lanes3) {
+        self.x.add(v.x);
+        self.y.add(v.y);
+        self.z.add(v.z);
+    }
+    /// The sum.
+    #[inline(always)]
+    pub fn total(self) -> super::Vector3 {
+        super::Vector3::new(self.x.total(), self.y.total(), self.z.total())
     }
 }
 
@@ -65,37 +104,30 @@ impl Add for Lanes {
     type Output = Self;
     #[inline(always)]
     fn add(self, other: Self) -> Self {
-        self.zip(other, |x, y| x + y)
+        Self::of(self.wide() + other.wide())
     }
 }
 impl Sub for Lanes {
     type Output = Self;
     #[inline(always)]
     fn sub(self, other: Self) -> Self {
-        self.zip(other, |x, y| x - y)
+        Self::of(self.wide() - other.wide())
     }
 }
 impl Mul for Lanes {
     type Output = Self;
     #[inline(always)]
     fn mul(self, other: Self) -> Self {
-        self.zip(other, |x, y| x * y)
+        Self::of(self.wide() * other.wide())
     }
 }
 impl Neg for Lanes {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        self.map(|x| -x)
+        Self::of(-self.wide())
     }
 }
-impl AddAssign for Lanes {
-    #[inline(always)]
-    fn add_assign(&mut self, other: Self) {
-        *self = *self + other;
-    }
-}
-
 /// Four 3-vectors side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lanes3 {
@@ -141,10 +173,6 @@ impl Lanes3 {
     pub fn scale(self, s: Lanes) -> Self {
         Self { x: self.x * s, y: self.y * s, z: self.z * s }
     }
-    /// The sum of the four vectors.
-    pub fn sum(self) -> super::Vector3 {
-        super::Vector3::new(self.x.sum(), self.y.sum(), self.z.sum())
-    }
 }
 
 impl Add for Lanes3 {
@@ -159,11 +187,5 @@ impl Sub for Lanes3 {
     #[inline(always)]
     fn sub(self, o: Self) -> Self {
         Self { x: self.x - o.x, y: self.y - o.y, z: self.z - o.z }
-    }
-}
-impl AddAssign for Lanes3 {
-    #[inline(always)]
-    fn add_assign(&mut self, o: Self) {
-        *self = *self + o;
     }
 }

@@ -7,7 +7,7 @@
 //! Its Hessian in v is  G = (mu n0 / s)(1 - n n^T - t t^T) - gamma_n' n n^T  with t = vt / s.
 
 use super::patch_block::{FaceLanes, PatchBlock};
-use crate::math::lanes::{LANES, Lanes, Lanes3};
+use crate::math::lanes::{LANES, LaneSum, LaneSum3, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3};
 
 /// Velocity and impulse of [`LANES`] faces.
@@ -46,28 +46,28 @@ impl PatchBlock {
     pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
-        let (mut tau, mut f) = (Lanes3::ZERO, Lanes3::ZERO);
+        let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         for faces in &self.lanes {
             let gamma = face_impulse(faces, w, v, step, d).gamma;
-            f += gamma;
-            tau += faces.p_CF.cross(gamma);
+            f.add(gamma);
+            tau.add(faces.p_CF.cross(gamma));
         }
-        SpatialForce::new(tau.sum(), f.sum())
+        SpatialForce::new(tau.total(), f.total())
     }
 
     /// Net contact impulse on B about C, and the 6x6 Hessian of the patch's potential in V [kg m2, kg m, kg].
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity) -> (SpatialForce, Matrix6) {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
-        let (mut tau, mut f) = (Lanes3::ZERO, Lanes3::ZERO);
+        let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         let mut sums = HessianSums::ZERO;
         for faces in &self.lanes {
             let impulse = face_impulse(faces, w, v, step, d);
-            f += impulse.gamma;
-            tau += faces.p_CF.cross(impulse.gamma);
+            f.add(impulse.gamma);
+            tau.add(faces.p_CF.cross(impulse.gamma));
             sums.add(faces, &impulse);
         }
-        (SpatialForce::new(tau.sum(), f.sum()), sums.to_matrix())
+        (SpatialForce::new(tau.total(), f.total()), sums.to_matrix())
     }
 
     /// The potential of the patch at V [J], without Hunt-Crossley dissipation: minus its derivative is the impulse.
@@ -110,13 +110,13 @@ impl PatchBlock {
 /// Sums of the 21 different entries of the 6x6 Hessian: with c = p_CF and v = v_C + w x c = [1, -[c]] (v_C; w),
 ///   H_vv = sum G,   H_wv = sum [c] G,   H_ww = -sum [c] G [c].
 struct HessianSums {
-    ww: [Lanes; 6],
-    wv: [Lanes; 9],
-    vv: [Lanes; 6],
+    ww: [LaneSum; 6],
+    wv: [LaneSum; 9],
+    vv: [LaneSum; 6],
 }
 
 impl HessianSums {
-    const ZERO: Self = Self { ww: [Lanes::ZERO; 6], wv: [Lanes::ZERO; 9], vv: [Lanes::ZERO; 6] };
+    const ZERO: Self = Self { ww: [LaneSum::ZERO; 6], wv: [LaneSum::ZERO; 9], vv: [LaneSum::ZERO; 6] };
 
     #[inline(always)]
     fn add(&mut self, faces: &FaceLanes, impulse: &FaceImpulse) {
@@ -143,11 +143,12 @@ impl HessianSums {
         add_all(&mut self.vv, [xx, xy, xz, yy, yz, zz]);
     }
 
+    #[inline(always)]
     fn to_matrix(&self) -> Matrix6 {
         // each row of wv is a row of the upper right block
-        let [xx, xy, xz, yy, yz, zz] = self.ww.map(Lanes::sum);
-        let [x_vx, x_vy, x_vz, y_vx, y_vy, y_vz, z_vx, z_vy, z_vz] = self.wv.map(Lanes::sum);
-        let [vxx, vxy, vxz, vyy, vyz, vzz] = self.vv.map(Lanes::sum);
+        let [xx, xy, xz, yy, yz, zz] = self.ww.map(LaneSum::total);
+        let [x_vx, x_vy, x_vz, y_vx, y_vy, y_vz, z_vx, z_vy, z_vz] = self.wv.map(LaneSum::total);
+        let [vxx, vxy, vxz, vyy, vyz, vzz] = self.vv.map(LaneSum::total);
         Matrix6::from([
             [xx, xy, xz, x_vx, x_vy, x_vz],
             [xy, yy, yz, y_vx, y_vy, y_vz],
@@ -160,9 +161,9 @@ impl HessianSums {
 }
 
 #[inline(always)]
-fn add_all<const N: usize>(sums: &mut [Lanes; N], terms: [Lanes; N]) {
+fn add_all<const N: usize>(sums: &mut [LaneSum; N], terms: [Lanes; N]) {
     for (sum, term) in sums.iter_mut().zip(terms) {
-        *sum += term;
+        sum.add(term);
     }
 }
 
