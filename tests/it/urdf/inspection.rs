@@ -105,3 +105,21 @@ fn the_program_inspects() {
     let (code, _, errors) = inspect(&["gone.urdf"]);
     assert!(code == Some(1) && errors.contains("because: "), "{errors}");
 }
+
+/// A reader who has had enough, as `| head`, is no error; a disk that is full is one.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_closed_pipe_is_no_error_and_a_full_disk_is() {
+    let inspect_to = |stdout: std::process::Stdio| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        command.args(["inspect", "urdf/can.urdf"]).current_dir(env!("CARGO_MANIFEST_DIR")).stdout(stdout);
+        let output = command.stderr(std::process::Stdio::piped()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(inspect_to(writer.into()), (Some(0), String::new()));
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let (code, errors) = inspect_to(full.into());
+    assert!(code == Some(1) && errors.contains("No space left on device"), "{errors}");
+}
