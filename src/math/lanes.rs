@@ -1,8 +1,8 @@
 //! Four doubles side by side, in the processor's vector registers.
 //!
-//! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits. The registers are those of
-//! the `wide` crate: the compiler, left to find vectors in loops over four numbers by itself, shuffles them and takes half the roots and
-//! quotients one by one.
+//! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits. The `wide` crate asks for
+//! the registers by name: left to find them in loops over four numbers, the compiler shuffles the numbers and takes roots and quotients
+//! one by one.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -52,7 +52,7 @@ impl Lanes {
     }
 }
 
-/// A running sum of lanes, in a fixed order: in two numbers, for a loop with many such sums has to keep them in memory.
+/// A running sum of lanes, in a fixed order. Two numbers are enough for it: a loop with many such sums keeps them in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneSum(f64x2);
 
@@ -128,6 +128,7 @@ impl Neg for Lanes {
         Self::of(-self.wide())
     }
 }
+
 /// Four 3-vectors side by side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lanes3 {

@@ -1,10 +1,10 @@
-//! The solver along the two tasks of the paper, with polygons and with triangles, free of what else the machine does.
+//! The solver along the two tasks of the paper, with polygons and with triangles, on a machine that others use too.
 //!
 //! `cargo bench --bench task_solver`; `-- --runs=9` takes more runs, `--refinement=2` halves the edges.
 //!
 //! How to read it: the same run is made several times, same input, same bits, so that each step has several times, polygons and
-//! triangles by turns. The shortest is what the step costs when nothing disturbs it; the table has the mean of these. `fixed` is what the line through both kinds has at no faces:
-//! the part of the solver's time that does not grow with them.
+//! triangles by turns. The shortest is what the step costs when nothing disturbs it; the table has the mean of these. `fixed` is what
+//! the line through both kinds has at no faces: the part of the solver's time that does not grow with them.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::path::Path;
@@ -68,10 +68,10 @@ fn main() {
         "{:14}{:>10}{:>12}{:>8}{:>14}{:>14}{:>8}{:>12}{:>14}",
         "task", "polygons", "triangles", "ratio", "solver [us]", "solver [us]", "ratio", "fixed [us]", "a face [ns]"
     );
-    type Task = fn(&LoadedScene, &dyn Fn() -> f64) -> Steps;
+    type Run = fn(&LoadedScene, &dyn Fn() -> f64) -> Steps;
     for (name, scene, task) in [
-        ("spatula slip", "config/spatula_slip.yaml", slip as Task),
-        ("pancake flip", "config/pancake_flip.yaml", flip as Task),
+        ("spatula slip", "config/spatula_slip.yaml", slip as Run),
+        ("pancake flip", "config/pancake_flip.yaml", flip as Run),
     ] {
         let mut loaded = load_refined(&root.join(scene), &packages, refinement).unwrap();
         let mut of_kind = [Vec::new(), Vec::new()];
