@@ -45,6 +45,17 @@ impl Lanes {
     pub fn is_positive(self) -> Self {
         Self::of(self.wide().simd_gt(f64x4::ZERO) & f64x4::ONE)
     }
+    /// The larger of each two.
+    #[inline(always)]
+    pub fn max(self, other: Self) -> Self {
+        let (x, y) = (self.wide(), other.wide());
+        Self::of(x.simd_gt(y).select(x, y))
+    }
+    /// Square roots.
+    #[inline(always)]
+    pub fn sqrt(self) -> Self {
+        Self::of(self.wide().sqrt())
+    }
     /// 1 / sqrt(x).
     #[inline(always)]
     pub fn inverse_sqrt(self) -> Self {

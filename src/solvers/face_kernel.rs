@@ -193,6 +193,7 @@ mod tests {
             let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.3 * a.sin()) * 0.05;
             block.push_face(&FaceInput { p_CF, normal, stiffness: 200.0 + 10.0 * a, elastic_force: 1.0 + 0.1 * a });
         }
+        block.lag_friction();
         block
     }
 

@@ -323,6 +323,7 @@ mod tests {
             let face = FaceInput { p_CF, normal: Vector3::z(), stiffness: 400.0, elastic_force: 9.81 / 25.0 };
             patch.push_face(&face);
         }
+        problem.lag_friction();
         problem
     }
 

@@ -2,7 +2,7 @@
 
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 use crate::math::lanes::{LANES, Lanes, Lanes3};
-use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3, Vector6};
+use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 
 /// How a face dissipates when it is compressed or released.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +84,7 @@ pub struct PatchBlock {
     /// Dissipation d [s/m] of the Hunt-Crossley factor; 0 in the linear law.
     pub(super) hunt_crossley: f64,
     /// dt + tau [s].
-    damped_step: f64,
+    pub(super) damped_step: f64,
     pub(super) lanes: Vec<FaceLanes>,
     len: usize,
     /// The generalized velocities that move the patch, ascending.
@@ -92,9 +92,9 @@ pub struct PatchBlock {
     /// The column (w; v) of J for each of `dofs`.
     pub(super) columns: Vec<Vector6>,
     /// J v0: what the lagged impulses are taken at.
-    V0: SpatialVelocity,
+    pub(super) V0: SpatialVelocity,
     /// J A^-1 J^T at C, [w; v] by [w; v]; zero where the law has no use for it.
-    inverse_mass: Matrix6,
+    pub(super) inverse_mass: Matrix6,
     /// Scratch: A of `dofs` and a row of J.
     masses: Vec<f64>,
     row: Vec<f64>,
@@ -174,29 +174,9 @@ impl PatchBlock {
         }
     }
 
-    /// Size |W| / 3 (Frobenius) of the inverse mass W = J_F A^-1 J_F^T of a face at p_CF, with v_F = v - [p_CF] w [1/kg].
-    fn inverse_mass_at(&self, p_CF: &Vector3) -> f64 {
-        let block = |i: usize, j: usize| self.inverse_mass.fixed_view::<3, 3>(i, j);
-        let p = p_CF.cross_matrix();
-        let coupling = p * block(0, 3);
-        let W: Matrix3 = block(3, 3) - coupling - coupling.transpose() - p * block(0, 0) * p;
-        W.norm() / 3.0
-    }
-
-    /// Adds a face and fixes its lagged normal impulse, with vn0 = n . v_F(v0):
-    ///   n0 = dt (fe0+ - tau k vn0)+ (1 - d vn0)+   [N s].
+    /// Adds a face; [`PatchBlock::lag_friction`] fixes its friction.
     pub fn push_face(&mut self, face: &FaceInput) {
-        let law = &self.law;
-        let vn0 = self.V0.shift(&face.p_CF).v.dot(&face.normal);
-        let viscous = (self.damped_step - law.step) * face.stiffness * vn0;
-        let n0 =
-            law.step * (face.elastic_force.max(0.0) - viscous).max(0.0) * (1.0 - self.hunt_crossley * vn0).max(0.0);
-        let mut slip_scale = law.stiction_tolerance;
-        if law.friction_compliance > 0.0 {
-            let w = self.inverse_mass_at(&face.p_CF);
-            slip_scale = slip_scale.max(law.friction * law.friction_compliance * w * n0);
-        }
-        self.store(face, face.elastic_force, n0, slip_scale);
+        self.store(face, face.elastic_force, 0.0);
     }
 
     /// Adds a face whose `elastic_force` fe is the force at the velocities v0 themselves, those at the end of the step, and
@@ -207,12 +187,11 @@ impl PatchBlock {
         let vn0 = self.V0.shift(&face.p_CF).v.dot(&face.normal);
         let at_rest = face.elastic_force + self.law.step * face.stiffness * vn0;
         let n0 = self.law.step * face.elastic_force.max(0.0);
-        self.store(face, at_rest, n0, self.law.stiction_tolerance);
+        self.store(face, at_rest, self.law.friction * n0);
     }
 
     /// Fills the next lane.
-    fn store(&mut self, face: &FaceInput, elastic_force: f64, n0: f64, slip_scale: f64) {
-        let law = &self.law;
+    fn store(&mut self, face: &FaceInput, elastic_force: f64, friction_bound: f64) {
         let lane = self.len % LANES;
         if lane == 0 {
             self.lanes.push(FaceLanes::EMPTY);
@@ -222,8 +201,8 @@ impl PatchBlock {
             block.normal.set(lane, &face.normal);
             block.elastic_force.0[lane] = elastic_force;
             block.force_rate.0[lane] = self.damped_step * face.stiffness;
-            block.friction_bound.0[lane] = law.friction * n0;
-            block.slip_scale_squared.0[lane] = slip_scale * slip_scale;
+            block.friction_bound.0[lane] = friction_bound;
+            block.slip_scale_squared.0[lane] = self.law.stiction_tolerance * self.law.stiction_tolerance;
         }
         self.len += 1;
     }

@@ -78,6 +78,10 @@ impl ContactProblem {
         self.patch_count += 1;
         (&mut self.patches[self.patch_count - 1], &self.momentum_matrix)
     }
+    /// Fixes the friction of all patches at the velocities at the start of the step.
+    pub fn lag_friction(&mut self) {
+        self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);
+    }
     /// The patches of this step, in the order in which they were added.
     pub fn patches(&self) -> &[PatchBlock] {
         &self.patches[..self.patch_count]

@@ -38,6 +38,7 @@ impl DynamicStep {
         let moved = input.now();
         self.contacts.assemble(input.scene, settings, data, input.start.state, &mut self.problem);
         let touched = input.now();
+        self.problem.lag_friction();
         let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
             StepError::SingularMass { time: input.time, dof: error.pivot, name: joint_of_dof(model, error.pivot) }
         })?;

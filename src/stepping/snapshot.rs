@@ -27,7 +27,7 @@ pub struct StepTimes {
     pub motion: f64,
     /// Geometric queries, and the patches made of what they find [s].
     pub contact: f64,
-    /// The convex problem's solution [s].
+    /// The convex problem's solution, with the friction that is fixed at the start of the step [s].
     pub solver: f64,
 }
 

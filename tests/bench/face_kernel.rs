@@ -28,6 +28,7 @@ fn patch(faces: usize) -> PatchBlock {
         let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.1 * a.sin()) * 0.02;
         block.push_face(&FaceInput { p_CF, normal, stiffness: 200.0, elastic_force: 0.1 });
     }
+    block.lag_friction();
     block
 }
 
