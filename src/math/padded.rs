@@ -17,48 +17,20 @@ pub struct PaddedSymmetric {
     blocks: Vec<Block>,
     /// 1/d of the rows that are eliminated.
     inverse_pivots: Vec<f64>,
-    /// Scratch: the vector of a product, in whole blocks.
-    padded: Vec<Block>,
 }
 
 impl PaddedSymmetric {
-    /// Takes over a row-major `size` x `size` matrix.
-    pub fn copy_dense(&mut self, dense: &[f64], size: usize) {
-        debug_assert_eq!(dense.len(), size * size);
+    /// Becomes a `size` x `size` matrix of zeros.
+    pub fn reset(&mut self, size: usize) {
         self.size = size;
         self.stride = size / BLOCK + 1;
         self.blocks.clear();
         self.blocks.resize(size * self.stride, [0.0; BLOCK]);
-        for i in 0..size {
-            self.row_mut(i)[..size].copy_from_slice(&dense[i * size..(i + 1) * size]);
-        }
-    }
-
-    /// Takes over another such matrix.
-    pub fn copy_from(&mut self, other: &Self) {
-        (self.size, self.stride) = (other.size, other.stride);
-        self.blocks.clone_from(&other.blocks);
     }
 
     /// Row `i`; behind its last column is the place of the right-hand side.
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         self.blocks[i * self.stride..(i + 1) * self.stride].as_flattened_mut()
-    }
-
-    /// y = A x.
-    pub fn multiply(&mut self, x: &[f64], y: &mut [f64]) {
-        self.padded.clear();
-        self.padded.resize(self.stride, [0.0; BLOCK]);
-        self.padded.as_flattened_mut()[..self.size].copy_from_slice(x);
-        for (y, row) in y.iter_mut().zip(self.blocks.chunks_exact(self.stride.max(1))) {
-            let mut sum = [0.0; BLOCK];
-            for (a, x) in row.iter().zip(&self.padded) {
-                for lane in 0..BLOCK {
-                    sum[lane] += a[lane] * x[lane];
-                }
-            }
-            *y = (sum[0] + sum[2]) + (sum[1] + sum[3]);
-        }
     }
 
     /// Solves A x = b with b_i in the place behind row i. Of A only the upper triangle is read; it becomes the rows w_i of
@@ -174,6 +146,15 @@ mod tests {
         a
     }
 
+    fn with_rows(dense: &[f64], n: usize) -> PaddedSymmetric {
+        let mut padded = PaddedSymmetric::default();
+        padded.reset(n);
+        for i in 0..n {
+            padded.row_mut(i)[..n].copy_from_slice(&dense[i * n..(i + 1) * n]);
+        }
+        padded
+    }
+
     /// Oracle: the dense Cholesky factorization, at sizes that fill their blocks and at sizes that do not.
     #[test]
     fn solves_what_the_dense_factorization_solves() {
@@ -183,8 +164,7 @@ mod tests {
             let (mut factor, mut expected) = (a.clone(), b.clone());
             cholesky_in_place(&mut factor, n).unwrap();
             cholesky_solve_in_place(&factor, n, &mut expected);
-            let mut padded = PaddedSymmetric::default();
-            padded.copy_dense(&a, n);
+            let mut padded = with_rows(&a, n);
             for (i, b) in b.iter().enumerate() {
                 padded.row_mut(i)[n] = *b;
             }
@@ -198,19 +178,12 @@ mod tests {
             for (again, x) in again.iter().zip(&x) {
                 assert!((again - x).abs() < 1e-14, "{n}: {again} instead of {x}");
             }
-            padded.copy_dense(&a, n);
-            let mut back = vec![0.0; n];
-            padded.multiply(&x, &mut back);
-            for (back, b) in back.iter().zip(&b) {
-                assert!((back - b).abs() < 1e-13, "{n}: {back} instead of {b}");
-            }
         }
     }
 
     #[test]
     fn names_the_pivot_that_fails() {
-        let mut padded = PaddedSymmetric::default();
-        padded.copy_dense(&[1.0, 1.0, 1.0, 1.0], 2);
+        let mut padded = with_rows(&[1.0; 4], 2);
         assert_eq!(padded.solve_in_place(&mut [0.0; 2]).unwrap_err().pivot, 1);
     }
 }

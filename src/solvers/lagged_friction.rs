@@ -121,7 +121,7 @@ mod tests {
             let (block, momentum_matrix, faces) = patch(law);
             let inverse =
                 nalgebra::SMatrix::<f64, SIZE, SIZE>::from_row_slice(&momentum_matrix).try_inverse().expect("regular");
-            let J = nalgebra::SMatrix::<f64, 6, SIZE>::from_columns(&block.columns);
+            let J = nalgebra::SMatrix::<f64, 6, SIZE>::from_columns(&block.jacobian.columns);
             let V0 = SpatialVelocity::from_vector(
                 &(J * nalgebra::SVector::<f64, SIZE>::from_fn(|dof, _| 0.02 * ((dof * 7 + 15) as f64).sin())),
             );

@@ -5,6 +5,7 @@
 //! row ([`BoxRow`]: actuators, limits, dry friction, couplings).
 
 mod face_kernel;
+mod jacobian;
 mod lagged_friction;
 mod line_search;
 mod newton;

@@ -6,7 +6,7 @@ use super::line_search::find_zero;
 use super::{ContactProblem, PatchBlock};
 use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::padded::PaddedSymmetric;
-use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector6};
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,8 +54,6 @@ const FORESEEN_MAX: f64 = 0.1;
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
-    /// A.
-    momentum_matrix: PaddedSymmetric,
     /// H with -g behind it; after a Newton step its factors.
     hessian: PaddedSymmetric,
     gradient: Vec<f64>,
@@ -66,8 +64,6 @@ pub struct NewtonSolver {
     /// |D r|^2.
     momentum_size: f64,
     constraint_impulse: Vec<f64>,
-    /// H_patch J of the patch that is assembled, by columns.
-    weighted_columns: Vec<Vector6>,
     /// Minus the derivative of each row's impulse, at the last point that was evaluated.
     row_slopes: Vec<f64>,
     /// Impulse on B about C and Hessian of each patch, at the last point that was evaluated with a Hessian.
@@ -143,7 +139,6 @@ impl NewtonSolver {
             *weight = 1.0 / diagonal;
         }
         self.momentum_size = weighted_square(&problem.momentum, &self.weights);
-        self.momentum_matrix.copy_dense(&problem.momentum_matrix, n);
         Ok(())
     }
 
@@ -157,10 +152,7 @@ impl NewtonSolver {
         for patch in problem.patches() {
             let V = patch.velocity(v);
             let impulse = self.patch_impulse(patch, &V, with_hessian);
-            let stacked = impulse.to_vector();
-            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
-                self.constraint_impulse[*dof as usize] += inner(column, &stacked);
-            }
+            patch.jacobian.add_transposed(&impulse, &mut self.constraint_impulse);
             self.patch_impulses.push(impulse);
         }
         self.row_slopes.clear();
@@ -169,9 +161,13 @@ impl NewtonSolver {
             self.row_slopes.push(slope);
             self.constraint_impulse[row.dof as usize] += row.coefficient * impulse;
         }
-        self.momentum_matrix.multiply(v, &mut self.gradient);
         for ((g, r), impulse) in self.gradient.iter_mut().zip(&problem.momentum).zip(&self.constraint_impulse) {
-            *g -= r + impulse;
+            *g = -(r + impulse);
+        }
+        for (coupled, i, row) in problem.coupled_rows() {
+            for (g, a) in self.gradient[coupled].iter_mut().zip(row) {
+                *g += a * v[i];
+            }
         }
     }
 
@@ -197,16 +193,14 @@ impl NewtonSolver {
     /// Solves H dv = -g with H = A + sum J^T H_patch J + rows; of H only the upper triangle is computed.
     fn newton_direction(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
         let n = problem.size();
-        self.hessian.copy_from(&self.momentum_matrix);
-        for (patch, patch_hessian) in problem.patches().iter().zip(&self.patch_hessians) {
-            self.weighted_columns.clear();
-            self.weighted_columns.extend(patch.columns.iter().map(|column| times(patch_hessian, column)));
-            for (a, (weighted, dof)) in self.weighted_columns.iter().zip(&patch.dofs).enumerate() {
-                let row = self.hessian.row_mut(*dof as usize);
-                for (column, dof) in patch.columns[a..].iter().zip(&patch.dofs[a..]) {
-                    row[*dof as usize] += inner(column, weighted);
-                }
+        self.hessian.reset(n);
+        for (coupled, i, row) in problem.coupled_rows() {
+            for (h, a) in self.hessian.row_mut(i)[coupled].iter_mut().zip(row) {
+                *h += a;
             }
+        }
+        for (patch, patch_hessian) in problem.patches().iter().zip(&self.patch_hessians) {
+            patch.jacobian.add_hessian(patch_hessian, &mut self.hessian);
         }
         for (row, slope) in problem.rows.iter().zip(&self.row_slopes) {
             let i = row.dof as usize;
@@ -266,40 +260,16 @@ fn weighted_square(x: &[f64], weights: &[f64]) -> f64 {
     x.iter().zip(weights).map(|(x, w)| w * x * x).sum()
 }
 
-/// H x, written out so that it becomes vector instructions.
-#[inline(always)]
-fn times(H: &Matrix6, x: &Vector6) -> Vector6 {
-    let mut y = [0.0; 6];
-    for (column, x) in H.data.0.iter().zip(&x.data.0[0]) {
-        for k in 0..6 {
-            y[k] += column[k] * x;
-        }
-    }
-    Vector6::from(y)
-}
-
-/// a . b, written out so that it becomes vector instructions.
-#[inline(always)]
-fn inner(a: &Vector6, b: &Vector6) -> f64 {
-    let (a, b) = (&a.data.0[0], &b.data.0[0]);
-    let mut sums = [0.0; 2];
-    for k in 0..3 {
-        sums[0] += a[2 * k] * b[2 * k];
-        sums[1] += a[2 * k + 1] * b[2 * k + 1];
-    }
-    sums[0] + sums[1]
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::{DissipationLaw, FaceInput, PatchLaw};
     use super::*;
-    use crate::math::Vector3;
+    use crate::math::{Vector3, Vector6};
 
     /// A block of 1 kg on a patch of faces that carries its weight, pushed sideways [N s] and turned.
     fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
         let mut problem = ContactProblem::default();
-        problem.reset(6);
+        problem.reset(&[0..3, 3..6]);
         for (i, v) in v0.iter().enumerate() {
             let mass = if i < 3 { 2e-3 } else { 1.0 };
             problem.momentum_matrix[i * 6 + i] = mass;

@@ -1,5 +1,6 @@
 //! The faces of one contact patch, laid out for the face kernel, and the patch's Jacobian.
 
+use super::jacobian::PatchJacobian;
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 use crate::math::lanes::{LANES, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
@@ -87,10 +88,7 @@ pub struct PatchBlock {
     pub(super) damped_step: f64,
     pub(super) lanes: Vec<FaceLanes>,
     len: usize,
-    /// The generalized velocities that move the patch, ascending.
-    pub(super) dofs: Vec<u32>,
-    /// The column (w; v) of J for each of `dofs`.
-    pub(super) columns: Vec<Vector6>,
+    pub(super) jacobian: PatchJacobian,
     /// J v0: what the lagged impulses are taken at.
     pub(super) V0: SpatialVelocity,
     /// J A^-1 J^T at C, [w; v] by [w; v]; zero where the law has no use for it.
@@ -115,8 +113,7 @@ impl PatchBlock {
             damped_step: 0.0,
             lanes: Vec::new(),
             len: 0,
-            dofs: Vec::new(),
-            columns: Vec::new(),
+            jacobian: PatchJacobian::default(),
             V0: SpatialVelocity::ZERO,
             inverse_mass: Matrix6::zeros(),
             masses: Vec::new(),
@@ -133,8 +130,7 @@ impl PatchBlock {
         self.law = law;
         self.lanes.clear();
         self.len = 0;
-        self.dofs.clear();
-        self.columns.clear();
+        self.jacobian.clear();
         self.V0 = SpatialVelocity::ZERO;
         self.inverse_mass = Matrix6::zeros();
     }
@@ -142,11 +138,9 @@ impl PatchBlock {
     /// Adds a column of J, with the initial velocity of its degree of freedom; call in ascending order of `dof`, and before
     /// the first face.
     pub fn push_column(&mut self, dof: u32, column: Vector6, v0: f64) {
-        debug_assert!(self.dofs.last().is_none_or(|last| *last < dof), "columns come in ascending order");
         debug_assert_eq!(self.len, 0, "faces come after the columns: their lagged impulses need J v0");
         self.V0 += SpatialVelocity::from_vector(&(column * v0));
-        self.dofs.push(dof);
-        self.columns.push(column);
+        self.jacobian.push(dof, column);
     }
 
     /// Computes the inverse mass that friction compliance scales with, from A (`size` x `size`, row-major): J A^-1 J^T with
@@ -156,10 +150,11 @@ impl PatchBlock {
         if self.law.friction_compliance == 0.0 {
             return;
         }
-        let n = self.dofs.len();
+        let PatchJacobian { dofs, columns, .. } = &self.jacobian;
+        let n = dofs.len();
         self.masses.clear();
-        for i in &self.dofs {
-            self.masses.extend(self.dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
+        for i in dofs {
+            self.masses.extend(dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
         }
         // a matrix that has no factor stops the solver as well, and its message says which body has no mass
         if cholesky_in_place(&mut self.masses, n).is_err() {
@@ -167,9 +162,9 @@ impl PatchBlock {
         }
         for r in 0..6 {
             self.row.clear();
-            self.row.extend(self.columns.iter().map(|column| column[r]));
+            self.row.extend(columns.iter().map(|column| column[r]));
             cholesky_solve_in_place(&self.masses, n, &mut self.row);
-            let column: Vector6 = self.columns.iter().zip(&self.row).map(|(column, x)| column * *x).sum();
+            let column: Vector6 = columns.iter().zip(&self.row).map(|(column, x)| column * *x).sum();
             self.inverse_mass.set_column(r, &column);
         }
     }
@@ -209,7 +204,7 @@ impl PatchBlock {
 
     /// The generalized velocities that move the patch, ascending.
     pub fn dofs(&self) -> &[u32] {
-        &self.dofs
+        &self.jacobian.dofs
     }
     /// Sets the bound of each face's friction to mu times its normal impulse at the relative velocity V of C. Returns the
     /// largest change and the largest of the old and new bounds [N s].
@@ -238,11 +233,7 @@ impl PatchBlock {
     }
     /// V = J v: velocity of B relative to A at C, in world axes.
     pub fn velocity(&self, v: &[f64]) -> SpatialVelocity {
-        let mut V = Vector6::zeros();
-        for (dof, column) in self.dofs.iter().zip(&self.columns) {
-            V += column * v[*dof as usize];
-        }
-        SpatialVelocity::from_vector(&V)
+        self.jacobian.velocity(v)
     }
 }
 

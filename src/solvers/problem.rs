@@ -1,5 +1,7 @@
 //! The convex problem of one step.
 
+use std::ops::Range;
+
 use super::PatchBlock;
 
 /// A scalar row u = c v_i and the impulse
@@ -45,7 +47,8 @@ impl BoxRow {
 #[derive(Clone, Debug, Default)]
 pub struct ContactProblem {
     size: usize,
-    /// A, row-major, symmetric positive definite [kg, kg m, kg m2].
+    blocks: Vec<Range<usize>>,
+    /// A, row-major, symmetric positive definite [kg, kg m, kg m2]. It has no entries between two of the problem's blocks.
     pub momentum_matrix: Vec<f64>,
     /// r [N s, N m s].
     pub momentum: Vec<f64>,
@@ -56,9 +59,13 @@ pub struct ContactProblem {
 }
 
 impl ContactProblem {
-    /// Empties the problem for `size` generalized velocities; keeps the memory.
-    pub fn reset(&mut self, size: usize) {
+    /// Empties the problem; keeps the memory. `blocks` of consecutive generalized velocities, one after the other, are those that A couples:
+    /// trees of bodies.
+    pub fn reset(&mut self, blocks: &[Range<usize>]) {
+        let size = blocks.last().map_or(0, |block| block.end);
         self.size = size;
+        self.blocks.clear();
+        self.blocks.extend_from_slice(blocks);
         self.momentum_matrix.clear();
         self.momentum_matrix.resize(size * size, 0.0);
         self.momentum.clear();
@@ -69,6 +76,15 @@ impl ContactProblem {
     /// How many generalized velocities there are.
     pub fn size(&self) -> usize {
         self.size
+    }
+    /// The non-zero parts of A: numbers of the rows and columns, and each row.
+    pub(super) fn coupled_rows(&self) -> impl Iterator<Item = (Range<usize>, usize, &[f64])> {
+        self.blocks.iter().flat_map(move |block| {
+            block.clone().map(move |i| {
+                let row = i * self.size;
+                (block.clone(), i, &self.momentum_matrix[row + block.start..row + block.end])
+            })
+        })
     }
     /// A patch to fill, taken from the spare memory where there is some, and A.
     pub fn add_patch(&mut self) -> (&mut PatchBlock, &[f64]) {

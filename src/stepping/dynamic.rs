@@ -60,7 +60,7 @@ impl DynamicStep {
         let n = model.nv();
         mass_matrix(model, data);
         bias(model, data);
-        problem.reset(n);
+        problem.reset(model.trees());
         problem.momentum_matrix.copy_from_slice(&data.M);
         let dt = settings.step();
         for i in 0..n {

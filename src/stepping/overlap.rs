@@ -38,7 +38,7 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
     let mut data = Data::new(model);
     kinematics(model, state, &mut data);
     let mut problem = ContactProblem::default();
-    problem.reset(model.nv());
+    problem.reset(model.trees());
     let mut contacts = Contacts::default();
     contacts.assemble(scene, &StepSettings::default(), &data, state, &mut problem);
     let none = |pair: &ContactPair| Overlap {

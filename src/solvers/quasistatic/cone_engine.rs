@@ -240,7 +240,7 @@ impl ConeEngine {
             }
         }
         for patch in problem.patches() {
-            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+            for (dof, column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
                 let (w, v) = (column.fixed_rows::<3>(0), column.fixed_rows::<3>(3));
                 let reach = &mut reach[*dof as usize];
                 *reach = reach.max(v.norm_squared()).max(LEVER_ARM * LEVER_ARM * w.norm_squared());

@@ -116,10 +116,10 @@ impl Islands {
             }
         }
         for patch in problem.patches() {
-            for dof in &patch.dofs {
-                self.join(patch.dofs[0], *dof);
+            for dof in &patch.jacobian.dofs {
+                self.join(patch.jacobian.dofs[0], *dof);
                 let degree = &mut self.degree[*dof as usize];
-                *degree = (*degree).max(patch.dofs.len() as u32);
+                *degree = (*degree).max(patch.jacobian.dofs.len() as u32);
             }
         }
     }
@@ -165,8 +165,9 @@ impl Islands {
         distribute(islands, rows, of_rows, |island| &mut island.rows);
         let of_bounds = (0..).zip(&problem.bounds).map(|(index, bound)| (index, island_of(&bound.dof)));
         distribute(islands, bounds, of_bounds, |island| &mut island.bounds);
-        let of_patches =
-            (0..).zip(problem.patches()).filter_map(|(index, patch)| Some((index, island_of(patch.dofs.first()?))));
+        let of_patches = (0..)
+            .zip(problem.patches())
+            .filter_map(|(index, patch)| Some((index, island_of(patch.jacobian.dofs.first()?))));
         distribute(islands, patches, of_patches, |island| &mut island.patches);
     }
 
@@ -222,7 +223,10 @@ impl Islands {
                 });
             }
             for index in &self.patches[island.patches.clone()] {
-                reach(first, problem.patches()[*index as usize].dofs.iter().map(|dof| places[*dof as usize] - offset));
+                reach(
+                    first,
+                    problem.patches()[*index as usize].jacobian.dofs.iter().map(|dof| places[*dof as usize] - offset),
+                );
             }
         }
     }

@@ -211,7 +211,7 @@ impl IslandNewton {
     fn patch_product(problem: &QuasistaticProblem, islands: &Islands, patch: usize, x: &[f64]) -> Vector6 {
         let block = &problem.patches()[islands.patches[patch] as usize];
         let mut V = Vector6::zeros();
-        for (dof, column) in block.dofs.iter().zip(&block.columns) {
+        for (dof, column) in block.jacobian.dofs.iter().zip(&block.jacobian.columns) {
             V += column * x[islands.places[*dof as usize] as usize];
         }
         V
@@ -249,7 +249,7 @@ impl IslandNewton {
             let (gamma, slope) = block.impulse_and_hessian(&V);
             self.patch_slopes[patch] = slope;
             let gamma = gamma.to_vector();
-            for (dof, column) in block.dofs.iter().zip(&block.columns) {
+            for (dof, column) in block.jacobian.dofs.iter().zip(&block.jacobian.columns) {
                 gradient[islands.places[*dof as usize] as usize - offset] -= column.dot(&gamma);
             }
         }
@@ -322,10 +322,10 @@ impl IslandNewton {
         }
         for patch in island.patches.clone() {
             let block = &problem.patches()[islands.patches[patch] as usize];
-            for (a, (dof, column)) in block.dofs.iter().zip(&block.columns).enumerate() {
+            for (a, (dof, column)) in block.jacobian.dofs.iter().zip(&block.jacobian.columns).enumerate() {
                 let row = islands.places[*dof as usize] as usize - offset;
                 let weighted = self.patch_slopes[patch] * column;
-                for (other_dof, other) in block.dofs[..=a].iter().zip(&block.columns) {
+                for (other_dof, other) in block.jacobian.dofs[..=a].iter().zip(&block.jacobian.columns) {
                     let other_row = islands.places[*other_dof as usize] as usize - offset;
                     hessian[row.max(other_row) * n + row.min(other_row)] += weighted.dot(other);
                 }

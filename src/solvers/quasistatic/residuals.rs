@@ -82,7 +82,7 @@ impl Residuals {
             balance[bound.dof as usize] -= gamma;
         }
         for (patch, gamma) in problem.patches().iter().zip(patches) {
-            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+            for (dof, column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
                 balance[*dof as usize] -= column.dot(&gamma.to_vector());
             }
         }

@@ -232,11 +232,11 @@ impl SmoothedStep {
             let V: SpatialVelocity = patch.velocity(v);
             let (gamma, slope) = patch.impulse_and_hessian(&V);
             let gamma = gamma.to_vector();
-            for (dof, column) in patch.dofs.iter().zip(&patch.columns) {
+            for (dof, column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
                 let dof = *dof as usize;
                 self.gradient[dof] -= column.dot(&gamma);
                 let weighted = slope * column;
-                for (other, other_column) in patch.dofs.iter().zip(&patch.columns) {
+                for (other, other_column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
                     self.factor[dof * n + *other as usize] += weighted.dot(other_column);
                 }
             }

@@ -245,7 +245,12 @@ fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, places: 
         let tangents = tangents(&normal);
         let along = |u: Vector3| {
             let row = Vector6::new(p_CF.cross(&u).x, p_CF.cross(&u).y, p_CF.cross(&u).z, u.x, u.y, u.z);
-            patch.dofs.iter().zip(&patch.columns).map(move |(dof, column)| (*dof as usize, row.dot(column)))
+            patch
+                .jacobian
+                .dofs
+                .iter()
+                .zip(&patch.jacobian.columns)
+                .map(move |(dof, column)| (*dof as usize, row.dot(column)))
         };
         let rate = lanes.force_rate.0[lane];
         let normal_part = (rate > 0.0).then(|| {

@@ -1,0 +1,255 @@
+//! The Jacobian of a patch, and the products with it that a Newton step takes.
+
+use crate::math::padded::PaddedSymmetric;
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector6};
+
+type Six = [f64; 6];
+
+/// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, by its non-zero columns. Those of a body that
+/// moves freely are told from the others as they come: products with them are little more than a cross product.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PatchJacobian {
+    /// The generalized velocities that move the patch, ascending.
+    pub(super) dofs: Vec<u32>,
+    /// The column (w; v) of J for each of `dofs`.
+    pub(super) columns: Vec<Vector6>,
+    /// The columns that are of no free body: velocity and column.
+    jointed: Vec<(usize, Six)>,
+    free: Vec<FreeBody>,
+}
+
+impl PatchJacobian {
+    pub(super) fn clear(&mut self) {
+        self.dofs.clear();
+        self.columns.clear();
+        self.jointed.clear();
+        self.free.clear();
+    }
+
+    /// Adds a column; call in ascending order of `dof`.
+    pub(super) fn push(&mut self, dof: u32, column: Vector6) {
+        debug_assert!(self.dofs.last().is_none_or(|last| *last < dof), "columns come in ascending order");
+        self.dofs.push(dof);
+        self.columns.push(column);
+        let column: Six = column.into();
+        self.jointed.push((dof as usize, column));
+        if column[5].abs() == 1.0
+            && let Some(start) = self.jointed.len().checked_sub(6)
+            && let Some(body) = self.jointed[start..].first_chunk().and_then(FreeBody::find)
+        {
+            self.jointed.truncate(start);
+            self.free.push(body);
+        }
+    }
+
+    /// V = J v.
+    pub(super) fn velocity(&self, v: &[f64]) -> SpatialVelocity {
+        let mut V = [0.0; 6];
+        for (dof, column) in &self.jointed {
+            add(&mut V, v[*dof], column);
+        }
+        for body in &self.free {
+            body.add_velocity(v, &mut V);
+        }
+        SpatialVelocity::from_vector(&V.into())
+    }
+
+    /// Adds J^T F to `out`.
+    pub(super) fn add_transposed(&self, F: &SpatialForce, out: &mut [f64]) {
+        let F: Six = F.to_vector().into();
+        for (dof, column) in &self.jointed {
+            out[*dof] += inner(column, &F);
+        }
+        for body in &self.free {
+            body.add_transposed(&F, body.dof, out);
+        }
+    }
+
+    /// Adds the upper triangle of J^T H J with a symmetric H.
+    pub(super) fn add_hessian(&self, H: &Matrix6, out: &mut PaddedSymmetric) {
+        let H: &[Six; 6] = &H.data.0;
+        for (a, (dof, column)) in self.jointed.iter().enumerate() {
+            let mut weighted = [0.0; 6];
+            for (x, H) in column.iter().zip(H) {
+                add(&mut weighted, *x, H);
+            }
+            self.add_row(*dof, &weighted, a, out.row_mut(*dof));
+        }
+        for body in &self.free {
+            let behind = self.jointed.partition_point(|(dof, _)| *dof < body.dof);
+            for (i, weighted) in body.weighted(H).iter().enumerate() {
+                self.add_row(body.dof + i, weighted, behind, out.row_mut(body.dof + i));
+            }
+        }
+    }
+
+    /// Adds J^T F, from `dof` on, to a row; the jointed columns from there on begin at number `behind`.
+    #[inline(always)]
+    fn add_row(&self, dof: usize, F: &Six, behind: usize, row: &mut [f64]) {
+        for (other, column) in &self.jointed[behind..] {
+            row[*other] += inner(column, F);
+        }
+        for body in &self.free {
+            if body.dof + 6 > dof {
+                body.add_transposed(F, dof.max(body.dof), row);
+            }
+        }
+    }
+}
+
+/// Six consecutive velocities (w; v) of a body at its origin, in world axes, that move C by   V_C = sign (w; v + w x p).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FreeBody {
+    /// The first of the six generalized velocities.
+    dof: usize,
+    /// 1 for the body B, -1 for the body A.
+    sign: f64,
+    /// From the body's origin to C [m].
+    p: [f64; 3],
+}
+
+impl FreeBody {
+    /// The free body that has these columns, to the last bit.
+    fn find(columns: &[(usize, Six); 6]) -> Option<Self> {
+        let (dof, sign) = (columns[0].0, columns[5].1[5]);
+        let p = [sign * columns[2].1[4], sign * columns[0].1[5], sign * columns[1].1[3]];
+        let body = Self { dof, sign, p };
+        let same = |(i, (other, column)): (usize, &(usize, Six))| *other == dof + i && *column == body.column(i);
+        columns.iter().enumerate().all(same).then_some(body)
+    }
+
+    /// Column `i`: of the rotation about an axis e (sign e; sign e x p), of a translation (0; sign e).
+    fn column(&self, i: usize) -> Six {
+        let [x, y, z] = self.p.map(|p| self.sign * p);
+        let s = self.sign;
+        match i {
+            0 => [s, 0.0, 0.0, 0.0, -z, y],
+            1 => [0.0, s, 0.0, z, 0.0, -x],
+            2 => [0.0, 0.0, s, -y, x, 0.0],
+            3 => [0.0, 0.0, 0.0, s, 0.0, 0.0],
+            4 => [0.0, 0.0, 0.0, 0.0, s, 0.0],
+            _ => [0.0, 0.0, 0.0, 0.0, 0.0, s],
+        }
+    }
+
+    #[inline(always)]
+    fn add_velocity(&self, v: &[f64], V: &mut Six) {
+        let Some([wx, wy, wz, vx, vy, vz]) = v[self.dof..].first_chunk() else { return };
+        let [x, y, z] = self.p;
+        let V_C = [*wx, *wy, *wz, vx + wy * z - wz * y, vy + wz * x - wx * z, vz + wx * y - wy * x];
+        add(V, self.sign, &V_C);
+    }
+
+    /// H times the six columns.
+    #[inline(always)]
+    fn weighted(&self, H: &[Six; 6]) -> [Six; 6] {
+        let [x, y, z] = self.p;
+        let sum = |i: usize, a: f64, j: usize, b: f64, k: usize| {
+            std::array::from_fn(|r| self.sign * (H[i][r] + a * H[j][r] + b * H[k][r]))
+        };
+        let [vx, vy, vz] = [3, 4, 5].map(|i: usize| H[i].map(|h| self.sign * h));
+        [sum(0, -z, 4, y, 5), sum(1, z, 3, -x, 5), sum(2, -y, 3, x, 4), vx, vy, vz]
+    }
+
+    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), from velocity `from` on.
+    #[inline(always)]
+    fn add_transposed(&self, F: &Six, from: usize, out: &mut [f64]) {
+        let ([x, y, z], [tx, ty, tz, fx, fy, fz]) = (self.p, *F);
+        let product = [tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx, fx, fy, fz];
+        for (out, product) in out[from..].iter_mut().zip(&product[from - self.dof..]) {
+            *out += self.sign * product;
+        }
+    }
+}
+
+/// y += a x.
+#[inline(always)]
+fn add(y: &mut Six, a: f64, x: &Six) {
+    for k in 0..6 {
+        y[k] += a * x[k];
+    }
+}
+
+/// a . b, written out so that it becomes vector instructions.
+#[inline(always)]
+fn inner(a: &Six, b: &Six) -> f64 {
+    let mut sums = [0.0; 2];
+    for k in 0..3 {
+        sums[0] += a[2 * k] * b[2 * k];
+        sums[1] += a[2 * k + 1] * b[2 * k + 1];
+    }
+    sums[0] + sums[1]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZE: usize = 22;
+
+    fn wave(i: usize, j: usize) -> f64 {
+        ((i * 7 + j * 3 + 1) as f64).sin()
+    }
+
+    /// The columns of bodies and joints in the order of their velocities: free bodies at 0 and 14 (A and B), joints at 6 to 8 and 20, and
+    /// at 9 to 12 four columns of a free body, which are not six.
+    fn jacobian() -> PatchJacobian {
+        let mut jacobian = PatchJacobian::default();
+        let bodies = [(0, -1.0), (14, 1.0)].map(|(dof, sign)| FreeBody { dof, sign, p: [0.3, -0.2 - sign, 0.7] });
+        let mut push = |dof: usize, column: Six| jacobian.push(dof as u32, column.into());
+        (0..6).for_each(|i| push(i, bodies[0].column(i)));
+        (6..9).for_each(|dof| push(dof, std::array::from_fn(|k| wave(dof, k))));
+        (9..13).for_each(|dof| push(dof, bodies[1].column(dof - 7)));
+        (14..20).for_each(|dof| push(dof, bodies[1].column(dof - 14)));
+        push(20, std::array::from_fn(|k| wave(20, k)));
+        jacobian
+    }
+
+    /// Oracle: the same products with all columns alike.
+    #[test]
+    fn products_are_those_of_all_columns_alike() {
+        let jacobian = jacobian();
+        assert_eq!((jacobian.free.len(), jacobian.jointed.len(), jacobian.columns.len()), (2, 8, 20));
+        let mut J = nalgebra::SMatrix::<f64, 6, SIZE>::zeros();
+        for (dof, column) in jacobian.dofs.iter().zip(&jacobian.columns) {
+            J.set_column(*dof as usize, column);
+        }
+        let v: [f64; SIZE] = std::array::from_fn(|i| wave(i, 9));
+        let V = J * nalgebra::SVector::<f64, SIZE>::from(v);
+        assert!((SpatialVelocity::from_vector(&V) - jacobian.velocity(&v)).to_vector().norm() < 1e-14);
+        let F = Vector6::from_fn(|i, _| wave(i, 11));
+        let mut out = [0.0; SIZE];
+        jacobian.add_transposed(&SpatialForce::from_vector(&F), &mut out);
+        assert!((J.transpose() * F - nalgebra::SVector::from(out)).norm() < 1e-14);
+        let half = Matrix6::from_fn(wave);
+        let H = half + half.transpose();
+        let mut sum = PaddedSymmetric::default();
+        sum.reset(SIZE);
+        jacobian.add_hessian(&H, &mut sum);
+        let expected = J.transpose() * H * J;
+        for i in 0..SIZE {
+            for j in i..SIZE {
+                let entry = sum.row_mut(i)[j];
+                assert!((entry - expected[(i, j)]).abs() < 1e-13, "{i} {j}: {entry} for {}", expected[(i, j)]);
+            }
+        }
+    }
+
+    /// Six columns in a row are of no free body when one of them differs or a velocity is left out.
+    #[test]
+    fn takes_no_other_columns_for_those_of_a_free_body() {
+        let body = FreeBody { dof: 3, sign: 1.0, p: [0.1, 0.2, 0.3] };
+        let columns: [(usize, Six); 6] = std::array::from_fn(|i| (3 + i, body.column(i)));
+        assert_eq!(FreeBody::find(&columns), Some(body));
+        for i in 0..6 {
+            for k in 0..6 {
+                let mut other = columns;
+                other[i].1[k] += 1e-15;
+                assert_ne!(FreeBody::find(&other).is_some(), other != columns, "{i} {k}");
+            }
+            let mut other = columns;
+            other[i].0 += 1;
+            assert_eq!(FreeBody::find(&other), None);
+        }
+    }
+}
