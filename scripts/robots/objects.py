@@ -72,7 +72,7 @@ Frame: x across the blade, y from the blade to the handle, z up from the blade's
         visual("handle", cylinder(radius, length), "beech", middle, (roll, 0, 0)),
         visual("neck", cylinder(*NECK[:2]), "steel", NECK[2], (NECK[3], 0, 0)),
         visual("blade", mesh("objects/blade.obj"), "nylon"),
-        collision("handle", cylinder(radius, length), rigid(1.0, 0.01), middle, (roll, 0, 0)),
+        collision("handle", cylinder(radius, length), rigid(1.0, 0.005), middle, (roll, 0, 0)),
         collision("blade", mesh("objects/blade.obj", convex=True), rigid(0.15)),
     )
     colors = {"beech": (0.76, 0.57, 0.36, 1), "steel": (0.66, 0.67, 0.69, 1), "nylon": (0.13, 0.13, 0.15, 1)}
