@@ -61,37 +61,40 @@ impl PatchJacobian {
             out[*dof] += inner(column, &F);
         }
         for body in &self.free {
-            body.add_transposed(&F, body.dof, out);
+            body.add_transposed(&F, 0, &mut out[body.dof..]);
         }
     }
 
-    /// Adds the upper triangle of J^T H J with a symmetric H.
-    pub(super) fn add_hessian(&self, H: &Matrix6, out: &mut PaddedSymmetric) {
+    /// Adds the upper triangle of J^T H J with a symmetric H. `places` are the rows of the velocities, in the same order; those of a free body
+    /// follow each other.
+    pub(super) fn add_hessian(&self, H: &Matrix6, places: &[u32], out: &mut PaddedSymmetric) {
         let H: &[Six; 6] = &H.data.0;
         for (a, (dof, column)) in self.jointed.iter().enumerate() {
             let mut weighted = [0.0; 6];
             for (x, H) in column.iter().zip(H) {
                 add(&mut weighted, *x, H);
             }
-            self.add_row(*dof, &weighted, a, out.row_mut(*dof));
+            self.add_row(*dof, &weighted, a, places, out.row_mut(places[*dof] as usize));
         }
         for body in &self.free {
             let behind = self.jointed.partition_point(|(dof, _)| *dof < body.dof);
             for (i, weighted) in body.weighted(H).iter().enumerate() {
-                self.add_row(body.dof + i, weighted, behind, out.row_mut(body.dof + i));
+                let row = out.row_mut(places[body.dof + i] as usize);
+                self.add_row(body.dof + i, weighted, behind, places, row);
             }
         }
     }
 
     /// Adds J^T F, from `dof` on, to a row; the jointed columns from there on begin at number `behind`.
     #[inline(always)]
-    fn add_row(&self, dof: usize, F: &Six, behind: usize, row: &mut [f64]) {
+    fn add_row(&self, dof: usize, F: &Six, behind: usize, places: &[u32], row: &mut [f64]) {
         for (other, column) in &self.jointed[behind..] {
-            row[*other] += inner(column, F);
+            row[places[*other] as usize] += inner(column, F);
         }
         for body in &self.free {
             if body.dof + 6 > dof {
-                body.add_transposed(F, dof.max(body.dof), row);
+                let first = dof.saturating_sub(body.dof);
+                body.add_transposed(F, first, &mut row[places[body.dof + first] as usize..]);
             }
         }
     }
@@ -151,12 +154,12 @@ impl FreeBody {
         [sum(0, -z, 4, y, 5), sum(1, z, 3, -x, 5), sum(2, -y, 3, x, 4), vx, vy, vz]
     }
 
-    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), from velocity `from` on.
+    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), from column `first` on.
     #[inline(always)]
-    fn add_transposed(&self, F: &Six, from: usize, out: &mut [f64]) {
+    fn add_transposed(&self, F: &Six, first: usize, out: &mut [f64]) {
         let ([x, y, z], [tx, ty, tz, fx, fy, fz]) = (self.p, *F);
         let product = [tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx, fx, fy, fz];
-        for (out, product) in out[from..].iter_mut().zip(&product[from - self.dof..]) {
+        for (out, product) in out.iter_mut().zip(&product[first..]) {
             *out += self.sign * product;
         }
     }
@@ -225,7 +228,7 @@ mod tests {
         let H = half + half.transpose();
         let mut sum = PaddedSymmetric::default();
         sum.reset(SIZE);
-        jacobian.add_hessian(&H, &mut sum);
+        jacobian.add_hessian(&H, &std::array::from_fn::<u32, SIZE, _>(|i| i as u32), &mut sum);
         let expected = J.transpose() * H * J;
         for i in 0..SIZE {
             for j in i..SIZE {

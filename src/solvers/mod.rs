@@ -5,10 +5,12 @@
 //! row ([`BoxRow`]: actuators, limits, dry friction, couplings).
 
 mod face_kernel;
+mod islands;
 mod jacobian;
 mod lagged_friction;
 mod line_search;
 mod newton;
+mod partition;
 mod patch_block;
 mod problem;
 pub mod quasistatic;

@@ -1,14 +1,16 @@
 //! Newton's method on the generalized velocities with a line search on the directional derivative.
 //!
-//! The linear algebra is independent of the number of faces: one 6x6 Hessian a patch.
+//! The linear algebra is independent of the number of faces: one 6x6 Hessian a patch. Islands are solved one after the other, each to the
+//! tolerance of its own momentum.
 
+use super::ContactProblem;
+use super::islands::{Islands, Part};
 use super::line_search::find_zero;
-use super::{ContactProblem, PatchBlock};
 use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::padded::PaddedSymmetric;
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
 
-/// When to stop.
+/// When to stop; each island for itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewtonSettings {
     /// Largest |D g| relative to the largest of |D r| and |D J^T gamma|, with D = diag(A)^(-1/2) [-].
@@ -23,15 +25,15 @@ impl Default for NewtonSettings {
     }
 }
 
-/// How a solve ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a solve ended, from good to bad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SolveStatus {
     /// The residual is within the tolerance.
     Converged,
-    /// The iterations ran out.
-    IterationLimit,
     /// No step along the Newton direction reduces the residual further: rounding.
     Stalled,
+    /// The iterations ran out.
+    IterationLimit,
 }
 
 /// What a solve took.
@@ -39,10 +41,21 @@ pub enum SolveStatus {
 pub struct SolveReport {
     /// How it ended.
     pub status: SolveStatus,
-    /// Newton iterations.
+    /// Newton iterations, the largest number of an island.
     pub iterations: u32,
-    /// Final relative residual [-].
+    /// Final relative residual, the largest of an island [-].
     pub residual: f64,
+}
+
+impl SolveReport {
+    /// Of two islands together: the worse of each.
+    fn and(self, other: Self) -> Self {
+        Self {
+            status: self.status.max(other.status),
+            iterations: self.iterations.max(other.iterations),
+            residual: self.residual.max(other.residual),
+        }
+    }
 }
 
 /// A line search ends where the slope has fallen to this part of its start: an exact minimum is not worth a sweep.
@@ -51,17 +64,23 @@ const SLOPE_REDUCTION: f64 = 0.1;
 /// A step with the factors of the one before is tried if it is foreseen to end within this part of the tolerance.
 const FORESEEN_MAX: f64 = 0.1;
 
+/// Momentum below this part of the whole problem's is rounding: no island is measured by less.
+const MOMENTUM_PART_MIN: f64 = 1e-6;
+
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
-    /// H with -g behind it; after a Newton step its factors.
+    islands: Islands,
+    /// H of an island with -g behind it; after a Newton step its factors.
     hessian: PaddedSymmetric,
     gradient: Vec<f64>,
     direction: Vec<f64>,
+    /// The direction by places in the island.
+    solution: Vec<f64>,
     trial: Vec<f64>,
     /// D^2.
     weights: Vec<f64>,
-    /// |D r|^2.
+    /// |D r|^2 of the island, or what it is at least.
     momentum_size: f64,
     constraint_impulse: Vec<f64>,
     /// Minus the derivative of each row's impulse, at the last point that was evaluated.
@@ -88,8 +107,27 @@ impl NewtonSolver {
         settings: &NewtonSettings,
     ) -> Result<SolveReport, NotPositiveDefinite> {
         self.prepare(problem)?;
-        self.evaluate(problem, v, true);
-        let mut residual = self.relative_residual();
+        let mut islands = std::mem::take(&mut self.islands);
+        islands.build(problem);
+        let least = MOMENTUM_PART_MIN.powi(2) * weighted_square(&problem.momentum, &self.weights);
+        let mut whole = Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
+        for part in islands.parts(problem) {
+            let Ok(before) = whole else { break };
+            self.momentum_size = least.max(self.size_of(part, &problem.momentum));
+            whole = self.solve_part(part, v, settings).map(|report| before.and(report));
+        }
+        self.islands = islands;
+        whole
+    }
+
+    fn solve_part(
+        &mut self,
+        part: Part<'_>,
+        v: &mut [f64],
+        settings: &NewtonSettings,
+    ) -> Result<SolveReport, NotPositiveDefinite> {
+        self.evaluate(part, v, true);
+        let mut residual = self.relative_residual(part);
         let mut iterations = 0;
         loop {
             if residual <= settings.tolerance {
@@ -101,25 +139,25 @@ impl NewtonSolver {
             // A step squares the residual, and one more with the same derivatives gains as many digits again: from here both reach
             // the tolerance, as a rule, and the derivatives at their ends are not needed.
             let nearly_there = residual <= settings.tolerance.cbrt();
-            self.newton_direction(problem)?;
-            let Some(with_hessian) = self.line_search(problem, v, !nearly_there) else {
+            self.newton_direction(part)?;
+            let Some(with_hessian) = self.line_search(part, v, !nearly_there) else {
                 return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
             };
             iterations += 1;
-            let before = std::mem::replace(&mut residual, self.relative_residual());
+            let before = std::mem::replace(&mut residual, self.relative_residual(part));
             if with_hessian || residual <= settings.tolerance {
                 continue;
             }
             let foreseen = residual * (residual / before);
             if foreseen <= FORESEEN_MAX * settings.tolerance && iterations < settings.iterations_max {
-                let last = self.step_with_same_factors(problem, v);
+                let last = self.step_with_same_factors(part, v);
                 if last <= settings.tolerance {
-                    v.copy_from_slice(&self.trial);
+                    self.take_trial(part, v);
                     (residual, iterations) = (last, iterations + 1);
                     continue;
                 }
             }
-            self.evaluate(problem, v, true);
+            self.evaluate(part, v, true);
         }
     }
 
@@ -138,120 +176,159 @@ impl NewtonSolver {
             }
             *weight = 1.0 / diagonal;
         }
-        self.momentum_size = weighted_square(&problem.momentum, &self.weights);
+        self.row_slopes.resize(problem.rows.len(), 0.0);
+        self.patch_hessians.resize(problem.patches().len(), Matrix6::zeros());
+        // a patch of two bodies that do not move belongs to no island
+        self.patch_impulses.clear();
+        self.patch_impulses.extend(problem.patches().iter().map(|patch| match patch.dofs() {
+            [] => patch.impulse(&SpatialVelocity::ZERO),
+            _ => SpatialForce::ZERO,
+        }));
         Ok(())
     }
 
     /// g = A v - r - J^T gamma(v); with `with_hessian`, the patches' Hessians too.
-    fn evaluate(&mut self, problem: &ContactProblem, v: &[f64], with_hessian: bool) {
-        self.constraint_impulse.fill(0.0);
-        if with_hessian {
-            self.patch_hessians.clear();
+    fn evaluate(&mut self, part: Part<'_>, v: &[f64], with_hessian: bool) {
+        for span in part.spans() {
+            self.constraint_impulse[span.dofs.clone()].fill(0.0);
         }
-        self.patch_impulses.clear();
-        for patch in problem.patches() {
+        for (number, patch) in part.patches() {
             let V = patch.velocity(v);
-            let impulse = self.patch_impulse(patch, &V, with_hessian);
+            let impulse = if with_hessian {
+                let (impulse, hessian) = patch.impulse_and_hessian(&V);
+                self.patch_hessians[number] = hessian;
+                impulse
+            } else {
+                patch.impulse(&V)
+            };
             patch.jacobian.add_transposed(&impulse, &mut self.constraint_impulse);
-            self.patch_impulses.push(impulse);
+            self.patch_impulses[number] = impulse;
         }
-        self.row_slopes.clear();
-        for row in &problem.rows {
+        for (number, row) in part.rows() {
             let (impulse, slope) = row.impulse(row.speed(v));
-            self.row_slopes.push(slope);
+            self.row_slopes[number] = slope;
             self.constraint_impulse[row.dof as usize] += row.coefficient * impulse;
         }
-        for ((g, r), impulse) in self.gradient.iter_mut().zip(&problem.momentum).zip(&self.constraint_impulse) {
-            *g = -(r + impulse);
-        }
-        for (coupled, i, row) in problem.coupled_rows() {
-            for (g, a) in self.gradient[coupled].iter_mut().zip(row) {
-                *g += a * v[i];
+        for block in part.blocks() {
+            let dofs = block.dofs.clone();
+            let (momentum, impulses) = (&part.momentum()[dofs.clone()], &self.constraint_impulse[dofs.clone()]);
+            let gradient = &mut self.gradient[dofs.clone()];
+            for ((g, r), impulse) in gradient.iter_mut().zip(momentum).zip(impulses) {
+                *g = -(r + impulse);
+            }
+            for (row, v) in part.momentum_rows(block).zip(&v[dofs]) {
+                for (g, a) in gradient.iter_mut().zip(row) {
+                    *g += a * v;
+                }
             }
         }
     }
 
-    fn patch_impulse(&mut self, patch: &PatchBlock, V: &SpatialVelocity, with_hessian: bool) -> SpatialForce {
-        if with_hessian {
-            let (impulse, hessian) = patch.impulse_and_hessian(V);
-            self.patch_hessians.push(hessian);
-            impulse
-        } else {
-            patch.impulse(V)
-        }
-    }
-
-    fn relative_residual(&self) -> f64 {
-        let gradient = weighted_square(&self.gradient, &self.weights);
+    fn relative_residual(&self, part: Part<'_>) -> f64 {
+        let gradient = self.size_of(part, &self.gradient);
         if gradient == 0.0 {
             return 0.0;
         }
-        let impulse = weighted_square(&self.constraint_impulse, &self.weights);
-        (gradient / self.momentum_size.max(impulse)).sqrt()
+        (gradient / self.momentum_size.max(self.size_of(part, &self.constraint_impulse))).sqrt()
+    }
+
+    /// |D x|^2 of an island.
+    fn size_of(&self, part: Part<'_>, x: &[f64]) -> f64 {
+        part.spans().map(|span| weighted_square(&x[span.dofs.clone()], &self.weights[span.dofs.clone()])).sum()
+    }
+
+    /// Slope of the cost along the direction.
+    fn slope(&self, part: Part<'_>) -> f64 {
+        part.spans().map(|span| dot(&self.gradient[span.dofs.clone()], &self.direction[span.dofs.clone()])).sum()
     }
 
     /// Solves H dv = -g with H = A + sum J^T H_patch J + rows; of H only the upper triangle is computed.
-    fn newton_direction(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
-        let n = problem.size();
+    fn newton_direction(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
+        let (n, places) = (part.size(), part.places());
         self.hessian.reset(n);
-        for (coupled, i, row) in problem.coupled_rows() {
-            for (h, a) in self.hessian.row_mut(i)[coupled].iter_mut().zip(row) {
-                *h += a;
+        for block in part.blocks() {
+            let gradient = &self.gradient[block.dofs.clone()];
+            for ((place, momentum_row), gradient) in block.places.clone().zip(part.momentum_rows(block)).zip(gradient) {
+                let row = self.hessian.row_mut(place);
+                for (h, a) in row[block.places.clone()].iter_mut().zip(momentum_row) {
+                    *h += a;
+                }
+                row[n] = -gradient;
             }
         }
-        for (patch, patch_hessian) in problem.patches().iter().zip(&self.patch_hessians) {
-            patch.jacobian.add_hessian(patch_hessian, &mut self.hessian);
+        for (number, patch) in part.patches() {
+            patch.jacobian.add_hessian(&self.patch_hessians[number], places, &mut self.hessian);
         }
-        for (row, slope) in problem.rows.iter().zip(&self.row_slopes) {
-            let i = row.dof as usize;
-            self.hessian.row_mut(i)[i] += slope * row.coefficient * row.coefficient;
+        for (number, row) in part.rows() {
+            let i = places[row.dof as usize] as usize;
+            self.hessian.row_mut(i)[i] += self.row_slopes[number] * row.coefficient * row.coefficient;
         }
-        for (i, gradient) in self.gradient.iter().enumerate() {
-            self.hessian.row_mut(i)[n] = -gradient;
+        self.solution.resize(n, 0.0);
+        self.hessian
+            .solve_in_place(&mut self.solution)
+            .map_err(|error| NotPositiveDefinite { pivot: part.dof(error.pivot).unwrap_or(error.pivot), ..error })?;
+        self.take_solution(part);
+        Ok(())
+    }
+
+    fn take_solution(&mut self, part: Part<'_>) {
+        for span in part.spans() {
+            self.direction[span.dofs.clone()].copy_from_slice(&self.solution[span.places.clone()]);
         }
-        self.hessian.solve_in_place(&mut self.direction)
     }
 
     /// Evaluates the gradient at the end of a Newton step from `v`, where the gradient was evaluated, with the derivatives of the step
     /// before; the residual there.
-    fn step_with_same_factors(&mut self, problem: &ContactProblem, v: &[f64]) -> f64 {
-        for (direction, gradient) in self.direction.iter_mut().zip(&self.gradient) {
-            *direction = -gradient;
+    fn step_with_same_factors(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
+        for span in part.spans() {
+            for (x, gradient) in self.solution[span.places.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
+                *x = -gradient;
+            }
         }
-        self.hessian.solve_again(&mut self.direction);
-        self.evaluate_at(problem, v, 1.0, false);
-        self.relative_residual()
+        self.hessian.solve_again(&mut self.solution);
+        self.take_solution(part);
+        self.evaluate_at(part, v, 1.0, false);
+        self.relative_residual(part)
     }
 
     /// Moves `v` along the direction to where the slope of the cost has nearly vanished and leaves the gradient evaluated there; whether
     /// the patches' Hessians are too, which they need not be after a whole step that was to be taken without. `None` when the slope at the
     /// start is not negative: nothing left to gain.
-    fn line_search(&mut self, problem: &ContactProblem, v: &mut [f64], with_hessian: bool) -> Option<bool> {
-        let slope_0 = dot(&self.gradient, &self.direction);
+    fn line_search(&mut self, part: Part<'_>, v: &mut [f64], with_hessian: bool) -> Option<bool> {
+        let slope_0 = self.slope(part);
         if slope_0 >= 0.0 || slope_0.is_nan() {
             return None;
         }
-        let slope_1 = self.evaluate_at(problem, v, 1.0, with_hessian);
+        let slope_1 = self.evaluate_at(part, v, 1.0, with_hessian);
         let small = SLOPE_REDUCTION * slope_0.abs();
         if slope_1 <= small {
-            v.copy_from_slice(&self.trial);
+            self.take_trial(part, v);
             return Some(with_hessian);
         }
-        find_zero(slope_0, slope_1, small, |alpha| self.evaluate_at(problem, v, alpha, false));
-        v.copy_from_slice(&self.trial);
-        self.evaluate(problem, v, true);
+        find_zero(slope_0, slope_1, small, |alpha| self.evaluate_at(part, v, alpha, false));
+        self.take_trial(part, v);
+        self.evaluate(part, v, true);
         Some(true)
     }
 
-    /// Slope of the cost along the direction at v + alpha dv.
-    fn evaluate_at(&mut self, problem: &ContactProblem, v: &[f64], alpha: f64, with_hessian: bool) -> f64 {
-        let mut trial = std::mem::take(&mut self.trial);
-        for ((trial, v), direction) in trial.iter_mut().zip(v).zip(&self.direction) {
-            *trial = v + alpha * direction;
+    fn take_trial(&self, part: Part<'_>, v: &mut [f64]) {
+        for span in part.spans() {
+            v[span.dofs.clone()].copy_from_slice(&self.trial[span.dofs.clone()]);
         }
-        self.evaluate(problem, &trial, with_hessian);
+    }
+
+    /// Slope of the cost along the direction at v + alpha dv.
+    fn evaluate_at(&mut self, part: Part<'_>, v: &[f64], alpha: f64, with_hessian: bool) -> f64 {
+        let mut trial = std::mem::take(&mut self.trial);
+        for span in part.spans() {
+            let (v, direction) = (&v[span.dofs.clone()], &self.direction[span.dofs.clone()]);
+            for ((trial, v), direction) in trial[span.dofs.clone()].iter_mut().zip(v).zip(direction) {
+                *trial = v + alpha * direction;
+            }
+        }
+        self.evaluate(part, &trial, with_hessian);
         self.trial = trial;
-        dot(&self.gradient, &self.direction)
+        self.slope(part)
     }
 }
 

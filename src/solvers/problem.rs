@@ -77,14 +77,9 @@ impl ContactProblem {
     pub fn size(&self) -> usize {
         self.size
     }
-    /// The non-zero parts of A: numbers of the rows and columns, and each row.
-    pub(super) fn coupled_rows(&self) -> impl Iterator<Item = (Range<usize>, usize, &[f64])> {
-        self.blocks.iter().flat_map(move |block| {
-            block.clone().map(move |i| {
-                let row = i * self.size;
-                (block.clone(), i, &self.momentum_matrix[row + block.start..row + block.end])
-            })
-        })
+    /// The blocks of consecutive velocities that A couples.
+    pub fn blocks(&self) -> &[Range<usize>] {
+        &self.blocks
     }
     /// A patch to fill, taken from the spare memory where there is some, and A.
     pub fn add_patch(&mut self) -> (&mut PatchBlock, &[f64]) {

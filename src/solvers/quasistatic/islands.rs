@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::partition::{DisjointSets, distribute};
 use super::QuasistaticProblem;
 use crate::math::Vector3;
 
@@ -50,7 +51,7 @@ pub(super) struct Islands {
     /// The leftmost entry of each row of a Hessian, by place within the island.
     pub(super) first: Vec<u32>,
     contact_order: Vec<u32>,
-    parent: Vec<u32>,
+    sets: DisjointSets,
     island_of: Vec<u32>,
     degree: Vec<u32>,
 }
@@ -65,26 +66,10 @@ impl Islands {
         &self.quadratic[self.quadratic_starts[place] as usize..self.quadratic_starts[place + 1] as usize]
     }
 
-    fn root(&mut self, mut dof: u32) -> u32 {
-        while self.parent[dof as usize] != dof {
-            let above = self.parent[self.parent[dof as usize] as usize];
-            self.parent[dof as usize] = above;
-            dof = above;
-        }
-        dof
-    }
-    fn join(&mut self, a: u32, b: u32) {
-        if self.parent[a as usize] == self.parent[b as usize] {
-            return;
-        }
-        let (a, b) = (self.root(a), self.root(b));
-        self.parent[a.max(b) as usize] = a.min(b);
-    }
-
     /// Takes `problem` apart, with those of its contacts whose numbers are `kept`, ascending.
     pub(super) fn build(&mut self, problem: &QuasistaticProblem, kept: &[u32]) {
         self.couple(problem, kept);
-        self.number(problem.size());
+        self.number();
         self.sort_dofs(problem.size());
         self.sort_parts(problem, kept);
         self.copy_numbers(problem);
@@ -92,8 +77,7 @@ impl Islands {
 
     fn couple(&mut self, problem: &QuasistaticProblem, kept: &[u32]) {
         let n = problem.size();
-        self.parent.clear();
-        self.parent.extend(0..n as u32);
+        self.sets.reset(n);
         self.degree.clear();
         self.degree.resize(n, 0);
         for i in 0..n {
@@ -103,21 +87,21 @@ impl Islands {
             }
             for (j, value) in row.iter().enumerate() {
                 if *value != 0.0 {
-                    self.join(i as u32, j as u32);
+                    self.sets.join(i as u32, j as u32);
                 }
             }
         }
         for index in kept {
             let columns = problem.columns(&problem.contacts()[*index as usize]);
             for (dof, _) in columns {
-                self.join(columns[0].0, *dof);
+                self.sets.join(columns[0].0, *dof);
                 let degree = &mut self.degree[*dof as usize];
                 *degree = (*degree).max(columns.len() as u32);
             }
         }
         for patch in problem.patches() {
             for dof in &patch.jacobian.dofs {
-                self.join(patch.jacobian.dofs[0], *dof);
+                self.sets.join(patch.jacobian.dofs[0], *dof);
                 let degree = &mut self.degree[*dof as usize];
                 *degree = (*degree).max(patch.jacobian.dofs.len() as u32);
             }
@@ -125,19 +109,10 @@ impl Islands {
     }
 
     /// Numbers the islands in the order of their first velocity.
-    fn number(&mut self, n: usize) {
+    fn number(&mut self) {
+        let islands = self.sets.number(&mut self.island_of);
         self.islands.clear();
-        self.island_of.clear();
-        for dof in 0..n as u32 {
-            let root = self.root(dof);
-            let island = if root == dof {
-                self.islands.push(Island::default());
-                self.islands.len() as u32 - 1
-            } else {
-                self.island_of[root as usize]
-            };
-            self.island_of.push(island);
-        }
+        self.islands.resize(islands, Island::default());
     }
 
     fn sort_dofs(&mut self, n: usize) {
@@ -235,35 +210,6 @@ impl Islands {
 /// Whether all numbers are zero, of either sign, without a branch for each.
 fn is_zero(numbers: &[f64]) -> bool {
     numbers.iter().fold(0, |bits, x| bits | x.to_bits()) << 1 == 0
-}
-
-/// Lists the indices of `(index, island)` island by island, in their order, and gives each island its range of the list.
-fn distribute(
-    islands: &mut [Island],
-    list: &mut Vec<u32>,
-    members: impl Iterator<Item = (u32, u32)> + Clone,
-    range: impl Fn(&mut Island) -> &mut Range<usize>,
-) {
-    for island in islands.iter_mut() {
-        *range(island) = 0..0;
-    }
-    for (_, island) in members.clone() {
-        range(&mut islands[island as usize]).end += 1;
-    }
-    let mut end = 0;
-    for island in islands.iter_mut() {
-        let range = range(island);
-        let count = range.end;
-        *range = end..end;
-        end += count;
-    }
-    list.clear();
-    list.resize(end, 0);
-    for (index, island) in members {
-        let range = range(&mut islands[island as usize]);
-        list[range.end] = index;
-        range.end += 1;
-    }
 }
 
 /// Lets the rows of all `places` reach to the leftmost of them.

@@ -1,0 +1,79 @@
+//! Taking a problem apart: sets that are joined, and lists that are sorted by set. Memory is reused.
+
+use std::ops::Range;
+
+/// Numbers in disjoint sets; the smallest number of a set stands for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DisjointSets {
+    parent: Vec<u32>,
+}
+
+impl DisjointSets {
+    /// `n` sets of one number each.
+    pub(super) fn reset(&mut self, n: usize) {
+        self.parent.clear();
+        self.parent.extend(0..n as u32);
+    }
+    /// The smallest number of the set of `x`.
+    pub(super) fn root(&mut self, mut x: u32) -> u32 {
+        while self.parent[x as usize] != x {
+            let above = self.parent[self.parent[x as usize] as usize];
+            self.parent[x as usize] = above;
+            x = above;
+        }
+        x
+    }
+    /// Makes one set of those of `a` and `b`.
+    pub(super) fn join(&mut self, a: u32, b: u32) {
+        if self.parent[a as usize] == self.parent[b as usize] {
+            return;
+        }
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a.max(b) as usize] = a.min(b);
+    }
+    /// Which set each number is in, by the order of their smallest numbers; returns how many sets there are.
+    pub(super) fn number(&mut self, set_of: &mut Vec<u32>) -> usize {
+        set_of.clear();
+        let mut sets = 0;
+        for x in 0..self.parent.len() as u32 {
+            let root = self.root(x);
+            let set = if root == x {
+                sets += 1;
+                sets - 1
+            } else {
+                set_of[root as usize]
+            };
+            set_of.push(set);
+        }
+        sets as usize
+    }
+}
+
+/// Lists the indices of `(index, part)` part by part, in their order, and gives each part its range of the list.
+pub(super) fn distribute<Part>(
+    parts: &mut [Part],
+    list: &mut Vec<u32>,
+    members: impl Iterator<Item = (u32, u32)> + Clone,
+    range: impl Fn(&mut Part) -> &mut Range<usize>,
+) {
+    for part in parts.iter_mut() {
+        *range(part) = 0..0;
+    }
+    for (_, part) in members.clone() {
+        range(&mut parts[part as usize]).end += 1;
+    }
+    let mut end = 0;
+    for part in parts.iter_mut() {
+        let range = range(part);
+        let count = range.end;
+        *range = end..end;
+        end += count;
+    }
+    list.clear();
+    list.resize(end, 0);
+    for (index, part) in members {
+        let range = range(&mut parts[part as usize]);
+        list[range.end] = index;
+        range.end += 1;
+    }
+}
