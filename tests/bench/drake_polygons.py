@@ -261,7 +261,7 @@ def flip_plant(refinement, surfaces):
     with tempfile.TemporaryDirectory() as folder:
         for model in scene["models"]:
             path = ROOT / "config" / model["urdf"]
-            text = urdf_text(path, scene["materials"], refinement, surfaces, pathlib.Path(folder))
+            text = urdf_text(path, scene.get("materials", []), refinement, surfaces, pathlib.Path(folder))
             (instance,) = parser.AddModelsFromString(text, "urdf")
             if "weld" in model:
                 weld = model["weld"]
