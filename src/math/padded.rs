@@ -56,7 +56,7 @@ impl PaddedSymmetric {
                 };
             }
             let value = row[i / BLOCK][i % BLOCK];
-            if !(value > 0.0 && value.is_finite()) {
+            if !(value > 0.0 && value < f64::INFINITY) {
                 return Err(NotPositiveDefinite { pivot: i, size: n, value });
             }
             self.inverse_pivots.push(1.0 / value);

@@ -55,8 +55,8 @@ impl PatchBlock {
         SpatialForce::new(tau.total(), f.total())
     }
 
-    /// Net contact impulse on B about C, and the 6x6 Hessian of the patch's potential in V [kg m2, kg m, kg].
-    pub fn impulse_and_hessian(&self, V: &SpatialVelocity) -> (SpatialForce, Matrix6) {
+    /// Net contact impulse on B about C; `hessian` becomes the 6x6 Hessian of the patch's potential in V [kg m2, kg m, kg].
+    pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
@@ -67,7 +67,8 @@ impl PatchBlock {
             tau.add(faces.p_CF.cross(impulse.gamma));
             sums.add(faces, &impulse);
         }
-        (SpatialForce::new(tau.total(), f.total()), sums.to_matrix())
+        *hessian = sums.to_matrix();
+        SpatialForce::new(tau.total(), f.total())
     }
 
     /// The potential of the patch at V [J], without Hunt-Crossley dissipation: minus its derivative is the impulse.
@@ -204,7 +205,8 @@ mod tests {
         {
             let block = patch(law);
             let V = Vector6::new(0.3, -0.2, 0.4, 0.01, 0.02, -0.03);
-            let (impulse, H) = block.impulse_and_hessian(&SpatialVelocity::from_vector(&V));
+            let mut H = Matrix6::zeros();
+            let impulse = block.impulse_and_hessian(&SpatialVelocity::from_vector(&V), &mut H);
             assert_eq!(impulse, block.impulse(&SpatialVelocity::from_vector(&V)));
             let h = 1e-6;
             for j in 0..6 {

@@ -1,7 +1,7 @@
 //! The Jacobian of a patch, and the products with it that a Newton step takes.
 
 use crate::math::padded::PaddedSymmetric;
-use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector6};
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 type Six = [f64; 6];
 
@@ -51,17 +51,18 @@ impl PatchJacobian {
         for body in &self.free {
             body.add_velocity(v, &mut V);
         }
-        SpatialVelocity::from_vector(&V.into())
+        let [wx, wy, wz, vx, vy, vz] = V;
+        SpatialVelocity::new(Vector3::new(wx, wy, wz), Vector3::new(vx, vy, vz))
     }
 
     /// Adds J^T F to `out`.
     pub(super) fn add_transposed(&self, F: &SpatialForce, out: &mut [f64]) {
-        let F: Six = F.to_vector().into();
+        let F = [F.tau.x, F.tau.y, F.tau.z, F.f.x, F.f.y, F.f.z];
         for (dof, column) in &self.jointed {
             out[*dof] += inner(column, &F);
         }
         for body in &self.free {
-            body.add_transposed(&F, 0, &mut out[body.dof..]);
+            body.add_transposed(&F, body.dof, out);
         }
     }
 
@@ -92,9 +93,9 @@ impl PatchJacobian {
             row[places[*other] as usize] += inner(column, F);
         }
         for body in &self.free {
+            // a row of the body itself gets entries below the diagonal too, which nothing reads
             if body.dof + 6 > dof {
-                let first = dof.saturating_sub(body.dof);
-                body.add_transposed(F, first, &mut row[places[body.dof + first] as usize..]);
+                body.add_transposed(F, places[body.dof] as usize, row);
             }
         }
     }
@@ -154,14 +155,13 @@ impl FreeBody {
         [sum(0, -z, 4, y, 5), sum(1, z, 3, -x, 5), sum(2, -y, 3, x, 4), vx, vy, vz]
     }
 
-    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), from column `first` on.
+    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `place` on.
     #[inline(always)]
-    fn add_transposed(&self, F: &Six, first: usize, out: &mut [f64]) {
+    fn add_transposed(&self, F: &Six, place: usize, out: &mut [f64]) {
+        let Some(out) = out[place..].first_chunk_mut() else { return };
         let ([x, y, z], [tx, ty, tz, fx, fy, fz]) = (self.p, *F);
         let product = [tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx, fx, fy, fz];
-        for (out, product) in out.iter_mut().zip(&product[first..]) {
-            *out += self.sign * product;
-        }
+        add(out, self.sign, &product);
     }
 }
 

@@ -171,7 +171,7 @@ impl NewtonSolver {
         }
         for (i, weight) in self.weights.iter_mut().enumerate() {
             let diagonal = problem.momentum_matrix[i * n + i];
-            if !(diagonal > 0.0 && diagonal.is_finite()) {
+            if !(diagonal > 0.0 && diagonal < f64::INFINITY) {
                 return Err(NotPositiveDefinite { pivot: i, size: n, value: diagonal });
             }
             *weight = 1.0 / diagonal;
@@ -195,9 +195,7 @@ impl NewtonSolver {
         for (number, patch) in part.patches() {
             let V = patch.velocity(v);
             let impulse = if with_hessian {
-                let (impulse, hessian) = patch.impulse_and_hessian(&V);
-                self.patch_hessians[number] = hessian;
-                impulse
+                patch.impulse_and_hessian(&V, &mut self.patch_hessians[number])
             } else {
                 patch.impulse(&V)
             };
@@ -334,7 +332,15 @@ impl NewtonSolver {
 
 /// Sum of w_i x_i^2.
 fn weighted_square(x: &[f64], weights: &[f64]) -> f64 {
-    x.iter().zip(weights).map(|(x, w)| w * x * x).sum()
+    let ((xs, x_rest), (ws, w_rest)) = (x.as_chunks::<4>(), weights.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (x, w) in xs.iter().zip(ws) {
+        for lane in 0..4 {
+            sums[lane] += w[lane] * x[lane] * x[lane];
+        }
+    }
+    let rest: f64 = x_rest.iter().zip(w_rest).map(|(x, w)| w * x * x).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 #![allow(non_snake_case, missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use isobar::math::{SpatialVelocity, Vector3, Vector6};
+use isobar::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 use isobar::solvers::{DissipationLaw, FaceInput, PatchBlock, PatchLaw};
 
 fn patch(faces: usize) -> PatchBlock {
@@ -39,7 +39,8 @@ fn sweep(criterion: &mut Criterion) {
         let block = patch(faces);
         group.bench_with_input(BenchmarkId::new("impulse", faces), &block, |b, block| b.iter(|| block.impulse(&V)));
         group.bench_with_input(BenchmarkId::new("impulse_and_hessian", faces), &block, |b, block| {
-            b.iter(|| block.impulse_and_hessian(&V));
+            let mut hessian = Matrix6::zeros();
+            b.iter(|| block.impulse_and_hessian(&V, &mut hessian));
         });
     }
     group.finish();

@@ -204,7 +204,7 @@ impl IslandNewton {
         for patch in island.patches.clone() {
             let block = &problem.patches()[islands.patches[patch] as usize];
             let V = SpatialVelocity::from_vector(&self.patch_velocities[patch]);
-            self.patch_slopes[patch] = block.impulse_and_hessian(&V).1;
+            block.impulse_and_hessian(&V, &mut self.patch_slopes[patch]);
         }
     }
 
@@ -246,9 +246,7 @@ impl IslandNewton {
         for patch in island.patches.clone() {
             let block = &problem.patches()[islands.patches[patch] as usize];
             let V = SpatialVelocity::from_vector(&self.patch_velocities[patch]);
-            let (gamma, slope) = block.impulse_and_hessian(&V);
-            self.patch_slopes[patch] = slope;
-            let gamma = gamma.to_vector();
+            let gamma = block.impulse_and_hessian(&V, &mut self.patch_slopes[patch]).to_vector();
             for (dof, column) in block.jacobian.dofs.iter().zip(&block.jacobian.columns) {
                 gradient[islands.places[*dof as usize] as usize - offset] -= column.dot(&gamma);
             }

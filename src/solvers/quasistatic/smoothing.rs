@@ -9,7 +9,7 @@
 use super::interior_point::ray;
 use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
-use crate::math::{Matrix3, SpatialVelocity, Vector3};
+use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
 /// Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
@@ -230,8 +230,8 @@ impl SmoothedStep {
         }
         for patch in problem.patches() {
             let V: SpatialVelocity = patch.velocity(v);
-            let (gamma, slope) = patch.impulse_and_hessian(&V);
-            let gamma = gamma.to_vector();
+            let mut slope = Matrix6::zeros();
+            let gamma = patch.impulse_and_hessian(&V, &mut slope).to_vector();
             for (dof, column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
                 let dof = *dof as usize;
                 self.gradient[dof] -= column.dot(&gamma);
