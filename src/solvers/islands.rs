@@ -300,4 +300,17 @@ mod tests {
         let error = NewtonSolver::default().solve(&problem, &mut v, &NewtonSettings::default());
         assert_eq!(error.expect_err("a pivot below zero").pivot, j);
     }
+
+    /// A number that is none in one island is told, and the others are solved.
+    #[test]
+    fn a_residual_that_is_no_number_is_not_lost() {
+        for dof in [0, 7, 20] {
+            let mut problem = bodies(&trees());
+            problem.momentum[dof] = f64::NAN;
+            let mut v = [0.0; SIZE];
+            let report = NewtonSolver::default().solve(&problem, &mut v, &NewtonSettings::default());
+            let report = report.expect("a positive definite matrix");
+            assert!(report.residual.is_nan() && report.status != SolveStatus::Converged, "{dof}: {report:?}");
+        }
+    }
 }

@@ -48,12 +48,13 @@ pub struct SolveReport {
 }
 
 impl SolveReport {
-    /// Of two islands together: the worse of each.
+    /// Of two islands together: the worse of each; a residual that is no number is the worst.
     fn and(self, other: Self) -> Self {
+        let other_is_worse = other.residual > self.residual || other.residual.is_nan();
         Self {
             status: self.status.max(other.status),
             iterations: self.iterations.max(other.iterations),
-            residual: self.residual.max(other.residual),
+            residual: if other_is_worse { other.residual } else { self.residual },
         }
     }
 }
