@@ -177,9 +177,10 @@ impl<'a> Part<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DissipationLaw, FaceInput, NewtonSettings, NewtonSolver, PatchLaw, SolveStatus};
+    use super::super::samples::{LAW, push_square};
+    use super::super::{NewtonSettings, NewtonSolver, SolveStatus};
     use super::*;
-    use crate::math::{Vector3, Vector6};
+    use crate::math::Vector6;
 
     const BODIES: usize = 4;
     const SIZE: usize = 6 * BODIES;
@@ -187,25 +188,16 @@ mod tests {
     /// Presses body `b` on body `a` or on the ground with 25 faces.
     fn push_patch(problem: &mut ContactProblem, a: Option<usize>, b: usize) {
         let (patch, _) = problem.add_patch();
-        patch.reset(PatchLaw {
-            step: 1e-3,
-            dissipation: DissipationLaw::HuntCrossley { dissipation: 10.0 },
-            friction: 0.5,
-            stiction_tolerance: 1e-4,
-            friction_compliance: 0.0,
-        });
+        patch.reset(LAW);
         for (body, sign) in a.map(|a| (a, -1.0)).into_iter().chain([(b, 1.0)]) {
             let column = |i| sign * Vector6::ith(i, if body == 2 { 0.9 } else { 1.0 });
             (0..6).for_each(|i| patch.push_column((6 * body + i) as u32, column(i), 0.0));
         }
-        for i in 0..25 {
-            let p_CF = Vector3::new(0.01 * f64::from(i % 5) - 0.02, 0.01 * f64::from(i / 5) - 0.02, 0.0);
-            patch.push_face(&FaceInput { p_CF, normal: Vector3::z(), stiffness: 400.0, elastic_force: 0.4 });
-        }
+        push_square(patch, 0.4);
     }
 
-    /// Four bodies under their weight: 2, whose columns are not a free body's, presses on 0, which lies on the ground, as does 1, which a row holds back; 3 weighs a
-    /// thousandth and falls. A is stated by `blocks`.
+    /// Four bodies under their weight: 2, whose columns are not a free body's, presses on 0, which lies on the ground, as does 1, which a
+    /// row holds back; 3 weighs a thousandth and falls. A is stated by `blocks`.
     fn bodies(blocks: &[Range<usize>]) -> ContactProblem {
         let mut problem = ContactProblem::default();
         problem.reset(blocks);

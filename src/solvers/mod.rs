@@ -14,6 +14,8 @@ mod partition;
 mod patch_block;
 mod problem;
 pub mod quasistatic;
+#[cfg(test)]
+mod samples;
 
 pub use newton::{NewtonSettings, NewtonSolver, SolveReport, SolveStatus};
 pub use patch_block::{DissipationLaw, FaceInput, PatchBlock, PatchLaw};

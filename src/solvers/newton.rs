@@ -346,9 +346,9 @@ fn weighted_square(x: &[f64], weights: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DissipationLaw, FaceInput, PatchLaw};
+    use super::super::samples::{LAW, push_square};
     use super::*;
-    use crate::math::{Vector3, Vector6};
+    use crate::math::Vector6;
 
     /// A block of 1 kg on a patch of faces that carries its weight, pushed sideways [N s] and turned.
     fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
@@ -362,21 +362,11 @@ mod tests {
         problem.momentum[3] += push;
         problem.momentum[5] -= 9.81e-3;
         let (patch, _) = problem.add_patch();
-        patch.reset(PatchLaw {
-            step: 1e-3,
-            dissipation: DissipationLaw::HuntCrossley { dissipation: 10.0 },
-            friction: 0.5,
-            stiction_tolerance: 1e-4,
-            friction_compliance: 0.0,
-        });
+        patch.reset(LAW);
         for (dof, v) in v0.iter().enumerate() {
             patch.push_column(dof as u32, Vector6::ith(dof, 1.0), *v);
         }
-        for i in 0..25 {
-            let p_CF = Vector3::new(0.01 * f64::from(i % 5) - 0.02, 0.01 * f64::from(i / 5) - 0.02, 0.0);
-            let face = FaceInput { p_CF, normal: Vector3::z(), stiffness: 400.0, elastic_force: 9.81 / 25.0 };
-            patch.push_face(&face);
-        }
+        push_square(patch, 9.81 / 25.0);
         problem.lag_friction();
         problem
     }

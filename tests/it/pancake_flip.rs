@@ -7,6 +7,7 @@ use isobar::experiments::pancake_flip::{Flip, FlipError, Run};
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
+use isobar::math::Vector3;
 
 /// Slips and settlements of a pose in the grip and of the arm under its load stay far below this [m].
 const HELD: f64 = 0.01;
@@ -76,7 +77,11 @@ fn pancake_lands_on_its_other_side_with_a_handle_like_a_box() {
     let page = std::fs::read_to_string(path("docs/tasks.md")).expect("the page");
     let from = page.find("materials:").expect("the lines in a block of code");
     let text = format!("{scene}\n{}", page[from..].split("```").next().expect("the end of the block"));
-    let run = run_scene(&scene_file::load_str(&text, &file, &PackageMap::new()).expect("a scene"));
+    let loaded = scene_file::load_str(&text, &file, &PackageMap::new()).expect("a scene");
+    let handle = loaded.scene.geometries().iter().find(|geometry| geometry.name.ends_with("handle")).expect("a handle");
+    let ring = |p: &&Vector3| (p.xy().norm() - 0.015).abs() < 1e-9 && p.z > 0.0549;
+    assert_eq!(handle.hydroelastic.vertices().iter().filter(ring).count(), 5, "{}", handle.name);
+    let run = run_scene(&loaded);
     check(&run);
     assert!((150.0..300.0).contains(&mean_faces(&run)), "{}", mean_faces(&run));
 }
