@@ -244,17 +244,25 @@ def urdf_text(path, materials, refinement, surfaces, folder):
     return ET.tostring(robot, encoding="unicode")
 
 
-def flip_plant(refinement, surfaces):
-    """The bodies of config/pancake_flip.yaml in Drake: diagram, plant and context."""
+def flip_plant(refinement, surfaces, kind=KINDS[0], approximation="lagged"):
+    """The bodies of config/pancake_flip.yaml in Drake: diagram, plant and context. Nothing drives the joints."""
     import yaml
     from pydrake.math import RigidTransform, RollPitchYaw
     from pydrake.multibody.parsing import Parser
-    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+    from pydrake.multibody.plant import AddMultibodyPlant, MultibodyPlantConfig
     from pydrake.systems.framework import DiagramBuilder
 
     scene = yaml.safe_load((ROOT / "config" / "pancake_flip.yaml").read_text())
     builder = DiagramBuilder()
-    plant, scene_graph = AddMultibodyPlantSceneGraph(builder, time_step=scene["step"])
+    config = MultibodyPlantConfig(
+        time_step=scene["step"],
+        stiction_tolerance=scene["contact"]["stiction_tolerance"],
+        contact_model="hydroelastic",
+        contact_surface_representation=kind,
+        discrete_contact_approximation=approximation,
+        use_sampled_output_ports=False,  # a step is a discrete update then, which can be evaluated at any state
+    )
+    plant, scene_graph = AddMultibodyPlant(config, builder)
     scene_graph.set_name("scene_graph")
     parser = Parser(plant)
     parser.package_map().AddPackageXml(str(ROOT / "package.xml"))

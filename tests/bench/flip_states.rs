@@ -6,7 +6,8 @@
 //!
 //! How to read it: a state is where a step of the run begins, so `run_faces` are the faces that the solver had in that step,
 //! points between rigid bodies among them. `found` are the faces of the contact surfaces, `kept` those whose pressure rises when the
-//! bodies approach, which become springs. The run is the same every time: same input, same bits.
+//! bodies approach, which become springs. Positions, velocities and poses are those at the start of the step, `next` those velocities at its
+//! end, and `efforts` are what the actuators did in between. The run is the same every time: same input, same bits.
 #![allow(non_snake_case, missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -19,8 +20,9 @@ use isobar::geometry::{
     ContactSurface, FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace, contact_surface,
 };
 use isobar::io::{package::PackageMap, scene_file};
-use isobar::math::{BodyIndex, IndexVec, RigidTransform};
+use isobar::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity};
 use isobar::scene::{CollisionGeometry, ContactKind, Scene};
+use isobar::stepping::Snapshot;
 use nalgebra::UnitQuaternion;
 use serde_json::{Value, json};
 
@@ -84,6 +86,15 @@ fn count(
     counts
 }
 
+/// Velocities of the joints [rad/s, m/s] and of all bodies about their origins, (w; v) in world axes.
+fn velocities(scene: &Scene, snapshot: &Snapshot) -> Value {
+    let joints: BTreeMap<_, _> = scene.joint_names().iter().zip(&snapshot.joint_velocity).collect();
+    let spatial = |V: &SpatialVelocity| [V.w.x, V.w.y, V.w.z, V.v.x, V.v.y, V.v.z];
+    let bodies: BTreeMap<_, _> =
+        scene.model().bodies().iter().zip(snapshot.V_WB.iter()).map(|(body, V)| (&body.name, spatial(V))).collect();
+    json!({ "joints": joints, "bodies": bodies })
+}
+
 fn main() {
     let json = std::env::args().any(|argument| argument == "--json");
     let (refinement, every) = (option("refinement", 1.0), option("every", 25.0) as u64);
@@ -98,16 +109,9 @@ fn main() {
     }
     let mut sums: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     let (mut states, mut steps, mut run_sum) = (0, 0u64, 0u64);
+    let [mut before, mut after] = [Snapshot::default(), Snapshot::default()];
     while !flip.done() {
-        let X_WB = flip.simulation().data().X_WB.clone();
-        let model = scene.model();
-        let q: BTreeMap<_, _> = scene
-            .joints()
-            .iter()
-            .zip(scene.joint_names())
-            .map(|(joint, name)| (name.clone(), model.joints()[*joint].position(&flip.simulation().state().q)))
-            .collect();
-        let time = flip.simulation().time();
+        flip.simulation().snapshot_into(&mut before);
         let sample = flip.step(&|| 0.0).unwrap();
         run_sum += u64::from(sample.faces);
         steps += 1;
@@ -115,7 +119,7 @@ fn main() {
             continue;
         }
         states += 1;
-        let counts = KINDS.map(|(_, faces)| count(&scene, &X_WB, faces));
+        let counts = KINDS.map(|(_, faces)| count(&scene, &before.X_WB, faces));
         for (k, pairs) in counts.iter().enumerate() {
             for (name, pair) in pairs {
                 let sum = sums.entry(name.clone()).or_default();
@@ -124,8 +128,12 @@ fn main() {
             }
         }
         if json {
-            let bodies: BTreeMap<_, _> =
-                model.bodies().iter().zip(X_WB.iter()).map(|(body, X)| (body.name.clone(), pose(X))).collect();
+            flip.simulation().snapshot_into(&mut after);
+            let names = scene.joint_names();
+            let positions: BTreeMap<_, _> = names.iter().zip(&before.joint_position).collect();
+            let efforts: BTreeMap<_, _> = names.iter().zip(&after.joint_effort).collect();
+            let bodies = scene.model().bodies().iter().zip(before.X_WB.iter());
+            let poses: BTreeMap<_, _> = bodies.map(|(body, X)| (&body.name, pose(X))).collect();
             let side = |k: usize| -> BTreeMap<&String, [usize; 2]> {
                 counts[k].iter().map(|(name, pair)| (name, [pair.found, pair.kept])).collect()
             };
@@ -133,8 +141,9 @@ fn main() {
             let [polygons, triangles] = [side(0), side(1)];
             println!(
                 "{}",
-                json!({ "time": time, "keyframe": keyframe, "joints": q, "poses": bodies, "run_faces": sample.faces,
-                        "polygons": polygons, "triangles": triangles })
+                json!({ "time": before.time_ns as f64 * 1e-9, "keyframe": keyframe, "joints": positions, "poses": poses,
+                        "velocities": velocities(&scene, &before), "efforts": efforts, "next": velocities(&scene, &after),
+                        "run_faces": sample.faces, "polygons": polygons, "triangles": triangles })
             );
         }
     }
