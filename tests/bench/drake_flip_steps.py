@@ -2,27 +2,28 @@
 """Drake's steps from states of our pancake flip, with polygons and with triangle fans: what contact costs its solver, and whether they are our steps.
 
     python3 tests/bench/drake_flip_steps.py                        # Drake's default solver
-    python3 tests/bench/drake_flip_steps.py --approximation tamsi  # the one of the paper's comparison
+    python3 tests/bench/drake_flip_steps.py --approximation tamsi  # what the paper calls its solver
     python3 tests/bench/drake_flip_steps.py --refinement 2 --markdown
+    python3 tests/bench/drake_flip_steps.py --golden tests/golden/pancake_flip/steps.json  # the reference of a test
 
 How to read it: tests/bench/flip_states.rs runs our controller and writes down positions and velocities at which steps begin, what the actuators
 did during the step, and the velocities at its end. Drake takes the same step from each state, with our actuators' efforts as forces:
 MultibodyPlant's discrete update, called from Python, in plants with polygons, with triangles and without contact, by turns. Contact geometry is
 QueryObject.ComputeContactSurfaces alone. What is left of a step without it, less the same of the plant without contact, is what contact
 costs: its Jacobians and the solver. All is done `--rounds` times; of each state the shortest time counts, and the table has the means of these.
-Our steps have about one point between rigid bodies a step, which Drake's have not, and our joints follow their commands within the step; the
-velocities are compared where no such point is. Compare ratios, not machines. Drake is optional: `pip install drake`.
+Our run has about one point between rigid bodies a step, which Drake's steps have not: the velocities are compared where no such point is. Compare ratios, not machines. Drake is optional: `pip install drake`.
 """
 
 import argparse
-import os
+import json
+import pathlib
 import statistics
-import sys
 import time
 
-from drake_polygons import KINDS, flip_plant, place, print_table, query, read_states, representation
+from drake_polygons import KINDS, begin, flip_plant, leave_out_all_pairs, place, print_table, query, read_states, representation
 
 PLANTS = (*KINDS, "no contact")
+GOLDEN_STATES = 30
 
 
 class Plant:
@@ -30,28 +31,25 @@ class Plant:
 
     def __init__(self, kind, options, surfaces):
         import numpy as np
-        from pydrake.geometry import CollisionFilterDeclaration, GeometrySet, Role
 
         self.kind = kind if kind in KINDS else KINDS[0]
         self.diagram, self.plant, self.context = flip_plant(options.refinement, surfaces, self.kind, options.approximation)
         self.plant_context = self.plant.GetMyMutableContextFromRoot(self.context)
         if kind not in KINDS:
-            scene_graph = self.diagram.GetSubsystemByName("scene_graph")
-            filters = scene_graph.collision_filter_manager(scene_graph.GetMyMutableContextFromRoot(self.context))
-            geometries = GeometrySet(scene_graph.model_inspector().GetAllGeometryIds(Role.kProximity))
-            filters.Apply(CollisionFilterDeclaration().ExcludeWithin(geometries))
+            leave_out_all_pairs(self.diagram, self.context)
         port = self.plant.get_applied_generalized_force_input_port()
         self.force = port.FixValue(self.plant_context, np.zeros(self.plant.num_velocities()))
 
-    def velocities(self, of):
-        """Generalized velocities of our joints' and bodies' velocities."""
+    @staticmethod
+    def generalized(plant, of):
+        """Generalized velocities of the joints' and free bodies' velocities."""
         import numpy as np
 
-        v = np.zeros(self.plant.num_velocities())
+        v = np.zeros(plant.num_velocities())
         for name, velocity in of["joints"].items():
-            v[self.plant.GetJointByName(name).velocity_start()] = velocity
-        for index in self.plant.GetFloatingBaseBodies():
-            body = self.plant.get_body(index)
+            v[plant.GetJointByName(name).velocity_start()] = velocity
+        for index in plant.GetFloatingBaseBodies():
+            body = plant.get_body(index)
             start = body.floating_velocities_start_in_v()
             v[start : start + 6] = of["bodies"][body.name()]
         return v
@@ -59,9 +57,9 @@ class Plant:
     def prepare(self, state):
         """The state, and what the actuators do."""
         place(self.plant, self.plant_context, state)
-        self.plant.SetVelocities(self.plant_context, self.velocities(state["velocities"]))
+        self.plant.SetVelocities(self.plant_context, self.generalized(self.plant, state["velocities"]))
         efforts = {"joints": state["efforts"], "bodies": {name: [0.0] * 6 for name in state["poses"]}}
-        self.force.GetMutableData().set_value(self.velocities(efforts))
+        self.force.GetMutableData().set_value(self.generalized(self.plant, efforts))
 
     def find(self, state):
         """Faces, and the time of contact geometry alone [s]."""
@@ -94,7 +92,15 @@ def measure(options):
                 sample[1] = min(sample[1], took)
                 sample[3], took = plants[name].step(state)
                 sample[2] = min(sample[2], took)
-    return samples, states, [plants[PLANTS[0]].velocities(state["next"]) for state in states], run_faces
+    plant = plants[PLANTS[0]].plant
+    if options.golden:
+        write_golden(options.golden, samples, states, plant)
+    return samples, states, [Plant.generalized(plant, state["next"]) for state in states], run_faces
+
+
+def without_points(states):
+    """Numbers of the states in which no rigid bodies touch."""
+    return [i for i, state in enumerate(states) if state["run_faces"] == sum(kept for _, kept in state["polygons"].values())]
 
 
 def compare_velocities(samples, states, ours):
@@ -102,15 +108,41 @@ def compare_velocities(samples, states, ours):
     import numpy as np
 
     rows = []
-    for i, state in enumerate(states):
-        if state["run_faces"] == sum(kept for _, kept in state["polygons"].values()):
-            polygons, triangles, _ = (np.array(samples[name][i][3]) for name in PLANTS)
-            rows.append([np.abs(polygons - ours[i]).max(), np.abs(triangles - polygons).max(), np.abs(ours[i]).max()])
-    drake, kinds, size = (np.median(column) for column in np.array(rows).T)
+    for i in without_points(states):
+        polygons, triangles, _ = (np.array(samples[name][i][3]) for name in PLANTS)
+        rows.append([np.abs(polygons - ours[i]).max(), np.abs(triangles - polygons).max(), np.abs(ours[i]).max()])
+    drake, kinds, size = np.array(rows).T
     return (
-        f"velocities at the ends of {len(rows)} steps without points, [m/s] and [rad/s], largest of a step, medians: Drake's less ours {drake:.1e}, "
-        f"with triangles less with polygons {kinds:.1e}, ours {size:.1e}"
+        f"velocities at the ends of {len(rows)} steps without points, [m/s] and [rad/s], largest of a step: Drake's less ours {np.median(drake):.1e} "
+        f"(median), {np.percentile(drake, 99):.1e} (99 %), {drake.max():.1e} (most); medians with triangles less with polygons {np.median(kinds):.1e}, "
+        f"ours {np.median(size):.1e}"
     )
+
+
+def write_golden(file, samples, states, plant):
+    """Some of the states, evenly taken from those without points, and Drake's velocities at the ends of the steps."""
+    import importlib.metadata
+
+    alike = without_points(states)
+    names = list(states[0]["joints"])
+    free = [plant.get_body(index).name() for index in plant.GetFloatingBaseBodies()]
+
+    def velocities(v):
+        joints = {name: v[plant.GetJointByName(name).velocity_start()] for name in names}
+        starts = {name: plant.GetBodyByName(name).floating_velocities_start_in_v() for name in free}
+        return {"joints": joints, "bodies": {name: list(v[start : start + 6]) for name, start in starts.items()}}
+
+    steps = []
+    for i in alike[:: -(-len(alike) // GOLDEN_STATES)]:
+        state = states[i]
+        step = {key: state[key] for key in ("time", "keyframe", "joints", "efforts")}
+        step["poses"] = {name: state["poses"][name] for name in free}
+        step["velocities"] = velocities(Plant.generalized(plant, state["velocities"]))
+        steps.append(step | {"next": {kind: velocities(samples[kind][i][3]) for kind in KINDS}})
+    lines = ",\n".join(json.dumps(step) for step in steps)
+    version = importlib.metadata.version("drake")
+    pathlib.Path(file).write_text(f'{{"drake": "{version}", "steps": [\n{lines}\n]}}\n')
+    print(f"{len(steps)} steps written to {file}")
 
 
 def main():
@@ -120,13 +152,9 @@ def main():
     parser.add_argument("--rounds", type=int, default=3, help="how often times are measured")
     parser.add_argument("--every", type=int, default=25, help="every how many steps a state is taken")
     parser.add_argument("--approximation", default="lagged", choices=["lagged", "similar", "tamsi", "sap"])
+    parser.add_argument("--golden", metavar="FILE", help="write some of the states and Drake's steps from them")
     options = parser.parse_args()
-    try:
-        import pydrake  # noqa: F401
-    except ImportError:
-        sys.exit("Drake is not installed, and only this comparison needs it: `pip install drake` (in a virtual environment).")
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+    begin()
     samples, states, ours, run_faces = measure(options)
     at_states = statistics.fmean(state["run_faces"] for state in states)
     print(f"pancake flip, refinement {options.refinement:g}, Drake {options.approximation}: {len(states)} states, rounds: {options.rounds}")

@@ -72,6 +72,16 @@ def query(diagram, context):
     return scene_graph.get_query_output_port().Eval(scene_graph.GetMyContextFromRoot(context))
 
 
+def leave_out_all_pairs(diagram, context):
+    """No contact from here on."""
+    from pydrake.geometry import CollisionFilterDeclaration, GeometrySet, Role
+
+    scene_graph = diagram.GetSubsystemByName("scene_graph")
+    filters = scene_graph.collision_filter_manager(scene_graph.GetMyMutableContextFromRoot(context))
+    geometries = GeometrySet(scene_graph.model_inspector().GetAllGeometryIds(Role.kProximity))
+    filters.Apply(CollisionFilterDeclaration().ExcludeWithin(geometries))
+
+
 # ---- the spatula slip
 
 
@@ -80,7 +90,6 @@ class SlipRun:
 
     def __init__(self, kind, options, contact=True):
         import numpy as np
-        from pydrake.geometry import CollisionFilterDeclaration, GeometrySet, Role
         from pydrake.systems.analysis import Simulator
 
         read = lambda path: urdf_text(path, [], options.refinement, {}, None)  # noqa: E731
@@ -88,10 +97,7 @@ class SlipRun:
         self.diagram, self.context, self.plant, self.plant_context, _, self.left, self.right = scene
         self.kind = representation(kind)
         if not contact:
-            scene_graph = self.diagram.GetSubsystemByName("scene_graph")
-            filters = scene_graph.collision_filter_manager(scene_graph.GetMyMutableContextFromRoot(self.context))
-            geometries = GeometrySet(scene_graph.model_inspector().GetAllGeometryIds(Role.kProximity))
-            filters.Apply(CollisionFilterDeclaration().ExcludeWithin(geometries))
+            leave_out_all_pairs(self.diagram, self.context)
         self.simulator = Simulator(self.diagram, self.context)
         self.simulator.set_target_realtime_rate(0)
         self.simulator.Initialize()
@@ -433,6 +439,16 @@ def flip(options):
     print(f"Drake's contact geometry alone, mean of the states: polygons {polygons} us, triangles {triangles} us, ratio {ratio}")
 
 
+def begin():
+    """Ends the program where Drake is missing, and keeps it on one core."""
+    try:
+        import pydrake  # noqa: F401
+    except ImportError:
+        sys.exit("Drake is not installed, and only this comparison needs it: `pip install drake` (in a virtual environment).")
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
@@ -447,12 +463,7 @@ def main():
     task.add_argument("--every", type=int, default=25, help="every how many steps a state is taken")
     task.add_argument("--our-surfaces", action="store_true", help="Drake gets our tessellations of rigid shapes")
     options = parser.parse_args()
-    try:
-        import pydrake  # noqa: F401
-    except ImportError:
-        sys.exit("Drake is not installed, and only this comparison needs it: `pip install drake` (in a virtual environment).")
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
+    begin()
     {"slip": slip, "flip": flip}[options.task](options)
 
 

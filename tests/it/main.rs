@@ -11,6 +11,7 @@ mod continuity;
 mod external_wrench;
 mod face_counts;
 mod fill;
+mod flip_steps;
 mod geometry;
 mod golden;
 mod joint_laws;
