@@ -25,7 +25,8 @@ pub(super) struct DynamicStep {
 }
 
 impl DynamicStep {
-    /// Solves for the velocities `v` at the end of the step; `v` comes with those of its start.
+    /// Solves for the velocities `v` at the end of the step; `v` comes with those at the start of the step before. That they change once
+    /// more as they have is what the solver starts from.
     pub(super) fn step(
         &mut self,
         input: &StepInput<'_>,
@@ -39,6 +40,9 @@ impl DynamicStep {
         self.contacts.assemble(input.scene, settings, data, input.start.state, &mut self.problem);
         let touched = input.now();
         self.problem.lag_friction();
+        for (v, v0) in v.iter_mut().zip(&input.start.state.v) {
+            *v = v0 + (v0 - *v);
+        }
         let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
             StepError::SingularMass { time: input.time, dof: error.pivot, name: joint_of_dof(model, error.pivot) }
         })?;

@@ -115,7 +115,8 @@ pub struct Simulation {
     settings: StepSettings,
     initial: State,
     state: State,
-    next: State,
+    /// The state a step before, and while a step is taken the memory of the next; where no step led to the present one, the same.
+    before: State,
     step_count: u64,
     data: Data,
     stepper: Stepper,
@@ -138,7 +139,7 @@ impl Simulation {
         let mut simulation = Self {
             settings,
             state: initial.clone(),
-            next: initial.clone(),
+            before: initial.clone(),
             initial,
             step_count: 0,
             data: Data::new(model),
@@ -231,6 +232,7 @@ impl Simulation {
     /// Back to the initial state and time zero, without memory of what was and without external wrenches.
     pub fn reset(&mut self) {
         self.state.clone_from(&self.initial);
+        self.before.clone_from(&self.initial);
         self.step_count = 0;
         self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
         self.joint_effort.fill(0.0);
@@ -259,7 +261,7 @@ impl Simulation {
     /// A state of the wrong size or that is not finite; nothing has changed then.
     pub fn set_state(&mut self, state: State) -> Result<(), SimulationError> {
         check_state(self.scene.model(), &state)?;
-        self.next.clone_from(&state);
+        self.before.clone_from(&state);
         self.state = state;
         self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
@@ -276,8 +278,7 @@ impl Simulation {
     /// not free. Only good after a step that was taken.
     pub fn free_body_acceleration(&self, body: BodyIndex) -> Option<SpatialVelocity> {
         let joint = self.scene.model().free_joint(body)?;
-        // The state before the step is kept as the memory of the next one.
-        let change = |k: usize| self.state.v[joint.v_start + k] - self.next.v[joint.v_start + k];
+        let change = |k: usize| self.state.v[joint.v_start + k] - self.before.v[joint.v_start + k];
         let (w, v) = (Vector3::new(change(0), change(1), change(2)), Vector3::new(change(3), change(4), change(5)));
         let rate = 1.0 / self.settings.step();
         Some(SpatialVelocity { w: joint.X_PF.rotation * w * rate, v: joint.X_PF.rotation * v * rate })
@@ -306,7 +307,6 @@ impl Simulation {
 
     fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
         self.check_command(command)?;
-        self.next.v.copy_from_slice(&self.state.v);
         self.external.project(self.scene.model(), &self.data);
         let input = StepInput {
             scene: &self.scene,
@@ -320,16 +320,23 @@ impl Simulation {
             time: self.time(),
             clock,
         };
-        let report = self.stepper.step(&input, &mut self.data, &mut self.next.v)?;
-        if let Some(dof) = self.next.v.iter().position(|v| !v.is_finite()) {
-            return Err(StepError::NotFinite { time: self.time(), joint: joint_of_dof(self.scene.model(), dof) });
-        }
+        let taken = self.stepper.step(&input, &mut self.data, &mut self.before.v).and_then(|report| {
+            let Some(dof) = self.before.v.iter().position(|v| !v.is_finite()) else { return Ok(report) };
+            Err(StepError::NotFinite { time: input.time, joint: joint_of_dof(self.scene.model(), dof) })
+        });
+        let report = match taken {
+            Ok(report) => report,
+            Err(error) => {
+                self.before.clone_from(&self.state);
+                return Err(error);
+            }
+        };
         let dt = self.settings.step();
-        self.stepper.efforts(&self.next.v, dt, &mut self.joint_effort);
+        self.stepper.efforts(&self.before.v, dt, &mut self.joint_effort);
         self.accumulate_body_wrenches();
-        self.next.q.copy_from_slice(&self.state.q);
-        integrate(self.scene.model(), &mut self.next.q, &self.next.v, dt);
-        std::mem::swap(&mut self.state, &mut self.next);
+        self.before.q.copy_from_slice(&self.state.q);
+        integrate(self.scene.model(), &mut self.before.q, &self.before.v, dt);
+        std::mem::swap(&mut self.state, &mut self.before);
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.step_count += 1;
         self.report = report;

@@ -53,7 +53,8 @@ impl Stepper {
         }
     }
 
-    /// Takes a step: writes the velocities of its end to `v`, which comes with those of its start.
+    /// Takes a step: writes the velocities of its end to `v`, which comes with those at the start of the step before, or where there was none
+    /// with those of its own start.
     pub(super) fn step(
         &mut self,
         input: &StepInput<'_>,

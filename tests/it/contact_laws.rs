@@ -111,13 +111,12 @@ fn sliding_sphere_ends_rolling() {
 /// Same input, same bits.
 #[test]
 fn two_runs_give_the_same_bits() {
-    let bits = || {
+    let once = || {
         let mut simulation = box_on_incline(0.4, 0.5, 1e-6);
         run(&mut simulation, &JointCommand::default(), 0.3);
-        let state = simulation.state();
-        state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect::<Vec<_>>()
+        bits(&simulation)
     };
-    assert_eq!(bits(), bits());
+    assert_eq!(once(), once());
 }
 
 /// A reset forgets everything: the second run repeats the first bit by bit.
@@ -132,6 +131,53 @@ fn reset_repeats_the_run() {
         assert_eq!(simulation.time_ns(), 0);
     }
     assert_eq!(runs[0], runs[1]);
+}
+
+fn bits(simulation: &Simulation) -> Vec<u64> {
+    let state = simulation.state();
+    state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect()
+}
+
+/// The step after `event` is that of a new simulation from the same state, bit by bit, while one that goes on without it starts its solver
+/// from the change of the step before and ends elsewhere within the tolerance.
+fn forgets_the_step_before(event: impl Fn(&mut Simulation)) {
+    let tilted = || {
+        let mut simulation = box_on_incline(0.4, 0.3, 1e-6);
+        run(&mut simulation, &JointCommand::default(), 0.02);
+        simulation
+    };
+    let (mut goes_on, mut simulation) = (tilted(), tilted());
+    let scene = simulation.scene().clone();
+    let mut new = Simulation::new(scene, simulation.state().clone(), *simulation.settings()).expect("a simulation");
+    event(&mut simulation);
+    for simulation in [&mut goes_on, &mut simulation, &mut new] {
+        simulation.step(&JointCommand::default()).expect("a step");
+    }
+    assert_eq!(bits(&simulation), bits(&new));
+    assert_ne!(bits(&simulation), bits(&goes_on));
+    let difference = (velocity(&simulation).v - velocity(&goes_on).v).norm();
+    assert!(difference < 1e-6 * velocity(&goes_on).v.norm(), "{difference}");
+}
+
+/// A state that is set has no step before it.
+#[test]
+fn a_state_that_is_set_has_no_past() {
+    forgets_the_step_before(|simulation| {
+        simulation.set_state(simulation.state().clone()).expect("a state");
+    });
+}
+
+/// A step that fails leaves the state, and nothing of what it computed to the next one.
+#[test]
+fn a_step_that_fails_leaves_nothing_behind() {
+    forgets_the_step_before(|simulation| {
+        let before = bits(simulation);
+        simulation.scene_mut().set_gravity(Vector3::new(0.0, 0.0, -f64::MAX));
+        simulation.step(&JointCommand::default()).expect_err("velocities that are no numbers");
+        assert_eq!(bits(simulation), before);
+        let gravity = Vector3::new(0.4_f64.sin(), 0.0, -0.4_f64.cos()) * GRAVITY;
+        simulation.scene_mut().set_gravity(gravity);
+    });
 }
 
 /// Linear dissipation [Masterjohn et al. 2022, eq. 3]: for a box that is pressed flat, with F0 and K the sums of the faces'

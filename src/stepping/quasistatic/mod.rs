@@ -127,7 +127,7 @@ impl QuasistaticStep {
         self.impedances.efforts(v, efforts);
     }
 
-    /// Solves for the velocities `v` of the step; `v` comes with those of the last one.
+    /// Solves for the velocities `v` of the step.
     pub(super) fn step(
         &mut self,
         input: &StepInput<'_>,
@@ -135,6 +135,7 @@ impl QuasistaticStep {
         v: &mut [f64],
     ) -> Result<StepReport, StepError> {
         let start = input.now();
+        v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
         self.times = StepTimes { motion: input.now() - start, ..StepTimes::default() };
         (self.iterations, self.fallbacks) = (0, 0);
