@@ -76,7 +76,7 @@ fn difference(simulation: &Simulation, next: &Value) -> f64 {
     largest
 }
 
-/// Oracle: Drake 1.51, from the same states, with the same efforts. Polygons and triangles differ by 1e-3 here, and so does all that is left out.
+/// Oracle: Drake 1.51, from the same states, with the same efforts. Polygons and triangles differ by 1e-3.
 #[test]
 fn steps_of_the_flip_are_the_references() {
     let Some(golden) = golden::json("pancake_flip/steps.json") else { return };
