@@ -44,7 +44,11 @@ impl DynamicStep {
             *v = v0 + (v0 - *v);
         }
         let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
-            StepError::SingularMass { time: input.time, dof: error.pivot, name: joint_of_dof(model, error.pivot) }
+            let (time, name) = (input.time, joint_of_dof(model, error.pivot));
+            match error.value.is_finite() {
+                true => StepError::SingularMass { time, dof: error.pivot, name },
+                false => StepError::NotFinite { time, joint: name },
+            }
         })?;
         self.times = StepTimes { motion: moved - start, contact: touched - moved, solver: input.now() - touched };
         Ok(StepReport {

@@ -6,7 +6,7 @@ use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{DissipationModel, JointCommand, Simulation, Snapshot, StepSettings};
+use isobar::stepping::{DissipationModel, JointCommand, Simulation, Snapshot, StepError, StepSettings};
 
 use crate::worlds::{GRAVITY, at, body_on_ground, compliant, run, settings};
 
@@ -173,7 +173,8 @@ fn a_step_that_fails_leaves_nothing_behind() {
     forgets_the_step_before(|simulation| {
         let before = bits(simulation);
         simulation.scene_mut().set_gravity(Vector3::new(0.0, 0.0, -f64::MAX));
-        simulation.step(&JointCommand::default()).expect_err("velocities that are no numbers");
+        let error = simulation.step(&JointCommand::default()).expect_err("velocities that are no numbers");
+        assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
         assert_eq!(bits(simulation), before);
         let gravity = Vector3::new(0.4_f64.sin(), 0.0, -0.4_f64.cos()) * GRAVITY;
         simulation.scene_mut().set_gravity(gravity);
