@@ -23,7 +23,7 @@ import time
 from drake_polygons import KINDS, begin, flip_plant, leave_out_all_pairs, place, print_table, query, read_states, representation
 
 PLANTS = (*KINDS, "no contact")
-GOLDEN_STATES = 30
+GOLDEN_STATES = 30  # at most
 
 
 class Plant:
@@ -123,7 +123,7 @@ def write_golden(file, samples, states, plant):
     """Some of the states, evenly taken from those without points, and Drake's velocities at the ends of the steps."""
     import importlib.metadata
 
-    alike = without_points(states)
+    chosen = without_points(states)
     names = list(states[0]["joints"])
     free = [plant.get_body(index).name() for index in plant.GetFloatingBaseBodies()]
 
@@ -133,7 +133,7 @@ def write_golden(file, samples, states, plant):
         return {"joints": joints, "bodies": {name: list(v[start : start + 6]) for name, start in starts.items()}}
 
     steps = []
-    for i in alike[:: -(-len(alike) // GOLDEN_STATES)]:
+    for i in chosen[:: -(-len(chosen) // GOLDEN_STATES)]:
         state = states[i]
         step = {key: state[key] for key in ("time", "keyframe", "joints", "efforts")}
         step["poses"] = {name: state["poses"][name] for name in free}
