@@ -1,4 +1,4 @@
-"""The demo's monitor: a live line while the simulation runs, then a plot and a table."""
+"""The demo's monitor: lets the paused simulation go when all listen, shows a live line while it runs, then a plot and a table."""
 
 import argparse
 import os
@@ -16,11 +16,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64
+from std_srvs.srv import SetBool, Trigger
 
 # Simulated time between samples [s].
 SAMPLE = 0.01
-# Without a later clock for this long the run has failed [s].
+# Without a later clock for this long, or without all that is needed at the start, the run has failed [s].
 PATIENCE = 30.0
+# Between steps of the paused simulation at the start [s]: DDS finds a late process in 3 s, which are 30 steps.
+REQUEST = 0.1
+# An answer that has not come by then does not come [s].
+ANSWER = 1.0
 # Part of a phase that counts as settled, for the table.
 SETTLED = 0.5
 
@@ -31,6 +36,8 @@ TOPICS = {
     "area": "/isobar/output/contact_area",
     "faces": "/isobar/output/contact_faces",
 }
+# Without these there is no plot.
+NEEDED = ("commanded", "measured", "pitch", "area")
 
 
 class Monitor(Node):
@@ -42,6 +49,13 @@ class Monitor(Node):
         self.create_subscription(Clock, "/clock", self.on_clock, QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT))
         for name, topic in TOPICS.items():
             self.create_subscription(Float64, topic, lambda message, name=name: self.on_value(name, message), 10)
+        self.step = self.create_client(Trigger, "/isobar/step")
+        self.pause = self.create_client(SetBool, "/isobar/pause")
+
+    def unheard(self):
+        """The topics that the plot needs and on which nothing has come yet."""
+        clock = ["/clock"] if self.time is None else []
+        return clock + [TOPICS[name] for name in NEEDED if self.latest[name] != self.latest[name]]
 
     def on_value(self, name, message):
         self.latest[name] = message.data
@@ -63,40 +77,60 @@ def alive(pid):
         return False
 
 
-def wait_for_controller(monitor, processes):
-    """Until somebody commands the joints; False when a process ended instead."""
-    while monitor.count_publishers("/joint_commands") == 0:
+def wait_for_all(monitor, processes):
+    """Until the node, the controller and the monitor hear each other; returns what is amiss, or None.
+
+    That a publisher is known here says nothing of who else knows it. So the paused simulation takes a step now and then, until the
+    controller's answer to one has come: the state went to the controller, what was felt too, and the answer came back.
+    """
+    deadline = time.monotonic() + PATIENCE
+    asked = 0.0
+    while unheard := monitor.unheard():
         rclpy.spin_once(monitor, timeout_sec=0.05)
+        now = time.monotonic()
         if not all(alive(pid) for pid in processes):
-            return False
-    return True
+            return "a process ended by itself"
+        if now > deadline:
+            return f"nothing was received on {', '.join(unheard)} for {PATIENCE:.0f} s"
+        if now - asked > REQUEST and monitor.step.service_is_ready() and all(map(monitor.count_publishers, unheard)):
+            asked = now
+            monitor.step.call_async(Trigger.Request())
+    return None
+
+
+def let_go(monitor, processes):
+    """Ends the pause; returns what is amiss, or None. No answer is sent to a client that the node does not know yet: then it asks again."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline and all(alive(pid) for pid in processes):
+        if monitor.pause.service_is_ready():
+            answer = monitor.pause.call_async(SetBool.Request(data=False))
+            rclpy.spin_until_future_complete(monitor, answer, timeout_sec=ANSWER)
+            if answer.done():
+                return None if answer.result().success else answer.result().message
+        rclpy.spin_once(monitor, timeout_sec=0.05)
+    return "the simulation could not be let go"
 
 
 def watch(monitor, seconds, processes):
     """Spins until `seconds` of simulated time; returns the mean real-time factor, or None with a message."""
     start_wall = last_wall = progress_wall = time.monotonic()
-    start_time = last_time = None
+    start_time = last_time = monitor.time
     live = sys.stdout.isatty()
-    while monitor.time is None or monitor.time < seconds:
+    while monitor.time < seconds:
         rclpy.spin_once(monitor, timeout_sec=0.05)
         now = time.monotonic()
-        if monitor.time is not None and start_time is None:
-            start_time = last_time = monitor.time
-            start_wall = last_wall = progress_wall = now
         for pid in processes:
             if not alive(pid):
                 print(f"\nprocess {pid} ended by itself", file=sys.stderr)
                 return None
         if now - last_wall < (0.2 if live else 1.0):
             continue
-        if start_time is not None:
-            factor = (monitor.time - last_time) / (now - last_wall)
-            if monitor.time > last_time:
-                progress_wall = now
-            line = live_line(monitor, factor)
-            print(f"\r{line}" if live else line, end="" if live else "\n", flush=True)
-            last_time = monitor.time
-        last_wall = now
+        factor = (monitor.time - last_time) / (now - last_wall)
+        if monitor.time > last_time:
+            progress_wall = now
+        line = live_line(monitor, factor)
+        print(f"\r{line}" if live else line, end="" if live else "\n", flush=True)
+        last_time, last_wall = monitor.time, now
         if now - progress_wall > PATIENCE:
             print(f"\nthe clock has not moved for {PATIENCE:.0f} s", file=sys.stderr)
             return None
@@ -179,16 +213,12 @@ def main():
     arguments = parser.parse_args()
     rclpy.init()
     monitor = Monitor()
-    if not wait_for_controller(monitor, arguments.watch):
-        print("the controller did not start", file=sys.stderr)
+    amiss = wait_for_all(monitor, arguments.watch) or let_go(monitor, arguments.watch)
+    if amiss:
+        print(amiss, file=sys.stderr)
         return 1
-    (arguments.out / "ready").touch()
     factor = watch(monitor, arguments.seconds, arguments.watch)
     if factor is None:
-        return 1
-    missing = [name for name in ("commanded", "measured", "pitch", "area") if not finite(monitor.samples[name])]
-    if missing:
-        print("nothing was received on " + ", ".join(TOPICS[name] for name in missing), file=sys.stderr)
         return 1
     summary = table(monitor.samples, factor)
     (arguments.out / "summary.txt").write_text(summary + "\n")
