@@ -1,0 +1,44 @@
+"""The demo's monitor: the simulation stands until the node, the controller and the monitor hear each other."""
+
+import sys
+
+from conftest import BEST_EFFORT, ROOT, RUNNING, LaunchedProcess
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64
+
+# The monitor asks for a step of a millisecond ten times a second: a hundred of them, ten times as long as the controller is deaf,
+# for a loaded machine [s].
+STANDS = 0.1
+
+
+def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tmp_path):
+    """The controller's publishers are known long before it hears the node, as it happens on a loaded machine."""
+    commands = listener.node.create_publisher(JointState, "/joint_commands", 10)
+    forces = [listener.node.create_publisher(Float64, f"/grip_force/{name}", 10) for name in ("commanded", "measured")]
+    clock = listener.listen(Clock, "/clock", BEST_EFFORT)
+    now = lambda: clock[-1].clock.sec + 1e-9 * clock[-1].clock.nanosec if clock else 0.0
+    node = start(scene_path=ROOT / "config/spatula_slip.yaml", parameters=["start_paused:=true"])
+    program = [sys.executable, str(ROOT / "scripts/lib/monitor.py"), "--seconds", "1", "--out", str(tmp_path)]
+    monitor = LaunchedProcess([*program, "--watch", str(node.process.pid)], tmp_path)
+    RUNNING.append(monitor)
+    listener.wait_until(lambda: all(force.get_subscription_count() for force in forces), "monitor")
+    # Whoever asks for steps knows all publishers.
+    listener.wait_until(lambda: now() > 0.0, "first step")
+    listener.spin_for(1.0)
+    assert now() < STANDS
+
+    def answer(state):
+        commands.publish(JointState(header=state.header, name=state.name, effort=[16.0, -16.0]))
+        for force in forces:
+            force.publish(Float64(data=16.0))
+
+    # From here on it may end: by itself when it has seen enough, and with the node if it hangs.
+    RUNNING.remove(monitor)
+    listener.node.create_subscription(JointState, "/joint_states", answer, 10)
+    listener.wait_until(lambda: monitor.process.poll() is not None, "end of the monitor")
+    assert monitor.process.returncode == 0, monitor.log()
+    # The first phase of the table: 16 N from the start on.
+    phase = (tmp_path / "summary.txt").read_text().splitlines()[2].split()
+    assert float(phase[0]) == 16.0 and float(phase[1]) < 2 * STANDS
+    assert (tmp_path / "grip.png").exists()
