@@ -22,7 +22,7 @@ from std_srvs.srv import SetBool, Trigger
 SAMPLE = 0.01
 # Without a later clock for this long, or without all that is needed at the start, the run has failed [s].
 PATIENCE = 30.0
-# Between steps of the paused simulation at the start [s]: DDS finds a late process in 3 s, which are 30 steps.
+# Between steps of the paused simulation at the start [s]: a late process was found within 3 s, which are 30 steps.
 REQUEST = 0.1
 # An answer that has not come by then does not come [s].
 ANSWER = 1.0
@@ -142,11 +142,10 @@ def watch(monitor, seconds, processes):
 def live_line(monitor, factor):
     value = monitor.latest
     faces = "" if value["faces"] != value["faces"] else f"   faces {value['faces']:4.0f}"
-    number = lambda text, x: text.format(x) if x == x else "-"  # nothing heard yet
     return (
         f"t {monitor.time:7.2f} s   real-time factor {factor:4.2f}{faces}   "
-        f"grip {number('{:5.2f}', value['measured'])} of {number('{:4.1f}', value['commanded'])} N   "
-        f"pitch {number('{:+.4f}', value['pitch'])} rad   area {number('{:5.2f}', value['area'] * 1e4)} cm2 "
+        f"grip {value['measured']:5.2f} of {value['commanded']:4.1f} N   "
+        f"pitch {value['pitch']:+.4f} rad   area {value['area'] * 1e4:5.2f} cm2 "
     )
 
 
