@@ -64,8 +64,8 @@ class GripController(Node):
         self.high = parameter("force_high", 16.0)
         self.period = parameter("period", 6.0)
         self.duty = parameter("duty", 0.75)
-        # Of the error of the grip force [1/s]; the integral is at most this part of the wanted force, so that it can
-        # neither let go nor crush.
+        # Of the error of the grip force [1/s]; the integral is at most this part of the wanted force, so that
+        # it can neither let go nor crush.
         self.gain = parameter("integral_gain", 2.0)
         self.trim = parameter("integral_limit", 0.3)
         # Holds the middle between the fingers, which the grip force says nothing about [N/m, N s/m].
@@ -102,7 +102,7 @@ class GripController(Node):
         self.commands.publish(self.command)
 
     def trimmed(self, now, wanted, measured):
-        """The closing effort [N]: the wanted force, and the integral of what is missing once the grip has settled."""
+        """The closing effort [N]: the wanted force, and the integral of its error once the grip has settled."""
         if wanted != self.wanted:
             self.wanted, self.changed, self.integral = wanted, now, 0.0
         elif now - self.changed > SETTLING and measured is not None:

@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
-"""Plays Cartesian keyframes with an arm and its gripper, as a user's controller would: a ROS 2 process of its own.
+"""Plays Cartesian keyframes with an arm and its gripper: a ROS 2 process of its own, as a user's controller would be.
 
-A file of keyframes (parameter `keyframes`, see isobar_control/keyframes.py) says where the tip goes, when the gripper closes, and
-which measured force ends a movement. Differential inverse kinematics makes joint positions and velocities of it. Each
+A task file (parameter `task`; docs/reference/task-files.md explains its keys) says where the tool goes, what the gripper does,
+and which measured force ends a movement. The parameter `urdf` names the robot; without it the robot is that of the topic
+`robot_description`. Where keyframes are in frames of other things in a cell, the parameter `scene` names a scene file: the
+robot is its welded model that has the tool, and the file says where the other things are, as a calibration would. Each
 command carries the stamp of the state that it answers, so the same process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
   in   joint_states                           sensor_msgs/JointState; its stamps are the controller's time
-  in   robot_description                      std_msgs/String, unless the parameter `urdf` names a file
-  in   <simulator>/wrench/<link>              geometry_msgs/WrenchStamped of the links that feel, in their own axes
-  in   <simulator>/external_joint_torques     sensor_msgs/JointState, if the task feels by the joints
-  out  joint_commands                         sensor_msgs/JointState, positions and velocities
-  out  task/phase                             std_msgs/String, latched: the key at hand, `done`, or `failed: ...`
-  out  task/force                             geometry_msgs/WrenchStamped, the force on the tip in the robot's base axes [N]
-  out  task/grip_force                        std_msgs/Float64 [N], the smallest of the pads' forces
-  out  task/commanded_pose, task/measured_pose   geometry_msgs/PoseStamped of the tip in the robot's base frame
+  in   robot_description                      std_msgs/String, unless `urdf` or `scene` names a file
+  in   <simulator>/wrench/<link>              geometry_msgs/WrenchStamped of the links that the task names, in their axes
+  in   <simulator>/external_joint_torques     sensor_msgs/JointState, if the task says `touch: external_torques`
+  out  joint_commands                         sensor_msgs/JointState: positions, velocities, efforts of fingers that close by force
+  out  task/phase                             std_msgs/String, latched: the keyframe at hand, `done`, or `failed: ...`
+  out  task/force                             geometry_msgs/WrenchStamped, the contact force on the tool [N]
+  out  task/grip_force, task/load             std_msgs/Float64 [N]: grip force; the tool's pull downwards on what holds it
+  out  task/commanded_pose, task/measured_pose   geometry_msgs/PoseStamped of the tool
+Forces and poses of task/ are in the robot's root frame or, with `scene`, in the world.
 """
 
 import math
@@ -22,123 +25,126 @@ import sys
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped, WrenchStamped
-from isobar_control.keyframes import KeyframeError, Player, read_task
-from isobar_control.motion import InverseKinematics
+from isobar_control.cell import cell_of_robot, cell_of_scene
+from isobar_control.player import Measurement, Player
 from isobar_control.process import LATCHED, Commands, Controller, quaternion, run
-from isobar_control.robot import Chain, Robot
+from isobar_control.robot import Robot
+from isobar_control.task import EXTERNAL_TORQUES, TaskError, read_task
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 
-EXTERNAL_TORQUES = "external_torques"
-# Measured forces pass a low pass of this time constant [s]: shorter than a guarded movement, longer than a rattle of contact.
-FORCE_TIME_CONSTANT = 0.015
-# Singular values of J below this are no support for an estimate of force [m or rad].
-FORCE_SINGULAR = 0.02
+# A tick this part longer than the period is still one [-].
+PART_ROUNDING = 0.5
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 class KeyframeController(Controller):
     def __init__(self):
         super().__init__("keyframe_controller")
 
-        def parameter(name, default):
-            return self.declare_parameter(name, default).value
+        def parameter(name):
+            return self.declare_parameter(name, "").value
 
-        simulator = parameter("simulator", "isobar")
-        path = parameter("keyframes", "")
+        simulator = self.declare_parameter("simulator", "isobar").value
+        path, scene, urdf = parameter("task"), parameter("scene"), parameter("urdf")
         if not path:
-            raise KeyframeError("say which keyframes to play: --ros-args -p keyframes:=FILE.yaml")
-        with open(path, encoding="utf-8") as file:
-            self.task = read_task(file.read())
-        self.robot = None
-        self.wrenches = {}
-        self.torques = {}
-        self.force, self.grip = np.zeros(3), 0.0
-        urdf = parameter("urdf", "")
-        if urdf:
-            with open(urdf, encoding="utf-8") as file:
-                self.describe(file.read())
+            raise TaskError("name the task to play: --ros-args -p task:=FILE.yaml")
+        self.task = read_task(read(path))
+        self.cell = None
+        self.frame = "world" if scene else None
+        self.forces, self.torques = {}, {}
+        self.gripped = None
+        if scene:
+            self.cell = cell_of_scene(scene, self.task.tool)
+        elif urdf:
+            self.describe(read(urdf))
         else:
             self.create_subscription(String, "robot_description", lambda message: self.describe(message.data), LATCHED)
-        by_joints = self.task.touch == EXTERNAL_TORQUES
-        for link in {*self.task.grip, *([] if by_joints else self.task.touch)}:
+        for link in self.task.sensing_bodies():
             topic = f"{simulator}/wrench/{link}"
             self.create_subscription(WrenchStamped, topic, lambda message, link=link: self.on_wrench(link, message), 10)
-        if by_joints:
+        if self.task.touch == EXTERNAL_TORQUES:
             self.create_subscription(JointState, f"{simulator}/external_joint_torques", self.on_torques, 10)
-        self.felt_force = self.create_publisher(WrenchStamped, "task/force", 10)
+        self.force = self.create_publisher(WrenchStamped, "task/force", 10)
         self.grip_force = self.create_publisher(Float64, "task/grip_force", 10)
+        self.load = self.create_publisher(Float64, "task/load", 10)
         self.commanded_pose = self.create_publisher(PoseStamped, "task/commanded_pose", 10)
         self.measured_pose = self.create_publisher(PoseStamped, "task/measured_pose", 10)
 
     def describe(self, text):
-        if self.robot is None:
-            self.robot = Robot(text)
-            self.chain = Chain(self.robot, self.task.tip)
-            for link in [*self.task.grip, *(self.task.touch if self.task.touch != EXTERNAL_TORQUES else [])]:
-                self.robot.above(link)
+        # A robot without the tool is another one: the node of a world with several robots publishes one of
+        # them.
+        robot = Robot(text)
+        if self.cell is None and self.task.tool in robot.links:
+            self.cell = cell_of_robot(robot)
 
     def on_wrench(self, link, message):
         force = message.wrench.force
-        self.wrenches[link] = np.array([force.x, force.y, force.z])
+        self.forces[link] = np.array([force.x, force.y, force.z])
 
     def on_torques(self, message):
         self.torques = dict(zip(message.name, message.effort))
 
-    def feel(self, positions, dt):
-        """Takes over what is measured: the force on the tip in base axes and the smallest of the pads' forces."""
-        share = 1.0 - math.exp(-dt / FORCE_TIME_CONSTANT)
-        if self.task.touch == EXTERNAL_TORQUES:
-            tau = np.array([self.torques.get(name, 0.0) for name in self.chain.names])
-            _, _, J = self.chain.forward(np.array([positions[name] for name in self.chain.names]))
-            # tau = J^T F
-            force = np.linalg.pinv(J.T, rcond=FORCE_SINGULAR)[3:] @ tau
-        else:
-            force = np.zeros(3)
-            for link in self.task.touch:
-                force = force + self.robot.pose(link, positions)[0] @ self.wrenches.get(link, np.zeros(3))
-        self.force = self.force + share * (force - self.force)
-        pads = [np.linalg.norm(self.wrenches.get(link, np.zeros(3))) for link in self.task.grip]
-        self.grip += share * (min(pads, default=0.0) - self.grip)
+    def measurement(self, state):
+        positions = {name: position for name, (position, _) in state.items()}
+        velocities = {name: velocity for name, (_, velocity) in state.items()}
+        return Measurement(positions, velocities, self.forces, self.torques)
 
     def begin(self, state):
-        if self.robot is None:
+        if self.cell is None:
             return False
-        names = [*self.chain.names, *self.task.gripper]
-        missing = [name for name in names if name not in state]
+        fingers = [finger.joint for finger in self.task.fingers]
+        missing = [name for name in [*self.task.joints, *fingers] if name not in state]
         if missing:
-            raise KeyframeError(f"joint_states has no {', '.join(missing)}: these keyframes are for another robot")
-        self.kinematics = InverseKinematics(self.chain, [state[name][0] for name in self.chain.names])
-        R, p, _ = self.chain.forward(self.kinematics.q)
-        openings = [state[name][0] / factor for name, factor in self.task.gripper.items() if factor]
-        self.player = Player(self.task, R, p, sum(openings) / len(openings) if openings else 0.0)
+            raise TaskError(f"joint_states has no {', '.join(missing)}: this task is for another robot")
+        self.player = Player(self.task, self.cell, self.measurement(state).positions)
+        self.frame = self.frame or self.player.chain.all[0].parent
+        # Fingers under force control follow efforts, and no positions.
+        self.fingers = [] if self.player.grip else fingers
+        names = [*self.player.chain.names, *self.fingers]
         self.targets = Commands(names, [state[name][0] for name in names], self.time)
         return True
 
     def tick(self, state, dt):
-        positions = {name: position for name, (position, _) in state.items()}
-        self.feel(positions, dt)
-        target = self.player.tick(dt, self.force, self.grip)
-        q, _ = self.kinematics.follow(target.R, target.p, dt)
-        fingers = [factor * target.opening for factor in self.task.gripper.values()]
-        self.targets.go([*q, *fingers], self.time, dt)
-        self.tell(self.player.phase)
-        felt = WrenchStamped(header=self.header(self.chain.all[0].parent))
-        felt.wrench.force.x, felt.wrench.force.y, felt.wrench.force.z = (float(x) for x in self.force)
-        self.felt_force.publish(felt)
-        self.grip_force.publish(Float64(data=self.grip))
-        R, p, _ = self.chain.forward(np.array([positions[name] for name in self.chain.names]))
-        self.commanded_pose.publish(self.pose(target.R, target.p))
+        measured, player = self.measurement(state), self.player
+        # Long steps of the simulation are taken in parts, so that a keyframe ends within a step.
+        parts = max(1, math.ceil(dt / self.period - PART_ROUNDING))
+        for _ in range(parts):
+            player.tick(measured, dt / parts)
+        openings = [finger.factor * player.opening for finger in self.task.fingers] if self.fingers else []
+        self.targets.go([*player.arm.q, *openings], self.time, dt)
+        self.tell(player.phase)
+        force = WrenchStamped(header=self.header(self.frame))
+        force.wrench.force.x, force.wrench.force.y, force.wrench.force.z = (float(x) for x in player.force)
+        self.force.publish(force)
+        self.grip_force.publish(Float64(data=player.felt))
+        self.load.publish(Float64(data=player.load))
+        R, p, _ = player.chain.forward(np.array([state[name][0] for name in player.chain.names]))
+        self.commanded_pose.publish(self.pose(*player.target))
         self.measured_pose.publish(self.pose(R, p))
 
     def fill(self, message, state, time):
-        message.name = self.targets.names
-        message.position, message.velocity = (values.tolist() for values in self.targets.at(time))
+        positions, velocities = (values.tolist() for values in self.targets.at(time))
+        message.name, message.position, message.velocity = self.targets.names, positions, velocities
+        if self.player.grip:
+            names = [finger.joint for finger in self.task.fingers]
+            dt = 0.0 if self.gripped is None else self.time - self.gripped
+            self.gripped = self.time
+            # Fingers without stiffness pass over positions; their velocity of zero is damping.
+            message.name = [*self.targets.names, *names]
+            message.position = [*positions, *(state[name][0] for name in names)]
+            message.velocity = [*velocities, *(0.0 for _ in names)]
+            message.effort = [*(0.0 for _ in positions), *self.player.efforts(self.measurement(state), dt)]
 
     def pose(self, R, p):
-        message = PoseStamped(header=self.header(self.chain.all[0].parent))
-        place, turn = message.pose.position, message.pose.orientation
-        place.x, place.y, place.z = (float(x) for x in p)
-        turn.x, turn.y, turn.z, turn.w = (float(x) for x in quaternion(R))
+        message = PoseStamped(header=self.header(self.frame))
+        position, orientation = message.pose.position, message.pose.orientation
+        position.x, position.y, position.z = (float(x) for x in p)
+        orientation.x, orientation.y, orientation.z, orientation.w = (float(x) for x in quaternion(R))
         return message
 
 

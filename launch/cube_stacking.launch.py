@@ -1,6 +1,6 @@
-"""Cube stacking: an iiwa 14 with a gripper puts the red cube on the stack; keyframe controller, robot_state_publisher, RViz.
+"""Cube stacking: an iiwa 14 puts the red cube on the stack; keyframe controller, robot_state_publisher, RViz.
 
-ros2 launch isobar cube_stacking.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=quasistatic] [step:=0.1]
+ros2 launch isobar cube_stacking.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
     [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
@@ -14,4 +14,4 @@ from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 def generate_launch_description():
     base = "--frame-id world --child-frame-id iiwa_base"
-    return task("cube_stacking.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], shared("config/keyframes", "cube_stacking.yaml"))
+    return task("cube_stacking.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], shared("config/tasks", "cube_stacking.yaml"))

@@ -1,6 +1,6 @@
-"""The iiwa's demonstration: a path in the air, a touch, a held force; keyframe controller, robot_state_publisher, RViz.
+"""The iiwa's demonstration: a path in the air, a touch, a held force; its controller, robot_state_publisher, RViz.
 
-ros2 launch isobar iiwa_demo.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=''] [step:=0.0]
+ros2 launch isobar iiwa_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
     [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
@@ -14,4 +14,4 @@ from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 def generate_launch_description():
     base = "--z 0.75 --frame-id world --child-frame-id iiwa_base"
-    return task("iiwa_demo.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], shared("config/keyframes", "iiwa_demo.yaml"))
+    return task("iiwa_demo.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], shared("config/tasks", "iiwa_demo.yaml"))

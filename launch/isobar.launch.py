@@ -1,69 +1,79 @@
 """Any scene, with RViz if wanted. Start robot_state_publisher and controllers beside it, on simulated time.
 
-ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [stepping:=''] [step:=0.0] [real_time_factor:=1.0]
-    [lockstep:=false] [record:=FILE.mcap] [use_rviz:=false] [namespace:=NAME]
+ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0]
+    [lockstep:=false] [record:=FILE.mcap] [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
+
+Arguments that are not given leave their parameters to params_file, and to the node.
 """
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, Shutdown
+from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterFile, ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+# Arguments that become parameters of the node if they are given: type and meaning.
+PARAMETERS = {
+    "stepping": (str, "dynamic or quasistatic"),
+    "step": (float, "step [s]"),
+    "real_time_factor": (float, "0 is as fast as possible"),
+    "lockstep": (bool, "take turns with the controllers"),
+    "record": (str, "MCAP file"),
+    "publish_robot_description": (bool, "false where robot_state_publisher does it"),
+}
+
+
+def simulator(context):
+    """The node, with the parameters that are given."""
+    given = {"scene": ParameterValue(LaunchConfiguration("scene"), value_type=str)}
+    for name, (kind, _) in PARAMETERS.items():
+        if LaunchConfiguration(name).perform(context):
+            given[name] = ParameterValue(LaunchConfiguration(name), value_type=kind)
+    return [
+        Node(
+            package="isobar",
+            executable="isobar_node",
+            name="isobar",
+            namespace=LaunchConfiguration("namespace"),
+            output="screen",
+            # The simulator is the clock: it must not wait for one.
+            parameters=[ParameterFile(LaunchConfiguration("params_file")), given],
+            on_exit=Shutdown(),
+        )
+    ]
+
 
 def generate_launch_description():
     share = FindPackageShare("isobar")
-
-    def argument(name, kind):
-        return ParameterValue(LaunchConfiguration(name), value_type=kind)
-
+    optional = [
+        DeclareLaunchArgument(name, default_value="", description=f"{meaning}; empty: as params_file and the node have it")
+        for name, (_, meaning) in PARAMETERS.items()
+    ]
     return LaunchDescription(
         [
             DeclareLaunchArgument("scene", description="scene file (YAML)"),
             DeclareLaunchArgument(
                 "params_file",
                 default_value=PathJoinSubstitution([share, "config", "isobar_parameters.yaml"]),
-                description="parameters of the node; the arguments here go before it",
+                description="parameters of the node; arguments that are given go before it",
             ),
-            DeclareLaunchArgument("stepping", default_value="", description="dynamic or quasistatic; empty: the scene's"),
-            DeclareLaunchArgument("step", default_value="0.0", description="step [s]; 0 takes the scene's"),
-            DeclareLaunchArgument("real_time_factor", default_value="1.0", description="0 is as fast as possible"),
-            DeclareLaunchArgument("lockstep", default_value="false", description="take turns with the controllers"),
-            DeclareLaunchArgument("record", default_value="", description="MCAP file"),
-            DeclareLaunchArgument(
-                "publish_robot_description", default_value="true", description="false where robot_state_publisher does it"
-            ),
+            *optional,
             DeclareLaunchArgument("use_rviz", default_value="false"),
-            DeclareLaunchArgument("namespace", default_value=""),
-            Node(
-                package="isobar",
-                executable="isobar_node",
-                name="isobar",
-                namespace=LaunchConfiguration("namespace"),
-                output="screen",
-                # The simulator is the clock: it must not wait for one.
-                parameters=[
-                    ParameterFile(LaunchConfiguration("params_file")),
-                    {
-                        "scene": argument("scene", str),
-                        "stepping": argument("stepping", str),
-                        "step": argument("step", float),
-                        "real_time_factor": argument("real_time_factor", float),
-                        "lockstep": argument("lockstep", bool),
-                        "record": argument("record", str),
-                        "publish_robot_description": argument("publish_robot_description", bool),
-                    },
-                ],
-                on_exit=Shutdown(),
+            DeclareLaunchArgument(
+                "rviz_config",
+                default_value=PathJoinSubstitution([share, "config", "isobar.rviz"]),
+                description="RViz's displays and view",
             ),
+            DeclareLaunchArgument("namespace", default_value=""),
+            OpaqueFunction(function=simulator),
             Node(
                 package="rviz2",
                 executable="rviz2",
                 # The topics of its configuration are relative.
                 namespace=LaunchConfiguration("namespace"),
-                arguments=["-d", PathJoinSubstitution([share, "config", "isobar.rviz"])],
+                arguments=["-d", LaunchConfiguration("rviz_config")],
                 parameters=[{"use_sim_time": True}],
                 condition=IfCondition(LaunchConfiguration("use_rviz")),
             ),

@@ -1,6 +1,6 @@
-"""The Jaco's demonstration: its hand feels for a can, carries it and sets it down; keyframe controller, robot_state_publisher, RViz.
+"""The Jaco's demonstration: its hand carries a can; keyframe controller, robot_state_publisher, RViz.
 
-ros2 launch isobar jaco_demo.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=''] [step:=0.0]
+ros2 launch isobar jaco_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
     [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
@@ -14,4 +14,4 @@ from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 def generate_launch_description():
     base = "--z 0.75 --frame-id world --child-frame-id j2s7s300_base"
-    return task("jaco_demo.yaml", "j2s7s300.urdf", base, [keyframe_controller()], shared("config/keyframes", "jaco_demo.yaml"))
+    return task("jaco_demo.yaml", "j2s7s300.urdf", base, [keyframe_controller()], shared("config/tasks", "jaco_demo.yaml"))

@@ -1,6 +1,6 @@
-"""The pancake flip: a Jaco with soft bubbles takes a spatula and turns a pancake; its controller, robot_state_publisher and RViz.
+"""The pancake flip: a Jaco takes a spatula and turns a pancake; its controller, robot_state_publisher, RViz.
 
-ros2 launch isobar pancake_flip.launch.py [scene:=FILE] [urdf:=FILE] [keyframes:=FILE] [stepping:=''] [step:=0.0]
+ros2 launch isobar pancake_flip.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
     [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
@@ -9,11 +9,12 @@ import sys
 
 # What the tasks share lies beside this file.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from task_launch import controller, shared, task, text  # noqa: E402
+from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 
 def generate_launch_description():
     # The frame of the arm's root stands where the scene welds it.
     base = "--x -0.44 --y 0.12 --z 0.75 --frame-id world --child-frame-id j2n6_base"
-    flip = controller("pancake_controller", {"task": text("keyframes"), "scene": text("scene")})
+    # Its keyframes are in frames of the stove and of the stand.
+    flip = keyframe_controller("scene")
     return task("pancake_flip.yaml", "j2n6_bubble_gripper.urdf", base, [flip], shared("config/tasks", "pancake_flip.yaml"))

@@ -1,21 +1,21 @@
 """What the tasks' launch files share: isobar.launch.py, a controller, robot_state_publisher and RViz."""
 
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
-from launch.substitutions import Command, LaunchConfiguration, NotSubstitution, PathJoinSubstitution
+from launch.substitutions import Command, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-# Handed on to isobar.launch.py as they are, with their defaults here and there.
+# Handed on to isobar.launch.py if they are given, with their defaults here.
 HANDED_ON = {
     "stepping": ("", "dynamic or quasistatic; empty: the scene's"),
-    "step": ("0.0", "step [s]; 0 takes the scene's"),
-    "real_time_factor": ("1.0", "0 is as fast as possible"),
-    "lockstep": ("false", "take turns with the controller"),
-    "record": ("", "MCAP file"),
+    "step": ("", "step [s]; empty: the scene's"),
+    "real_time_factor": ("", "0 is as fast as possible; empty: 1"),
+    "lockstep": ("", "take turns with the controller; empty: no"),
+    "record": ("", "MCAP file; empty: none"),
     "use_rviz": ("true", "show the scene"),
     "namespace": ("", "of all topics of this scene"),
 }
@@ -34,28 +34,38 @@ def controller(name, parameters):
     return Node(package="isobar", executable=f"{name}.py", name=name, output="screen", parameters=[{"use_sim_time": True, **parameters}])
 
 
-def keyframe_controller():
-    """Plays the launch argument `keyframes` with the robot of the launch argument `urdf`."""
-    return controller("keyframe_controller", {"keyframes": text("keyframes"), "urdf": text("urdf")})
+def keyframe_controller(robot="urdf"):
+    """Plays the launch argument `task` with the robot of the launch argument `urdf` or `scene`."""
+    return controller("keyframe_controller", {"task": text("task"), robot: text(robot)})
 
 
-def task(scene, urdf, base, controllers, keyframes=None):
-    """A scene of config/, the robot of urdf/ that is controlled, `base`: static_transform_publisher's arguments for its root, and
-    where its keyframes are."""
+def simulator(context):
+    """isobar.launch.py with the arguments that are given."""
+    values = {name: LaunchConfiguration(name).perform(context) for name in ["scene", "rviz_config", *HANDED_ON]}
+    given = {name: value for name, value in values.items() if value}
+    if LaunchConfiguration("state_publisher").perform(context).lower() in {"true", "1"}:
+        given["publish_robot_description"] = "false"
+    source = PythonLaunchDescriptionSource(shared("launch", "isobar.launch.py"))
+    return [IncludeLaunchDescription(source, launch_arguments=given.items())]
+
+
+def task(scene, urdf, base, controllers, task_file=None):
+    """A scene of config/, the robot of urdf/ that is controlled, and the file of the keyframes.
+
+    `base` are the arguments of static_transform_publisher for the robot's root.
+    """
     arguments = [
         DeclareLaunchArgument("scene", default_value=shared("config", scene), description="scene file (YAML)"),
         DeclareLaunchArgument("urdf", default_value=shared("urdf", urdf), description="the robot that is controlled"),
+        DeclareLaunchArgument(
+            "rviz_config", default_value=shared("config/rviz", scene.replace(".yaml", ".rviz")), description="RViz's displays and view"
+        ),
         DeclareLaunchArgument("state_publisher", default_value="true", description="start robot_state_publisher"),
     ]
-    if keyframes:
-        arguments.append(DeclareLaunchArgument("keyframes", default_value=keyframes, description="what the robot does (YAML)"))
+    if task_file:
+        arguments.append(DeclareLaunchArgument("task", default_value=task_file, description="what the robot does (YAML)"))
     for name, (value, meaning) in HANDED_ON.items():
         arguments.append(DeclareLaunchArgument(name, default_value=value, description=meaning))
-    handed_on = {name: LaunchConfiguration(name) for name in ["scene", *HANDED_ON]}
-    handed_on["publish_robot_description"] = NotSubstitution(LaunchConfiguration("state_publisher"))
-    simulator = IncludeLaunchDescription(
-        PythonLaunchDescriptionSource(shared("launch", "isobar.launch.py")), launch_arguments=handed_on.items()
-    )
     robot_state_publisher = Node(
         package="robot_state_publisher",
         executable="robot_state_publisher",
@@ -74,4 +84,4 @@ def task(scene, urdf, base, controllers, keyframes=None):
         condition=IfCondition(LaunchConfiguration("state_publisher")),
     )
     around = GroupAction([PushRosNamespace(LaunchConfiguration("namespace")), *controllers, robot_state_publisher, where])
-    return LaunchDescription([*arguments, simulator, around])
+    return LaunchDescription([*arguments, OpaqueFunction(function=simulator), around])

@@ -1,1 +1,1 @@
-"""What the controllers share: a robot's kinematics from its URDF, differential inverse kinematics, keyframes. ROS in process.py only."""
+"""Kinematics of a robot from its URDF, differential inverse kinematics, task files and their player. ROS is in process.py only."""

@@ -1,86 +1,90 @@
-"""Differential inverse kinematics: joint positions that follow the pose of a chain's tip.
+"""Differential inverse kinematics: joint speeds that bring the tip of a chain towards a pose in one control period.
 
-Damped least squares: a damping that sets in near singular poses only [Nakamura & Hanafusa 1986], and one of half the squared error,
-which vanishes on the path and calms what cannot be reached [Sugihara 2011]. Joint limits by an active set, joint speeds by
-shortening the step along its own direction, and a posture in the null space.
+Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is locked and the
+others solve again; where a joint would exceed its speed limit, the whole step becomes shorter; joints to spare go to a
+posture. The equations and constants are those of src/experiments/keyframes/differential.rs.
 """
 
 import numpy as np
 
 from .robot import rotation_vector
 
-# Below this singular value damping sets in: its square grows to DAMPING_MAX squared at a singular value of zero. Of unit columns
-# of J, in which lengths count in metres and angles in radians.
-SINGULAR = 0.05
-DAMPING_MAX = 0.05
-# A tick's iterations end at this error of the pose [m] or [rad]; one or two are usual.
-TOLERANCE = 1e-7
+# Lengths are compared with angles at this scale [m]: about the size of an arm's links.
+LENGTH = 0.3
+# Below this manipulability, sqrt(det(J J^T)) with lengths in LENGTH, the least squares are damped [-].
+MANIPULABILITY_MIN = 0.05
+# Damping at a singular pose, and the least, against rounding [-].
+DAMPING_MAX = 0.08
+DAMPING_MIN = 1e-5
+# Newton steps of one control period; they end when the commanded pose is within the tolerance [m] or [rad],
+# or at a speed limit.
 ITERATIONS_MAX = 8
-# How fast the joints go towards the posture in the null space [1/s].
+ERROR_TOLERANCE = 1e-4
+# How fast joints to spare go to the posture in which the arm began, without moving the tool [1/s].
 POSTURE_RATE = 0.5
+# Joints stay this far from their limits [rad].
+LIMIT_MARGIN = 0.02
 
 
-def damped_step(J, error):
-    """The joint step of J step = error, of least length, damped where J is nearly singular."""
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    smallest = s[-1] if len(s) else 0.0
-    damping2 = 0.5 * float(error @ error)
-    if smallest < SINGULAR:
-        damping2 += DAMPING_MAX**2 * (1.0 - (smallest / SINGULAR) ** 2)
-    return Vt.T @ ((s / (s * s + damping2 + 1e-30)) * (U.T @ error))
+class DifferentialInverse:
+    """Follows poses from period to period. `q` is what is commanded, not what is measured."""
 
-
-class InverseKinematics:
-    """Follows poses from tick to tick. `q` is what has been commanded."""
-
-    def __init__(self, chain, q, posture=None):
+    def __init__(self, chain, q, speed=1.0):
         self.chain = chain
-        self.q = np.clip(np.array(q, dtype=float), chain.lower, chain.upper)
-        self.part = 1.0
-        self.posture = self.q.copy() if posture is None else np.array(posture, dtype=float)
+        self.q = np.array(q, dtype=float)
+        self.posture = self.q.copy()
+        self.limits = speed * chain.speed
+        self.speeds = np.zeros(len(self.q))
 
-    def limited_step(self, J, error, q):
-        """A step that stays within the limits: joints that would leave them stop there, and the others make up for it."""
-        lower, upper = self.chain.lower - q, self.chain.upper - q
-        free = np.ones(len(q), dtype=bool)
-        step = np.zeros(len(q))
-        for _ in range(len(q)):
-            step[free] = damped_step(J[:, free], error - J[:, ~free] @ step[~free])
-            beyond = free & ((step < lower) | (step > upper))
-            if not beyond.any():
-                break
-            step[beyond] = np.clip(step, lower, upper)[beyond]
-            free &= ~beyond
-            if not free.any():
-                break
-        return np.clip(step, lower, upper)
-
-    def toward_posture(self, dt):
-        """The commanded positions, moved towards the posture without moving the tip (to first order)."""
-        if len(self.q) <= 6:
-            return self.q.copy()
-        _, _, J = self.chain.forward(self.q)
-        null = np.linalg.svd(J)[2][6:]
-        step = null.T @ (null @ (self.posture - self.q)) * min(1.0, POSTURE_RATE * dt)
-        return np.clip(self.q + step, self.chain.lower, self.chain.upper)
-
-    def follow(self, R, p, dt):
-        """Joint positions a time `dt` [s] later, with the tip at R, p or as near as limits let it; and their velocities."""
-        q = self.toward_posture(dt)
-        for _ in range(ITERATIONS_MAX):
-            R_now, p_now, J = self.chain.forward(q)
-            error = np.concatenate([rotation_vector(R @ R_now.T), p - p_now])
-            if np.abs(error).max() < TOLERANCE:
-                break
-            q = q + self.limited_step(J, error, q)
-        move = q - self.q
-        # Which part of the way the joints' speeds allow.
-        self.part = 1.0 / max(1.0, np.max(np.abs(move) / (self.chain.speed * dt), initial=0.0))
-        move = move * self.part
-        self.q = np.clip(self.q + move, self.chain.lower, self.chain.upper)
-        return self.q.copy(), move / dt
+    def error_of(self, R, p, R_now, p_now):
+        return np.concatenate([rotation_vector(R @ R_now.T), p - p_now])
 
     def error(self, R, p):
-        """How far the commanded tip is from a pose: [rad], [m]."""
+        """The error of the commanded pose: rotation [rad] and translation [m]."""
         R_now, p_now, _ = self.chain.forward(self.q)
-        return float(np.linalg.norm(rotation_vector(R @ R_now.T))), float(np.linalg.norm(p - p_now))
+        return self.error_of(R, p, R_now, p_now)
+
+    def advance(self, R, p, dt):
+        """Moves towards R, p within `dt` [s], as far as speeds and limits allow; returns the part that was allowed."""
+        start, total, part = self.q, np.zeros(len(self.q)), 1.0
+        R_now, p_now, J = self.chain.forward(self.q)
+        for iteration in range(ITERATIONS_MAX):
+            error = self.error_of(R, p, R_now, p_now)
+            total = total + self.wanted_speeds(J, error / dt, dt, iteration == 0)
+            part = 1.0 / max(1.0, float(np.max(np.abs(total) / self.limits)))
+            self.speeds = total * part
+            self.q = start + dt * self.speeds
+            R_now, p_now, J = self.chain.forward(self.q)
+            if part < 1.0 or np.abs(self.error_of(R, p, R_now, p_now)).max() <= ERROR_TOLERANCE:
+                break
+        return part
+
+    def wanted_speeds(self, J, V, dt, with_posture):
+        """Joint speeds with J speeds = V, to first order in the step."""
+        scale = np.array([1.0, 1.0, 1.0, 1.0 / LENGTH, 1.0 / LENGTH, 1.0 / LENGTH])
+        J, V = J * scale[:, None], V * scale
+        count = len(self.q)
+        z = POSTURE_RATE * (self.posture - self.q) if with_posture and count > 6 else np.zeros(count)
+        free, speeds = np.ones(count, dtype=bool), np.zeros(count)
+        # Each pass locks one joint at least.
+        for _ in range(count + 1):
+            speeds = self.solve(J, V, z, free)
+            following = self.q + dt * speeds
+            beyond = (following > self.chain.upper - LIMIT_MARGIN) & (following > self.q)
+            beyond |= (following < self.chain.lower + LIMIT_MARGIN) & (following < self.q)
+            beyond &= free
+            if not beyond.any():
+                break
+            free = free & ~beyond
+        return speeds
+
+    def solve(self, J, V, z, free):
+        """z + J^T (J J^T + damping^2)^-1 (V - J z) of the joints that are free."""
+        Jf, zf = J[:, free], z[free]
+        gram = Jf @ Jf.T
+        lack = max(0.0, 1.0 - np.sqrt(max(0.0, np.linalg.det(gram))) / MANIPULABILITY_MIN)
+        damping = max(DAMPING_MAX * lack, DAMPING_MIN)
+        weights = np.linalg.solve(gram + damping * damping * np.eye(6), V - Jf @ zf)
+        speeds = np.zeros(len(free))
+        speeds[free] = zf + Jf.T @ weights
+        return speeds

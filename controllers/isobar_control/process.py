@@ -1,4 +1,4 @@
-"""A controller as a process: answers joint states with joint commands, in its own time or in a simulator's lockstep."""
+"""A controller as a process: answers joint states with joint commands, in its own time or in lockstep."""
 
 import sys
 from collections import deque
@@ -12,8 +12,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header, String
 
-from .keyframes import KeyframeError
 from .robot import RobotError
+from .task import TaskError
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # An answer to a state is not given again before this [s of real time].
@@ -38,7 +38,7 @@ def quaternion(R):
 
 
 def after_sensors(node, callback):
-    """A callback for states that calls `callback` when the other topics' messages that were sent before the state are taken.
+    """A callback for states that calls `callback` after all messages of other topics that were sent before the state.
 
     The simulator sends what is felt in a step before the step's state, but an executor takes what has arrived in an order of its
     own. A guard condition that the state triggers comes after all subscriptions.
@@ -148,7 +148,7 @@ def run(make):
         rclpy.spin(make())
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except (KeyframeError, RobotError, OSError) as error:
+    except (TaskError, RobotError, OSError) as error:
         print(f"{sys.argv[0]}: {error}", file=sys.stderr)
         return 1
     except Exception:

@@ -70,9 +70,9 @@ class Joint:
         self.parent = element.find("parent").get("link")
         self.child = element.find("child").get("link")
         origin = element.find("origin")
-        place = origin.attrib if origin is not None else {}
-        self.p_PJ = vector_of(place.get("xyz"), [0.0, 0.0, 0.0])
-        self.R_PJ = rotation_rpy(*vector_of(place.get("rpy"), [0.0, 0.0, 0.0]))
+        pose = origin.attrib if origin is not None else {}
+        self.p_PJ = vector_of(pose.get("xyz"), [0.0, 0.0, 0.0])
+        self.R_PJ = rotation_rpy(*vector_of(pose.get("rpy"), [0.0, 0.0, 0.0]))
         axis = element.find("axis")
         self.axis = vector_of(axis.get("xyz") if axis is not None else None, [1.0, 0.0, 0.0])
         if self.kind in MOVING:
@@ -140,10 +140,15 @@ class Robot:
 
 
 class Chain:
-    """The joints that move one link, the tip, and the Jacobian of a frame T in it (`R_LT`, `p_LT`; without them, the link's own)."""
+    """The joints that move one link, the tip, and the Jacobian of a frame T in it.
 
-    def __init__(self, robot, tip, R_LT=None, p_LT=None):
+    T has the pose `R_LT`, `p_LT` in the link; without them it is the link's own frame.
+    Poses are in the frame in which the robot's root has the pose `base`; without it, in the root's own.
+    """
+
+    def __init__(self, robot, tip, R_LT=None, p_LT=None, base=None):
         self.tip = tip
+        self.base = base if base is not None else (np.eye(3), np.zeros(3))
         self.all = robot.above(tip)
         self.joints = [joint for joint in self.all if joint.kind != "fixed"]
         for joint in self.joints:
@@ -166,25 +171,25 @@ class Chain:
         self.last = (R if R_LT is None else R @ R_LT, p if p_LT is None else p + R @ p_LT)
 
     def forward(self, q):
-        """R_BT, p_BT, and J: the rows of (angular, linear) velocity of T in base axes, a column a joint."""
-        R, p = np.eye(3), np.zeros(3)
-        axes, places = np.empty((2, len(self.joints), 3))
-        for place, joint in enumerate(self.joints):
-            R_PJ, p_PJ = self.fixed[place]
+        """R, p of T, and J: the rows of its (angular, linear) velocity, a column a joint."""
+        R, p = self.base
+        axes, origins = np.empty((2, len(self.joints), 3))
+        for i, joint in enumerate(self.joints):
+            R_PJ, p_PJ = self.fixed[i]
             p = p + R @ p_PJ
             R = R @ R_PJ
-            axes[place], places[place] = R @ joint.axis, p
+            axes[i], origins[i] = R @ joint.axis, p
             if joint.kind == "prismatic":
-                p = p + q[place] * axes[place]
+                p = p + q[i] * axes[i]
             else:
-                R = R @ rotation_about(joint.axis, q[place])
+                R = R @ rotation_about(joint.axis, q[i])
         p = p + R @ self.last[1]
         R = R @ self.last[0]
         J = np.zeros((6, len(self.joints)))
-        for place, joint in enumerate(self.joints):
-            (ax, ay, az), (rx, ry, rz) = axes[place], p - places[place]
+        for i, joint in enumerate(self.joints):
+            (ax, ay, az), (rx, ry, rz) = axes[i], p - origins[i]
             if joint.kind == "prismatic":
-                J[3:, place] = axes[place]
+                J[3:, i] = axes[i]
             else:
-                J[:, place] = ax, ay, az, ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
+                J[:, i] = ax, ay, az, ay * rz - az * ry, az * rx - ax * rz, ax * ry - ay * rx
         return R, p, J

@@ -4,14 +4,14 @@ from . import iiwa_shapes
 from .urdf import PI, collision, cylinder, fixed, inertial, joint, link, mesh, rigid, visual
 
 SOURCE_14 = """
-KUKA LBR iiwa 14 R820: seven joints, 29.9 kg, reach 820 mm (the maker's figures, docs/robots.md; reach is the distance between the middles of joints 2 and 6).
+KUKA LBR iiwa 14 R820: seven joints, 29.9 kg, reach 820 mm (the maker's figures, docs/reference/robots.md; reach is the distance between the middles of joints 2 and 6).
 Joint frames, limits, speeds, torques, masses, centres of mass, inertias, rotors and gears, and the collision cylinders of links 0 to 4 are the
 numbers of the public description in the drake_models collection (iiwa_description). Visual meshes and the other cylinders are ours.
 Frames: `iiwa_base` on the floor below the robot, z up; at zero the arm points up. `iiwa_link_ee` is on the flange, z out of it.
 """
 
 SOURCE_7 = """
-KUKA LBR iiwa 7 R800: seven joints, 23.9 kg, reach 800 mm (the maker's figures, docs/robots.md; reach is the distance between the middles of joints 2 and 6).
+KUKA LBR iiwa 7 R800: seven joints, 23.9 kg, reach 800 mm (the maker's figures, docs/reference/robots.md; reach is the distance between the middles of joints 2 and 6).
 Joint frames, limits, speeds and torques follow the maker's figures. The maker publishes no masses of links: those of the iiwa 14 (see iiwa14.urdf) are
 scaled to the maker's sum, with lengths in the ratio of the reaches; rotors and gears are those of the iiwa 14. Meshes and cylinders are ours.
 Frames: `iiwa_base` on the floor below the robot, z up; at zero the arm points up. `iiwa_link_ee` is on the flange, z out of it.

@@ -1,14 +1,14 @@
-//! Contact surfaces turned into the faces of a patch, [Masterjohn 2022, section IV].
+//! Turns contact surfaces into the faces of a patch, [Masterjohn 2022, section IV].
 
 use crate::geometry::ContactSurface;
 use crate::math::Vector3;
 use crate::solvers::{FaceInput, PatchBlock};
 
-/// A pressure gradient along the normal at or below this makes no spring: pushing would not raise the pressure
-/// [Masterjohn 2022, after eq. 23]. Far below any real field: 1e-14 Pa/m.
+/// A face whose pressure gradient along the normal is at or below this is not a spring: pushing would not
+/// raise the pressure [Masterjohn 2022, after eq. 23]. Real fields are far above this value: 1e-14 Pa/m.
 pub const GRADIENT_MIN: f64 = 1e-14;
 
-/// What became of a surface's faces.
+/// Counts of a surface's faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Discretized {
     /// Faces that became springs.
@@ -22,7 +22,7 @@ fn is_kept(surface: &ContactSurface, i: usize) -> bool {
     surface.g_A[i] > GRADIENT_MIN && surface.g_B[i] > GRADIENT_MIN
 }
 
-/// Centroid C of the faces that [`push_faces`] keeps, weighted by area [m, world]; `None` when it keeps none.
+/// Centroid C of the faces that [`push_faces`] keeps, weighted by area [m, world]; `None` if it keeps none.
 pub fn patch_point(surface: &ContactSurface) -> Option<Vector3> {
     let mut moment = Vector3::zeros();
     let mut area = 0.0;
@@ -44,10 +44,12 @@ pub fn push_faces(
     push_each(surface, p_WC, kept, None, |face| block.push_face(face))
 }
 
-/// As [`push_faces`], for a surface at the end of a step: the faces' forces are those of the velocities of which the block was
-/// told with its columns, and change from there ([`PatchBlock::push_face_about`]). Deviation: a face whose pressure does not rise
-/// along its normal stays, with the mean stiffness of the others. At the rim of a box such faces come and go with the sign of a
-/// tilt, and a step that ends in equilibrium with the field needs forces that do not jump; the stiffness only leads there.
+/// Does the same as [`push_faces`] for a surface at the end of a step. The faces' forces belong to the
+/// velocities that were given to the block with its columns, and change from there
+/// ([`PatchBlock::push_face_about`]). Deviation: a face whose pressure does not rise along its normal is
+/// kept, with the mean stiffness of the others. At the rim of a box such faces appear and disappear with the
+/// sign of a tilt, and a step that ends in equilibrium with the field needs continuous forces. The stiffness
+/// only affects the path of the iteration.
 pub fn push_faces_about(
     surface: &ContactSurface,
     p_WC: &Vector3,

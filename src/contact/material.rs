@@ -1,33 +1,33 @@
-//! What a surface is made of, and how two materials combine.
+//! Materials of surfaces, and how two materials combine.
 
-/// Contact properties as a file states them: everything optional, so that a scene can fill in or override.
+/// Contact properties as stated in a file. All are optional, so that a scene can fill in or override them.
 /// The names are those of `drake:proximity_properties`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ContactProperties {
     /// `Some(true)`: compliant (a pressure field); `Some(false)`: rigid; `None`: not stated.
     pub compliant: Option<bool>,
-    /// Hydroelastic modulus [Pa].
+    /// Hydroelastic modulus \[Pa\].
     pub hydroelastic_modulus: Option<f64>,
-    /// Wanted edge length of the tessellation [m].
+    /// Requested edge length of the tessellation \[m\].
     pub mesh_resolution_hint: Option<f64>,
-    /// Thickness of the compliant layer of a half space [m].
+    /// Thickness of the compliant layer of a half space \[m\].
     pub slab_thickness: Option<f64>,
-    /// Inflation of the geometry for speculative contact [m].
+    /// Inflation of the geometry for speculative contact \[m\].
     pub margin: Option<f64>,
     /// Hunt-Crossley dissipation [s/m].
     pub hunt_crossley_dissipation: Option<f64>,
-    /// Relaxation time of the linear dissipation law [s].
+    /// Relaxation time of the linear dissipation law \[s\].
     pub relaxation_time: Option<f64>,
-    /// Dynamic friction coefficient [-]; the one that the discrete step uses.
+    /// Dynamic friction coefficient [-], which the discrete step uses.
     pub mu_dynamic: Option<f64>,
-    /// Static friction coefficient [-]; read, and unused by the discrete step.
+    /// Static friction coefficient [-]; read, but not used by the discrete step.
     pub mu_static: Option<f64>,
     /// Stiffness of each point of rigid contact [N/m]; near-rigid where not stated.
     pub point_contact_stiffness: Option<f64>,
 }
 
 impl ContactProperties {
-    /// These properties where stated, those of `fallback` elsewhere.
+    /// Returns these properties, with missing ones taken from `fallback`.
     pub fn or(&self, fallback: &Self) -> Self {
         Self {
             compliant: self.compliant.or(fallback.compliant),
@@ -51,7 +51,7 @@ pub enum Compliance {
     Rigid,
     /// A pressure field that reaches the modulus at the medial axis.
     Compliant {
-        /// Hydroelastic modulus [Pa].
+        /// Hydroelastic modulus \[Pa\].
         modulus: f64,
     },
 }
@@ -63,7 +63,7 @@ pub struct ContactMaterial {
     pub compliance: Compliance,
     /// Hunt-Crossley dissipation d [s/m].
     pub dissipation: f64,
-    /// Relaxation time of the linear law [s].
+    /// Relaxation time of the linear law \[s\].
     pub relaxation_time: f64,
     /// Friction coefficient [-].
     pub friction: f64,
@@ -76,7 +76,7 @@ pub struct ContactMaterial {
 pub struct CombinedMaterial {
     /// Hunt-Crossley dissipation d [s/m].
     pub dissipation: f64,
-    /// Relaxation time of the linear law [s].
+    /// Relaxation time of the linear law \[s\].
     pub relaxation_time: f64,
     /// Friction coefficient [-].
     pub friction: f64,
@@ -85,9 +85,9 @@ pub struct CombinedMaterial {
 }
 
 impl ContactMaterial {
-    /// What the contact of two materials is like: dissipation weighted by compliance,
-    /// d = (E_B d_A + E_A d_B)/(E_A + E_B), so that a rigid side adds nothing; friction by the harmonic mean,
-    /// mu = 2 mu_A mu_B/(mu_A + mu_B); point stiffnesses in series.
+    /// Combines two materials: dissipation weighted by compliance, d = (E_B d_A + E_A d_B)/(E_A + E_B), so
+    /// that a rigid side adds nothing; friction by the harmonic mean, mu = 2 mu_A mu_B/(mu_A + mu_B); point
+    /// stiffnesses in series.
     pub fn combine(&self, other: &Self) -> CombinedMaterial {
         let weight = match (self.compliance, other.compliance) {
             (Compliance::Compliant { modulus: E_A }, Compliance::Compliant { modulus: E_B }) => E_B / (E_A + E_B),

@@ -6,44 +6,62 @@ use crate::math::Vector3;
 use crate::solvers::{FaceInput, PatchBlock};
 
 /// A near-rigid point gives way by this part of a rigid one: the natural period of the masses on it is this part of a step
-/// (k = 4 pi^2 m / (beta dt)^2, with m the effective mass). Under its own weight a body then sinks by g dt^2 / 40:
-/// 0.25 um in a step of a millisecond. Stiffer springs would show the rounding of positions as noise in the forces.
-pub const NEAR_RIGID_BETA: f64 = 1.0;
-/// Rigid shapes that are found overlapping part with this speed at most [m/s]: at once would fling them.
+/// (k = 4 pi^2 m / (beta dt)^2, with m the effective mass). Under its own weight a body then sinks by g dt^2 / 4000, and under a thousand
+/// times its weight by 2.5 um in a step of a millisecond, 62 um in one of five. Positions are rounded to 1e-16 m, so forces are to
+/// 4e3 m / dt^2 of that: 4e-7 N for 1 kg and 1 ms. Stiffer springs would cost digits.
+pub const NEAR_RIGID_BETA: f64 = 0.1;
+/// Largest speed at which overlapping rigid shapes separate [m/s]; full correction in one step would throw
+/// them apart.
 pub const RECOVERY_SPEED_MAX: f64 = 0.1;
-/// The effective mass of a point counts as this many times the patch's translational one at most: a point that can hardly
-/// move along its normal would have a spring without bound. [-]
+/// Upper limit of a point's effective mass, as a multiple of the patch's translational one. Without it, a
+/// point that can hardly move along its normal would have an unbounded spring stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e3;
 
-/// Mean of the contact points: the patch point C [m, world]; `None` where there are none.
+/// Mean of the contact points: the patch point C [m, world]; `None` if there are none.
 pub fn mean_point(points: &PointContacts) -> Option<Vector3> {
     (!points.is_empty()).then(|| points.p_WC.iter().sum::<Vector3>() / points.len() as f64)
 }
 
+/// The inputs for the springs of a pair of rigid shapes.
+#[derive(Clone, Copy, Debug)]
+pub struct PointLoad {
+    /// Step dt \[s\].
+    pub step: f64,
+    /// Inverse effective mass of the patch [1/kg].
+    pub inverse_mass: f64,
+    /// The largest normal impulse of a point of this pair in the previous step [N s]; 0 if there was none.
+    pub impulse_before: f64,
+}
+
 /// Appends the contact points to `block`, about the patch point `p_WC`, as springs with fe0 = -k phi. k is the material's
 /// stiffness; without one, that of [`NEAR_RIGID_BETA`], with `inverse_mass(p_CF, n)` the inverse effective mass [1/kg] of
-/// a point along its normal and `patch_inverse_mass` that of the patch, over a step `dt` [s]. A point with phi > 0 pushes
-/// only where the step would close its gap.
+/// a point along its normal. A point with phi > 0 pushes only where the step would close its gap.
+///
+/// Near-rigid shapes that overlap part at [`RECOVERY_SPEED_MAX`], and still carry any load. A depth that the load of the step before
+/// explains is the spring's own and has no bound; what is deeper counts as deeper by the recovery of one step at most:
+///   fe0 = k min(-phi, v_max dt + gamma_before/(k dt)).
+/// A spring that was pressed by gamma ends its step at the depth gamma/(k dt), so the bound acts only on overlaps that no load has made.
 pub fn push_points(
     points: &PointContacts,
     p_WC: &Vector3,
     material: &CombinedMaterial,
-    dt: f64,
-    patch_inverse_mass: f64,
+    load: &PointLoad,
     inverse_mass: impl Fn(&Vector3, &Vector3) -> f64,
     block: &mut PatchBlock,
 ) {
+    let dt = load.step;
     let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * dt).powi(2);
     for ((p_WF, normal), phi) in points.p_WC.iter().zip(&points.normal).zip(&points.phi) {
         let p_CF = p_WF - p_WC;
-        let (stiffness, phi) = match material.point_stiffness {
-            Some(stiffness) => (stiffness, *phi),
+        let (stiffness, elastic_force) = match material.point_stiffness {
+            Some(stiffness) => (stiffness, -stiffness * phi),
             None => {
-                let w = inverse_mass(&p_CF, normal).max(patch_inverse_mass / MASS_RATIO_MAX);
+                let w = inverse_mass(&p_CF, normal).max(load.inverse_mass / MASS_RATIO_MAX);
                 let stiffness = if w > 0.0 { rigid / w } else { 0.0 };
-                (stiffness, phi.max(-RECOVERY_SPEED_MAX * dt))
+                let most = stiffness * RECOVERY_SPEED_MAX * dt + load.impulse_before / dt;
+                (stiffness, (-stiffness * phi).min(most))
             }
         };
-        block.push_face(&FaceInput { p_CF, normal: *normal, stiffness, elastic_force: -stiffness * phi });
+        block.push_face(&FaceInput { p_CF, normal: *normal, stiffness, elastic_force });
     }
 }

@@ -1,6 +1,9 @@
-//! Experiments of the papers that the program repeats: scripts, runs and plots.
+//! Experiments of the papers that the program repeats: controllers, runs, and the files that they write.
 
 pub mod cube_stacking;
+mod error;
+mod grid_study;
+mod key_frames;
 pub mod keyframes;
 pub mod pancake_flip;
 pub mod planar_gripper;
@@ -9,5 +12,7 @@ mod reach;
 pub mod spatula_slip;
 pub mod study;
 
+pub use error::ExperimentError;
+pub use grid_study::{GridRun, GridStudy, Grids, Progress, Ratio, Triangles};
 pub use plot::{Chart, PlotError, Scale, Series, draw};
 pub use reach::{ReachError, reach};

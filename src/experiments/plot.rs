@@ -13,6 +13,13 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+impl Series {
+    /// A line through points.
+    pub fn new(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        Self { name: name.to_owned(), points: points.into_iter().collect() }
+    }
+}
+
 /// How an axis is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -37,6 +44,14 @@ pub struct Chart {
     pub marks: Vec<(f64, String)>,
 }
 
+impl Chart {
+    /// A chart with linear axes and without marks.
+    pub fn new(title: &str, axes: [&str; 2], series: Vec<Series>) -> Self {
+        let axes = axes.map(str::to_owned);
+        Self { title: title.to_owned(), axes, scale: Scale::Linear, series, marks: Vec::new() }
+    }
+}
+
 /// A file that could not be drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot draw {}: {detail}; check the folder and the permissions", file.display())]
@@ -47,9 +62,9 @@ pub struct PlotError {
     pub detail: String,
 }
 
-/// Size of a panel [px].
+/// Size of a panel \[px\].
 const PANEL: (u32, u32) = (1080, 360);
-/// Width at its right for the names of the lines, which would hide them inside the chart [px].
+/// Width at its right for the names of the lines, which would hide them inside the chart \[px\].
 const LEGEND: u32 = 200;
 /// Colour of the marks.
 const MARK: RGBColor = RGBColor(170, 170, 170);

@@ -6,9 +6,9 @@ use crate::multibody::{Data, Model, positions};
 
 /// Iterations; a near pose takes four or five.
 const ITERATIONS_MAX: u32 = 100;
-/// Largest error of the pose at the end [m] and [rad].
+/// Largest error of the pose at the end \[m\] and \[rad\].
 const TOLERANCE: f64 = 1e-10;
-/// Damping of the least squares [m2], against singular poses: it costs iterations, not accuracy.
+/// Damping of the least squares \[m2\], against singular poses: it costs iterations, not accuracy.
 const DAMPING: f64 = 1e-8;
 
 /// A pose that the arm does not reach.
@@ -19,13 +19,14 @@ const DAMPING: f64 = 1e-8;
 pub struct ReachError {
     /// The body.
     pub body: String,
-    /// Where it should be [m].
+    /// Where it should be \[m\].
     pub p: [f64; 3],
-    /// What is left [m] or [rad].
+    /// What is left \[m\] or \[rad\].
     pub error: f64,
 }
 
-/// The rotation vector of R [rad]; by way of the quaternion, since a trace that rounding puts above 3 has no arc cosine.
+/// The rotation vector of R \[rad\]; by way of the quaternion, since a trace that rounding puts above 3 has no
+/// arc cosine.
 pub(super) fn rotation_vector(R: &Rotation) -> Vector3 {
     nalgebra::UnitQuaternion::from_rotation_matrix(R).scaled_axis()
 }
@@ -61,13 +62,13 @@ pub fn reach(
             let start = model.joints()[*joint].v_start;
             dofs.iter().position(|dof| dof.to_usize() == start)
         };
-        for column in joints.iter().filter_map(of_joint).map(|place| columns[place]) {
+        for column in joints.iter().filter_map(of_joint).map(|index| columns[index]) {
             gram += column * column.transpose();
         }
         let Some(weights) = gram.cholesky().map(|factor| factor.solve(&error)) else { break };
         for joint in joints {
-            if let Some(place) = of_joint(joint) {
-                q[model.joints()[*joint].q_start] += columns[place].dot(&weights);
+            if let Some(index) = of_joint(joint) {
+                q[model.joints()[*joint].q_start] += columns[index].dot(&weights);
             }
         }
     }

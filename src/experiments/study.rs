@@ -7,7 +7,7 @@ use crate::stepping::StepTimes;
 pub struct Cost {
     /// Contact faces that the solver kept.
     pub faces: u32,
-    /// Where the wall-clock time went [s].
+    /// Where the wall-clock time went \[s\].
     pub times: StepTimes,
 }
 
@@ -16,11 +16,11 @@ pub struct Cost {
 pub struct MeanCost {
     /// Contact faces.
     pub faces: f64,
-    /// Mass matrix, bias and joint rows [s].
+    /// Mass matrix, bias and joint rows \[s\].
     pub motion: f64,
-    /// Geometric queries and the patches made of what they find [s].
+    /// Geometric queries and the patches made of what they find \[s\].
     pub contact: f64,
-    /// Solver [s].
+    /// Solver \[s\].
     pub solver: f64,
 }
 
@@ -43,14 +43,14 @@ impl MeanCost {
             solver: scale * sum.solver,
         }
     }
-    /// The whole step [s].
+    /// The whole step \[s\].
     pub fn step(&self) -> f64 {
         self.motion + self.contact + self.solver
     }
 }
 
-/// The power law y = factor x^exponent that fits the points best in their logarithms: (factor, exponent). `None` for fewer than two different x,
-/// or a point that is not positive.
+/// The power law y = factor x^exponent that fits the points best in their logarithms: (factor, exponent).
+/// `None` for fewer than two different x, or a point that is not positive.
 pub fn power_law(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     if points.iter().any(|(x, y)| !(*x > 0.0 && *y > 0.0)) {
         return None;

@@ -5,19 +5,19 @@ use crate::math::{Matrix3, RigidTransform, Vector3};
 /// An axis-aligned box in some frame; empty where `min > max`, unbounded where infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb {
-    /// Smallest coordinates [m].
+    /// Smallest coordinates \[m\].
     pub min: Vector3,
-    /// Largest coordinates [m].
+    /// Largest coordinates \[m\].
     pub max: Vector3,
 }
 
 impl Aabb {
-    /// The box that holds nothing and grows with [`Aabb::include`].
+    /// An empty box, which grows with [`Aabb::include`].
     pub const EMPTY: Self = Self {
         min: Vector3::new(f64::INFINITY, f64::INFINITY, f64::INFINITY),
         max: Vector3::new(f64::NEG_INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY),
     };
-    /// The box that holds everything: the bound of a half space.
+    /// The unbounded box: the bound of a half space.
     pub const EVERYTHING: Self = Self { min: Self::EMPTY.max, max: Self::EMPTY.min };
 
     /// The smallest box around `points`.
@@ -37,12 +37,12 @@ impl Aabb {
     pub fn union(&self, other: &Self) -> Self {
         Self { min: self.min.inf(&other.min), max: self.max.sup(&other.max) }
     }
-    /// What both hold; empty where they are apart.
+    /// The intersection; empty if they are apart.
     #[inline]
     pub fn intersection(&self, other: &Self) -> Self {
         Self { min: self.min.sup(&other.min), max: self.max.inf(&other.max) }
     }
-    /// The box with every side moved out by `distance` [m].
+    /// The box with every side moved out by `distance` \[m\].
     #[inline]
     pub fn grown(&self, distance: f64) -> Self {
         Self { min: self.min.add_scalar(-distance), max: self.max.add_scalar(distance) }
@@ -62,22 +62,22 @@ impl Aabb {
     pub(crate) fn overlaps_ball(&self, center: &Vector3, radius: f64) -> bool {
         (center - center.sup(&self.min).inf(&self.max)).norm_squared() <= radius * radius
     }
-    /// Whether the box holds nothing.
+    /// Whether the box is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.min.x > self.max.x || self.min.y > self.max.y || self.min.z > self.max.z
     }
-    /// The middle of a bounded box [m].
+    /// The middle of a bounded box \[m\].
     #[inline]
     pub fn center(&self) -> Vector3 {
         (self.min + self.max) * 0.5
     }
-    /// Half the edge lengths of a bounded box [m].
+    /// Half the edge lengths of a bounded box \[m\].
     #[inline]
     pub fn half_extents(&self) -> Vector3 {
         (self.max - self.min) * 0.5
     }
-    /// The box around this one, which is given in B, in the axes of A. Infinite stays infinite.
+    /// The box around this one, which is given in B, in the axes of A. Infinite bounds stay infinite.
     pub fn transformed(&self, X_AB: &RigidTransform) -> Self {
         if self.is_empty() || !self.half_extents().iter().all(|extent| extent.is_finite()) {
             return *self;

@@ -11,11 +11,11 @@ use crate::math::{Matrix3, RigidTransform, Vector3};
 /// Marks a node that has children.
 const INNER: u32 = u32::MAX;
 
-/// What a tree keeps of the elements below a node.
+/// The data of the elements below a node.
 pub(crate) trait Bounds: Copy {
     /// The smallest bounds of both.
     fn union(&self, other: &Self) -> Self;
-    /// The middle, which decides where an element goes.
+    /// The centre, which is used for splitting.
     fn center(&self) -> Vector3;
 }
 
@@ -33,7 +33,7 @@ impl Bounds for Aabb {
 struct Node<B> {
     /// The bounds of everything below.
     bounds: B,
-    /// The node to go on with when this one is left out: the end of its subtree.
+    /// The node to continue with when this one is skipped: the end of its subtree.
     next: u32,
     /// The element of a leaf, or [`INNER`].
     element: u32,
@@ -104,8 +104,9 @@ fn build<B: Bounds>(elements: &mut [(u32, B)], nodes: &mut Vec<Node<B>>) {
     nodes[at].next = nodes.len() as u32;
 }
 
-/// Tells whether a box given in N can touch one fixed box given in M, by the six face axes of the two boxes; the nine
-/// axes of edge pairs are left out, so that the answer errs on the side of "yes".
+/// A test whether a box given in N can touch one fixed box given in M, by the six face axes of the two boxes.
+/// The nine axes of edge pairs are left out, so the test is conservative: it may answer "yes" for boxes that
+/// are apart.
 pub(crate) struct OrientedOverlap {
     R_MN: Matrix3,
     R_MN_absolute: Matrix3,
@@ -161,7 +162,7 @@ mod tests {
             .collect()
     }
 
-    /// The tree finds exactly what a loop over all elements finds.
+    /// The tree finds exactly the elements that a loop over all of them finds.
     #[test]
     fn agrees_with_a_loop() {
         let boxes = unit_boxes(53);

@@ -17,11 +17,11 @@ const COUNT_MAX: usize = 8;
 /// The part of an element between two pressures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Layer {
-    /// The box around it [m].
+    /// The box around it \[m\].
     pub(crate) bounds: Aabb,
-    /// Smallest pressure [Pa].
+    /// Smallest pressure \[Pa\].
     pub(crate) lowest: f64,
-    /// Largest pressure [Pa].
+    /// Largest pressure \[Pa\].
     pub(crate) highest: f64,
 }
 
@@ -84,7 +84,7 @@ const CORES: usize = 32;
 struct Core {
     lowest: f64,
     bounds: Aabb,
-    /// Of a sphere about the centre of the mesh [m].
+    /// Of a sphere about the centre of the mesh \[m\].
     radius: f64,
 }
 
@@ -96,7 +96,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Of a field with pressures between `lowest` and `highest` [Pa] and the tetrahedra `tets`, corners with their
+    /// Of a field with pressures between `lowest` and `highest` \[Pa\] and the tetrahedra `tets`, corners with their
     /// pressures; the spheres are about `center`.
     pub(crate) fn new(
         center: Vector3,
@@ -117,7 +117,7 @@ impl Cores {
         Self { center, cores: (0..CORES).map(core).collect() }
     }
 
-    /// A pressure [Pa] above which no point of this field is within `distance` [m] of a point with the same pressure of the
+    /// A pressure \[Pa\] above which no point of this field is within `distance` \[m\] of a point with the same pressure of the
     /// field `other`, whose frame N has the pose `X_MN` in this one's frame.
     pub(crate) fn pressure_bound(&self, other: &Self, X_MN: &RigidTransform, distance: f64) -> f64 {
         let apart = (X_MN.rotation * other.center + X_MN.translation.vector - self.center).norm();
@@ -131,8 +131,8 @@ impl Cores {
     }
 }
 
-/// The pressures that bound the layers of a tetrahedron between `lowest` and `highest` [Pa], where the pressure rises by
-/// `steepness` [Pa/m] and elements have the size `size` [m]: pairs of a lower and an upper bound.
+/// The pressures that bound the layers of a tetrahedron between `lowest` and `highest` \[Pa\], where the pressure rises by
+/// `steepness` [Pa/m] and elements have the size `size` \[m\]: pairs of a lower and an upper bound.
 pub(crate) fn levels(lowest: f64, highest: f64, steepness: f64, size: f64) -> impl Iterator<Item = (f64, f64)> {
     // what is not a number becomes one layer
     let count = ((highest - lowest) / (steepness * size * THICKNESS)) as usize;

@@ -1,12 +1,34 @@
 //! Triangle and tetrahedral meshes as plain arrays.
 
-use super::GeometryError;
 use crate::math::Vector3;
+
+/// What is wrong with the arrays of a mesh.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MeshError {
+    /// A vertex quantity that is not finite.
+    #[error("the {what} of vertex {vertex} is not finite: repair the mesh file")]
+    NotFinite {
+        /// The quantity.
+        what: &'static str,
+        /// Which vertex, counted from 0.
+        vertex: usize,
+    },
+    /// An element names a vertex that does not exist.
+    #[error("element {element} of the mesh names vertex {vertex}, but there are only {vertices}: repair the mesh file")]
+    VertexIndex {
+        /// Which element, counted from 0.
+        element: usize,
+        /// The vertex it names.
+        vertex: u32,
+        /// How many there are.
+        vertices: usize,
+    },
+}
 
 /// A triangle mesh in its geometry's frame; outward normals follow the right-hand rule.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SurfaceMesh {
-    /// Vertex positions [m].
+    /// Vertex positions \[m\].
     pub vertices: Vec<Vector3>,
     /// Vertex indices of each triangle, counter-clockwise seen from outside.
     pub triangles: Vec<[u32; 3]>,
@@ -15,28 +37,25 @@ pub struct SurfaceMesh {
 /// A tetrahedral mesh in its geometry's frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolumeMesh {
-    /// Vertex positions [m].
+    /// Vertex positions \[m\].
     pub vertices: Vec<Vector3>,
     /// Vertex indices of each tetrahedron (a, b, c, d) with ((b-a) x (c-a)) . (d-a) > 0.
     pub tets: Vec<[u32; 4]>,
 }
 
 /// Refuses a position that is not finite.
-pub(crate) fn check_vertices(vertices: &[Vector3]) -> Result<(), GeometryError> {
+pub(crate) fn check_vertices(vertices: &[Vector3]) -> Result<(), MeshError> {
     match vertices.iter().position(|position| !position.iter().all(|x| x.is_finite())) {
-        Some(vertex) => Err(GeometryError::NotFinite { what: "position", vertex }),
+        Some(vertex) => Err(MeshError::NotFinite { what: "position", vertex }),
         None => Ok(()),
     }
 }
 
 /// Refuses an element that names a vertex which does not exist.
-pub(crate) fn check_indices<'a>(
-    elements: impl Iterator<Item = &'a [u32]>,
-    vertices: usize,
-) -> Result<(), GeometryError> {
+pub(crate) fn check_indices<'a>(elements: impl Iterator<Item = &'a [u32]>, vertices: usize) -> Result<(), MeshError> {
     for (element, corners) in elements.enumerate() {
         if let Some(&vertex) = corners.iter().find(|corner| **corner as usize >= vertices) {
-            return Err(GeometryError::VertexIndex { element, vertex, vertices });
+            return Err(MeshError::VertexIndex { element, vertex, vertices });
         }
     }
     Ok(())

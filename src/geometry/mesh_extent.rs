@@ -14,11 +14,11 @@ static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(1);
 pub(crate) struct MeshExtent {
     /// Which mesh it is, in this process.
     pub(crate) identity: u64,
-    /// Centre of a sphere around all vertices, in the mesh's frame [m].
+    /// Centre of a sphere around all vertices, in the mesh's frame \[m\].
     pub(crate) center: Vector3,
-    /// Radius of that sphere [m].
+    /// Radius of that sphere \[m\].
     pub(crate) radius: f64,
-    /// Mean over the elements of their shortest edges [m].
+    /// Mean over the elements of their shortest edges \[m\].
     pub(crate) element_size: f64,
 }
 

@@ -14,9 +14,9 @@ pub enum MeshNote {
     LeftOut {
         /// Where.
         at: Place,
-        /// How far the part reaches out of the filling [m].
+        /// How far the part reaches out of the filling \[m\].
         distance: f64,
-        /// Edge length of the filling [m].
+        /// Edge length of the filling \[m\].
         spacing: f64,
     },
     /// Tetrahedra without volume, or triangles without area.

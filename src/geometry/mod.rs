@@ -29,29 +29,37 @@
 
 mod aabb;
 mod bvh;
+mod cells;
 mod error;
 pub mod fill;
 mod hydroelastic;
+mod intersections;
 mod layers;
 pub mod make;
 mod mesh;
 mod mesh_extent;
+mod mesh_measure;
 mod mesh_note;
 mod pressure_field;
 mod rigid;
 mod shape;
 mod signed_distance;
 pub mod surface_check;
+mod surface_distance;
+mod tetrahedra;
+mod winding;
 
 pub use aabb::Aabb;
+pub use cells::{CellDefect, check_cells};
 pub use error::GeometryError;
 pub use hydroelastic::{
     CoherenceCheck, CoherenceReport, ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation,
-    HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, NoContactSurface, RigidSurface,
-    contact_surface, effective_gradient,
+    HydroelasticGeometry, HydroelasticWorkspace, NoContactSurface, RigidSurface, contact_surface, effective_gradient,
 };
-pub use mesh::{SurfaceMesh, VolumeMesh};
+pub use make::HydroelasticParameters;
+pub use mesh::{MeshError, SurfaceMesh, VolumeMesh};
 pub use mesh_note::MeshNote;
-pub use pressure_field::{FacePlane, LinearPressure, NO_NEIGHBOUR, PressureField};
+pub use pressure_field::{FacePlane, LinearPressure, PressureField};
 pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points, depth_beyond_reach};
 pub use shape::Shape;
+pub use tetrahedra::NO_NEIGHBOUR;

@@ -2,31 +2,23 @@
 
 use super::bvh::Bvh;
 use super::layers::{Cores, Layer, levels};
+use super::mesh::MeshError;
 use super::mesh_extent::MeshExtent;
+use super::tetrahedra::{TET_FACES, is_flat, neighbours, six_volumes};
 use super::{Aabb, GeometryError, VolumeMesh};
 use crate::math::{Rotation, Vector3};
-
-/// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is flat and has
-/// no usable gradient. A regular one has 0.7; rounding of the positions leaves about 1e-15 of a flat one. [-]
-const FLATNESS_MIN: f64 = 1e-12;
-
-/// The vertices of the face opposite each vertex of a tetrahedron, counter-clockwise seen from outside.
-pub(crate) const TET_FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
-
-/// In [`PressureField::neighbours`]: there is no tetrahedron behind this face.
-pub const NO_NEIGHBOUR: u32 = u32::MAX;
 
 /// A linear function of the position: p(x) = `at_origin` + `gradient` . x.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LinearPressure {
     /// Gradient [Pa/m], constant.
     pub gradient: Vector3,
-    /// Value at the origin of the frame [Pa].
+    /// Value at the origin of the frame \[Pa\].
     pub at_origin: f64,
 }
 
 impl LinearPressure {
-    /// The pressure at `point` [Pa].
+    /// The pressure at `point` \[Pa\].
     #[inline]
     pub fn at(&self, point: &Vector3) -> f64 {
         self.at_origin + self.gradient.dot(point)
@@ -38,19 +30,19 @@ impl LinearPressure {
 pub struct FacePlane {
     /// Outward unit normal n.
     pub normal: Vector3,
-    /// Offset d [m].
+    /// Offset d \[m\].
     pub offset: f64,
 }
 
 impl FacePlane {
-    /// Signed distance of `point` [m], positive outside.
+    /// Signed distance of `point` \[m\], positive outside.
     #[inline]
     pub fn distance(&self, point: &Vector3) -> f64 {
         self.normal.dot(point) - self.offset
     }
 }
 
-/// The corners of a tetrahedron: position in the first three numbers [m], pressure in the last [Pa].
+/// The corners of a tetrahedron: position in the first three numbers \[m\], pressure in the last \[Pa\].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TetCorners(pub(crate) [[f64; 4]; 4]);
 
@@ -78,14 +70,14 @@ impl TetCorners {
         [at(a), at(b), at(c), at(d)]
     }
 
-    /// The pressure at each corner [Pa].
+    /// The pressure at each corner \[Pa\].
     #[inline(always)]
     pub(crate) fn pressures(&self) -> [f64; 4] {
         let [a, b, c, d] = &self.0;
         [a[3], b[3], c[3], d[3]]
     }
 
-    /// The corners [m].
+    /// The corners \[m\].
     #[inline]
     pub(crate) fn positions(&self) -> [Vector3; 4] {
         self.0.map(|[x, y, z, _]| Vector3::new(x, y, z))
@@ -107,7 +99,7 @@ impl TetPlanes {
         Self { x, y, z, offset: planes.map(|plane| plane.offset) }
     }
 
-    /// The signed distance from each plane of the point with the position x, y, z [m], positive outside.
+    /// The signed distance from each plane of the point with the position x, y, z \[m\], positive outside.
     #[inline(always)]
     pub(crate) fn distances(&self, [x, y, z, _]: &[f64; 4]) -> [f64; 4] {
         let mut distances = [0.0; 4];
@@ -139,7 +131,7 @@ pub struct PressureField {
 }
 
 impl PressureField {
-    /// The field with `pressure` [Pa] at the vertices of `mesh`. A tetrahedron of the wrong handedness is turned over;
+    /// The field with `pressure` \[Pa\] at the vertices of `mesh`. A tetrahedron of the wrong handedness is turned over;
     /// one without volume takes no part in contact and is counted in [`PressureField::skipped`].
     ///
     /// # Errors
@@ -210,7 +202,7 @@ impl PressureField {
     pub fn mesh(&self) -> &VolumeMesh {
         &self.mesh
     }
-    /// The pressure at each vertex [Pa].
+    /// The pressure at each vertex \[Pa\].
     pub fn pressure(&self) -> &[f64] {
         &self.pressure
     }
@@ -232,15 +224,15 @@ impl PressureField {
     pub(crate) fn tet_planes(&self, element: u32) -> &TetPlanes {
         &self.planes[element as usize]
     }
-    /// The tetrahedron behind each face of each tetrahedron, or [`NO_NEIGHBOUR`].
+    /// The tetrahedron behind each face of each tetrahedron, or [`NO_NEIGHBOUR`](super::NO_NEIGHBOUR).
     pub fn neighbours(&self) -> &[[u32; 4]] {
         &self.neighbours
     }
-    /// Smallest vertex pressure [Pa]: zero, or below zero with a margin.
+    /// Smallest vertex pressure \[Pa\]: zero, or below zero with a margin.
     pub fn pressure_min(&self) -> f64 {
         self.pressure_min
     }
-    /// Largest vertex pressure [Pa].
+    /// Largest vertex pressure \[Pa\].
     pub fn pressure_max(&self) -> f64 {
         self.pressure_max
     }
@@ -265,7 +257,7 @@ impl PressureField {
     pub(crate) fn extent(&self) -> &MeshExtent {
         &self.extent
     }
-    /// The corners of a tetrahedron [m].
+    /// The corners of a tetrahedron \[m\].
     #[inline]
     pub(crate) fn corners(&self, element: u32) -> [Vector3; 4] {
         self.corners[element as usize].positions()
@@ -277,7 +269,7 @@ impl PressureField {
     }
 }
 
-/// The smallest and the largest of the pressures at the corners of a tetrahedron [Pa].
+/// The smallest and the largest of the pressures at the corners of a tetrahedron \[Pa\].
 pub(crate) fn range(pressures: &[f64; 4]) -> (f64, f64) {
     let [a, b, c, d] = *pressures;
     (a.min(b).min(c.min(d)), a.max(b).max(c.max(d)))
@@ -288,28 +280,10 @@ fn check(mesh: &VolumeMesh, pressure: &[f64]) -> Result<(), GeometryError> {
         return Err(GeometryError::PressureCount { vertices: mesh.vertices.len(), pressures: pressure.len() });
     }
     if let Some(vertex) = pressure.iter().position(|value| !value.is_finite()) {
-        return Err(GeometryError::NotFinite { what: "pressure", vertex });
+        return Err(MeshError::NotFinite { what: "pressure", vertex }.into());
     }
     super::mesh::check_vertices(&mesh.vertices)?;
-    super::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())
-}
-
-/// ((b-a) x (c-a)) . (d-a) [m3].
-fn six_volumes(corners: &[Vector3; 4]) -> f64 {
-    let [a, b, c, d] = corners;
-    (b - a).cross(&(c - a)).dot(&(d - a))
-}
-
-fn is_flat(corners: &[Vector3; 4]) -> bool {
-    let mut longest: f64 = 0.0;
-    for (i, a) in corners.iter().enumerate() {
-        for b in &corners[..i] {
-            longest = longest.max((a - b).norm());
-        }
-    }
-    let volumes = six_volumes(corners);
-    // `longest` = 0 makes this true as well
-    volumes <= FLATNESS_MIN * longest.powi(3)
+    Ok(super::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?)
 }
 
 /// The linear function through four values: the gradient is the sum of value times gradient of the barycentric coordinate of
@@ -335,32 +309,6 @@ fn face_planes(corners: &[Vector3; 4]) -> [FacePlane; 4] {
     })
 }
 
-/// Which tetrahedron lies behind each face. A face that more than two share (no manifold) joins the first two.
-fn neighbours(tets: &[[u32; 4]]) -> Vec<[u32; 4]> {
-    let mut faces: Vec<([u32; 3], u32, usize)> = Vec::with_capacity(4 * tets.len());
-    for (element, tet) in tets.iter().enumerate() {
-        for (face, corners) in TET_FACES.iter().enumerate() {
-            let mut key = corners.map(|corner| tet[corner]);
-            key.sort_unstable();
-            faces.push((key, element as u32, face));
-        }
-    }
-    faces.sort_unstable();
-    let mut neighbours = vec![[NO_NEIGHBOUR; 4]; tets.len()];
-    let mut rest = faces.as_slice();
-    while let [(key, element, face), tail @ ..] = rest {
-        rest = tail;
-        if let [(other_key, other, other_face), after @ ..] = tail
-            && other_key == key
-        {
-            neighbours[*element as usize][*face] = *other;
-            neighbours[*other as usize][*other_face] = *element;
-            rest = after;
-        }
-    }
-    neighbours
-}
-
 /// The tetrahedron of the unit tests in this room.
 #[cfg(test)]
 pub(super) const UNIT_TETRAHEDRON: [Vector3; 4] = [
@@ -373,6 +321,7 @@ pub(super) const UNIT_TETRAHEDRON: [Vector3; 4] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::NO_NEIGHBOUR;
 
     fn two_tets() -> VolumeMesh {
         VolumeMesh {

@@ -10,31 +10,31 @@ use crate::math::Vector3;
 pub enum Shape {
     /// Ball.
     Sphere {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
     },
     /// Ellipsoid.
     Ellipsoid {
-        /// Semi-axes along x, y, z [m].
+        /// Semi-axes along x, y, z \[m\].
         semi_axes: Vector3,
     },
     /// Box.
     Box {
-        /// Full edge lengths along x, y, z [m].
+        /// Full edge lengths along x, y, z \[m\].
         size: Vector3,
     },
     /// Cylinder along z.
     Cylinder {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
-        /// Length along z [m].
+        /// Length along z \[m\].
         length: f64,
     },
     /// Capsule along z.
     Capsule {
-        /// Radius [m].
+        /// Radius \[m\].
         radius: f64,
-        /// Length of the cylindrical part along z, without the caps [m].
+        /// Length of the cylindrical part along z, without the caps \[m\].
         length: f64,
     },
     /// The half space z <= 0.
@@ -43,11 +43,11 @@ pub enum Shape {
     Mesh(Arc<SurfaceMesh>),
     /// The convex hull of a triangle mesh, scale applied.
     Convex(Arc<SurfaceMesh>),
-    /// A tetrahedral mesh; `pressure` per vertex [Pa] where the file gives one.
+    /// A tetrahedral mesh; `pressure` per vertex \[Pa\] where the file gives one.
     Volume {
         /// The mesh, scale applied.
         mesh: Arc<VolumeMesh>,
-        /// Pressure at each vertex [Pa]; computed from the distance to the surface where absent.
+        /// Pressure at each vertex \[Pa\]; computed from the distance to the surface where absent.
         pressure: Option<Arc<Vec<f64>>>,
     },
 }

@@ -16,7 +16,7 @@ pub(crate) struct Witness {
     pub(crate) p_B: Vector3,
     /// Unit normal from A into B [-, A's frame].
     pub(crate) normal: Vector3,
-    /// (p_B - p_A) . normal [m]: negative where they overlap.
+    /// (p_B - p_A) . normal \[m\]: negative where they overlap.
     pub(crate) phi: f64,
 }
 
@@ -72,12 +72,12 @@ impl ConvexSolid {
         Self { shape, X_GS: Pose::IDENTITY }
     }
 
-    /// The box with the half edge lengths `half` [m].
+    /// The box with the half edge lengths `half` \[m\].
     pub(crate) fn cuboid(half: &Vector3) -> Self {
         Self::upright(SharedShape::cuboid(half.x, half.y, half.z))
     }
 
-    /// The segment along z with the half length `half` [m]: the core of a capsule.
+    /// The segment along z with the half length `half` \[m\]: the core of a capsule.
     pub(crate) fn segment(half: f64) -> Self {
         Self::upright(SharedShape::segment(Vec3::new(0.0, 0.0, -half), Vec3::new(0.0, 0.0, half)))
     }
@@ -97,7 +97,7 @@ impl ConvexSolid {
             .map(Self::upright)
     }
 
-    /// Where this shape A and `other`, B, are closest or deepest in each other, when they are nearer than `distance` [m].
+    /// Where this shape A and `other`, B, are closest or deepest in each other, when they are nearer than `distance` \[m\].
     /// Allocates nothing once `search` has grown to its largest use.
     pub(crate) fn witness(
         &self,
@@ -126,7 +126,7 @@ impl ConvexSolid {
         })
     }
 
-    /// The point on the surface nearest to `p` [m], and whether `p` lies inside.
+    /// The point on the surface nearest to `p` \[m\], and whether `p` lies inside.
     pub(crate) fn nearest(&self, p: &Vector3) -> (Vector3, bool) {
         let local = self.X_GS.inverse() * vector(p);
         let projection = self.shape.project_local_point(local, false);

@@ -1,5 +1,5 @@
-//! Where a mesh address points: `package://name/path` (`model://` means the same), `file://path`, or a path relative to
-//! the robot file.
+//! Where a mesh address points: `package://name/path` (`model://` means the same), `file://path`, or a
+//! path relative to the robot file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -7,7 +7,8 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// How deep below an entry of ROS_PACKAGE_PATH a package is looked for, as ROS 1 workspaces nest (src/stack/package).
+/// How deep below an entry of ROS_PACKAGE_PATH a package is looked for, as ROS 1 workspaces nest
+/// (src/stack/package).
 const PACKAGE_PATH_DEPTH: usize = 3;
 
 /// Where packages are: explicit entries first, then ROS 2 prefixes, then ROS 1 source folders.
@@ -155,7 +156,8 @@ impl PackageMap {
         for folder in &self.source_folders {
             find_package(folder, name, PACKAGE_PATH_DEPTH, &mut folders);
         }
-        // Without any setting: the robot file usually lies inside its package or beside it; a clone's folder may have any name.
+        // Without any setting: the robot file usually lies inside its package or beside it; a clone's
+        // folder may have any name.
         let absolute = normalize(&std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_path_buf()));
         for ancestor in absolute.ancestors() {
             let named = || manifest_name(&ancestor.join("package.xml")).as_deref() == Some(name);

@@ -51,7 +51,8 @@ pub(crate) struct XmlError {
     pub(crate) column: u32,
 }
 
-/// Reads a document. Prefixes that the file uses without declaring them (many robot files do) are declared on the root.
+/// Reads a document. Prefixes that the file uses without declaring them (many robot files do) are
+/// declared on the root.
 pub(crate) fn parse(text: &str) -> Result<Element, XmlError> {
     let mut text = std::borrow::Cow::Borrowed(text.trim_start_matches('\u{feff}'));
     for _ in 0..UNDECLARED_PREFIXES_MAX {

@@ -37,6 +37,11 @@ index_type!(
     JointIndex
 );
 index_type!(
+    /// A joint with one degree of freedom, in the order of a scene's commands, joint states and actuators. It counts no
+    /// fixed, planar or floating joints, as [`JointIndex`] does.
+    ScalarJointIndex
+);
+index_type!(
     /// One scalar generalized velocity of the model.
     DofIndex
 );
@@ -90,6 +95,17 @@ impl<I: Index, T> IndexVec<I, T> {
     pub fn get(&self, index: I) -> Option<&T> {
         self.items.get(index.to_usize())
     }
+    /// The element at `index`, mutable, or `None` where there is none.
+    pub fn get_mut(&mut self, index: I) -> Option<&mut T> {
+        self.items.get_mut(index.to_usize())
+    }
+    /// Makes every element a copy of `item`.
+    pub fn fill(&mut self, item: T)
+    where
+        T: Clone,
+    {
+        self.items.fill(item);
+    }
     /// The elements in order.
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
@@ -131,6 +147,20 @@ impl<I: Index, T> Default for IndexVec<I, T> {
 impl<I: Index, T> FromIterator<T> for IndexVec<I, T> {
     fn from_iter<S: IntoIterator<Item = T>>(source: S) -> Self {
         Self { items: source.into_iter().collect(), index: PhantomData }
+    }
+}
+
+impl<'a, I: Index, T> IntoIterator for &'a IndexVec<I, T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.iter()
+    }
+}
+
+impl<I: Index, T> Extend<T> for IndexVec<I, T> {
+    fn extend<S: IntoIterator<Item = T>>(&mut self, source: S) {
+        self.items.extend(source);
     }
 }
 

@@ -6,7 +6,7 @@ pub mod lanes;
 pub mod padded;
 mod spatial;
 
-pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex};
+pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex};
 pub use spatial::{
     Matrix3, Matrix6, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3, Vector6, skew,
 };

@@ -15,7 +15,7 @@ pub type Rotation = nalgebra::Rotation3<f64>;
 /// Pose X_AB = (R_AB, p_AB): `X_AB * p_BQ` is p_AQ; `X_WA.inv_mul(&X_WB)` is X_AB.
 pub type RigidTransform = nalgebra::IsometryMatrix3<f64>;
 
-/// The matrix [a] with [a] b = a x b.
+/// The matrix S with S b = a x b.
 pub fn skew(a: &Vector3) -> Matrix3 {
     Matrix3::new(0.0, -a.z, a.y, a.z, 0.0, -a.x, -a.y, a.x, 0.0)
 }
@@ -48,7 +48,7 @@ impl SpatialVelocity {
     pub fn from_vector(stacked: &Vector6) -> Self {
         Self { w: stacked.fixed_rows::<3>(0).into_owned(), v: stacked.fixed_rows::<3>(3).into_owned() }
     }
-    /// Power [W] of the force `force` applied at this velocity's reference point.
+    /// Power \[W\] of the force `force` applied at this velocity's reference point.
     pub fn dot(&self, force: &SpatialForce) -> f64 {
         self.w.dot(&force.tau) + self.v.dot(&force.f)
     }
@@ -62,12 +62,12 @@ impl SpatialVelocity {
     }
 }
 
-/// Spatial force F: torque tau [N m] about the reference point and force f [N].
+/// Spatial force F: torque tau [N m] about the reference point and force f \[N\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpatialForce {
     /// Torque about the reference point [N m].
     pub tau: Vector3,
-    /// Force [N].
+    /// Force \[N\].
     pub f: Vector3,
 }
 
@@ -129,11 +129,11 @@ macro_rules! vector_space {
 vector_space!(SpatialVelocity, w, v);
 vector_space!(SpatialForce, tau, f);
 
-/// Spatial inertia of a body about a reference point P, in given axes: mass [kg], first moment m p_PBcm [kg m]
+/// Spatial inertia of a body about a reference point P, in given axes: mass \[kg\], first moment m p_PBcm [kg m]
 /// and rotational inertia about P [kg m2].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpatialInertia {
-    /// Mass [kg].
+    /// Mass \[kg\].
     pub mass: f64,
     /// First moment: mass times the position of the centre of mass from the reference point [kg m].
     pub first_moment: Vector3,
@@ -148,11 +148,11 @@ impl SpatialInertia {
         first_moment: Vector3::new(0.0, 0.0, 0.0),
         rotational: Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     };
-    /// From mass [kg], centre of mass p_PBcm [m] and the rotational inertia about the centre of mass [kg m2].
+    /// From mass \[kg\], centre of mass p_PBcm \[m\] and the rotational inertia about the centre of mass [kg m2].
     pub fn from_central(mass: f64, p_PBcm: &Vector3, inertia_central: &Matrix3) -> Self {
         Self { mass, first_moment: p_PBcm * mass, rotational: inertia_central + parallel_axis(mass, p_PBcm) }
     }
-    /// The centre of mass from the reference point [m]; zero for a body without mass.
+    /// The centre of mass from the reference point \[m\]; zero for a body without mass.
     pub fn center_of_mass(&self) -> Vector3 {
         if self.mass > 0.0 { self.first_moment / self.mass } else { Vector3::zeros() }
     }

@@ -5,15 +5,14 @@ use super::data::Data;
 use super::model::Model;
 use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 
-/// Fills `data.coriolis` (c(q, v)) and `data.gravity` (tau_g(q)) [N m] or [N], so that
+/// Fills `data.coriolis` (c(q, v)) and `data.gravity` (tau_g(q)) [N m] or \[N\], so that
 /// M vdot + c = tau_g + tau + J^T F.
 ///
 /// Needs [`kinematics`](super::kinematics).
 pub fn bias(model: &Model, data: &mut Data) {
-    forces(model, data, None);
-    let Data { coriolis, gravity, S, force, links, .. } = data;
-    project(model, S, force, coriolis);
-    // The weight of a link and all that hangs on it, about T.
+    coriolis(model, data);
+    let Data { gravity, S, force, links, .. } = data;
+    // The weight of a link and its descendants, about T.
     for (weight, link) in force.iter_mut().zip(links.iter()) {
         let g = model.gravity_W();
         *weight = SpatialForce::new(link.inertia.first_moment.cross(g), g * link.inertia.mass);
@@ -22,7 +21,14 @@ pub fn bias(model: &Model, data: &mut Data) {
     project(model, S, force, gravity);
 }
 
-/// The generalized forces that give the accelerations `vdot`: out = M vdot + c - tau_g [N m] or [N].
+/// Fills `data.coriolis` alone.
+pub(super) fn coriolis(model: &Model, data: &mut Data) {
+    forces(model, data, None);
+    let Data { coriolis, S, force, .. } = data;
+    project(model, S, force, coriolis);
+}
+
+/// The generalized forces that give the accelerations `vdot`: out = M vdot + c - tau_g [N m] or \[N\].
 ///
 /// Needs [`kinematics`](super::kinematics).
 pub fn inverse_dynamics(model: &Model, data: &mut Data, vdot: &[f64], out: &mut [f64]) {
@@ -35,11 +41,11 @@ pub fn inverse_dynamics(model: &Model, data: &mut Data, vdot: &[f64], out: &mut 
     }
 }
 
-/// Fills `data.force` with the forces that each joint passes on, about T. Without `vdot` the accelerations are zero and
-/// there is no gravity.
+/// Fills `data.force` with the forces that each joint transmits, about T. Without `vdot`, accelerations and
+/// gravity are zero.
 fn forces(model: &Model, data: &mut Data, vdot: Option<&[f64]>) {
     let Data { S, links, force, acceleration, .. } = data;
-    // A world that accelerates upwards is one with gravity.
+    // Gravity is equivalent to an upward acceleration of the world.
     let upwards = SpatialVelocity::new(Vector3::zeros(), -model.gravity_W());
     acceleration[0] = if vdot.is_some() { upwards } else { SpatialVelocity::ZERO };
     force[0] = SpatialForce::ZERO;

@@ -1,12 +1,13 @@
-//! Building a model: bodies and joints in any order, checked as they come.
+//! Builds a model: bodies and joints in any order, checked when they are added.
 
-use super::error::ModelError;
+use super::body::Body;
+use super::error::{ModelError, check_finite};
 use super::joint::{Joint, JointKind, JointSpec, Mimic, MimicOf};
-use super::model::{Body, Model};
+use super::model::Model;
 use super::topology::Topology;
 use crate::math::{BodyIndex, Index, IndexVec, JointIndex, SpatialInertia, Vector3};
 
-/// An axis shorter than this has no direction that rounding has not touched [-].
+/// The direction of a shorter axis is dominated by rounding [-].
 const AXIS_LENGTH_MIN: f64 = 1e-9;
 
 /// Collects bodies and joints and makes a [`Model`] of them.
@@ -36,7 +37,7 @@ impl ModelBuilder {
         self.bodies.push(Body { name: name.to_owned(), inertia, parent_joint: None })
     }
 
-    /// How many bodies there are so far, the world included.
+    /// Number of bodies so far, including the world.
     pub fn body_count(&self) -> usize {
         self.bodies.len()
     }
@@ -95,7 +96,7 @@ impl ModelBuilder {
     /// world, named after the body and numbered after all other joints.
     ///
     /// # Errors
-    /// Names that are taken, numbers that are not finite, joints that form a ring, mimics that cannot be resolved.
+    /// Duplicate names, numbers that are not finite, joints that form a ring, unresolved mimics.
     pub fn build(mut self, gravity_W: Vector3) -> Result<Model, ModelError> {
         check_finite("gravity", "a component", gravity_W.as_slice())?;
         for (index, body) in self.bodies.iter_enumerated() {
@@ -125,15 +126,6 @@ fn unit_axis(spec: &JointSpec) -> Result<Vector3, ModelError> {
         return Err(ModelError::ZeroAxis { joint: spec.name.clone(), length });
     }
     Ok(spec.axis_F / length)
-}
-
-fn check_finite(name: &str, what: &'static str, values: &[f64]) -> Result<(), ModelError> {
-    match values.iter().find(|value| !value.is_finite()) {
-        Some(&value) => {
-            Err(ModelError::InvalidNumber { name: name.to_owned(), what, value, expected: "finite numbers" })
-        }
-        None => Ok(()),
-    }
 }
 
 fn check_body(body: &Body) -> Result<(), ModelError> {
@@ -175,7 +167,7 @@ fn check_numbers(spec: &JointSpec) -> Result<(), ModelError> {
     }
 }
 
-/// Follows each mimic to the joint that has a coordinate.
+/// Follows each mimic to the joint that has the coordinate.
 fn resolve_mimics(joints: &mut IndexVec<JointIndex, Joint>, mimics: &[(JointIndex, Mimic)]) -> Result<(), ModelError> {
     for &(follower, ref mimic) in mimics {
         let name = |index: JointIndex| joints[index].name.clone();

@@ -5,7 +5,7 @@ use crate::math::{
     BodyIndex, IndexVec, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3,
 };
 
-/// What the algorithms fill in. Sized for one model; all of it is zero until the algorithm named has run.
+/// Results of the algorithms, sized for one model. Each result is zero until its algorithm has run.
 ///
 /// Inside, each tree of bodies is described in world axes about its own reference point T, the origin of the tree's
 /// root body, so that bodies far from the world's origin lose no digits.
@@ -24,13 +24,13 @@ pub struct Data {
     /// Motion of each column about T, in world axes.
     pub(super) S: Vec<SpatialVelocity>,
     pub(super) links: Vec<LinkData>,
-    /// Composite inertias, momentum rates and weights of the links and all that hangs on them.
+    /// Composite inertias, momentum rates and weights of the links with their descendants.
     pub(super) composite: Vec<SpatialInertia>,
     pub(super) force: Vec<SpatialForce>,
     pub(super) acceleration: Vec<SpatialVelocity>,
 }
 
-/// What the kinematics knows of a link L.
+/// The kinematics of a link L.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkData {
     pub(super) R_WL: Rotation,
@@ -40,7 +40,8 @@ pub(super) struct LinkData {
     pub(super) p_WT: Vector3,
     /// Velocity about T.
     pub(super) V: SpatialVelocity,
-    /// Its acceleration relative to its parent's but for what comes from vdot; about the fixed point where T is now.
+    /// Its acceleration relative to its parent's, without the part from vdot; about the fixed point that
+    /// coincides with T now.
     pub(super) bias: SpatialVelocity,
     /// Inertia about T in world axes.
     pub(super) inertia: SpatialInertia,
@@ -58,7 +59,7 @@ impl LinkData {
 }
 
 impl Data {
-    /// Room for everything about `model`.
+    /// Allocates the data for `model`.
     pub fn new(model: &Model) -> Self {
         let (nv, links, bodies) = (model.nv(), model.links().len(), model.bodies().len());
         Self {

@@ -4,7 +4,7 @@ use super::data::Data;
 use super::model::Model;
 use crate::math::Vector3;
 
-/// Energy of a whole model [J].
+/// Energy of a whole model \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     /// 1/2 v^T M v, rotors included.
@@ -14,14 +14,14 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// Kinetic and potential energy together [J].
+    /// Kinetic and potential energy together \[J\].
     pub fn total(&self) -> f64 {
         self.kinetic + self.potential
     }
 }
 
-/// The energy at the velocities `v` of the last [`kinematics`](super::kinematics). Bodies welded to the world count
-/// for nothing.
+/// The energy at the velocities `v` of the last [`kinematics`](super::kinematics). Bodies welded to the world
+/// are not included.
 pub fn energy(model: &Model, data: &Data, v: &[f64]) -> Energy {
     let mut sum = Energy::default();
     for link in data.links.iter().skip(1) {

@@ -1,6 +1,6 @@
-//! Why a model cannot be built or simulated.
+//! Errors of building or simulating a model.
 
-/// Why a body, a joint or a whole model was refused.
+/// The reason why a body, a joint or a whole model was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
     /// Two bodies of one name.
@@ -20,11 +20,11 @@ pub enum ModelError {
     InvalidNumber {
         /// The body or joint.
         name: String,
-        /// Which of its numbers.
+        /// The name of the number.
         what: &'static str,
         /// The number.
         value: f64,
-        /// What would be accepted.
+        /// The accepted values.
         expected: &'static str,
     },
     /// An axis too short to have a direction.
@@ -35,14 +35,14 @@ pub enum ModelError {
         /// The axis' length [-].
         length: f64,
     },
-    /// A body index that the builder has not handed out.
+    /// A body index that the builder has not returned.
     #[error("joint '{joint}' names body number {body}, but there are only {count}: add the body before its joints")]
     UnknownBody {
         /// The joint.
         joint: String,
         /// The body's number.
         body: usize,
-        /// How many bodies there are, the world included.
+        /// Number of bodies, including the world.
         count: usize,
     },
     /// The world as a child.
@@ -64,7 +64,7 @@ pub enum ModelError {
         /// The joint that closes the chain.
         second: String,
     },
-    /// Joints that form a ring with no way to the world.
+    /// Joints that form a ring without a path to the world.
     #[error("joint '{joint}' closes a ring through body '{body}' that no path joins to the world: remove or turn it")]
     Ring {
         /// The body.
@@ -77,10 +77,10 @@ pub enum ModelError {
     MimicUnknown {
         /// The joint that follows.
         joint: String,
-        /// The name it gave.
+        /// The name that it stated.
         leader: String,
     },
-    /// A mimic between joints of which one has not exactly one degree of freedom.
+    /// A mimic between joints, one of which does not have exactly one degree of freedom.
     #[error(
         "joint '{joint}' mimics '{leader}', but '{culprit}' has {dofs} degrees of freedom: only revolute, continuous \
          and prismatic joints can mimic and be mimicked"
@@ -90,7 +90,7 @@ pub enum ModelError {
         joint: String,
         /// The joint that leads.
         leader: String,
-        /// Which of the two is at fault.
+        /// The one of the two that is at fault.
         culprit: String,
         /// Its degrees of freedom.
         dofs: usize,
@@ -101,7 +101,7 @@ pub enum ModelError {
         /// A joint of the circle.
         joint: String,
     },
-    /// A motion that no inertia resists: the mass matrix would be singular.
+    /// A motion without inertia: the mass matrix would be singular.
     #[error(
         "nothing beyond joint '{joint}' resists its motion (body '{body}' and all that hangs on it: {mass} kg): give \
          '{body}' mass and inertia, or the joint an armature, or make the joint fixed"
@@ -111,7 +111,17 @@ pub enum ModelError {
         body: String,
         /// The joint.
         joint: String,
-        /// Mass of the body and all that hangs on it [kg].
+        /// Mass of the body and its descendants \[kg\].
         mass: f64,
     },
+}
+
+/// Refuses numbers that are not finite.
+pub(super) fn check_finite(name: &str, what: &'static str, values: &[f64]) -> Result<(), ModelError> {
+    match values.iter().find(|value| !value.is_finite()) {
+        Some(&value) => {
+            Err(ModelError::InvalidNumber { name: name.to_owned(), what, value, expected: "finite numbers" })
+        }
+        None => Ok(()),
+    }
 }

@@ -1,4 +1,4 @@
-//! Placing bodies that hang on a floating joint.
+//! Poses and velocities of bodies on a floating joint.
 
 use super::joint::{Joint, JointKind};
 use super::model::Model;
@@ -12,7 +12,7 @@ impl Model {
         (joint.kind == JointKind::Floating && joint.parent == BodyIndex::WORLD).then_some(joint)
     }
 
-    /// Puts a free body at the pose `X_WB`. False, and nothing changes, where the body is not free.
+    /// Sets the pose of a free body to `X_WB`. Returns false, without any change, if the body is not free.
     pub fn set_free_body_pose(&self, state: &mut State, body: BodyIndex, X_WB: &RigidTransform) -> bool {
         let Some(joint) = self.free_joint(body) else { return false };
         let X_FB = joint.X_PF.inv_mul(X_WB);
@@ -23,8 +23,8 @@ impl Model {
         true
     }
 
-    /// Gives a free body the velocity `V_WB` of its origin, in world axes. False, and nothing changes, where the body is
-    /// not free.
+    /// Sets the velocity of a free body's origin to `V_WB`, in world axes. Returns false, without any change,
+    /// if the body is not free.
     pub fn set_free_body_velocity(&self, state: &mut State, body: BodyIndex, V_WB: &SpatialVelocity) -> bool {
         let Some(joint) = self.free_joint(body) else { return false };
         let R_FW = joint.X_PF.rotation.inverse();

@@ -4,8 +4,8 @@ use super::data::Data;
 use super::model::Model;
 use crate::math::{BodyIndex, Vector3, Vector6};
 
-/// Writes the Jacobian of the point Q of `body` that is at `p_WQ` now: one column (w; v of Q), in world axes, for each
-/// dof of `model.body_dofs(body)`, in that order. `out` may be longer; the rest is left alone.
+/// Writes the Jacobian of the point Q of `body` that is at `p_WQ` now: one column (w; v of Q), in world axes,
+/// for each dof of `model.body_dofs(body)`, in that order. `out` may be longer; the rest does not change.
 ///
 /// Needs [`positions`](super::positions).
 pub fn write_columns(model: &Model, data: &Data, body: BodyIndex, p_WQ: &Vector3, out: &mut [Vector6]) {

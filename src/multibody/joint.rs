@@ -1,4 +1,4 @@
-//! Joints: what is asked of them, and what a model keeps of them.
+//! Joints: their specification, and their description in a model.
 
 use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
 
@@ -17,9 +17,10 @@ use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
 /// along a, normalised. For a = z that is e1 = x, e2 = y.
 ///
 /// Floating: for a body on the world with X_PF = 1 the velocity is (w_WB, v_WBo) in world axes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JointKind {
     /// No motion.
+    #[default]
     Fixed,
     /// Rotation about the axis.
     Revolute,
@@ -34,7 +35,7 @@ pub enum JointKind {
 }
 
 impl JointKind {
-    /// How many coordinates it has.
+    /// Number of coordinates.
     pub const fn nq(self) -> usize {
         match self {
             Self::Fixed => 0,
@@ -43,7 +44,7 @@ impl JointKind {
             Self::Floating => 7,
         }
     }
-    /// How many degrees of freedom it has.
+    /// Number of degrees of freedom.
     pub const fn nv(self) -> usize {
         match self {
             Self::Fixed => 0,
@@ -52,22 +53,33 @@ impl JointKind {
             Self::Floating => 6,
         }
     }
-    /// Whether the axis has a meaning.
-    pub(super) const fn has_axis(self) -> bool {
+    /// Whether the axis is used.
+    pub const fn has_axis(self) -> bool {
         !matches!(self, Self::Fixed | Self::Floating)
+    }
+    /// Its name in URDF.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Fixed => "fixed",
+            Self::Revolute => "revolute",
+            Self::Continuous => "continuous",
+            Self::Prismatic => "prismatic",
+            Self::Planar => "planar",
+            Self::Floating => "floating",
+        }
     }
 }
 
-/// Limits of a joint; infinite where there are none.
+/// Limits of a joint; infinite if there are none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JointLimits {
-    /// Smallest position [rad] or [m].
+    /// Smallest position \[rad\] or \[m\].
     pub lower: f64,
-    /// Largest position [rad] or [m].
+    /// Largest position \[rad\] or \[m\].
     pub upper: f64,
     /// Largest speed [rad/s] or [m/s].
     pub velocity: f64,
-    /// Largest effort [N m] or [N].
+    /// Largest effort [N m] or \[N\].
     pub effort: f64,
 }
 
@@ -87,11 +99,11 @@ impl Default for JointLimits {
 /// on the leader's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mimic {
-    /// Name of the joint that leads; it may be added later.
+    /// Name of the leading joint, which may be added later.
     pub joint: String,
     /// Ratio of the two rates [-], [m/rad] or [rad/m].
     pub multiplier: f64,
-    /// Position at the leader's zero [rad] or [m].
+    /// Position at the leader's zero \[rad\] or \[m\].
     pub offset: f64,
 }
 
@@ -110,15 +122,15 @@ pub struct JointSpec {
     pub kind: JointKind,
     /// Axis in F [-], of any length above 1e-9; fixed and floating joints ignore it.
     pub axis_F: Vector3,
-    /// Limits; those of a multi-DOF joint are kept but bind nothing.
+    /// Limits; those of a multi-DOF joint are stored but have no effect.
     pub limits: JointLimits,
     /// Viscous damping [N m s/rad] or [N s/m].
     pub damping: f64,
-    /// Coulomb friction [N m] or [N].
+    /// Coulomb friction [N m] or \[N\].
     pub friction: f64,
-    /// Rotor inertia as felt at the joint [kg m2] or [kg]; only 1-DOF joints can have one.
+    /// Rotor inertia as felt at the joint [kg m2] or \[kg\]; only 1-DOF joints can have one.
     pub armature: f64,
-    /// The joint that this one follows.
+    /// The joint that it follows.
     pub mimic: Option<Mimic>,
 }
 
@@ -148,7 +160,7 @@ pub struct MimicOf {
     pub leader: JointIndex,
     /// Ratio of the two rates [-], [m/rad] or [rad/m].
     pub multiplier: f64,
-    /// Position at the leader's zero [rad] or [m].
+    /// Position at the leader's zero \[rad\] or \[m\].
     pub offset: f64,
 }
 
@@ -171,24 +183,24 @@ pub struct Joint {
     pub limits: JointLimits,
     /// Viscous damping [N m s/rad] or [N s/m].
     pub damping: f64,
-    /// Coulomb friction [N m] or [N].
+    /// Coulomb friction [N m] or \[N\].
     pub friction: f64,
-    /// Rotor inertia as felt at the joint [kg m2] or [kg].
+    /// Rotor inertia as felt at the joint [kg m2] or \[kg\].
     pub armature: f64,
-    /// The joint it follows, if it does.
+    /// The joint that it follows, if any.
     pub mimic: Option<MimicOf>,
-    /// Where its coordinates start in q; a mimic joint's is its leader's.
+    /// The start of its coordinates in q; for a mimic joint, that of its leader.
     pub q_start: usize,
-    /// Where its velocities start in v; a mimic joint's is its leader's.
+    /// The start of its velocities in v; for a mimic joint, that of its leader.
     pub v_start: usize,
-    /// How many coordinates it has: 0 for a mimic joint.
+    /// Number of its coordinates: 0 for a mimic joint.
     pub nq: usize,
-    /// How many velocities it has: 0 for a mimic joint.
+    /// Number of its velocities: 0 for a mimic joint.
     pub nv: usize,
 }
 
 impl Joint {
-    /// Position of a 1-DOF joint, mimic or not [rad] or [m]; `None` for other joints.
+    /// Position of a 1-DOF joint, mimic or not \[rad\] or \[m\]; `None` for other joints.
     pub fn position(&self, q: &[f64]) -> Option<f64> {
         let q = *q.get(self.q_start).filter(|_| self.kind.nv() == 1)?;
         Some(self.mimic.map_or(q, |mimic| mimic.multiplier * q + mimic.offset))

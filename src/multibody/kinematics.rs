@@ -76,7 +76,7 @@ fn joint_pose(link: &Link, q: &[f64]) -> (Rotation, Vector3) {
     }
 }
 
-/// Rotation by `angle` [rad] about the unit vector `axis`.
+/// Rotation by `angle` \[rad\] about the unit vector `axis`.
 fn about_axis(axis: &Vector3, angle: f64) -> Rotation {
     let (sin, cos) = angle.sin_cos();
     let a = axis * (1.0 - cos);
@@ -95,7 +95,7 @@ fn about_axis(axis: &Vector3, angle: f64) -> Rotation {
 }
 
 /// The rotation of the quaternion (w, x, y, z), which need not be normalised.
-fn from_quaternion(&[w, x, y, z]: &[f64; 4]) -> Rotation {
+pub(super) fn from_quaternion(&[w, x, y, z]: &[f64; 4]) -> Rotation {
     let s = 2.0 / (w * w + x * x + y * y + z * z);
     Rotation::from_matrix_unchecked(Matrix3::new(
         1.0 - s * (y * y + z * z),

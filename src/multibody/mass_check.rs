@@ -1,4 +1,4 @@
-//! Whether every motion of a model has inertia.
+//! A check that every motion of a model has inertia.
 
 use super::data::Data;
 use super::error::ModelError;
@@ -16,7 +16,7 @@ impl Model {
     /// is to be simulated dynamically.
     ///
     /// # Errors
-    /// The outermost joint whose motion no inertia resists.
+    /// The outermost joint whose motion has no inertia.
     pub fn check_mass(&self) -> Result<(), ModelError> {
         let mut data = Data::new(self);
         positions(self, &self.default_state().q, &mut data);
@@ -29,8 +29,8 @@ impl Model {
         Ok(())
     }
 
-    /// Cholesky from the leaves inwards, so that the pivot of a dof is the inertia that it feels when all dofs beyond
-    /// it are free.
+    /// Cholesky from the leaves inwards, so that the pivot of a dof is its inertia with all dofs beyond it
+    /// free.
     fn dof_without_inertia(&self, data: &Data, tree: std::ops::Range<usize>) -> Option<usize> {
         let (n, nv) = (tree.len(), self.nv());
         let entry = |i: usize, j: usize| data.M[(tree.end - 1 - i) * nv + tree.end - 1 - j];

@@ -4,8 +4,8 @@
 use super::data::Data;
 use super::model::Model;
 
-/// Fills `data.M` [kg m2, kg m or kg]: M_ij = S_i . (I^c S_j) with the composite inertia I^c of what both dofs move.
-/// Rotor inertias are on its diagonal.
+/// Fills `data.M` [kg m2, kg m or kg]: M_ij = S_i . (I^c S_j) with the composite inertia I^c of the bodies
+/// that both dofs move. Rotor inertias are added on its diagonal.
 ///
 /// Needs [`positions`](super::positions).
 pub fn mass_matrix(model: &Model, data: &mut Data) {

@@ -21,11 +21,14 @@
 //! ```
 
 mod bias;
+mod body;
 mod builder;
 mod data;
 mod energy;
 mod error;
 mod free_body;
+mod free_motion;
+mod free_start;
 mod integrate;
 pub mod jacobian;
 mod joint;
@@ -35,15 +38,20 @@ mod mass_matrix;
 mod model;
 mod state;
 mod topology;
+mod torque_free;
+mod tree_flow;
 
 pub use bias::{bias, inverse_dynamics};
+pub use body::Body;
 pub use builder::ModelBuilder;
 pub use data::Data;
 pub use energy::{Energy, energy};
 pub use error::ModelError;
+pub use free_motion::FreeMotion;
+pub use free_start::{FreeMotionError, FreeStart};
 pub use integrate::integrate;
 pub use joint::{Joint, JointKind, JointLimits, JointSpec, Mimic, MimicOf};
 pub use kinematics::{kinematics, positions, velocities};
 pub use mass_matrix::mass_matrix;
-pub use model::{Body, Model};
+pub use model::Model;
 pub use state::State;

@@ -2,23 +2,14 @@
 
 use std::ops::Range;
 
+use super::body::Body;
+use super::error::{ModelError, check_finite};
 use super::joint::{Joint, JointKind};
 use super::state::State;
 use super::topology::{Link, Topology};
-use crate::math::{BodyIndex, DofIndex, IndexVec, JointIndex, SpatialInertia, Vector3};
+use crate::math::{BodyIndex, DofIndex, IndexVec, JointIndex, Vector3};
 
-/// A rigid body.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Body {
-    /// Name, unique among the bodies.
-    pub name: String,
-    /// Inertia about its origin Bo, in its axes.
-    pub inertia: SpatialInertia,
-    /// The joint of which it is the child; `None` for the world.
-    pub parent_joint: Option<JointIndex>,
-}
-
-/// Bodies and joints, and everything that follows from them once. Made by [`ModelBuilder`](super::ModelBuilder).
+/// Bodies and joints, and the data derived from them. Made by [`ModelBuilder`](super::ModelBuilder).
 ///
 /// Bodies and joints keep the order in which they were added. Degrees of freedom are numbered tree by tree, outwards.
 #[derive(Clone, Debug)]
@@ -66,11 +57,14 @@ impl Model {
     pub fn gravity_W(&self) -> &Vector3 {
         &self.gravity_W
     }
-    /// Changes the gravity field [m/s2, world]; one that is not finite is left alone.
-    pub fn set_gravity(&mut self, gravity_W: Vector3) {
-        if gravity_W.iter().all(|g| g.is_finite()) {
-            self.gravity_W = gravity_W;
-        }
+    /// Changes the gravity field [m/s2, world].
+    ///
+    /// # Errors
+    /// A component that is not finite; gravity is then unchanged.
+    pub fn set_gravity(&mut self, gravity_W: Vector3) -> Result<(), ModelError> {
+        check_finite("gravity", "a component", gravity_W.as_slice())?;
+        self.gravity_W = gravity_W;
+        Ok(())
     }
     /// The bodies, in the order in which they were added; the world is the first.
     pub fn bodies(&self) -> &IndexVec<BodyIndex, Body> {
@@ -80,11 +74,11 @@ impl Model {
     pub fn joints(&self) -> &IndexVec<JointIndex, Joint> {
         &self.joints
     }
-    /// The body of that name.
+    /// The body with that name.
     pub fn body(&self, name: &str) -> Option<BodyIndex> {
         self.bodies.iter_enumerated().find_map(|(index, body)| (body.name == name).then_some(index))
     }
-    /// The joint of that name.
+    /// The joint with that name.
     pub fn joint(&self, name: &str) -> Option<JointIndex> {
         self.joints.iter_enumerated().find_map(|(index, joint)| (joint.name == name).then_some(index))
     }
@@ -101,7 +95,7 @@ impl Model {
     pub fn trees(&self) -> &[Range<usize>] {
         &self.topology.trees
     }
-    /// Which of [`trees`](Self::trees) each dof is in.
+    /// The index in [`trees`](Self::trees) of each dof.
     pub fn tree_of_dof(&self) -> &[usize] {
         &self.topology.dof_tree
     }
@@ -109,20 +103,22 @@ impl Model {
     pub fn welded_group(&self, body: BodyIndex) -> usize {
         self.topology.body_link[body]
     }
-    /// How many groups of welded bodies there are, the world's included.
+    /// Number of groups of welded bodies, including the world's.
     pub fn welded_group_count(&self) -> usize {
         self.links().len()
     }
-    /// Whether exactly one moving joint stands between the groups of the two bodies.
+    /// Whether exactly one moving joint connects the groups of the two bodies.
     pub fn adjacent(&self, a: BodyIndex, b: BodyIndex) -> bool {
         let (a, b) = (self.welded_group(a), self.welded_group(b));
         a != b && (self.links()[a.max(b)].parent == a.min(b))
     }
-    /// Rotor inertia on the diagonal of M, a value a dof [kg m2] or [kg]; mimic joints' are reflected to their leaders.
+    /// Rotor inertia on the diagonal of M, one value per dof [kg m2] or \[kg\]; mimic joints' are reflected
+    /// to their leaders.
     pub fn dof_armature(&self) -> &[f64] {
         &self.dof_armature
     }
-    /// Viscous damping, a value a dof [N m s/rad] or [N s/m]; mimic joints' is reflected to their leaders.
+    /// Viscous damping, one value per dof [N m s/rad] or [N s/m]; mimic joints' is reflected to their
+    /// leaders.
     pub fn dof_damping(&self) -> &[f64] {
         &self.dof_damping
     }

@@ -1,11 +1,22 @@
-//! The state of a model: where it is and how it moves.
+//! The state of a model: its positions and velocities.
 
-/// Coordinates and velocities of a [`Model`](super::Model). The layout of a joint's share is told at
-/// [`JointKind`](super::JointKind), its place by [`Joint::q_start`](super::Joint::q_start) and `v_start`.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Coordinates and velocities of a [`Model`](super::Model). [`JointKind`](super::JointKind) describes the
+/// layout of a joint's part, which starts at [`Joint::q_start`](super::Joint::q_start) and `v_start`.
+#[derive(Debug, Default, PartialEq)]
 pub struct State {
-    /// Coordinates [rad], [m], or unit quaternions [-].
+    /// Coordinates \[rad\], \[m\], or unit quaternions [-].
     pub q: Vec<f64>,
     /// Generalized velocities [rad/s] or [m/s].
     pub v: Vec<f64>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> Self {
+        Self { q: self.q.clone(), v: self.v.clone() }
+    }
+    /// Reuses the memory, which a derived implementation would not.
+    fn clone_from(&mut self, source: &Self) {
+        self.q.clone_from(&source.q);
+        self.v.clone_from(&source.v);
+    }
 }

@@ -1,10 +1,11 @@
-//! The tree as the algorithms walk it: links are maximal groups of welded bodies, numbered outwards from the world.
+//! The tree in the order of the algorithms: links are maximal groups of welded bodies, numbered outwards from
+//! the world.
 
 use std::ops::Range;
 
+use super::body::Body;
 use super::error::ModelError;
 use super::joint::{Joint, JointKind, planar_basis};
-use super::model::Body;
 use crate::math::{
     BodyIndex, DofIndex, Index, IndexVec, JointIndex, RigidTransform, Rotation, SpatialInertia, Vector3,
 };
@@ -15,11 +16,11 @@ use crate::math::{
 pub(super) struct Link {
     /// Link P that carries it; smaller than its own number.
     pub(super) parent: usize,
-    /// How it moves.
+    /// The kind of its joint.
     pub(super) kind: JointKind,
     /// Orientation of the joint frame in link P.
     pub(super) R_PF: Rotation,
-    /// Origin of the joint frame in link P [m].
+    /// Origin of the joint frame in link P \[m\].
     pub(super) p_PF: Vector3,
     /// Axis in F.
     pub(super) axis_F: Vector3,
@@ -27,7 +28,7 @@ pub(super) struct Link {
     pub(super) plane_F: (Vector3, Vector3),
     /// Its columns in `Data::S`.
     pub(super) columns: Range<usize>,
-    /// Where its (or its leader's) coordinates start.
+    /// The start of its (or its leader's) coordinates.
     pub(super) q_start: usize,
     /// q = multiplier q_leader + offset; (1, 0) unless it is a mimic.
     pub(super) mimic: (f64, f64),
@@ -39,19 +40,31 @@ pub(super) struct Link {
     pub(super) dofs: Vec<DofIndex>,
 }
 
-/// A column on the way from the world to a link.
+/// A column on the path from the world to a link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PathColumn {
-    /// Which column.
+    /// The index of the column.
     pub(super) column: usize,
-    /// Where its dof stands among the link's dofs.
+    /// The index of its dof among the link's dofs.
     pub(super) slot: usize,
+}
+
+/// A link without parent and children: a free body on the world.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FreeLink {
+    pub(super) link: usize,
+    /// Its block of dofs, which is its own.
+    pub(super) tree: usize,
+    /// The first of its dofs.
+    pub(super) dof: usize,
 }
 
 /// Everything derived from the list of bodies and joints.
 #[derive(Clone, Debug)]
 pub(super) struct Topology {
     pub(super) links: Vec<Link>,
+    /// The links that are free bodies, ascending.
+    pub(super) free_links: Vec<FreeLink>,
     /// The link of each body.
     pub(super) body_link: IndexVec<BodyIndex, usize>,
     /// Pose of each body in its link.
@@ -60,14 +73,14 @@ pub(super) struct Topology {
     pub(super) column_dof: Vec<usize>,
     /// Blocks of dofs that no joint or mimic couples.
     pub(super) trees: Vec<Range<usize>>,
-    /// Which block each dof is in.
+    /// The block of each dof.
     pub(super) dof_tree: Vec<usize>,
     /// Coordinates of the model.
     pub(super) nq: usize,
 }
 
 impl Topology {
-    /// Numbers links and dofs, and writes each joint's place in q and v.
+    /// Numbers links and dofs, and sets the start of each joint in q and v.
     pub(super) fn new(
         bodies: &IndexVec<BodyIndex, Body>,
         joints: &mut IndexVec<JointIndex, Joint>,
@@ -101,6 +114,7 @@ impl Topology {
         }
         let mut topology = Self {
             links: vec![world_link()],
+            free_links: Vec::new(),
             body_link: IndexVec::from_elem(0, bodies.len()),
             X_LB: IndexVec::from_elem(RigidTransform::identity(), bodies.len()),
             column_dof: Vec::new(),
@@ -116,7 +130,20 @@ impl Topology {
             let inertia = bodies[body].inertia.rotate(&X_LB.rotation).shift(&X_LB.translation.vector);
             topology.links[topology.body_link[body]].inertia += inertia;
         }
+        topology.free_links = topology.find_free_links();
         Ok(topology)
+    }
+
+    /// A free body has a block of six dofs to itself: no child and no mimic joint adds to it.
+    fn find_free_links(&self) -> Vec<FreeLink> {
+        let of_link = |(number, link): (usize, &Link)| {
+            let dof = *self.column_dof.get(link.columns.start)?;
+            let tree = self.dof_tree[dof];
+            let children = self.links.iter().any(|other| other.parent == number);
+            let free = link.kind == JointKind::Floating && link.parent == 0 && self.trees[tree].len() == 6 && !children;
+            free.then_some(FreeLink { link: number, tree, dof })
+        };
+        self.links.iter().enumerate().skip(1).filter_map(of_link).collect()
     }
 
     /// Welds `body` to its parent's link, or gives it a link of its own.
@@ -197,8 +224,8 @@ fn outward_order(
     Ok(order)
 }
 
-/// Brings trees that a mimic couples next to each other. Returns the order and, for each body, whether a block of
-/// coupled trees starts with it.
+/// Reorders the trees so that trees coupled by a mimic are adjacent. Returns the order and, for each body,
+/// whether a block of coupled trees starts with it.
 fn group_blocks(
     mut order: Vec<BodyIndex>,
     bodies: &IndexVec<BodyIndex, Body>,

@@ -2,9 +2,9 @@
 
 use crate::math::Vector3;
 
-/// Below this share of the camera's distance to its target nothing is drawn: the near plane. [-]
+/// Below this share of the camera's distance to its target nothing is drawn: the near plane. \[-\]
 const NEAR_SHARE: f64 = 1e-3;
-/// Two directions whose cross product is shorter than this have no usable plane between them. [-]
+/// Two directions whose cross product is shorter than this have no usable plane between them. \[-\]
 const PARALLEL: f64 = 1e-9;
 
 /// How depth acts on size.
@@ -12,20 +12,20 @@ const PARALLEL: f64 = 1e-9;
 pub enum Projection {
     /// Far things are small.
     Perspective {
-        /// Angle between the picture's lower and upper edge [rad].
+        /// Angle between the picture's lower and upper edge \[rad\].
         field_of_view: f64,
     },
     /// Size does not depend on depth.
     Orthographic {
-        /// Height of the picture in the world [m].
+        /// Height of the picture in the world \[m\].
         height: f64,
     },
 }
 
-/// A camera. View coordinates are x to the right, y up, z into the picture, from the eye [m].
+/// A camera. View coordinates are x to the right, y up, z into the picture, from the eye \[m\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// Position of the eye p_WE [m].
+    /// Position of the eye p_WE \[m\].
     pub eye: Vector3,
     right: Vector3,
     up: Vector3,
@@ -48,7 +48,7 @@ pub struct ScreenPoint {
 }
 
 impl Camera {
-    /// A camera at `eye` that looks at `target` with `up` upwards (both [m], in W). Where these make no view (the same
+    /// A camera at `eye` that looks at `target` with `up` upwards (both \[m\], in W). Where these make no view (the same
     /// point, or straight along `up`) the nearest one that does is taken.
     pub fn look_at(eye: &Vector3, target: &Vector3, up: &Vector3, projection: Projection) -> Self {
         let offset = target - eye;
@@ -65,14 +65,14 @@ impl Camera {
         Self { eye: *eye, right, up, forward, near: NEAR_SHARE * distance, projection }
     }
 
-    /// A camera at `distance` [m] from `target`, `azimuth` [rad] about z from the x axis and `elevation` [rad] above the
+    /// A camera at `distance` \[m\] from `target`, `azimuth` \[rad\] about z from the x axis and `elevation` \[rad\] above the
     /// horizontal, z upwards.
     pub fn orbit(target: &Vector3, azimuth: f64, elevation: f64, distance: f64, projection: Projection) -> Self {
         let out = Vector3::new(elevation.cos() * azimuth.cos(), elevation.cos() * azimuth.sin(), elevation.sin());
         Self::look_at(&(target + out * distance), target, &Vector3::z(), projection)
     }
 
-    /// `p_W` in view coordinates [m].
+    /// `p_W` in view coordinates \[m\].
     pub fn view(&self, p_W: &Vector3) -> Vector3 {
         self.view_direction(&(p_W - self.eye))
     }
@@ -87,7 +87,7 @@ impl Camera {
         self.right * v.x + self.up * v.y + self.forward * v.z
     }
 
-    /// The smallest depth that is drawn [m].
+    /// The smallest depth that is drawn \[m\].
     pub fn near(&self) -> f64 {
         self.near
     }
@@ -131,7 +131,15 @@ impl Camera {
         }
     }
 
-    /// How many metres a pixel is wide at the view depth `z` [m] on a picture `height` pixels high.
+    /// Half the height of what the picture shows at the view depth `z` \[m\].
+    pub fn half_height(&self, z: f64) -> f64 {
+        match self.projection {
+            Projection::Perspective { field_of_view } => z * (0.5 * field_of_view).tan(),
+            Projection::Orthographic { height } => 0.5 * height,
+        }
+    }
+
+    /// How many metres a pixel is wide at the view depth `z` \[m\] on a picture `height` pixels high.
     pub fn pixel_size(&self, z: f64, height: f64) -> f64 {
         match self.projection {
             Projection::Perspective { field_of_view } => 2.0 * z * (0.5 * field_of_view).tan() / height,

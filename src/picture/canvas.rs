@@ -4,6 +4,7 @@
 //! over the opaque layer where it is nearer. That needs no sorting, so the order of drawing does not matter but for ties.
 
 use super::camera::{Camera, ScreenPoint};
+use super::clip::{Corner, clip};
 use super::color::{Color, ColorScale, mix};
 use super::light::{self, Gloss};
 use super::solid::Solid;
@@ -12,16 +13,17 @@ use crate::math::{RigidTransform, Vector3};
 
 /// Samples along each side of a pixel: nine shades of an edge, which is as smooth as a screen shows.
 pub(super) const SAMPLES: usize = 3;
-/// Sides beyond this make buffers of more than a gigabyte. [px]
+/// Sides beyond this make buffers of more than a gigabyte. \[px\]
 const SIDE_MAX: usize = 4096;
-/// Smaller pictures show nothing. [px]
+/// Smaller pictures show nothing. \[px\]
 const SIDE_MIN: usize = 16;
-/// Screen positions are rounded to this part of a sample, so that triangles that share an edge share its samples too. [1/sample]
+/// Screen positions are rounded to this part of a sample, so that triangles that share an edge share its samples too. \[1/sample\]
 const SUBSAMPLES: f64 = 256.0;
-/// Positions are clamped to this [samples]: far outside every picture, and products of two stay exact in 64 bits.
+/// Positions are clamped to this \[samples\]: far outside every picture, and products of two stay exact in 64 bits. Clamping
+/// bends a triangle, so what reaches that far is cut before (`clip`).
 const POSITION_MAX: f64 = 1e6;
 
-/// A line that rises less than this [samples] is within one row.
+/// A line that rises less than this \[samples\] is within one row.
 const LEVEL: f64 = 1e-3;
 /// How much of what shines through a see-through thing hides where it is seen along its surface: its outline stays visible.
 const RIM: f32 = 0.7;
@@ -50,24 +52,6 @@ impl Paint<'_> {
     /// An opaque or see-through colour with the common gloss.
     pub fn plain(color: Color, alpha: f32) -> Self {
         Paint { coat: Coat::Plain(color), alpha, gloss: Gloss::Satin }
-    }
-}
-
-/// A corner on its way to the screen.
-#[derive(Clone, Copy)]
-struct Corner {
-    view: Vector3,
-    normal: Vector3,
-    value: f64,
-}
-
-impl Corner {
-    fn between(a: &Self, b: &Self, t: f64) -> Self {
-        Self {
-            view: a.view + (b.view - a.view) * t,
-            normal: a.normal + (b.normal - a.normal) * t,
-            value: a.value + (b.value - a.value) * t,
-        }
     }
 }
 
@@ -121,7 +105,7 @@ impl Canvas {
         (&mut self.color, &mut self.depth)
     }
 
-    /// Where `p_W` is on the finished picture [px]; `None` where it is behind the near plane.
+    /// Where `p_W` is on the finished picture \[px\]; `None` where it is behind the near plane.
     pub fn locate(&self, p_W: &Vector3) -> Option<[f64; 2]> {
         let view = self.camera.view(p_W);
         if view.z < self.camera.near() || !view.iter().all(|x| x.is_finite()) {
@@ -136,6 +120,18 @@ impl Canvas {
     /// # Errors
     /// Another count of values than of vertices.
     pub fn solid(&mut self, solid: &Solid, X_WS: &RigidTransform, paint: &Paint<'_>) -> Result<(), PictureError> {
+        self.solid_lifted(solid, X_WS, paint, 0.0)
+    }
+
+    /// As [`Canvas::solid`], before surfaces within `lift` of it (a share of the depth): what lies in the surface of something
+    /// else is seen.
+    pub(super) fn solid_lifted(
+        &mut self,
+        solid: &Solid,
+        X_WS: &RigidTransform,
+        paint: &Paint<'_>,
+        lift: f64,
+    ) -> Result<(), PictureError> {
         if let Coat::Values(values, _) = paint.coat
             && values.len() != solid.vertices.len()
         {
@@ -148,7 +144,8 @@ impl Canvas {
                 Coat::Values(values, _) => values[vertex],
             };
             let p_W = X_WS.rotation * solid.vertices[vertex] + X_WS.translation.vector;
-            Corner { view: self.camera.view(&p_W), normal: X_WS.rotation * solid.normals[vertex], value }
+            let view = self.camera.nearer(&self.camera.view(&p_W), lift);
+            Corner { view, normal: X_WS.rotation * solid.normals[vertex], value }
         };
         let corners: Vec<[Corner; 3]> = solid.triangles.iter().map(|triangle| triangle.map(corner)).collect();
         for triangle in &corners {
@@ -161,23 +158,13 @@ impl Canvas {
         if !corners.iter().all(|corner| corner.view.iter().all(|x| x.is_finite())) {
             return;
         }
-        let near = self.camera.near();
-        let mut kept: Vec<Corner> = Vec::with_capacity(4);
-        for (i, a) in corners.iter().enumerate() {
-            let b = &corners[(i + 1) % 3];
-            if a.view.z >= near {
-                kept.push(*a);
-            }
-            if (a.view.z >= near) != (b.view.z >= near) {
-                kept.push(Corner::between(a, b, (near - a.view.z) / (b.view.z - a.view.z)));
-            }
-        }
+        let kept = clip(corners, &self.camera, self.width as f64 / self.height as f64);
         for i in 2..kept.len() {
             self.front_triangle(&[kept[0], kept[i - 1], kept[i]], paint);
         }
     }
 
-    /// A triangle in front of the near plane.
+    /// A triangle in front of the near plane, within the window.
     fn front_triangle(&mut self, corners: &[Corner; 3], paint: &Paint<'_>) {
         let (width, height) = (self.width as f64, self.height as f64);
         let points = corners.map(|corner| self.camera.project(&corner.view, width, height));
@@ -210,7 +197,7 @@ impl Canvas {
         });
     }
 
-    /// Draws a line `width` pixels wide from `a_W` to `b_W` [m], before surfaces within `lift` of it (a share of the
+    /// Draws a line `width` pixels wide from `a_W` to `b_W` \[m\], before surfaces within `lift` of it (a share of the
     /// depth), hidden by nearer ones.
     pub fn line(&mut self, a_W: &Vector3, b_W: &Vector3, width: f64, color: Color, lift: f64) {
         let (mut a, mut b) = (self.camera.view(a_W), self.camera.view(b_W));

@@ -14,7 +14,7 @@ const CONTOURS: usize = 7;
 /// Height of the picture above and below the surface, as a share of the surface's ball.
 const ROOM: f64 = 1.08;
 
-/// Lines win against faces that are this little nearer, as a share of the picture's height: a surface is nearly flat. [-]
+/// Lines win against faces that are this little nearer, as a share of the picture's height: a surface is nearly flat. \[-\]
 const LIFT: f64 = 0.02;
 
 /// One contact surface of a picture and what is written above it.
@@ -114,7 +114,7 @@ impl Plane {
         Some(Self { center, normal, up, across: x.1 - x.0, high: y.1 - y.0 })
     }
 
-    /// Height [m] of a picture with this aspect (width over height) that holds the surface.
+    /// Height \[m\] of a picture with this aspect (width over height) that holds the surface.
     fn extent(&self, aspect: f64) -> f64 {
         self.high.max(self.across / aspect).max(f64::MIN_POSITIVE)
     }

@@ -1,6 +1,7 @@
 //! The ground: an endless plane with a grid that fades away, and the soft shadow that things cast on it.
 
 use super::canvas::{Canvas, SAMPLES, cover};
+use super::clip::{Corner, clip};
 use super::color::{Color, PAPER, mix};
 use super::solid::Solid;
 use crate::math::{RigidTransform, Vector3};
@@ -11,17 +12,17 @@ const PLANE: Color = [0.925, 0.932, 0.945];
 const LINE: Color = [0.74, 0.77, 0.81];
 /// Colour of the shadow.
 const SHADOW: Color = [0.50, 0.54, 0.62];
-/// What is deeper below the ground than this casts no shadow on it [m].
+/// What is deeper below the ground than this casts no shadow on it \[m\].
 const SUNK: f64 = 1e-3;
-/// Lines seen at a flatter angle than this (its sine) do not get broader. [-]
+/// Lines seen at a flatter angle than this (its sine) do not get broader. \[-\]
 const GRAZING: f64 = 0.05;
 /// Every so many lines one is stronger.
 const STRONG: i64 = 5;
 /// Directions of light, on a disc, whose shadows add up to a soft one.
 const LIGHTS: usize = 40;
-/// Spreads points evenly over a disc [rad].
+/// Spreads points evenly over a disc \[rad\].
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
-/// How far the light leans from its middle on that disc. [-]
+/// How far the light leans from its middle on that disc. \[-\]
 const SPREAD: f64 = 0.14;
 
 /// The plane z = 0 of a frame G, drawn before everything else.
@@ -29,11 +30,11 @@ const SPREAD: f64 = 0.14;
 pub struct Ground {
     /// Pose of G.
     pub X_WG: RigidTransform,
-    /// Distance of the grid's lines [m].
+    /// Distance of the grid's lines \[m\].
     pub spacing: f64,
-    /// The point about which the ground is seen p_WC [m].
+    /// The point about which the ground is seen p_WC \[m\].
     pub center_W: Vector3,
-    /// How far from there it fades out [m].
+    /// How far from there it fades out \[m\].
     pub reach: f64,
 }
 
@@ -91,19 +92,23 @@ impl Canvas {
                     let z = p.z.max(0.0);
                     let q = Vector3::new(p.x + lean.0 * z, p.y + lean.1 * z, 0.0);
                     let view = camera.view(&(ground.X_WG.rotation * q + ground.X_WG.translation.vector));
-                    let seen = p.z > -SUNK && view.z > camera.near() && view.iter().all(|x| x.is_finite());
-                    seen.then(|| camera.project(&view, width as f64, height as f64))
+                    (p.z > -SUNK && view.iter().all(|x| x.is_finite())).then(|| Corner::bare(view))
                 };
                 let places: Vec<_> = solid.vertices.iter().map(place).collect();
                 for triangle in &solid.triangles {
                     let [Some(a), Some(b), Some(c)] = triangle.map(|vertex| places[vertex as usize]) else { continue };
-                    cover(&[a, b, c], width, height, |x, y, _| {
-                        let at = y * width + x;
-                        if stamp[at] != number {
-                            stamp[at] = number;
-                            hidden[at] += 1;
-                        }
-                    });
+                    let cut = clip(&[a, b, c], &camera, width as f64 / height as f64);
+                    let cut: Vec<_> =
+                        cut.iter().map(|at| camera.project(&at.view, width as f64, height as f64)).collect();
+                    for i in 2..cut.len() {
+                        cover(&[cut[0], cut[i - 1], cut[i]], width, height, |x, y, _| {
+                            let at = y * width + x;
+                            if stamp[at] != number {
+                                stamp[at] = number;
+                                hidden[at] += 1;
+                            }
+                        });
+                    }
                 }
             }
         }
@@ -111,7 +116,7 @@ impl Canvas {
     }
 }
 
-/// How much of a grid line the place (x, y) [m] shows, where a pixel is `pixel` [m] wide. [0 to 1]
+/// How much of a grid line the place (x, y) \[m\] shows, where a pixel is `pixel` \[m\] wide. \[0 to 1\]
 fn grid(x: f64, y: f64, spacing: f64, pixel: f64) -> f32 {
     let line = |v: f64| {
         let number = (v / spacing).round();

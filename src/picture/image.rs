@@ -73,7 +73,7 @@ impl Image {
         }
     }
 
-    /// Fills the rectangle from (x0, y0) to (x1, y1) [px], edges smooth, `alpha` of 1 hiding what was there.
+    /// Fills the rectangle from (x0, y0) to (x1, y1) \[px\], edges smooth, `alpha` of 1 hiding what was there.
     pub fn fill(&mut self, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2], color: Color, alpha: f64) {
         let share =
             |low: f64, high: f64, cell: usize| (high.min(cell as f64 + 1.0) - low.max(cell as f64)).clamp(0.0, 1.0);
@@ -107,7 +107,7 @@ impl Image {
         }
     }
 
-    /// Writes `text` with capitals `size` pixels high; the anchor `at` [px] is on the base line.
+    /// Writes `text` with capitals `size` pixels high; the anchor `at` \[px\] is on the base line.
     pub fn text(&mut self, text: &str, at: [f64; 2], size: f64, align: Align, color: Color) {
         let width = text::width(text, size);
         let shift = match align {

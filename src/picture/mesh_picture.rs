@@ -15,15 +15,15 @@ const CONTOURS: usize = 7;
 /// Colour of the surface and of the edges.
 const SURFACE: Color = [0.62, 0.68, 0.76];
 const EDGE: Color = [0.16, 0.20, 0.28];
-/// How much of the view's direction goes along the cut's normal and along the box's other axes. [-]
+/// How much of the view's direction goes along the cut's normal and along the box's other axes. \[-\]
 const OBLIQUE: (f64, f64, f64) = (0.82, -0.42, 0.38);
-/// Lines win against faces that are this little nearer, as a share of the depth. [-]
+/// Lines win against faces that are this little nearer, as a share of the depth. \[-\]
 const LIFT: f64 = 2e-3;
-/// Angle between the lower and upper edge of a panel [rad]: nearly parallel, so that sizes compare.
+/// Angle between the lower and upper edge of a panel \[rad\]: nearly parallel, so that sizes compare.
 const FIELD_OF_VIEW: f64 = 0.25;
 
 /// Draws `volume`: left its surface with all edges, right the mesh cut through the middle of its box, across the shortest side,
-/// with `pressure` [Pa] at the vertices in colours, the edges of the cut tetrahedra and lines of equal pressure.
+/// with `pressure` \[Pa\] at the vertices in colours, the edges of the cut tetrahedra and lines of equal pressure.
 ///
 /// # Errors
 /// A bad size, a mesh without tetrahedra, indices out of range, another count of pressures than of vertices.

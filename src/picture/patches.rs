@@ -34,15 +34,15 @@ impl<'a> From<&'a PatchFaces> for Faces<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceStyle<'a> {
     pub(super) scale: ColorScale,
-    /// Pressures of the contour lines [Pa].
+    /// Pressures of the contour lines \[Pa\].
     pub(super) levels: &'a [f64],
-    /// Width [px] and colour of the contour lines.
+    /// Width \[px\] and colour of the contour lines.
     pub(super) contours: (f64, Color),
-    /// Width [px] and colour of the faces' edges; a width of 0 draws none.
+    /// Width \[px\] and colour of the faces' edges; a width of 0 draws none.
     pub(super) edges: (f64, Color),
     /// Less than 1 lets what is behind shine through.
     pub(super) alpha: f32,
-    /// Edges win against faces that are this little nearer, contour lines against twice that. [-]
+    /// Faces win against surfaces that are this little nearer, edges against twice that, contour lines against three times. \[-\]
     pub(super) lift: f64,
 }
 
@@ -70,15 +70,15 @@ impl<'a> Faces<'a> {
             style.levels.iter().for_each(|level| contour(corners, pressure, *level, &mut lines));
         }
         let paint = Paint { coat: Coat::Values(&values, style.scale), alpha: style.alpha, gloss: Gloss::Chart };
-        canvas.solid(&solid, &RigidTransform::identity(), &paint)?;
+        canvas.solid_lifted(&solid, &RigidTransform::identity(), &paint, style.lift)?;
         let (width, color) = style.edges;
         for (corners, _) in self.each().filter(|_| width > 0.0) {
             for (i, a) in corners.iter().enumerate() {
-                canvas.line(a, &corners[(i + 1) % corners.len()], width, color, style.lift);
+                canvas.line(a, &corners[(i + 1) % corners.len()], width, color, 2.0 * style.lift);
             }
         }
         let (width, color) = style.contours;
-        lines.iter().for_each(|[a, b]| canvas.line(a, b, width, color, 2.0 * style.lift));
+        lines.iter().for_each(|[a, b]| canvas.line(a, b, width, color, 3.0 * style.lift));
         Ok(())
     }
 }

@@ -7,8 +7,10 @@ use crate::geometry::Shape;
 use crate::geometry::{SurfaceMesh, VolumeMesh, make};
 use crate::math::Vector3;
 
-/// Faces that meet at a smaller angle than this look like one round surface. [-] cos(35 degrees)
+/// Faces that meet at a smaller angle than this look like one round surface. \[-\] cos(35 degrees)
 const CREASE_COSINE: f64 = 0.819;
+/// Triangles that meet at a smaller angle than this are one flat face. \[-\] cos(0.1 degrees)
+const FLAT_COSINE: f64 = 0.999_998_5;
 /// Segments around a drawn circle: straight edges shorter than 7 pixels on a picture that the circle fills.
 const SEGMENTS: usize = 72;
 /// Segments of a quarter circle.
@@ -17,13 +19,13 @@ const QUARTER: usize = 18;
 /// A solid in its own frame S, ready to be drawn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solid {
-    /// Corners p_SQ [m]; a vertex of the surface occurs once for each round part it belongs to.
+    /// Corners p_SQ \[m\]; a vertex of the surface occurs once for each round part it belongs to.
     pub vertices: Vec<Vector3>,
     /// Outward direction at each corner.
     pub normals: Vec<Vector3>,
     /// Corners of each triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// Ends p_SP, p_SQ of the edges where the surface bends sharply or ends [m].
+    /// Ends p_SP, p_SQ of the edges where the surface bends sharply or ends \[m\].
     pub creases: Vec<[Vector3; 2]>,
 }
 
@@ -31,6 +33,16 @@ impl Solid {
     /// From triangles of any kind: open, closed, with shared vertices or without. Elements that name missing vertices, have
     /// no area or are not finite are left out.
     pub fn from_surface(mesh: &SurfaceMesh) -> Self {
+        Self::with_creases(mesh, CREASE_COSINE)
+    }
+
+    /// As [`Solid::from_surface`], each triangle flat and all edges drawn but those between triangles of one plane: a mesh as it
+    /// is, not the shape that it stands for.
+    pub fn faceted(mesh: &SurfaceMesh) -> Self {
+        Self::with_creases(mesh, FLAT_COSINE)
+    }
+
+    fn with_creases(mesh: &SurfaceMesh, crease_cosine: f64) -> Self {
         let joined = joined_vertices(&mesh.vertices);
         let mut solid = Self::default();
         let mut faces: Vec<([u32; 3], [u32; 3], Vector3)> = Vec::new();
@@ -51,7 +63,7 @@ impl Solid {
                 edges.entry((a.min(b), a.max(b))).or_default().push(face);
             }
         }
-        let smooth = |a: &Vector3, b: &Vector3| a.dot(b) >= CREASE_COSINE * a.norm() * b.norm();
+        let smooth = |a: &Vector3, b: &Vector3| a.dot(b) >= crease_cosine * a.norm() * b.norm();
         for (triangle, corners, cross) in &faces {
             let start = solid.vertices.len() as u32;
             for i in 0..3 {
@@ -99,7 +111,7 @@ impl Solid {
         }
     }
 
-    /// A box with its centre at the origin and full edge lengths `size` [m].
+    /// A box with its centre at the origin and full edge lengths `size` \[m\].
     pub fn cuboid(size: &Vector3) -> Self {
         let corner = |k: usize| {
             let side = |bit: usize| if k >> bit & 1 == 1 { 0.5 } else { -0.5 };
@@ -110,7 +122,7 @@ impl Solid {
         Self::from_surface(&SurfaceMesh { vertices: (0..8).map(corner).collect(), triangles })
     }
 
-    /// An ellipsoid about the origin [m].
+    /// An ellipsoid about the origin \[m\].
     pub fn ellipsoid(semi_axes: &Vector3) -> Self {
         let meridian: Vec<(f64, f64)> = (0..=2 * QUARTER)
             .map(|k| (0.5 * PI * (k as f64 / QUARTER as f64 - 1.0)).sin_cos())
@@ -125,14 +137,14 @@ impl Solid {
         solid
     }
 
-    /// An arrow from the origin along z: `length` with its head, `radius` of its shaft [m].
+    /// An arrow from the origin along z: `length` with its head, `radius` of its shaft \[m\].
     pub fn arrow(length: f64, radius: f64) -> Self {
         let head = (6.0 * radius).min(0.6 * length);
         let neck = length - head;
         Self::turned(&[(0.0, 0.0), (radius, 0.0), (radius, neck), (2.4 * radius, neck), (0.0, length)])
     }
 
-    /// The solid that the profile of (radius, z) points [m], from below to above, makes when it turns about z.
+    /// The solid that the profile of (radius, z) points \[m\], from below to above, makes when it turns about z.
     fn turned(profile: &[(f64, f64)]) -> Self {
         let mut mesh = SurfaceMesh::default();
         for (radius, z) in profile {

@@ -155,7 +155,7 @@ fn advance(character: char) -> f64 {
     if right.is_finite() { right + GAP } else { BLANK + GAP }
 }
 
-/// Width of `text` with capitals `size` pixels high [px].
+/// Width of `text` with capitals `size` pixels high \[px\].
 pub(super) fn width(text: &str, size: f64) -> f64 {
     (text.chars().map(advance).sum::<f64>() - GAP).max(0.0) * size / CAPITAL
 }

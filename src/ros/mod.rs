@@ -1,6 +1,6 @@
 //! The ROS 2 node. The only module that knows ROS, threads and clocks; `r2r` types stay inside it.
 //!
-//! Four threads, so that nothing holds the simulation up:
+//! Four threads, so that nothing delays the simulation:
 //!
 //! ```text
 //! spin        commands, services, parameters -> checked -> Mailbox
@@ -9,44 +9,19 @@
 //! record      messages -> file, when asked for
 //! ```
 //!
-//! The main thread waits for signals. A full queue costs a publication, never a step.
+//! The main thread waits for signals. A full queue drops a publication and never delays a step.
 
-#[cfg(any(isobar_simulation, isobar_control))]
-mod action;
-mod answers;
-mod command;
-mod controllers;
-mod desk;
-mod diagnostics;
-#[cfg_attr(not(isobar_simulation), allow(dead_code))]
+mod client;
+mod commands;
 mod exchange;
-#[cfg(isobar_control)]
-mod follow;
-#[cfg(isobar_gazebo)]
-mod gazebo;
 mod log;
-mod markers;
-mod messages;
-mod names;
 mod node;
-mod pacer;
-mod parameter_services;
-mod parameters;
-mod parcels;
 mod publish;
-mod recorder;
-mod run_settings;
-mod simulation_thread;
-#[cfg(isobar_simulation)]
-mod standard;
-mod statistics;
-mod steps;
-mod throttle;
-mod topics;
-#[cfg_attr(not(isobar_control), allow(dead_code))]
-mod trajectory;
-#[cfg_attr(not(isobar_simulation), allow(dead_code))]
-mod world;
+mod recording;
+mod runtime;
+mod services;
+mod subscriptions;
 
-pub use log::init_log;
+pub use client::ClientError;
+pub use log::rosout::init_log;
 pub use node::{NodeError, run};

@@ -6,36 +6,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use r2r::{Context, Node};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::answers::answer_again;
-use super::controllers::{Controllers, lockstep_controllers};
-use super::desk::{Desk, DeskWorld, Making, Origin};
-use super::exchange::{Mailbox, SceneStepping};
-use super::parameter_services::initial_value;
-use super::parameters::Parameters;
-use super::parcels::parcel_queue;
-use super::publish::{PublishPlan, Publishers};
-use super::recorder::Recording;
-use super::simulation_thread::Runner;
-use super::topics::{Kept, TopicPlan, WorldTopics, descriptions};
 use crate::io::bag::{BagError, BagPlan};
 use crate::io::package::PackageMap;
-use crate::io::rates::Rates;
 use crate::io::scene_file::{LoadedScene, SceneError, SceneSource};
+use crate::recording::Rates;
+use crate::ros::client::{ClientError, Node, retry_responses};
+use crate::ros::exchange::mailbox::Mailbox;
+use crate::ros::exchange::settings::SceneStepping;
+use crate::ros::exchange::state_queue::state_queue;
+use crate::ros::publish::publishers::{PublishPlan, Publishers};
+use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
+use crate::ros::recording::recorder::Recording;
+use crate::ros::runtime::simulation_thread::{SimulationSetup, SimulationThread};
+use crate::ros::services::context::{CurrentWorld, WorldOrigin, WorldSetup};
+use crate::ros::services::parameters::Parameters;
+use crate::ros::services::server::ServiceServer;
+use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers, lockstep_controllers};
+use crate::scene::SceneChangeError;
 use crate::stepping::{Simulation, SimulationError};
 
-/// How long a spin waits for messages; also how late a stop may be noticed.
+/// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// Why the node did not start, or stopped.
+/// The reason why the node did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// ROS refused something.
     #[error("ROS 2: {0}")]
-    Ros(#[from] r2r::Error),
+    Ros(#[from] ClientError),
     /// Values that parameters cannot take, one a line.
     #[error("{0}\nThe parameters are:\n{1}")]
     Parameters(String, String),
@@ -48,13 +49,16 @@ pub enum NodeError {
     /// The scene cannot be simulated.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
+    /// The scene refuses gravity or gains.
+    #[error(transparent)]
+    SceneChange(#[from] SceneChangeError),
     /// The recording cannot be made.
     #[error("parameter 'record': {0}")]
     Record(#[from] BagError),
     /// The operating system refused a thread or a signal handler.
     #[error("operating system: {0}")]
     System(#[from] std::io::Error),
-    /// The simulation ended itself, as it was asked to.
+    /// The simulation ended itself, as its settings require.
     #[error("{0}")]
     Aborted(String),
     /// A thread ended by itself, which is a defect.
@@ -65,17 +69,17 @@ pub enum NodeError {
 /// Runs the node until SIGINT or SIGTERM.
 ///
 /// # Errors
-/// Whatever keeps it from starting; a late command in lockstep that aborts; a thread that died.
+/// The node cannot start, a late command in lockstep aborts, or a thread died.
 pub fn run() -> Result<(), NodeError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(run_async())
 }
 
 async fn run_async() -> Result<(), NodeError> {
-    // Before anything slow: a signal while a scene loads ends the program cleanly, too.
+    // Installed before anything slow, so that a signal during loading also ends the program cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let node = Node::create(Context::create()?, "isobar", "")?;
+    let node = Node::create("isobar")?;
     let (parameters, world) = World::load(&node)?;
     let mut session = Session::start(node, world, parameters)?;
     let died = tokio::select! {
@@ -95,7 +99,7 @@ async fn run_async() -> Result<(), NodeError> {
     }
 }
 
-/// A loaded scene with the rates that it asks for.
+/// A loaded scene with the rates that it states.
 struct World {
     source: SceneSource,
     loaded: LoadedScene,
@@ -104,11 +108,7 @@ struct World {
 
 impl World {
     fn load(node: &Node) -> Result<(Parameters, Self), NodeError> {
-        let given: Vec<_> = {
-            let given = node.params.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            given.iter().map(|(name, parameter)| (name.clone(), initial_value(&parameter.value))).collect()
-        };
-        let mut parameters = Parameters::new(given.into_iter());
+        let mut parameters = Parameters::new(node.initial_parameters().into_iter());
         let refuse =
             |parameters: &Parameters| NodeError::Parameters(parameters.problems().join("\n"), parameters.help());
         if !parameters.problems().is_empty() {
@@ -154,9 +154,9 @@ fn load_scene(path: &Path) -> Result<(SceneSource, LoadedScene), NodeError> {
 struct Session {
     mailbox: Arc<Mailbox>,
     threads: Vec<JoinHandle<()>>,
-    /// Those that write recordings.
+    /// The threads that write recordings.
     disks: Arc<Mutex<Vec<JoinHandle<()>>>>,
-    /// Owns the node, and hands it back at its end: publishers must not outlive it.
+    /// Owns the node, and returns it at its end: publishers must not outlive it.
     spinning: Option<JoinHandle<Node>>,
     simulation_ended: oneshot::Receiver<()>,
     publishing_ended: oneshot::Receiver<()>,
@@ -169,12 +169,8 @@ impl Session {
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
-        // Before anyone shares the scene: what was given at the start holds from the start.
-        let scene = Arc::make_mut(&mut loaded.scene);
-        scene.set_gravity(physics.gravity_W);
-        for (joint, (stiffness, damping)) in physics.gains.iter().enumerate() {
-            scene.set_gains(joint, *stiffness, *damping);
-        }
+        // Done before the scene is shared, so that values given at the start hold from the first step.
+        physics.apply(Arc::make_mut(&mut loaded.scene))?;
         let scene = loaded.scene.clone();
         let joints = scene.joint_names().len();
         let mailbox = Arc::new(Mailbox::new(joints, settings, parameters.flag("start_paused")));
@@ -197,32 +193,43 @@ impl Session {
             recorder,
             descriptions: descriptions(parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
         };
-        let mut kept = Kept::new();
-        let topics = WorldTopics::new(&mut node, &mut kept, 0, &scene, topics)?;
+        let mut publisher_pool = PublisherPool::new();
+        let topics = WorldTopics::new(&mut node, &mut publisher_pool, 0, &scene, topics)?;
         let (topics_sender, topics_receiver) = channel();
         let mut publishers = Publishers::new(&mut node, plan, topics, topics_receiver)?;
         let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
-        let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, &parameters, mailbox.clone())?;
-        let world = DeskWorld {
+        let modes = parameters.control_modes(scene.joint_names());
+        let options = ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes };
+        let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, options, mailbox.clone())?;
+        let world = CurrentWorld {
             number: 0,
             scene: scene.clone(),
             models: loaded.models,
             rates,
             markers,
-            origin: Origin::file(parameters.text("scene"), source),
+            origin: WorldOrigin::file(parameters.text("scene"), source),
         };
-        let making = Making { kept, topics: topics_sender, recording };
-        let desk = Desk::new(&mut node, world, making, parameters, controllers, mailbox.clone())?;
-        let stepping = SceneStepping { settings: loaded.settings, quasistatic: loaded.quasistatic };
+        let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording };
+        let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
+        let stepping =
+            SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
         let simulation = Simulation::new(scene, loaded.initial, stepping.under(&settings))?;
-        let mut runner = Runner::new(simulation, stepping, loaded.commands, &loaded.force_torque, lockstep);
-        let (sender, receiver) = parcel_queue();
+        let simulation_setup = SimulationSetup {
+            simulation,
+            stepping,
+            schedule: loaded.commands,
+            force_torque: loaded.force_torque,
+            lockstep,
+        };
+        let (sender, receiver) = state_queue();
 
         let (for_simulation, for_publishing) = (mailbox.clone(), mailbox.clone());
-        let (simulation, simulation_ended) = spawn("simulation", move || runner.run(&for_simulation, &sender))?;
+        let (simulation, simulation_ended) = spawn("simulation", move || {
+            SimulationThread::new(simulation_setup, &for_simulation, &sender).run();
+        })?;
         let (publishing, publishing_ended) = spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
         let threads = vec![simulation, publishing];
-        let (spinning, spinning_ended) = spawn("spinning", move || spin(node, desk))?;
+        let (spinning, spinning_ended) = spawn("spinning", move || spin(node, server))?;
         Ok(Self {
             mailbox,
             threads,
@@ -238,7 +245,7 @@ impl Session {
         self.mailbox.stop();
         let _node = self.spinning.take().and_then(|thread| thread.join().ok());
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so on stderr, and the caller reports it.
+            // A thread that panicked has written to stderr, and the caller reports it.
             let _ = thread.join();
         }
         for disk in self.disks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
@@ -283,11 +290,11 @@ fn spawn<T: Send + 'static>(
 }
 
 /// Owns the node until the end.
-fn spin(mut node: Node, mut desk: Desk) -> Node {
-    while !desk.stopped() {
+fn spin(mut node: Node, mut server: ServiceServer) -> Node {
+    while !server.stopped() {
         node.spin_once(SPIN_TIMEOUT);
-        desk.answer_all(&mut node);
-        answer_again();
+        server.answer_all(&mut node);
+        retry_responses();
     }
     node
 }

@@ -16,9 +16,9 @@ struct FaceImpulse {
     gamma: Lanes3,
     /// Tangential velocity over its regularized norm [-].
     t: Lanes3,
-    /// mu n0 / s [kg].
+    /// mu n0 / s \[kg\].
     kt: Lanes,
-    /// -d gamma_n / d vn [kg].
+    /// -d gamma_n / d vn \[kg\].
     kn: Lanes,
 }
 
@@ -71,7 +71,7 @@ impl PatchBlock {
         SpatialForce::new(tau.total(), f.total())
     }
 
-    /// The potential of the patch at V [J], without Hunt-Crossley dissipation: minus its derivative is the impulse.
+    /// The potential of the patch at V \[J\], without Hunt-Crossley dissipation: minus its derivative is the impulse.
     ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the fall of the force with vn.
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
         debug_assert_eq!(self.hunt_crossley, 0.0, "this law has another potential");

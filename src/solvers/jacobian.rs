@@ -1,19 +1,20 @@
-//! The Jacobian of a patch, and the products with it that a Newton step takes.
+//! The Jacobian of a patch, and its products in a Newton step.
 
 use crate::math::padded::PaddedSymmetric;
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 type Six = [f64; 6];
 
-/// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, by its non-zero columns. Those of a body that
-/// moves freely are told from the others as they come: products with them are little more than a cross product.
+/// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, by its non-zero
+/// columns. The columns of free bodies are detected when they are added: products with them cost little more
+/// than a cross product.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PatchJacobian {
     /// The generalized velocities that move the patch, ascending.
     pub(super) dofs: Vec<u32>,
     /// The column (w; v) of J for each of `dofs`.
     pub(super) columns: Vec<Vector6>,
-    /// The columns that are of no free body: velocity and column.
+    /// The columns that belong to no free body: velocity and column.
     jointed: Vec<(usize, Six)>,
     free: Vec<FreeBody>,
 }
@@ -66,8 +67,8 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds the upper triangle of J^T H J with a symmetric H. `places` are the rows of the velocities, in the same order; those of a free body
-    /// follow each other.
+    /// Adds the upper triangle of J^T H J with a symmetric H. `places` are the rows of the velocities, in the
+    /// same order; those of a free body are consecutive.
     pub(super) fn add_hessian(&self, H: &Matrix6, places: &[u32], out: &mut PaddedSymmetric) {
         let H: &[Six; 6] = &H.data.0;
         for (a, (dof, column)) in self.jointed.iter().enumerate() {
@@ -86,14 +87,14 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds J^T F, from `dof` on, to a row; the jointed columns from there on begin at number `behind`.
+    /// Adds J^T F, from `dof` on, to a row; the first jointed column to use has the index `behind`.
     #[inline(always)]
     fn add_row(&self, dof: usize, F: &Six, behind: usize, places: &[u32], row: &mut [f64]) {
         for (other, column) in &self.jointed[behind..] {
             row[places[*other] as usize] += inner(column, F);
         }
         for body in &self.free {
-            // a row of the body itself gets entries below the diagonal too, which nothing reads
+            // a row of the body itself also gets entries below the diagonal, which are never read
             if body.dof + 6 > dof {
                 body.add_transposed(F, places[body.dof] as usize, row);
             }
@@ -108,12 +109,12 @@ struct FreeBody {
     dof: usize,
     /// 1 for the body B, -1 for the body A.
     sign: f64,
-    /// From the body's origin to C [m].
+    /// From the body's origin to C \[m\].
     p: [f64; 3],
 }
 
 impl FreeBody {
-    /// The free body that has these columns, to the last bit.
+    /// The free body with exactly these columns, bit for bit.
     fn find(columns: &[(usize, Six); 6]) -> Option<Self> {
         let (dof, sign) = (columns[0].0, columns[5].1[5]);
         let p = [sign * columns[2].1[4], sign * columns[0].1[5], sign * columns[1].1[3]];
@@ -155,7 +156,8 @@ impl FreeBody {
         [sum(0, -z, 4, y, 5), sum(1, z, 3, -x, 5), sum(2, -y, 3, x, 4), vx, vy, vz]
     }
 
-    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `place` on.
+    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `place`
+    /// on.
     #[inline(always)]
     fn add_transposed(&self, F: &Six, place: usize, out: &mut [f64]) {
         let Some(out) = out[place..].first_chunk_mut() else { return };
@@ -173,7 +175,7 @@ fn add(y: &mut Six, a: f64, x: &Six) {
     }
 }
 
-/// a . b, written out so that it becomes vector instructions.
+/// a . b, written so that it compiles to vector instructions.
 #[inline(always)]
 fn inner(a: &Six, b: &Six) -> f64 {
     let mut sums = [0.0; 2];
@@ -194,8 +196,8 @@ mod tests {
         ((i * 7 + j * 3 + 1) as f64).sin()
     }
 
-    /// The columns of bodies and joints in the order of their velocities: free bodies at 0 and 14 (A and B), joints at 6 to 8 and 20, and
-    /// at 9 to 12 four columns of a free body, which are not six.
+    /// The columns of bodies and joints in the order of their velocities: free bodies at 0 and 14 (A and B),
+    /// joints at 6 to 8 and 20, and at 9 to 12 only four columns of a free body.
     fn jacobian() -> PatchJacobian {
         let mut jacobian = PatchJacobian::default();
         let bodies = [(0, -1.0), (14, 1.0)].map(|(dof, sign)| FreeBody { dof, sign, p: [0.3, -0.2 - sign, 0.7] });
@@ -208,7 +210,7 @@ mod tests {
         jacobian
     }
 
-    /// Oracle: the same products with all columns alike.
+    /// Oracle: the same products without the special case of free bodies.
     #[test]
     fn products_are_those_of_all_columns_alike() {
         let jacobian = jacobian();
@@ -238,7 +240,8 @@ mod tests {
         }
     }
 
-    /// Six columns in a row are of no free body when one of them differs or a velocity is left out.
+    /// Six consecutive columns are not detected as a free body if one of them differs or a velocity is left
+    /// out.
     #[test]
     fn takes_no_other_columns_for_those_of_a_free_body() {
         let body = FreeBody { dof: 3, sign: 1.0, p: [0.1, 0.2, 0.3] };

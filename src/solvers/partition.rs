@@ -1,20 +1,20 @@
-//! Taking a problem apart: sets that are joined, and lists that are sorted by set. Memory is reused.
+//! Partition of a problem: disjoint sets, and lists sorted by set. Memory is reused.
 
 use std::ops::Range;
 
-/// Numbers in disjoint sets; the smallest number of a set stands for it.
+/// Indices in disjoint sets; the smallest index of a set represents it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DisjointSets {
     parent: Vec<u32>,
 }
 
 impl DisjointSets {
-    /// `n` sets of one number each.
+    /// `n` sets of one index each.
     pub(super) fn reset(&mut self, n: usize) {
         self.parent.clear();
         self.parent.extend(0..n as u32);
     }
-    /// The smallest number of the set of `x`.
+    /// The smallest index of the set of `x`.
     pub(super) fn root(&mut self, mut x: u32) -> u32 {
         while self.parent[x as usize] != x {
             let above = self.parent[self.parent[x as usize] as usize];
@@ -23,7 +23,7 @@ impl DisjointSets {
         }
         x
     }
-    /// Makes one set of those of `a` and `b`.
+    /// Merges the sets of `a` and `b`.
     pub(super) fn join(&mut self, a: u32, b: u32) {
         if self.parent[a as usize] == self.parent[b as usize] {
             return;
@@ -31,7 +31,7 @@ impl DisjointSets {
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a.max(b) as usize] = a.min(b);
     }
-    /// Which set each number is in, by the order of their smallest numbers; returns how many sets there are.
+    /// The set of each index, with sets ordered by their smallest index; returns the number of sets.
     pub(super) fn number(&mut self, set_of: &mut Vec<u32>) -> usize {
         set_of.clear();
         let mut sets = 0;

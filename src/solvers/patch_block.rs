@@ -5,7 +5,7 @@ use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 use crate::math::lanes::{LANES, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 
-/// How a face dissipates when it is compressed or released.
+/// The dissipation law of a face.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DissipationLaw {
     /// Hunt-Crossley: f = fe (1 - d vn)+ with dissipation d [s/m].
@@ -13,17 +13,17 @@ pub enum DissipationLaw {
         /// d [s/m].
         dissipation: f64,
     },
-    /// Linear, [Masterjohn 2022, eqs. 1-3]: f = (fe - tau k vn)+ with relaxation time tau [s] (d c = tau there).
+    /// Linear, [Masterjohn 2022, eqs. 1-3]: f = (fe - tau k vn)+ with relaxation time tau \[s\] (d c = tau there).
     Linear {
-        /// tau [s].
+        /// tau \[s\].
         relaxation_time: f64,
     },
 }
 
-/// What all faces of a patch share.
+/// The data shared by all faces of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PatchLaw {
-    /// Step dt [s].
+    /// Step dt \[s\].
     pub step: f64,
     /// Dissipation law with its coefficient.
     pub dissipation: DissipationLaw,
@@ -36,29 +36,29 @@ pub struct PatchLaw {
     pub friction_compliance: f64,
 }
 
-/// One face as a discretization states it, in world axes.
+/// One face as given by a discretization, in world axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FaceInput {
-    /// Position from the patch point C [m].
+    /// Position from the patch point C \[m\].
     pub p_CF: Vector3,
     /// Unit normal from A into B [-].
     pub normal: Vector3,
     /// Stiffness k = g A [N/m].
     pub stiffness: f64,
-    /// Elastic force at the start of the step, fe0 = A p0 = -k phi0 [N].
+    /// Elastic force at the start of the step, fe0 = A p0 = -k phi0 \[N\].
     pub elastic_force: f64,
 }
 
 /// [`LANES`] faces side by side; unused lanes hold faces that never push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceLanes {
-    /// Positions from C [m].
+    /// Positions from C \[m\].
     pub(super) p_CF: Lanes3,
     /// Unit normals from A into B [-].
     pub(super) normal: Lanes3,
-    /// fe0 [N].
+    /// fe0 \[N\].
     pub(super) elastic_force: Lanes,
-    /// (dt + tau) k [N s/m]: how fast the force falls with the separation speed.
+    /// (dt + tau) k [N s/m]: minus the derivative of the force with the separation speed.
     pub(super) force_rate: Lanes,
     /// mu n0: bound of the friction impulse [N s].
     pub(super) friction_bound: Lanes,
@@ -84,14 +84,14 @@ pub struct PatchBlock {
     pub(super) law: PatchLaw,
     /// Dissipation d [s/m] of the Hunt-Crossley factor; 0 in the linear law.
     pub(super) hunt_crossley: f64,
-    /// dt + tau [s].
+    /// dt + tau \[s\].
     pub(super) damped_step: f64,
     pub(super) lanes: Vec<FaceLanes>,
     len: usize,
     pub(super) jacobian: PatchJacobian,
-    /// J v0: what the lagged impulses are taken at.
+    /// J v0: the velocity at which the lagged impulses are evaluated.
     pub(super) V0: SpatialVelocity,
-    /// J A^-1 J^T at C, [w; v] by [w; v]; zero where the law has no use for it.
+    /// J A^-1 J^T at C, [w; v] by [w; v]; zero if the law does not use it.
     pub(super) inverse_mass: Matrix6,
     /// Scratch: A of `dofs` and a row of J.
     masses: Vec<f64>,
@@ -135,17 +135,18 @@ impl PatchBlock {
         self.inverse_mass = Matrix6::zeros();
     }
 
-    /// Adds a column of J, with the initial velocity of its degree of freedom; call in ascending order of `dof`, and before
-    /// the first face.
+    /// Adds a column of J, with the initial velocity of its degree of freedom. Call it in ascending order of
+    /// `dof`, and before the first face.
     pub fn push_column(&mut self, dof: u32, column: Vector6, v0: f64) {
         debug_assert_eq!(self.len, 0, "faces come after the columns: their lagged impulses need J v0");
         self.V0 += SpatialVelocity::from_vector(&(column * v0));
         self.jacobian.push(dof, column);
     }
 
-    /// Computes the inverse mass that friction compliance scales with, from A (`size` x `size`, row-major): J A^-1 J^T with
-    /// the part of A that belongs to the patch's degrees of freedom, an estimate where they are coupled to others. Call it
-    /// between the last column and the first face; it does nothing without friction compliance.
+    /// Computes the inverse mass for friction compliance from A (`size` x `size`, row-major): J A^-1 J^T with
+    /// the part of A that belongs to the patch's degrees of freedom. It is an estimate if they are coupled to
+    /// others. Call it between the last column and the first face; it does nothing without friction
+    /// compliance.
     pub fn weigh(&mut self, momentum_matrix: &[f64], size: usize) {
         if self.law.friction_compliance == 0.0 {
             return;
@@ -156,7 +157,7 @@ impl PatchBlock {
         for i in dofs {
             self.masses.extend(dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
         }
-        // a matrix that has no factor stops the solver as well, and its message says which body has no mass
+        // a matrix without a factor also stops the solver, whose message names the body without mass
         if cholesky_in_place(&mut self.masses, n).is_err() {
             return;
         }
@@ -223,7 +224,18 @@ impl PatchBlock {
         (change, largest)
     }
 
-    /// How many faces the patch has.
+    /// The largest normal impulse of a face at the relative velocity V of C [N s].
+    pub fn largest_normal_impulse(&self, V: &SpatialVelocity) -> f64 {
+        let normal_impulse = |face: usize| {
+            let (block, lane) = (&self.lanes[face / LANES], face % LANES);
+            let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
+            let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
+            self.law.step * elastic * (1.0 - self.hunt_crossley * vn).max(0.0)
+        };
+        (0..self.len).map(normal_impulse).fold(0.0, f64::max)
+    }
+
+    /// Number of faces.
     pub fn len(&self) -> usize {
         self.len
     }

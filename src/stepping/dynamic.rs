@@ -1,100 +1,169 @@
-//! A dynamic step: A = M + dt D,  r = M v0 + dt (tau_g - C v0 + tau + tau_ext), and the rows and patches.
+//! A dynamic step: A = M + dt D,  r = M v_f + dt tau, and the rows and patches.
+//!
+//! v_f is the velocity at the end of free motion through the step, including weight and external wrenches,
+//! and M is the mass matrix at that end ([`FreeMotion`]). For slow trees, and for all bodies with
+//! [`Integrator::SemiImplicit`], M is that of the start: r = M v0 + dt (tau_g - c(q0, v0) + tau_ext + tau).
 
-use super::contacts::Contacts;
+use super::contacts::{ContactInput, DynamicContacts, Pairs};
+use super::error::{StepError, joint_of_dof};
+use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
-use super::pairs::{ActivePatch, Pairs};
-use super::simulation::{StepError, joint_of_dof};
-use super::stepper::StepInput;
-use super::{StepReport, StepTimes};
-use crate::math::dense::dot;
-use crate::math::{SpatialForce, Vector3};
-use crate::multibody::{Data, bias, mass_matrix};
-use crate::solvers::{ContactProblem, NewtonSolver, SolveStatus};
+use super::result::StepResult;
+use super::settings::{DynamicStepping, Integrator};
+use super::snapshot::{StepReport, StepTimes};
+use crate::math::Vector3;
+use crate::math::dense::{NotPositiveDefinite, dot};
+use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
+use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveStatus};
 
-/// A residual that the solver reaches although rounding stops it before its tolerance is still a solution [-].
+/// If rounding stops the solver before its tolerance, a residual up to this value still counts as a solution
+/// [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
 /// The memory of dynamic steps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct DynamicStep {
-    contacts: Contacts,
+    options: DynamicStepping,
+    contacts: DynamicContacts,
     joint_rows: JointRows,
     problem: ContactProblem,
     solver: NewtonSolver,
-    times: StepTimes,
+    /// The velocities that the solver starts from.
+    warm_start: Vec<f64>,
+    free: FreeMotion,
+    /// Generalized forces of weight and external wrenches [N m] or \[N\].
+    forces: Vec<f64>,
+    /// Positions and mass matrix at the end of free motion.
+    ahead: Data,
+    /// The coordinates from which a joint with the velocity v ends the step at q + dt v.
+    reference: State,
+    /// The difference of the velocities from those of free motion.
+    change: Vec<f64>,
 }
 
 impl DynamicStep {
-    /// Solves for the velocities `v` at the end of the step; `v` comes with those at the start of the step before. That they change once
-    /// more as they have is what the solver starts from.
+    pub(super) fn new(options: DynamicStepping, model: &Model) -> Self {
+        Self {
+            options,
+            contacts: DynamicContacts::default(),
+            joint_rows: JointRows::default(),
+            problem: ContactProblem::default(),
+            solver: NewtonSolver::default(),
+            warm_start: Vec::new(),
+            free: FreeMotion::default(),
+            forces: Vec::new(),
+            ahead: Data::new(model),
+            reference: State::default(),
+            change: Vec::new(),
+        }
+    }
+
+    pub(super) fn options(&self) -> &DynamicStepping {
+        &self.options
+    }
+
+    /// Solves for the end of the step. The initial guess extrapolates the change of velocity of the previous
+    /// step.
     pub(super) fn step(
         &mut self,
         input: &StepInput<'_>,
         data: &mut Data,
-        v: &mut [f64],
-    ) -> Result<StepReport, StepError> {
+        result: &mut StepResult,
+    ) -> Result<(), StepError> {
         let (settings, model) = (input.settings, input.scene.model());
         let start = input.now();
-        self.assemble_motion(input, data);
+        self.assemble_motion(input, data)?;
         let moved = input.now();
-        self.contacts.assemble(input.scene, settings, data, input.start.state, &mut self.problem);
+        let v0 = &input.start.state.v;
+        let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v: v0 };
+        self.contacts.assemble(&world, &mut self.problem);
         let touched = input.now();
         self.problem.lag_friction();
-        for (v, v0) in v.iter_mut().zip(&input.start.state.v) {
-            *v = v0 + (v0 - *v);
+        self.warm_start.clear();
+        self.warm_start.extend(v0.iter().zip(input.start.v_before).map(|(v0, before)| v0 + (v0 - before)));
+        let v = &mut result.state.v;
+        let solved = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
+        let solved = solved.map_err(|error| singular(model, input.time, error))?;
+        if solved.residual.is_nan() {
+            return Err(StepError::Residual { time: input.time });
         }
-        let solved = self.solver.solve(&self.problem, v, &settings.solver).map_err(|error| {
-            let (time, name) = (input.time, joint_of_dof(model, error.pivot));
-            match error.value.is_finite() {
-                true => StepError::SingularMass { time, dof: error.pivot, name },
-                false => StepError::NotFinite { time, joint: name },
-            }
-        })?;
-        self.times = StepTimes { motion: moved - start, contact: touched - moved, solver: input.now() - touched };
-        Ok(StepReport {
+        let ended = input.now();
+        self.contacts.note_loads(input.scene, &self.problem, &result.state.v);
+        result.integrate_from(&self.free.base, &mut self.change, input)?;
+        self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
+        result.set_contacts(self.contacts.active(), self.solver.patch_impulses());
+        result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
+        result.report = StepReport {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual,
             solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
             solver_fallbacks: 0,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
-        })
+        };
+        Ok(())
     }
 
-    fn assemble_motion(&mut self, input: &StepInput<'_>, data: &mut Data) {
-        let StepInput { scene, settings, start, .. } = input;
-        let problem = &mut self.problem;
-        let model = scene.model();
-        let n = model.nv();
-        mass_matrix(model, data);
+    /// A, r and the joints' rows.
+    fn assemble_motion(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<(), StepError> {
+        let StepInput { scene, settings, start, time, .. } = input;
+        let (problem, model, dt, state) = (&mut self.problem, scene.model(), settings.step(), start.state);
         bias(model, data);
+        self.forces.clear();
+        self.forces.extend(data.gravity.iter().zip(start.external).map(|(weight, external)| weight + external));
+        let moved = match self.options.integrator {
+            Integrator::SemiImplicit => {
+                self.free.stay(model, state);
+                false
+            }
+            Integrator::Implicit => {
+                let from = FreeStart { state, forces: &self.forces, dt };
+                self.free.find(model, &from, data, &mut self.ahead).map_err(|error| match error {
+                    FreeMotionError::Spin { turn } => StepError::Spin { time: *time, turn },
+                    FreeMotionError::Mass(error) => singular(model, *time, error),
+                })?
+            }
+        };
+        let M = if moved {
+            positions(model, &self.free.base.q, &mut self.ahead);
+            mass_matrix(model, &mut self.ahead);
+            &self.ahead.M
+        } else {
+            mass_matrix(model, data);
+            &data.M
+        };
         problem.reset(model.trees());
-        problem.momentum_matrix.copy_from_slice(&data.M);
-        let dt = settings.step();
-        for i in 0..n {
-            let momentum = dot(&data.M[i * n..(i + 1) * n], &start.state.v);
-            problem.momentum[i] = momentum + dt * (data.gravity[i] - data.coriolis[i] + start.external[i]);
+        problem.momentum_matrix.copy_from_slice(M);
+        problem.start.copy_from_slice(&state.v);
+        let n = model.nv();
+        for (number, tree) in model.trees().iter().enumerate() {
+            let free = self.free.moved(number);
+            let from = if free { &self.free.base.v } else { &state.v };
+            for i in tree.clone() {
+                let momentum = dot(&M[i * n + tree.start..i * n + tree.end], &from[tree.clone()]);
+                let impulse = if free { 0.0 } else { dt * (self.forces[i] - data.coriolis[i]) };
+                problem.momentum[i] = momentum + impulse;
+            }
         }
-        self.joint_rows.assemble(scene, settings, start, &data.gravity, problem);
+        self.free.reference(model, state, dt, &mut self.reference);
+        let joints = StepStart { state: &self.reference, ..*start };
+        self.joint_rows.assemble(scene, settings, &joints, &data.gravity, problem);
+        Ok(())
     }
 
-    pub(super) fn times(&self) -> StepTimes {
-        self.times
-    }
-    pub(super) fn efforts(&self, v: &[f64], dt: f64, efforts: &mut Vec<f64>) {
-        self.joint_rows.efforts(&self.problem, v, dt, efforts);
-    }
-    pub(super) fn active(&self) -> &[ActivePatch] {
-        self.contacts.active()
-    }
-    pub(super) fn impulses(&self) -> &[SpatialForce] {
-        self.solver.patch_impulses()
-    }
     pub(super) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
         let block = &self.problem.patches()[number];
         block.face_forces(&block.velocity(v), forces);
     }
     pub(super) fn pairs(&self) -> &Pairs {
         &self.contacts.pairs
+    }
+}
+
+fn singular(model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {
+    let name = joint_of_dof(model, error.pivot);
+    match error.value.is_finite() {
+        true => StepError::SingularMass { time, dof: error.pivot, name },
+        false => StepError::NotFinite { time, joint: name },
     }
 }

@@ -1,16 +1,16 @@
-//! External wrenches on bodies: pushes that no contact and no joint of the scene exerts.
+//! External wrenches on bodies: loads other than contact and joints of the scene.
 
 use crate::math::{BodyIndex, Index, IndexVec, SpatialForce, Vector6};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model};
 
-/// The wrenches that act on bodies from outside, until they are changed.
+/// The external wrenches on bodies; each holds until it is changed.
 #[derive(Clone, Debug)]
 pub(super) struct ExternalWrenches {
     F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     /// Memory for the Jacobian of one body.
     columns: Vec<Vector6>,
-    /// J^T F over all bodies [N m] or [N].
+    /// J^T F over all bodies [N m] or \[N\].
     generalized: Vec<f64>,
 }
 
@@ -35,7 +35,7 @@ impl ExternalWrenches {
         &self.F_BBo_W
     }
 
-    /// tau = sum of J^T F over the bodies, at the poses in `data` [N m] or [N].
+    /// tau = sum of J^T F over the bodies, at the poses in `data` [N m] or \[N\].
     pub(super) fn project(&mut self, model: &Model, data: &Data) {
         let Self { F_BBo_W, columns, generalized } = self;
         generalized.fill(0.0);
@@ -49,7 +49,7 @@ impl ExternalWrenches {
         }
     }
 
-    /// What [`ExternalWrenches::project`] found [N m] or [N], by generalized velocity.
+    /// The result of [`ExternalWrenches::project`] [N m] or \[N\], by generalized velocity.
     pub(super) fn generalized(&self) -> &[f64] {
         &self.generalized
     }

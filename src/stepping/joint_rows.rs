@@ -1,38 +1,30 @@
 //! Actuators, limits and dry friction of the joints, as rows of the convex problem.
 
-use super::{JointCommand, JointTarget, StepSettings};
-use crate::multibody::{Joint, State};
+use super::command::JointTarget;
+use super::input::StepStart;
+use super::settings::CommonSettings;
+use crate::multibody::Joint;
 use crate::scene::{Actuator, Scene};
-use crate::solvers::{BoxRow, ContactProblem};
+use crate::solvers::BoxRow;
+use crate::solvers::dynamic::ContactProblem;
 
 /// Near-rigid rows give way by this part of a rigid one: their natural period is this part of a step
 /// (R = beta^2 / (4 pi^2) w, with w the inverse effective mass). Softer rows would show, stiffer ones cost digits.
 const NEAR_RIGID_BETA: f64 = 0.1;
-/// A joint found beyond its limit comes back with this time constant [s]: at once would fling it.
+/// Time constant with which a joint beyond its limit returns \[s\]; full correction in one step would throw
+/// it back.
 const RECOVERY_TIME: f64 = 0.02;
 
-/// What the joints are and are asked to do as a step starts.
-pub(super) struct StepStart<'a> {
-    /// Where a joint without a command is held.
-    pub(super) initial: &'a State,
-    /// Positions and velocities now.
-    pub(super) state: &'a State,
-    /// The standing command.
-    pub(super) command: &'a JointCommand,
-    /// Generalized forces of the external wrenches [N m] or [N].
-    pub(super) external: &'a [f64],
-}
-
-/// Where an actuator's effort comes from.
+/// The origin of an actuator's effort.
 #[derive(Clone, Copy, Debug)]
 enum EffortSource {
-    /// Not more than a constant effort [N m] or [N].
+    /// A constant effort only [N m] or \[N\].
     Constant(f64),
-    /// The row of that number.
+    /// The row with that index.
     Row(usize),
 }
 
-/// The actuators' rows of the present step; remembers which they are, to tell the efforts afterwards.
+/// The actuators' rows of the present step, kept to compute the efforts afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JointRows {
     sources: Vec<EffortSource>,
@@ -40,11 +32,11 @@ pub(super) struct JointRows {
 
 impl JointRows {
     /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation. `gravity` is
-    /// the generalized gravity force [N m] or [N].
+    /// the generalized gravity force [N m] or \[N\].
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
-        settings: &StepSettings,
+        settings: &CommonSettings,
         StepStart { initial, state, command, .. }: &StepStart<'_>,
         gravity: &[f64],
         problem: &mut ContactProblem,
@@ -68,8 +60,8 @@ impl JointRows {
             };
             let actuator = &scene.actuators()[position];
             let start = joint.position(&initial.q).unwrap_or(0.0);
-            let target = standing_target(command.targets.get(position), actuator, start);
-            // A follower's gravity load is in its leader's.
+            let target = standing_target(command.targets.as_slice().get(position), actuator, start);
+            // The gravity load of a mimic joint is included in its leader's.
             let gravity = if joint.mimic.is_some() { 0.0 } else { gravity[dof] };
             self.sources.push(scalar.push_actuator(actuator, &target, gravity, problem));
             if joint.friction > 0.0 {
@@ -79,7 +71,7 @@ impl JointRows {
         }
     }
 
-    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or [N].
+    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or \[N\].
     pub(super) fn efforts(&self, problem: &ContactProblem, v: &[f64], step: f64, efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {
@@ -92,7 +84,7 @@ impl JointRows {
     }
 }
 
-/// The command of a joint; without one, a joint with stiffness is held where it started.
+/// The command of a joint. A joint with stiffness and without a command is held at its initial position.
 fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64) -> JointTarget {
     match target {
         Some(target) if *target != JointTarget::default() => *target,
@@ -102,8 +94,8 @@ fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64
     }
 }
 
-/// Dry friction over a step `dt` [s], regularized below the stiction tolerance [rad/s] or [m/s]; `ratio` is the joint's rate
-/// for a unit of its generalized velocity.
+/// Dry friction over a step `dt` \[s\], regularized below the stiction tolerance [rad/s] or [m/s]; `ratio` is
+/// the joint's rate per unit of its generalized velocity.
 pub(super) fn friction_row(joint: &Joint, ratio: f64, dt: f64, stiction_tolerance: f64) -> BoxRow {
     let bound = dt * joint.friction;
     BoxRow {
@@ -119,11 +111,11 @@ pub(super) fn friction_row(joint: &Joint, ratio: f64, dt: f64, stiction_toleranc
 /// A joint with one degree of freedom, its own or its leader's.
 struct ScalarJoint<'a> {
     joint: &'a Joint,
-    /// Rate of the joint for a unit of its generalized velocity [-]: 1, or the multiplier of a mimic joint.
+    /// Rate of the joint per unit of its generalized velocity [-]: 1, or the multiplier of a mimic joint.
     ratio: f64,
-    /// Step [s].
+    /// Step \[s\].
     dt: f64,
-    /// Position [rad] or [m].
+    /// Position \[rad\] or \[m\].
     q: f64,
     /// ratio^2/A_ii [1/kg] or [1/(kg m2)].
     inverse_mass: f64,
@@ -168,7 +160,7 @@ impl ScalarJoint<'_> {
         }
     }
 
-    /// Limits: the joint may reach its limit within the step, and not pass it.
+    /// Limits: the joint may reach its limit within the step, but not pass it.
     fn push_limits(&self, problem: &mut ContactProblem) {
         let limits = &self.joint.limits;
         let speed_to = |gap: f64| if gap >= 0.0 { gap / self.dt } else { gap / (self.dt + RECOVERY_TIME) };

@@ -1,18 +1,20 @@
-//! What joints feel: efforts of contact about their axes, and the whole wrench that a force-torque sensor measures.
+//! Loads of joints: contact efforts about their axes, and the whole wrench that a force-torque sensor
+//! measures.
 
-use super::{Simulation, Stepping};
+use super::settings::Stepping;
+use super::simulation::Simulation;
 use crate::math::{BodyIndex, Index, IndexVec, JointIndex, RigidTransform, SpatialForce, Vector3};
 use crate::multibody::{JointKind, Model};
 use crate::scene::Scene;
 
-/// For each body the joint that carries it: the way from any body down to the world.
+/// The joint that carries each body: the path from any body to the world.
 #[derive(Clone, Debug)]
 pub struct JointPaths {
     carrier: IndexVec<BodyIndex, Option<JointIndex>>,
 }
 
 impl JointPaths {
-    /// The ways through `model`.
+    /// The paths through `model`.
     pub fn new(model: &Model) -> Self {
         let mut carrier = IndexVec::from_elem(None, model.bodies().len());
         for (index, joint) in model.joints().iter_enumerated() {
@@ -21,10 +23,10 @@ impl JointPaths {
         Self { carrier }
     }
 
-    /// Whether `joint` carries `body`, through other joints or not.
+    /// Whether `joint` carries `body`, directly or through other joints.
     fn carries(&self, model: &Model, joint: JointIndex, body: BodyIndex) -> bool {
         let mut at = body;
-        // A tree has no longer way than it has bodies.
+        // No path is longer than the number of bodies.
         for _ in 0..self.carrier.len() {
             match self.carrier[at] {
                 Some(carrier) if carrier == joint => return true,
@@ -35,7 +37,7 @@ impl JointPaths {
         false
     }
 
-    /// tau = J^T F: the efforts that contact exerts about the joints' axes [N m] or [N], in the order of
+    /// tau = J^T F: the efforts that contact exerts about the joints' axes [N m] or \[N\], in the order of
     /// [`Scene::joint_names`]; a mimic joint's is its own. `F_BBo_W` are the net contact wrenches on the bodies.
     pub fn contact_efforts(
         &self,
@@ -72,7 +74,7 @@ impl JointPaths {
 #[derive(Clone, Debug)]
 pub struct ForceTorqueSensor {
     child: BodyIndex,
-    /// What the joint carries.
+    /// The bodies that the joint carries.
     carried: Vec<BodyIndex>,
 }
 
@@ -91,7 +93,7 @@ impl ForceTorqueSensor {
         self.child
     }
 
-    /// Spatial momentum of all that the joint carries, about the world's origin [N m s, N s, world].
+    /// Spatial momentum of all bodies that the joint carries, about the world's origin [N m s, N s, world].
     pub fn momentum(&self, simulation: &Simulation) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let mut sum = SpatialForce::ZERO;
@@ -103,14 +105,14 @@ impl ForceTorqueSensor {
         sum
     }
 
-    /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its axes
-    /// [N m, N]: what changed the momentum of all that it carries and is neither weight nor contact nor external. `before` is the
-    /// momentum at the start of the step; a quasistatic step has none, there it is the wrench of the equilibrium. Rotor
-    /// inertias are left out.
+    /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its
+    /// axes [N m, N]. It is the rate of change of momentum of all bodies that the joint carries, less weight,
+    /// contact and external wrenches. `before` is the momentum at the start of the step. A quasistatic step
+    /// has no momentum, so that the wrench is that of the equilibrium. Rotor inertias are left out.
     pub fn measure(&self, simulation: &Simulation, before: &SpatialForce) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let rate = match simulation.settings().stepping {
-            Stepping::Dynamic => 1.0 / simulation.settings().step(),
+            Stepping::Dynamic(_) => 1.0 / simulation.settings().step(),
             Stepping::Quasistatic(_) => 0.0,
         };
         let after = self.momentum(simulation);

@@ -1,24 +1,30 @@
-//! Time stepping. Sees no clock, no file, no thread and no ROS.
+//! Time stepping. This module uses no clock, files, threads or ROS.
 
-mod columns;
 mod command;
+mod command_schedule;
 mod contacts;
 mod dynamic;
+mod error;
 mod external;
+mod input;
 mod joint_rows;
 mod joint_wrench;
 mod overlap;
-mod pairs;
 mod quasistatic;
+mod result;
 mod settings;
 mod simulation;
 mod snapshot;
 mod stepper;
 
 pub use command::{JointCommand, JointTarget};
+pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
+pub use error::{SimulationError, StepError};
 pub use joint_wrench::{ForceTorqueSensor, JointPaths};
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
-pub use settings::{DissipationModel, QuasistaticStepping, StepSettings, Stepping, UnactuatedInertia};
-pub use simulation::{Simulation, SimulationError, StepError};
+pub use settings::{
+    DissipationModel, DynamicStepping, Integrator, QuasistaticStepping, StepSettings, Stepping, UnactuatedInertia,
+};
+pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

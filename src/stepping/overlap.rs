@@ -1,46 +1,50 @@
-//! Which geometries overlap at a given state, before the first step.
+//! Geometries that overlap at a given state, before the first step.
 
 use std::collections::BTreeMap;
 
-use super::StepSettings;
-use super::contacts::Contacts;
+use super::contacts::{ContactInput, DynamicContacts};
+use super::settings::{DynamicStepping, StepSettings};
 use crate::geometry::depth_beyond_reach;
 use crate::math::GeometryIndex;
 use crate::multibody::{Data, State, kinematics};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
-use crate::solvers::ContactProblem;
+use crate::solvers::dynamic::ContactProblem;
 
-/// Rigid geometries that are not deeper in each other than this only touch [m].
+/// Rigid geometries whose overlap is at most this deep only touch \[m\].
 const TOUCHING_DEPTH: f64 = 1e-6;
 
-/// Two geometries with a contact surface between them, or two rigid ones that share space.
+/// Two geometries with a contact surface between them, or two overlapping rigid geometries.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overlap {
     /// The geometry with the smaller index.
     pub A: GeometryIndex,
     /// The other geometry.
     pub B: GeometryIndex,
-    /// What their contact is made of.
+    /// The kind of their contact.
     pub kind: ContactKind,
-    /// Area of their contact surface [m2]; 0 between rigid geometries.
+    /// Area of their contact surface \[m2\]; 0 between rigid geometries.
     pub area: f64,
-    /// Largest pressure on it [Pa]; 0 between rigid geometries.
+    /// Largest pressure on it \[Pa\]; 0 between rigid geometries.
     pub pressure_max: f64,
-    /// How deep the deepest contact point of rigid geometries is [m]; 0 elsewhere.
+    /// Depth of the deepest contact point of rigid geometries \[m\]; 0 for others.
     pub depth: f64,
-    /// Whether that is deeper than contact points with a mesh are found, so that nothing pushes the two apart.
+    /// Whether the overlap is deeper than the search for contact points with a mesh reaches, so that no force
+    /// separates the two.
     pub is_lost: bool,
 }
 
-/// The pairs of `scene` that are in contact at `state`, and those of rigid meshes that are too deep in each other to be.
+/// The pairs of `scene` that are in contact at `state`, and the rigid meshes that overlap too deeply for
+/// contact points.
 pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
     let model = scene.model();
     let mut data = Data::new(model);
     kinematics(model, state, &mut data);
     let mut problem = ContactProblem::default();
     problem.reset(model.trees());
-    let mut contacts = Contacts::default();
-    contacts.assemble(scene, &StepSettings::default(), &data, state, &mut problem);
+    let mut contacts = DynamicContacts::default();
+    let (settings, options) = (StepSettings::default().common(), DynamicStepping::default());
+    let input = ContactInput { scene, settings: &settings, options: &options, data: &data, v: &state.v };
+    contacts.assemble(&input, &mut problem);
     let none = |pair: &ContactPair| Overlap {
         A: pair.A,
         B: pair.B,

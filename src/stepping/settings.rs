@@ -1,10 +1,10 @@
-//! Everything that can be chosen about stepping.
+//! All settings of stepping.
 
 use crate::geometry::FaceRepresentation;
-use crate::solvers::NewtonSettings;
+use crate::solvers::dynamic::NewtonSettings;
 use crate::solvers::quasistatic::QuasistaticSettings;
 
-/// Which dissipation law the contacts follow; each contact's coefficient comes from its materials.
+/// The dissipation law of the contacts; each contact's coefficient comes from its materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DissipationModel {
     /// Hunt-Crossley, f = fe (1 - d vn)+.
@@ -14,22 +14,56 @@ pub enum DissipationModel {
     Linear,
 }
 
-/// What takes a step.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// The integration of free motion in a dynamic step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Integrator {
+    /// The bodies first move freely, conserving momentum and energy
+    /// ([`FreeMotion`](crate::multibody::FreeMotion)). Contact and actuators then change the velocities at
+    /// the end of that motion.
+    #[default]
+    Implicit,
+    /// Coriolis and gyroscopic forces are those of the start of the step, as in Drake's discrete steps and in
+    /// [Masterjohn 2022]. Bodies that spin fast gain energy.
+    SemiImplicit,
+}
+
+/// The mode of a step, with the options of that mode.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stepping {
     /// Newton's law with implicit contact and impedances: momentum, gyroscopic forces, damping, dissipation.
-    #[default]
-    Dynamic,
+    Dynamic(DynamicStepping),
     /// Equilibrium at the end of each step, without momentum from step to step [Pang & Tedrake 2021].
     Quasistatic(QuasistaticStepping),
 }
 
-/// What holds an unactuated joint or a free body where contact leaves it free to move.
+impl Default for Stepping {
+    fn default() -> Self {
+        Self::Dynamic(DynamicStepping::default())
+    }
+}
+
+/// Options of a dynamic step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DynamicStepping {
+    /// Friction compliance sigma [-]: the regularization speed of a face is at least mu sigma w n0, with w the
+    /// inverse effective mass and n0 the normal impulse. 0 leaves the stiction tolerance alone; 1e-3 is the convention of the
+    /// semi-analytic primal solvers.
+    pub friction_compliance: f64,
+    /// Dissipation law.
+    pub dissipation: DissipationModel,
+    /// The integration of free motion.
+    pub integrator: Integrator,
+    /// The solver's tolerance and limits.
+    pub solver: NewtonSettings,
+}
+
+/// The inertia of unactuated joints and free bodies, which holds them where contact leaves them free to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnactuatedInertia {
-    /// Nothing: purely quasistatic. What has weight needs a contact that supports it.
+    /// None: purely quasistatic. A body with weight needs a contact that supports it.
     None,
-    /// Its mass matrix M_u, from rest in each step: quasi-dynamic. What nothing supports falls by g h^2 in a step h.
+    /// The mass matrix M_u, from rest in each step: quasi-dynamic. An unsupported body falls by g h^2 in a
+    /// step h.
     Mass,
     /// Each body's mass matrix M_b times h^2 min(K_a)/(s max diag M_b), which makes it s times weaker than the weakest
     /// actuator: a regularization without a physical meaning, the same for light and heavy bodies.
@@ -40,16 +74,17 @@ pub enum UnactuatedInertia {
 }
 
 impl UnactuatedInertia {
-    /// The scaled mass with the divisor that is used where none is stated.
+    /// The scaled mass with the default divisor.
     pub const SCALED: Self = Self::Scaled { divisor: 5.0 };
 }
 
-/// How a quasistatic step is taken.
+/// Options of a quasistatic step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuasistaticStepping {
-    /// Inertia of what no actuator drives.
+    /// Inertia of joints and bodies without an actuator.
     pub inertia: UnactuatedInertia,
-    /// Rigid geometries that are nearer than this may touch within the step [m]. What moves farther is looked for farther.
+    /// Rigid geometries that are nearer than this may touch within the step \[m\]. The search distance grows
+    /// for pairs that move farther.
     pub detection: f64,
     /// The solver, its friction model, tolerance and limits.
     pub solver: QuasistaticSettings,
@@ -61,23 +96,15 @@ impl Default for QuasistaticStepping {
     }
 }
 
-/// How a step is taken.
+/// The settings of all steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepSettings {
-    /// Step dt [ns]: an integer, so that times compare equal.
+    /// Step dt \[ns\]: an integer, so that times compare equal.
     pub step_ns: u64,
     /// Slip speed below which friction is regularized, v_s [m/s]; for dry joint friction [rad/s].
     pub stiction_tolerance: f64,
-    /// Friction compliance sigma [-]: the regularization speed of a face is at least mu sigma w n0, with w the
-    /// inverse effective mass and n0 the normal impulse. 0 leaves v_s alone; 1e-3 is the convention of the
-    /// semi-analytic primal solvers.
-    pub friction_compliance: f64,
-    /// Dissipation law.
-    pub dissipation: DissipationModel,
     /// Whether a pair of elements makes one face or a fan of triangles.
     pub faces: FaceRepresentation,
-    /// The dynamic solver's tolerance and limits.
-    pub solver: NewtonSettings,
     /// Dynamic or quasistatic, with the options of that mode.
     pub stepping: Stepping,
 }
@@ -87,18 +114,46 @@ impl Default for StepSettings {
         Self {
             step_ns: 1_000_000,
             stiction_tolerance: 1e-6,
-            friction_compliance: 0.0,
-            dissipation: DissipationModel::default(),
             faces: FaceRepresentation::default(),
-            solver: NewtonSettings::default(),
             stepping: Stepping::default(),
         }
     }
 }
 
 impl StepSettings {
-    /// dt [s].
+    /// dt \[s\].
     pub fn step(&self) -> f64 {
-        self.step_ns as f64 * 1e-9
+        seconds(self.step_ns)
     }
+
+    /// The settings of both modes.
+    pub(super) fn common(&self) -> CommonSettings {
+        let Self { step_ns, stiction_tolerance, faces, stepping: _ } = *self;
+        CommonSettings { step_ns, stiction_tolerance, faces }
+    }
+}
+
+/// The settings that do not depend on the mode; see [`StepSettings`] for units.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct CommonSettings {
+    pub(super) step_ns: u64,
+    pub(super) stiction_tolerance: f64,
+    pub(super) faces: FaceRepresentation,
+}
+
+impl CommonSettings {
+    /// dt \[s\].
+    pub(super) fn step(&self) -> f64 {
+        seconds(self.step_ns)
+    }
+
+    /// The settings of steps in the mode `stepping`.
+    pub(super) fn with(&self, stepping: Stepping) -> StepSettings {
+        let Self { step_ns, stiction_tolerance, faces } = *self;
+        StepSettings { step_ns, stiction_tolerance, faces, stepping }
+    }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 * 1e-9
 }

@@ -1,153 +1,60 @@
-//! A scene in motion.
+//! The simulation of a scene.
 
 use std::sync::Arc;
 
+use super::command::JointCommand;
+use super::contacts::ActivePatch;
+use super::error::{SimulationError, StepError};
 use super::external::ExternalWrenches;
-use super::joint_rows::StepStart;
+use super::input::{StepInput, StepStart};
 use super::quasistatic::QuasistaticStep;
-use super::snapshot::{ContactPatch, PatchFaces};
-use super::stepper::{StepInput, Stepper};
-use super::{
-    JointCommand, QuasistaticStepping, Snapshot, StepReport, StepSettings, StepTimes, Stepping, UnactuatedInertia,
-};
+use super::result::{StepContact, StepResult};
+use super::settings::{CommonSettings, StepSettings, Stepping, UnactuatedInertia};
+use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
+use super::stepper::Stepper;
 use crate::math::{BodyIndex, IndexVec, SpatialForce, SpatialVelocity, Vector3};
-use crate::multibody::{Data, Model, State, integrate, kinematics};
+use crate::multibody::{Data, Model, State, kinematics};
 use crate::scene::{ContactKind, Scene};
-use crate::solvers::quasistatic::QuasistaticError;
-
-/// Why a simulation cannot be made.
-#[derive(Debug, thiserror::Error)]
-pub enum SimulationError {
-    /// A state has the wrong size or is not finite.
-    #[error("the state has {q} positions and {v} velocities; the model has {nq} and {nv}, all finite")]
-    InitialState {
-        /// Positions given.
-        q: usize,
-        /// Velocities given.
-        v: usize,
-        /// Positions of the model.
-        nq: usize,
-        /// Velocities of the model.
-        nv: usize,
-    },
-    /// A step of zero, or a tolerance that is not positive.
-    #[error("{setting} is {value}; it must be positive and finite")]
-    Setting {
-        /// Which setting.
-        setting: &'static str,
-        /// Its value.
-        value: f64,
-    },
-    /// The mass matrix is singular.
-    #[error(transparent)]
-    Mass(#[from] StepError),
-}
-
-/// Why a step was not taken. The simulation stays at its last good state.
-#[derive(Debug, thiserror::Error)]
-pub enum StepError {
-    /// The command has another number of joints than the scene.
-    #[error("the command has {given} joints; the scene has {expected}")]
-    CommandLength {
-        /// Joints of the command.
-        given: usize,
-        /// Joints of the scene.
-        expected: usize,
-    },
-    /// A command that is not a number.
-    #[error("the command of joint '{joint}' is not finite")]
-    CommandNotFinite {
-        /// The joint.
-        joint: String,
-    },
-    /// An external wrench that is not a number.
-    #[error("the external wrench on body '{body}' is not finite")]
-    WrenchNotFinite {
-        /// The body.
-        body: String,
-    },
-    /// A mass matrix that is not positive definite.
-    #[error(
-        "t = {time} s: the mass matrix is singular at velocity {dof} ({name}): give its bodies mass and rotational inertia"
-    )]
-    SingularMass {
-        /// Simulated time [s].
-        time: f64,
-        /// The generalized velocity.
-        dof: usize,
-        /// The joint that it belongs to.
-        name: String,
-    },
-    /// A purely quasistatic step with a body that nothing supports.
-    #[error(
-        "t = {time} s: nothing supports '{name}', and without inertia no step can tell how it falls: put it on something, or switch the mass term on (inertia: mass)"
-    )]
-    NoSupport {
-        /// Simulated time [s].
-        time: f64,
-        /// The body.
-        name: String,
-    },
-    /// The convex program of a quasistatic step has no solution, or none was found.
-    #[error("t = {time} s: the quasistatic step was not taken; the last good state stays")]
-    Quasistatic {
-        /// Simulated time [s].
-        time: f64,
-        /// What the solver says.
-        source: QuasistaticError,
-    },
-    /// The solution is not finite.
-    #[error(
-        "t = {time} s: the velocity of joint '{joint}' is not finite; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
-    )]
-    NotFinite {
-        /// Simulated time [s].
-        time: f64,
-        /// The joint.
-        joint: String,
-    },
-}
 
 /// A scene, its state and the memory of its steps.
 #[derive(Debug)]
 pub struct Simulation {
     scene: Arc<Scene>,
-    settings: StepSettings,
+    settings: CommonSettings,
+    stepper: Stepper,
     initial: State,
     state: State,
-    /// The state a step before, and while a step is taken the memory of the next; where no step led to the present one, the same.
-    before: State,
+    /// Velocities at the start of the last step, or those of `state` if there was none.
+    v_before: Vec<f64>,
     step_count: u64,
     data: Data,
-    stepper: Stepper,
-    joint_effort: Vec<f64>,
     external: ExternalWrenches,
+    /// The last step.
+    result: StepResult,
     F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
-    report: StepReport,
 }
 
 impl Simulation {
     /// A simulation of `scene` from `initial`.
     ///
     /// # Errors
-    /// A state of the wrong size, a setting out of range, or a body without mass.
+    /// A state of the wrong size or that is not finite, or a setting out of range. The scene has no body without mass on a joint
+    /// that moves it: [`ModelError::Massless`](crate::multibody::ModelError::Massless) refuses one when the scene is built.
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
         check_settings(&settings)?;
-        let stepper = Stepper::new(&settings.stepping, &scene, &initial);
         let mut simulation = Self {
-            settings,
+            settings: settings.common(),
+            stepper: Stepper::new(settings.stepping, &scene, &initial),
             state: initial.clone(),
-            before: initial.clone(),
-            initial,
+            v_before: initial.v.clone(),
             step_count: 0,
             data: Data::new(model),
-            stepper,
             external: ExternalWrenches::new(model),
-            joint_effort: vec![0.0; scene.joint_names().len()],
+            result: StepResult::new(&initial, scene.joints().len()),
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
-            report: StepReport::default(),
+            initial,
             scene,
         };
         kinematics(simulation.scene.model(), &simulation.state, &mut simulation.data);
@@ -158,7 +65,8 @@ impl Simulation {
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
-    /// The scene, to change gravity or gains between steps. Where others hold it too, they keep what it was.
+    /// The scene, to change gravity or gains between steps. If the scene is shared, other owners keep the
+    /// unchanged scene.
     pub fn scene_mut(&mut self) -> &mut Scene {
         Arc::make_mut(&mut self.scene)
     }
@@ -166,11 +74,12 @@ impl Simulation {
     pub fn body_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         &self.F_BBo_W
     }
-    /// From the next step on `F_BBo_W` acts on `body` about its origin, in world axes [N m, N], in dynamic and quasistatic steps alike,
-    /// until it is set again or the simulation is reset: a push, a load, wind. The world's has no effect.
+    /// Applies `F_BBo_W` to `body` about its origin, in world axes [N m, N], from the next step on. It acts
+    /// in dynamic and quasistatic steps alike, until it is set again or the simulation is reset. A wrench on
+    /// the world has no effect.
     ///
     /// # Errors
-    /// A wrench that is not finite; the one before stays.
+    /// A wrench that is not finite; the previous wrench remains.
     pub fn set_external_wrench(&mut self, body: BodyIndex, F_BBo_W: SpatialForce) -> Result<(), StepError> {
         if !F_BBo_W.to_vector().iter().all(|x| x.is_finite()) {
             return Err(StepError::WrenchNotFinite { body: self.scene.model().bodies()[body].name.clone() });
@@ -182,10 +91,9 @@ impl Simulation {
     pub fn external_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         self.external.wrenches()
     }
-    /// The deepest point of contact at the start of the last step [m]: p/g of a face, -phi of a point of rigid contact;
+    /// The deepest point of contact at the start of the last step \[m\]: p/g of a face, -phi of a point of rigid contact;
     /// 0 without contact.
     pub fn penetration_max(&self) -> f64 {
-        let active = if self.step_count == 0 { &[] } else { self.stepper.active() };
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
             ContactKind::PressureField => {
                 let (surface, kept) = self.stepper.surface(pair);
@@ -194,17 +102,17 @@ impl Simulation {
             }
             ContactKind::Points => self.stepper.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
         };
-        active.iter().map(|patch| depth(patch.pair)).fold(0.0, f64::max)
+        self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
     }
-    /// How steps are taken.
-    pub fn settings(&self) -> &StepSettings {
-        &self.settings
+    /// The settings of the steps.
+    pub fn settings(&self) -> StepSettings {
+        self.settings.with(self.stepper.stepping())
     }
-    /// Positions and velocities now.
+    /// Present positions and velocities.
     pub fn state(&self) -> &State {
         &self.state
     }
-    /// Poses and velocities of the bodies now.
+    /// Present poses and velocities of the bodies.
     pub fn data(&self) -> &Data {
         &self.data
     }
@@ -212,73 +120,79 @@ impl Simulation {
     pub fn step_count(&self) -> u64 {
         self.step_count
     }
-    /// The step [ns].
+    /// The step \[ns\].
     pub fn step_ns(&self) -> u64 {
         self.settings.step_ns
     }
-    /// Simulated time [ns].
+    /// Simulated time \[ns\].
     pub fn time_ns(&self) -> u64 {
         self.step_count * self.settings.step_ns
     }
-    /// Simulated time [s].
+    /// Simulated time \[s\].
     pub fn time(&self) -> f64 {
         self.time_ns() as f64 * 1e-9
     }
-    /// What the last step took.
+    /// The report of the last step.
     pub fn report(&self) -> &StepReport {
-        &self.report
+        &self.result.report
     }
 
-    /// Back to the initial state and time zero, without memory of what was and without external wrenches.
+    /// Returns to the initial state and time zero, and discards warm starts and external wrenches.
     pub fn reset(&mut self) {
-        self.state.clone_from(&self.initial);
-        self.before.clone_from(&self.initial);
-        self.step_count = 0;
-        self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
-        self.joint_effort.fill(0.0);
-        self.external.clear();
-        self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
-        self.report = StepReport::default();
-        kinematics(self.scene.model(), &self.state, &mut self.data);
+        self.restart(self.stepper.stepping());
     }
 
-    /// As [`Simulation::reset`], and from then on steps are taken as `settings` say: the way to change between dynamic and
-    /// quasistatic steps.
+    /// Does the same as [`Simulation::reset`], and takes later steps with `settings`: the way to change
+    /// between dynamic and quasistatic steps.
     ///
     /// # Errors
     /// A setting out of range; nothing has changed then.
     pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
         check_settings(&settings)?;
-        self.settings = settings;
-        self.reset();
+        self.settings = settings.common();
+        self.restart(settings.stepping);
         Ok(())
     }
 
-    /// Goes on from `state` at the present time, without memory of the contacts before it. What a reset goes back to stays,
-    /// and so do external wrenches.
+    fn restart(&mut self, stepping: Stepping) {
+        self.state.clone_from(&self.initial);
+        self.step_count = 0;
+        self.external.clear();
+        self.result = StepResult::new(&self.initial, self.scene.joints().len());
+        self.forget_steps(stepping);
+    }
+
+    /// Continues from `state` at the present time, and discards the memory of earlier contacts. The state of
+    /// a reset does not change, and neither do external wrenches.
     ///
     /// # Errors
     /// A state of the wrong size or that is not finite; nothing has changed then.
     pub fn set_state(&mut self, state: State) -> Result<(), SimulationError> {
         check_state(self.scene.model(), &state)?;
-        self.before.clone_from(&state);
         self.state = state;
-        self.stepper = Stepper::new(&self.settings.stepping, &self.scene, &self.initial);
-        self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
-        kinematics(self.scene.model(), &self.state, &mut self.data);
+        self.result.contacts.clear();
+        self.forget_steps(self.stepper.stepping());
         Ok(())
     }
 
-    /// From now on `step_count` steps count as taken: sets the time, and nothing else.
+    /// Continues from the present state as if there had been no step before.
+    fn forget_steps(&mut self, stepping: Stepping) {
+        self.v_before.clone_from(&self.state.v);
+        self.stepper = Stepper::new(stepping, &self.scene, &self.initial);
+        self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
+        kinematics(self.scene.model(), &self.state, &mut self.data);
+    }
+
+    /// Sets the number of steps taken to `step_count`, and so the time; nothing else changes.
     pub fn resume_at(&mut self, step_count: u64) {
         self.step_count = step_count;
     }
 
-    /// Mean acceleration of a free body's origin over the last step, in world axes [rad/s2, m/s2]; `None` where the body is
-    /// not free. Only good after a step that was taken.
+    /// Mean acceleration of a free body's origin over the last step, in world axes [rad/s2, m/s2]; `None` if
+    /// the body is not free. Valid only after a successful step.
     pub fn free_body_acceleration(&self, body: BodyIndex) -> Option<SpatialVelocity> {
         let joint = self.scene.model().free_joint(body)?;
-        let change = |k: usize| self.state.v[joint.v_start + k] - self.before.v[joint.v_start + k];
+        let change = |k: usize| self.state.v[joint.v_start + k] - self.v_before[joint.v_start + k];
         let (w, v) = (Vector3::new(change(0), change(1), change(2)), Vector3::new(change(3), change(4), change(5)));
         let rate = 1.0 / self.settings.step();
         Some(SpatialVelocity { w: joint.X_PF.rotation * w * rate, v: joint.X_PF.rotation * v * rate })
@@ -292,17 +206,18 @@ impl Simulation {
         self.advance(command, None)
     }
 
-    /// As [`Simulation::step`], and tells where the time went by `clock` [s]. The state does not depend on it.
+    /// Does the same as [`Simulation::step`], and measures the time of each part by `clock` \[s\]. The state
+    /// does not depend on it.
     ///
     /// # Errors
-    /// As [`Simulation::step`].
+    /// The same as of [`Simulation::step`].
     pub fn step_timed(
         &mut self,
         command: &JointCommand,
         clock: &dyn Fn() -> f64,
     ) -> Result<(StepReport, StepTimes), StepError> {
         let report = self.advance(command, Some(clock))?;
-        Ok((report, self.stepper.times()))
+        Ok((report, self.result.times))
     }
 
     fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
@@ -314,33 +229,25 @@ impl Simulation {
             start: StepStart {
                 initial: &self.initial,
                 state: &self.state,
+                v_before: &self.v_before,
                 command,
                 external: self.external.generalized(),
             },
             time: self.time(),
             clock,
         };
-        let taken = self.stepper.step(&input, &mut self.data, &mut self.before.v).and_then(|report| {
-            let Some(dof) = self.before.v.iter().position(|v| !v.is_finite()) else { return Ok(report) };
-            Err(StepError::NotFinite { time: input.time, joint: joint_of_dof(self.scene.model(), dof) })
-        });
-        let report = match taken {
-            Ok(report) => report,
-            Err(error) => {
-                self.before.clone_from(&self.state);
-                return Err(error);
-            }
-        };
-        let dt = self.settings.step();
-        self.stepper.efforts(&self.before.v, dt, &mut self.joint_effort);
+        if let Err(error) = self.stepper.step(&input, &mut self.data, &mut self.result) {
+            self.v_before.copy_from_slice(&self.state.v);
+            return Err(error);
+        }
         self.accumulate_body_wrenches();
-        self.before.q.copy_from_slice(&self.state.q);
-        integrate(self.scene.model(), &mut self.before.q, &self.before.v, dt);
-        std::mem::swap(&mut self.state, &mut self.before);
+        let end = &self.result.state;
+        self.v_before.copy_from_slice(&self.state.v);
+        self.state.q.copy_from_slice(&end.q);
+        self.state.v.copy_from_slice(&end.v);
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.step_count += 1;
-        self.report = report;
-        Ok(self.report)
+        Ok(self.result.report)
     }
 
     /// The external wrenches.
@@ -348,7 +255,7 @@ impl Simulation {
         &self.external
     }
 
-    /// What a step under `command` and the generalized `external` forces starts from.
+    /// The inputs of a step under `command` and the generalized `external` forces.
     pub(super) fn step_input<'a>(
         &'a self,
         command: &'a JointCommand,
@@ -358,7 +265,13 @@ impl Simulation {
         Ok(StepInput {
             scene: &self.scene,
             settings: &self.settings,
-            start: StepStart { initial: &self.initial, state: &self.state, command, external },
+            start: StepStart {
+                initial: &self.initial,
+                state: &self.state,
+                v_before: &self.v_before,
+                command,
+                external,
+            },
             time: self.time(),
             clock: None,
         })
@@ -387,12 +300,12 @@ impl Simulation {
     fn accumulate_body_wrenches(&mut self) {
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         let rate = 1.0 / self.settings.step();
-        for (active, impulse) in self.stepper.active().iter().zip(self.stepper.impulses()) {
-            let pair = &self.scene.contact_pairs()[active.pair];
-            let F_BC_W = *impulse * rate;
+        for contact in &self.result.contacts {
+            let pair = &self.scene.contact_pairs()[contact.patch.pair];
+            let F_BC_W = contact.impulse * rate;
             for (geometry, F_C) in [(pair.A, -F_BC_W), (pair.B, F_BC_W)] {
                 let body = self.scene.geometries()[geometry].body;
-                let p_CBo = self.data.X_WB[body].translation.vector - active.p_WC;
+                let p_CBo = self.data.X_WB[body].translation.vector - contact.patch.p_WC;
                 self.F_BBo_W[body] += F_C.shift(&p_CBo);
             }
         }
@@ -410,44 +323,44 @@ impl Simulation {
             snapshot.joint_position.push(joint.position(&self.state.q).unwrap_or(f64::NAN));
             snapshot.joint_velocity.push(joint.velocity(&self.state.v).unwrap_or(f64::NAN));
         }
-        snapshot.joint_effort.clone_from(&self.joint_effort);
+        snapshot.joint_effort.clear();
+        snapshot.joint_effort.extend(self.result.efforts.iter().copied());
         snapshot.X_WB.clone_from(&self.data.X_WB);
         snapshot.V_WB.clone_from(&self.data.V_WB);
         snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
-        snapshot.report = self.report;
+        snapshot.report = self.result.report;
         snapshot.patch_count = 0;
-        let active = if self.step_count == 0 { 0 } else { self.stepper.active().len() };
-        for number in (0..active).filter(|number| self.touches(*number)) {
+        for (number, contact) in self.result.contacts.iter().enumerate().filter(|(_, contact)| self.touches(contact)) {
             if snapshot.patches.len() == snapshot.patch_count {
                 snapshot.patches.push(ContactPatch::default());
             }
-            self.write_patch(number, &mut snapshot.patches[snapshot.patch_count]);
+            self.write_patch(number, contact, &mut snapshot.patches[snapshot.patch_count]);
             snapshot.patch_count += 1;
         }
     }
 
-    /// Whether the pair of a patch touches: points of rigid geometries may only have come near each other.
-    fn touches(&self, number: usize) -> bool {
-        let pair = &self.scene.contact_pairs()[self.stepper.active()[number].pair];
-        pair.kind == ContactKind::PressureField || self.stepper.impulses()[number] != SpatialForce::ZERO
+    /// Whether the pair of a patch touches. Points of rigid geometries may only be near each other.
+    fn touches(&self, contact: &StepContact) -> bool {
+        let pair = &self.scene.contact_pairs()[contact.patch.pair];
+        pair.kind == ContactKind::PressureField || contact.impulse != SpatialForce::ZERO
     }
 
-    fn write_patch(&self, number: usize, patch: &mut ContactPatch) {
-        let active = self.stepper.active()[number];
-        let pair = &self.scene.contact_pairs()[active.pair];
+    fn write_patch(&self, number: usize, contact: &StepContact, patch: &mut ContactPatch) {
+        let ActivePatch { pair: index, p_WC } = contact.patch;
+        let pair = &self.scene.contact_pairs()[index];
         let geometries = self.scene.geometries();
         patch.kind = pair.kind;
         (patch.geometry_A, patch.geometry_B) = (pair.A, pair.B);
         (patch.body_A, patch.body_B) = (geometries[pair.A].body, geometries[pair.B].body);
-        patch.p_WC = active.p_WC;
-        patch.F_BC_W = self.stepper.impulses()[number] * (1.0 / self.settings.step());
+        patch.p_WC = p_WC;
+        patch.F_BC_W = contact.impulse * (1.0 / self.settings.step());
         let faces = &mut patch.faces;
         self.stepper.face_forces(number, &self.state.v, &mut faces.force_B_W);
         faces.clear();
         match pair.kind {
-            ContactKind::PressureField => self.write_surface(active.pair, faces),
+            ContactKind::PressureField => self.write_surface(index, faces),
             ContactKind::Points => {
-                let points = self.stepper.points(active.pair);
+                let points = self.stepper.points(index);
                 faces.centroid_W.extend_from_slice(&points.p_WC);
                 faces.normal_W.extend_from_slice(&points.normal);
                 faces.area.resize(points.len(), 0.0);
@@ -487,15 +400,6 @@ impl PatchFaces {
     }
 }
 
-/// The name of the joint that a generalized velocity belongs to.
-pub(super) fn joint_of_dof(model: &Model, dof: usize) -> String {
-    model
-        .joints()
-        .iter()
-        .find(|joint| (joint.v_start..joint.v_start + joint.nv).contains(&dof))
-        .map_or_else(|| "unknown".to_owned(), |joint| joint.name.clone())
-}
-
 fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
     let finite = state.q.iter().chain(&state.v).all(|x| x.is_finite());
     if state.q.len() == model.nq() && state.v.len() == model.nv() && finite {
@@ -505,22 +409,21 @@ fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
 }
 
 fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
-    let quasistatic = match settings.stepping {
-        Stepping::Dynamic => QuasistaticStepping::default(),
-        Stepping::Quasistatic(options) => options,
+    let positive = |setting: &'static str, value: f64| match value > 0.0 && value.is_finite() {
+        true => Ok(()),
+        false => Err(SimulationError::Setting { setting, value }),
     };
-    let divisor = if let UnactuatedInertia::Scaled { divisor } = quasistatic.inertia { divisor } else { 1.0 };
-    for (setting, value) in [
-        ("step", settings.step()),
-        ("stiction_tolerance", settings.stiction_tolerance),
-        ("solver tolerance", settings.solver.tolerance),
-        ("detection distance", quasistatic.detection),
-        ("tolerance of the quasistatic solver", quasistatic.solver.tolerance),
-        ("divisor of the scaled inertia", divisor),
-    ] {
-        if !(value > 0.0 && value.is_finite()) {
-            return Err(SimulationError::Setting { setting, value });
+    positive("step", settings.step())?;
+    positive("stiction_tolerance", settings.stiction_tolerance)?;
+    match settings.stepping {
+        Stepping::Dynamic(options) => positive("solver tolerance", options.solver.tolerance),
+        Stepping::Quasistatic(options) => {
+            positive("detection distance", options.detection)?;
+            positive("tolerance of the quasistatic solver", options.solver.tolerance)?;
+            match options.inertia {
+                UnactuatedInertia::Scaled { divisor } => positive("divisor of the scaled inertia", divisor),
+                UnactuatedInertia::None | UnactuatedInertia::Mass => Ok(()),
+            }
         }
     }
-    Ok(())
 }

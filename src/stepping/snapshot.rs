@@ -1,9 +1,11 @@
-//! Everything that is published or recorded of one instant, in buffers that are reused.
+//! All data that are published or recorded of one instant, in reused buffers.
 
-use crate::math::{BodyIndex, GeometryIndex, IndexVec, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{
+    BodyIndex, GeometryIndex, IndexVec, RigidTransform, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
+};
 use crate::scene::ContactKind;
 
-/// What one step took.
+/// The solver report of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// Newton iterations of the solver.
@@ -20,33 +22,34 @@ pub struct StepReport {
     pub faces_dropped: u32,
 }
 
-/// Where the time of one step went, by the caller's clock. A quasistatic step looks at contacts and solves by turns: these are sums.
+/// Times of the parts of one step, by the caller's clock. A quasistatic step alternates between contact
+/// queries and solves: these are sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepTimes {
-    /// Mass matrix, bias and joint rows [s].
+    /// Mass matrix, bias and joint rows \[s\].
     pub motion: f64,
-    /// Geometric queries, and the patches made of what they find [s].
+    /// Geometric queries, and building the patches \[s\].
     pub contact: f64,
-    /// The convex problem's solution, with the friction that is fixed at the start of the step [s].
+    /// Solution of the convex problem, including the lagged friction bounds \[s\].
     pub solver: f64,
 }
 
-/// The faces of one contact patch, one entry a face in each array.
+/// The faces of one contact patch; each array has one entry per face.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatchFaces {
     /// Polygon corners of all faces, one after the other [m, world].
     pub vertices_W: Vec<Vector3>,
-    /// Where each face's corners end in `vertices_W`; the first face starts at 0.
+    /// The end of each face's corners in `vertices_W`; the first face starts at 0.
     pub vertex_ends: Vec<u32>,
-    /// Pressure at each corner of `vertices_W` [Pa].
+    /// Pressure at each corner of `vertices_W` \[Pa\].
     pub vertex_pressure: Vec<f64>,
     /// Centroids [m, world].
     pub centroid_W: Vec<Vector3>,
     /// Unit normals from A into B [-, world].
     pub normal_W: Vec<Vector3>,
-    /// Areas [m2].
+    /// Areas \[m2\].
     pub area: Vec<f64>,
-    /// Pressures at the centroids [Pa].
+    /// Pressures at the centroids \[Pa\].
     pub pressure: Vec<f64>,
     /// Contact force on B of the face, friction included [N, world].
     pub force_B_W: Vec<Vector3>,
@@ -66,11 +69,11 @@ pub struct ContactPatch {
     pub body_B: BodyIndex,
     /// Whether the faces are a surface of equal pressure, or points of two rigid geometries.
     pub kind: ContactKind,
-    /// Centroid C of the patch, weighted by area; of points, their mean [m, world].
+    /// Centroid C of the patch, weighted by area; for points, their mean [m, world].
     pub p_WC: Vector3,
     /// Net contact force on B about C [N m, N, world].
     pub F_BC_W: SpatialForce,
-    /// Total area [m2]; 0 for points.
+    /// Total area \[m2\]; 0 for points.
     pub area: f64,
     /// The faces.
     pub faces: PatchFaces,
@@ -81,31 +84,36 @@ pub struct ContactPatch {
 pub struct Snapshot {
     /// How many steps have been taken.
     pub step: u64,
-    /// Simulated time [ns]: an integer, so that stamps compare equal.
+    /// Simulated time \[ns\]: an integer, so that stamps compare equal.
     pub time_ns: u64,
-    /// Positions [rad] or [m], in the order of `Scene::joint_names`; not wrapped.
-    pub joint_position: Vec<f64>,
+    /// Positions \[rad\] or \[m\], in the order of `Scene::joint_names`; not wrapped.
+    pub joint_position: IndexVec<ScalarJointIndex, f64>,
     /// Velocities [rad/s] or [m/s].
-    pub joint_velocity: Vec<f64>,
-    /// Efforts that the actuators applied over the last step [N m] or [N].
-    pub joint_effort: Vec<f64>,
+    pub joint_velocity: IndexVec<ScalarJointIndex, f64>,
+    /// Efforts that the actuators applied over the last step [N m] or \[N\].
+    pub joint_effort: IndexVec<ScalarJointIndex, f64>,
     /// Poses of all bodies.
     pub X_WB: IndexVec<BodyIndex, RigidTransform>,
     /// Spatial velocities of all bodies about their origins.
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Net contact wrench on each body over the last step, about its origin, in world axes.
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
-    /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare memory.
-    pub patches: Vec<ContactPatch>,
-    /// How many of `patches` are in contact.
-    pub patch_count: usize,
-    /// What the last step took.
+    /// The report of the last step.
     pub report: StepReport,
+    /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare memory.
+    pub(super) patches: Vec<ContactPatch>,
+    /// How many of `patches` are in contact.
+    pub(super) patch_count: usize,
 }
 
 impl Snapshot {
-    /// The patches that are in contact.
+    /// The contact patches of the last step, sorted by geometry pair.
     pub fn contact_patches(&self) -> &[ContactPatch] {
         &self.patches[..self.patch_count]
+    }
+
+    /// Replaces the contact patches by `patches`.
+    pub fn set_contact_patches(&mut self, patches: Vec<ContactPatch>) {
+        (self.patch_count, self.patches) = (patches.len(), patches);
     }
 }

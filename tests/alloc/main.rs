@@ -25,7 +25,7 @@ use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings, Stepping};
+use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings, Stepping};
 
 thread_local! {
     /// Allocations of this thread: of one test, whatever others do.
@@ -73,7 +73,7 @@ fn a_steady_step_allocates_nothing() {
     let mut simulation =
         Simulation::new(loaded.scene.clone(), loaded.initial, loaded.settings).expect("a simulation of the scene");
     let mut snapshot = Snapshot::default();
-    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut command = JointCommand::new(&loaded.scene);
     let mut advance = |simulation: &mut Simulation, steps: usize| {
         let mut faces = 0;
         for _ in 0..steps {
@@ -99,10 +99,10 @@ fn a_steady_quasistatic_step_allocates_nothing() {
     let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
     let stepping = Stepping::Quasistatic(loaded.quasistatic);
     let settings = StepSettings { step_ns: 100_000_000, stepping, ..loaded.settings };
-    let wrist = loaded.scene.joint_position("iiwa_joint_7").expect("a joint");
+    let wrist = loaded.scene.joint("iiwa_joint_7").expect("a joint");
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial, settings).expect("a simulation");
     let mut snapshot = Snapshot::default();
-    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut command = JointCommand::new(&loaded.scene);
     let pushed = loaded.scene.free_bodies()[0];
     let mut before = 0;
     for step in 0..800 {
@@ -111,7 +111,7 @@ fn a_steady_quasistatic_step_allocates_nothing() {
         }
         let push = SpatialForce::new(Vector3::zeros(), Vector3::x() * (0.01 * f64::from(step % 7)));
         simulation.set_external_wrench(pushed, push).expect("a finite wrench");
-        command.targets[wrist].position = Some(0.01 * (0.1 * f64::from(step)).sin());
+        command[wrist].position = Some(0.01 * (0.1 * f64::from(step)).sin());
         simulation.step(&command).expect("a step");
         simulation.snapshot_into(&mut snapshot);
     }

@@ -2,7 +2,7 @@
 """Contact queries of Drake and ours, on the same shapes, meshes and poses, in the same run on one core.
 
     python3 tests/bench/drake_contact_surface.py             # builds our benchmark if needed, then runs both
-    python3 tests/bench/drake_contact_surface.py --markdown  # the table as docs/contact-geometry.md has it
+    python3 tests/bench/drake_contact_surface.py --markdown  # the table as docs/theory/contact-geometry.md has it
 
 The cases are those of tests/bench/contact_surface.rs, whose header says how bodies move and what a time is. Both sides
 tessellate the shapes themselves from the same resolution hints and by the same rules: equal numbers of faces say so. Drake's

@@ -121,7 +121,7 @@ fn main() {
 fn whole_steps() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
     let loaded = scene_file::load(&config.join("cube_stacking.yaml"), &PackageMap::from_environment()).unwrap();
-    let script = Script::read(&loaded, &config.join("keyframes/cube_stacking.yaml")).unwrap();
+    let script = Script::read(&loaded, &config.join("tasks/cube_stacking.yaml")).unwrap();
     let began = Instant::now();
     println!("{:28} | {:>8} {:>8} | {:>8} {:>8}", "whole steps [us]", "median", "worst", "solver", "worst");
     for step in [0.01, 0.1, 0.2, 0.4] {

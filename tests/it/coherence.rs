@@ -9,6 +9,8 @@ use isobar::geometry::{
 };
 use isobar::math::{RigidTransform, Rotation, Vector3};
 
+use crate::random::Random;
+
 fn build(shape: &Shape, compliant: Option<f64>, hint: f64) -> HydroelasticGeometry {
     let parameters =
         HydroelasticParameters { compliant, resolution_hint: Some(hint), slab_thickness: Some(0.02), margin: 0.0 };
@@ -17,19 +19,6 @@ fn build(shape: &Shape, compliant: Option<f64>, hint: f64) -> HydroelasticGeomet
 
 fn at(x: f64, y: f64, z: f64) -> RigidTransform {
     RigidTransform::from_parts(Vector3::new(x, y, z).into(), Rotation::identity())
-}
-
-/// Numbers in [-1, 1) that look random and are the same in every run.
-struct Sequence(u64);
-
-impl Sequence {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-    fn vector(&mut self) -> Vector3 {
-        Vector3::new(self.next(), self.next(), self.next())
-    }
 }
 
 fn bits(surface: &ContactSurface) -> Vec<u64> {
@@ -77,7 +66,7 @@ impl<'a> Twin<'a> {
 /// nanometre to a millimetre a step; sometimes it jumps, sometimes it rests.
 fn wander(name: &str, A: &HydroelasticGeometry, B: &HydroelasticGeometry, distance: f64, steps: usize) {
     let mut twin = Twin::new(A, B);
-    let mut sequence = Sequence(7);
+    let mut sequence = Random::new(7);
     let mut p = Vector3::new(0.0, 0.0, distance);
     let mut R = Rotation::identity();
     let (mut X_WA, mut faces, mut empty) = (at(0.3, -0.2, 0.1), 0, 0);
@@ -147,7 +136,7 @@ fn volume_and_rigid_box() {
 
 #[test]
 fn two_convex_meshes() {
-    let mut sequence = Sequence(4);
+    let mut sequence = Random::new(4);
     let mut hull = |modulus| {
         let vertices: Vec<Vector3> = (0..40).map(|_| sequence.vector() * 0.04).collect();
         let points = SurfaceMesh { vertices, triangles: Vec::new() };

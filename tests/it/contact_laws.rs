@@ -6,7 +6,9 @@ use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{DissipationModel, JointCommand, Simulation, Snapshot, StepError, StepSettings};
+use isobar::stepping::{
+    DissipationModel, DynamicStepping, JointCommand, Simulation, Snapshot, StepError, StepSettings, Stepping,
+};
 
 use crate::worlds::{GRAVITY, at, body_on_ground, compliant, run, settings};
 
@@ -148,7 +150,7 @@ fn forgets_the_step_before(event: impl Fn(&mut Simulation)) {
     };
     let (mut goes_on, mut simulation) = (tilted(), tilted());
     let scene = simulation.scene().clone();
-    let mut new = Simulation::new(scene, simulation.state().clone(), *simulation.settings()).expect("a simulation");
+    let mut new = Simulation::new(scene, simulation.state().clone(), simulation.settings()).expect("a simulation");
     event(&mut simulation);
     for simulation in [&mut goes_on, &mut simulation, &mut new] {
         simulation.step(&JointCommand::default()).expect("a step");
@@ -172,12 +174,12 @@ fn a_state_that_is_set_has_no_past() {
 fn a_step_that_fails_leaves_nothing_behind() {
     forgets_the_step_before(|simulation| {
         let before = bits(simulation);
-        simulation.scene_mut().set_gravity(Vector3::new(0.0, 0.0, -f64::MAX));
+        simulation.scene_mut().set_gravity(Vector3::new(0.0, 0.0, -f64::MAX)).expect("finite");
         let error = simulation.step(&JointCommand::default()).expect_err("velocities that are no numbers");
         assert!(matches!(error, StepError::NotFinite { .. }), "{error}");
         assert_eq!(bits(simulation), before);
         let gravity = Vector3::new(0.4_f64.sin(), 0.0, -0.4_f64.cos()) * GRAVITY;
-        simulation.scene_mut().set_gravity(gravity);
+        simulation.scene_mut().set_gravity(gravity).expect("finite");
     });
 }
 
@@ -196,7 +198,13 @@ fn linear_dissipation_follows_its_law() {
         scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.0199));
         let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.0, 0.0, v0));
         scene.model().set_free_body_velocity(&mut state, body, &V);
-        let settings = StepSettings { dissipation: DissipationModel::Linear, ..settings(dt) };
+        let settings = StepSettings {
+            stepping: Stepping::Dynamic(DynamicStepping {
+                dissipation: DissipationModel::Linear,
+                ..DynamicStepping::default()
+            }),
+            ..settings(dt)
+        };
         let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
         run(&mut simulation, &JointCommand::default(), dt);
         let mut snapshot = Snapshot::default();

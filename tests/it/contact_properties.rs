@@ -13,6 +13,8 @@ use isobar::math::{RigidTransform, Rotation, SpatialForce, Vector3};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
+use crate::random::Random;
+
 /// How many pairs, each at one pose.
 const CASES: u32 = 10_000;
 /// Rounding of a sum of a few dozen products, as a share of the largest of them.
@@ -74,14 +76,6 @@ static FILLINGS: LazyLock<Vec<isobar::geometry::fill::Filling>> = LazyLock::new(
     MESHES.iter().map(|mesh| fill(mesh, &settings).unwrap()).collect()
 });
 
-/// Numbers in [-1, 1) from a seed.
-fn sequence(mut seed: u64) -> impl FnMut() -> f64 {
-    move || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-}
-
 impl Recipe {
     fn build(&self) -> HydroelasticGeometry {
         let [x, y, z] = self.numbers.map(|share| share * SIZE);
@@ -94,8 +88,9 @@ impl Recipe {
             Kind::Capsule => Shape::Capsule { radius: x, length: 2.0 * y },
             Kind::HalfSpace => Shape::HalfSpace,
             Kind::Convex => {
-                let mut next = sequence(self.seed);
-                let vertices = (0..20).map(|_| Vector3::new(next() * x, next() * y, next() * z)).collect();
+                let mut random = Random::new(self.seed);
+                let vertices =
+                    (0..20).map(|_| Vector3::new(random.next() * x, random.next() * y, random.next() * z)).collect();
                 Shape::Convex(Arc::new(SurfaceMesh { vertices, triangles: Vec::new() }))
             }
             Kind::Mesh => match self.modulus {
@@ -111,8 +106,8 @@ impl Recipe {
                 None => return HydroelasticGeometry::from_surface(boundary(&FILLINGS[choice].mesh).unwrap()).unwrap(),
                 Some(modulus) => {
                     let filling = &FILLINGS[choice];
-                    let mut next = sequence(self.seed);
-                    let own = |share: &f64| if *share > 0.0 { share * (1.5 + next()) } else { 0.0 };
+                    let mut random = Random::new(self.seed);
+                    let own = |share: &f64| if *share > 0.0 { share * (1.5 + random.next()) } else { 0.0 };
                     let pressure = filling.pressure(modulus).iter().map(own).collect();
                     return HydroelasticGeometry::from_volume(filling.mesh.clone(), pressure).unwrap();
                 }

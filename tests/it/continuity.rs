@@ -280,7 +280,7 @@ fn what_rules_leave_out_is_measured_apart() {
             excess / peak
         );
     }
-    // what docs/contact-geometry.md says
+    // what docs/theory/contact-geometry.md says
     assert!((0.45..0.55).contains(&through.left_out) && (0.45..0.55).contains(&(through.kept_excess / through.peak)));
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, Matrix3, SpatialForce, SpatialInertia, Vector3};
+use isobar::math::{BodyIndex, Index, Matrix3, ScalarJointIndex, SpatialForce, SpatialInertia, Vector3};
 use isobar::scene::{Actuator, SceneBuilder};
 use isobar::stepping::{ForceTorqueSensor, JointCommand, Simulation, StepError, Stepping, UnactuatedInertia};
 
@@ -118,8 +118,9 @@ fn gravity_and_gains_change_between_quasistatic_steps() {
     Slider { actuator, ..Slider::of_mass(0.5) }.add(&mut builder, "slider");
     let mut simulation = simulate(builder, 10.0, quasistatic(0.1, UnactuatedInertia::Mass));
     let mut sag = |gravity: f64, stiffness: f64| {
-        simulation.scene_mut().set_gravity(Vector3::z() * -gravity);
-        simulation.scene_mut().set_gains(0, stiffness, 0.0);
+        let scene = simulation.scene_mut();
+        scene.set_gravity(Vector3::z() * -gravity).expect("finite");
+        scene.set_gains(ScalarJointIndex::from_usize(0), stiffness, 0.0).expect("positive");
         simulation.step(&JointCommand::default()).expect("a step");
         simulation.state().q[0]
     };

@@ -1,6 +1,7 @@
 //! Laws of filled meshes: what is inside, how well, and what is refused.
 
 mod given;
+mod nested;
 mod others;
 pub(crate) mod surfaces;
 

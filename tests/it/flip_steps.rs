@@ -7,7 +7,7 @@ use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
 use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
 use isobar::multibody::State;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, StepSettings};
+use isobar::stepping::{DynamicStepping, Integrator, JointCommand, JointTarget, Simulation, StepSettings, Stepping};
 use nalgebra::{Quaternion, UnitQuaternion};
 use serde_json::Value;
 
@@ -83,7 +83,8 @@ fn steps_of_the_flip_are_the_references() {
     let loaded = passive_scene();
     let mut compared = 0;
     for (faces, kind) in [(FaceRepresentation::Polygon, "polygon"), (FaceRepresentation::TriangleFan, "triangle")] {
-        let settings = StepSettings { faces, ..loaded.settings };
+        let dynamic = DynamicStepping { integrator: Integrator::SemiImplicit, ..loaded.dynamic };
+        let settings = StepSettings { faces, stepping: Stepping::Dynamic(dynamic), ..loaded.settings };
         let mut simulation =
             Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).expect("a simulation");
         for step in golden["steps"].as_array().expect("steps") {
@@ -91,7 +92,7 @@ fn steps_of_the_flip_are_the_references() {
                 let effort = Some(number(&step["efforts"], name));
                 JointTarget { effort, ..JointTarget::default() }
             });
-            let command = JointCommand { targets: targets.collect() };
+            let command = targets.collect::<JointCommand>();
             simulation.set_state(state(&loaded, step)).expect("a state");
             simulation.step(&command).expect("a step");
             let off = difference(&simulation, &step["next"][kind]);

@@ -9,6 +9,8 @@ use isobar::geometry::{
 };
 use isobar::math::{RigidTransform, Rotation, Vector3};
 
+use crate::random::Random;
+
 const MODULUS: f64 = 1e5;
 
 fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
@@ -30,22 +32,6 @@ fn query(
     let mut surface = ContactSurface::new();
     contact_surface(A, X_WA, B, X_WB, &mut HydroelasticWorkspace::default(), &mut surface).unwrap();
     surface
-}
-
-/// Numbers in [-1, 1) that look random and are the same in every run.
-struct Sequence(u64);
-
-impl Sequence {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    }
-    fn vector(&mut self) -> Vector3 {
-        Vector3::new(self.next(), self.next(), self.next())
-    }
-    fn pose(&mut self, reach: f64) -> RigidTransform {
-        RigidTransform::from_parts((self.vector() * reach).into(), Rotation::new(self.vector() * 3.0))
-    }
 }
 
 /// Shapes of about 5 cm, all kinds of tessellation.
@@ -158,7 +144,7 @@ fn a_cut_along_inner_faces_counts_once() {
 /// Newton's third law: with A and B exchanged, the same faces push the other way, for every pair of kinds.
 #[test]
 fn exchanging_the_geometries_reverses_the_force() {
-    let mut sequence = Sequence(1);
+    let mut sequence = Random::new(1);
     let mut met = 0;
     let shapes = shapes();
     for first in &shapes {
@@ -187,7 +173,7 @@ fn exchanging_the_geometries_reverses_the_force() {
 /// its corners, and the corners turn counter-clockwise about the normal from A into B.
 #[test]
 fn both_fields_have_the_pressure_of_the_face() {
-    let mut sequence = Sequence(2);
+    let mut sequence = Random::new(2);
     for first in &shapes() {
         for second in &shapes() {
             let (A, B) = (build(first, Some(1e5), None), build(second, Some(1e7), None));
@@ -221,7 +207,7 @@ fn value(geometry: &HydroelasticGeometry, element: u32, X_WG: &RigidTransform, p
 /// shortcut over many elements has a part in.
 #[test]
 fn nothing_is_missed_by_the_tree() {
-    let mut sequence = Sequence(3);
+    let mut sequence = Random::new(3);
     let A = PressureField::new(sphere(0.04, 0.03), pressures(&sphere(0.04, 0.03), 1e5)).unwrap();
     let (mesh, on_surface) = cylinder(0.02, 0.08, 0.015);
     let pressure = (0..mesh.vertices.len()).map(|v| if v < on_surface { 0.0 } else { 1e7 }).collect();
@@ -362,7 +348,7 @@ fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
     let block = build(&Shape::Box { size }, Some(MODULUS), None);
     let same = build(&Shape::Box { size }, Some(MODULUS), None);
     let half = 0.5 * size.min();
-    let mut sequence = Sequence(9);
+    let mut sequence = Random::new(9);
     let mut poses = vec![at(0.0, 0.0, 0.0)];
     poses.extend((0..20).map(|_| sequence.pose(0.3)));
     for (number, X_WA) in poses.iter().enumerate() {
@@ -509,7 +495,7 @@ fn is_closed(surface: &SurfaceMesh) -> bool {
 /// Hull of a cube's corners, face middles, and points inside: 8 or 14 vertices (those in the planes may go), volume 1.
 #[test]
 fn hull_of_a_cube() {
-    let mut sequence = Sequence(5);
+    let mut sequence = Random::new(5);
     let mut points: Vec<Vector3> = (0..200).map(|_| sequence.vector() * 0.499).collect();
     for corner in 0..8_u32 {
         points.push(
@@ -527,7 +513,7 @@ fn hull_of_a_cube() {
 /// A hull of many points on a sphere keeps them all and satisfies Euler's formula.
 #[test]
 fn hull_of_a_sphere() {
-    let mut sequence = Sequence(6);
+    let mut sequence = Random::new(6);
     let points: Vec<Vector3> = (0..500).map(|_| sequence.vector().normalize()).collect();
     let hull = hull(&points).unwrap();
     assert!(is_closed(&hull));

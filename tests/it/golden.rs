@@ -1,20 +1,68 @@
-//! Where reference results are read from.
+//! Where the data that tests compare with are read from, and what happens where they are missing.
+//!
+//! References below tests/golden belong to the source: one that is missing fails its test. Data made by
+//! others are installed apart: a test without them is skipped with a line on the terminal, or fails
+//! where `ISOBAR_REQUIRE_ALL` is set.
 
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
-/// The reference file `relative`: below the folder named by ISOBAR_ORACLE when that is set, else below tests/golden.
-/// `None`, said aloud, when the named folder does not have it.
+/// Skips a comparison with a line that the test harness does not capture.
+///
+/// # Panics
+/// `ISOBAR_REQUIRE_ALL` is set.
+pub(crate) fn skip(what: &str) {
+    let message = format!("skipped: {what}");
+    let required = std::env::var_os("ISOBAR_REQUIRE_ALL").is_some_and(|value| !value.is_empty() && value != "0");
+    assert!(!required, "{message} (ISOBAR_REQUIRE_ALL is set: nothing may be skipped)");
+    say(&message);
+}
+
+/// A line on the terminal, also where the test passes and the harness keeps what it prints.
+fn say(message: &str) {
+    // A test is no worse for a terminal that is closed.
+    let _ = writeln!(std::io::stderr(), "{message}");
+}
+
+/// The folder of robots made by others, `share/example-robot-data` of the Python package, which
+/// ISOBAR_ROBOT_DATA names.
+pub(crate) fn robots_of_others() -> Option<PathBuf> {
+    let folder = std::env::var_os("ISOBAR_ROBOT_DATA").map(PathBuf::from);
+    if folder.is_none() {
+        skip("set ISOBAR_ROBOT_DATA to the folder share/example-robot-data of the Python package example-robot-data");
+    }
+    folder
+}
+
+/// The folder of objects made by others, `pybullet_data` of the Python package pybullet, which
+/// ISOBAR_MESH_DATA names. It serves a survey of meshes only, and `ISOBAR_REQUIRE_ALL` does not ask for
+/// it.
+pub(crate) fn objects_of_others() -> Option<PathBuf> {
+    let folder = std::env::var_os("ISOBAR_MESH_DATA").map(PathBuf::from);
+    if folder.is_none() {
+        say("skipped: set ISOBAR_MESH_DATA to the folder pybullet_data of the Python package pybullet");
+    }
+    folder
+}
+
+/// The folder of references, and whether it is that of the source.
+fn root() -> (PathBuf, bool) {
+    match std::env::var_os("ISOBAR_ORACLE") {
+        Some(folder) => (PathBuf::from(folder), false),
+        None => (Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden"), true),
+    }
+}
+
+/// The reference file `relative`: below the folder named by ISOBAR_ORACLE when that is set, else below
+/// tests/golden. `None`, with a line on the terminal, when the named folder does not have it.
 pub(crate) fn file(relative: &str) -> Option<PathBuf> {
-    let folder = match std::env::var_os("ISOBAR_ORACLE") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
-    };
-    let path = folder.join(relative);
+    let (root, is_ours) = root();
+    let path = root.join(relative);
     if path.is_file() {
         return Some(path);
     }
-    assert!(std::env::var_os("ISOBAR_ORACLE").is_some(), "tests/golden must have {relative}");
-    println!("missing: {relative} is not below the folder named by ISOBAR_ORACLE; its comparison is skipped");
+    assert!(!is_ours, "tests/golden must have {relative}");
+    skip(&format!("{relative} is not below the folder named by ISOBAR_ORACLE"));
     None
 }
 
@@ -25,21 +73,26 @@ pub(crate) fn json(relative: &str) -> Option<serde_json::Value> {
     Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
-/// All JSON files directly below the folder `relative`, in the order of their names; none, said aloud, where it is missing.
+/// All JSON files directly below the folder `relative`, in the order of their names. There is at least one in
+/// tests/golden; a folder named by ISOBAR_ORACLE may have none, with a line on the terminal.
 pub(crate) fn folder(relative: &str) -> Vec<serde_json::Value> {
-    let root = match std::env::var_os("ISOBAR_ORACLE") {
-        Some(folder) => PathBuf::from(folder),
-        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden"),
-    };
-    let mut names: Vec<String> = std::fs::read_dir(root.join(relative))
+    let (root, is_ours) = root();
+    let files = json_files(&root.join(relative));
+    if files.is_empty() {
+        assert!(!is_ours, "tests/golden/{relative} must have references (*.json)");
+        skip(&format!("there is no {relative}/*.json below {}", root.display()));
+    }
+    files.iter().filter_map(|name| json(&format!("{relative}/{name}"))).collect()
+}
+
+/// The names of the JSON files directly in `folder`, sorted; none where there is no such folder.
+fn json_files(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
         .unwrap_or_default();
     names.retain(|name| name.ends_with(".json"));
     names.sort();
-    if names.is_empty() {
-        println!("missing: {relative}/*.json below {}; its comparison is skipped", root.display());
-    }
-    names.iter().filter_map(|name| json(&format!("{relative}/{name}"))).collect()
+    names
 }
 
 /// The numbers of a JSON array.

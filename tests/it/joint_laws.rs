@@ -8,7 +8,7 @@ use isobar::stepping::{JointCommand, JointTarget, Snapshot, StepError};
 use crate::worlds::{GRAVITY, Slider, run, settings, simulate};
 
 fn command(target: JointTarget) -> JointCommand {
-    JointCommand { targets: vec![target] }
+    JointCommand::from_iter([target])
 }
 
 fn position(position: f64) -> JointCommand {
@@ -97,14 +97,14 @@ fn mimic_joint_follows_and_loads_its_leader() {
         .expect("a joint");
     let mut simulation = simulate(builder, 0.0, settings(1e-3));
     let target = JointTarget { effort: Some(3.0), ..JointTarget::default() };
-    run(&mut simulation, &JointCommand { targets: vec![target, JointTarget::default()] }, 0.5);
+    run(&mut simulation, &JointCommand::from_iter([target, JointTarget::default()]), 0.5);
     let state = simulation.state();
     let law = 0.5 * 3.0 / (1.0 + 4.0 * 0.5);
     assert!((state.v[0] - law).abs() < 1e-9 * law, "{state:?}");
     let mut snapshot = Snapshot::default();
     simulation.snapshot_into(&mut snapshot);
-    assert_eq!(snapshot.joint_position[1], -2.0 * snapshot.joint_position[0]);
-    assert_eq!(snapshot.joint_velocity[1], -2.0 * snapshot.joint_velocity[0]);
+    assert_eq!(snapshot.joint_position.as_slice()[1], -2.0 * snapshot.joint_position.as_slice()[0]);
+    assert_eq!(snapshot.joint_velocity.as_slice()[1], -2.0 * snapshot.joint_velocity.as_slice()[0]);
 }
 
 /// A command that is not a number, or of the wrong length, is refused and the state stays.
@@ -114,7 +114,7 @@ fn malformed_commands_are_refused() {
     run(&mut simulation, &JointCommand::default(), 0.01);
     let before = simulation.state().clone();
     assert!(matches!(simulation.step(&effort(f64::NAN)), Err(StepError::CommandNotFinite { .. })));
-    let two = JointCommand { targets: vec![JointTarget::default(); 2] };
+    let two = JointCommand::for_joints(2);
     assert!(matches!(simulation.step(&two), Err(StepError::CommandLength { given: 2, expected: 1 })));
     assert_eq!(*simulation.state(), before);
     run(&mut simulation, &JointCommand::default(), 0.01);

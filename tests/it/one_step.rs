@@ -1,4 +1,4 @@
-//! One dynamic step of free bodies against Drake's lagged approximation.
+//! One dynamic step of free bodies against Drake's lagged approximation, with the integrator that is Drake's.
 //!
 //! Tolerance, from the reference's own convergence (1e-6 relative momentum): 1e-5 of the largest speed of the case plus
 //! 1e-6 m/s (1e-5 rad/s) where faces slide. Where a face sticks the solution depends on the regularization speed,
@@ -11,8 +11,8 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::multibody::State;
 use isobar::scene::{Scene, SceneBuilder};
-use isobar::solvers::NewtonSettings;
-use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings};
+use isobar::solvers::dynamic::NewtonSettings;
+use isobar::stepping::{DynamicStepping, Integrator, JointCommand, Simulation, Snapshot, StepSettings, Stepping};
 use serde_json::Value;
 
 use crate::golden;
@@ -121,8 +121,12 @@ fn compare(case: &Value, result: &Value) -> (String, bool) {
     let settings = StepSettings {
         step_ns: (dt * 1e9).round() as u64,
         stiction_tolerance,
-        friction_compliance: 1e-3,
-        solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
+        stepping: Stepping::Dynamic(DynamicStepping {
+            friction_compliance: 1e-3,
+            solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
+            integrator: Integrator::SemiImplicit,
+            ..DynamicStepping::default()
+        }),
         ..StepSettings::default()
     };
     let mut simulation = Simulation::new(scene, initial, settings).expect("a simulation");

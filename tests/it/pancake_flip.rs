@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::experiments::keyframes::{ControllerError, Task, TaskError};
+use isobar::experiments::keyframes::{Condition, ControllerError, Sense, Task, TaskError};
 use isobar::experiments::pancake_flip::{Flip, FlipError, Run};
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
@@ -72,12 +72,12 @@ fn pancake_lands_on_its_other_side_at_every_refinement() {
     check(&run(1.0, FaceRepresentation::TriangleFan));
 }
 
-/// The same where "the spatula resembles a box", with five sides, and the bubbles' edges are as long as the handle's; docs/tasks.md has these lines.
+/// The same where "the spatula resembles a box", with five sides, and the bubbles' edges are as long as the handle's; docs/results/pancake-flip.md has these lines.
 #[test]
 fn pancake_lands_on_its_other_side_with_a_handle_like_a_box() {
     let file = path("config/pancake_flip.yaml");
     let scene = std::fs::read_to_string(&file).expect("the file");
-    let page = std::fs::read_to_string(path("docs/tasks.md")).expect("the page");
+    let page = std::fs::read_to_string(path("docs/results/pancake-flip.md")).expect("the page");
     let from = page.find("materials:").expect("the lines in a block of code");
     let text = format!("{scene}\n{}", page[from..].split("```").next().expect("the end of the block"));
     let loaded = scene_file::load_str(&text, &file, &PackageMap::new()).expect("a scene");
@@ -100,12 +100,14 @@ fn grasps_that_do_not_hold_and_touches_that_do_not_come_end_the_task() {
         flip.run(&|| 0.0, &mut |_, _| true).expect_err("the controller gives up")
     };
     let mut heavy = task.clone();
-    (heavy.fingers.load, heavy.fingers.retries) = ([5.0, 6.0], 1);
+    let check = heavy.keyframes.iter_mut().find(|keyframe| keyframe.name == "check").expect("a keyframe");
+    check.until = Some(Condition { sense: Sense::Load([5.0, 6.0]), duration: 0.3 });
+    heavy.retries = 1;
     let error = end_of(heavy);
     assert!(matches!(error, FlipError::Controller(ControllerError::Grasp { retries: 1, .. })), "{error}");
     let mut high = task;
     let touch = high.keyframes.iter_mut().find(|keyframe| keyframe.name == "touch").expect("a keyframe");
-    touch.xyz[2] = 0.03;
+    touch.xyz = Some([-0.175, 0.0, 0.03]);
     let error = end_of(high);
     assert!(matches!(error, FlipError::Controller(ControllerError::NoTouch { .. })), "{error}");
 }
@@ -124,7 +126,16 @@ fn broken_task_files_are_refused() {
     };
     let unknown = refused("  speed:", "  sped:").to_string();
     assert!(unknown.contains("task.yaml:5:3") || unknown.contains("sped"), "{unknown}");
-    assert!(refused("duration: 3, grip: open", "duration: 0, grip: open").to_string().contains("keyframe 'approach'"));
-    assert!(matches!(refused("  holds: 15", "  holds: 50"), TaskError::Setting { .. }));
+    assert!(refused("duration: 3, open", "duration: 0, open").to_string().contains("keyframe 'approach'"));
+    assert!(refused("    holds: 15", "    holds: 50").to_string().contains("keyframe 'grasp': close must be above"));
+    assert!(matches!(refused("axis: [0, 1, 0]", "axis: [0, 0, 0]"), TaskError::Setting { .. }));
+    assert!(
+        refused("{ grip: 15, for: 0.3 }", "{ grip: 15, load: [0, 1] }")
+            .to_string()
+            .contains("one of grip, load and touch")
+    );
+    assert!(
+        refused("xyz: [0, 0.109, 0.050]", "xyz: [0, 1, 2], by: [0, 0, 1]").to_string().contains("exclude each other")
+    );
     std::fs::remove_dir_all(&folder).expect("the folder goes");
 }

@@ -14,7 +14,7 @@ use isobar::picture::{
     self, Camera, Canvas, Coat, ColorScale, ContactPanel, Gloss, Image, Paint, PictureError, Projection, ScenePicture,
     Solid, View, contour, encode_png, mesh_preview, scene_picture,
 };
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
+use isobar::stepping::{JointCommand, Simulation, Snapshot};
 
 const WHITE: [f32; 3] = [1.0; 3];
 const RED: [f32; 3] = [1.0, 0.0, 0.0];
@@ -300,7 +300,7 @@ fn spatula(steps: usize) -> (scene_file::LoadedScene, Snapshot) {
     let loaded = scene_file::load_with_visual_meshes(&path, &PackageMap::new()).expect("the scene loads");
     let mut simulation =
         Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
-    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut command = JointCommand::new(&loaded.scene);
     for _ in 0..steps {
         loaded.commands.fill(simulation.time_ns(), &mut command);
         simulation.step(&command).expect("a step");

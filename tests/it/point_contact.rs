@@ -1,9 +1,8 @@
 //! Point contact between rigid geometries: laws of statics, sliding, tipping, rolling and impact.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use isobar::contact::ContactProperties;
+use isobar::contact::{ContactProperties, NEAR_RIGID_BETA};
 use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
@@ -13,6 +12,9 @@ use isobar::scene::{ContactKind, Scene, SceneBuilder};
 use isobar::stepping::{JointCommand, Simulation, Snapshot, overlaps};
 
 use crate::worlds::{GRAVITY, at, body_on_ground, run, settings};
+
+use crate::golden;
+use crate::random::Random;
 
 const DOWN: Vector3 = Vector3::new(0.0, 0.0, -GRAVITY);
 
@@ -68,12 +70,7 @@ fn points_of(a: &Shape, X_WA: &RigidTransform, b: &Shape, X_WB: &RigidTransform,
 /// out, and the others do not disturb. (The folder that ISOBAR_ROBOT_DATA names.)
 #[test]
 fn arms_hold_their_posture() {
-    let Some(folder) = std::env::var_os("ISOBAR_ROBOT_DATA").map(PathBuf::from) else {
-        println!(
-            "skipped: set ISOBAR_ROBOT_DATA to the folder share/example-robot-data of the PyPI package example-robot-data"
-        );
-        return;
-    };
+    let Some(folder) = golden::robots_of_others() else { return };
     let mut packages = PackageMap::new();
     packages.insert("example-robot-data", &folder);
     for file in [
@@ -143,7 +140,7 @@ fn snapshot(simulation: &Simulation) -> Snapshot {
 }
 
 /// A stack stands for a minute: no box turns or drifts, every face rests on four points or more, and each contact carries
-/// what stands above it. Sinking: g dt^2/(4 pi^2) a box and point share, less than a micrometre.
+/// what stands above it. Sinking: g (beta dt/(2 pi))^2 a box and point share, some nanometres.
 #[test]
 fn stack_of_boxes_stands() {
     let size = Vector3::new(0.1, 0.08, 0.06);
@@ -163,11 +160,11 @@ fn stack_of_boxes_stands() {
             let weight = (5 - i) as f64 * mass * GRAVITY;
             assert!((patch.F_BC_W.f.z - weight).abs() < 1e-6 * weight, "{i}: {} N for {weight}", patch.F_BC_W.f.z);
         }
-        // Four springs at each face: k = (2 pi/dt)^2/w with w = (1 + 12 a^2/(b^2 + c^2) + ...)/m at the corners, which box and
+        // Four springs at each face: k = (2 pi/(beta dt))^2/w with w = (1 + 12 a^2/(b^2 + c^2) + ...)/m at the corners, which box and
         // box have twice. The i-th face carries 5 - i weights.
         let corner = |a: f64, b: f64| 3.0 * a * a / (a * a + b * b);
         let w = 1.0 + corner(size.x, size.z) + corner(size.y, size.z);
-        let share = (1e-3 / std::f64::consts::TAU).powi(2) * GRAVITY * w / 4.0;
+        let share = (NEAR_RIGID_BETA * 1e-3 / std::f64::consts::TAU).powi(2) * GRAVITY * w / 4.0;
         let mut worst = (0.0_f64, 0.0_f64, 0.0_f64);
         let mut sunk = 0.0;
         for (i, body) in simulation.scene().free_bodies().iter().enumerate() {
@@ -301,14 +298,9 @@ fn sized_zoo(s: f64) -> Vec<Shape> {
 
 /// A fixed sequence of poses near each other.
 fn poses(count: usize) -> impl Iterator<Item = RigidTransform> {
-    let mut seed = 7_u64;
-    let mut next = move || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (seed >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
-    };
+    let mut random = Random::new(7);
     (0..count).map(move |_| {
-        let mut vector = |scale: f64| Vector3::new(next(), next(), next()) * scale;
-        let (p, axis) = (vector(0.2), vector(6.0));
+        let (p, axis) = (random.vector() * 0.1, random.vector() * 3.0);
         RigidTransform::from_parts(p.into(), Rotation::from_scaled_axis(axis))
     })
 }

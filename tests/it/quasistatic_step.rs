@@ -94,7 +94,7 @@ fn simulate(
 /// Positions for the first joints of the scene.
 fn positions(targets: &[f64]) -> JointCommand {
     let target = |position: &f64| JointTarget { position: Some(*position), ..JointTarget::default() };
-    JointCommand { targets: targets.iter().map(target).collect() }
+    targets.iter().map(target).collect()
 }
 
 fn bits(simulation: &Simulation) -> Vec<u64> {

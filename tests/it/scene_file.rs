@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use isobar::io::outputs::Outputs;
+use isobar::io::csv_file::CsvRecording;
 use isobar::io::package::PackageMap;
-use isobar::io::recording::CsvRecording;
 use isobar::io::scene_file::{self, Entity, LoadedScene, SceneError, SceneSource};
 use isobar::io::urdf::{LoadOptions, load_file};
-use isobar::math::{Matrix3, RigidTransform, Rotation, Vector3};
+use isobar::math::{Index, Matrix3, RigidTransform, Rotation, ScalarJointIndex, Vector3};
 use isobar::multibody::energy;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
+use isobar::recording::Outputs;
+use isobar::stepping::{JointCommand, Simulation, Snapshot};
 
 fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("config")
@@ -155,6 +155,74 @@ gravity: [0, 0, 0]
     assert_eq!(loaded.robot_descriptions.len(), 3);
 }
 
+/// `robot_description` is the robot and not the table that it stands on: the first model with joints that move, or the one that
+/// the key `robot` names.
+#[test]
+fn the_robot_is_described_first() {
+    let first = |loaded: &LoadedScene| loaded.robot_descriptions[0].0.clone();
+    for (file, robot) in [
+        ("jaco_demo", "robot"),
+        ("iiwa_demo", "robot"),
+        ("pancake_flip", "jaco"),
+        ("cube_stacking", "robot"),
+        ("spatula_slip", "gripper"),
+    ] {
+        let loaded = scene_file::load(&config().join(format!("{file}.yaml")), &PackageMap::new()).expect(file);
+        assert_eq!(first(&loaded), robot, "{file}");
+        assert!(loaded.robot_descriptions[0].1.contains("<joint"), "{file}");
+        let names: Vec<_> = loaded.models.iter().map(|model| &model.name).filter(|name| *name != robot).collect();
+        let others: Vec<_> = loaded.robot_descriptions[1..].iter().map(|(name, _)| name).collect();
+        assert_eq!(others, names, "the others in the file's order");
+    }
+    let demo = std::fs::read_to_string(config().join("jaco_demo.yaml")).expect("the file");
+    let of = |text: &str| scene_file::load_str(text, &config().join("jaco_demo.yaml"), &PackageMap::new());
+    assert_eq!(first(&of(&format!("{demo}\nrobot: can\n")).expect("a scene")), "can");
+    let error = of(&format!("{demo}\nrobot: rabot\n")).expect_err("no such model").to_string();
+    assert!(error.contains("rabot") && error.contains("robot"), "{error}");
+}
+
+/// A gripper whose second finger mimics the first, under `actuators: "*"`: only the leader has a spring, so it goes all the way
+/// where it is commanded to (without gravity; after ten time constants of its damping, 0.02 s, the rest is below 1e-5 m).
+#[test]
+fn a_mimic_joint_does_not_fight_its_leader() {
+    let folder = std::env::temp_dir().join(format!("isobar_mimic_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let finger = |number: u32, sign: i32, mimic: &str| {
+        format!(
+            "<link name='l{number}'><inertial><mass value='0.1'/>\
+             <inertia ixx='1e-4' iyy='1e-4' izz='1e-4' ixy='0' ixz='0' iyz='0'/></inertial></link>\
+             <joint name='finger_{number}' type='prismatic'><parent link='palm'/><child link='l{number}'/>\
+             <axis xyz='0 {sign} 0'/><limit lower='0' upper='0.04' effort='200' velocity='1'/>{mimic}</joint>"
+        )
+    };
+    let fingers = finger(1, 1, "") + &finger(2, -1, "<mimic joint='finger_1'/>");
+    std::fs::write(folder.join("hand.urdf"), format!("<robot name='hand'><link name='palm'/>{fingers}</robot>"))
+        .expect("a file");
+    let scene = |actuators: &str| {
+        format!("gravity: [0, 0, 0]\nmodels: [{{ name: hand, urdf: hand.urdf, weld: {{}}, actuators: {actuators} }}]\n")
+    };
+    let label = folder.join("scene.yaml");
+    let of = |text: &str| scene_file::load_str(text, &label, &PackageMap::new()).expect("a scene");
+    let loaded = of(&scene("{ \"*\": { stiffness: 1000, damping: 20 } }"));
+    let named = of(&scene("{ \"*\": { stiffness: 1000, damping: 20 }, finger_2: { stiffness: 5 } }"));
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+    assert_eq!(loaded.warnings, Vec::<String>::new());
+    let [warning] = named.warnings.as_slice() else { panic!("{:?}", named.warnings) };
+    assert!(warning.contains("`finger_2` follows `finger_1`"), "{warning}");
+    let stiffness: Vec<f64> = loaded.scene.actuators().iter().map(|actuator| actuator.stiffness).collect();
+    assert_eq!(stiffness, [1000.0, 0.0]);
+    let mut simulation =
+        Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
+    let mut command = JointCommand::new(&loaded.scene);
+    command.targets[ScalarJointIndex::from_usize(0)].position = Some(0.03);
+    for _ in 0..500 {
+        assert!(simulation.step(&command).expect("a step").solver_converged);
+    }
+    let leader = simulation.scene().model().joint("finger_1").expect("the leader");
+    let q = simulation.scene().model().joints()[leader].position(&simulation.state().q).expect("a position");
+    assert!((q - 0.03).abs() < 1e-5, "{q}");
+}
+
 /// Two bubbles at 0 overlap by their shape (0.041665 m from the middle, 0.04165 m thick): not quite; 5 mm closer they do.
 #[test]
 fn a_model_that_overlaps_itself_is_reported() {
@@ -184,7 +252,7 @@ fn drop_settles_and_is_recorded() {
     let mut loaded = scene_file::load(&config().join("drop.yaml"), &PackageMap::new()).expect("the scene loads");
     let scene = loaded.scene.clone();
     let mut simulation = Simulation::new(scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
-    let command = JointCommand { targets: vec![JointTarget::default(); scene.joint_names().len()] };
+    let command = JointCommand::new(&scene);
     let mut snapshot = Snapshot::default();
     let mut bytes = Vec::new();
     let mut recording = CsvRecording::new(&mut bytes, "test", &scene, &loaded.outputs).expect("a recording");
@@ -321,16 +389,32 @@ fn the_program_runs_scenes() {
     assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1, must be between 1e-6 and 0.1 s"), "{text}");
 }
 
-/// The example of docs/scene-files.md is a scene, and so are the scenes of config/.
+/// The example of docs/reference/scene-files.md is a scene, and so are the scenes of config/.
 #[test]
 fn examples_load() {
-    let document = std::fs::read_to_string(config().join("../docs/scene-files.md")).expect("the document");
+    let document = std::fs::read_to_string(config().join("../docs/reference/scene-files.md")).expect("the document");
     let example = document.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     load(example).unwrap_or_else(|error| panic!("{}", chain(&error)));
     for scene in ["drop", "spatula_slip", "spatula_slip_physical"] {
         let loaded = scene_file::load(&config().join(format!("{scene}.yaml")), &PackageMap::new());
         let loaded = loaded.unwrap_or_else(|error| panic!("{}", chain(&error)));
         assert_eq!(loaded.warnings, Vec::<String>::new(), "{scene}");
+    }
+}
+
+/// Every scene that comes with the house loads.
+#[test]
+fn all_scenes_in_config_load() {
+    let entries = std::fs::read_dir(config()).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let is_scene = |path: &PathBuf| {
+        path.extension().is_some_and(|extension| extension == "yaml")
+            && std::fs::read_to_string(path).expect("a file").lines().any(|line| line == "models:")
+    };
+    let mut scenes: Vec<PathBuf> = entries.filter(is_scene).collect();
+    scenes.sort();
+    assert!(scenes.len() >= 9, "{scenes:?}");
+    for path in scenes {
+        scene_file::load(&path, &PackageMap::new()).unwrap_or_else(|error| panic!("{}", chain(&error)));
     }
 }
 

@@ -192,7 +192,7 @@ fn a_volume_mesh_may_bring_its_pressure() {
         assert!((field.pressure()[6] - deepest).abs() < 1e-9 * deepest, "{pressures}: {:?}", field.pressure());
         assert!(field.pressure()[..6].iter().all(|pressure| *pressure == 0.0));
         let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).unwrap();
-        let report = simulation.step(&JointCommand { targets: Vec::new() }).unwrap();
+        let report = simulation.step(&JointCommand::default()).unwrap();
         assert!(report.faces > 0);
         let mut snapshot = isobar::stepping::Snapshot::default();
         simulation.snapshot_into(&mut snapshot);
@@ -222,7 +222,7 @@ fn tetrahedra_without_an_inner_vertex_are_told() {
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).unwrap();
     let body = loaded.scene.free_bodies()[0];
     for _ in 0..200 {
-        simulation.step(&JointCommand { targets: Vec::new() }).unwrap();
+        simulation.step(&JointCommand::default()).unwrap();
     }
     assert!(simulation.data().X_WB[body].translation.vector.iter().all(|x| x.is_finite()), "{}", body.to_usize());
     // the other vertices are in the file, and in no tetrahedron
@@ -248,7 +248,7 @@ fn a_scene_chooses_polygons_or_triangles() {
         folder.write("scene.yaml", &scene.replace("polygons", faces));
         let loaded = folder.load().unwrap();
         let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).unwrap();
-        let report = simulation.step(&JointCommand { targets: Vec::new() }).unwrap();
+        let report = simulation.step(&JointCommand::default()).unwrap();
         (report.faces, simulation.data().V_WB[loaded.scene.free_bodies()[0]].v.z)
     };
     let (polygons, triangles) = (first_step("polygons"), first_step("triangles"));

@@ -5,15 +5,15 @@ use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 
 use isobar::geometry::Shape;
-use isobar::io::inspect;
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::io::urdf::{self, LoadOptions, RobotDescription};
+use isobar::io::urdf::{self, LoadOptions};
 use isobar::math::Vector3;
 use isobar::multibody::{Data, bias, kinematics, mass_matrix};
+use isobar::robot::{RobotDescription, inspect};
 use isobar::scene::Scene;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
+use isobar::stepping::{JointCommand, Simulation, Snapshot};
 use serde_json::Value;
 
 use crate::golden::{difference, floats};
@@ -112,7 +112,7 @@ fn robot(name: &str) -> RobotDescription {
     load(&folder().join(format!("{name}.urdf")))
 }
 
-/// Oracle: the makers' figures, sources in docs/robots.md. Mass within 10 % (they round, and count cables), with hand and without.
+/// Oracle: the makers' figures, sources in docs/reference/robots.md. Mass within 10 % (they round, and count cables), with hand and without.
 #[test]
 fn masses_are_those_of_the_data_sheets() {
     for (name, kilograms) in [("iiwa7", 23.9), ("iiwa14", 29.9), ("wsg50", 1.2), ("j2n6s300", 5.4), ("j2s7s300", 6.18)]
@@ -133,7 +133,7 @@ fn masses_are_those_of_the_data_sheets() {
     }
 }
 
-/// Oracle: the makers' figures, sources in docs/robots.md. Reach is the length of the arm stretched straight, along it: from the middle of joint 2
+/// Oracle: the makers' figures, sources in docs/reference/robots.md. Reach is the length of the arm stretched straight, along it: from the middle of joint 2
 /// to that of joint 6, or of the grasp. Within 1 %.
 #[test]
 fn reaches_are_those_of_the_data_sheets() {
@@ -151,7 +151,7 @@ fn reaches_are_those_of_the_data_sheets() {
 }
 
 /// Oracle: the lengths of the public description. Elbow and wrist put the middle of the grasp aside of the straight arm, so that it comes 5.6 mm
-/// farther from joint 2 than along the arm (docs/robots.md).
+/// farther from joint 2 than along the arm (docs/reference/robots.md).
 #[test]
 fn the_curved_wrist_reaches_a_little_farther_than_its_length() {
     let scene = welded(&robot("j2n6s300"));
@@ -160,7 +160,7 @@ fn the_curved_wrist_reaches_a_little_farther_than_its_length() {
     assert!((largest - 0.9112).abs() < 1e-4, "{largest} m");
 }
 
-/// What `isobar inspect` says of every file that we ship: nothing to repair, nothing that bites but the published inertia of the spatula,
+/// What `isobar inspect` says of every file that we ship: nothing to repair, no likely mistake but the published inertia of the spatula,
 /// which has it in its name. All meshes are there.
 #[test]
 fn nothing_shipped_needs_a_warning() {
@@ -168,14 +168,14 @@ fn nothing_shipped_needs_a_warning() {
         let robot = load(&file);
         assert!(robot.warnings.is_empty(), "{}", robot.warnings[0]);
         let report = inspect::report(&robot);
-        let (_, bites) = report.split_once("What will bite").expect("a list");
+        let (_, mistakes) = report.split_once("Likely mistakes").expect("a list");
         if file.ends_with("spatula_published_inertia.urdf") {
             assert!(
-                bites.contains("the inertia is large for the mass") && bites.trim().lines().count() == 1,
-                "{bites}"
+                mistakes.contains("the inertia is large for the mass") && mistakes.trim().lines().count() == 1,
+                "{mistakes}"
             );
         } else {
-            assert_eq!(bites.trim(), "(nothing)", "{}", file.display());
+            assert_eq!(mistakes.trim(), "(nothing)", "{}", file.display());
         }
         for visual in robot.links.iter().flat_map(|link| &link.visuals) {
             assert!(visual.shape.is_some(), "{}: {}", file.display(), visual.name);
@@ -256,7 +256,7 @@ fn the_cubes_and_the_arm_of_the_stacking_scene_stand() {
     let mut simulation = Simulation::new(loaded.scene, loaded.initial, loaded.settings).expect("a simulation");
     let (mut before, mut after) = (Snapshot::default(), Snapshot::default());
     simulation.snapshot_into(&mut before);
-    let command = JointCommand { targets: vec![JointTarget::default(); joints] };
+    let command = JointCommand::for_joints(joints);
     for _ in 0..250 {
         simulation.step(&command).expect("a step");
     }

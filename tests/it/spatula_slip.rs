@@ -7,7 +7,7 @@ use isobar::experiments::study::{Cost, MeanCost, power_law};
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot};
+use isobar::stepping::{DynamicStepping, Integrator, JointCommand, Simulation, Snapshot, Stepping};
 
 use crate::golden;
 
@@ -39,9 +39,11 @@ fn compare(key: &str, reference: &serde_json::Value) {
     let mut loaded = scene_file::load(&path, &PackageMap::new()).expect("the scene loads");
     assert_eq!(loaded.warnings, Vec::<String>::new());
     loaded.settings.step_ns = (step * 1e9).round() as u64;
+    let dynamic = DynamicStepping { integrator: Integrator::SemiImplicit, ..loaded.dynamic };
+    loaded.settings.stepping = Stepping::Dynamic(dynamic);
     let mut simulation =
         Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
-    let mut command_now = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut command_now = JointCommand::new(&loaded.scene);
     let mut snapshot = Snapshot::default();
     let (times, pitches) = (golden::numbers(&reference["t"]), golden::numbers(&reference["pitch"]));
     let (mut held, mut slipping, mut force_error) = (0.0_f64, 0.0_f64, 0.0_f64);
@@ -98,7 +100,7 @@ fn same_scene_same_bits() {
         let loaded = scene_file::load(&path, &PackageMap::new()).expect("the scene loads");
         let mut simulation =
             Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
-        let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+        let mut command = JointCommand::new(&loaded.scene);
         for _ in 0..steps {
             loaded.commands.fill(simulation.time_ns(), &mut command);
             simulation.step(&command).expect("a step");

@@ -1,38 +1,57 @@
 //! The rules of ARCHITECTURE.md that a program can check.
 
-use std::collections::BTreeMap;
+mod imports;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// What each room may use, from ARCHITECTURE.md.
-const ROOMS: [(&str, &[&str]); 11] = [
-    ("math", &[]),
-    ("geometry", &["math"]),
-    ("multibody", &["math"]),
-    ("solvers", &["math"]),
-    ("contact", &["math", "geometry", "solvers"]),
-    ("scene", &["math", "geometry", "multibody", "contact"]),
-    ("stepping", &["math", "geometry", "multibody", "solvers", "contact", "scene"]),
-    ("picture", &["math", "geometry", "contact", "scene", "stepping"]),
-    ("io", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping"]),
-    ("experiments", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping", "io"]),
-    ("ros", &["math", "geometry", "multibody", "solvers", "contact", "scene", "stepping", "picture", "io"]),
+/// The rooms, and what each may use, from ARCHITECTURE.md.
+const ROOMS: [(&str, &str); 14] = [
+    ("math", ""),
+    ("names", ""),
+    ("geometry", "math"),
+    ("multibody", "math"),
+    ("solvers", "math"),
+    ("contact", "math geometry solvers"),
+    ("scene", "math geometry multibody contact"),
+    ("stepping", "math geometry multibody solvers contact scene"),
+    ("picture", "math geometry contact scene stepping"),
+    ("robot", "math geometry multibody contact scene"),
+    ("recording", "math multibody scene stepping"),
+    ("io", "math names geometry multibody solvers contact scene stepping robot recording"),
+    ("experiments", "math geometry multibody solvers contact scene stepping picture robot recording io"),
+    ("ros", "math names geometry multibody solvers contact scene stepping picture robot recording io"),
 ];
 
-/// Foreign crates that stay behind one door: the only paths under src that may name them.
-const DOORS: [(&str, &str); 12] = [
-    ("wide", "src/math/lanes.rs"),
-    ("plotters", "src/experiments/plot.rs"),
-    ("clarabel", "src/solvers/quasistatic/interior_point/"),
-    ("parry3d", "src/geometry/signed_distance.rs"),
-    ("urdf_rs", "src/io/urdf/"),
-    ("stl_io", "src/io/mesh_files/"),
-    ("tobj", "src/io/mesh_files/"),
-    ("png", "src/picture/png_file.rs"),
-    ("serde_saphyr", "src/io/scene_file/"),
-    ("mcap", "src/io/bag/writer.rs"),
-    ("r2r", "src/ros/"),
-    ("regex", "src/ros/standard/entities.rs"),
+/// Foreign crates that stay behind doors: the only paths under src that may name them.
+const DOORS: [(&str, &[&str]); 22] = [
+    ("wide", &["src/math/lanes.rs"]),
+    ("parry3d", &["src/geometry/signed_distance.rs"]),
+    ("clarabel", &["src/solvers/quasistatic/interior_point/"]),
+    ("strsim", &["src/names.rs"]),
+    ("serde", &["src/io/scene_file/", "src/experiments/"]),
+    ("serde_json", &["src/io/bag/point_cloud.rs"]),
+    ("serde_saphyr", &["src/io/scene_file/"]),
+    ("roxmltree", &["src/io/xml.rs"]),
+    ("urdf_rs", &["src/io/urdf/"]),
+    ("stl_io", &["src/io/mesh_files/"]),
+    ("tobj", &["src/io/mesh_files/"]),
+    ("csv", &["src/io/csv_file.rs"]),
+    ("mcap", &["src/io/bag/writer.rs"]),
+    ("png", &["src/picture/png_file.rs"]),
+    ("plotters", &["src/experiments/plot.rs"]),
+    ("clap", &["src/bin/isobar/"]),
+    ("indicatif", &["src/bin/isobar/"]),
+    ("r2r", &["src/ros/client/"]),
+    ("tokio", &["src/ros/node.rs"]),
+    ("futures", &["src/ros/client/"]),
+    ("regex", &["src/ros/services/simulation_interfaces/entities.rs"]),
+    ("tracing", &["src/ros/"]),
 ];
+
+/// Foreign crates that every room may name: vectors and matrices, and the derivation of errors.
+/// `tracing_subscriber` belongs to `tracing`.
+const EVERYWHERE: [&str; 3] = ["nalgebra", "thiserror", "tracing_subscriber"];
 
 /// Longer files have more than one subject.
 const FILE_LINES_MAX: usize = 600;
@@ -65,9 +84,28 @@ fn all_sources() -> BTreeMap<String, String> {
         .collect()
 }
 
+/// The text of a file of the project.
+fn read(path: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of the project")
+}
+
 fn room_of(path: &str) -> Option<&str> {
     let inside = path.strip_prefix("src/")?;
     inside.split(['/', '.']).next()
+}
+
+/// The names after each `prefix` in `code` where it starts a path or a word.
+fn names_after<'c>(code: &'c str, prefix: &str) -> Vec<&'c str> {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    code.match_indices(prefix)
+        .filter(|(start, _)| !code[..*start].ends_with(|c: char| is_name(c) || c == ':'))
+        .map(|(start, _)| code[start + prefix.len()..].split(|c| !is_name(c)).next().unwrap_or(""))
+        .collect()
+}
+
+/// The words in backticks of `text`.
+fn quoted(text: &str) -> BTreeSet<&str> {
+    text.split('`').skip(1).step_by(2).collect()
 }
 
 #[test]
@@ -75,10 +113,10 @@ fn dependencies_point_one_way() {
     let mut wrong = Vec::new();
     for (path, code) in all_sources() {
         let Some((room, allowed)) = ROOMS.iter().find(|(room, _)| Some(*room) == room_of(&path)) else { continue };
-        for piece in code.split("crate::").skip(1) {
-            let used: String = piece.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            let known = ROOMS.iter().any(|(name, _)| *name == used);
-            if known && used != *room && !allowed.contains(&used.as_str()) {
+        for used in names_after(&code, "crate::") {
+            // Within the house, everything is named by its room: what lib.rs exports once more is for others.
+            let is_room = ROOMS.iter().any(|(name, _)| *name == used);
+            if used != *room && (!is_room || !allowed.split(' ').any(|room| room == used)) {
                 wrong.push(format!("{path} uses crate::{used}"));
             }
         }
@@ -87,17 +125,107 @@ fn dependencies_point_one_way() {
 }
 
 #[test]
+fn every_room_is_known_and_on_the_map() {
+    let map = read("ARCHITECTURE.md");
+    let known = ["lib", "bin"].into_iter().chain(ROOMS.map(|(room, _)| room)).collect::<BTreeSet<_>>();
+    let sources = all_sources();
+    let unknown: BTreeSet<_> = sources.keys().filter_map(|path| room_of(path)).filter(|r| !known.contains(r)).collect();
+    assert!(unknown.is_empty(), "rooms that ROOMS does not have: {unknown:?}");
+    for (room, _) in ROOMS {
+        let named = [format!("src/{room}/"), format!("src/{room}.rs")].iter().any(|name| map.contains(name));
+        assert!(named, "ARCHITECTURE.md does not have the room {room}");
+    }
+}
+
+/// A map that nothing checks rots: every path that it names exists.
+#[test]
+fn the_map_names_what_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let map = read("ARCHITECTURE.md");
+    let is_path = |c: char| c.is_alphanumeric() || "/_.-".contains(c);
+    let starts = ["src/", "tests/", "docs/", "config/", "scripts/", "controllers/", "examples/"];
+    let mut missing = BTreeSet::new();
+    for word in map.split(|c| !is_path(c)) {
+        let path = word.trim_end_matches(['.', '-']);
+        if starts.iter().any(|start| path.starts_with(start)) && !root.join(path).exists() {
+            missing.insert(path);
+        }
+    }
+    assert!(missing.is_empty(), "ARCHITECTURE.md names what does not exist: {missing:?}");
+}
+
+#[test]
 fn foreign_crates_stay_behind_their_door() {
     let mut wrong = Vec::new();
     for (path, code) in all_sources() {
-        for (name, door) in DOORS {
-            let named = code.contains(&format!("{name}::"));
-            if named && !path.starts_with(door) && path != "src/bin/isobar_node.rs" {
-                wrong.push(format!("{path} names {name}, which belongs behind {door}"));
+        for (name, doors) in DOORS {
+            let is_behind = doors.iter().any(|door| path.starts_with(door)) || path == "src/bin/isobar_node.rs";
+            let named = !names_after(&code, &format!("{name}::")).is_empty();
+            if named && !is_behind {
+                wrong.push(format!("{path} names {name}, which belongs behind {doors:?}"));
             }
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn every_dependency_has_a_door_that_the_map_names() {
+    let manifest = read("Cargo.toml");
+    let dependencies = manifest.split("\n[dependencies]\n").nth(1).expect("dependencies").split("\n[").next();
+    let declared: BTreeSet<String> = dependencies
+        .expect("a section")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(" = ").map(|(name, _)| name.replace('-', "_")))
+        .collect();
+    let doors: BTreeSet<&str> = DOORS.iter().map(|(name, _)| *name).collect();
+    let known: BTreeSet<String> = doors.iter().copied().chain(EVERYWHERE).map(str::to_owned).collect();
+    assert_eq!(declared, known, "Cargo.toml (left), and DOORS with EVERYWHERE (right)");
+    let map = read("ARCHITECTURE.md");
+    let paragraph = map.split("One foreign crate, one door").nth(1).and_then(|rest| rest.split("\n\n").next());
+    assert_eq!(quoted(paragraph.expect("the paragraph")), doors, "ARCHITECTURE.md (left) and DOORS (right)");
+}
+
+/// The crates that cargo builds for the library without default features.
+#[test]
+fn the_library_alone_needs_no_program_and_no_pictures() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["tree", "--locked", "--offline", "--no-default-features", "--edges", "normal", "--prefix", "none"])
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let tree = String::from_utf8(output.stdout).expect("text");
+    let built: BTreeSet<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert!(built.contains("nalgebra"), "a tree: {tree}");
+    for name in ["clap", "plotters", "png", "indicatif", "r2r", "tokio", "tracing"] {
+        assert!(!built.contains(name), "the library without default features builds {name}");
+    }
+}
+
+/// rustdoc takes `[m]` for a link to something called m: units in documentation are written with
+/// backslashes, `\\[m\\]`.
+#[test]
+fn units_do_not_look_like_links() {
+    const UNITS: [&str; 17] =
+        ["m", "m2", "m3", "m³", "mm", "s", "ms", "ns", "rad", "N", "Pa", "kg", "J", "W", "Hz", "px", "g"];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    sources(&root.join("src"), &mut found);
+    let mut wrong = Vec::new();
+    for path in found {
+        let text = std::fs::read_to_string(&path).expect("a source file");
+        for (number, line) in text.lines().enumerate() {
+            let documents = line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
+            // What stands in backticks is code.
+            let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("``");
+            if documents && UNITS.iter().any(|unit| prose.replace("\\[", "").contains(&format!("[{unit}]"))) {
+                wrong.push(format!("{}:{}", path.display(), number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "write \\[m\\] for [m] in {wrong:#?}");
 }
 
 #[test]

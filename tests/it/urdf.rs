@@ -9,9 +9,10 @@ mod meshes;
 
 use std::path::{Path, PathBuf};
 
-use isobar::io::inspect::report;
 use isobar::io::package::PackageMap;
-use isobar::io::urdf::{LoadOptions, RobotDescription, UrdfError, load_file, load_str};
+use isobar::io::urdf::{LoadOptions, UrdfError, load_file, load_str};
+use isobar::robot::RobotDescription;
+use isobar::robot::inspect::report;
 
 /// The folder of this suite's files.
 fn golden() -> PathBuf {
@@ -62,13 +63,7 @@ fn expected_robots() -> Vec<(String, usize, f64, usize)> {
 /// freedom, mass and number of collision geometries are those that Pinocchio finds.
 #[test]
 fn all_example_robots_load() {
-    let Some(folder) = std::env::var_os("ISOBAR_ROBOT_DATA").map(PathBuf::from) else {
-        println!(
-            "skipped: set ISOBAR_ROBOT_DATA to the folder share/example-robot-data of the PyPI package \
-             example-robot-data"
-        );
-        return;
-    };
+    let Some(folder) = crate::golden::robots_of_others() else { return };
     let mut packages = PackageMap::new();
     packages.insert("example-robot-data", &folder);
     let mut files = Vec::new();

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
-use isobar::io::robot::{RobotPlacement, add_robot};
-use isobar::io::urdf::RobotDescription;
 use isobar::math::{BodyIndex, JointIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec, State};
+use isobar::robot::{RobotDescription, RobotPlacement, add_robot};
 use isobar::scene::{Actuator, Scene, SceneBuilder};
 use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, StepSettings, Stepping, UnactuatedInertia};
 

@@ -72,11 +72,6 @@ class PathJoinSubstitution(Substitution):
         return os.path.join(*[text(part, context) for part in self.value])
 
 
-class NotSubstitution(Substitution):
-    def perform(self, context):
-        return "false" if truth(text(self.value, context)) else "true"
-
-
 class Command(Substitution):
     def perform(self, context):
         return subprocess.run(shlex.split(text(self.value, context)), check=True, capture_output=True, text=True).stdout
@@ -141,6 +136,15 @@ class DeclareLaunchArgument:
             context.values[self.name] = text(self.default, context)
 
 
+class OpaqueFunction:
+    def __init__(self, *, function):
+        self.function = function
+
+    def execute(self, context):
+        for action in self.function(context):
+            action.execute(context)
+
+
 class IncludeLaunchDescription:
     def __init__(self, source, *, launch_arguments):
         self.source, self.values = source, list(launch_arguments)
@@ -149,6 +153,10 @@ class IncludeLaunchDescription:
         for name, value in self.values:
             context.values[name] = text(value, context)
         load(text(self.source.value, context)).execute(context)
+
+
+class Shutdown:
+    pass
 
 
 class PushRosNamespace(Substitution):
@@ -188,10 +196,10 @@ class PythonLaunchDescriptionSource(Substitution):
 # The stand-in's modules under the real ones' names.
 MODULES = {
     "launch": [LaunchDescription],
-    "launch.actions": [DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, type("Shutdown", (), {})],
+    "launch.actions": [DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction, Shutdown],
     "launch.conditions": [IfCondition],
     "launch.launch_description_sources": [PythonLaunchDescriptionSource],
-    "launch.substitutions": [Command, LaunchConfiguration, NotSubstitution, PathJoinSubstitution],
+    "launch.substitutions": [Command, LaunchConfiguration, PathJoinSubstitution],
     "launch_ros": [],
     "launch_ros.actions": [Node, PushRosNamespace],
     "launch_ros.parameter_descriptions": [ParameterFile, ParameterValue],

@@ -1,4 +1,4 @@
-"""What the controllers share, without ROS: kinematics, differential inverse kinematics, keyframes and their guards."""
+"""The keyframe controller without ROS: kinematics, differential inverse kinematics, task files, keyframes and their guards."""
 
 import sys
 
@@ -7,11 +7,11 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "controllers"))
-from isobar_control.cell import welded_frames  # noqa: E402
-from isobar_control.keyframes import KeyframeError, Player, read_task  # noqa: E402
-from isobar_control.motion import InverseKinematics  # noqa: E402
+from isobar_control.cell import Cell, cell_of_robot, cell_of_scene, welded_frames  # noqa: E402
+from isobar_control.motion import LIMIT_MARGIN, DifferentialInverse  # noqa: E402
+from isobar_control.player import Grip, Measurement, Player  # noqa: E402
 from isobar_control.robot import Chain, Robot, RobotError, rotation_about, rotation_rpy, rotation_vector  # noqa: E402
-from isobar_control.tool_task import Grip, ToolPlayer, read_tool_task  # noqa: E402
+from isobar_control.task import TaskError, read_task  # noqa: E402
 
 ARMS = {
     "iiwa14_wsg50.urdf": ("wsg50_grasp", [0.2, 0.6, -0.3, -1.6, 0.1, 0.9, 0.4]),
@@ -59,68 +59,111 @@ def test_rotation_vectors_of_all_angles():
 @pytest.mark.parametrize("urdf", ARMS)
 def test_a_path_is_followed(urdf):
     chain, q = chain_of(urdf)
-    kinematics = InverseKinematics(chain, q)
+    arm = DifferentialInverse(chain, q)
     R, p, _ = chain.forward(q)
     for tick in range(200):
         part = tick / 200
         goal = rotation_rpy(0.1 * part, -0.1 * part, 0.2 * part) @ R, p + np.array([-0.05, 0.05, 0.03]) * part
-        kinematics.follow(*goal, 0.01)
-    assert max(kinematics.error(*goal)) < 1e-6
+        arm.advance(*goal, 0.01)
+    # Joints move by less than 2 mrad a period; one Newton step leaves half the square of their sum, at a metre.
+    assert np.abs(arm.error(*goal)).max() < 0.5 * (3 * 2e-3) ** 2
+
+
+def test_a_long_period_takes_several_newton_steps():
+    chain, q = chain_of("iiwa14_wsg50.urdf")
+    arm = DifferentialInverse(chain, q)
+    R, p, _ = chain.forward(q)
+    assert arm.advance(R, p + np.array([-0.06, 0.04, 0.03]), 0.4) == 1.0
+    assert np.abs(arm.error(R, p + np.array([-0.06, 0.04, 0.03]))).max() < 1e-4
 
 
 def test_limits_and_speeds_hold_and_what_is_left_is_done_by_the_others():
     chain, _ = chain_of("iiwa14_wsg50.urdf")
     # The elbow is out to the side, so that the arm has a joint to spare; the second may not go where the path wants it to.
     q = np.array([-1.2, 0.9, 1.57, -1.6, -1.0, 0.9, 0.4])
-    chain.upper[1] = q[1] + 0.005
-    kinematics = InverseKinematics(chain, q)
+    chain.upper[1] = q[1] + 0.005 + LIMIT_MARGIN
+    arm = DifferentialInverse(chain, q)
     R, p, _ = chain.forward(q)
     before = q
     for tick in range(400):
-        now, velocity = kinematics.follow(R, p + np.array([0.02, 0.0, -0.02]) * min(tick / 300, 1.0), 0.01)
-        assert (now <= chain.upper).all() and (now >= chain.lower).all()
-        assert (np.abs(now - before) <= chain.speed * 0.01 * (1 + 1e-9)).all()
-        before = now
-    assert abs(before[1] - chain.upper[1]) < 1e-3, "the path leads to the limit"
-    assert max(kinematics.error(R, p + np.array([0.02, 0.0, -0.02]))) < 1e-6
+        arm.advance(R, p + np.array([0.02, 0.0, -0.02]) * min(tick / 300, 1.0), 0.01)
+        assert (arm.q <= chain.upper).all() and (arm.q >= chain.lower).all()
+        assert (np.abs(arm.q - before) <= chain.speed * 0.01 * (1 + 1e-9)).all()
+        before = arm.q
+    assert abs(before[1] - chain.upper[1] + LIMIT_MARGIN) < 1e-3, "the path leads to the limit"
+    # A period's error of 0.07 mm at most, and its square over an arm's length.
+    assert np.abs(arm.error(R, p + np.array([0.02, 0.0, -0.02]))).max() < 1e-6
 
 
-def test_out_of_reach_and_singular_it_stays_calm():
+def test_out_of_reach_limits_and_speeds_hold():
     chain, q = chain_of("iiwa14_wsg50.urdf")
-    kinematics = InverseKinematics(chain, q)
+    arm = DifferentialInverse(chain, q)
     R, p, _ = chain.forward(q)
     far = np.array([3.0, 0.0, 1.0])
-    before, largest = q, 0.0
+    before = q
     for tick in range(1500):
-        now, _ = kinematics.follow(R, p + (far - p) * min(tick / 500, 1.0), 0.01)
-        assert np.isfinite(now).all() and (now <= chain.upper).all() and (now >= chain.lower).all()
-        if tick > 1400:
-            largest = max(largest, np.abs(now - before).max())
-        before = now
-    # Stretched towards the goal, as far as its hand that must not turn lets it; and it does not swing there.
+        arm.advance(R, p + (far - p) * min(tick / 500, 1.0), 0.01)
+        assert np.isfinite(arm.q).all() and (arm.q <= chain.upper).all() and (arm.q >= chain.lower).all()
+        assert (np.abs(arm.q - before) <= chain.speed * 0.01 * (1 + 1e-9)).all()
+        before = arm.q
+    # Stretched towards the goal, as far as its hand that must not turn lets it.
     assert np.linalg.norm(chain.forward(before)[1] - np.array([0, 0, 0.36])) > 0.8
-    assert largest < 0.01
 
 
-TASK = """
-tip: tip
-gripper: { left: -1, right: 1 }
-feel: { grip: [left, right], touch: [hand] }
-keys:
-  - { name: go, for: 1, to: [0.1, 0, 0], open: 0.04 }
-  - { name: down, for: 2, by: [0, 0, -0.2], until: { touch: 3 } }
-  - { name: press, for: 2, press: { along: [0, 0, -1], force: 10 } }
+class Gantry:
+    """Three sliding and three turning joints, whose tip `tool` can have any pose: a robot for tests of paths and guards."""
+
+    TEXT = "".join(
+        f'<link name="l{i}"/><joint name="{name}" type="{kind}"><parent link="{f"l{i - 1}" if i else "base"}"/>'
+        f'<child link="l{i}"/><axis xyz="{axis}"/><limit lower="-3" upper="3" velocity="9" effort="9"/></joint>'
+        for i, (name, kind, axis) in enumerate(
+            [(f"{kind[0]}{axis}", kind, axis) for kind in ("prismatic", "revolute") for axis in ("1 0 0", "0 1 0", "0 0 1")]
+        )
+    )
+    JOINTS = [f"{kind}{axis}" for kind in "pr" for axis in ("1 0 0", "0 1 0", "0 0 1")]
+
+    def __init__(self):
+        fingers = "".join(
+            f'<link name="{name}"/><joint name="{name}_joint" type="prismatic"><parent link="l5"/><child link="{name}"/>'
+            '<axis xyz="0 1 0"/><limit lower="-1" upper="1" velocity="9" effort="9"/></joint>'
+            for name in ("left", "right")
+        )
+        self.robot = Robot(f'<robot name="gantry"><link name="base"/>{self.TEXT}{fingers}</robot>')
+
+    def play(self, text, force_of, grip_of=lambda player: 0.0, ticks=3000, dt=0.01, frames=None):
+        """The player at its end, the tool's commanded positions, and the keyframes in their order."""
+        frames = {"base": (np.eye(3), np.zeros(3)), **(frames or {})}
+        positions = {**dict.fromkeys(self.JOINTS, 0.0), "left_joint": 0.0, "right_joint": 0.0}
+        cell = Cell(self.robot, (np.eye(3), np.zeros(3)), frames)
+        player = Player(read_task(text), cell, positions)
+        path, phases = [], [player.phase]
+        while not player.ended and len(path) < ticks:
+            p = player.chain.forward(player.arm.q)[1]
+            path.append((player.phase, p))
+            positions.update(zip(self.JOINTS, player.arm.q))
+            grip = grip_of(player)
+            # `grip` is the mean of their closing forces, and the smallest of their lengths.
+            forces = {"l5": force_of(p), "left": np.array([0.0, -grip, 0.0]), "right": np.array([0.0, grip, 0.0])}
+            player.tick(Measurement(positions, dict.fromkeys(positions, 0.0), forces, {}), dt)
+            if phases[-1] != player.phase:
+                phases.append(player.phase)
+        return player, path, phases
+
+
+HEAD = f"""
+arm: {{ joints: {Gantry.JOINTS} }}
+tool: {{ body: l5 }}
+frame: base
+time_scaling: cubic
+touch: {{ links: [l5] }}
+gripper: {{ fingers: [ {{ joint: left_joint, factor: -1, pad: left }}, {{ joint: right_joint, factor: 1, pad: right }} ] }}
 """
-
-
-def play(text, force_of, grip=0.0, ticks=1000, dt=0.01):
-    player = Player(read_task(text), np.eye(3), np.zeros(3), 0.0)
-    targets, force = [], np.zeros(3)
-    for _ in range(ticks):
-        targets.append(player.tick(dt, force, grip))
-        targets[-1].phase = player.phase
-        force = force_of(targets[-1].p)
-    return player, targets
+TASK = f"""{HEAD}
+keyframes:
+  - {{ name: go, duration: 1, xyz: [0.1, 0, 0], open: 0.04 }}
+  - {{ name: down, duration: 2, by: [0, 0, -0.2], until: {{ touch: 3 }} }}
+  - {{ name: press, duration: 2, press: {{ along: [0, 0, -1], force: 10 }} }}
+"""
 
 
 def wall(p):
@@ -129,124 +172,131 @@ def wall(p):
 
 
 def test_a_guard_ends_a_movement_and_a_force_is_held():
-    player, targets = play(TASK, wall)
-    assert player.phase == "done"
-    assert np.abs(targets[99].p - [0.1, 0, 0]).max() < 1e-9 and abs(targets[99].opening - 0.04) < 1e-9
-    assert abs(wall(targets[-1].p)[2] - 10.0) < 0.1
-    heights = np.array([target.p[2] for target in targets])
-    # 3 N, and what it moves within a tick.
-    assert min(target.p[2] for target in targets if target.phase == "down") > -0.05 - 3 / 2000 - 0.2 * 1.5 / 2 * 0.01
-    assert np.abs(np.diff(heights)).max() < 0.2 * 1.5 / 2 * 0.01 + 1e-9, "no jumps from key to key"
+    player, path, phases = Gantry().play(TASK, wall)
+    assert phases == ["go", "down", "press", "done"]
+    before = [p for phase, p in path if phase == "go"][-1]
+    assert np.abs(before - [0.1, 0, 0]).max() < 1e-3 and abs(player.opening - 0.04) < 1e-3
+    assert abs(wall(path[-1][1])[2] - 10.0) < 0.1
+    # 3 N, and what it moves within two ticks and the filter's 20 ms, at 0.15 m/s at most.
+    assert min(p[2] for phase, p in path if phase == "down") > -0.05 - 3 / 2000 - 0.15 * 0.04
+    assert np.abs(np.diff([p[2] for _, p in path])).max() < 0.15 * 0.01 + 1e-6, "no jumps from keyframe to keyframe"
+
+
+def test_a_circle_closes_and_keeps_its_radius():
+    text = f"{HEAD}keyframes: [ {{ name: round, duration: 4, circle: {{ centre: [0, 0, 0.1], axis: [1, 0, 0] }} }} ]"
+    player, path, _ = Gantry().play(text, lambda p: np.zeros(3))
+    assert player.phase == "done" and np.abs(path[-1][1]).max() < 1e-3
+    distances = [np.linalg.norm(p - [0, 0, 0.1]) for _, p in path]
+    assert max(distances) < 0.1 + 1e-6 and min(distances) > 0.1 - 1e-6
+    assert max(p[1] for _, p in path) > 0.0999 and max(p[2] for _, p in path) > 0.1999
 
 
 def test_a_contact_that_does_not_come_fails_the_task():
-    player, _ = play(TASK, lambda p: np.zeros(3))
-    assert player.ended and player.phase == "failed: down: 0.00 N of touch, not 3 N within 2 s"
+    player, _, _ = Gantry().play(TASK, lambda p: np.zeros(3))
+    assert player.ended and player.phase == "failed: down: 0.00 N of touch, not 3 N"
 
 
-def test_what_touches_before_does_not_count():
-    player, _ = play(TASK, lambda p: np.array([0.0, 0.0, 50.0]))
+def test_a_force_that_was_there_before_does_not_count():
+    player, _, _ = Gantry().play(TASK, lambda p: np.array([0.0, 0.0, 50.0]))
     assert player.phase.startswith("failed: down")
 
 
 def test_a_grip_that_is_missing_fails_the_task():
-    text = "{ tip: tip, gripper: { left: 1 }, feel: { grip: [left] }, keys: [ { name: hold, for: 1, needs: { grip: 5 } } ] }"
-    assert play(text, wall, grip=4.0)[0].phase.startswith("failed: hold: 4.00 N of grip, not 5 N")
-    assert play(text, wall, grip=6.0)[0].phase == "done"
+    text = f"{HEAD}keyframes: [ {{ name: hold, duration: 1, needs: {{ grip: 5 }} }} ]"
+    assert "grip force 4.0 N" in Gantry().play(text, wall, lambda player: 4.0)[0].phase
+    assert Gantry().play(text, wall, lambda player: 6.0)[0].phase == "done"
 
 
 @pytest.mark.parametrize(
     "text, reason",
     [
         ("[", "not YAML"),
-        ("{ tip: a }", "at least `tip` and `keys`"),
-        ("{ tip: a, keys: [ { name: b } ] }", "at least `name` and `for`"),
-        ("{ tip: a, keys: [ { name: b, for: 1, too: [0, 0, 0] } ] }", "unknown key 'too'"),
-        ("{ tip: a, keys: [ { name: b, for: 1, to: [0, 0] } ] }", "not three numbers"),
-        ("{ tip: a, keys: [ { name: b, for: -1 } ] }", "at least 0.001"),
-        ("{ tip: a, keys: [ { name: b, for: 1, until: { grip: 1 } } ] }", "needs `feel: grip`"),
-        ("{ tip: a, keys: [ { name: b, for: 1, to: [0, 0, 0], by: [0, 0, 0] } ] }", "exclude each other"),
+        ("{ arm: { joints: [a] } }", "key 'tool' is missing"),
+        ("keyframes: [ { name: b } ]", "at least `name` and `duration`"),
+        ("keyframes: []", "at least one"),
+        ("keyframes: [ { name: b, duration: 1, xzy: [0, 0, 0] } ]", "unknown key 'xzy'"),
+        ("keyframes: [ { name: b, duration: 1, xyz: [0, 0] } ]", "not three numbers"),
+        ("keyframes: [ { name: b, duration: -1 } ]", "must be positive"),
+        ("keyframes: [ { name: b, duration: 1, close: 5 } ]", "needs the gripper's force_control"),
+        ("keyframes: [ { name: b, duration: 1, until: { grip: 1, touch: 1 } } ]", "one of grip, load and touch"),
+        ("keyframes: [ { name: b, duration: 1, until: { load: [2, 1] } } ]", "not a range"),
+        ("keyframes: [ { name: b, duration: 1, xyz: [0, 0, 0], by: [0, 0, 0] } ]", "exclude each other"),
+        ("keyframes: [ { name: b, duration: 1, press: { along: [0, 0, 0], force: 1 } } ]", "has no direction"),
     ],
 )
-def test_mistakes_in_keyframes_are_told(text, reason):
-    with pytest.raises(KeyframeError, match=reason.replace("[", "\\[")):
-        read_task(text)
+def test_mistakes_in_tasks_are_refused(text, reason):
+    with pytest.raises(TaskError, match=reason.replace("[", "\\[")):
+        read_task(f"{HEAD}{text}" if text.startswith("keyframes") else text)
 
 
-def test_mistakes_in_robots_are_told():
+def test_mistakes_in_robots_are_refused():
     with pytest.raises(RobotError, match="no link 'tipp'"):
         Chain(Robot((ROOT / "urdf/iiwa14.urdf").read_text()), "tipp")
     with pytest.raises(RobotError, match="not XML"):
         Robot("<robot")
 
 
-def test_shipped_keyframes_name_links_and_joints_of_their_robots():
-    robots = {"cube_stacking": "iiwa14_wsg50", "iiwa_demo": "iiwa14_wsg50", "jaco_demo": "j2s7s300"}
-    for name, urdf in robots.items():
-        task = read_task((ROOT / f"config/keyframes/{name}.yaml").read_text())
-        robot = Robot((ROOT / f"urdf/{urdf}.urdf").read_text())
-        assert set(task.gripper) <= set(robot.joints)
-        assert {task.tip, *task.grip, *(task.touch if isinstance(task.touch, list) else [])} <= set(robot.links)
+def test_shipped_tasks_name_links_joints_and_frames_of_their_cells():
+    tasks = sorted((ROOT / "config/tasks").glob("*.yaml"))
+    assert len(tasks) >= 4
+    for path in tasks:
+        task = read_task(path.read_text())
+        cell = cell_of_scene(ROOT / "config" / path.name, task.tool)
+        Player(task, cell, dict.fromkeys(cell.robot.joints, 0.1))
 
 
-TOOL_TASK = """
-arm: { joints: [a], speed: 0.9 }
-tool: { body: gripper, xyz: [0, 0, 0] }
-fingers: { joints: [l, r], pads: [lp, rp], axis: [0, 1, 0], open: 0.04, stiffness: 300, centering: 600, force: 25, ramp: 25,
-           integral: 2, holds: 15, load: [0.4, 1.4], retries: 2 }
+def test_a_robot_alone_is_a_cell():
+    task = read_task((ROOT / "config/tasks/iiwa_demo.yaml").read_text())
+    cell = cell_of_robot(Robot((ROOT / "urdf/iiwa14_wsg50.urdf").read_text()))
+    Player(task, cell, dict.fromkeys(cell.robot.joints, 0.1))
+    other = cell_of_robot(Robot((ROOT / "urdf/iiwa14.urdf").read_text()))
+    with pytest.raises(RobotError, match="no link 'wsg50_grasp'"):
+        Player(task, other, dict.fromkeys(other.robot.joints, 0.1))
+
+
+FORCE_CONTROL = "force_control: { axis: [0, 1, 0], stiffness: 300, centering: 600, ramp: 25, integral: 2, holds: 15 }"
+TOOL_TASK = f"""{HEAD.replace("right } ] }", "right } ], " + FORCE_CONTROL + " }").replace("time_scaling: cubic", "retries: 2")}
 keyframes:
-  - { name: reach, frame: table, xyz: [0, 0, 0.1], duration: 1, grip: open }
-  - { name: grasp, duration: 2, grip: closed, until: { grip: 0.3 } }
-  - { name: down, frame: table, xyz: [0, 0, -0.1], duration: 2, grip: closed, until: { touch: 1 } }
-  - { name: slide, frame: table, xyz: [0.1, 0, 0.02], duration: 1, grip: closed, from_touch: true }
+  - {{ name: reach, frame: table, xyz: [0, 0, 0.1], duration: 1, open: 0.04 }}
+  - {{ name: grasp, duration: 2, close: 25, until: {{ grip: 15, for: 0.3 }} }}
+  - {{ name: down, frame: table, xyz: [0, 0, -0.1], duration: 2, time_scaling: linear, until: {{ touch: 1, along: [0, 0, 1] }} }}
+  - {{ name: slide, frame: table, xyz: [0.1, 0, 0.02], duration: 1, from_touch: true }}
 """
-
-
-def play_tool(force_of, load_of, dt=0.01):
-    frames = {"table": (np.eye(3), np.array([0.5, 0.0, 0.3]))}
-    player = ToolPlayer(read_tool_task(TOOL_TASK), frames, np.eye(3), np.array([0.5, 0.0, 0.5]))
-    path, phases = [], []
-    for _ in range(3000):
-        R, p = player.target(dt)
-        player.moved(R, p, 1.0, load_of(p), force_of(player), dt)
-        path.append(p)
-        if not phases or phases[-1] != player.phase:
-            phases.append(player.phase)
-        if player.ended:
-            break
-    return player, np.array(path), phases
 
 
 def test_a_tool_goes_down_until_it_touches_and_slides_from_there():
     # The table is 20 mm lower than the cell says.
-    load = lambda p: 500.0 * max(0.0, 0.28 - p[2]) - 0.8
-    player, path, phases = play_tool(lambda player: 25.0 if player.keyframe.grip == "closed" else 0.0, load)
+    load = lambda p: np.array([0.0, 0.0, 500.0 * max(0.0, 0.28 - p[2]) - 0.8])
+    table = {"table": (np.eye(3), np.array([0.5, 0.0, 0.3]))}
+    grip = lambda player: 25.0 if player.open is None else 0.0
+    player, path, phases = Gantry().play(TOOL_TASK, load, grip, frames=table)
     assert phases == ["reach", "grasp", "down", "slide", "done"]
-    # 1 N at 500 N/m, and what the filter and a tick take at 0.1 m/s.
-    assert 0.28 - 0.002 - 0.1 * 0.05 < player.touch_height < 0.28
-    assert np.abs(path[-1] - [0.6, 0.0, player.touch_height + 0.02]).max() < 1e-9
-    assert np.abs(np.diff(path, axis=0)).max() < 0.01, "no jumps"
+    # 1 N at 500 N/m, and what the filter and two ticks take at 0.1 m/s.
+    assert 0.28 - 0.002 - 0.1 * 0.06 < player.touch_height < 0.28
+    assert np.abs(path[-1][1] - [0.6, 0.0, player.touch_height + 0.02]).max() < 1e-3
+    assert np.abs(np.diff([p for _, p in path], axis=0)).max() < 0.015, "no jumps"
 
 
 def test_a_grasp_that_does_not_hold_is_tried_again_and_given_up():
-    player, _, phases = play_tool(lambda player: 5.0, lambda p: 0.0)
+    table = {"table": (np.eye(3), np.array([0.5, 0.0, 0.3]))}
+    player, _, phases = Gantry().play(TOOL_TASK, lambda p: np.zeros(3), lambda player: 5.0, frames=table)
     assert phases[:-1] == ["reach", "grasp"] * 3 and player.retries == 2
-    assert phases[-1].startswith("failed: grasp: the grasp does not hold: pad force 5.0 N")
+    assert phases[-1].startswith("failed: grasp: the grasp does not hold: grip force 5.0 N")
 
 
 def test_a_grip_closes_to_its_force_and_keeps_the_middle():
-    fingers = read_tool_task(TOOL_TASK).fingers
-    grip = Grip(fingers)
+    task = read_task(TOOL_TASK)
+    grip = Grip(task.fingers, task.force_control)
+    still = [(0.0, 0.0), (0.0, 0.0)]
     # Pads that feel 90 % of the efforts: the integral makes up for it.
     efforts = [0.0, 0.0]
     for _ in range(2000):
         pads = [np.array([0.0, -0.9 * efforts[0], 0.0]), np.array([0.0, -0.9 * efforts[1], 0.0])]
-        efforts = grip.efforts(True, [(0.0, 0.0), (0.0, 0.0)], pads, 0.005)
+        efforts = grip.efforts(None, 25.0, still, grip.felt(pads), 0.005)
     assert abs(grip.felt(pads) - 25.0) < 0.1
-    pushed = grip.efforts(True, [(0.01, 0.0), (0.01, 0.0)], pads, 0.005)
+    pushed = grip.efforts(None, 25.0, [(0.01, 0.0), (0.01, 0.0)], grip.felt(pads), 0.005)
     assert pushed[0] < efforts[0] and pushed[1] < efforts[1], "back to the middle"
-    opened = grip.efforts(False, [(0.0, 0.0), (0.0, 0.0)], pads, 0.005)
-    assert opened == [-12.0, 12.0], "300 N/m times 40 mm"
+    assert grip.efforts(0.04, 0.0, still, 0.0, 0.005) == [-12.0, 12.0], "300 N/m times 40 mm"
 
 
 def test_frames_of_a_cell_are_those_of_its_welded_models():

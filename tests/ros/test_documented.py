@@ -1,4 +1,4 @@
-"""docs/ros.md says what the running node has, and nothing else."""
+"""docs/reference/ros.md says what the running node has, and nothing else."""
 
 import importlib.util
 import re
@@ -15,7 +15,7 @@ TYPES = {1: "boolean", 2: "integer", 3: "double", 4: "string", 8: "double array"
 def tables():
     """The rows of each table of the page, by their first heading."""
     found, rows, heading = {}, None, None
-    for line in (ROOT / "docs" / "ros.md").read_text().splitlines():
+    for line in (ROOT / "docs" / "reference" / "ros.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if line.startswith("|") else None
         if cells is None:
             heading = None

@@ -46,7 +46,7 @@ def test_a_task_has_its_arguments_and_hands_them_on(installed, task):
     got = merged(node)
     assert got["scene"] == "/my.yaml" and got["stepping"] == "quasistatic" and got["lockstep"] is True
     assert got["step"] == 0.05 and got["real_time_factor"] == 0.5 and "use_sim_time" not in got
-    assert got["publish_robot_description"] is True, "no one else does"
+    assert "publish_robot_description" not in got, "params_file says it, and nobody else publishes one"
     assert node.namespace == controller.namespace == "/cell"
     assert merged(controller)["use_sim_time"] is True
     # What a file says of its own use is what it has.
@@ -54,10 +54,25 @@ def test_a_task_has_its_arguments_and_hands_them_on(installed, task):
     assert set(re.findall(r"(\w+):=", usage)) <= set(values)
 
 
+@pytest.mark.parametrize("task", [*TASKS, "isobar"])
+def test_only_arguments_that_are_given_go_before_the_parameters_file(installed, task):
+    path = installed / "share/isobar/launch" / f"{task}.launch.py"
+    mine = {"params_file": "/mine.yaml", "use_rviz": "false"}
+    scene = {"scene": "/my.yaml"}
+    alone = {} if task == "isobar" else {"state_publisher": "false"}
+    processes, _ = launching.evaluate(path, {**mine, **scene, **alone})
+    assert processes[0].parameters == ["/mine.yaml", scene]
+    processes, _ = launching.evaluate(path, {**mine, **scene, **alone, "lockstep": "false", "real_time_factor": "0.0"})
+    assert processes[0].parameters == ["/mine.yaml", {**scene, "lockstep": False, "real_time_factor": 0.0}]
+    if task != "isobar":
+        processes, _ = launching.evaluate(path, {**mine, **scene})
+        assert processes[0].parameters[1] == {**scene, "publish_robot_description": False}, "robot_state_publisher does"
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_files_that_a_task_names_are_there(installed, task):
     processes, values = launching.evaluate(installed / "share/isobar/launch" / f"{task}.launch.py", {})
-    for name in {"scene", "urdf", "keyframes"} & set(values):
+    for name in {"scene", "urdf", "task"} & set(values):
         assert os.path.exists(values[name]), values[name]
     for process in processes:
         assert process.package != "isobar" or os.access(installed / "lib/isobar" / process.executable, os.X_OK)

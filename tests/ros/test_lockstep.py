@@ -97,11 +97,11 @@ def test_nothing_moves_without_the_right_stamp(start, listener):
     answer = JointState(name=["slide"], position=[0.01])
     answer.header.stamp.nanosec = 5_000_000
     commands.publish(answer)
-    listener.wait_until(lambda: "still to come" in node.log(), "refusal of an early command")
+    listener.wait_until(lambda: "a later state" in node.log(), "refusal of an early command")
     answer.header.stamp.nanosec = 0
     commands.publish(answer)
     listener.wait_until(lambda: stamp_ns(states[-1]) == 1_000_000, "the second state")
-    while "earlier one" not in node.log():
+    while "earlier state" not in node.log():
         # Refusals of one kind within a second are one report.
         commands.publish(answer)
         listener.spin_for(0.1)

@@ -137,22 +137,22 @@ def test_listeners_of_the_node_are_reliable(start, listener):
         assert quality == ("RELIABLE", "VOLATILE"), name
 
 
-def test_rviz_shows_topics_that_the_node_has():
-    config = yaml.safe_load((ROOT / "config" / "isobar.rviz").read_text())["Visualization Manager"]
+@pytest.mark.parametrize("name", ["isobar.rviz", *(f"rviz/{path.name}" for path in (ROOT / "config/rviz").glob("*.rviz"))])
+def test_rviz_shows_topics_that_the_node_has(name):
+    config = yaml.safe_load((ROOT / "config" / name).read_text())["Visualization Manager"]
     assert config["Global Options"]["Fixed Frame"] == "world"
     documented = [(pattern(row[0]), row) for row in tables()["topic QoS"]]
-    shown = {}
+    types = {"RobotModel": "String", "MarkerArray": "MarkerArray", "Wrench": "WrenchStamped"}
     for display in config["Displays"]:
         for key in ("Topic", "Description Topic"):
             if key in display:
-                name = display[key]["Value"]
+                topic = display[key]["Value"]
                 # Relative: RViz is started in the namespace of the node.
-                assert not name.startswith("/"), name
-                fits = [row for compiled, row in documented if compiled.match(f"/{name}")]
-                assert fits, name
-                shown[display["Class"].split("/")[1]] = fits[0][1].split("/")[-1]
-    assert shown == {"RobotModel": "String", "MarkerArray": "MarkerArray", "Wrench": "WrenchStamped"}
-    assert {"Grid", "TF"} <= {display["Class"].split("/")[1] for display in config["Displays"]}
+                assert not topic.startswith("/"), topic
+                fits = [row for compiled, row in documented if compiled.match(f"/{topic}")]
+                assert fits, topic
+                assert fits[0][1].split("/")[-1] == types[display["Class"].split("/")[1]], topic
+    assert {"Grid", "TF", "RobotModel", "MarkerArray"} <= {display["Class"].split("/")[1] for display in config["Displays"]}
 
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed")

@@ -177,7 +177,7 @@ def test_the_pancake_is_flipped(heard_from_the_start, listener):
     side, *place = (listener.listen(Float64, f"/isobar/output/pancake_{name}") for name in ("side", "x", "y", "z"))
     grip = listener.listen(Float64, "/task/grip_force", 100)
     processes, _ = heard_from_the_start("pancake_flip.launch.py", {"state_publisher": "false", "step": "0.004", **LOCKSTEP})
-    assert [process.name for process in processes] == ["isobar", "pancake_controller"]
+    assert [process.name for process in processes] == ["isobar", "keyframe_controller"]
     until_done(listener, phases, "the task")
     heard = len(side)
     listener.wait_until(lambda: len(side) > heard + 10, "outputs after the end")

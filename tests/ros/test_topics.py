@@ -75,7 +75,7 @@ def test_a_trajectory_starts_at_its_stamp_and_ends_without_points(start, listene
     here = joint(states[-1], "slide")[0]
     listener.spin_for(0.5)
     assert abs(joint(states[-1], "slide")[0] - here) < 1e-4 and here < 0.09
-    assert "trajectory canceled" in node.log() and "trajectory done" not in node.log()
+    assert "joint_trajectory: canceled" in node.log() and "trajectory done" not in node.log()
 
 
 def test_a_trajectory_that_cannot_be_followed_is_aborted(start, listener):

@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use isobar::io::inspect::report;
 use isobar::io::package::PackageMap;
 use isobar::io::urdf::{LoadOptions, OnUnreadableMesh, load_file};
+use isobar::robot::inspect::report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

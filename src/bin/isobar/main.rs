@@ -11,7 +11,6 @@ mod inspect;
 mod mesh;
 mod render;
 mod run;
-mod task_experiment;
 
 use std::error::Error;
 use std::fmt;
@@ -33,7 +32,7 @@ struct Arguments {
 enum Command {
     /// Repeat an experiment of a paper: CSV, plots and pictures.
     Experiment(experiment::Arguments),
-    /// Print what a robot file holds, and warn of what will bite.
+    /// Print what a robot file holds, and warn of likely mistakes.
     Inspect(inspect::Arguments),
     /// Fill a closed triangle mesh with tetrahedra and a pressure field.
     Mesh(mesh::Arguments),

@@ -14,10 +14,10 @@ use isobar::picture;
 pub(crate) struct Arguments {
     /// Closed triangle mesh (STL, OBJ or COLLADA).
     file: PathBuf,
-    /// Hydroelastic modulus [Pa]: the pressure where the mesh is deepest.
+    /// Hydroelastic modulus in pascals: the pressure where the mesh is deepest.
     #[arg(long, default_value_t = 1e6)]
     modulus: f64,
-    /// Wanted edge length of the tetrahedra [m]; about 2000 tetrahedra where absent.
+    /// Wanted edge length of the tetrahedra in metres; about 2000 tetrahedra where absent.
     #[arg(long)]
     hint: Option<f64>,
     /// Multiply the coordinates by this (0.001 for a file in millimetres).

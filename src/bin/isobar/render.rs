@@ -1,45 +1,67 @@
-//! `isobar render SCENE [--time S] [--out FILE.png] [--size WxH] [--view AZ,EL[,DIST]] [--contact | --patch]`
+//! `isobar render SCENE [--time S | --from S --to S --frames N] [--out FILE.png] [--size WxH] [--view AZ,EL[,DIST]] [--contact | --patch]`
 #![allow(non_snake_case)]
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use isobar::experiments::keyframes::{Controller, Measurement, Sensors, Task};
 use isobar::geometry::{ContactSurface, FaceRepresentation, HydroelasticWorkspace, contact_surface};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
 use isobar::math::Vector3;
-use isobar::picture::{self, ContactPanel, Image, ScenePicture, View};
-use isobar::stepping::{ContactPatch, JointCommand, JointTarget, Simulation, Snapshot};
+use isobar::picture::{self, ContactPanel, Image, Labels, ScenePicture, View};
+use isobar::stepping::{ContactPatch, JointCommand, Simulation, Snapshot};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Scene file (YAML); docs/scene-files.md lists its keys.
+    /// Scene file (YAML); docs/reference/scene-files.md lists its keys.
     scene: PathBuf,
-    /// Simulated time of the picture [s]; the scene runs its own commands until then.
+    /// Simulated time of the picture in seconds; the scene runs its own commands until then.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_time)]
     time: f64,
+    /// A moving picture (animated PNG) begins at this time, in seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "to", conflicts_with = "time")]
+    from: Option<f64>,
+    /// The end of a moving picture, in seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "frames")]
+    to: Option<f64>,
+    /// How many pictures a moving picture has, evenly from its begin to its end.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(2..=2000), requires = "to")]
+    frames: Option<u32>,
+    /// How fast a moving picture is shown: 2 is twice as fast as simulated time.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = parse_speed, requires = "frames")]
+    speed: f64,
+    /// Keyframes that drive the scene (a file of config/tasks), in place of the scene's own commands.
+    #[arg(long, value_name = "FILE.yaml")]
+    task: Option<PathBuf>,
     /// The picture.
     #[arg(long, value_name = "FILE.png", default_value = "scene.png")]
     out: PathBuf,
     /// Columns and rows of the picture.
     #[arg(long, value_name = "WxH", default_value = "1280x960", value_parser = parse_size)]
     size: (usize, usize),
-    /// From where: degrees about z from the x axis, degrees above the horizontal, and metres from the middle of the picture
-    /// (far enough to see everything where left out).
+    /// From where: degrees about z from the x axis, degrees above the horizontal, and metres from the middle
+    /// of the picture (far enough to see everything where left out).
     #[arg(long, value_name = "AZ,EL[,DIST]", allow_hyphen_values = true, value_parser = parse_view)]
     view: Option<(f64, f64, Option<f64>)>,
-    /// The middle of the picture [m]; the middle of everything where left out.
+    /// The middle of the picture in metres; the middle of everything where left out.
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = parse_point)]
     look_at: Option<Vector3>,
     /// Look at the contact patches, through the bodies that touch.
     #[arg(long)]
     contact: bool,
     /// Draw the largest contact patch in its plane instead: as polygons, and as triangle fans.
-    #[arg(long, conflicts_with_all = ["contact", "view", "look_at", "collision"])]
+    #[arg(long, conflicts_with_all = ["contact", "view", "look_at", "collision", "frames"])]
     patch: bool,
     /// Draw collision geometries, not the visual ones.
     #[arg(long)]
     collision: bool,
+    /// Leave out the arrows of the contact forces.
+    #[arg(long)]
+    no_forces: bool,
+    /// Forces beside the arrows: `apart` gives each a place of its own where there is room, `none` leaves them out.
+    #[arg(long, value_name = "WHICH", value_enum, default_value_t = ForceLabels::Apart)]
+    labels: ForceLabels,
     /// Written above the picture; the scene file's name where left out.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -48,10 +70,35 @@ pub(crate) struct Arguments {
     packages: Vec<(String, PathBuf)>,
 }
 
+/// Which forces are written beside their arrows.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ForceLabels {
+    /// Each with room of its own, the largest first.
+    Apart,
+    /// None.
+    None,
+}
+
+impl From<ForceLabels> for Labels {
+    fn from(labels: ForceLabels) -> Self {
+        match labels {
+            ForceLabels::Apart => Self::Apart,
+            ForceLabels::None => Self::Hidden,
+        }
+    }
+}
+
 fn parse_time(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(time) if time >= 0.0 && time.is_finite() => Ok(time),
         _ => Err("expected seconds, zero or more, as in --time 4".to_owned()),
+    }
+}
+
+fn parse_speed(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(speed) if speed > 0.0 && speed.is_finite() => Ok(speed),
+        _ => Err("expected a positive number, as in --speed 2".to_owned()),
     }
 }
 
@@ -90,41 +137,103 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let mut loaded = scene_file::load_with_visual_meshes(&arguments.scene, &packages)?;
     loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    let snapshot = simulate(&mut loaded, arguments.time)?;
+    let times = times(arguments)?;
+    let snapshots = simulate(&mut loaded, arguments.task.as_deref(), &times)?;
+    let Some(first) = snapshots.first() else { return Err("there is no time to draw; give --time".into()) };
     let name = arguments.scene.file_stem().map(|stem| stem.to_string_lossy().replace('_', " ")).unwrap_or_default();
     let title = arguments.title.clone().unwrap_or(name);
-    let image = if arguments.patch {
-        largest_patch(arguments, &loaded, &snapshot, &title)?
-    } else {
-        let direction = arguments.view.map(|(azimuth, elevation, _)| (azimuth.to_radians(), elevation.to_radians()));
-        let distance = arguments.view.and_then(|(_, _, distance)| distance);
-        picture::scene_picture(&ScenePicture {
-            scene: &loaded.scene,
-            snapshot: &snapshot,
-            visuals: if arguments.collision { &[] } else { &loaded.visuals },
-            view: View { direction, distance, target_W: arguments.look_at, ..View::default() },
-            contact: arguments.contact,
-            size: arguments.size,
-            title: &title,
-        })?
+    let direction = arguments.view.map(|(azimuth, elevation, _)| (azimuth.to_radians(), elevation.to_radians()));
+    let distance = arguments.view.and_then(|(_, _, distance)| distance);
+    let labels = arguments.labels.into();
+    let scene = ScenePicture {
+        scene: &loaded.scene,
+        snapshot: first,
+        visuals: if arguments.collision { &[] } else { &loaded.visuals },
+        view: View { direction, distance, target_W: arguments.look_at, without_forces: arguments.no_forces, labels },
+        contact: arguments.contact,
+        size: arguments.size,
+        title: &title,
     };
-    picture::write_png(&image, &arguments.out)?;
+    if arguments.patch {
+        let image = largest_patch(arguments, &loaded, first, &title)?;
+        picture::write_png(&image, &arguments.out)?;
+    } else if times.len() > 1 {
+        let images = picture::scene_pictures(&scene, &snapshots)?;
+        let seconds = (times[1] - times[0]) / arguments.speed;
+        // a frame of an animated PNG is shown for at least a millisecond and at most a minute
+        let frame_ms = (seconds * 1e3).round().clamp(1.0, f64::from(u16::MAX)) as u16;
+        picture::write_animation(&images, frame_ms, &arguments.out)?;
+    } else {
+        picture::write_png(&picture::scene_picture(&scene)?, &arguments.out)?;
+    }
     say!("{}", arguments.out.display());
     Ok(())
 }
 
-/// The scene at `time` under its own commands.
-fn simulate(loaded: &mut LoadedScene, time: f64) -> Result<Snapshot, Box<dyn Error>> {
-    let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
-    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
-    let steps = (time / loaded.settings.step()).round() as u64;
-    for _ in 0..steps {
-        loaded.commands.fill(simulation.time_ns(), &mut command);
-        simulation.step(&command)?;
+/// The times of the pictures \[s\], in their order.
+fn times(arguments: &Arguments) -> Result<Vec<f64>, String> {
+    let (Some(to), Some(frames)) = (arguments.to, arguments.frames) else { return Ok(vec![arguments.time]) };
+    let from = arguments.from.unwrap_or(0.0);
+    if to <= from {
+        return Err(format!("a moving picture ends after it begins: give --to more than {from} s, not {to} s"));
     }
-    let mut snapshot = Snapshot::default();
-    simulation.snapshot_into(&mut snapshot);
-    Ok(snapshot)
+    let part = |frame| f64::from(frame) / f64::from(frames - 1);
+    Ok((0..frames).map(|frame| from + (to - from) * part(frame)).collect())
+}
+
+/// A scene in motion, and what drives it.
+struct Driver {
+    simulation: Simulation,
+    command: JointCommand,
+    /// Keyframes; the scene's own commands without.
+    task: Option<(Controller, Sensors, Measurement)>,
+}
+
+impl Driver {
+    fn new(loaded: &LoadedScene, task: Option<&Path>) -> Result<Self, Box<dyn Error>> {
+        let scene = &loaded.scene;
+        let with_sensors = |file| -> Result<_, Box<dyn Error>> {
+            let task = Task::read(file)?;
+            let sensors = Sensors::new(&task, scene)?;
+            Ok((Controller::new(task, scene, &loaded.initial)?, sensors, Measurement::default()))
+        };
+        Ok(Self {
+            simulation: Simulation::new(scene.clone(), loaded.initial.clone(), loaded.settings)?,
+            command: JointCommand::new(scene),
+            task: task.map(with_sensors).transpose()?,
+        })
+    }
+
+    fn step(&mut self, loaded: &mut LoadedScene) -> Result<(), Box<dyn Error>> {
+        let Self { simulation, command, task } = self;
+        match task {
+            Some((controller, sensors, measured)) => {
+                sensors.measure(simulation, measured);
+                controller.control(measured, loaded.settings.step(), command)?;
+            }
+            None => loaded.commands.fill(simulation.time_ns(), command),
+        }
+        simulation.step(command)?;
+        Ok(())
+    }
+}
+
+/// The scene at each of the `times` \[s\], which ascend.
+fn simulate(loaded: &mut LoadedScene, task: Option<&Path>, times: &[f64]) -> Result<Vec<Snapshot>, Box<dyn Error>> {
+    let mut driver = Driver::new(loaded, task)?;
+    let mut taken = 0;
+    let mut snapshots = Vec::with_capacity(times.len());
+    for time in times {
+        let steps = (time / loaded.settings.step()).round() as u64;
+        while taken < steps {
+            driver.step(loaded)?;
+            taken += 1;
+        }
+        let mut snapshot = Snapshot::default();
+        driver.simulation.snapshot_into(&mut snapshot);
+        snapshots.push(snapshot);
+    }
+    Ok(snapshots)
 }
 
 /// The contact surface of the pair with the largest patch, in both representations.

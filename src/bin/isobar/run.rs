@@ -8,23 +8,25 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::io::bag::{BagError, BagPlan, BagRecording};
+use isobar::io::csv_file::CsvRecording;
 use isobar::io::package::PackageMap;
-use isobar::io::rates::{Due, Rates};
-use isobar::io::recording::CsvRecording;
 use isobar::io::scene_file::{self, LoadedScene};
+use isobar::math::ScalarJointIndex;
+use isobar::recording::{Due, Rates};
+use isobar::scene::Scene;
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Scene file (YAML); docs/scene-files.md lists its keys.
+    /// Scene file (YAML); docs/reference/scene-files.md lists its keys.
     scene: PathBuf,
-    /// Simulated time to run [s].
+    /// Simulated time to run, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     duration: f64,
     /// How steps are taken, whatever the scene says: with the scene's own options of that mode.
     #[arg(long, value_name = "MODE", value_enum)]
     stepping: Option<Mode>,
-    /// The step, whatever the scene says [s].
+    /// The step, whatever the scene says, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     step: Option<f64>,
     /// Record every step to this CSV file.
@@ -37,11 +39,11 @@ pub(crate) struct Arguments {
     /// Write every n-th step to the CSV file only.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
-    /// A constant command, as in `--command elbow.position=0.5`; goes before the scene's commands. Quantities: position,
-    /// velocity, effort.
+    /// A constant command, as in `--command elbow.position=0.5`; goes before the scene's commands.
+    /// Quantities: position, velocity, effort.
     #[arg(long = "command", value_name = "JOINT.QUANTITY=VALUE", allow_hyphen_values = true)]
     commands: Vec<String>,
-    /// Write the wall-clock time of each step [s] to this file, one line a step.
+    /// Write the wall-clock time of each step, in seconds, to this file, one line a step.
     #[arg(long, value_name = "FILE")]
     timing: Option<PathBuf>,
     /// Where a package of `package://NAME/...` is; goes before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
@@ -111,18 +113,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     }
     match arguments.stepping {
-        Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic,
+        Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic(loaded.dynamic),
         Some(Mode::Quasistatic) => loaded.settings.stepping = Stepping::Quasistatic(loaded.quasistatic),
         None => {}
     }
     if let Some(step) = arguments.step {
         loaded.settings.step_ns = (step * 1e9).round() as u64;
     }
-    let overrides = arguments
-        .commands
-        .iter()
-        .map(|text| parse_command(text, loaded.scene.joint_names()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let overrides =
+        arguments.commands.iter().map(|text| parse_command(text, &loaded.scene)).collect::<Result<Vec<_>, _>>()?;
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
     let totals = simulate(arguments, &mut loaded, &mut simulation, &overrides)?;
     if !arguments.quiet {
@@ -135,7 +134,7 @@ fn simulate(
     arguments: &Arguments,
     loaded: &mut LoadedScene,
     simulation: &mut Simulation,
-    overrides: &[(usize, JointTarget)],
+    overrides: &[(ScalarJointIndex, JointTarget)],
 ) -> Result<Totals, Box<dyn Error>> {
     let steps = (arguments.duration / loaded.settings.step()).round().max(1.0) as u64;
     let mut recording = match &arguments.csv {
@@ -149,7 +148,7 @@ fn simulate(
     let rates = Rates::from(&loaded.publish);
     let mut due = Due::ALL;
     let mut timing = arguments.timing.as_ref().map(create).transpose()?;
-    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut command = JointCommand::new(&loaded.scene);
     let mut snapshot = Snapshot::default();
     let mut totals = Totals::default();
     let progress = progress_bar(steps, arguments.quiet);
@@ -216,8 +215,8 @@ fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     progress
 }
 
-/// A joint's place and its constant target, of `JOINT.QUANTITY=VALUE`.
-fn parse_command(text: &str, joints: &[String]) -> Result<(usize, JointTarget), RunError> {
+/// A joint and its constant target, of `JOINT.QUANTITY=VALUE`.
+fn parse_command(text: &str, scene: &Scene) -> Result<(ScalarJointIndex, JointTarget), RunError> {
     let fail = |problem: String| RunError::Command { text: text.to_owned(), problem };
     let form = || fail("expected JOINT.QUANTITY=VALUE, as in elbow.position=0.5".to_owned());
     let (address, value) = text.split_once('=').ok_or_else(form)?;
@@ -226,8 +225,9 @@ fn parse_command(text: &str, joints: &[String]) -> Result<(usize, JointTarget), 
     if !value.is_finite() {
         return Err(fail("the value must be finite".to_owned()));
     }
-    let place = joints.iter().position(|name| name == joint);
-    let place = place.ok_or_else(|| fail(format!("there is no joint `{joint}`; there are {}", joints.join(", "))))?;
+    let known = || scene.joint_names().join(", ");
+    let joint =
+        scene.joint(joint).ok_or_else(|| fail(format!("there is no joint `{joint}`; there are {}", known())))?;
     let mut target = JointTarget::default();
     match quantity {
         "position" => target.position = Some(value),
@@ -235,12 +235,12 @@ fn parse_command(text: &str, joints: &[String]) -> Result<(usize, JointTarget), 
         "effort" => target.effort = Some(value),
         _ => return Err(fail(format!("`{quantity}` is no quantity; use position, velocity or effort"))),
     }
-    Ok((place, target))
+    Ok((joint, target))
 }
 
-fn apply(overrides: &[(usize, JointTarget)], command: &mut JointCommand) {
+fn apply(overrides: &[(ScalarJointIndex, JointTarget)], command: &mut JointCommand) {
     for (joint, given) in overrides {
-        let target = &mut command.targets[*joint];
+        let target = &mut command[*joint];
         target.position = given.position.or(target.position);
         target.velocity = given.velocity.or(target.velocity);
         target.effort = given.effort.or(target.effort);

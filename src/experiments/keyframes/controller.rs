@@ -1,17 +1,19 @@
-//! The controller of a task: follows the keyframes, and decides by what the pads feel.
+//! The controller of a task: follows the keyframes, and decides by measured forces.
 
-use super::super::reach::rotation_vector;
+use std::sync::Arc;
+
 use super::differential::DifferentialInverse;
-use super::grip::{FingerMeasurement, Grip, pad_force};
-use super::task::{GripState, Keyframe, Task, Until, pose};
-use crate::math::{BodyIndex, RigidTransform, Rotation, Vector3};
-use crate::multibody::{Model, State};
+use super::grip::{Grip, GripCommand};
+use super::path::{Path, pose};
+use super::senses::{JointMeasurement, Measurement, Senses};
+use super::task::{Condition, Keyframe, Sense, Task};
+use crate::math::{BodyIndex, Index, RigidTransform, ScalarJointIndex, Vector3};
+use crate::multibody::State;
 use crate::scene::Scene;
 use crate::stepping::{JointCommand, JointTarget};
 
-/// Forces are filtered with this time constant before a touch is told from them [s].
-const FILTER_TIME: f64 = 0.02;
-/// The arm may be this far from a keyframe at its end [m] or [rad]; then it goes on moving there for `OVERTIME` at most.
+/// The arm may be this far from a keyframe at its end \[m\] or \[rad\]; then it goes on moving there for
+/// `OVERTIME` at most.
 const POSE_TOLERANCE: f64 = 2e-3;
 /// How much longer than planned a keyframe may take, in parts of its duration [-].
 const OVERTIME: f64 = 3.0;
@@ -32,25 +34,25 @@ pub enum ControllerError {
         "t = {time:.3} s: keyframe '{keyframe}' is out of the arm's reach: {error:.1e} m or rad are left; move it nearer"
     )]
     Reach {
-        /// Time [s].
+        /// Time \[s\].
         time: f64,
         /// The keyframe.
         keyframe: String,
-        /// What is left [m] or [rad].
+        /// What is left \[m\] or \[rad\].
         error: f64,
     },
     /// The pads hold nothing, or not enough.
     #[error(
-        "t = {time:.3} s: the grasp does not hold in keyframe '{keyframe}': pad force {force:.1} N, load {load:.2} N, after {retries} retries"
+        "t = {time:.3} s: the grasp does not hold in keyframe '{keyframe}': grip force {force:.1} N, load {load:.2} N, after {retries} retries"
     )]
     Grasp {
-        /// Time [s].
+        /// Time \[s\].
         time: f64,
         /// The keyframe.
         keyframe: String,
-        /// Mean pad force [N].
+        /// Grip force \[N\].
         force: f64,
-        /// Vertical force on the pads [N].
+        /// Downward force of the tool on the pads \[N\].
         load: f64,
         /// Retries so far.
         retries: u32,
@@ -58,26 +60,17 @@ pub enum ControllerError {
     /// The tool was to touch and did not.
     #[error("t = {time:.3} s: keyframe '{keyframe}' ended without a touch; let it go lower, or lower its threshold")]
     NoTouch {
-        /// Time [s].
+        /// Time \[s\].
         time: f64,
         /// The keyframe.
         keyframe: String,
     },
 }
 
-/// What the controller is told: only what a real robot has.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Measurement {
-    /// The fingers in the order of the task file.
-    pub fingers: [FingerMeasurement; 2],
-    /// Sum of the vertical contact forces on the pads [N], upwards: what is held pulls down.
-    pub load_z: f64,
-}
-
 /// The start of a keyframe that has an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When [s].
+    /// When \[s\].
     pub time: f64,
     /// Its name.
     pub name: String,
@@ -86,33 +79,36 @@ pub struct Event {
 /// Indices of the task's names in a scene.
 #[derive(Clone, Debug)]
 struct Names {
-    /// Where the arm's joints stand in `Scene::joint_names`.
-    arm: Vec<usize>,
-    fingers: [usize; 2],
-    /// The body of each keyframe's frame.
-    frames: Vec<Option<BodyIndex>>,
+    arm: Vec<ScalarJointIndex>,
+    fingers: Vec<ScalarJointIndex>,
+    /// The body of each keyframe's frame; the world where there is none.
+    frames: Vec<BodyIndex>,
 }
 
 /// The controller of a task.
 #[derive(Clone, Debug)]
 pub struct Controller {
+    scene: Arc<Scene>,
     task: Task,
     names: Names,
     arm: DifferentialInverse,
+    senses: Senses,
     grip: Grip,
+    command: GripCommand,
+    /// The commanded opening \[m\] or \[rad\]: when the keyframe began, and now.
+    opening_before: f64,
+    opening: f64,
     /// The present keyframe.
     number: usize,
-    /// Path time in it, and real time in it [s].
+    path: Option<Path>,
+    /// Path time in the keyframe, and real time in it \[s\].
     path_time: f64,
     elapsed: f64,
-    /// Where the tool was when it began.
-    start: RigidTransform,
-    /// Since when its condition holds [s].
+    /// For how long its condition has been met \[s\].
     held: f64,
-    /// Filtered vertical force on the pads, and what it was when the keyframe began [N].
-    load: f64,
-    load_before: f64,
-    /// What heights from the touch are counted from [m].
+    /// The contact force when the keyframe began \[N\].
+    force_before_W: Vector3,
+    /// Height of the touch \[m\].
     touch_z: f64,
     retries: u32,
     events: Vec<Event>,
@@ -124,37 +120,47 @@ impl Controller {
     ///
     /// # Errors
     /// A name that the scene does not have.
-    pub fn new(task: Task, scene: &Scene, initial: &State) -> Result<Self, ControllerError> {
+    pub fn new(task: Task, scene: &Arc<Scene>, initial: &State) -> Result<Self, ControllerError> {
         let model = scene.model();
-        let joint = |name: &String| {
-            scene.joint_position(name).ok_or_else(|| ControllerError::Scene { kind: "joint", name: name.clone() })
-        };
-        let body =
-            |name: &String| scene.body(name).ok_or_else(|| ControllerError::Scene { kind: "body", name: name.clone() });
+        let joint = |name: &String| scene.joint(name).ok_or_else(|| missing("joint", name));
+        let body = |name: &str| scene.body(name).ok_or_else(|| missing("body", name));
         let arm = task.arm.joints.iter().map(joint).collect::<Result<Vec<_>, _>>()?;
-        let fingers = [joint(&task.fingers.joints[0])?, joint(&task.fingers.joints[1])?];
-        let frame = |keyframe: &Keyframe| keyframe.frame.as_ref().map(body).transpose();
+        let fingers: Vec<_> =
+            task.gripper.fingers.iter().map(|finger| joint(&finger.joint)).collect::<Result<_, _>>()?;
+        let frame = |keyframe: &Keyframe| {
+            let name = keyframe.frame.as_ref().or(task.frame.as_ref());
+            name.map_or(Ok(BodyIndex::WORLD), |name| body(name))
+        };
         let frames = task.keyframes.iter().map(frame).collect::<Result<Vec<_>, _>>()?;
-        let joints: Vec<_> = arm.iter().map(|place| scene.joints()[*place]).collect();
+        task.sensing_bodies().into_iter().try_for_each(|name| body(name).map(|_| ()))?;
+        let joints: Vec<_> = arm.iter().map(|index| scene.joints()[index.to_usize()]).collect();
+        let tool = body(&task.tool.body)?;
         let X_BT = pose(&task.tool.xyz, &task.tool.rpy);
-        let inverse =
-            DifferentialInverse::new(model, &joints, body(&task.tool.body)?, X_BT, &initial.q, task.arm.speed);
-        let start = inverse.X_WT();
+        let inverse = DifferentialInverse::new(model, &joints, tool, X_BT, &initial.q, task.arm.speed);
+        let position = |index: &ScalarJointIndex| {
+            model.joints()[scene.joints()[index.to_usize()]].position(&initial.q).unwrap_or(0.0)
+        };
+        let openings = fingers.iter().zip(&task.gripper.fingers).map(|(index, finger)| position(index) / finger.factor);
+        let opening = openings.sum::<f64>() / fingers.len().max(1) as f64;
         let mut controller = Self {
+            senses: Senses::new(&task, scene, &arm, tool, &initial.q),
             names: Names { arm, fingers, frames },
             arm: inverse,
             grip: Grip::default(),
+            command: GripCommand::Open(opening),
+            opening_before: opening,
+            opening,
             number: 0,
+            path: None,
             path_time: 0.0,
             elapsed: 0.0,
-            start,
             held: 0.0,
-            load: 0.0,
-            load_before: 0.0,
+            force_before_W: Vector3::zeros(),
             touch_z: 0.0,
             retries: 0,
             events: Vec::new(),
             time: 0.0,
+            scene: scene.clone(),
             task,
         };
         controller.begin(0);
@@ -186,125 +192,135 @@ impl Controller {
         self.arm.X_WT()
     }
 
-    /// Reads the sensors and writes the command for the next `dt` [s].
+    /// Takes over what is measured and writes the command for the next `dt` \[s\].
     ///
     /// # Errors
     /// A grasp that does not hold, a pose out of reach, or a touch that does not come.
     pub fn control(
         &mut self,
-        model: &Model,
         measured: &Measurement,
         dt: f64,
         command: &mut JointCommand,
     ) -> Result<(), ControllerError> {
-        self.load += (measured.load_z - self.load) * (dt / (FILTER_TIME + dt));
-        let mut state = GripState::Closed;
-        if let Some(keyframe) = self.task.keyframes.get(self.number) {
-            state = keyframe.grip;
-            let target = self.target(self.number);
-            let part = self.arm.advance(model, &target, dt);
-            self.path_time += dt * part;
+        self.senses.update(&self.task, &self.scene, measured, dt);
+        let (grip, before) = (self.command, self.opening);
+        if let Some(path) = &mut self.path {
+            path.press(&self.senses.force_W, dt);
+            let part = path.part(self.path_time);
+            let X_WT = path.at(part);
+            if let GripCommand::Open(opening) = grip {
+                self.opening = self.opening_before + (opening - self.opening_before) * part;
+            }
+            let allowed = self.arm.advance(self.scene.model(), &X_WT, dt);
+            self.path_time += dt * allowed;
             self.elapsed += dt;
-            self.decide(measured, dt)?;
+            self.decide(dt)?;
+        } else {
+            self.arm.rest();
         }
         self.time += dt;
-        let efforts = self.grip.efforts(&self.task.fingers, state, &measured.fingers, dt);
-        self.write(model, efforts, command);
+        self.write_arm(command);
+        self.write_fingers(measured, grip, before, dt, command);
         Ok(())
-    }
-
-    /// Where the tool is to be in the present keyframe.
-    fn target(&self, number: usize) -> RigidTransform {
-        let keyframe = &self.task.keyframes[number];
-        let Some(end) = self.end_pose(number) else { return self.start };
-        let x = (self.path_time / keyframe.duration).clamp(0.0, 1.0);
-        // guarded motions go at constant speed, the others start and end at rest
-        let guarded = matches!(keyframe.until, Some(Until::Touch(_)));
-        let part = if guarded { x } else { x * x * x * (10.0 - 15.0 * x + 6.0 * x * x) };
-        let p_TP = Vector3::from(keyframe.point);
-        let from = self.start.translation.vector + self.start.rotation * p_TP;
-        let to = end.translation.vector + end.rotation * p_TP;
-        let turn = rotation_vector(&(end.rotation * self.start.rotation.inverse()));
-        let rotation = Rotation::new(turn * part) * self.start.rotation;
-        let p_WT = from + (to - from) * part - rotation * p_TP;
-        RigidTransform::from_parts(p_WT.into(), rotation)
-    }
-
-    /// The tool's pose at the end of a keyframe; `None` where it stays.
-    fn end_pose(&self, number: usize) -> Option<RigidTransform> {
-        let keyframe = &self.task.keyframes[number];
-        let X_WF = self.arm.X_WB(self.names.frames[number]?);
-        let X_FT = pose(&keyframe.xyz, &keyframe.rpy);
-        let shift = X_FT.rotation * Vector3::from(keyframe.point);
-        let mut X_WT = X_WF * RigidTransform::from_parts((X_FT.translation.vector - shift).into(), X_FT.rotation);
-        if keyframe.from_touch {
-            X_WT.translation.vector.z += self.touch_z - X_WF.translation.vector.z;
-        }
-        Some(X_WT)
     }
 
     fn begin(&mut self, number: usize) {
         self.number = number;
         (self.path_time, self.elapsed, self.held) = (0.0, 0.0, 0.0);
-        self.start = self.arm.X_WT();
-        self.load_before = self.load;
-        if let Some(name) = self.task.keyframes.get(number).and_then(|keyframe| keyframe.event.clone()) {
-            self.events.push(Event { time: self.time, name });
+        self.force_before_W = self.senses.force_W;
+        self.opening_before = self.opening;
+        let pressed = self.path.as_ref().map_or(0.0, Path::pressed);
+        let start = self.arm.X_WT();
+        let (arm, touch_z, scaling) = (&self.arm, self.touch_z, self.task.time_scaling);
+        let keyframe = self.task.keyframes.get(number);
+        self.path = keyframe
+            .map(|keyframe| Path::new(keyframe, scaling, arm.X_WB(self.names.frames[number]), start, pressed, touch_z));
+        let Some(keyframe) = keyframe else { return };
+        let opening = keyframe.open.map(GripCommand::Open);
+        self.command = opening.or(keyframe.close.map(GripCommand::Close)).unwrap_or(self.command);
+        if let Some(name) = &keyframe.event {
+            self.events.push(Event { time: self.time, name: name.clone() });
+        }
+    }
+
+    /// How hard the tool pulls down on what holds it \[N\].
+    fn load(&self) -> f64 {
+        -self.senses.force_W.z
+    }
+
+    fn is_met(&self, condition: &Condition) -> bool {
+        match &condition.sense {
+            Sense::Grip(force) => self.senses.grip >= *force,
+            Sense::Load([least, most]) => (*least..=*most).contains(&self.load()),
+            Sense::Touch { force, along } => {
+                let change = self.senses.force_W - self.force_before_W;
+                let direction = self.path.as_ref().zip(along.as_ref()).map(|(path, along)| path.direction_W(along));
+                direction.map_or(change.norm(), |along| change.dot(&along)) > *force
+            }
         }
     }
 
     /// Whether the keyframe ends, fails, or goes on.
-    fn decide(&mut self, measured: &Measurement, dt: f64) -> Result<(), ControllerError> {
+    fn decide(&mut self, dt: f64) -> Result<(), ControllerError> {
         let keyframe = &self.task.keyframes[self.number];
-        let (fingers, number) = (&self.task.fingers, self.number);
-        let force = pad_force(fingers, &measured.fingers);
-        let over = self.path_time >= keyframe.duration || self.elapsed > (1.0 + OVERTIME) * keyframe.duration;
-        let lost = keyframe.grip == GripState::Closed
-            && !matches!(keyframe.until, Some(Until::Grip(_)))
-            && force < fingers.holds;
-        let (condition, needed) = match keyframe.until {
-            Some(Until::Grip(time)) => (force >= fingers.holds, time),
-            Some(Until::Load(time)) => ((fingers.load[0]..=fingers.load[1]).contains(&-self.load), time),
-            Some(Until::Touch(change)) => (self.load - self.load_before > change, 0.0),
-            None => (false, f64::INFINITY),
-        };
-        self.held = if condition { self.held + dt } else { 0.0 };
+        let (until, needs, duration) = (keyframe.until, keyframe.needs, keyframe.duration);
+        let late = self.elapsed > (1.0 + OVERTIME) * duration;
+        let over = self.path_time >= duration || late;
+        let closing = matches!(until, Some(Condition { sense: Sense::Grip(_), .. }));
+        let holds = self.task.gripper.force_control.map_or(0.0, |control| control.holds);
+        let lost = matches!(self.command, GripCommand::Close(_)) && !closing && self.senses.grip < holds;
+        let met = until.is_some_and(|until| self.is_met(&until));
+        self.held = if met { self.held + dt } else { 0.0 };
         if lost {
-            return self.try_again(force);
+            return self.try_again();
         }
-        if condition && self.held >= needed {
-            if matches!(keyframe.until, Some(Until::Touch(_))) {
+        if met && until.is_some_and(|until| self.held >= until.duration) {
+            if matches!(until, Some(Condition { sense: Sense::Touch { .. }, .. })) {
                 self.touch_z = self.arm.X_WT().translation.vector.z;
             }
-            self.begin(number + 1);
-            return Ok(());
+            return self.finish(needs);
         }
         if !over {
             return Ok(());
         }
-        match keyframe.until {
-            Some(Until::Grip(_) | Until::Load(_)) => return self.try_again(force),
-            Some(Until::Touch(_)) => {
-                return Err(ControllerError::NoTouch { time: self.time, keyframe: keyframe.name.clone() });
-            }
-            None => {}
+        if let Some(until) = until {
+            return self.fail(&until);
         }
-        let error = self.end_pose(number).map_or(0.0, |end| self.arm.error(&end).amax());
+        let error = self.path.as_ref().map_or(0.0, |path| self.arm.error(&path.at(1.0)).amax());
         if error > POSE_TOLERANCE {
-            if self.elapsed > (1.0 + OVERTIME) * keyframe.duration {
-                return Err(ControllerError::Reach { time: self.time, keyframe: keyframe.name.clone(), error });
-            }
-            return Ok(());
+            let keyframe = self.task.keyframes[self.number].name.clone();
+            return if late { Err(ControllerError::Reach { time: self.time, keyframe, error }) } else { Ok(()) };
         }
-        self.begin(number + 1);
-        Ok(())
+        self.finish(needs)
     }
 
-    /// Back to the first keyframe with open fingers, if there are tries left.
-    fn try_again(&mut self, force: f64) -> Result<(), ControllerError> {
-        if self.retries >= self.task.fingers.retries {
+    /// Goes on to the next keyframe if what is needed at the end of this one is there.
+    fn finish(&mut self, needs: Option<Condition>) -> Result<(), ControllerError> {
+        match needs {
+            Some(needs) if !self.is_met(&needs) => self.fail(&needs),
+            _ => {
+                self.begin(self.number + 1);
+                Ok(())
+            }
+        }
+    }
+
+    /// A condition is not met.
+    fn fail(&mut self, condition: &Condition) -> Result<(), ControllerError> {
+        match condition.sense {
+            Sense::Grip(_) | Sense::Load(_) => self.try_again(),
+            Sense::Touch { .. } => {
+                let keyframe = self.task.keyframes[self.number].name.clone();
+                Err(ControllerError::NoTouch { time: self.time, keyframe })
+            }
+        }
+    }
+
+    /// Back to the first keyframe, if there are tries left.
+    fn try_again(&mut self) -> Result<(), ControllerError> {
+        if self.retries >= self.task.retries {
             let keyframe = self.task.keyframes[self.number].name.clone();
-            let (time, load, retries) = (self.time, -self.load, self.retries);
+            let (time, force, load, retries) = (self.time, self.senses.grip, self.load(), self.retries);
             return Err(ControllerError::Grasp { time, keyframe, force, load, retries });
         }
         self.retries += 1;
@@ -312,16 +328,51 @@ impl Controller {
         Ok(())
     }
 
-    fn write(&self, model: &Model, efforts: [f64; 2], command: &mut JointCommand) {
-        for (i, place) in self.names.arm.iter().enumerate() {
-            command.targets[*place] = JointTarget {
-                position: Some(self.arm.position(model, i)),
+    fn write_arm(&self, command: &mut JointCommand) {
+        for (i, index) in self.names.arm.iter().enumerate() {
+            command[*index] = JointTarget {
+                position: Some(self.arm.position(self.scene.model(), i)),
                 velocity: Some(self.arm.speed(i)),
                 effort: None,
             };
         }
-        for (place, effort) in self.names.fingers.iter().zip(efforts) {
-            command.targets[*place] = JointTarget { position: None, velocity: Some(0.0), effort: Some(effort) };
+    }
+
+    /// Fingers under force control follow efforts, the others positions; `before` is the opening commanded
+    /// last.
+    fn write_fingers(
+        &mut self,
+        measured: &Measurement,
+        grip: GripCommand,
+        before: f64,
+        dt: f64,
+        command: &mut JointCommand,
+    ) {
+        let fingers = &self.task.gripper.fingers;
+        let Some(control) = &self.task.gripper.force_control else {
+            for (finger, index) in fingers.iter().zip(&self.names.fingers) {
+                let (position, velocity) = (finger.factor * self.opening, finger.factor * (self.opening - before) / dt);
+                command[*index] = JointTarget { position: Some(position), velocity: Some(velocity), effort: None };
+            }
+            return;
+        };
+        let joint = |index: &ScalarJointIndex| JointMeasurement {
+            position: measured.positions.get(index.to_usize()).copied().unwrap_or(0.0),
+            velocity: measured.velocities.get(index.to_usize()).copied().unwrap_or(0.0),
+        };
+        let joints: Vec<_> = self.names.fingers.iter().map(joint).collect();
+        // the opening of this tick, not the one at the keyframe's end
+        let grip = match grip {
+            GripCommand::Open(_) => GripCommand::Open(self.opening),
+            close @ GripCommand::Close(_) => close,
+        };
+        let efforts = self.grip.efforts(fingers, control, grip, &joints, self.senses.grip, dt);
+        for (index, effort) in self.names.fingers.iter().zip(efforts) {
+            command[*index] = JointTarget { position: None, velocity: Some(0.0), effort: Some(effort) };
         }
     }
+}
+
+fn missing(kind: &'static str, name: &str) -> ControllerError {
+    ControllerError::Scene { kind, name: name.to_owned() }
 }

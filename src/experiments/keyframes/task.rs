@@ -1,11 +1,12 @@
-//! The file of a task: arm, tool, fingers and keyframes. Two controllers read it, this program's and a ROS 2 process in Python.
+//! The file of a task: arm, tool, gripper and keyframes. docs/reference/task-files.md explains the keys. Two
+//! controllers read the same files: [`Controller`](super::Controller), and a ROS 2 process in Python
+//! (controllers/isobar_control/task.py).
 
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::io::scene_file::{self, SceneError};
-use crate::math::{RigidTransform, Rotation, Vector3};
 
 /// A task file that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,8 +38,21 @@ pub struct Task {
     pub arm: Arm,
     /// What the keyframes place.
     pub tool: Tool,
-    /// The fingers and their force control.
-    pub fingers: Fingers,
+    /// The body whose frame poses and directions are in, where a keyframe names no other.
+    #[serde(default)]
+    pub frame: Option<String>,
+    /// How the tool moves along its way, where a keyframe does not say it.
+    #[serde(default)]
+    pub time_scaling: TimeScaling,
+    /// The fingers.
+    #[serde(default)]
+    pub gripper: Gripper,
+    /// What measures the contact force on the tool.
+    #[serde(default)]
+    pub touch: Option<TouchSensor>,
+    /// How often a grasp that fails is tried again, from the first keyframe on.
+    #[serde(default)]
+    pub retries: u32,
     /// The keyframes, in order.
     pub keyframes: Vec<Keyframe>,
 }
@@ -50,7 +64,12 @@ pub struct Arm {
     /// Their names in the scene.
     pub joints: Vec<String>,
     /// Which part of their speed limits may be used [-].
+    #[serde(default = "one")]
     pub speed: f64,
+}
+
+fn one() -> f64 {
+    1.0
 }
 
 /// A frame fixed to a body of the arm.
@@ -59,63 +78,171 @@ pub struct Arm {
 pub struct Tool {
     /// The body.
     pub body: String,
-    /// Position in the body [m].
+    /// Position in the body \[m\].
+    #[serde(default)]
     pub xyz: [f64; 3],
-    /// Fixed-axis angles in the body [rad].
+    /// Fixed-axis angles in the body \[rad\].
     #[serde(default)]
     pub rpy: [f64; 3],
 }
 
-/// Two fingers that slide, and how hard they close.
+/// The fingers of a gripper. Their opening is one number.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gripper {
+    /// The fingers.
+    pub fingers: Vec<Finger>,
+    /// Two fingers can close by force; without this all of them are commanded by position.
+    #[serde(default)]
+    pub force_control: Option<ForceControl>,
+}
+
+/// One finger.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fingers {
-    /// Their joints; the first closes with a positive effort, the second with a negative one.
-    pub joints: [String; 2],
-    /// The bodies that touch.
-    pub pads: [String; 2],
-    /// Unit direction of closing of the first pad, in the pads' axes [-]; the second closes against it.
+pub struct Finger {
+    /// Its joint.
+    pub joint: String,
+    /// Joint position = factor * opening.
+    pub factor: f64,
+    /// The body whose contact force is measured.
+    #[serde(default)]
+    pub pad: Option<String>,
+}
+
+/// Force control of two fingers that close against each other.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForceControl {
+    /// Unit direction in which the fingers' joints move their pads, in the pads' axes [-].
     pub axis: [f64; 3],
-    /// How far each finger is from the middle when open [m].
-    pub open: f64,
-    /// Stiffness of the controller that opens them [N/m].
+    /// Stiffness of the controller that opens the fingers [N/m].
     pub stiffness: f64,
-    /// Stiffness that holds the middle between them [N/m].
+    /// Stiffness that holds the middle between the fingers [N/m].
     pub centering: f64,
-    /// Force to close with [N].
-    pub force: f64,
-    /// How fast it rises [N/s].
+    /// How fast the force rises [N/s].
     pub ramp: f64,
     /// Gain of the integral of the measured error [1/s].
     pub integral: f64,
-    /// A pad force below this holds nothing [N].
+    /// A pad force below this holds nothing \[N\].
     pub holds: f64,
-    /// Vertical force that the pads carry when the tool hangs in the grip, least and most [N].
-    pub load: [f64; 2],
-    /// How often a grasp that fails is tried again.
-    pub retries: u32,
 }
 
-/// What the fingers are to do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum GripState {
-    /// Open, by position.
-    Open,
-    /// Closed, by force.
-    Closed,
+/// What measures the contact force on the tool.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TouchSensor {
+    /// The contact torques at the arm's joints.
+    ExternalTorques,
+    /// The contact forces on these bodies; they are added.
+    Links(Vec<String>),
 }
 
-/// What ends a keyframe but its time.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+/// Part of the way over part of the time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Until {
-    /// The pads hold for that long [s].
+pub enum TimeScaling {
+    /// At constant speed.
+    Linear,
+    /// 3 s² - 2 s³: at rest at both ends.
+    Cubic,
+    /// 10 s³ - 15 s⁴ + 6 s⁵: at rest and without acceleration at both ends.
+    #[default]
+    Quintic,
+}
+
+impl TimeScaling {
+    /// Part of the way [-] at the part `s` of the time, 0 to 1 [-].
+    pub fn at(self, s: f64) -> f64 {
+        match self {
+            Self::Linear => s,
+            Self::Cubic => s * s * (3.0 - 2.0 * s),
+            Self::Quintic => s * s * s * (10.0 - 15.0 * s + 6.0 * s * s),
+        }
+    }
+}
+
+/// A circle about an axis through its centre.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Circle {
+    /// Its centre in the keyframe's frame \[m\].
+    pub centre: [f64; 3],
+    /// Direction of its axis in the keyframe's frame.
+    #[serde(default = "upwards")]
+    pub axis: [f64; 3],
+    /// How many turns.
+    #[serde(default = "one")]
+    pub turns: f64,
+}
+
+fn upwards() -> [f64; 3] {
+    [0.0, 0.0, 1.0]
+}
+
+/// A held force: the tool gives way or follows along a direction until the force is as wanted.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Press {
+    /// Direction in which the tool presses, in the keyframe's frame.
+    pub along: [f64; 3],
+    /// The force to hold \[N\].
+    pub force: f64,
+}
+
+/// What a condition compares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sense {
+    /// The grip force is at least this \[N\].
     Grip(f64),
-    /// The pads have carried the tool's weight for that long [s].
-    Load(f64),
-    /// The vertical force on the pads changes by that much [N].
-    Touch(f64),
+    /// The tool pulls down on the pads with a force in this range \[N\].
+    Load([f64; 2]),
+    /// The contact force has changed by at least this since the keyframe began \[N\].
+    Touch {
+        /// The change \[N\].
+        force: f64,
+        /// Along this direction in the keyframe's frame; without it, in any direction.
+        along: Option<[f64; 3]>,
+    },
+}
+
+/// A condition on measured forces.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(try_from = "ConditionFile")]
+pub struct Condition {
+    /// What must be measured.
+    pub sense: Sense,
+    /// For how long without a break \[s\].
+    pub duration: f64,
+}
+
+/// A condition as the file has it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConditionFile {
+    grip: Option<f64>,
+    load: Option<[f64; 2]>,
+    touch: Option<f64>,
+    along: Option<[f64; 3]>,
+    #[serde(default, rename = "for")]
+    duration: f64,
+}
+
+impl TryFrom<ConditionFile> for Condition {
+    type Error = &'static str;
+
+    fn try_from(file: ConditionFile) -> Result<Self, Self::Error> {
+        let sense = match (file.grip, file.load, file.touch) {
+            (Some(force), None, None) => Sense::Grip(force),
+            (None, Some(range), None) => Sense::Load(range),
+            (None, None, Some(force)) => Sense::Touch { force, along: file.along },
+            _ => return Err("a condition has one of grip, load and touch"),
+        };
+        if file.along.is_some() && file.touch.is_none() {
+            return Err("`along` belongs to `touch`");
+        }
+        Ok(Self { sense, duration: file.duration })
+    }
 }
 
 /// Where the tool is to be, and what the fingers do meanwhile.
@@ -124,36 +251,50 @@ pub enum Until {
 pub struct Keyframe {
     /// Its name, for messages.
     pub name: String,
-    /// The body in whose frame the pose is; without one the tool stays where it is.
+    /// How long it takes \[s\]; longer where a joint reaches its speed limit.
+    pub duration: f64,
+    /// The body in whose frame poses and directions are.
     #[serde(default)]
     pub frame: Option<String>,
-    /// Where `point` is to be [m].
+    /// Where `point` ends \[m\]; it moves in a straight line. Without `xyz`, `by` and `circle` it stays.
     #[serde(default)]
-    pub xyz: [f64; 3],
-    /// How the tool is turned, fixed-axis angles [rad].
+    pub xyz: Option<[f64; 3]>,
+    /// By how much `point` moves \[m\].
     #[serde(default)]
-    pub rpy: [f64; 3],
-    /// The point of the tool that moves in a straight line, in its frame [m].
+    pub by: Option<[f64; 3]>,
+    /// A circle on which `point` moves.
+    #[serde(default)]
+    pub circle: Option<Circle>,
+    /// How the tool is turned at the end, fixed-axis angles \[rad\]; without it the tool keeps its orientation.
+    #[serde(default)]
+    pub rpy: Option<[f64; 3]>,
+    /// A point of the tool, in its frame \[m\].
     #[serde(default)]
     pub point: [f64; 3],
-    /// How long it takes [s]; longer where a joint reaches its speed limit.
-    pub duration: f64,
-    /// The fingers.
-    pub grip: GripState,
-    /// What ends it; what has not happened by its end is a failure.
+    /// How the tool moves along its way.
     #[serde(default)]
-    pub until: Option<Until>,
+    pub time_scaling: Option<TimeScaling>,
+    /// The opening at the end \[m\] or \[rad\].
+    #[serde(default)]
+    pub open: Option<f64>,
+    /// The force to close with \[N\]. Without `open` and `close` the gripper goes on as before.
+    #[serde(default)]
+    pub close: Option<f64>,
+    /// A force that is held meanwhile.
+    #[serde(default)]
+    pub press: Option<Press>,
+    /// What ends the keyframe; if it does not happen within `duration`, the keyframe has failed.
+    #[serde(default)]
+    pub until: Option<Condition>,
+    /// What must be measured at the end.
+    #[serde(default)]
+    pub needs: Option<Condition>,
     /// Whether heights count from where the tool touched.
     #[serde(default)]
     pub from_touch: bool,
     /// The name of its start in the plots.
     #[serde(default)]
     pub event: Option<String>,
-}
-
-/// X from position and fixed-axis angles.
-pub(super) fn pose(xyz: &[f64; 3], rpy: &[f64; 3]) -> RigidTransform {
-    RigidTransform::from_parts(Vector3::from(*xyz).into(), Rotation::from_euler_angles(rpy[0], rpy[1], rpy[2]))
 }
 
 impl Task {
@@ -167,33 +308,18 @@ impl Task {
         Ok(task)
     }
 
-    fn check(&self) -> Result<(), TaskError> {
-        let positive = |x: f64| x > 0.0 && x.is_finite();
-        let fingers = &self.fingers;
-        if self.arm.joints.is_empty() || !positive(self.arm.speed) || self.arm.speed > 1.0 {
-            return Err(TaskError::Setting { what: "arm: joints must be named, and speed be above 0 and at most 1" });
-        }
-        let gains = [fingers.stiffness, fingers.centering, fingers.force, fingers.ramp, fingers.holds];
-        if !gains.into_iter().all(positive) || fingers.holds >= fingers.force {
-            return Err(TaskError::Setting { what: "fingers: all numbers must be positive, and holds below force" });
-        }
-        for keyframe in &self.keyframes {
-            let fail = |what| TaskError::Keyframe { keyframe: keyframe.name.clone(), what };
-            let numbers = keyframe.xyz.iter().chain(&keyframe.rpy).chain(&keyframe.point);
-            if !positive(keyframe.duration) {
-                return Err(fail("duration must be positive [s]"));
-            }
-            if !numbers.copied().all(f64::is_finite) {
-                return Err(fail("xyz, rpy and point must be finite"));
-            }
-            let value = match keyframe.until {
-                Some(Until::Grip(value) | Until::Load(value) | Until::Touch(value)) => value,
-                None => 1.0,
-            };
-            if !positive(value) {
-                return Err(fail("until must have a positive value"));
+    /// The bodies whose contact forces the controller measures: pads, then those of `touch`; each once.
+    pub fn sensing_bodies(&self) -> Vec<&str> {
+        let touch: &[String] = match &self.touch {
+            Some(TouchSensor::Links(links)) => links,
+            _ => &[],
+        };
+        let mut found: Vec<&str> = Vec::new();
+        for name in self.gripper.fingers.iter().filter_map(|finger| finger.pad.as_ref()).chain(touch) {
+            if !found.contains(&name.as_str()) {
+                found.push(name);
             }
         }
-        Ok(())
+        found
     }
 }

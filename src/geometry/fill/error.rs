@@ -1,17 +1,32 @@
-//! Why a surface is not filled.
+//! Errors of filling a surface.
 
+use crate::geometry::CellDefect;
 use crate::geometry::surface_check::{Place, SurfaceDefect};
 
-/// Why a surface cannot be filled with tetrahedra.
+/// The reason why a surface cannot be filled with tetrahedra.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FillError {
     /// The surface itself is broken.
     #[error(transparent)]
     Surface(#[from] SurfaceDefect),
+    /// Inside and outside are contradictory.
+    #[error(
+        "what is inside the mesh is undefined at {at}: separate the parts of the mesh that meet there, or declare it convex or rigid"
+    )]
+    Sides {
+        /// The position.
+        at: Place,
+    },
+    /// The tetrahedra overlap.
+    #[error("the mesh cannot be filled: {defect}")]
+    Cells {
+        /// The defect.
+        defect: CellDefect,
+    },
     /// The hint or the limit is out of range.
     #[error("the resolution hint must be positive and finite, not {value} m")]
     Hint {
-        /// What was given [m].
+        /// The given value \[m\].
         value: f64,
     },
     /// More tetrahedra than allowed.
@@ -20,9 +35,9 @@ pub enum FillError {
          {tets_max}: give a larger resolution hint, or raise the limit"
     )]
     TooMany {
-        /// Edge length [m].
+        /// Edge length \[m\].
         spacing: f64,
-        /// How many it would be.
+        /// The number of tetrahedra needed.
         estimate: f64,
         /// The limit.
         tets_max: usize,
@@ -34,11 +49,11 @@ pub enum FillError {
          limit, thicken the part, or declare the mesh rigid or convex"
     )]
     Thin {
-        /// Edge length [m].
+        /// Edge length \[m\].
         spacing: f64,
-        /// How far the surface is from the filling [m].
+        /// Distance of the surface from the filling \[m\].
         distance: f64,
-        /// Where.
+        /// The position.
         at: Place,
         /// The limit.
         tets_max: usize,

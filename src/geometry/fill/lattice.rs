@@ -4,8 +4,8 @@
 //! edge (the spacing h) of each grid, at right angles, and four short ones (h √3/2) between the grids; all are congruent, and
 //! their dihedral angles are 60 and 90 degrees.
 
-use super::distance::SurfaceDistance;
 use crate::geometry::Aabb;
+use crate::geometry::surface_distance::SurfaceDistance;
 use crate::math::Vector3;
 
 /// Coordinates in half spacings.
@@ -14,9 +14,9 @@ pub(super) type Site = [i32; 3];
 /// Blocks of the lattice with at most this many half spacings along each axis are sampled point by point.
 const BLOCK: i32 = 4;
 
-/// The lattice over a box, with the signed distance [m] at its points where they lie inside or near the surface.
+/// The lattice over a box, with the signed distance \[m\] at its points where they lie inside or near the surface.
 pub(super) struct Lattice {
-    /// Half the spacing [m].
+    /// Half the spacing \[m\].
     half: f64,
     origin: Vector3,
     /// Largest coordinate along each axis; even.
@@ -26,7 +26,7 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// The lattice of `spacing` [m] around `bounds`, with a point of the even grid in the middle and more than a cell of
+    /// The lattice of `spacing` \[m\] around `bounds`, with a point of the even grid in the middle and more than a cell of
     /// room on each side.
     pub(super) fn around(bounds: &Aabb, spacing: f64) -> Self {
         let half = 0.5 * spacing;
@@ -78,7 +78,7 @@ impl Lattice {
         (0..=z).flat_map(move |k| (k & 1..=y).step_by(2).map(move |j| [k & 1, j, k]))
     }
 
-    /// The signed distance at each point [m]; infinity where it is known to be outside and farther than the spacing.
+    /// The signed distance at each point \[m\]; infinity where it is known to be outside and farther than the spacing.
     pub(super) fn sample(&self, surface: &SurfaceDistance) -> Vec<f64> {
         let mut phi = vec![f64::INFINITY; self.len()];
         let mut guess = 0;

@@ -4,56 +4,55 @@
 //! near sharp edges move onto them (`snap`), and the
 //! result is measured. Where a part of the surface is thinner than the lattice, the lattice is refined until it holds it.
 
-pub(crate) mod distance;
 mod error;
 mod lattice;
 mod quality;
 mod snap;
 mod stuff;
-mod winding;
+mod winding_sides;
 
 pub use error::FillError;
 pub use quality::{FillQuality, dihedral_range, volume};
 
-use super::make::{boundary, centroid};
+use super::mesh_measure::{boundary, centroid};
 use super::surface_check::{CheckedSurface, Place, SurfaceReport, check_surface};
+use super::surface_distance::SurfaceDistance;
+use super::winding::Winding;
 use super::{Aabb, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
-use distance::SurfaceDistance;
 use lattice::Lattice;
 use stuff::{Sides, Stuffing};
-use winding::Winding;
 
-/// How many tetrahedra a filling may have where nothing else is asked for.
+/// Default limit of tetrahedra in a filling.
 pub const TETS_MAX: usize = 200_000;
-/// How many tetrahedra a filling has, about, where no resolution is asked for.
+/// Approximate default number of tetrahedra in a filling.
 const TETS_WANTED: f64 = 2_000.0;
 /// Volume of a lattice cell in tetrahedra.
 const TETS_PER_CELL: f64 = 12.0;
-/// Lattice points, at most, for each tetrahedron that is allowed: most of the box around a mesh is empty.
+/// The largest number of lattice points per allowed tetrahedron: most of the box around a mesh is empty.
 const POINTS_PER_TET: f64 = 40.0;
-/// A filling that misses the surface by more than this share of the spacing somewhere has left out a thin part. A blunt
-/// corner is cut by less than one. [-]
+/// If a filling misses the surface by more than this share of the spacing somewhere, it has left out a thin
+/// part. A blunt corner is cut by less. [-]
 const MISS_MAX: f64 = 1.5;
 /// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are the radius of a ball leaves
 /// out 14 %. [-]
 const VOLUME_ERROR_MAX: f64 = 0.15;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;
-/// Refinements, at most: to 1/50 of the first spacing.
+/// The largest number of refinements: to 1/50 of the first spacing.
 const REFINEMENTS_MAX: u32 = 11;
-/// Refinements for parts that the volume does not show: no lattice holds the tip of a wedge, so that one is tried and what
-/// is still missed is told ([`Filling::left_out`]).
+/// The largest number of refinements for parts that the volume does not show. No lattice fills the tip of a
+/// wedge, so one refinement is tried, and the remaining gap is reported ([`Filling::left_out`]).
 const TIP_REFINEMENTS_MAX: u32 = 1;
-/// How far beside a surface its two sides are looked at, as a share of the spacing. [-]
+/// The distance from a surface at which its two sides are sampled, as a share of the spacing. [-]
 const EXPOSED_STEP: f64 = 1e-3;
 
-/// How to fill.
+/// Settings of a filling.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FillSettings {
-    /// Wanted edge length [m]; about 2,000 tetrahedra, and two layers in a plate, where absent.
+    /// Requested edge length \[m\]; by default about 2,000 tetrahedra, and two layers in a plate.
     pub resolution_hint: Option<f64>,
-    /// No more tetrahedra than this.
+    /// The largest number of tetrahedra.
     pub tets_max: usize,
 }
 
@@ -68,34 +67,34 @@ impl Default for FillSettings {
 pub struct Filling {
     /// The tetrahedra, in the frame of the surface.
     pub mesh: VolumeMesh,
-    /// Distance of each vertex to the surface [m]: zero on it, positive inside.
+    /// Distance of each vertex to the surface \[m\]: zero on it, positive inside.
     pub depth: Vec<f64>,
-    /// Spacing of the lattice [m].
+    /// Spacing of the lattice \[m\].
     pub spacing: f64,
-    /// How often the spacing was refined because of thin parts.
+    /// Number of refinements of the spacing because of thin parts.
     pub refinements: u32,
-    /// What was found and repaired in the surface.
+    /// Notes about repairs of the surface.
     pub surface: SurfaceReport,
-    /// Where the surface is farthest from the filling.
+    /// The point of the surface that is farthest from the filling.
     pub missed_at: Place,
-    /// How good the filling is.
+    /// The quality of the filling.
     pub quality: FillQuality,
 }
 
 impl Filling {
-    /// The largest distance of a vertex to the surface [m].
+    /// The largest distance of a vertex to the surface \[m\].
     pub fn depth_max(&self) -> f64 {
         self.depth.iter().copied().fold(0.0, f64::max)
     }
 
-    /// Where a part of the surface that is thinner than the lattice was left out, and how far it reaches out of the
-    /// filling [m]; `None` where nothing was.
+    /// The position of a part of the surface that was left out because it is thinner than the lattice, and
+    /// its distance from the filling \[m\]; `None` if nothing was left out.
     pub fn left_out(&self) -> Option<(Place, f64)> {
         let missed = self.quality.surface_to_filling;
         (missed > MISS_MAX * self.spacing).then_some((self.missed_at, missed))
     }
 
-    /// The pressure at each vertex [Pa]: `modulus` [Pa] times the distance to the surface over the largest such distance.
+    /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the largest such distance.
     pub fn pressure(&self, modulus: f64) -> Vec<f64> {
         let deepest = self.depth_max();
         self.depth.iter().map(|depth| modulus * (depth / deepest)).collect()
@@ -110,7 +109,7 @@ pub fn fill(surface: &SurfaceMesh, settings: &FillSettings) -> Result<Filling, F
     fill_checked(&check_surface(surface)?, settings)
 }
 
-/// As [`fill`], of a surface that was checked.
+/// Does the same as [`fill`] for a surface that was checked.
 pub(crate) fn fill_checked(checked: &CheckedSurface, settings: &FillSettings) -> Result<Filling, FillError> {
     let winding = (!checked.is_simple).then(|| Winding::new(&checked.mesh));
     let distance = SurfaceDistance::new(&checked.mesh);
@@ -130,8 +129,8 @@ pub(crate) fn fill_checked(checked: &CheckedSurface, settings: &FillSettings) ->
             || Lattice::points(&bounds, spacing) > POINTS_PER_TET * settings.tets_max as f64)
             .then_some(FillError::TooMany { spacing, estimate, tets_max: settings.tets_max });
         if too_many.is_none() {
-            let Stuffing { mut mesh, mut depth } = stuff::stuff(&Lattice::around(&bounds, spacing), &sides);
-            snap::snap(&mut mesh, &depth, &checked.mesh, spacing);
+            let Stuffing { mut mesh, mut depth } = stuff::stuff(&Lattice::around(&bounds, spacing), &sides)?;
+            snap::snap(&mut mesh, &depth, &checked.mesh, spacing).map_err(|defect| FillError::Cells { defect })?;
             let estimate = mesh.tets.len() as f64;
             if mesh.tets.len() > settings.tets_max {
                 too_many = Some(FillError::TooMany { spacing, estimate, tets_max: settings.tets_max });
@@ -173,7 +172,7 @@ fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
     (TETS_PER_CELL * enclosed / TETS_WANTED).cbrt().min(2.0 * enclosed / area)
 }
 
-/// What a filling is measured against.
+/// The reference of the quality of a filling.
 struct Measure<'a> {
     surface: &'a SurfaceMesh,
     distance: &'a SurfaceDistance<'a>,
@@ -182,14 +181,14 @@ struct Measure<'a> {
 }
 
 impl Measure<'_> {
-    /// The quality of a filling, and where it misses the surface most. Where parts were united, `depth` becomes the
-    /// distance to the filling's own boundary: the surface has parts inside.
+    /// The quality of a filling, and the point where it misses the surface most. If parts were united, the
+    /// surface has parts inside, and `depth` becomes the distance to the filling's own boundary.
     fn measure(&self, mesh: &VolumeMesh, spacing: f64, depth: &mut [f64]) -> (FillQuality, Place) {
         let (dihedral_min, dihedral_max) = dihedral_range(mesh);
         let volume = volume(mesh);
         let border = boundary(mesh).unwrap_or_default();
         let ((surface_to_filling, at), (filling_to_surface, _)) = if border.triangles.is_empty() {
-            // nothing is filled: all of the surface is missed
+            // nothing is filled, so the whole surface is missed
             let bounds = Aabb::around(&self.surface.vertices);
             (((bounds.max - bounds.min).norm(), self.surface.vertices[0]), (0.0, Vector3::zeros()))
         } else {

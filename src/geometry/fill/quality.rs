@@ -1,30 +1,30 @@
-//! How good a filling is.
+//! The quality of a filling.
 
-use super::distance::SurfaceDistance;
+use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// Points at which each of the two distances is sampled, beside the vertices, at most.
+/// The largest number of points, besides the vertices, at which each of the two distances is sampled.
 const SAMPLES_MAX: usize = 20_000;
 
 /// Measures of a filling against the surface that was filled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FillQuality {
-    /// Smallest dihedral angle of all tetrahedra [rad].
+    /// Smallest dihedral angle of all tetrahedra \[rad\].
     pub dihedral_min: f64,
-    /// Largest dihedral angle of all tetrahedra [rad].
+    /// Largest dihedral angle of all tetrahedra \[rad\].
     pub dihedral_max: f64,
-    /// Sum of the tetrahedra's volumes [m³].
+    /// Sum of the tetrahedra's volumes \[m³\].
     pub volume: f64,
     /// (volume - volume inside the surface) / volume inside the surface [-].
     pub volume_error: f64,
-    /// Largest distance of sampled points of the surface to the filling's boundary [m].
+    /// Largest distance of sampled points of the surface to the filling's boundary \[m\].
     pub surface_to_filling: f64,
-    /// Largest distance of sampled points of the filling's boundary to the surface [m].
+    /// Largest distance of sampled points of the filling's boundary to the surface \[m\].
     pub filling_to_surface: f64,
 }
 
-/// Smallest and largest dihedral angle [rad] of all tetrahedra.
+/// Smallest and largest dihedral angle \[rad\] of all tetrahedra.
 pub fn dihedral_range(mesh: &VolumeMesh) -> (f64, f64) {
     mesh.tets.iter().fold((f64::INFINITY, 0.0), |(low, high), tet| {
         let (min, max) = dihedral_range_of(&tet.map(|vertex| mesh.vertices[vertex as usize]));
@@ -32,7 +32,7 @@ pub fn dihedral_range(mesh: &VolumeMesh) -> (f64, f64) {
     })
 }
 
-/// Smallest and largest dihedral angle [rad] of one tetrahedron.
+/// Smallest and largest dihedral angle \[rad\] of one tetrahedron.
 pub(super) fn dihedral_range_of(p: &[Vector3; 4]) -> (f64, f64) {
     const EDGES: [[usize; 4]; 6] = [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2], [1, 2, 0, 3], [1, 3, 0, 2], [2, 3, 0, 1]];
     EDGES.iter().fold((f64::INFINITY, 0.0), |(low, high), &[a, b, c, d]| {
@@ -42,7 +42,7 @@ pub(super) fn dihedral_range_of(p: &[Vector3; 4]) -> (f64, f64) {
     })
 }
 
-/// Sum of the volumes of the tetrahedra [m³].
+/// Sum of the volumes of the tetrahedra \[m³\].
 pub fn volume(mesh: &VolumeMesh) -> f64 {
     mesh.tets
         .iter()
@@ -53,8 +53,8 @@ pub fn volume(mesh: &VolumeMesh) -> f64 {
         .sum()
 }
 
-/// Largest distance [m] of points of `from`, about `step` [m] apart, to `to`, and the point where it is. Only
-/// points for which `counts` holds (the point, the normal there) are looked at.
+/// Largest distance \[m\] of points of `from`, about `step` \[m\] apart, to `to`, and the point where it is.
+/// Only points for which `counts` holds (the point, the normal there) are included.
 pub(super) fn one_sided_distance(
     from: &SurfaceMesh,
     to: &SurfaceDistance,

@@ -2,11 +2,15 @@
 //!
 //! Stuffing puts vertices on the surface, but not on its edges: between two faces the tetrahedra cut the edge off. A vertex
 //! near a corner or an edge moves there if all tetrahedra around it keep good angles, so that the guarantee of the
-//! stuffing still holds for the whole mesh. Corners come first, then near vertices before far ones.
+//! stuffing still holds for the whole mesh. Corners come first, then near vertices before far ones. In a gap narrower than the
+//! lattice, moves can lead one wall through the other: those are taken back.
 
 use super::quality::dihedral_range_of;
 use crate::geometry::bvh::Bvh;
-use crate::geometry::{Aabb, SurfaceMesh, VolumeMesh};
+use crate::geometry::cells::find_defect;
+use crate::geometry::intersections::find_intersections;
+use crate::geometry::mesh_measure::boundary_faces;
+use crate::geometry::{Aabb, CellDefect, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
 /// An edge is sharp where the normals of its faces differ by more than 30 degrees. [-]
@@ -16,7 +20,7 @@ const REACH: f64 = 0.5;
 /// Dihedral angles [degrees] that a move must keep; a little inside the guarantee of the stuffing, 10.7 and 164.8.
 const DIHEDRAL_MIN: f64 = 12.0;
 const DIHEDRAL_MAX: f64 = 160.0;
-/// Rounds over all vertices: a move may make room for another.
+/// Rounds over all vertices: a move may make room for another, and one that is taken back for a second.
 const ROUNDS: usize = 3;
 
 /// The sharp edges of a surface, as segments, and the points where they end, meet or turn.
@@ -61,8 +65,36 @@ impl Features {
     }
 }
 
-/// The moves that `depth` (zero on the boundary) and the angles allow.
-pub(super) fn snap(mesh: &mut VolumeMesh, depth: &[f64], surface: &SurfaceMesh, spacing: f64) {
+/// The moves that `depth` (zero on the boundary) and the angles allow, without those that lead through another wall.
+///
+/// # Errors
+/// The tetrahedra overlap before any move.
+pub(super) fn snap(
+    mesh: &mut VolumeMesh,
+    depth: &[f64],
+    surface: &SurfaceMesh,
+    spacing: f64,
+) -> Result<(), CellDefect> {
+    let before = mesh.vertices.clone();
+    move_to_features(mesh, depth, surface, spacing);
+    for _ in 0..ROUNDS {
+        let border = boundary_faces(mesh);
+        let touched = find_intersections(&mesh.vertices, &border).touched;
+        if !touched.contains(&true) {
+            break;
+        }
+        for (triangle, _) in border.iter().zip(&touched).filter(|(_, touched)| **touched) {
+            triangle.iter().for_each(|vertex| mesh.vertices[*vertex as usize] = before[*vertex as usize]);
+        }
+    }
+    if find_defect(mesh).is_none() {
+        return Ok(());
+    }
+    mesh.vertices = before;
+    find_defect(mesh).map_or(Ok(()), Err)
+}
+
+fn move_to_features(mesh: &mut VolumeMesh, depth: &[f64], surface: &SurfaceMesh, spacing: f64) {
     let features = Features::of(surface);
     let around = tets_around(mesh);
     let boundary: Vec<u32> = (0..depth.len() as u32).filter(|vertex| depth[*vertex as usize] == 0.0).collect();
@@ -125,7 +157,7 @@ fn moved(mesh: &mut VolumeMesh, around: &[Vec<u32>], vertex: u32, to: &Vector3) 
     good
 }
 
-/// The nearest point of the sharp edges within `reach` [m], and its distance [m].
+/// The nearest point of the sharp edges within `reach` \[m\], and its distance \[m\].
 fn nearest(features: &Features, tree: &Bvh, point: &Vector3, reach: f64) -> Option<(f64, Vector3)> {
     let limit = std::cell::Cell::new(reach);
     let mut best = None;

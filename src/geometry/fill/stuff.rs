@@ -9,10 +9,12 @@
 //!
 //! Every tetrahedron keeps a lattice point strictly inside, so none has all its corners on the surface.
 
-use super::distance::SurfaceDistance;
+use super::FillError;
 use super::lattice::{Lattice, Site};
-use super::winding::Winding;
 use crate::geometry::VolumeMesh;
+use crate::geometry::surface_check::Place;
+use crate::geometry::surface_distance::SurfaceDistance;
+use crate::geometry::winding::Winding;
 use crate::math::Vector3;
 
 /// A lattice point moves to a cut point nearer than these shares of a long and of a short edge; the values with which the
@@ -37,7 +39,7 @@ pub(super) enum Sides<'a> {
 }
 
 impl Sides<'_> {
-    /// A number at each lattice point, negative inside: the signed distance [m] or less the winding number.
+    /// A number at each lattice point, negative inside: the signed distance \[m\] or less the winding number.
     fn sample(&self, lattice: &Lattice) -> Vec<f64> {
         match self {
             Self::Normals(surface) => lattice.sample(surface),
@@ -60,7 +62,7 @@ impl Sides<'_> {
 /// A filled surface: tetrahedra, and which of their vertices lie inside.
 pub(super) struct Stuffing {
     pub(super) mesh: VolumeMesh,
-    /// At each vertex zero on the surface, positive inside: with signs from normals, the distance to the surface [m].
+    /// At each vertex zero on the surface, positive inside: with signs from normals, the distance to the surface \[m\].
     pub(super) depth: Vec<f64>,
 }
 
@@ -72,17 +74,21 @@ struct Cut {
 }
 
 /// Fills a surface with the tetrahedra of `lattice`.
-pub(super) fn stuff(lattice: &Lattice, sides: &Sides) -> Stuffing {
+///
+/// # Errors
+/// A lattice edge whose ends lie on different sides has no cut: inside and outside contradict each other there.
+pub(super) fn stuff(lattice: &Lattice, sides: &Sides) -> Result<Stuffing, FillError> {
     let mut phi = sides.sample(lattice);
     let cuts = cuts(lattice, sides, &phi);
     let mut positions: Vec<Option<Vector3>> = vec![None; phi.len()];
     warp(lattice, &cuts, &mut phi, &mut positions);
     let mut builder = Builder { lattice, phi: &phi, positions: &positions, cuts: &cuts, tets: Vec::new() };
     for number in 0..phi.len() as u32 {
-        builder.tets_of(lattice.site(number));
+        let site = lattice.site(number);
+        builder.tets_of(site).ok_or_else(|| FillError::Sides { at: Place(lattice.position(site)) })?;
     }
     let tets = builder.tets;
-    number_vertices(lattice, &phi, &positions, &cuts, tets)
+    Ok(number_vertices(lattice, &phi, &positions, &cuts, tets))
 }
 
 /// The cut points of all lattice edges, sorted by their ends.
@@ -189,10 +195,10 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// The tetrahedra around the three long edges that start at a point of the even grid, and those of the odd grid's
-    /// points are the same ones: each holds one long edge of each grid.
-    fn tets_of(&mut self, site: Site) {
+    /// points are the same ones: each holds one long edge of each grid. `None` where an edge has no cut that must have one.
+    fn tets_of(&mut self, site: Site) -> Option<()> {
         if site[0] & 1 == 1 {
-            return;
+            return Some(());
         }
         for axis in 0..3 {
             let (u, w) = ((axis + 1) % 3, (axis + 2) % 3);
@@ -211,14 +217,15 @@ impl Builder<'_> {
             for k in 0..4 {
                 let (c, d) = (ring[k], ring[(k + 1) % 4]);
                 if self.lattice.contains(c) && self.lattice.contains(d) {
-                    self.cut_tet([site, end, c, d].map(|site| self.lattice.number(site)));
+                    self.cut_tet([site, end, c, d].map(|site| self.lattice.number(site)))?;
                 }
             }
         }
+        Some(())
     }
 
     /// The part of a lattice tetrahedron that lies inside. Its long edges are (0, 1) and (2, 3).
-    fn cut_tet(&mut self, tet: [u32; 4]) {
+    fn cut_tet(&mut self, tet: [u32; 4]) -> Option<()> {
         let sign = tet.map(|point| self.phi[point as usize]);
         let select = |test: fn(f64) -> bool| (0..4).filter(move |i| test(sign[*i])).map(move |i| tet[i]);
         let inside: Vec<u32> = select(|x| x < 0.0).collect();
@@ -229,16 +236,18 @@ impl Builder<'_> {
             (_, []) => self.push(tet.map(Corner::Point)),
             ([n], others) => {
                 let mut corners = vec![Corner::Point(*n)];
-                corners.extend(others.iter().map(|p| self.cut(*n, *p)));
+                for p in others {
+                    corners.push(self.cut(*n, *p)?);
+                }
                 corners.extend(on);
                 if let Ok(corners) = corners.try_into() {
                     self.push(corners);
                 }
             }
             ([n, m], [p]) => {
-                let (cn, cm) = (self.cut(*n, *p), self.cut(*m, *p));
+                let (cn, cm) = (self.cut(*n, *p)?, self.cut(*m, *p)?);
                 let (n_corner, m_corner) = (Corner::Point(*n), Corner::Point(*m));
-                let (first, second) = if self.diagonal_from(*n, *m, *p) {
+                let (first, second) = if self.diagonal_from(*n, *m, *p)? {
                     ([n_corner, m_corner, cm], [n_corner, cm, cn])
                 } else {
                     ([n_corner, m_corner, cn], [m_corner, cm, cn])
@@ -248,42 +257,44 @@ impl Builder<'_> {
                 }
             }
             ([n, m], [p, q]) => {
-                let A = [Corner::Point(*n), self.cut(*n, *p), self.cut(*n, *q)];
-                let B = [Corner::Point(*m), self.cut(*m, *p), self.cut(*m, *q)];
+                let A = [Corner::Point(*n), self.cut(*n, *p)?, self.cut(*n, *q)?];
+                let B = [Corner::Point(*m), self.cut(*m, *p)?, self.cut(*m, *q)?];
                 // the quadrilateral of the four cut points lies on the surface: no neighbour sees it
-                let (first, third) = (self.diagonal_from(*n, *m, *p), !self.diagonal_from(*n, *m, *q));
+                let (first, third) = (self.diagonal_from(*n, *m, *p)?, !self.diagonal_from(*n, *m, *q)?);
                 let free = if first == third { !first } else { self.shorter(A[1], B[2], A[2], B[1]) };
-                self.prism(A, B, [first, free, third]);
+                self.prism(A, B, [first, free, third])?;
             }
             ([n, m, l], [p]) => {
                 let points = [*n, *m, *l];
                 let B = points.map(Corner::Point);
-                let A = points.map(|point| self.cut(point, *p));
+                let A = [self.cut(*n, *p)?, self.cut(*m, *p)?, self.cut(*l, *p)?];
                 // a_i - b_{i+1} is the diagonal that starts at point i + 1
-                let from_first = std::array::from_fn(|i| {
-                    let (this, next) = (points[i], points[(i + 1) % 3]);
-                    !self.diagonal_from(this, next, *p)
-                });
-                self.prism(A, B, from_first);
+                let from_first = [
+                    !self.diagonal_from(*n, *m, *p)?,
+                    !self.diagonal_from(*m, *l, *p)?,
+                    !self.diagonal_from(*l, *n, *p)?,
+                ];
+                self.prism(A, B, from_first)?;
             }
             _ => {}
         }
+        Some(())
     }
 
     /// Which diagonal splits the quadrilateral between two points inside, n and m, and the cuts of their edges to p outside:
     /// true for the one from n (to the cut of m p), false for the one from m (to the cut of n p).
-    fn diagonal_from(&self, n: u32, m: u32, p: u32) -> bool {
+    fn diagonal_from(&self, n: u32, m: u32, p: u32) -> Option<bool> {
         let [site_n, site_m, site_p] = [n, m, p].map(|point| self.lattice.site(point));
         if is_long([site_n, site_p]) {
-            return false;
+            return Some(false);
         }
         if is_long([site_m, site_p]) {
-            return true;
+            return Some(true);
         }
         // the same answer from both sides: n and m in the order of their numbers
         let (low, high) = (n.min(m), n.max(m));
-        let from_low = self.shorter(Corner::Point(low), self.cut(high, p), Corner::Point(high), self.cut(low, p));
-        from_low == (n == low)
+        let from_low = self.shorter(Corner::Point(low), self.cut(high, p)?, Corner::Point(high), self.cut(low, p)?);
+        Some(from_low == (n == low))
     }
 
     /// Whether the diagonal a b is not longer than c d.
@@ -293,11 +304,8 @@ impl Builder<'_> {
 
     /// Three tetrahedra of the prism with the triangles A and B and the edges A_i B_i. Flag i says that the quadrilateral
     /// between i and i + 1 is split from A_i to B_{i+1}, otherwise from A_{i+1} to B_i; they are not all equal.
-    fn prism(&mut self, A: [Corner; 3], B: [Corner; 3], flags: [bool; 3]) {
-        let Some(i) = (0..3).find(|i| flags[*i] && !flags[(i + 2) % 3]) else {
-            debug_assert!(false, "the diagonals of a prism go around in a circle");
-            return;
-        };
+    fn prism(&mut self, A: [Corner; 3], B: [Corner; 3], flags: [bool; 3]) -> Option<()> {
+        let i = (0..3).find(|i| flags[*i] && !flags[(i + 2) % 3])?;
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);
         self.push([A[i], B[i], B[j], B[k]]);
         if flags[j] {
@@ -307,13 +315,12 @@ impl Builder<'_> {
             self.push([A[i], A[k], B[k], B[j]]);
             self.push([A[i], A[j], A[k], B[j]]);
         }
+        Some(())
     }
 
-    fn cut(&self, a: u32, b: u32) -> Corner {
+    fn cut(&self, a: u32, b: u32) -> Option<Corner> {
         let ends = [a.min(b), a.max(b)];
-        let found = self.cuts.binary_search_by_key(&ends, |cut| cut.ends);
-        debug_assert!(found.is_ok(), "an edge from inside to outside has a cut");
-        Corner::Cut(found.unwrap_or(0))
+        self.cuts.binary_search_by_key(&ends, |cut| cut.ends).ok().map(Corner::Cut)
     }
 
     fn at(&self, corner: Corner) -> Vector3 {

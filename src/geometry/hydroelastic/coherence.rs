@@ -3,13 +3,13 @@
 //! A list is collected at some relative pose of the two geometries with a reach d: it holds every pair of elements that has
 //! a face at any relative pose at which no point of the contact has moved by more than d. While that holds, a query cuts
 //! the pairs of the list and nothing else. Each face is computed by the same code from the same numbers as in a full
-//! query, and lists are sorted, so that the surface is the same bit for bit. docs/contact-geometry.md has the argument.
+//! query, and lists are sorted, so that the surface is the same bit for bit. docs/theory/contact-geometry.md has the argument.
 
 use super::ContactSurface;
 use crate::geometry::mesh_extent::MeshExtent;
 use crate::math::{RigidTransform, Vector3};
 
-/// A list reaches this much farther than the motion that it is used for [m]: far above the rounding of coordinates of
+/// A list reaches this much farther than the motion that it is used for \[m\]: far above the rounding of coordinates of
 /// metres, far below any reach.
 pub(super) const REACH_SLACK: f64 = 1e-9;
 
@@ -55,7 +55,7 @@ pub struct CoherenceReport {
 pub(super) enum Plan {
     /// The list of an earlier query has them.
     Reuse,
-    /// A full search that makes a list with this reach [m].
+    /// A full search that makes a list with this reach \[m\].
     Collect(f64),
     /// A full search for this pose alone.
     Full,
@@ -83,7 +83,7 @@ pub(super) struct PairIdentity {
 
 impl Pair<'_> {
     /// How far a point that belongs to both geometries can have moved relative to one of them while the pose of the outer
-    /// geometry in the inner one's frame went from `from` to `to` [m]. A point x of the inner geometry, at a distance of at
+    /// geometry in the inner one's frame went from `from` to `to` \[m\]. A point x of the inner geometry, at a distance of at
     /// most r from c, has moved in the outer frame by |X_NM x - X_NM' x| <= |X_NM c - X_NM' c| + |R - R'| r, where |R - R'| is
     /// the Frobenius norm over the root of two; the same holds for a point of the outer geometry in the inner frame. It
     /// is the same displacement, so that the smaller bound holds.
@@ -113,7 +113,7 @@ pub(super) struct Memory {
     X_MN_last: RigidTransform,
     /// Relative pose at which the list was collected.
     X_MN_list: RigidTransform,
-    /// How far that list reaches [m]; none without a list.
+    /// How far that list reaches \[m\]; none without a list.
     reach: Option<f64>,
     pub(super) report: CoherenceReport,
 }

@@ -4,7 +4,7 @@ use super::polygon::{ConvexPolygon, Corners};
 use crate::geometry::LinearPressure;
 use crate::math::{RigidTransform, Vector3};
 
-/// Below (0.1 um)^2 a face has no usable normal or weight; far under any mesh edge we load. [m2]
+/// Below (0.1 um)^2 a face has no usable normal or weight; far under any mesh edge we load. \[m2\]
 pub const FACE_AREA_MIN: f64 = 1e-14;
 
 /// How the intersection of two elements becomes faces.
@@ -24,13 +24,13 @@ pub enum FaceRepresentation {
 /// triangles of a fan follow each other.
 #[derive(Clone, Debug, Default)]
 pub struct ContactSurface {
-    /// Centroid p_WC of each face [m].
+    /// Centroid p_WC of each face \[m\].
     pub centroid: Vec<Vector3>,
     /// Unit normal Cz of each face, from A into B.
     pub normal: Vec<Vector3>,
-    /// Area [m2], above [`FACE_AREA_MIN`].
+    /// Area \[m2\], above [`FACE_AREA_MIN`].
     pub area: Vec<f64>,
-    /// Pressure p0 at the centroid [Pa], which is the mean over the face.
+    /// Pressure p0 at the centroid \[Pa\], which is the mean over the face.
     pub pressure: Vec<f64>,
     /// How fast A's pressure rises into A: g_A = -grad p_A . Cz [Pa/m]; infinite where A is rigid. Positive but for odd
     /// corners of the field [pressure-field contact patches, eq. 17].
@@ -41,9 +41,9 @@ pub struct ContactSurface {
     pub element_A: Vec<u32>,
     /// The element of B.
     pub element_B: Vec<u32>,
-    /// Corners p_WQ of all faces, one face after the other, counter-clockwise about Cz [m].
+    /// Corners p_WQ of all faces, one face after the other, counter-clockwise about Cz \[m\].
     pub corners: Vec<Vector3>,
-    /// Pressure at each corner [Pa].
+    /// Pressure at each corner \[Pa\].
     pub corner_pressure: Vec<f64>,
     /// Where the corners of each face end in `corners`.
     pub corner_ends: Vec<u32>,
@@ -101,11 +101,11 @@ impl ContactSurface {
     pub fn gradient(&self, face: usize) -> f64 {
         effective_gradient(self.g_A[face], self.g_B[face])
     }
-    /// Sum of the areas [m2].
+    /// Sum of the areas \[m2\].
     pub fn total_area(&self) -> f64 {
         self.area.iter().sum()
     }
-    /// Force on B at rest [N], and its torque about the world's origin [N m], with one point for each face.
+    /// Force on B at rest \[N\], and its torque about the world's origin [N m], with one point for each face.
     pub fn static_wrench_on_B(&self) -> crate::math::SpatialForce {
         let mut total = crate::math::SpatialForce::ZERO;
         for face in 0..self.len() {

@@ -1,26 +1,13 @@
 //! A geometry made ready for pressure-field contact.
 
-use crate::geometry::Shape;
 use crate::geometry::bvh::Bvh;
+use crate::geometry::make::{HydroelasticParameters, Tessellation, tessellate};
 use crate::geometry::mesh_extent::MeshExtent;
-use crate::geometry::{Aabb, GeometryError, MeshNote, PressureField, SurfaceMesh, VolumeMesh, make};
+use crate::geometry::{Aabb, GeometryError, MeshNote, PressureField, Shape, SurfaceMesh, VolumeMesh};
 use crate::math::{RigidTransform, Vector3};
 
 /// Twice the area of a triangle over the square of its longest edge; below this it has no usable normal. [-]
 const TRIANGLE_FLATNESS_MIN: f64 = 1e-12;
-
-/// What a shape needs to become a [`HydroelasticGeometry`].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HydroelasticParameters {
-    /// The hydroelastic modulus [Pa] of a compliant geometry; `None` makes it rigid.
-    pub compliant: Option<f64>,
-    /// Wanted edge length of the tessellation [m]; [`make::default_resolution`] where absent.
-    pub resolution_hint: Option<f64>,
-    /// Thickness of the compliant layer of a half space [m].
-    pub slab_thickness: Option<f64>,
-    /// How far a compliant geometry reaches beyond its surface, with a pressure below zero there [m]. Rigid ones ignore it.
-    pub margin: f64,
-}
 
 /// A closed rigid surface: triangles with outward normals and a tree over them, in the geometry's frame.
 #[derive(Clone, Debug)]
@@ -87,7 +74,7 @@ impl RigidSurface {
     pub(crate) fn extent(&self) -> &MeshExtent {
         &self.extent
     }
-    /// The corners of a triangle [m].
+    /// The corners of a triangle \[m\].
     #[inline]
     pub(crate) fn corners(&self, element: u32) -> [Vector3; 3] {
         self.mesh.triangles[element as usize].map(|vertex| self.mesh.vertices[vertex as usize])
@@ -103,7 +90,7 @@ pub enum HydroelasticGeometry {
     CompliantHalfSpace {
         /// Modulus over slab thickness [Pa/m].
         stiffness: f64,
-        /// How far above its surface it reaches, with a pressure below zero there [m].
+        /// How far above its surface it reaches, with a pressure below zero there \[m\].
         margin: f64,
     },
     /// A closed surface without a field.
@@ -118,7 +105,7 @@ impl HydroelasticGeometry {
     /// # Errors
     /// A size, modulus, hint or margin out of range; a mesh that is broken beyond repair.
     pub fn new(shape: &Shape, parameters: &HydroelasticParameters) -> Result<Self, GeometryError> {
-        make::hydroelastic(shape, parameters, &mut Vec::new())
+        Self::with_notes(shape, parameters, &mut Vec::new())
     }
 
     /// As [`HydroelasticGeometry::new`], and adds what a person should know of the shape's mesh to `notes`.
@@ -130,10 +117,20 @@ impl HydroelasticGeometry {
         parameters: &HydroelasticParameters,
         notes: &mut Vec<MeshNote>,
     ) -> Result<Self, GeometryError> {
-        make::hydroelastic(shape, parameters, notes)
+        let geometry = match tessellate(shape, parameters, notes)? {
+            Tessellation::Volume(mesh, pressure) => Self::from_volume(mesh, pressure)?,
+            Tessellation::CompliantHalfSpace { stiffness, margin } => Self::CompliantHalfSpace { stiffness, margin },
+            Tessellation::Surface(mesh) => Self::from_surface(mesh)?,
+            Tessellation::RigidHalfSpace => Self::RigidHalfSpace,
+        };
+        let what = if geometry.is_compliant() { "tetrahedra without volume" } else { "triangles without area" };
+        if geometry.skipped() > 0 {
+            notes.push(MeshNote::Skipped { what, count: geometry.skipped() });
+        }
+        Ok(geometry)
     }
 
-    /// A compliant geometry from a given mesh and the pressure at its vertices [Pa].
+    /// A compliant geometry from a given mesh and the pressure at its vertices \[Pa\].
     ///
     /// # Errors
     /// Those of [`PressureField::new`].
@@ -178,7 +175,7 @@ impl HydroelasticGeometry {
         self.aabb().transformed(X_WG)
     }
 
-    /// Centre [m], in the geometry's frame, and radius [m] of a sphere around the geometry: about the middle of its
+    /// Centre \[m\], in the geometry's frame, and radius \[m\] of a sphere around the geometry: about the middle of its
     /// box. `None` for a half space.
     pub fn bounding_sphere(&self) -> Option<(Vector3, f64)> {
         let vertices = self.vertices();
@@ -189,7 +186,7 @@ impl HydroelasticGeometry {
         Some((center, vertices.iter().map(|vertex| (vertex - center).norm()).fold(0.0, f64::max)))
     }
 
-    /// The vertices of the mesh in the geometry's frame [m]; none for a half space.
+    /// The vertices of the mesh in the geometry's frame \[m\]; none for a half space.
     pub fn vertices(&self) -> &[Vector3] {
         match self {
             Self::CompliantVolume(field) => &field.mesh().vertices,

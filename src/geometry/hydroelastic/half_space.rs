@@ -3,9 +3,10 @@
 use super::coherence::{Memory, Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, ZeroSet, differ, signs};
+use super::slope::slope_into;
 use super::volume_surface::{PLANE_SLACK, crosses_box};
 use super::workspace::Lists;
-use super::{ContactSurface, HydroelasticWorkspace, slope_into};
+use super::{ContactSurface, HydroelasticWorkspace};
 use crate::geometry::bvh::Bvh;
 use crate::geometry::mesh_extent::MeshExtent;
 use crate::geometry::{Aabb, FacePlane, LinearPressure, PressureField, RigidSurface};

@@ -6,30 +6,18 @@ mod geometry;
 mod half_space;
 mod polygon;
 mod reach;
+mod slope;
 mod volume_surface;
 mod volume_volume;
 mod workspace;
 
 pub use coherence::{CoherenceCheck, CoherenceReport};
 pub use contact_surface::{ContactSurface, FACE_AREA_MIN, FaceRepresentation, effective_gradient};
-pub use geometry::{HydroelasticGeometry, HydroelasticParameters, RigidSurface};
+pub use geometry::{HydroelasticGeometry, RigidSurface};
+pub use slope::FACE_GRADIENT_COSINE_MIN;
 pub use workspace::HydroelasticWorkspace;
 
-use crate::math::{RigidTransform, Vector3};
-
-/// cos(5 pi / 8). A pressure should rise into its geometry from the face, along the normal; where it falls along a line less
-/// than 3 pi / 8 from the normal, the face belongs to the far side of a thin part, and it is left out. Falls less steep than
-/// that come from coarse tessellations and stay. [-]
-pub const FACE_GRADIENT_COSINE_MIN: f64 = -0.382_683_432_365_089_8;
-
-/// The slope [Pa/m] of a pressure along the unit vector into its geometry, or `None` where it falls too steeply; `steepest` is
-/// the norm of its `gradient`. See
-/// [`FACE_GRADIENT_COSINE_MIN`].
-#[inline]
-fn slope_into(gradient: &Vector3, steepest: f64, inward: &Vector3) -> Option<f64> {
-    let slope = gradient.dot(inward);
-    (slope > FACE_GRADIENT_COSINE_MIN * steepest).then_some(slope)
-}
+use crate::math::RigidTransform;
 
 /// Two geometries that have no contact surface: a surface of equal pressure needs one field at least, and two half
 /// spaces meet without bounds.
@@ -150,8 +138,8 @@ fn query_on_any_cpu(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::Shape;
-    use crate::math::Rotation;
+    use crate::geometry::{HydroelasticParameters, Shape};
+    use crate::math::{Rotation, Vector3};
 
     /// What the instructions of the CPU at hand compute, those of any CPU compute bit for bit.
     #[test]

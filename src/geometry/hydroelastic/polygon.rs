@@ -5,7 +5,8 @@
 //! coordinate moves. What is done for each corner is done for four at once and, rarely, for the others: most polygons
 //! have three or four corners, and which of the two could not be predicted.
 
-use crate::geometry::pressure_field::{FacePlane, NO_NEIGHBOUR, TetCorners, TetPlanes};
+use crate::geometry::NO_NEIGHBOUR;
+use crate::geometry::pressure_field::{FacePlane, TetCorners, TetPlanes};
 use crate::math::Vector3;
 
 /// A plane cuts a tetrahedron in at most 4 corners, and each of 4 clipping planes removes at least one and adds two at most.
@@ -15,13 +16,13 @@ pub(super) const CORNERS_MAX: usize = 8;
 const POINTS_MAX: usize = 16;
 
 /// A polygon whose corners are all this near a clipping plane lies in it; see [`ConvexPolygon::clip_by_tet`]. Far below
-/// a micrometre, well above the rounding of coordinates of metres. [m]
+/// a micrometre, well above the rounding of coordinates of metres. \[m\]
 const COPLANAR_DISTANCE: f64 = 1e-14;
 
 /// Where the distances start in a [`Point`].
 const DISTANCES: usize = 4;
 
-/// A position in the first three numbers [m], distances from four planes in the last four [m].
+/// A position in the first three numbers \[m\], distances from four planes in the last four \[m\].
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Point([f64; 8]);
@@ -69,7 +70,7 @@ pub(super) struct Corners {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ZeroSet {
     count: usize,
-    /// Positions in the first three numbers [m]; a triangle has its first corner in the fourth place again.
+    /// Positions in the first three numbers \[m\]; a triangle has its first corner in the fourth place again.
     positions: [[f64; 4]; 4],
 }
 
@@ -342,7 +343,7 @@ impl Corners {
         self.first.iter().take(self.count).chain(self.rest())
     }
 
-    /// Area [m2], signed by the sense of the corners about the unit normal `normal`, and centroid.
+    /// Area \[m2\], signed by the sense of the corners about the unit normal `normal`, and centroid.
     #[inline(always)]
     pub(super) fn area_and_centroid(&self, normal: &Vector3) -> (f64, Vector3) {
         let [origin, b, c, d] = self.first;
@@ -370,7 +371,7 @@ impl Corners {
     }
 }
 
-/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners from each [m].
+/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners from each \[m\].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TetSides {
     lowest: [f64; 4],

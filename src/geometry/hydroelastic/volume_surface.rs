@@ -4,13 +4,14 @@ use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, ZeroSet};
 use super::reach::Slab;
+use super::slope::slope_into;
 use super::workspace::{Lists, OuterTriangle, pair_key, split_key};
-use super::{ContactSurface, HydroelasticWorkspace, slope_into};
+use super::{ContactSurface, HydroelasticWorkspace};
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, FacePlane, PressureField, RigidSurface};
 use crate::math::RigidTransform;
 
-/// How far a plane may pass a box or a tetrahedron by and still be handed to the exact cut [m]: above the rounding of
+/// How far a plane may pass a box or a tetrahedron by and still be handed to the exact cut \[m\]: above the rounding of
 /// coordinates of metres.
 pub(super) const PLANE_SLACK: f64 = 1e-13;
 
@@ -53,7 +54,7 @@ pub(super) fn contact_surface(
 }
 
 /// Fills `lists.pairs` with the pairs of a tetrahedron and a triangle that come near each other or, given a `reach` above
-/// zero [m], with those that can have a face after a motion of that size.
+/// zero \[m\], with those that can have a face after a motion of that size.
 fn find_pairs(
     volume: &PressureField,
     rigid: &RigidSurface,
@@ -126,7 +127,7 @@ fn outer_triangle(rigid: &RigidSurface, element: u32, X_MN: &RigidTransform) -> 
     OuterTriangle { element, corners_M, plane_M: FacePlane { normal, offset: normal.dot(&center) } }
 }
 
-/// Whether a plane can come within `margin` of a box [m].
+/// Whether a plane can come within `margin` of a box \[m\].
 #[inline]
 pub(super) fn crosses_box(plane: &FacePlane, bounds: &Aabb, margin: f64) -> bool {
     plane.distance(&bounds.center()).abs() <= plane.normal.abs().dot(&bounds.half_extents()) + margin

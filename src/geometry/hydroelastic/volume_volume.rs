@@ -9,9 +9,10 @@ use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
 use super::polygon::{ConvexPolygon, ZeroSet, differ, signs};
 use super::reach::Slab;
+use super::slope::slope_into;
 use super::volume_surface::PLANE_SLACK;
 use super::workspace::{Lists, OuterTet, pair_key, split_key};
-use super::{ContactSurface, HydroelasticWorkspace, slope_into};
+use super::{ContactSurface, HydroelasticWorkspace};
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::layers::{Layer, levels};
 use crate::geometry::pressure_field::range;
@@ -80,7 +81,7 @@ pub(super) fn contact_surface(
     }
 }
 
-/// Fills `lists.pairs` with the pairs whose plane of equal pressure crosses both tetrahedra or, given a `reach` [m], with
+/// Fills `lists.pairs` with the pairs whose plane of equal pressure crosses both tetrahedra or, given a `reach` \[m\], with
 /// those that can have a face after a motion of that size.
 fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &mut Lists) {
     let Roles { inner, outer, .. } = roles;
@@ -186,7 +187,7 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
 }
 
 /// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both pressures can be
-/// as large there as pressures inside are, when the inner pressure is uncertain by `margin` [Pa]. Errs on the side of "yes".
+/// as large there as pressures inside are, when the inner pressure is uncertain by `margin` \[Pa\]. Errs on the side of "yes".
 #[inline]
 fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb, margin: f64) -> bool {
     let inner = &roles.inner.linear()[element as usize];
@@ -207,7 +208,7 @@ fn equal_pressure_in_both(inner: &PressureField, element: u32, tet: &OuterTet) -
         && differ(signs(&differences_at_outer(inner, element, tet)))
 }
 
-/// Outer minus inner pressure at the corners of the inner tetrahedron [Pa].
+/// Outer minus inner pressure at the corners of the inner tetrahedron \[Pa\].
 #[inline(always)]
 fn differences_at_inner(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
     let corners = inner.tet_corners(element);
@@ -215,7 +216,7 @@ fn differences_at_inner(inner: &PressureField, element: u32, tet: &OuterTet) -> 
     [values[0] - pressures[0], values[1] - pressures[1], values[2] - pressures[2], values[3] - pressures[3]]
 }
 
-/// Outer minus inner pressure at the corners of the outer tetrahedron [Pa].
+/// Outer minus inner pressure at the corners of the outer tetrahedron \[Pa\].
 #[inline(always)]
 fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> [f64; 4] {
     let linear = &inner.linear()[element as usize];

@@ -1,7 +1,8 @@
 //! Convex meshes: hulls of points, and the star of tetrahedra around the centroid.
 
-use super::MedialMesh;
+use super::star::{MedialMesh, star};
 use super::volume::outward_shifts;
+use crate::geometry::mesh_measure::centroid;
 use crate::geometry::{Aabb, GeometryError, SurfaceMesh};
 use crate::math::Vector3;
 
@@ -11,7 +12,7 @@ const CONVEX_TOLERANCE: f64 = 1e-6;
 /// The same while a hull is built from the points as they are. [-]
 const HULL_TOLERANCE: f64 = 1e-10;
 
-/// Length of the diagonal of the box around the points [m].
+/// Length of the diagonal of the box around the points \[m\].
 fn size(vertices: &[Vector3]) -> f64 {
     let bounds = Aabb::around(vertices);
     if bounds.is_empty() { 0.0 } else { (bounds.max - bounds.min).norm() }
@@ -38,24 +39,7 @@ pub fn check_convex(mesh: &SurfaceMesh) -> Result<(), GeometryError> {
     Ok(())
 }
 
-/// Volume [m3] and centroid [m] of a closed surface; the mean of the vertices where it has no volume.
-pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
-    let mean = mesh.vertices.iter().sum::<Vector3>() / mesh.vertices.len().max(1) as f64;
-    let mut six_volumes = 0.0;
-    let mut moment = Vector3::zeros();
-    for triangle in &mesh.triangles {
-        let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize] - mean);
-        let six_volume = a.cross(&b).dot(&c);
-        six_volumes += six_volume;
-        moment += (a + b + c) * six_volume;
-    }
-    if six_volumes == 0.0 {
-        return (0.0, mean);
-    }
-    (six_volumes / 6.0, mean + moment / (4.0 * six_volumes))
-}
-
-/// The star of a convex surface around its centroid, moved `margin` [m] outward.
+/// The star of a convex surface around its centroid, moved `margin` \[m\] outward.
 pub(super) fn medial(mut surface: SurfaceMesh, margin: f64) -> Result<MedialMesh, GeometryError> {
     let (volume, center) = centroid(&surface);
     let depth = surface
@@ -74,7 +58,7 @@ pub(super) fn medial(mut surface: SurfaceMesh, margin: f64) -> Result<MedialMesh
             surface.vertices[vertex] += shift.unwrap_or_default() * margin;
         }
     }
-    Ok(MedialMesh::star(super::star(&surface, center), depth))
+    Ok(MedialMesh::star(star(&surface, center), depth))
 }
 
 /// A triangle of a growing hull, with the points outside its plane.
@@ -101,7 +85,7 @@ impl Facet {
     }
 }
 
-/// The convex hull of points as a closed surface [quickhull]: the farthest point outside a facet replaces all facets that see
+/// The convex hull of points as a closed surface, by quickhull: the farthest point outside a facet replaces all facets that see
 /// it by a cone to their common border. Vertices keep the order of `points`.
 ///
 /// # Errors

@@ -38,7 +38,7 @@ fn differs(size: f64, shortest: f64) -> bool {
     size - shortest > EQUAL_SIZES * size
 }
 
-/// Tessellation of a box with the half edge lengths `half` [m], and how many of its vertices lie on the surface: they
+/// Tessellation of a box with the half edge lengths `half` \[m\], and how many of its vertices lie on the surface: they
 /// come first, and the rest lie on the medial surface, where the distance to the surface is largest.
 ///
 /// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a rectangle, a segment or

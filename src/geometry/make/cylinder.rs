@@ -23,7 +23,7 @@ fn prism([a, b, c]: [u32; 3], [d, e, f]: [u32; 3]) -> [[u32; 4]; 3] {
     [[d, e, a, f], [e, b, a, f], [b, c, a, f]]
 }
 
-/// Tessellation of a cylinder with rim vertices at most `resolution` [m] apart along the rim. The vertices with an index
+/// Tessellation of a cylinder with rim vertices at most `resolution` \[m\] apart along the rim. The vertices with an index
 /// from the returned count on lie on the medial surface: a segment, a point or a disc. 5 n, 4 n or 9 n tetrahedra.
 pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize) {
     let n = (TAU * radius / resolution).ceil().clamp(RIM_MIN, RIM_MAX) as usize;
@@ -74,7 +74,7 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
     (VolumeMesh { vertices, tets }, on_surface)
 }
 
-/// Tessellation of a capsule whose rims have edges of about `resolution` [m]: circles of latitude on the caps around two
+/// Tessellation of a capsule whose rims have edges of about `resolution` \[m\]: circles of latitude on the caps around two
 /// medial vertices, which come last, at the returned index and after.
 pub fn capsule(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize) {
     let n = (TAU * radius / resolution).clamp(RIM_MIN, RIM_MAX) as usize;

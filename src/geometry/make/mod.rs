@@ -8,20 +8,25 @@ mod convex;
 mod cuboid;
 mod cylinder;
 mod sphere;
+mod star;
 mod volume;
 
-pub use convex::{centroid, check_convex, hull};
+pub use super::mesh_measure::{boundary, centroid};
+pub use convex::{check_convex, hull};
 pub use cuboid::cuboid;
 pub use cylinder::{capsule, cylinder};
 pub use sphere::{ellipsoid, sphere};
-pub use volume::{boundary, distance_pressure};
+pub use star::star;
+pub use volume::distance_pressure;
 
+use super::cells::check_cells;
 use super::fill::{FillSettings, fill_checked};
+use super::mesh::check_vertices;
 use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_surface};
-use super::{GeometryError, HydroelasticGeometry, HydroelasticParameters, MeshNote, Shape, SurfaceMesh, VolumeMesh};
-use crate::math::Vector3;
+use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
+use star::MedialMesh;
 
-/// The edge length [m] that a shape is tessellated with where nothing else is asked for, or `None` for a shape whose
+/// The edge length \[m\] that a shape is tessellated with where nothing else is asked for, or `None` for a shape whose
 /// tessellation has no choice. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
 /// of a cylinder or capsule (80 of a long cylinder, 528 of a capsule). The sphere then has 91 % of its volume, the others 97 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
@@ -33,47 +38,48 @@ pub fn default_resolution(shape: &Shape) -> Option<f64> {
     }
 }
 
-/// Tetrahedra from each triangle of a closed surface to `center`, which becomes the last vertex.
-pub fn star(surface: &SurfaceMesh, center: Vector3) -> VolumeMesh {
-    let mut vertices = surface.vertices.clone();
-    let last = vertices.len() as u32;
-    vertices.push(center);
-    // a triangle is counter-clockwise from outside, so from inside it turns the other way
-    VolumeMesh { vertices, tets: surface.triangles.iter().map(|&[a, b, c]| [a, c, b, last]).collect() }
+/// What a shape needs to become a [`HydroelasticGeometry`](super::HydroelasticGeometry).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HydroelasticParameters {
+    /// The hydroelastic modulus \[Pa\] of a compliant geometry; `None` makes it rigid.
+    pub compliant: Option<f64>,
+    /// Wanted edge length of the tessellation \[m\]; [`default_resolution`] where absent.
+    pub resolution_hint: Option<f64>,
+    /// Thickness of the compliant layer of a half space \[m\].
+    pub slab_thickness: Option<f64>,
+    /// How far a compliant geometry reaches beyond its surface, with a pressure below zero there \[m\]. Rigid ones ignore it.
+    pub margin: f64,
 }
 
-/// Builds the geometry that contact queries use; see [`HydroelasticGeometry::with_notes`].
-pub(crate) fn hydroelastic(
+/// A shape as contact needs it: meshes, with the pressure at their vertices where they are compliant.
+pub(crate) enum Tessellation {
+    /// Tetrahedra, and the pressure at each vertex \[Pa\].
+    Volume(VolumeMesh, Vec<f64>),
+    /// A half space whose pressure is `stiffness` [Pa/m] times the depth, and reaches `margin` \[m\] above its surface.
+    CompliantHalfSpace { stiffness: f64, margin: f64 },
+    /// A rigid surface.
+    Surface(SurfaceMesh),
+    /// A rigid half space.
+    RigidHalfSpace,
+}
+
+/// Tessellates a shape, and adds what a person should know of its mesh to `notes`.
+///
+/// # Errors
+/// A size, modulus, hint or margin out of range; a mesh that is broken beyond repair.
+pub(crate) fn tessellate(
     shape: &Shape,
     parameters: &HydroelasticParameters,
     notes: &mut Vec<MeshNote>,
-) -> Result<HydroelasticGeometry, GeometryError> {
+) -> Result<Tessellation, GeometryError> {
     check(shape, parameters)?;
-    let geometry = match parameters.compliant {
+    match parameters.compliant {
         Some(modulus) => compliant(shape, modulus, parameters, notes),
         None => rigid(shape, parameters, notes),
-    }?;
-    let what = if geometry.is_compliant() { "tetrahedra without volume" } else { "triangles without area" };
-    if geometry.skipped() > 0 {
-        notes.push(MeshNote::Skipped { what, count: geometry.skipped() });
-    }
-    Ok(geometry)
-}
-
-/// A tessellation whose vertices from `on_surface` on lie on the medial axis, and their distance to the surface [m].
-struct MedialMesh {
-    mesh: VolumeMesh,
-    on_surface: usize,
-    depth: f64,
-}
-
-impl MedialMesh {
-    fn star(mesh: VolumeMesh, depth: f64) -> Self {
-        Self { on_surface: mesh.vertices.len() - 1, mesh, depth }
     }
 }
 
-/// The medial tessellation of a primitive that reaches `margin` [m] beyond its surface; `None` for other shapes.
+/// The medial tessellation of a primitive that reaches `margin` \[m\] beyond its surface; `None` for other shapes.
 fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64) -> Option<MedialMesh> {
     let resolution = resolution.or_else(|| default_resolution(shape)).unwrap_or(f64::INFINITY);
     let medial = match *shape {
@@ -103,22 +109,24 @@ fn compliant(
     modulus: f64,
     parameters: &HydroelasticParameters,
     notes: &mut Vec<MeshNote>,
-) -> Result<HydroelasticGeometry, GeometryError> {
+) -> Result<Tessellation, GeometryError> {
     let margin = parameters.margin;
     let medial = match shape {
         Shape::HalfSpace => {
             let thickness = parameters.slab_thickness.ok_or(GeometryError::NoSlabThickness)?;
-            return Ok(HydroelasticGeometry::CompliantHalfSpace { stiffness: modulus / thickness, margin });
+            return Ok(Tessellation::CompliantHalfSpace { stiffness: modulus / thickness, margin });
         }
         Shape::Volume { mesh, pressure } => {
             let mut mesh = VolumeMesh::clone(mesh);
+            check_vertices(&mesh.vertices)?;
+            check_cells(&mesh)?;
             let (depth, mut pressure) = match pressure {
                 Some(pressure) => (None, pressure.to_vec()),
                 None => distance_pressure(&mesh, modulus).map(|(depth, pressure)| (Some(depth), pressure))?,
             };
             notes.extend(without_pressure(&mesh, &pressure));
             volume::inflate(&mut mesh, &mut pressure, modulus, depth, margin)?;
-            return HydroelasticGeometry::from_volume(mesh, pressure);
+            return Ok(Tessellation::Volume(mesh, pressure));
         }
         Shape::Mesh(surface) => {
             let checked = check_surface(surface).map_err(|defect| Box::new(defect.into()))?;
@@ -150,7 +158,7 @@ fn compliant(
             _ => -modulus * margin / medial.depth,
         })
         .collect();
-    HydroelasticGeometry::from_volume(medial.mesh, pressure)
+    Ok(Tessellation::Volume(medial.mesh, pressure))
 }
 
 /// A mesh that is not convex, filled with tetrahedra.
@@ -159,7 +167,7 @@ fn filled(
     modulus: f64,
     parameters: &HydroelasticParameters,
     notes: &mut Vec<MeshNote>,
-) -> Result<HydroelasticGeometry, GeometryError> {
+) -> Result<Tessellation, GeometryError> {
     let settings = FillSettings { resolution_hint: parameters.resolution_hint, ..FillSettings::default() };
     let filling = fill_checked(&surface, &settings).map_err(Box::new)?;
     if let Some((at, distance)) = filling.left_out() {
@@ -168,7 +176,7 @@ fn filled(
     let (depth, mut pressure) = (filling.depth_max(), filling.pressure(modulus));
     let mut mesh = filling.mesh;
     volume::inflate(&mut mesh, &mut pressure, modulus, Some(depth), parameters.margin)?;
-    HydroelasticGeometry::from_volume(mesh, pressure)
+    Ok(Tessellation::Volume(mesh, pressure))
 }
 
 /// The tetrahedra all of whose corners have no pressure, which a mesh has where none of them lies inside.
@@ -203,14 +211,14 @@ fn rigid(
     shape: &Shape,
     parameters: &HydroelasticParameters,
     notes: &mut Vec<MeshNote>,
-) -> Result<HydroelasticGeometry, GeometryError> {
+) -> Result<Tessellation, GeometryError> {
     match shape {
-        Shape::HalfSpace => Ok(HydroelasticGeometry::RigidHalfSpace),
-        Shape::Mesh(surface) => HydroelasticGeometry::from_surface(rigid_mesh(surface, notes)),
-        Shape::Convex(surface) => HydroelasticGeometry::from_surface(hull(&surface.vertices)?),
-        Shape::Volume { mesh, .. } => HydroelasticGeometry::from_surface(boundary(mesh)?),
+        Shape::HalfSpace => Ok(Tessellation::RigidHalfSpace),
+        Shape::Mesh(surface) => Ok(Tessellation::Surface(rigid_mesh(surface, notes))),
+        Shape::Convex(surface) => Ok(Tessellation::Surface(hull(&surface.vertices)?)),
+        Shape::Volume { mesh, .. } => Ok(Tessellation::Surface(boundary(mesh)?)),
         _ => match primitive(shape, parameters.resolution_hint, 0.0) {
-            Some(medial) => HydroelasticGeometry::from_surface(boundary(&medial.mesh)?),
+            Some(medial) => Ok(Tessellation::Surface(boundary(&medial.mesh)?)),
             None => Err(GeometryError::NoArea { triangles: 0 }),
         },
     }

@@ -9,7 +9,7 @@ use crate::math::Vector3;
 /// Refinements of the octahedron at most: 8 * 4^7 = 131072 triangles.
 const LEVEL_MAX: u32 = 7;
 
-/// How often to halve the edges of an octahedron in a sphere of radius `radius` [m] for edges of `resolution` [m]: a great
+/// How often to halve the edges of an octahedron in a sphere of radius `radius` \[m\] for edges of `resolution` \[m\]: a great
 /// circle has 4 * 2^L edges, of which each spans the angle 2 asin(resolution / 2 radius) at most.
 fn level(radius: f64, resolution: f64) -> u32 {
     let half_angle = (resolution / (2.0 * radius)).min(1.0).asin();
@@ -43,17 +43,17 @@ fn unit_sphere(level: u32) -> SurfaceMesh {
     SurfaceMesh { vertices, triangles }
 }
 
-/// An ellipsoid with semi-axes `semi_axes` [m]: 8 * 4^L tetrahedra from the surface to the centre, which is the last
-/// vertex. The edges on the longest axis' sphere are at most `resolution` [m] long.
+/// An ellipsoid with semi-axes `semi_axes` \[m\]: 8 * 4^L tetrahedra from the surface to the centre, which is the last
+/// vertex. The edges on the longest axis' sphere are at most `resolution` \[m\] long.
 pub fn ellipsoid(semi_axes: &Vector3, resolution: f64) -> VolumeMesh {
     let mut surface = unit_sphere(level(semi_axes.max(), resolution));
     for vertex in &mut surface.vertices {
         vertex.component_mul_assign(semi_axes);
     }
-    super::star(&surface, Vector3::zeros())
+    super::star::star(&surface, Vector3::zeros())
 }
 
-/// A sphere of radius `radius` [m], as [`ellipsoid`].
+/// A sphere of radius `radius` \[m\], as [`ellipsoid`].
 pub fn sphere(radius: f64, resolution: f64) -> VolumeMesh {
     ellipsoid(&Vector3::repeat(radius), resolution)
 }

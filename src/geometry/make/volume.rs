@@ -1,57 +1,14 @@
-//! Volume meshes as given: their boundary, pressures from the distance to it, and margins.
+//! Volume meshes as given: pressures from the distance to their boundary, and margins.
 
-use crate::geometry::fill::distance::SurfaceDistance;
-use crate::geometry::pressure_field::TET_FACES;
+use crate::geometry::mesh_measure::boundary_faces;
+use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{GeometryError, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
 /// Steps of the least-norm projection onto the planes around a vertex; a cube's corner needs one, a blunt tip a few.
 const INFLATION_SWEEPS: usize = 50;
 
-/// The boundary of a volume mesh: the faces of one tetrahedron only, counter-clockwise from outside, with the vertices
-/// that they use in the order of the mesh.
-///
-/// # Errors
-/// An index out of range.
-pub fn boundary(mesh: &VolumeMesh) -> Result<SurfaceMesh, GeometryError> {
-    crate::geometry::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
-    let triangles = boundary_faces(mesh);
-    let mut number = vec![u32::MAX; mesh.vertices.len()];
-    for vertex in triangles.iter().flatten() {
-        number[*vertex as usize] = 0;
-    }
-    let mut vertices = Vec::new();
-    for (old, new) in number.iter_mut().enumerate().filter(|(_, new)| **new == 0) {
-        *new = vertices.len() as u32;
-        vertices.push(mesh.vertices[old]);
-    }
-    let renumber = |triangle: &[u32; 3]| triangle.map(|vertex| number[vertex as usize]);
-    Ok(SurfaceMesh { vertices, triangles: triangles.iter().map(renumber).collect() })
-}
-
-/// The faces that only one tetrahedron has, in the numbers of the mesh, in the order of tetrahedra.
-fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
-    let mut faces: Vec<([u32; 3], usize, [u32; 3])> = Vec::with_capacity(4 * mesh.tets.len());
-    for (element, tet) in mesh.tets.iter().enumerate() {
-        let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
-        let turned = (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0;
-        for face in TET_FACES {
-            let mut corners = face.map(|corner| tet[corner]);
-            if turned {
-                corners.swap(1, 2);
-            }
-            let mut key = corners;
-            key.sort_unstable();
-            faces.push((key, element, corners));
-        }
-    }
-    faces.sort_unstable();
-    let mut single: Vec<_> = faces.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() == 1).map(|s| s[0]).collect();
-    single.sort_unstable_by_key(|(key, element, _)| (*element, *key));
-    single.into_iter().map(|(_, _, corners)| corners).collect()
-}
-
-/// The largest distance of a vertex to the boundary [m], and the pressure [Pa] at each vertex: `modulus` times the distance
+/// The largest distance of a vertex to the boundary \[m\], and the pressure \[Pa\] at each vertex: `modulus` times the distance
 /// over the largest.
 ///
 /// # Errors
@@ -81,8 +38,8 @@ pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f6
     Ok((depth, distances.iter().map(|distance| modulus * distance / depth).collect()))
 }
 
-/// Moves the boundary vertices `margin` [m] outward and continues the pressure below zero there. Without `depth`, the
-/// largest distance to the surface [m], it is computed.
+/// Moves the boundary vertices `margin` \[m\] outward and continues the pressure below zero there. Without `depth`, the
+/// largest distance to the surface \[m\], it is computed.
 pub(super) fn inflate(
     mesh: &mut VolumeMesh,
     pressure: &mut [f64],

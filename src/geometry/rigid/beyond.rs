@@ -2,10 +2,10 @@
 
 use super::shape::{Kind, RigidShape};
 use super::{MESH_DEPTH, spheres_meet};
-use crate::geometry::fill::distance::SurfaceDistance;
+use crate::geometry::surface_distance::SurfaceDistance;
 use crate::math::{RigidTransform, Vector3};
 
-/// How deep the deepest corner of one shape is inside the other [m], where one of them is a mesh that is not convex and that is
+/// How deep the deepest corner of one shape is inside the other \[m\], where one of them is a mesh that is not convex and that is
 /// deeper than [`contact_points`](super::contact_points) finds; `None` elsewhere. Meshes that are not closed have no inside and are
 /// passed over. Not for every step: it looks at all corners.
 pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform) -> Option<f64> {
@@ -27,7 +27,7 @@ pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape,
     (depth > limit).then_some(depth)
 }
 
-/// How deep the deepest corner of `inner` lies in `outer` [m]; 0 where none does, and in a ball.
+/// How deep the deepest corner of `inner` lies in `outer` \[m\]; 0 where none does, and in a ball.
 fn deepest_corner(outer: &RigidShape, X_WO: &RigidTransform, inner: &RigidShape, X_WI: &RigidTransform) -> f64 {
     let Some(surface) = &outer.surface else { return 0.0 };
     let center = [inner.center];

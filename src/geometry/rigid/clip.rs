@@ -1,14 +1,23 @@
 //! Where two flat features face each other: their outlines, seen along the contact normal, are clipped against each
 //! other, and the two planes tell how far apart they are at the corners of what is left.
 
+use super::points::PointContact;
 use super::polytope::basis;
-use super::{PointContact, Scratch};
 use crate::math::Vector3;
 
 /// A plane seen under a smaller sine than this has no height along the normal. [-]
 const EDGE_ON: f64 = 1e-2;
 /// Segments whose angle has a smaller sine than this overlap along a line and not at a point. [-]
 const PARALLEL_SINE: f64 = 1e-3;
+
+/// Buffers of the clipping.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    pub(super) outline: Vec<[f64; 2]>,
+    pub(super) polygon: Vec<[f64; 2]>,
+    pub(super) clipped: Vec<[f64; 2]>,
+    pub(super) near: Vec<u32>,
+}
 
 /// Part of a surface that may touch: one to many points; with a normal, they are the outline of a flat polygon.
 #[derive(Clone, Debug, Default)]
@@ -68,7 +77,7 @@ impl Feature {
 }
 
 /// Appends to `found` the points where `a`, of A, and `b`, of B, face each other along `n`, from A into B, nearer than
-/// `detection` [m] and not deeper than `depth_max` [m]. The radii round the features.
+/// `detection` \[m\] and not deeper than `depth_max` \[m\]. The radii round the features.
 pub(super) fn clip_features(
     a: &mut Feature,
     b: &mut Feature,

@@ -1,9 +1,10 @@
 //! Two convex shapes: the axis of least overlap, and the faces that look along it clipped against each other.
 
 use super::clip::{Feature, clip_features};
+use super::points::PointContact;
 use super::polytope::Polytope;
 use super::shape::{Kind, RigidShape};
-use super::{PointContact, RigidWorkspace};
+use super::workspace::RigidWorkspace;
 use crate::geometry::signed_distance::{Witness, WitnessSearch};
 use crate::math::{RigidTransform, Vector3};
 
@@ -12,7 +13,7 @@ const AXIS_PAIRS_MAX: usize = 64;
 /// An edge-edge axis must separate this share of the size more than the best face does: of equal axes faces win, so that
 /// rounding does not tilt the normal of two parallel faces. [-]
 const FACE_PREFERENCE: f64 = 1e-9;
-/// A normal this close to a face's is the face's: nearly touching shapes leave GJK few digits of a direction. [rad]
+/// A normal this close to a face's is the face's: nearly touching shapes leave GJK few digits of a direction. \[rad\]
 const FACE_SNAP: f64 = 1e-4;
 /// Segments nearer than this share of their lengths cross. [-]
 const CROSSING: f64 = 1e-12;
@@ -83,7 +84,7 @@ fn deepest(
     Some(witness)
 }
 
-/// The nearest points of two segments along their z axes, of half lengths `a` and `b` [m] [Ericson 2005, section 5.1.9].
+/// The nearest points of two segments along their z axes, of half lengths `a` and `b` \[m\] [Ericson 2005, section 5.1.9].
 /// Where they cross, the normal is across both.
 fn segments(a: f64, b: f64, X_AB: &RigidTransform) -> Witness {
     let (axis_A, axis_B) = (Vector3::z(), X_AB.rotation * Vector3::z());
@@ -109,7 +110,7 @@ fn snap(shape: &RigidShape, n: &Vector3) -> Option<Vector3> {
     ((face - n).norm() < FACE_SNAP).then_some(face)
 }
 
-/// All separating axes of two polyhedra [Gottschalk et al. 1996]; `None` beyond `distance` [m].
+/// All separating axes of two polyhedra [Gottschalk et al. 1996]; `None` beyond `distance` \[m\].
 fn separating_axis(a: &Polytope, b: &Polytope, X_AB: &RigidTransform, distance: f64, size: f64) -> Option<Witness> {
     let R_BA = X_AB.rotation.inverse();
     let p_AB = X_AB.translation.vector;

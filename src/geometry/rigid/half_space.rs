@@ -1,7 +1,8 @@
 //! A half space against everything else: what lies lowest above the plane, or below it.
 
+use super::points::PointContact;
 use super::shape::{Kind, RigidShape};
-use super::{PointContact, RigidWorkspace};
+use super::workspace::RigidWorkspace;
 use crate::math::{RigidTransform, Vector3};
 
 /// Points on the rim of a cylinder that stands on its end.

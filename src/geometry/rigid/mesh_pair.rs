@@ -1,14 +1,16 @@
 //! A mesh against another shape with faces: every pair of near triangles that look at each other.
 
-use std::collections::BTreeMap;
-
 use super::clip::clip_features;
+use super::edge_cones::EdgeCones;
+use super::points::PointContact;
 use super::shape::RigidShape;
-use super::{MESH_DEPTH, PointContact, RigidWorkspace};
+use super::workspace::RigidWorkspace;
 use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, RigidSurface};
 use crate::math::{RigidTransform, Vector3};
 
+/// Depth at which a non-convex mesh is lost, over the radius of the smaller shape. [-]
+pub const MESH_DEPTH: f64 = 0.2;
 /// Triangles look at each other when the cosine between their normals is below this: beyond, one of a convex corner's other
 /// faces does. [-]
 const FACING_COSINE: f64 = -0.01;
@@ -21,47 +23,6 @@ const FACE_PREFERENCE: f64 = 1e-6;
 const WRONG_WAY: f64 = 10.0;
 /// Normals with a larger cosine push the same way. [-]
 const SAME_WAY: f64 = 0.7;
-/// Edges whose faces differ by a smaller sine than this are flat and give no axis. [-]
-const FLAT_EDGE: f64 = 1e-3;
-
-/// For each edge of each triangle (a-b, b-c, c-a) the normal of the face beyond it, where the edge is convex.
-#[derive(Clone, Debug, Default)]
-pub(super) struct EdgeCones {
-    beyond: Vec<[Option<Vector3>; 3]>,
-}
-
-impl EdgeCones {
-    pub(super) fn new(surface: &RigidSurface) -> Self {
-        let mesh = surface.mesh();
-        // files of single triangles repeat their vertices: equal positions are one
-        let mut numbers = BTreeMap::new();
-        let vertex: Vec<usize> = mesh
-            .vertices
-            .iter()
-            .map(|p| {
-                let next = numbers.len();
-                *numbers.entry([p.x, p.y, p.z].map(|x| (x + 0.0).to_bits())).or_insert(next)
-            })
-            .collect();
-        let mut owner = BTreeMap::new();
-        for (element, triangle) in mesh.triangles.iter().enumerate() {
-            for edge in 0..3 {
-                let ends = (vertex[triangle[edge] as usize], vertex[triangle[(edge + 1) % 3] as usize]);
-                owner.insert(ends, element);
-            }
-        }
-        let beyond = |element: usize, edge: usize| {
-            let triangle = mesh.triangles[element];
-            let (from, to) = (triangle[edge] as usize, triangle[(edge + 1) % 3] as usize);
-            let normal = surface.normals()[element];
-            let neighbour = surface.normals()[*owner.get(&(vertex[to], vertex[from]))?];
-            let along = (mesh.vertices[to] - mesh.vertices[from]).try_normalize(0.0)?;
-            (normal.cross(&neighbour).dot(&along) > FLAT_EDGE).then_some(neighbour)
-        };
-        let beyond = (0..mesh.triangles.len()).map(|element| [0, 1, 2].map(|edge| beyond(element, edge))).collect();
-        Self { beyond }
-    }
-}
 
 /// One triangle as a pair sees it.
 struct Triangle {
@@ -103,7 +64,7 @@ impl Triangle {
     }
 }
 
-/// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation [m].
+/// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation \[m\].
 fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     let separation = |n: &Vector3| -b.reach(&-n) - a.reach(n);
     let mut best = (separation(&a.normal), a.normal);

@@ -11,84 +11,33 @@
 mod beyond;
 mod clip;
 mod convex;
+mod edge_cones;
 mod half_space;
 mod mesh_pair;
+mod points;
 mod polytope;
 mod shape;
 mod sphere;
 mod vector_index;
+mod workspace;
 
 pub use beyond::depth_beyond_reach;
+pub use mesh_pair::MESH_DEPTH;
+pub use points::PointContacts;
 pub use shape::RigidShape;
+pub use workspace::RigidWorkspace;
 
-use clip::Feature;
+use points::PointContact;
 use shape::Kind;
 
-use crate::geometry::signed_distance::WitnessSearch;
-use crate::math::{RigidTransform, Vector3};
+use crate::math::RigidTransform;
 
-/// Depth at which a non-convex mesh is lost, over the radius of the smaller shape. [-]
-pub const MESH_DEPTH: f64 = 0.2;
 /// Points nearer than this share of the smaller shape's size, with the same normal, are one. [-]
 const SAME_POINT: f64 = 1e-6;
 /// Normals with a larger cosine than this are the same. [-]
 const SAME_NORMAL: f64 = 0.999;
 
-/// Contact points, one entry each in all arrays, sorted by position.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PointContacts {
-    /// Positions, halfway between the two surfaces [m, world].
-    pub p_WC: Vec<Vector3>,
-    /// Unit normals from A into B [-, world].
-    pub normal: Vec<Vector3>,
-    /// Signed distances [m]: negative where the shapes overlap.
-    pub phi: Vec<f64>,
-}
-
-impl PointContacts {
-    /// How many points there are.
-    pub fn len(&self) -> usize {
-        self.phi.len()
-    }
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.phi.is_empty()
-    }
-    /// Forgets all points and keeps the memory.
-    pub fn clear(&mut self) {
-        self.p_WC.clear();
-        self.normal.clear();
-        self.phi.clear();
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct PointContact {
-    p: Vector3,
-    normal: Vector3,
-    phi: f64,
-}
-
-/// Buffers of the clipping.
-#[derive(Clone, Debug, Default)]
-struct Scratch {
-    outline: Vec<[f64; 2]>,
-    polygon: Vec<[f64; 2]>,
-    clipped: Vec<[f64; 2]>,
-    near: Vec<u32>,
-}
-
-/// Memory that [`contact_points`] reuses from call to call.
-#[derive(Clone, Debug, Default)]
-pub struct RigidWorkspace {
-    found: Vec<PointContact>,
-    feature_A: Feature,
-    feature_B: Feature,
-    scratch: Scratch,
-    search: WitnessSearch,
-}
-
-/// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` [m]. Swapping A and B
+/// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` \[m\]. Swapping A and B
 /// turns the normals around. Two half spaces have none.
 pub fn contact_points(
     A: &RigidShape,
@@ -118,7 +67,7 @@ pub fn contact_points(
     write_sorted(&mut workspace.found, size, if swapped { -1.0 } else { 1.0 }, out);
 }
 
-/// Whether the spheres around the two shapes come nearer than `detection` [m].
+/// Whether the spheres around the two shapes come nearer than `detection` \[m\].
 fn spheres_meet(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform, detection: f64) -> bool {
     let between = (A.center_W(X_WA) - B.center_W(X_WB)).norm();
     between <= A.radius + B.radius + detection

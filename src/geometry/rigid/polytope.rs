@@ -4,12 +4,12 @@ use super::vector_index::VectorIndex;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Triangles whose normals differ by less than this angle [rad], and whose planes by less than this share of the size,
+/// Triangles whose normals differ by less than this angle \[rad\], and whose planes by less than this share of the size,
 /// are one face: single-precision files leave about 1e-7.
 const COPLANAR_ANGLE: f64 = 1e-5;
 /// See [`COPLANAR_ANGLE`]. [-]
 const COPLANAR_OFFSET: f64 = 1e-6;
-/// Edge directions whose angle is below this are one. [rad]
+/// Edge directions whose angle is below this are one. \[rad\]
 const PARALLEL_ANGLE: f64 = 1e-9;
 
 /// A face: its outward unit normal and its corners, counter-clockwise from outside.
@@ -17,7 +17,7 @@ const PARALLEL_ANGLE: f64 = 1e-9;
 pub(super) struct Face {
     pub(super) normal: Vector3,
     pub(super) corners: Vec<u32>,
-    /// How far the polyhedron reaches along the normal [m].
+    /// How far the polyhedron reaches along the normal \[m\].
     pub(super) reach: f64,
 }
 
@@ -93,7 +93,7 @@ impl Polytope {
         best.1
     }
 
-    /// From where to where the polyhedron reaches along `direction` [m].
+    /// From where to where the polyhedron reaches along `direction` \[m\].
     pub(super) fn extent(&self, direction: &Vector3) -> (f64, f64) {
         extent(&self.vertices, direction)
     }

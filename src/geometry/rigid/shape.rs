@@ -1,6 +1,6 @@
 //! A shape made ready for point contact.
 
-use super::mesh_pair::EdgeCones;
+use super::edge_cones::EdgeCones;
 use super::polytope::Polytope;
 use crate::geometry::signed_distance::ConvexSolid;
 use crate::geometry::{
@@ -48,7 +48,7 @@ pub struct RigidShape {
     bounds: Aabb,
     /// Centre of a sphere around the shape [m, the shape's frame].
     pub(super) center: Vector3,
-    /// Its radius [m]; infinite for a half space.
+    /// Its radius \[m\]; infinite for a half space.
     pub(super) radius: f64,
     /// Whether its triangles are a closed surface that does not meet itself.
     pub(super) is_sound: bool,
@@ -134,7 +134,7 @@ impl RigidShape {
         }
     }
 
-    /// Centre of a sphere around the shape [m, world], and its radius [m], which is infinite for a half space.
+    /// Centre of a sphere around the shape [m, world], and its radius \[m\], which is infinite for a half space.
     pub fn bounding_sphere_W(&self, X_WG: &RigidTransform) -> (Vector3, f64) {
         (self.center_W(X_WG), self.radius)
     }

@@ -1,11 +1,12 @@
 //! Spheres against everything but half spaces.
 
+use super::points::PointContact;
 use super::shape::{Kind, RigidShape};
-use super::{PointContact, RigidWorkspace};
+use super::workspace::RigidWorkspace;
 use crate::geometry::Aabb;
 use crate::math::{RigidTransform, Vector3};
 
-/// The contact of a ball about `center` [m] with the surface point `nearest`; the normal points away from the ball.
+/// The contact of a ball about `center` \[m\] with the surface point `nearest`; the normal points away from the ball.
 fn contact(center: &Vector3, radius: f64, nearest: &Vector3, inside: bool) -> PointContact {
     let to = nearest - center;
     let distance = to.norm();

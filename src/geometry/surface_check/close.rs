@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{SurfaceDefect, Work};
+use super::defect::SurfaceDefect;
+use super::work::Work;
 use crate::geometry::Aabb;
 use crate::math::Vector3;
 

@@ -1,7 +1,7 @@
-//! The same outside everywhere, and a positive volume inside.
+//! The same outside everywhere on a component, and the volume that it encloses.
 
-use super::{SurfaceDefect, Work};
-use crate::math::Vector3;
+use super::defect::SurfaceDefect;
+use super::work::Work;
 
 /// A component encloses nothing below this share of its area to the power 3/2 (a ball has 0.09). [-]
 const VOLUME_MIN: f64 = 1e-9;
@@ -52,7 +52,7 @@ pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
 }
 
 /// The triangles of each component: those that are joined by edges.
-fn components(work: &mut Work) -> Vec<Vec<usize>> {
+pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
     let edges = work.edges();
     let mut at: Vec<Vec<u32>> = vec![Vec::new(); work.triangles.len()];
     for same in edges.chunk_by(|x, y| x.0 == y.0) {
@@ -83,38 +83,8 @@ fn components(work: &mut Work) -> Vec<Vec<usize>> {
     components
 }
 
-/// Turns components with negative volume inside out where no other holds them; inside another one they are cavities.
-pub(super) fn turn_outward(work: &mut Work) -> Result<(), SurfaceDefect> {
-    let members = components(work);
-    let count = members.len();
-    work.report.components = count;
-    let volumes = members.iter().map(|members| enclosed(work, members)).collect::<Result<Vec<f64>, _>>()?;
-    let mut inverted = Vec::new();
-    for k in 0..count {
-        if volumes[k] > 0.0 {
-            continue;
-        }
-        let point = work.corners(members[k][0])[0];
-        // inside another component an inverted one bounds a cavity
-        let holders = (0..count)
-            .filter(|other| *other != k && volumes[*other].abs() > volumes[k].abs())
-            .filter(|other| winding(work, &members[*other], &point).abs() > 0.5)
-            .count();
-        if holders % 2 == 1 {
-            work.report.cavities += 1;
-        } else {
-            inverted.push(k);
-        }
-    }
-    for k in inverted {
-        members[k].iter().for_each(|triangle| work.triangles[*triangle].swap(1, 2));
-        work.report.inverted += 1;
-    }
-    Ok(())
-}
-
-/// The signed volume inside a component [m³].
-fn enclosed(work: &Work, members: &[usize]) -> Result<f64, SurfaceDefect> {
+/// The signed volume inside a component \[m³\].
+pub(super) fn enclosed(work: &Work, members: &[usize]) -> Result<f64, SurfaceDefect> {
     let origin = work.corners(members[0])[0];
     let (mut volume, mut area) = (0.0, 0.0);
     for triangle in members {
@@ -130,16 +100,4 @@ fn enclosed(work: &Work, members: &[usize]) -> Result<f64, SurfaceDefect> {
         triangle: work.source[members[0]],
         at: work.center(members[0]),
     })
-}
-
-/// How often the triangles go around a point: the sum of their solid angles over 4 pi [van Oosterom & Strackee 1983].
-fn winding(work: &Work, members: &[usize], point: &Vector3) -> f64 {
-    let mut sum = 0.0;
-    for triangle in members {
-        let [a, b, c] = work.corners(*triangle).map(|corner| corner - point);
-        let (la, lb, lc) = (a.norm(), b.norm(), c.norm());
-        let under = la * lb * lc + a.dot(&b) * lc + b.dot(&c) * la + c.dot(&a) * lb;
-        sum += 2.0 * a.cross(&b).dot(&c).atan2(under);
-    }
-    sum / (4.0 * std::f64::consts::PI)
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{SurfaceDefect, Work};
+use super::defect::SurfaceDefect;
+use super::work::Work;
 use crate::geometry::Aabb;
 use crate::math::Vector3;
 
@@ -56,7 +57,7 @@ fn is_open(work: &Work) -> bool {
     work.edges().chunk_by(|x, y| x.0 == y.0).any(|same| same.len() == 1)
 }
 
-/// Merges vertices within `tolerance` [m] of each other and drops the triangles that collapse.
+/// Merges vertices within `tolerance` \[m\] of each other and drops the triangles that collapse.
 fn merge(work: &mut Work, tolerance: f64) {
     let cell = |x: &Vector3| -> [i64; 3] {
         if tolerance > 0.0 {
@@ -194,7 +195,7 @@ fn drop_opposite_pairs(work: &mut Work) {
 }
 
 /// Leaves out vertices that no triangle uses.
-fn compact(work: &mut Work) {
+pub(super) fn compact(work: &mut Work) {
     let mut number = vec![u32::MAX; work.vertices.len()];
     work.triangles.iter().flatten().for_each(|vertex| number[*vertex as usize] = 0);
     let mut kept = Vec::new();

@@ -1,5 +1,5 @@
-//! Recordings for ROS 2 tools, made without ROS: MCAP files in the profile of rosbag2, with the messages that the node
-//! publishes.
+//! Recordings for ROS 2 tools, made without ROS: MCAP files in the profile of rosbag2, with the messages
+//! that the node publishes.
 
 mod cdr;
 mod encode;
@@ -15,12 +15,11 @@ pub use schemas::MessageType;
 pub use topics::{BagEncoder, BagPlan, Batch, Topic, description_topics};
 pub use writer::{BagError, BagWriter};
 
-use crate::io::outputs::Outputs;
-use crate::io::rates::Due;
+use crate::recording::{Due, Outputs};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
-/// A recording by whoever steps the simulation.
+/// A recording that is written by the thread that steps the simulation.
 pub struct BagRecording {
     encoder: BagEncoder,
     writer: BagWriter,

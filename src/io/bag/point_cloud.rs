@@ -65,9 +65,10 @@ impl ContactPairs {
     }
 }
 
-/// Appends the contact faces of `snapshot` in `frame` as a message. Normals point from A into B, tractions [Pa] act on B
-/// with friction included, and slip [m/s] is the tangential velocity of B's surface relative to A's. Points of two rigid
-/// geometries have no area: theirs and their pressure are 0, and the force [N] stands in place of the traction.
+/// Appends the contact faces of `snapshot` in `frame` as a message. Normals point from A into B,
+/// tractions \[Pa\] act on B with friction included, and slip [m/s] is the tangential velocity of B's
+/// surface relative to A's. Points of two rigid geometries have no area: theirs and their pressure are
+/// 0, and their force \[N\] is written instead of the traction.
 pub fn write_contact_patches(buffer: &mut Vec<u8>, snapshot: &Snapshot, frame: &str, pairs: &ContactPairs) {
     let patches = snapshot.contact_patches();
     let faces: usize = patches.iter().map(|patch| patch.faces.centroid_W.len()).sum();

@@ -3,10 +3,9 @@
 use super::encode;
 use super::point_cloud::{ContactPairs, write_contact_patches};
 use super::schemas::MessageType;
-use crate::io::outputs::{Output, Outputs};
-use crate::io::rates::Due;
-use crate::io::topic_names::topic_parts;
-use crate::math::BodyIndex;
+use crate::math::{BodyIndex, IndexVec};
+use crate::names::topic_parts;
+use crate::recording::{Due, Output, Outputs};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
@@ -21,7 +20,7 @@ pub struct Topic {
     pub depth: usize,
     /// Whether messages may be lost on the way.
     pub best_effort: bool,
-    /// Whether who comes late gets the last one.
+    /// Whether a subscriber that comes late gets the last message.
     pub latched: bool,
 }
 
@@ -42,20 +41,20 @@ impl Default for BagPlan {
     }
 }
 
-/// A message of a batch: the place of its topic, and its end in the batch's bytes.
+/// A message of a batch: the index of its topic, and its end in the batch's bytes.
 type Entry = (usize, usize);
 
 /// Messages of one instant.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Simulated time [ns].
+    /// Simulated time \[ns\].
     pub time_ns: u64,
     bytes: Vec<u8>,
     entries: Vec<Entry>,
 }
 
 impl Batch {
-    /// The messages: the place of the topic, and the bytes.
+    /// The messages: the index of the topic, and the bytes.
     pub fn messages(&self) -> impl Iterator<Item = (usize, &[u8])> {
         let starts = std::iter::once(0).chain(self.entries.iter().map(|(_, end)| *end));
         starts.zip(&self.entries).map(|(start, (topic, end))| (*topic, &self.bytes[start..*end]))
@@ -101,7 +100,8 @@ pub struct BagEncoder {
 }
 
 impl BagEncoder {
-    /// The topics of `scene` under the names of `plan`; `descriptions` are names and URDF texts of its models.
+    /// The topics of `scene` under the names of `plan`; `descriptions` are names and URDF texts of its
+    /// models.
     pub fn new(scene: &Scene, outputs: &Outputs, descriptions: &[(String, String)], plan: &BagPlan) -> Self {
         let mut topics = Vec::new();
         let mut add = |name: String, message, depth| {
@@ -166,11 +166,13 @@ impl BagEncoder {
         batch.push(self.contact_pairs, |buffer| encode::text(buffer, &self.pairs.to_json()));
     }
 
-    /// Appends what is due of `snapshot`, the state before the clock; `outputs` are the values of the scene's outputs.
+    /// Appends what is due of `snapshot`, the state before the clock; `outputs` are the values of the
+    /// scene's outputs.
     pub fn write(&self, due: Due, snapshot: &Snapshot, outputs: &[f64], batch: &mut Batch) {
         let ns = snapshot.time_ns;
         if due.joint_states {
-            let values = [&snapshot.joint_position[..], &snapshot.joint_velocity, &snapshot.joint_effort];
+            let values =
+                [&snapshot.joint_position, &snapshot.joint_velocity, &snapshot.joint_effort].map(IndexVec::as_slice);
             batch.push(self.joint_states, |buffer| encode::joint_states(buffer, ns, &self.joint_names, values));
         }
         if due.wrenches {
@@ -212,7 +214,7 @@ impl BagEncoder {
     }
 }
 
-/// Topics of the models' URDF texts: the first is plain, the others stand in the namespace of their model.
+/// Topics of the models' URDF texts: the first is plain, the others are in the namespace of their model.
 pub fn description_topics<'a>(models: impl Iterator<Item = &'a str>) -> Vec<String> {
     let parts = topic_parts(models);
     let name = |(number, part): (usize, String)| {

@@ -30,7 +30,8 @@ pub enum BagError {
     },
 }
 
-/// An MCAP file being written. A file that is not finished lacks its index; tools can still recover what it holds.
+/// An MCAP file being written. A file that is not finished lacks its index; tools can still recover what
+/// it holds.
 pub struct BagWriter {
     file: PathBuf,
     writer: mcap::Writer<BufWriter<File>>,
@@ -39,7 +40,7 @@ pub struct BagWriter {
 }
 
 impl BagWriter {
-    /// Makes the file and declares `topics`; messages name them by their place.
+    /// Makes the file and declares `topics`; messages name them by their index.
     ///
     /// # Errors
     /// The file cannot be made.
@@ -84,8 +85,9 @@ fn fail(file: &Path, error: &mcap::McapError) -> BagError {
     BagError::Write { file: file.to_path_buf(), problem: error.to_string() }
 }
 
-/// The quality of service as rosbag2 keeps it, so that a player offers the same: history 1 keeps the last, reliability 1
-/// and durability 1 are reliable and transient local, 2 are best effort and volatile.
+/// The quality of service as rosbag2 keeps it, so that a player offers the same: history 1 keeps the
+/// last, reliability 1 and durability 1 are reliable and transient local, 2 are best effort and
+/// volatile.
 fn qos(topic: &Topic) -> String {
     let forever = "{sec: 9223372036, nsec: 854775807}";
     let (reliability, durability) = (if topic.best_effort { 2 } else { 1 }, if topic.latched { 1 } else { 2 });

@@ -56,11 +56,11 @@ pub enum MeshFileError {
 pub enum MeshData {
     /// Triangles.
     Surface(SurfaceMesh),
-    /// Tetrahedra, with a pressure [Pa] per vertex where the file gives one.
+    /// Tetrahedra, with a pressure \[Pa\] per vertex where the file gives one.
     Volume {
         /// The mesh.
         mesh: VolumeMesh,
-        /// Pressure at each vertex [Pa].
+        /// Pressure at each vertex \[Pa\].
         pressure: Option<Vec<f64>>,
         /// Names of the scalars at the vertices that are not used.
         ignored: Vec<String>,

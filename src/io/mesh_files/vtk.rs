@@ -35,7 +35,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The tetrahedra, a pressure at each vertex [Pa], and the names of scalars at the vertices that are not used.
+/// The tetrahedra, a pressure at each vertex \[Pa\], and the names of scalars at the vertices that are not used.
 type Grid = (VolumeMesh, Option<Vec<f64>>, Vec<String>);
 
 /// Reads the grid and the point data whose name contains `pressure`. Other scalars are named in the third part.

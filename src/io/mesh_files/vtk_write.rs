@@ -19,7 +19,7 @@ pub struct MeshWriteError {
     pub source: std::io::Error,
 }
 
-/// Writes tetrahedra with the pressure at each vertex [Pa] as an unstructured grid; `title` goes into the second line.
+/// Writes tetrahedra with the pressure at each vertex \[Pa\] as an unstructured grid; `title` goes into the second line.
 ///
 /// # Errors
 /// The file cannot be written.

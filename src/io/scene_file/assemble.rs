@@ -4,22 +4,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::commands::{CommandSchedule, JointSchedule};
 use super::error::SceneError;
 use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
+use super::stepping::SteppingMode;
 use super::{JointGroup, LoadedScene, SceneModel};
 use crate::geometry::Shape;
-use crate::io::outputs::Outputs;
 use crate::io::package::PackageMap;
-use crate::io::robot::{PlacedRobot, visuals};
 use crate::io::urdf::LoadOptions;
 use crate::math::{BodyIndex, GeometryIndex, JointIndex};
 use crate::multibody::State;
+use crate::recording::Outputs;
+use crate::robot::{PlacedRobot, visuals};
 use crate::scene::{ContactKind, Scene, SceneBuilder};
-use crate::stepping::{Overlap, StepSettings, overlaps};
+use crate::stepping::{CommandSchedule, JointSchedule, Overlap, StepSettings, Stepping, overlaps};
 
 /// Columns of a recording that no output can be called after.
 const RESERVED_NAMES: [&str; 6] =
@@ -41,7 +41,10 @@ pub(super) fn assemble(
         .collect::<Result<Vec<_>, _>>()?;
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
-    builder.set_refinement(refinement.or(spec.contact.refinement).unwrap_or(1.0));
+    builder.set_refinement(refinement.or(spec.contact.refinement).unwrap_or(1.0)).map_err(|source| {
+        let what = "the tessellations cannot be refined".to_owned();
+        SceneError::Build { place: spec.place.clone(), what, source: Box::new(source) }
+    })?;
     add_ground(&mut builder, spec)?;
     let mut bodies = vec![("world".to_owned(), BodyIndex::WORLD)];
     let mut placed = Vec::new();
@@ -73,16 +76,21 @@ pub(super) fn assemble(
     let commands = resolve_commands(spec, &names, &mut warnings)?;
     let sensors = spec.force_torque.iter().map(|named| names.any_joint(named));
     let force_torque = without_gaps(spec, sensors, &mut warnings)?;
+    let robot = robot_index(spec, &models, &placed, &scene, &mut warnings)?;
+    let mut robot_descriptions: Vec<_> =
+        models.iter().map(|model| (model.spec.name.name.clone(), model.urdf_text.clone())).collect();
+    // no models, no robot
+    if let Some(until_robot) = robot_descriptions.get_mut(..=robot) {
+        until_robot.rotate_right(1);
+    }
     Ok(LoadedScene {
         outputs,
         commands,
         settings: settings(spec),
+        dynamic: spec.contact.dynamic,
         quasistatic: spec.stepping.quasistatic,
         publish: spec.publish,
-        robot_descriptions: models
-            .iter()
-            .map(|model| (model.spec.name.name.clone(), model.urdf_text.clone()))
-            .collect(),
+        robot_descriptions,
         models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),
         joint_groups: joint_groups(&scene, &models, &placed),
         force_torque,
@@ -94,16 +102,33 @@ pub(super) fn assemble(
 }
 
 fn settings(spec: &SceneSpec) -> StepSettings {
-    let default = StepSettings::default();
     StepSettings {
         step_ns: spec.stepping.step_ns,
-        stepping: spec.stepping.stepping,
-        stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(default.stiction_tolerance),
-        friction_compliance: spec.contact.friction_compliance.unwrap_or(default.friction_compliance),
-        dissipation: spec.contact.dissipation,
+        stepping: match spec.stepping.mode {
+            SteppingMode::Dynamic => Stepping::Dynamic(spec.contact.dynamic),
+            SteppingMode::Quasistatic => Stepping::Quasistatic(spec.stepping.quasistatic),
+        },
+        stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(StepSettings::default().stiction_tolerance),
         faces: spec.contact.faces,
-        ..default
     }
+}
+
+/// Index of the model that is controlled: the one that the file names, or the first with joints that move, or the first.
+fn robot_index(
+    spec: &SceneSpec,
+    models: &[LoadedModel<'_>],
+    placed: &[PlacedRobot],
+    scene: &Scene,
+    warnings: &mut Vec<String>,
+) -> Result<usize, SceneError> {
+    let find = |named: &super::reader::Named| {
+        let names = models.iter().map(|model| model.spec.name.name.as_str());
+        let found = models.iter().position(|model| model.spec.name.name == named.name);
+        found.ok_or_else(|| unknown_name(named, "model", names))
+    };
+    let named = without_gaps(spec, spec.robot.iter().map(find), warnings)?.first().copied();
+    let moves = |robot: &PlacedRobot| robot.joints.values().any(|joint| scene.joints().contains(joint));
+    Ok(named.or_else(|| placed.iter().position(moves)).unwrap_or(0))
 }
 
 /// Every material of the scene meets some model's geometry.
@@ -116,7 +141,8 @@ fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(),
     if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
 }
 
-/// What was found of what the file names; where models were taken out, what was theirs is left out with a warning.
+/// The names of the file that were found. Where models were taken out, what belonged to them is left out
+/// with a warning.
 fn without_gaps<T>(
     spec: &SceneSpec,
     found: impl Iterator<Item = Result<T, SceneError>>,
@@ -272,12 +298,13 @@ fn overlaps_inside(
         .collect()
 }
 
-/// Warnings of rigid geometries that do not belong to one robot and start too deep in each other to be pushed apart.
+/// Warnings of rigid geometries that do not belong to one robot and start too deep in each other to be
+/// pushed apart.
 fn lost_overlaps(scene: &Scene, initial: &State, mechanisms: &[usize], placed: &[PlacedRobot]) -> Vec<String> {
     let mechanism =
         |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body, placed).map(|model| mechanisms[model]);
     let apart = |overlap: &Overlap| mechanism(overlap.A).is_none() || mechanism(overlap.A) != mechanism(overlap.B);
-    let told = |overlap: Overlap| {
+    let warning = |overlap: Overlap| {
         format!(
             "rigid `{}` and `{}` start {:.1} mm deep in each other, deeper than contact with a mesh that is not convex is found: \
              nothing pushes them apart; change the start, make one of them compliant, or split the mesh into convex pieces",
@@ -286,11 +313,11 @@ fn lost_overlaps(scene: &Scene, initial: &State, mechanisms: &[usize], placed: &
             overlap.depth * 1e3
         )
     };
-    overlaps(scene, initial).into_iter().filter(|overlap| overlap.is_lost && apart(overlap)).map(told).collect()
+    overlaps(scene, initial).into_iter().filter(|overlap| overlap.is_lost && apart(overlap)).map(warning).collect()
 }
 
-/// Collision meshes of neighbouring links often overlap although no joint joins the two: such links would press against each
-/// other for ever. Rigid ones pass through each other from the start on.
+/// Collision meshes of neighbouring links often overlap although no joint joins the two: such links
+/// would press against each other for ever. Rigid ones pass through each other from the start on.
 fn ignore_overlapping_links(
     scene: &mut Scene,
     overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,
@@ -320,7 +347,7 @@ fn ignore_overlapping_links(
     }
 }
 
-/// What will bite: a model that overlaps itself, gains without an effort to give.
+/// Warns of likely mistakes: a model that overlaps itself, gains without an effort to give.
 fn warn_of_scene(
     scene: &Scene,
     overlapping: &[(usize, Overlap)],

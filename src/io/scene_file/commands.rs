@@ -1,109 +1,10 @@
-//! Commands that a scene file brings along: waveforms over simulated time, for runs without a controller.
-
-use std::f64::consts::TAU;
+//! The section `commands` of a scene file.
 
 use super::error::{Place, SceneError};
 use super::reader::{Named, Range, Section, list, number, wrong_type};
 use super::yaml::{Key, Node, Value};
-use crate::stepping::JointCommand;
-
-/// A value over simulated time.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Waveform {
-    /// The same value always.
-    Constant(f64),
-    /// `first` for the first part of each period, `then` for the rest.
-    SquareWave {
-        /// Value of the first part.
-        first: f64,
-        /// Value of the rest.
-        then: f64,
-        /// Period [ns].
-        period_ns: u64,
-        /// Length of the first part [ns].
-        first_ns: u64,
-    },
-    /// mean + amplitude sin(2 pi t / period + phase).
-    Sine {
-        /// Mean value.
-        mean: f64,
-        /// Amplitude.
-        amplitude: f64,
-        /// Period [s].
-        period: f64,
-        /// Phase at t = 0 [rad].
-        phase: f64,
-    },
-    /// Linear between points (time [s], value), constant before the first and after the last; times increase.
-    Table(Vec<(f64, f64)>),
-}
-
-impl Waveform {
-    /// The value at a time. The square wave switches on the nanosecond, free of rounding.
-    pub fn value(&self, time_ns: u64) -> f64 {
-        let time = time_ns as f64 * 1e-9;
-        match self {
-            Waveform::Constant(value) => *value,
-            Waveform::SquareWave { first, then, period_ns, first_ns } => {
-                if time_ns.checked_rem(*period_ns).unwrap_or(0) < *first_ns { *first } else { *then }
-            }
-            Waveform::Sine { mean, amplitude, period, phase } => mean + amplitude * (TAU * time / period + phase).sin(),
-            Waveform::Table(points) => interpolate(points, time),
-        }
-    }
-}
-
-fn interpolate(points: &[(f64, f64)], time: f64) -> f64 {
-    let next = points.partition_point(|(t, _)| *t <= time);
-    match (next.checked_sub(1).and_then(|last| points.get(last)), points.get(next)) {
-        (Some((t0, x0)), Some((t1, x1))) => x0 + (x1 - x0) * (time - t0) / (t1 - t0),
-        (Some((_, value)), None) | (None, Some((_, value))) => *value,
-        (None, None) => 0.0,
-    }
-}
-
-/// What is commanded of one joint over time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct JointSchedule {
-    /// Where the joint stands in `Scene::joint_names`.
-    pub joint: usize,
-    /// Position [rad] or [m].
-    pub position: Option<Waveform>,
-    /// Velocity [rad/s] or [m/s].
-    pub velocity: Option<Waveform>,
-    /// Feed-forward effort [N m] or [N].
-    pub effort: Option<Waveform>,
-}
-
-/// The commands of a scene file over simulated time.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CommandSchedule {
-    /// One entry a commanded joint.
-    pub joints: Vec<JointSchedule>,
-}
-
-impl CommandSchedule {
-    /// Writes the targets at a time into `command`, which has one target a joint of the scene; joints and quantities
-    /// without a schedule keep what they have. A step from t to t + dt takes the command of t.
-    pub fn fill(&self, time_ns: u64, command: &mut JointCommand) {
-        for schedule in &self.joints {
-            let Some(target) = command.targets.get_mut(schedule.joint) else { continue };
-            for (waveform, quantity) in [
-                (&schedule.position, &mut target.position),
-                (&schedule.velocity, &mut target.velocity),
-                (&schedule.effort, &mut target.effort),
-            ] {
-                if let Some(waveform) = waveform {
-                    *quantity = Some(waveform.value(time_ns));
-                }
-            }
-        }
-    }
-    /// Whether nothing is commanded.
-    pub fn is_empty(&self) -> bool {
-        self.joints.is_empty()
-    }
-}
+use crate::math::ScalarJointIndex;
+use crate::stepping::{JointSchedule, Waveform};
 
 /// The schedule of a joint whose name is still unresolved.
 #[derive(Clone, Debug)]
@@ -117,7 +18,7 @@ pub(super) fn read_command((key, node): &(Key, Node)) -> Result<CommandSpec, Sce
     let section = Section::new(node, "a command", &["position", "velocity", "effort"])?;
     let waveform = |quantity| section.get(quantity).map(|node| read_waveform(node, quantity)).transpose();
     let schedule = JointSchedule {
-        joint: 0,
+        joint: ScalarJointIndex::default(),
         position: waveform("position")?,
         velocity: waveform("velocity")?,
         effort: waveform("effort")?,
@@ -125,7 +26,7 @@ pub(super) fn read_command((key, node): &(Key, Node)) -> Result<CommandSpec, Sce
     Ok(CommandSpec { joint: Named { place: key.place.clone(), name: key.name.clone() }, schedule })
 }
 
-/// Periods and times in files [s]: from a microsecond to a year.
+/// Periods and times in files \[s\]: from a microsecond to a year.
 const TIME: Range = Range::Between(1e-6, 3.2e7, "s");
 
 fn to_ns(seconds: f64) -> u64 {
@@ -187,24 +88,4 @@ fn read_table(node: &Node) -> Result<Waveform, SceneError> {
 fn not_increasing(place: &Place, value: f64) -> SceneError {
     let allowed = "later than the point before it: sort the table by time".to_owned();
     SceneError::OutOfRange { place: place.clone(), what: "the time [s] of a point".to_owned(), value, allowed }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Definitions, at the switching nanosecond and at the table's points.
-    #[test]
-    fn waveforms_follow_their_definitions() {
-        let square = Waveform::SquareWave { first: 16.0, then: 1.0, period_ns: 6_000_000_000, first_ns: 4_500_000_000 };
-        for (time_ns, value) in [(0, 16.0), (4_499_999_999, 16.0), (4_500_000_000, 1.0), (6_000_000_000, 16.0)] {
-            assert_eq!(square.value(time_ns), value);
-        }
-        let table = Waveform::Table(vec![(1.0, 2.0), (2.0, 4.0), (4.0, 0.0)]);
-        for (time_ns, value) in [(0, 2.0), (1_500_000_000, 3.0), (3_000_000_000, 2.0), (9_000_000_000, 0.0)] {
-            assert_eq!(table.value(time_ns), value);
-        }
-        let sine = Waveform::Sine { mean: 1.0, amplitude: 0.5, period: 2.0, phase: 0.0 };
-        assert!((sine.value(500_000_000) - 1.5).abs() < 1e-15);
-    }
 }

@@ -1,8 +1,8 @@
-//! Scene files (YAML): models with poses and initial joint positions, ground, materials, actuators, stepping, publishing rates,
-//! commands and named outputs. `docs/scene-files.md` lists every key.
+//! Scene files (YAML): models with poses and initial joint positions, ground, materials, actuators,
+//! stepping, publishing rates, commands and named outputs. `docs/reference/scene-files.md` lists every key.
 //!
-//! Every error names file, line and column, what is wrong, and the way out; unknown keys and names come with the nearest
-//! valid one.
+//! Every error names file, line and column, what is wrong, and the way out; unknown keys and names come
+//! with the nearest valid one.
 
 mod assemble;
 mod commands;
@@ -21,25 +21,26 @@ mod yaml;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use commands::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{Place, SceneError};
 pub use publish::PublishSettings;
 pub use source::{Entity, SceneSource, robot_name};
 
-use super::outputs::Outputs;
 use super::package::PackageMap;
 use super::urdf::LoadOptions;
 use crate::math::{BodyIndex, JointIndex};
 use crate::multibody::State;
+use crate::recording::Outputs;
 use crate::scene::{Scene, VisualGeometry};
-use crate::stepping::{QuasistaticStepping, StepSettings};
+use crate::stepping::{
+    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, StepSettings,
+};
 
 /// The joints of one model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JointGroup {
     /// The model's name.
     pub model: String,
-    /// Where its joints stand in `Scene::joint_names`.
+    /// The indices of its joints in `Scene::joint_names`.
     pub joints: Vec<usize>,
     /// Their names in the model's own file, without the prefix that the scene gives them.
     pub names: Vec<String>,
@@ -69,7 +70,11 @@ pub struct LoadedScene {
     pub initial: State,
     /// How steps are taken.
     pub settings: StepSettings,
-    /// The options of quasistatic steps: those in `settings` where the file asks for them, and for a change of mode.
+    /// The options of dynamic steps: those in `settings` where the file asks for them, and for a change
+    /// of mode.
+    pub dynamic: DynamicStepping,
+    /// The options of quasistatic steps: those in `settings` where the file asks for them, and for a
+    /// change of mode.
     pub quasistatic: QuasistaticStepping,
     /// Publishing rates of a node.
     pub publish: PublishSettings,
@@ -77,7 +82,8 @@ pub struct LoadedScene {
     pub outputs: Outputs,
     /// The commands that the file brings along.
     pub commands: CommandSchedule,
-    /// Name and URDF text of each model, in the file's order.
+    /// Name and URDF text of each model: first the robot (the model that the key `robot` names, or the first one with joints
+    /// that move), then the others in the file's order.
     pub robot_descriptions: Vec<(String, String)>,
     /// The models, in the file's order.
     pub models: Vec<SceneModel>,
@@ -87,15 +93,26 @@ pub struct LoadedScene {
     pub force_torque: Vec<JointIndex>,
     /// What the bodies look like; the meshes only where they were asked for.
     pub visuals: Vec<VisualGeometry>,
-    /// What was skipped, repaired or assumed, and what will bite; one message each.
+    /// What was skipped, repaired or assumed, and what is likely to go wrong; one message each.
     pub warnings: Vec<String>,
 }
 
-/// Reads the scene file at `path` and everything that it names. Relative addresses start at the file's folder.
+impl LoadedScene {
+    /// A simulation of the scene from its start, with the file's settings.
+    ///
+    /// # Errors
+    /// A mass matrix that is singular: a body that moves has no mass.
+    pub fn simulation(&self) -> Result<Simulation, SimulationError> {
+        Simulation::new(self.scene.clone(), self.initial.clone(), self.settings)
+    }
+}
+
+/// Reads the scene file at `path` and everything that it names. Relative addresses start at the file's
+/// folder.
 ///
 /// # Errors
-/// The file or one that it names cannot be read, or says something that makes no scene; the error names the place and the
-/// way out.
+/// The file or one that it names cannot be read, or says something that makes no scene; the error names
+/// the place and the way out.
 pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
     let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
     load_str(&text, path, packages)
@@ -110,8 +127,8 @@ pub fn load_with_visual_meshes(path: &Path, packages: &PackageMap) -> Result<Loa
     read(&text, path, packages, &LoadOptions { load_visual_meshes: true, ..LoadOptions::default() }, None)
 }
 
-/// As [`load_with_visual_meshes`], with grids `refinement` times finer than the files' resolution hints say, whatever
-/// the scene's own `refinement`.
+/// As [`load_with_visual_meshes`], with grids `refinement` times finer than the files' resolution hints
+/// say, whatever the scene's own `refinement`.
 ///
 /// # Errors
 /// As [`load`].
@@ -129,7 +146,8 @@ pub fn load_str(text: &str, label: &Path, packages: &PackageMap) -> Result<Loade
     read(text, label, packages, &LoadOptions::default(), None)
 }
 
-/// Reads a YAML file that is no scene, as the keyframes of a task, into a type whose serde attributes say what is allowed.
+/// Reads a YAML file that is no scene, as the keyframes of a task, into a type whose serde attributes
+/// say what is allowed.
 ///
 /// # Errors
 /// The file cannot be read, or is not of that form; the error names the place.

@@ -1,5 +1,7 @@
 //! Names that people type: the nearest valid one, and lists of them for messages.
 
+use crate::names::nearest;
+
 /// How many names a message lists before it only counts.
 const NAMES_LISTED: usize = 12;
 
@@ -24,49 +26,6 @@ pub(super) fn list<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// The valid name at the least edit distance, if at most a third of the longer name differs (at least two edits are allowed), or
-/// one that contains the other.
-fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let folded = name.to_lowercase();
-    known
-        .into_iter()
-        .map(|candidate| {
-            let other = candidate.to_lowercase();
-            let distance = edit_distance(&folded, &other);
-            let longer = folded.chars().count().max(other.chars().count());
-            let allowed = (longer / 3).max(2).min(longer.saturating_sub(1));
-            let contained = folded.len() >= 3 && (other.contains(&folded) || folded.contains(&other));
-            (distance, distance <= allowed || contained, candidate)
-        })
-        .filter(|(_, near, _)| *near)
-        .min_by_key(|(distance, _, _)| *distance)
-        .map(|(_, _, candidate)| candidate)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b` (optimal string alignment).
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let width = b.len() + 1;
-    let mut cost = vec![0; (a.len() + 1) * width];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            cost[i * width + j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let change = usize::from(a[i - 1] != b[j - 1]);
-                let mut best = (cost[(i - 1) * width + j] + 1)
-                    .min(cost[i * width + j - 1] + 1)
-                    .min(cost[(i - 1) * width + j - 1] + change);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    best = best.min(cost[(i - 2) * width + j - 2] + 1);
-                }
-                best
-            };
-        }
-    }
-    cost[a.len() * width + b.len()]
-}
-
 /// Whether `name` fits `pattern`, in which each `*` stands for any characters.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
@@ -85,14 +44,6 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Distances that the definition gives by hand.
-    #[test]
-    fn edit_distances_of_known_pairs() {
-        for (a, b, distance) in [("", "abc", 3), ("kitten", "sitting", 3), ("form", "from", 1), ("same", "same", 0)] {
-            assert_eq!(edit_distance(a, b), distance, "{a} {b}");
-        }
-    }
 
     /// Stars stand for any characters, and only stars do.
     #[test]

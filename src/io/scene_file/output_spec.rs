@@ -4,8 +4,8 @@ use super::error::{Place, SceneError};
 use super::reader::{Named, Section, direction, mapping, text, unknown_name};
 use super::resolve::Names;
 use super::yaml::{Key, Node};
-use crate::io::outputs::{ForceComponent, Output, PatchFilter, Quantity};
 use crate::math::{BodyIndex, Vector3};
+use crate::recording::{ForceComponent, Output, PatchFilter, Quantity};
 
 /// An output as the file writes it, checked but for the names in it.
 #[derive(Clone, Debug)]
@@ -175,12 +175,12 @@ impl OutputSpec {
                 (Quantity::AxisAngle { body: names.body(body)?, axis_B: *axis_B, to_W: *to_W }, "rad")
             }
             QuantitySpec::Joint { joint, kind } => {
-                let number = names.joint(joint)?;
-                let units = names.units(number);
+                let joint = names.joint(joint)?;
+                let units = names.units(joint);
                 match kind {
-                    JointQuantity::Position => (Quantity::JointPosition(number), units.position),
-                    JointQuantity::Velocity => (Quantity::JointVelocity(number), units.velocity),
-                    JointQuantity::Effort => (Quantity::JointEffort(number), units.effort),
+                    JointQuantity::Position => (Quantity::JointPosition(joint), units.position),
+                    JointQuantity::Velocity => (Quantity::JointVelocity(joint), units.velocity),
+                    JointQuantity::Effort => (Quantity::JointEffort(joint), units.effort),
                 }
             }
             QuantitySpec::ContactForce { body, from, component } => {

@@ -8,10 +8,10 @@ use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
 use crate::contact::ContactProperties;
 use crate::io::package::PackageMap;
-use crate::io::robot::{PlacedRobot, RobotPlacement, add_robot};
 use crate::io::srdf;
-use crate::io::urdf::{self, CollisionElement, Joint, LoadOptions, RobotDescription};
+use crate::io::urdf::{self, LoadOptions};
 use crate::math::{BodyIndex, RigidTransform};
+use crate::robot::{CollisionElement, Joint, PlacedRobot, RobotDescription, RobotPlacement, add_robot};
 use crate::scene::{Actuator, SceneBuilder};
 
 /// A model's files, read.
@@ -64,6 +64,7 @@ pub(super) fn load_model<'a>(
         }
     }
     check_names(spec, &robot)?;
+    warnings.extend(actuators_of_mimics(spec, &robot));
     Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs })
 }
 
@@ -90,13 +91,23 @@ fn near_file(missing: &Path) -> String {
     suggestion(&name.to_string_lossy(), names.iter().map(String::as_str))
 }
 
+/// A warning for each entry of `actuators` that names a mimic joint.
+fn actuators_of_mimics(spec: &ModelSpec, robot: &RobotDescription) -> Vec<String> {
+    let warning = |entry: &ActuatorSpec| {
+        let mimic = robot.joint(&entry.joint.name)?.mimic.as_ref()?;
+        let (place, joint, leader) = (&entry.joint.place, &entry.joint.name, &mimic.joint);
+        Some(format!("{place}: joint `{joint}` follows `{leader}` and has no actuator of its own; give `{leader}` one"))
+    };
+    spec.actuators.iter().filter_map(warning).collect()
+}
+
 fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneError> {
     let model = &spec.name.name;
     let movable: Vec<&str> =
-        robot.joints.iter().filter(|joint| joint.kind.num_dofs() == 1).map(|joint| joint.name.as_str()).collect();
+        robot.joints.iter().filter(|joint| joint.kind.nv() == 1).map(|joint| joint.name.as_str()).collect();
     let kind = || format!("joint with one degree of freedom in model `{model}` called");
     for (joint, position) in &spec.joints {
-        let Some(found) = robot.joint(&joint.name).filter(|joint| joint.kind.num_dofs() == 1) else {
+        let Some(found) = robot.joint(&joint.name).filter(|joint| joint.kind.nv() == 1) else {
             return Err(unknown_name(joint, kind(), movable.iter().copied()));
         };
         if let Some(mimic) = &found.mimic {
@@ -160,7 +171,8 @@ pub(super) fn scene_name(spec: &ModelSpec, name: &str) -> String {
     if name == "world" { format!("{}_world", spec.name.name) } else { name }
 }
 
-/// Adds the model to `builder`. `rules` are the scene's materials; the model's own win over them, and later over earlier.
+/// Adds the model to `builder`. `rules` are the scene's materials; the model's own win over them, and
+/// later over earlier.
 pub(super) fn place_model(
     builder: &mut SceneBuilder,
     model: &LoadedModel<'_>,
@@ -186,14 +198,16 @@ pub(super) fn place_model(
     })
 }
 
-/// The impedance of a joint: effort limit of its URDF and no gains, then what the entries that match it say.
+/// The impedance of a joint: effort limit of its URDF and no gains, then what the entries that match it say. A mimic joint
+/// has no gains: a spring of its own would fight the one of its leader.
 fn actuator(spec: &ModelSpec, joint: &Joint) -> Actuator {
     let initial = Actuator {
         effort_limit: joint.limits.effort.unwrap_or(f64::INFINITY),
         gravity_compensation: spec.gravity_compensation,
         ..Actuator::PASSIVE
     };
-    let entries = spec.actuators.iter().filter(|entry| matches(&entry.joint.name, &joint.name));
+    let leads = joint.mimic.is_none();
+    let entries = spec.actuators.iter().filter(|entry| leads && matches(&entry.joint.name, &joint.name));
     entries.fold(initial, |actuator, entry: &ActuatorSpec| Actuator {
         stiffness: entry.stiffness.unwrap_or(actuator.stiffness),
         damping: entry.damping.unwrap_or(actuator.damping),

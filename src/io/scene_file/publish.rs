@@ -3,21 +3,23 @@
 use super::error::SceneError;
 use super::reader::{Range, Section};
 use super::yaml::Node;
+use crate::recording::Rates;
 
-/// Publishing rates in hertz of simulated time; 0 switches a topic off. A rate beyond the steps' own means every step.
+/// Publishing rates in hertz of simulated time; 0 switches a topic off. A rate beyond the steps' own
+/// means every step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishSettings {
-    /// `/clock` [Hz].
+    /// `/clock` \[Hz\].
     pub clock: f64,
-    /// `joint_states` [Hz].
+    /// `joint_states` \[Hz\].
     pub joint_states: f64,
-    /// `~/wrench/<body>` [Hz].
+    /// `~/wrench/<body>` \[Hz\].
     pub wrenches: f64,
-    /// `~/contact_markers` [Hz].
+    /// `~/contact_markers` \[Hz\].
     pub contact_markers: f64,
-    /// `~/contact_patches` [Hz].
+    /// `~/contact_patches` \[Hz\].
     pub contact_patches: f64,
-    /// `/tf` of the free bodies [Hz].
+    /// `/tf` of the free bodies \[Hz\].
     pub tf: f64,
 }
 
@@ -35,7 +37,21 @@ impl Default for PublishSettings {
     }
 }
 
-/// No topic is published faster [Hz].
+impl From<&PublishSettings> for Rates {
+    /// What a scene file asks for; outputs go with the wrenches.
+    fn from(publish: &PublishSettings) -> Self {
+        Self {
+            clock: publish.clock,
+            joint_states: publish.joint_states,
+            wrenches: publish.wrenches,
+            poses: publish.tf,
+            outputs: publish.wrenches,
+            contact_patches: publish.contact_patches,
+        }
+    }
+}
+
+/// No topic is published faster \[Hz\].
 const RATE: Range = Range::Between(0.0, 1e6, "Hz");
 
 /// Reads the section `publish`.

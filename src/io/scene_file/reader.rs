@@ -89,7 +89,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// The number of `key`, if given. `unit` as in "[m]".
+    /// The number of `key`, if given. `unit` as in "\[m\]".
     pub(super) fn number(&self, key: &str, unit: &str, range: Range) -> Result<Option<f64>, SceneError> {
         self.get(key).map(|node| number(node, &label(key, unit), range)).transpose()
     }

@@ -2,8 +2,8 @@
 
 use super::error::SceneError;
 use super::reader::{Named, unknown_name};
-use crate::io::recording::{JointUnits, joint_units};
-use crate::math::{BodyIndex, JointIndex};
+use crate::math::{BodyIndex, JointIndex, ScalarJointIndex};
+use crate::recording::{JointUnits, joint_units};
 use crate::scene::Scene;
 
 /// Looks names up; every miss says what there is.
@@ -34,10 +34,10 @@ impl Names<'_> {
         Err(unknown_name(named, "body with collision geometry called", with))
     }
 
-    /// Where the joint stands in `Scene::joint_names`.
-    pub(super) fn joint(&self, named: &Named) -> Result<usize, SceneError> {
+    /// A joint with one degree of freedom.
+    pub(super) fn joint(&self, named: &Named) -> Result<ScalarJointIndex, SceneError> {
         let names = self.scene.joint_names().iter().map(String::as_str);
-        self.scene.joint_position(&named.name).ok_or_else(|| unknown_name(named, "joint", names))
+        self.scene.joint(&named.name).ok_or_else(|| unknown_name(named, "joint", names))
     }
 
     /// A joint of any kind.
@@ -47,8 +47,8 @@ impl Names<'_> {
         model.joint(&named.name).ok_or_else(|| unknown_name(named, "joint", names))
     }
 
-    /// Units of the joint at that place.
-    pub(super) fn units(&self, joint: usize) -> JointUnits {
+    /// Units of the joint.
+    pub(super) fn units(&self, joint: ScalarJointIndex) -> JointUnits {
         joint_units(self.scene, joint)
     }
 }

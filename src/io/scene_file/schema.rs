@@ -10,26 +10,28 @@ use super::{PublishSettings, publish};
 use crate::contact::ContactProperties;
 use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
-use crate::stepping::DissipationModel;
+use crate::stepping::{DissipationModel, DynamicStepping};
 
-/// Angles of poses beyond two turns are degrees [rad].
+/// Angles of poses beyond two turns are degrees \[rad\].
 const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
-/// Lengths of poses beyond this are millimetres [m].
+/// Lengths of poses beyond this are millimetres \[m\].
 const LENGTH: Range = Range::Between(-1e4, 1e4, "m");
 /// No two surfaces rub harder [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
-/// From soft gel to diamond [Pa].
+/// From soft gel to diamond \[Pa\].
 const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubber, 1e11 metal)");
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 14] = [
+const SCENE_KEYS: [&str; 16] = [
     "step",
     "stepping",
+    "integrator",
     "quasistatic",
     "gravity",
     "contact",
     "models",
+    "robot",
     "ground",
     "materials",
     "no_contact",
@@ -48,6 +50,8 @@ pub(super) struct SceneSpec {
     pub(super) gravity_W: Vector3,
     pub(super) contact: ContactSpec,
     pub(super) models: Vec<ModelSpec>,
+    /// The model that is controlled.
+    pub(super) robot: Option<Named>,
     pub(super) ground: Option<GroundSpec>,
     pub(super) materials: Vec<MaterialRule>,
     pub(super) no_contact: Vec<(Named, Named)>,
@@ -56,7 +60,8 @@ pub(super) struct SceneSpec {
     pub(super) outputs: Vec<OutputSpec>,
     /// Joints with a force-torque sensor.
     pub(super) force_torque: Vec<Named>,
-    /// Whether names of models that were taken out may be left over: what they are in is left out, with a warning.
+    /// Whether names of models that were taken out may be left over: what they are in is left out, with
+    /// a warning.
     pub(super) has_gaps: bool,
 }
 
@@ -64,8 +69,8 @@ pub(super) struct SceneSpec {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ContactSpec {
     pub(super) stiction_tolerance: Option<f64>,
-    pub(super) friction_compliance: Option<f64>,
-    pub(super) dissipation: DissipationModel,
+    /// The options of dynamic steps.
+    pub(super) dynamic: DynamicStepping,
     pub(super) faces: FaceRepresentation,
     /// What stated resolution hints are divided by [-].
     pub(super) refinement: Option<f64>,
@@ -79,7 +84,8 @@ pub(super) struct ModelSpec {
     pub(super) place: Place,
     pub(super) name: Named,
     pub(super) urdf: Named,
-    /// The URDF's text and the folder that its relative paths start at, where it does not come from the file `urdf`.
+    /// The URDF's text and the folder that its relative paths start at, where it does not come from the
+    /// file `urdf`.
     pub(super) text: Option<(String, std::path::PathBuf)>,
     pub(super) srdf: Option<Named>,
     pub(super) prefix: String,
@@ -146,12 +152,15 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
             return Err(SceneError::Conflict { place: model.name.place.clone(), problem });
         }
     }
+    let mut contact = scene.get("contact").map(read_contact).transpose()?.unwrap_or_default();
+    contact.dynamic.integrator = stepping.integrator;
     Ok(SceneSpec {
         place: scene.place.clone(),
         stepping,
         gravity_W: scene.vector("gravity", "[m/s2]", Range::Any)?.unwrap_or(Vector3::new(0.0, 0.0, -GRAVITY)),
-        contact: scene.get("contact").map(read_contact).transpose()?.unwrap_or_default(),
+        contact,
         models,
+        robot: scene.text("robot")?,
         ground: scene.get("ground").map(read_ground).transpose()?.flatten(),
         materials: read_rules(&scene, "materials")?,
         no_contact: scene.get("no_contact").map(read_no_contact).transpose()?.unwrap_or_default(),
@@ -204,8 +213,13 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
     };
     Ok(ContactSpec {
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
-        friction_compliance: contact.number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
-        dissipation,
+        dynamic: DynamicStepping {
+            friction_compliance: contact
+                .number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?
+                .unwrap_or(DynamicStepping::default().friction_compliance),
+            dissipation,
+            ..DynamicStepping::default()
+        },
         faces,
         refinement: contact.number("refinement", "[-]", Range::Between(0.1, 100.0, "(no unit)"))?,
         keep_overlapping_links,
@@ -277,7 +291,7 @@ fn read_base(model: &Section<'_>, name: &str) -> Result<BaseSpec, SceneError> {
     }
 }
 
-/// The pose of `xyz` [m] and `rpy` [rad] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero where absent.
+/// The pose of `xyz` \[m\] and `rpy` \[rad\] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero where absent.
 fn read_pose(section: &Section<'_>) -> Result<RigidTransform, SceneError> {
     let p = section.vector("xyz", "[m]", LENGTH)?.unwrap_or_default();
     let rpy = section.vector("rpy", "[rad]", ANGLE)?.unwrap_or_default();

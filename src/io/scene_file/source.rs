@@ -8,8 +8,10 @@ use super::reader::Named;
 use super::schema::{BaseSpec, ModelSpec, SceneSpec};
 use super::{LoadedScene, assemble, schema, yaml};
 use crate::io::package::PackageMap;
-use crate::io::urdf::{self, JointKind, LoadOptions, RobotDescription, UrdfError};
+use crate::io::urdf::{self, LoadOptions, UrdfError};
 use crate::math::{RigidTransform, SpatialVelocity};
+use crate::multibody::JointKind;
+use crate::robot::RobotDescription;
 
 /// A scene file, read and not yet built.
 #[derive(Clone, Debug)]
@@ -25,7 +27,7 @@ pub struct Entity {
     pub name: String,
     /// The text of its URDF.
     pub urdf: String,
-    /// What stands for the URDF's file in messages.
+    /// The name of the URDF in messages, instead of a file.
     pub label: PathBuf,
     /// The folder that relative paths of the URDF start at.
     pub folder: PathBuf,
@@ -44,7 +46,8 @@ impl SceneSource {
         Self::read_str(&text, path)
     }
 
-    /// As [`SceneSource::read`], from text; `label` stands for the file in messages, and its folder for the file's.
+    /// As [`SceneSource::read`], from text; `label` stands for the file in messages, and its folder for
+    /// the file's.
     ///
     /// # Errors
     /// As [`SceneSource::read`].
@@ -56,7 +59,7 @@ impl SceneSource {
     /// A world with nothing in it, whose relative addresses start at `folder`.
     ///
     /// # Errors
-    /// None that is known.
+    /// The text of the empty scene cannot be read, which is a defect of this program.
     pub fn nothing(folder: &Path) -> Result<Self, SceneError> {
         Self::read_str("models: []", &folder.join("nothing.yaml"))
     }
@@ -71,8 +74,8 @@ impl SceneSource {
         self.spec.models.iter().map(|model| model.name.name.as_str())
     }
 
-    /// Takes a model out, and with it whatever of the file is about it alone: outputs, commands, sensors, materials. False
-    /// where there is none of that name.
+    /// Takes a model out, and with it whatever of the file is about it alone: outputs, commands,
+    /// sensors, materials. False where there is none of that name.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.spec.models.len();
         self.spec.models.retain(|model| model.name.name != name);
@@ -80,8 +83,9 @@ impl SceneSource {
         self.spec.models.len() < before
     }
 
-    /// Adds an entity behind the models that are there. It is free, unless its root link is called `world` or has no mass:
-    /// then it is welded where it stands. Links and joints whose names are `taken` get the entity's name in front.
+    /// Adds an entity behind the models that are there. It is free, unless its root link is called
+    /// `world` or has no mass: then it is welded where it stands. Links and joints whose names are
+    /// `taken` get the entity's name in front.
     ///
     /// # Errors
     /// What is wrong with the URDF.

@@ -4,36 +4,48 @@ use super::error::SceneError;
 use super::reader::{Range, Section, unknown_name, wrong_type};
 use super::yaml::{Node, Value};
 use crate::solvers::quasistatic::{Engine, FrictionCone, QuasistaticSettings};
-use crate::stepping::{QuasistaticStepping, Stepping, UnactuatedInertia};
+use crate::stepping::{Integrator, QuasistaticStepping, UnactuatedInertia};
 
-/// Steps outside this range are slips of the unit [s].
+/// Steps outside this range are slips of the unit \[s\].
 const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
-/// Quasistatic steps are longer [s].
+/// Quasistatic steps are longer \[s\].
 const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
-/// Default step of each mode [s].
+/// Default step of each mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
+
+/// The mode that the file asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum SteppingMode {
+    #[default]
+    Dynamic,
+    Quasistatic,
+}
 
 /// What the file says about stepping.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteppingSpec {
     pub(super) step_ns: u64,
-    pub(super) stepping: Stepping,
+    pub(super) mode: SteppingMode,
+    /// How dynamic steps treat what moves on by itself.
+    pub(super) integrator: Integrator,
     /// The options of quasistatic steps, also where the file asks for dynamic ones.
     pub(super) quasistatic: QuasistaticStepping,
 }
 
-/// Reads `step`, `stepping` and `quasistatic` of the scene.
+/// Reads `step`, `stepping`, `integrator` and `quasistatic` of the scene.
 pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneError> {
     let quasistatic = scene.get("quasistatic").map(read_quasistatic).transpose()?.unwrap_or_default();
-    let modes = [("dynamic", Stepping::Dynamic), ("quasistatic", Stepping::Quasistatic(quasistatic))];
-    let stepping = choice(scene, "stepping", "stepping mode", &modes)?.unwrap_or_default();
-    let (range, default) = match stepping {
-        Stepping::Dynamic => (DYNAMIC_STEP, STEPS.0),
-        Stepping::Quasistatic(_) => (QUASISTATIC_STEP, STEPS.1),
+    let modes = [("dynamic", SteppingMode::Dynamic), ("quasistatic", SteppingMode::Quasistatic)];
+    let mode = choice(scene, "stepping", "stepping mode", &modes)?.unwrap_or_default();
+    let integrators = [("implicit", Integrator::Implicit), ("semi_implicit", Integrator::SemiImplicit)];
+    let integrator = choice(scene, "integrator", "integrator", &integrators)?.unwrap_or_default();
+    let (range, default) = match mode {
+        SteppingMode::Dynamic => (DYNAMIC_STEP, STEPS.0),
+        SteppingMode::Quasistatic => (QUASISTATIC_STEP, STEPS.1),
     };
     let step = scene.number("step", "[s]", range)?.unwrap_or(default);
     // A step of whole nanoseconds, so that times compare equal; the range keeps it above 1000.
-    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, stepping, quasistatic })
+    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, mode, integrator, quasistatic })
 }
 
 fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {

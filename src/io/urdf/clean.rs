@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::description::LoadWarning;
 use super::error::{UrdfError, UrdfProblem};
 use super::place::Place;
 use crate::io::xml::Element;
+use crate::robot::LoadWarning;
 
 /// How many numbers an attribute holds, and whether it must be there.
 struct Number {
@@ -22,8 +22,8 @@ const fn optional(attribute: &'static str, count: usize) -> Number {
     Number { attribute, count, required: false }
 }
 
-/// What the standard says about an element: attributes that are text and must be there, attributes that are numbers,
-/// and children. Children that a link or robot may have many of are listed in [`MANY`].
+/// What the standard says about an element: attributes that are text and must be there, attributes that
+/// are numbers, and children. Children that a link or robot may have many of are listed in [`MANY`].
 struct Rule {
     element: &'static str,
     texts: &'static [&'static str],
@@ -31,7 +31,7 @@ struct Rule {
     children: &'static [&'static str],
 }
 
-/// These may stand more than once in their parent.
+/// These may occur more than once in their parent.
 const MANY: [&str; 5] = ["link", "joint", "visual", "collision", "material"];
 
 const RULES: [Rule; 24] = [
@@ -150,7 +150,7 @@ fn copy(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) -> Re
     for child in element.children.iter().filter(|child| rule.children.contains(&child.name.as_str())) {
         let many = MANY.contains(&child.name.as_str()) && rule.element != "visual";
         if !many && copied.child(&child.name).is_some() {
-            warnings.push(place.inside(child).warning("stands here a second time; the first one is used"));
+            warnings.push(place.inside(child).warning("occurs here a second time; the first one is used"));
             continue;
         }
         let inside = if rule.element == "robot" { Place::named(place.file, child) } else { place.inside(child) };

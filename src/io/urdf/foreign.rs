@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::description::{CollisionFilterGroup, ControllerGains, LoadWarning};
 use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
 use crate::contact::ContactProperties;
 use crate::geometry::Shape;
 use crate::io::xml::Element;
 use crate::math::Vector3;
+use crate::robot::{CollisionFilterGroup, ControllerGains, LoadWarning};
 
 /// What drives a joint: inertia of the rotor [kg m2], gear ratio [-], gains of the low-level controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,9 +101,10 @@ fn value(element: &Element, place: &Place) -> Result<f64, UrdfError> {
     place.number(element, "value")?.ok_or_else(missing)
 }
 
-/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`, `capsule`. Beside a mesh, which is there for
-/// tools that know the standard only, it is what the mesh stands for, and the mesh is not read. The
-/// capsule's `length` is that of the cylinder, without the caps. Numbers were checked before.
+/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`,
+/// `capsule`. Beside a mesh, which is there for tools that know the standard only, it is what the mesh
+/// stands for, and the mesh is not read. The capsule's `length` is that of the cylinder, without the
+/// caps. Numbers were checked before.
 pub(super) fn shape(geometry: &Element, place: &Place) -> Result<Option<Shape>, UrdfError> {
     const FOREIGN: [&str; 3] = ["drake:capsule", "capsule", "drake:ellipsoid"];
     const STANDARD: [&str; 3] = ["box", "sphere", "cylinder"];
@@ -191,7 +192,8 @@ pub(super) fn collision_filter_groups(robot: &Element, file: &Path) -> Result<Ve
     Ok(groups)
 }
 
-/// Makes every `<drake:joint type="planar">` a standard one: it moves in the plane normal to z, whatever its axis.
+/// Makes every `<drake:joint type="planar">` a standard one: it moves in the plane normal to z, whatever
+/// its axis.
 pub(super) fn adopt_planar_joints(robot: &mut Element) {
     for joint in robot.children.iter_mut() {
         if joint.name == "drake:joint" && joint.attribute("type") == Some("planar") {
@@ -203,8 +205,8 @@ pub(super) fn adopt_planar_joints(robot: &mut Element) {
     }
 }
 
-/// Elements of Drake at the top of the file that change the mechanics and are not supported: refused for joints,
-/// warned of otherwise.
+/// Elements of Drake at the top of the file that change the mechanics and are not supported: refused for
+/// joints, warned of otherwise.
 pub(super) fn check_unsupported(
     robot: &Element,
     file: &Path,

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::LoadOptions;
 use super::OnUnreadableMesh;
-use super::description::{CollisionElement, LoadWarning, VisualElement};
 use super::error::{UrdfError, UrdfProblem};
 use super::foreign;
 use super::place::Place;
@@ -16,6 +15,7 @@ use crate::io::mesh_files::{self, MeshData};
 use crate::io::package::PackageMap;
 use crate::io::xml::Element;
 use crate::math::Vector3;
+use crate::robot::{CollisionElement, LoadWarning, VisualElement};
 
 /// Reads geometries; each mesh file once per scale.
 pub(super) struct GeometryReader<'a> {
@@ -72,7 +72,8 @@ impl GeometryReader<'_> {
         }))
     }
 
-    /// The visual geometry of `element`. Nothing about a visual is an error: what cannot be shown is warned of.
+    /// The visual geometry of `element`. Nothing about a visual is an error: what cannot be shown is
+    /// warned of.
     pub(super) fn visual(
         &mut self,
         element: &Element,

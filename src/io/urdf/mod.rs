@@ -1,17 +1,17 @@
 //! Robot files (URDF) to plain data.
 //!
-//! An XML pass with positions reads what Drake's users add to a URDF, checks the standard elements so that errors name
-//! file, line and element, and hands a clean copy to `urdf-rs`. Meshes are found (see [`crate::io::package`]) and read
-//! (see [`crate::io::mesh_files`]). What a file leaves out is decided here, not by defaults of a parser:
+//! An XML pass with positions reads what Drake's users add to a URDF, checks the standard elements so
+//! that errors name file, line and element, and hands a clean copy to `urdf-rs`. Meshes are found (see
+//! [`crate::io::package`]) and read (see [`crate::io::mesh_files`]). What a file leaves out is decided
+//! here, not by defaults of a parser:
 //! - no `<axis>`: (1, 0, 0), as URDF says;
 //! - no `<inertial>`: `None`;
 //! - `continuous` joints have no position limits, whatever the file says;
-//! - `revolute` and `prismatic` joints without `<limit>`, or without `lower` or `upper` in it: no limit on that side,
-//!   with a warning, as Drake reads them (URDF's default of 0 would lock the joint);
+//! - `revolute` and `prismatic` joints without `<limit>`, or without `lower` or `upper` in it: no limit
+//!   on that side, with a warning, as Drake reads them (URDF's default of 0 would lock the joint);
 //! - limits that are infinite: no limit.
 
 mod clean;
-mod description;
 mod error;
 mod foreign;
 mod geometry;
@@ -23,14 +23,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use description::{
-    CollisionElement, CollisionFilterGroup, ControllerGains, Inertial, Joint, JointKind, Limits, Link, LoadWarning,
-    Mimic, RobotDescription, VisualElement,
-};
 pub use error::{UrdfError, UrdfProblem};
 
 use super::package::PackageMap;
 use super::xml::{self, Element};
+use crate::multibody::JointKind;
+use crate::robot::{Joint, Limits, Link, LoadWarning, RobotDescription};
 use geometry::GeometryReader;
 use place::Place;
 use standard::{StandardJoint, StandardLink};
@@ -50,7 +48,8 @@ pub enum OnUnreadableMesh {
 pub struct LoadOptions {
     /// What to do with a collision mesh that is not found or cannot be read.
     pub on_unreadable_collision_mesh: OnUnreadableMesh,
-    /// Read the meshes of visuals too. Without this they are only looked for, so that missing ones are warned of.
+    /// Read the meshes of visuals too. Without this they are only looked for, so that missing ones are
+    /// warned of.
     pub load_visual_meshes: bool,
 }
 

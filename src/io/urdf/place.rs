@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use super::description::LoadWarning;
 use super::error::{UrdfError, UrdfProblem};
 use crate::io::xml::Element;
+use crate::names::nearest;
+use crate::robot::LoadWarning;
 
 /// An element of the file, by its line and a name for people.
 #[derive(Clone, Debug)]
@@ -95,31 +96,12 @@ impl<'a> Place<'a> {
 }
 
 /// `; did you mean ...?` with the nearest of `names`, or what to do if none is near.
-pub(super) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> String {
-    // A forgotten prefix (`left_`, a namespace) is the commonest slip of all.
-    let edits = |name: &str| if name.ends_with(wanted) { 1 } else { distance(wanted, name) };
-    match names.map(|name| (edits(name), name)).min() {
-        // Two edits (a swap of letters) or a third of the letters wrong is still a slip; more is another name.
-        Some((edits, name)) if edits <= (wanted.chars().count() / 3).max(2) => format!("; did you mean `{name}`?"),
-        Some(_) => "; add it or correct the name".to_owned(),
+pub(super) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    match nearest(wanted, names.clone()) {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None if names.count() > 0 => "; add it or correct the name".to_owned(),
         None => String::new(),
     }
-}
-
-/// Number of single-letter edits between two names (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, to) in b.iter().enumerate() {
-            let change = diagonal + usize::from(from != *to);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

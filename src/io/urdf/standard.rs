@@ -1,14 +1,16 @@
 //! The standard elements, read by `urdf-rs`: its door.
 //!
-//! urdf-rs refuses or misreads some of what real files hold (an empty `<texture/>`, foreign elements inside standard
-//! ones, a `<limit>` without `velocity`, words that are no numbers), and it says neither where nor what was missing.
-//! So it gets a clean text that holds only standard elements, complete and checked by [`super::check`].
+//! urdf-rs refuses or misreads some of what real files hold (an empty `<texture/>`, foreign elements
+//! inside standard ones, a `<limit>` without `velocity`, words that are no numbers), and it says neither
+//! where nor what was missing. So it gets a clean text that holds only standard elements, complete and
+//! checked by [`super::check`].
 
 use std::collections::BTreeMap;
 
-use super::description::{Inertial, JointKind, Mimic};
 use crate::io::xml::Element;
 use crate::math::{Matrix3, RigidTransform, Rotation, Vector3};
+use crate::multibody::{JointKind, Mimic};
+use crate::robot::Inertial;
 
 /// A shape of the standard.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::description::{Joint, RobotDescription};
 use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
+use crate::robot::{Joint, RobotDescription};
 
 /// Checks the robot's names and its tree; mimics that follow nothing are taken out.
 pub(super) fn check(robot: &mut RobotDescription) -> Result<(), UrdfError> {
@@ -82,8 +82,8 @@ fn check_root(robot: &RobotDescription, above: &BTreeMap<&str, &Joint>) -> Resul
     Err(place.fail(UrdfProblem::ManyRoots { roots: named.join(", ") }))
 }
 
-/// Mimics that cannot be: a loop is refused; one that follows nothing movable is left out with a warning, since robot
-/// files in use hold such leftovers.
+/// Mimics that cannot be: a loop is refused; one that follows nothing movable is left out with a
+/// warning, since robot files in use hold such leftovers.
 fn check_mimics(robot: &mut RobotDescription) -> Result<(), UrdfError> {
     let joints: BTreeMap<&str, &Joint> = robot.joints.iter().map(|joint| (joint.name.as_str(), joint)).collect();
     let mut left_out = Vec::new();
@@ -94,7 +94,7 @@ fn check_mimics(robot: &mut RobotDescription) -> Result<(), UrdfError> {
                 let near = suggestion(&mimic.joint, joints.keys().copied());
                 Some(format!("<mimic> is left out: there is no joint `{}`{near}", mimic.joint))
             }
-            Some(followed) if joint.kind.num_dofs() != 1 || followed.kind.num_dofs() != 1 => Some(format!(
+            Some(followed) if joint.kind.nv() != 1 || followed.kind.nv() != 1 => Some(format!(
                 "<mimic> is left out: it joins joints with one degree of freedom, this one is {}, `{}` is {}",
                 joint.kind.name(),
                 followed.name,

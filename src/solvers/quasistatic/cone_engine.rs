@@ -2,10 +2,11 @@
 //!
 //!   L(v, gamma) = 1/2 v^T Q v - b^T v + 1/2 |v - v_k|^2_P + rows + patches + sum_i R_i/2 |P_K(gamma_i - y_i/R_i)|^2
 //!
-//! Inner iterations minimise L over v: it is convex with a continuous gradient that is piecewise smooth, so Newton's method with an exact line
-//! search converges from anywhere, and in one step once it knows which contacts stick, slide and are open. Outer iterations set
-//! gamma_i <- P_K(gamma_i - y_i/R_i) and v_k <- v. R_i = sigma w_i is so small that one or two of them are enough. The proximal
-//! term P acts only where Q has nothing (objects without mass); since v_k starts at zero, a direction that nothing decides stays at rest.
+//! Inner iterations minimise L over v: it is convex with a continuous, piecewise smooth gradient, so Newton's
+//! method with an exact line search converges from any start. Once the sets of sticking, sliding and open
+//! contacts are correct, it converges in one step. Outer iterations set gamma_i <- P_K(gamma_i - y_i/R_i) and
+//! v_k <- v. R_i = sigma w_i is so small that one or two of them are enough. The proximal term P acts only
+//! where Q is zero (objects without mass). Since v_k starts at zero, an undetermined direction stays at rest.
 //! Contacts that the warm start keeps open are left out ([`WorkingSet`]).
 
 use super::friction::FrictionLaw;
@@ -16,36 +17,37 @@ use super::working_set::WorkingSet;
 use super::{QuasistaticProblem, QuasistaticSettings};
 use crate::math::{SpatialForce, Vector3};
 
-/// A velocity whose term in Q is below this part of the metric's has none [-].
+/// A velocity whose term in Q is below this part of the metric's counts as having none [-].
 const MASSLESS: f64 = 1e-9;
-/// Lever arm with which a rotation counts in the metric where contacts do not say [m].
+/// Default lever arm of a rotation in the metric, for rotations without contacts \[m\].
 const LEVER_ARM: f64 = 0.01;
 
-/// Penalties of a second try, as a part of those of the first, and its tolerance [-].
+/// Penalties of a second attempt, as a part of those of the first, and its tolerance [-].
 const SOFTER: f64 = 1e3;
 const COARSER: f64 = 1e4;
-/// A minimisation that takes more Newton iterations follows a narrow bent valley, where a contact slides: it first goes on with penalties
-/// that are smaller by this factor, whose valley is wider.
+/// A minimisation that takes more Newton iterations follows a narrow curved valley, as for a sliding contact.
+/// It then continues with penalties that are smaller by this factor, which widens the valley.
 const PATIENCE: u32 = 12;
 const EASE: f64 = 256.0;
-/// How often contacts that were left out are taken in; then all are.
+/// The number of times that violated contacts are added to the working set; after that all contacts are
+/// added.
 const ROUNDS_MAX: u32 = 4;
 
-/// How the engine ended.
+/// The status of the engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ConeStatus {
     Converged,
-    /// Stopped at this residual [m/s].
+    /// Stopped with this residual [m/s].
     NotConverged {
         residual: f64,
     },
-    /// Nothing resists b along a direction of which this velocity is the part that b does most work on.
+    /// No term resists b along some direction; b does most of its work on this velocity.
     Unbounded {
         dof: usize,
     },
 }
 
-/// What a run took.
+/// The report of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConeReport {
     pub(super) status: ConeStatus,
@@ -64,7 +66,7 @@ fn worse(a: ConeStatus, b: ConeStatus) -> ConeStatus {
     }
 }
 
-/// The engine's memory. Numbers by place are in the order of [`Islands::dofs`].
+/// The engine's memory. Numbers by index in the islands are in the order of [`Islands::dofs`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct ConeEngine {
     pub(super) islands: Islands,
@@ -72,22 +74,22 @@ pub(super) struct ConeEngine {
     pub(super) newton: IslandNewton,
     memory: Memory,
     working: WorkingSet,
-    /// Velocities and multipliers in the order of the problem: where a round starts, and ends.
+    /// Velocities and multipliers in the order of the problem, at the start and at the end of a round.
     v: Vec<f64>,
     multipliers: Multipliers,
-    /// The metric D by velocity: the diagonal of Q, and of the stiffness of rows, or a stand-in.
+    /// The metric D by velocity: the diagonal of Q plus the stiffness of rows, or a substitute.
     metric: Vec<f64>,
     /// Longest column of a contact or patch by velocity: its lever arm.
     reach: Vec<f64>,
 }
 
 impl ConeEngine {
-    /// Forgets the multipliers of the last step.
+    /// Discards the multipliers of the last step.
     pub(super) fn forget(&mut self) {
         self.memory.clear();
     }
 
-    /// Solves `problem` from the warm start in `v`; without convergence `v` is what it came to.
+    /// Solves `problem` from the warm start in `v`; without convergence `v` is the last iterate.
     pub(super) fn solve(
         &mut self,
         problem: &QuasistaticProblem,
@@ -112,7 +114,7 @@ impl ConeEngine {
                 break;
             }
             if kept.status != ConeStatus::Converged {
-                // what was left out may bear what this lacks
+                // contacts that were left out may resist along this direction
                 self.working.take_all(problem);
                 self.start(problem, v);
             } else if !self.working.take_violated(problem, &self.v) {
@@ -132,7 +134,8 @@ impl ConeEngine {
         self.memory.recall(problem, self.law.stride(), &mut self.multipliers);
     }
 
-    /// Solves with the contacts that are kept, from the present velocities and multipliers, and leaves those of the solution.
+    /// Solves with the kept contacts, from the present velocities and multipliers, and stores the solution in
+    /// them.
     fn solve_kept(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) -> ConeReport {
         self.prepare(problem, settings);
         let mut report = ConeReport { status: ConeStatus::Converged, iterations: 0, outer_iterations: 0 };
@@ -159,8 +162,8 @@ impl ConeEngine {
         report
     }
 
-    /// As [`ConeEngine::solve`]; where that does not converge, starts again from rest with softer penalties, whose minimum is easier to find, and
-    /// solves from there.
+    /// Does the same as [`ConeEngine::solve`]. Without convergence it starts again from rest with softer
+    /// penalties, whose minimum is easier to find, and solves from there.
     pub(super) fn solve_patiently(
         &mut self,
         problem: &QuasistaticProblem,
@@ -219,7 +222,8 @@ impl ConeEngine {
         }
     }
 
-    /// The metric: what a velocity weighs. Where Q and the rows have nothing for it, the softest impedance at its lever arm stands in.
+    /// The metric: the weight of each velocity. If Q and the rows have no term for it, the softest impedance
+    /// at its lever arm is used.
     fn weigh(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
         let Self { metric, reach, .. } = self;
@@ -297,7 +301,7 @@ impl ConeEngine {
             }
             let moved = newton.update_multipliers(problem, islands, island, law, settings.proximal);
             residual = moved.constraint.max(moved.proximal);
-            // multipliers from smaller penalties are coarser: they take another update
+            // multipliers from smaller penalties are less accurate and take another update
             if residual <= settings.tolerance && !eases {
                 return (ConeStatus::Converged, iterations, outer);
             }
@@ -310,7 +314,8 @@ impl ConeEngine {
         (ConeStatus::NotConverged { residual }, iterations, settings.outer_max)
     }
 
-    /// Takes the multipliers of another engine over, in the order of the problem, to warm up the next step.
+    /// Copies the multipliers of another engine, in the order of the problem, as the warm start of the next
+    /// step.
     pub(super) fn adopt(&mut self, problem: &QuasistaticProblem, contacts: &[f64], bounds: &[f64]) {
         self.multipliers.contacts.copy_from_slice(contacts);
         self.multipliers.bounds.copy_from_slice(bounds);

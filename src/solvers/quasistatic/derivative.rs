@@ -11,28 +11,29 @@ use super::factor::substitute;
 use super::{QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::Vector3;
 
-/// Rounds of one derivative.
+/// The largest number of rounds of one derivative.
 const ROUNDS_MAX: u32 = 60;
-/// Change of dv between two rounds that ends them, relative to dv [-].
+/// Relative change of dv between two rounds at which they end [-].
 const CHANGE: f64 = 1e-13;
-/// The point of linearization is solved to this part of the tolerance, so that the state of every contact is clear [-].
+/// The point of linearization is solved to this part of the tolerance, so that the state of every contact is
+/// unambiguous [-].
 const SHARPER: f64 = 1e-4;
 
-/// A direction in which the data of a problem move: derivatives by one parameter.
+/// A direction in the data of a problem: derivatives with respect to one parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProblemDirection {
     /// db + sum dJ^T gamma - dQ v, with the patches' dJ and faces at fixed v [N s per unit of the parameter].
     pub linear: Vec<f64>,
-    /// By contact, in its axes: (dphi/h, 0, 0) + dJ v [m/s].
+    /// Per contact, in its axes: (dphi/h, 0, 0) + dJ v [m/s].
     pub contacts: Vec<Vector3>,
-    /// By bound: the derivative of the limit that is active, -dq/h for a joint limit [m/s] or [rad/s].
+    /// Per bound: the derivative of the active limit, -dq/h for a joint limit [m/s] or [rad/s].
     pub bounds: Vec<f64>,
-    /// By row: the derivative of its target [m/s] or [rad/s].
+    /// Per row: the derivative of its target [m/s] or [rad/s].
     pub targets: Vec<f64>,
 }
 
 impl ProblemDirection {
-    /// Zero, of the size of `problem`.
+    /// A zero direction with the size of `problem`.
     pub fn reset(&mut self, problem: &QuasistaticProblem) {
         self.linear.clear();
         self.linear.resize(problem.size(), 0.0);
@@ -48,7 +49,7 @@ impl ProblemDirection {
 /// The factors of H at a solution.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Linearization {
-    /// By island, one after the other.
+    /// The factors of the islands, one after the other.
     factors: Vec<f64>,
     starts: Vec<usize>,
     right_side: Vec<f64>,
@@ -59,7 +60,7 @@ pub(super) struct Linearization {
 }
 
 impl Linearization {
-    /// Solves sharply at `v` and factorizes.
+    /// Solves to a small tolerance at `v` and factorizes.
     pub(super) fn prepare(
         &mut self,
         engine: &mut ConeEngine,
@@ -71,7 +72,7 @@ impl Linearization {
         let report = engine.solve(problem, v, &sharper);
         match report.status {
             ConeStatus::Converged => {}
-            // rounding: what the settings ask for is enough
+            // rounding: the tolerance of the settings is sufficient
             ConeStatus::NotConverged { residual } if residual <= settings.tolerance => {}
             ConeStatus::NotConverged { residual } => {
                 return Err(QuasistaticError::NotConverged {
@@ -103,7 +104,7 @@ impl Linearization {
         Ok(())
     }
 
-    /// dv of `direction`.
+    /// dv along `direction`.
     pub(super) fn apply(
         &mut self,
         engine: &ConeEngine,

@@ -1,5 +1,5 @@
-//! Why the complementarity problem with perfect tracking is ill-posed [Pang & Tedrake 2021, section III-B]: a command that nothing can
-//! follow, with the certificate; or forces that nothing determines, with their ranges.
+//! Diagnosis of the ill-posed complementarity problem with perfect tracking [Pang & Tedrake 2021, section
+//! III-B]: an infeasible command, with a certificate, or undetermined forces, with their ranges.
 
 use std::fmt;
 
@@ -7,11 +7,12 @@ use super::interior_point::{LinearProgram, LinearResult};
 use super::lcp::Statement;
 use super::{QuasistaticError, QuasistaticProblem};
 
-/// A pair counts as complementary where one side is below this part of the problem's size [-].
+/// A pair counts as complementary if one side is below this part of the problem's size [-].
 const COMPLEMENTARY: f64 = 1e-7;
-/// Ranges narrower than this are a single value: above what the linear programs are solved to [N], and [m/s] or [rad/s].
+/// A narrower range is a single value; the limit is above the accuracy of the linear programs \[N\], and
+/// [m/s] or [rad/s].
 const WIDTH: f64 = 1e-5;
-/// Linear programs of one search for an end of a range.
+/// The largest number of linear programs in the search for an end of a range.
 const NODES_MAX: u32 = 20_000;
 
 /// A component of a contact force.
@@ -41,15 +42,15 @@ impl SolutionRange {
     }
 }
 
-/// What is right or wrong with a step's complementarity problem.
+/// The result of the diagnosis of a step's complementarity problem.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LcpDiagnosis {
-    /// No velocity keeps all contacts apart: the non-negative weights y of the contacts satisfy sum y_i n_i = 0 on the velocities
-    /// that are free, while sum y_i (phi_i + h n_i . v_prescribed) is negative [Farkas].
+    /// No velocity keeps all contacts apart: the non-negative weights y of the contacts satisfy sum y_i n_i =
+    /// 0 on the free velocities, while sum y_i (phi_i + h n_i . v_prescribed) is negative (Farkas' lemma).
     Infeasible {
         /// (contact, weight), the largest weight is 1.
         weights: Vec<(usize, f64)>,
-        /// Minus the sum: by how much the command would make the bodies overlap [m].
+        /// Minus the sum: the overlap of the bodies that the command would cause \[m\].
         overlap: f64,
     },
     /// The contacts can stay apart, but no friction forces balance the loads.
@@ -58,7 +59,7 @@ pub enum LcpDiagnosis {
     Solvable {
         /// v [m/s] or [rad/s] by generalized velocity.
         velocities: Vec<SolutionRange>,
-        /// Force on B [N] by contact and axis.
+        /// Force on B \[N\] by contact and axis.
         forces: Vec<(usize, ContactAxis, SolutionRange)>,
     },
 }
@@ -120,7 +121,7 @@ impl fmt::Display for LcpDiagnosis {
     }
 }
 
-/// An end of a range without what the linear programs leave of a zero.
+/// An end of a range, with rounding errors of the linear programs set to zero.
 fn shown(end: f64) -> f64 {
     if end.abs() < WIDTH { 0.0 } else { end }
 }
@@ -182,7 +183,7 @@ pub fn diagnose_lcp(
     Ok(LcpDiagnosis::Solvable { velocities, forces })
 }
 
-/// The certificate that no velocity keeps the contacts apart, where there is one.
+/// The certificate that no velocity keeps the contacts apart, if there is one.
 fn overlap(problem: &QuasistaticProblem, statement: &Statement) -> Option<LcpDiagnosis> {
     let free = statement.free.len();
     let inequalities = statement
@@ -226,7 +227,7 @@ impl<'a> Search<'a> {
         Self { statement, program }
     }
 
-    /// The largest objective . x over all solutions; none where there is no solution.
+    /// The largest objective . x over all solutions; `None` if there is no solution.
     fn largest(&self, objective: &[f64]) -> Result<Option<f64>, QuasistaticError> {
         let mut best = None;
         let mut nodes = 0;
@@ -253,7 +254,7 @@ impl<'a> Search<'a> {
                         }
                     }
                 }
-                // a direction without end does not mean that there is a point to start from
+                // an unbounded direction does not imply that a feasible point exists
                 LinearResult::Unbounded if !self.is_feasible(&sides) => continue,
                 LinearResult::Unbounded => match sides.iter().position(|side| *side == Side::Open) {
                     Some(pair) => pair,
@@ -299,7 +300,7 @@ impl<'a> Search<'a> {
         program.maximize(objective)
     }
 
-    /// The open pair that is least complementary at x.
+    /// The open pair with the largest violation of complementarity at x.
     fn violated(&self, sides: &[Side], x: &[f64]) -> Option<usize> {
         let free = self.statement.free.len();
         let mut worst = (COMPLEMENTARY, None);

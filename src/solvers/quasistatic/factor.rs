@@ -1,4 +1,4 @@
-//! Cholesky factors of one island after the other, within the envelope of each matrix.
+//! Cholesky factors of the islands, within the envelope of each matrix.
 
 /// A pivot that is not positive.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,8 +22,8 @@ pub(super) fn dot4(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// L with A = L L^T in place of the lower triangle of `a` (n x n, row-major), with 1/L_ii on its diagonal: multiplications take a fraction
-/// of the divisions' time. Row i of A is zero before `first[i]`.
+/// Replaces the lower triangle of `a` (n x n, row-major) by L with A = L L^T and 1/L_ii on its diagonal:
+/// multiplications are faster than divisions. Row i of A is zero before `first[i]`.
 pub(super) fn factorize(a: &mut [f64], first: &[u32]) -> Result<(), NotPositive> {
     let n = first.len();
     for i in 0..n {
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn solves_within_the_envelope() {
-        // an arrow: rows 0 to 3 are diagonal, row 4 reaches everywhere
+        // an arrow: rows 0 to 3 are diagonal, and row 4 is full
         let n = 5;
         let mut a = vec![0.0; n * n];
         for i in 0..n {

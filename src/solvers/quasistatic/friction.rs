@@ -1,4 +1,5 @@
-//! The friction constraint of one contact: multipliers, the impulse that its augmented Lagrangian answers a velocity with, and its slope.
+//! The friction constraint of one contact: its multipliers, the impulse of its augmented Lagrangian at a
+//! velocity, and the derivative.
 //!
 //! The augmented Lagrangian of  y = (phi/h, 0, 0) + J v  in the dual cone of K = {|gamma_t| <= mu gamma_n}  is  R/2 |P_K(gamma - y/R)|^2  with
 //! penalty 1/R. Minus its derivative in y is the impulse P_K(gamma - y/R), and that is also the next multiplier [Rockafellar 1976]. A
@@ -23,7 +24,7 @@ impl FrictionLaw {
             self.rays.extend((0..rays).map(|j| ray(1.0, j, rays)));
         }
     }
-    /// How many multipliers a contact has.
+    /// Number of multipliers of a contact.
     pub(super) fn stride(&self) -> usize {
         if self.rays.is_empty() { 3 } else { self.rays.len() }
     }
@@ -45,7 +46,8 @@ impl FrictionLaw {
         gamma
     }
 
-    /// Minus the derivative of the impulse by y: symmetric, positive semidefinite. None where the contact is open.
+    /// Minus the derivative of the impulse by y: symmetric, positive semidefinite. `None` if the contact is
+    /// open.
     #[inline]
     pub(super) fn slope(&self, mu: f64, penalty: f64, multipliers: &[f64], y: &Vector3) -> Option<Matrix3> {
         if self.rays.is_empty() {
@@ -61,9 +63,9 @@ impl FrictionLaw {
         slope
     }
 
-    /// Replaces the multipliers by what they are at y; returns a bound on the change times R [m/s]: by how much the constraint is
-    /// still violated at most, and its multiplier wrong. With y/R = gamma - gamma_new + w/R and w in the dual cone,
-    /// mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
+    /// Replaces the multipliers by their update at y. Returns a bound, times R [m/s], on the violation of the
+    /// constraint and on the error of its multiplier. With y/R = gamma - gamma_new + w/R and w in the dual
+    /// cone, mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
     pub(super) fn update(&self, mu: f64, penalty: f64, multipliers: &mut [f64], y: &Vector3) -> f64 {
         let mut change = 0.0_f64;
         if self.rays.is_empty() {
@@ -82,8 +84,8 @@ impl FrictionLaw {
         change / penalty
     }
 
-    /// How the multipliers change with dy and with their own change `delta`, at the multipliers and y of the solution:
-    /// delta <- P'(delta - dy/R).
+    /// The derivative of the multipliers along dy and along their own change `delta`, at the multipliers and
+    /// y of the solution: delta <- P'(delta - dy/R).
     pub(super) fn differentiate(
         &self,
         mu: f64,
@@ -107,7 +109,7 @@ impl FrictionLaw {
         }
     }
 
-    /// The impulse that multipliers stand for.
+    /// The impulse of the given multipliers.
     pub(super) fn total(&self, mu: f64, multipliers: &[f64]) -> Vector3 {
         if self.rays.is_empty() {
             return gamma_of(multipliers);
@@ -124,7 +126,7 @@ fn gamma_of(multipliers: &[f64]) -> Vector3 {
 /// The nearest point of K = {|z_t| <= mu z_n}, in the axes (n, t1, t2).
 #[inline]
 pub(super) fn project(z: &Vector3, mu: f64) -> Vector3 {
-    // by squares first: most contacts stick or are open, and need no root
+    // by squares first: most contacts stick or are open, and need no square root
     let (squared, limit) = (z.y * z.y + z.z * z.z, mu * z.x);
     if z.x >= 0.0 && squared <= limit * limit {
         return *z;
@@ -141,7 +143,7 @@ pub(super) fn project(z: &Vector3, mu: f64) -> Vector3 {
     Vector3::new(normal, tangent * z.y, tangent * z.z)
 }
 
-/// The derivative of [`project`]; none where it is zero.
+/// The derivative of [`project`]; `None` if it is zero.
 #[inline]
 pub(super) fn projection_slope(z: &Vector3, mu: f64) -> Option<Matrix3> {
     let radius = z.y.hypot_fast(z.z);
@@ -164,7 +166,7 @@ pub(super) fn projection_slope(z: &Vector3, mu: f64) -> Option<Matrix3> {
 }
 
 trait Hypotenuse {
-    /// sqrt(x^2 + y^2), without the care for overflow that impulses do not need.
+    /// sqrt(x^2 + y^2), without protection against overflow, which impulses do not need.
     fn hypot_fast(self, other: f64) -> f64;
 }
 

@@ -1,15 +1,16 @@
-//! A step's problem taken apart: velocities that nothing couples belong to different islands and are solved one after the other.
+//! Partition of a step's problem: uncoupled velocities belong to different islands, which are solved one
+//! after the other.
 
 use std::ops::Range;
 
-use super::super::partition::{DisjointSets, distribute};
 use super::QuasistaticProblem;
 use crate::math::Vector3;
+use crate::solvers::partition::{DisjointSets, distribute};
 
 /// A rigid contact of an island.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IslandContact {
-    /// Which contact of the problem.
+    /// The index of the contact in the problem.
     pub(super) index: u32,
     /// phi/h [m/s].
     pub(super) gap_rate: f64,
@@ -19,7 +20,7 @@ pub(super) struct IslandContact {
     end: u32,
 }
 
-/// What belongs to an island: ranges of the lists of [`Islands`].
+/// The contents of an island, as ranges of the lists of [`Islands`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct Island {
     pub(super) dofs: Range<usize>,
@@ -29,26 +30,26 @@ pub(super) struct Island {
     pub(super) patches: Range<usize>,
 }
 
-/// The islands of a problem. A velocity has a place: the islands one after the other, and within an island those first that few
-/// others are coupled to, so that a factor fills little.
+/// The islands of a problem. Velocities are reordered by island, and within an island by the number of
+/// couplings, fewest first, so that a factor has little fill.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Islands {
     pub(super) islands: Vec<Island>,
-    /// The velocity at each place.
+    /// The velocity at each new index.
     pub(super) dofs: Vec<u32>,
-    /// The place of each velocity.
+    /// The new index of each velocity.
     pub(super) places: Vec<u32>,
     pub(super) contacts: Vec<IslandContact>,
     pub(super) rows: Vec<u32>,
     pub(super) bounds: Vec<u32>,
     pub(super) patches: Vec<u32>,
-    /// Columns of the contacts with the place of their velocity within the island: `usize`, because a pair without padding is copied
-    /// faster.
+    /// Columns of the contacts with the index of their velocity within the island: `usize`, because a pair
+    /// without padding is copied faster.
     columns: Vec<(usize, Vector3)>,
-    /// Rows of Q by place; columns are places within the island.
+    /// Rows of Q in the new order; columns are indices within the island.
     quadratic_starts: Vec<u32>,
     quadratic: Vec<(u32, f64)>,
-    /// The leftmost entry of each row of a Hessian, by place within the island.
+    /// The leftmost entry of each row of a Hessian, as an index within the island.
     pub(super) first: Vec<u32>,
     contact_order: Vec<u32>,
     sets: DisjointSets,
@@ -57,16 +58,16 @@ pub(super) struct Islands {
 }
 
 impl Islands {
-    /// The columns of a contact, with places within the island.
+    /// The columns of a contact, with indices within the island.
     pub(super) fn columns(&self, contact: &IslandContact) -> &[(usize, Vector3)] {
         &self.columns[contact.start as usize..contact.end as usize]
     }
-    /// The entries of Q's row at a place, with places within the island.
+    /// The entries of a row of Q in the new order, with indices within the island.
     pub(super) fn quadratic_row(&self, place: usize) -> &[(u32, f64)] {
         &self.quadratic[self.quadratic_starts[place] as usize..self.quadratic_starts[place + 1] as usize]
     }
 
-    /// Takes `problem` apart, with those of its contacts whose numbers are `kept`, ascending.
+    /// Partitions `problem` with only the contacts `kept`, in ascending order.
     pub(super) fn build(&mut self, problem: &QuasistaticProblem, kept: &[u32]) {
         self.couple(problem, kept);
         self.number();
@@ -146,7 +147,7 @@ impl Islands {
         distribute(islands, patches, of_patches, |island| &mut island.patches);
     }
 
-    /// Copies Q and the contacts, and finds how far to the left each row of a Hessian reaches.
+    /// Copies Q and the contacts, and finds the leftmost entry of each row of a Hessian.
     fn copy_numbers(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
         let Self {
@@ -212,7 +213,7 @@ fn is_zero(numbers: &[f64]) -> bool {
     numbers.iter().fold(0, |bits, x| bits | x.to_bits()) << 1 == 0
 }
 
-/// Lets the rows of all `places` reach to the leftmost of them.
+/// Extends the rows of all `places` to the leftmost of them.
 fn reach(first: &mut [u32], places: impl Iterator<Item = u32> + Clone) {
     let leftmost = places.clone().min().unwrap_or(0);
     for place in places {

@@ -11,12 +11,13 @@ use super::lemke::{ComplementarityProblem, LemkeEnd};
 use super::{QuasistaticError, QuasistaticProblem};
 use crate::math::Vector3;
 
-/// Pivots for each unknown; Lemke's path takes one or two of them.
+/// Limit of pivots per unknown; Lemke's path takes one or two.
 const PIVOTS_PER_UNKNOWN: u32 = 50;
-/// Velocities are shifted by this many times their natural size to make them positive; then by its square, and its cube [-].
+/// Velocities are shifted by this multiple of their natural size to make them positive; if that fails, by its
+/// square, then by its cube [-].
 const SHIFT: f64 = 100.0;
 
-/// What Lemke's method found.
+/// The solution of Lemke's method.
 #[derive(Clone, Debug)]
 pub struct LcpSolution {
     /// v [m/s] or [rad/s].
@@ -25,7 +26,7 @@ pub struct LcpSolution {
     pub contacts: Vec<Vector3>,
     /// Impulse of each bound [N s] or [N m s].
     pub bounds: Vec<f64>,
-    /// Gamma of each contact: how fast it slips [m/s].
+    /// Gamma of each contact: its slip speed [m/s].
     pub slip_speeds: Vec<f64>,
     /// Pivots.
     pub pivots: u32,
@@ -102,7 +103,7 @@ impl Statement {
         Ok(statement)
     }
 
-    /// Adds a pair with slack  constant + sum of terms . v, whose z pushes along the same terms.
+    /// Adds a pair with slack constant + sum of terms . v, whose z acts on the same terms.
     fn add_pair(
         &mut self,
         unknowns: usize,
@@ -161,7 +162,7 @@ impl Statement {
             let pairs = (add(bound.lower, 1.0), add(bound.upper, -1.0));
             self.bounds.push(pairs);
         }
-        // prescribed velocities have no bound; what was kept for them stays out of the rows
+        // prescribed velocities have no bound; their reserved columns stay out of the rows
         let used = self.free.len() + self.pairs.len();
         for (row, _) in &mut self.balances {
             row.truncate(used);
@@ -230,7 +231,7 @@ pub fn solve_lcp(
     Err(QuasistaticError::NotConverged { iterations: pivots, residual: f64::INFINITY, status: status.to_owned() })
 }
 
-/// A speed that the velocities of a step do not exceed by much.
+/// An estimate of the largest speed in a step.
 fn natural_speed(problem: &QuasistaticProblem) -> f64 {
     let n = problem.size();
     let mut largest = 1.0_f64;

@@ -14,14 +14,14 @@ pub(super) struct ComplementarityProblem {
     pub(super) constant: Vec<f64>,
 }
 
-/// How Lemke's method ended.
+/// The end of Lemke's method.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LemkeEnd {
     /// z.
     Solved(Vec<f64>),
     /// A secondary ray: the path goes to infinity. With a copositive-plus M there is then no feasible z.
     Ray,
-    /// The pivots ran out.
+    /// The limit of pivots was reached.
     PivotLimit,
 }
 
@@ -40,14 +40,14 @@ impl ComplementarityProblem {
             .collect()
     }
 
-    /// Follows Lemke's path for at most `pivots_max` pivots; returns how it ended and how many pivots it took.
+    /// Follows Lemke's path for at most `pivots_max` pivots; returns its end and the number of pivots.
     pub(super) fn solve(&self, pivots_max: u32) -> (LemkeEnd, u32) {
         let n = self.size;
         if self.constant.iter().all(|q| *q >= 0.0) {
             return (LemkeEnd::Solved(vec![0.0; n]), 0);
         }
         let mut tableau = Tableau::new(self);
-        // z_0 comes in at the row that is most negative; the lexicographic rule breaks ties there too
+        // z_0 enters at the most negative row; the lexicographic rule breaks ties there too
         let Some(first) = tableau.most_negative_row() else { return (LemkeEnd::Solved(vec![0.0; n]), 0) };
         let mut leaving = tableau.basis[first];
         tableau.pivot(first, 2 * n);
@@ -64,8 +64,8 @@ impl ComplementarityProblem {
     }
 }
 
-/// Rows of  w - M z - 1 z_0 = q  in the present basis. Columns: w (n), z (n), z_0, q. The columns of w are the inverse of the basis,
-/// which is what the lexicographic rule compares.
+/// Rows of w - M z - 1 z_0 = q in the present basis. Columns: w (n), z (n), z_0, q. The columns of w are the
+/// inverse of the basis, which the lexicographic rule compares.
 struct Tableau {
     size: usize,
     width: usize,
@@ -113,7 +113,7 @@ impl Tableau {
             .reduce(|best, row| if self.precedes(best, row, 2 * self.size) { row } else { best })
     }
 
-    /// The lexicographic ratio test; z_0 leaves as soon as it may.
+    /// The lexicographic ratio test; z_0 leaves as soon as possible.
     fn leaving_row(&self, entering: usize) -> Option<usize> {
         let largest = (0..self.size).map(|i| self.entry(i, entering).abs()).fold(0.0, f64::max);
         let rows = || (0..self.size).filter(|i| self.entry(*i, entering) > PIVOT_MIN * largest);

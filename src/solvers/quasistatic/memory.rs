@@ -1,14 +1,15 @@
-//! What warms up the next step: the multipliers of contacts by their key, and of bounds by their velocity.
+//! The warm start of the next step: the multipliers of contacts by their key, and of bounds by their
+//! velocity.
 
 use super::{ContactKey, QuasistaticProblem};
 
 /// Multipliers in the order of a problem.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Multipliers {
-    /// Of the contacts, `stride` numbers each [N s].
+    /// Those of the contacts, `stride` numbers each [N s].
     pub(super) contacts: Vec<f64>,
     pub(super) stride: usize,
-    /// Of the bounds [N s] or [N m s].
+    /// Those of the bounds [N s] or [N m s].
     pub(super) bounds: Vec<f64>,
 }
 
@@ -26,11 +27,11 @@ impl Multipliers {
 /// The multipliers of the last step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
-    /// Sorted by key; where the numbers of a contact begin.
+    /// Sorted by key, with the start of each contact's numbers.
     contacts: Vec<(ContactKey, u32)>,
     multipliers: Vec<f64>,
     stride: usize,
-    /// Step h in which they were impulses [s].
+    /// The step h of these impulses \[s\].
     step: f64,
     /// Sorted by velocity.
     bounds: Vec<(u32, f64)>,
@@ -41,12 +42,12 @@ impl Memory {
         self.contacts.clear();
         self.bounds.clear();
     }
-    /// Whether no contact is remembered.
+    /// Whether no contact is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.contacts.is_empty()
     }
 
-    /// Keeps the multipliers of a solved step.
+    /// Stores the multipliers of a solved step.
     pub(super) fn store(&mut self, problem: &QuasistaticProblem, multipliers: &Multipliers) {
         self.clear();
         self.stride = multipliers.stride;
@@ -63,7 +64,8 @@ impl Memory {
         }
     }
 
-    /// Fills in the multipliers, `stride` of them for each contact: of the contacts and bounds that were there before, zero for the others.
+    /// Fills in the multipliers, `stride` of them for each contact. Contacts and bounds of the last step get
+    /// their old ones, others zero.
     pub(super) fn recall(&self, problem: &QuasistaticProblem, stride: usize, multipliers: &mut Multipliers) {
         multipliers.stride = stride;
         multipliers.contacts.clear();
@@ -73,9 +75,9 @@ impl Memory {
         if self.stride != stride || self.step <= 0.0 {
             return;
         }
-        // forces last, impulses scale with the step
+        // forces stay the same, so impulses scale with the step
         let scale = problem.step / self.step;
-        // contacts mostly come in the same order as last time
+        // contacts are usually in the same order as in the last step
         let mut next = 0;
         for (index, contact) in problem.contacts().iter().enumerate() {
             if self.contacts.get(next).is_none_or(|(key, _)| *key != contact.key) {

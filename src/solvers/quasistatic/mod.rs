@@ -1,4 +1,4 @@
-//! Quasistatic steps as convex programs [Pang & Tedrake 2021], and what solves them.
+//! Quasistatic steps as convex programs [Pang & Tedrake 2021], and their solvers.
 
 mod cone_engine;
 mod derivative;

@@ -9,32 +9,32 @@ use crate::solvers::line_search::find_zero;
 
 /// Largest |g| in the metric D^-1, relative to the forces that must balance [-].
 const GRADIENT: f64 = 1e-10;
-/// Newton iterations of one minimisation; one that needs more has lost its way in rounding.
+/// The limit of Newton iterations of one minimisation; beyond it, rounding prevents convergence.
 const ITERATIONS_MAX: u32 = 80;
-/// Iterations without halving the residual after which a small one is rounding.
+/// Iterations without halving the residual after which a small residual counts as rounding.
 const STALE_MAX: u32 = 3;
-/// A line search ends where the slope has fallen to this part of its start [-].
+/// A line search ends when the slope has fallen to this part of its initial value [-].
 const SLOPE_REDUCTION: f64 = 0.05;
-/// A slope below this part of the terms that it sums is rounding [-].
+/// A slope below this part of its summed terms is rounding [-].
 const SLOPE_ROUNDING: f64 = 1e-15;
-/// A direction counts as free of constraints up to this part of its size [-].
+/// A direction counts as unconstrained up to this part of its size [-].
 const RECESSION: f64 = 1e-6;
 
-/// How a minimisation ended.
+/// The end of a minimisation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InnerReport {
     pub(super) converged: bool,
     pub(super) iterations: u32,
 }
 
-/// By how much an outer iteration still moved [m/s].
+/// The change in an outer iteration [m/s].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moved {
     pub(super) constraint: f64,
     pub(super) proximal: f64,
 }
 
-/// Numbers of all islands by place, and the scratch of one.
+/// Numbers of all islands in the order of the islands, and the scratch memory of one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IslandNewton {
     pub(super) v: Vec<f64>,
@@ -88,7 +88,7 @@ fn bound_impulse(bound: &VelocityBound, penalty: f64, multiplier: f64, v: f64) -
 }
 
 impl IslandNewton {
-    /// Makes room for the islands; multipliers start at zero.
+    /// Allocates memory for the islands; multipliers start at zero.
     pub(super) fn reset(&mut self, islands: &Islands, stride: usize) {
         let (n, contacts) = (islands.dofs.len(), islands.contacts.len());
         for buffer in [
@@ -122,8 +122,9 @@ impl IslandNewton {
         self.patch_slopes.resize(islands.patches.len(), Matrix6::zeros());
     }
 
-    /// Minimises the augmented Lagrangian over the island's velocities. With `factorized`, the first direction uses the factor that the
-    /// last minimisation of this island left: after an update of the multipliers it is all but right.
+    /// Minimises the augmented Lagrangian over the island's velocities. With `factorized`, the first
+    /// direction uses the factor of this island's last minimisation, which is nearly correct after an update
+    /// of the multipliers.
     pub(super) fn minimize(
         &mut self,
         problem: &QuasistaticProblem,
@@ -140,7 +141,7 @@ impl IslandNewton {
         let (mut best, mut stale) = (f64::INFINITY, 0);
         loop {
             let residual = self.residual(island);
-            // once fast convergence has ended in rounding, more iterations only tremble
+            // after fast convergence has ended in rounding, more iterations only fluctuate
             stale = if residual > 0.5 * best { stale + 1 } else { 0 };
             best = best.min(residual);
             let trembles = stale >= STALE_MAX && residual <= GRADIENT.sqrt();
@@ -155,7 +156,7 @@ impl IslandNewton {
             self.find_direction(islands, island);
             iterations += 1;
             if !self.line_search(problem, islands, island, law) {
-                // no descent is left: rounding, if the residual is small at all
+                // no descent is possible: rounding, if the residual is small
                 return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations };
             }
             self.evaluate(problem, islands, island);
@@ -178,7 +179,8 @@ impl IslandNewton {
         }
     }
 
-    /// Computes what is linear in v afresh: y, the patches' velocities and the smooth part of the gradient.
+    /// Recomputes everything that is linear in v: y, the patches' velocities and the smooth part of the
+    /// gradient.
     fn start(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
         let offset = island.dofs.start;
         for place in island.dofs.clone() {
@@ -198,7 +200,7 @@ impl IslandNewton {
         }
     }
 
-    /// Brings y, the patches' velocities and slopes up to date with v and the multipliers of a solution.
+    /// Updates y, the patches' velocities and the slopes to v and the multipliers of a solution.
     pub(super) fn evaluate_at_solution(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
         self.start(problem, islands, island);
         for patch in island.patches.clone() {
@@ -332,7 +334,7 @@ impl IslandNewton {
         factorize(hessian, &islands.first[island.dofs.clone()])
     }
 
-    /// The Newton direction by the present factor.
+    /// The Newton direction with the present factor.
     fn find_direction(&mut self, islands: &Islands, island: &Island) {
         let direction = &mut self.direction[island.dofs.clone()];
         for (direction, gradient) in direction.iter_mut().zip(&self.gradient[island.dofs.clone()]) {
@@ -341,8 +343,8 @@ impl IslandNewton {
         substitute(&self.hessian, &islands.first[island.dofs.clone()], direction);
     }
 
-    /// Moves to where the slope of the cost along the direction has nearly vanished, and leaves the contacts' impulses there. False where no
-    /// descent is left.
+    /// Moves along the direction until the slope of the cost has nearly vanished, and evaluates the contacts'
+    /// impulses there. False if no descent is possible.
     fn line_search(
         &mut self,
         problem: &QuasistaticProblem,
@@ -471,8 +473,8 @@ impl IslandNewton {
         moved
     }
 
-    /// Whether the last outer step d is a direction in which the cost falls for ever: Q d = 0, b . d > 0, and no constraint stops it.
-    /// Names the velocity that b does most work on.
+    /// Whether the cost decreases without bound along the last outer step d: Q d = 0, b . d > 0, and no
+    /// constraint stops it. Returns the velocity on which b does most work.
     pub(super) fn falls_without_end(
         &self,
         problem: &QuasistaticProblem,

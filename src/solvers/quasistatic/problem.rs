@@ -5,12 +5,12 @@ use std::ops::Range;
 use crate::math::Vector3;
 use crate::solvers::{BoxRow, PatchBlock};
 
-/// Which contact this is, the same from step to step: the key of warm starts.
+/// The identity of a contact, the same from step to step: the key of warm starts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContactKey {
     /// The pair of geometries.
     pub pair: u32,
-    /// Which of the pair's points.
+    /// The index of the point among those of the pair.
     pub point: u32,
 }
 
@@ -34,9 +34,9 @@ pub struct ConeContact {
 pub struct VelocityBound {
     /// The generalized velocity.
     pub dof: u32,
-    /// Smallest velocity; minus infinity where there is none.
+    /// Smallest velocity; minus infinity without a limit.
     pub lower: f64,
-    /// Largest velocity; infinite where there is none.
+    /// Largest velocity; infinite without a limit.
     pub upper: f64,
 }
 
@@ -48,7 +48,7 @@ pub struct VelocityBound {
 #[derive(Clone, Debug, Default)]
 pub struct QuasistaticProblem {
     size: usize,
-    /// Step h [s].
+    /// Step h \[s\].
     pub step: f64,
     /// Q, row-major, symmetric positive semidefinite [kg, kg m, kg m2].
     pub quadratic: Vec<f64>,
@@ -79,13 +79,13 @@ impl QuasistaticProblem {
         self.columns.clear();
         self.patch_count = 0;
     }
-    /// Forgets contacts and patches; keeps everything else.
+    /// Removes contacts and patches; keeps everything else.
     pub fn clear_contacts(&mut self) {
         self.contacts.clear();
         self.columns.clear();
         self.patch_count = 0;
     }
-    /// How many generalized velocities there are.
+    /// Number of generalized velocities.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -136,7 +136,7 @@ impl QuasistaticProblem {
         }
         y
     }
-    /// Makes all gaps and the room between bounds smaller by `margin` [m/s].
+    /// Reduces all gaps and the range between bounds by `margin` [m/s].
     pub(super) fn narrow(&mut self, margin: f64) {
         for contact in &mut self.contacts {
             contact.gap_rate -= margin;
@@ -159,7 +159,8 @@ impl QuasistaticProblem {
         }
         if change > 0.0 { change / largest } else { 0.0 }
     }
-    /// A pressure-field patch to fill, taken from the spare memory where there is some. Its law has the step h and no dissipation.
+    /// A pressure-field patch to fill, reusing spare memory if there is any. Its law has the step h and no
+    /// dissipation.
     pub fn add_patch(&mut self) -> &mut PatchBlock {
         if self.patch_count == self.patches.len() {
             self.patches.push(PatchBlock::new());

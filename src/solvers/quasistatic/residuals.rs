@@ -1,11 +1,12 @@
-//! How well a result satisfies the conditions of optimality: computed from the problem alone, the same for all engines.
+//! Residuals of the conditions of optimality: computed from the problem alone, in the same way for all
+//! engines.
 
 use super::factor::dot4;
 use super::interior_point::ray;
 use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};
 use crate::math::{SpatialForce, Vector3};
 
-/// The memory of the force balance.
+/// Scratch memory of the force balance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Residuals {
     balance: Vec<f64>,
@@ -42,7 +43,7 @@ impl Residuals {
             };
             residuals.primal = residuals.primal.max(violation);
             residuals.cone = residuals.cone.max(outside).max(-gamma.x);
-            // Coulomb's law: friction does work while sliding, the normal impulse none
+            // Coulomb's law: friction does work while sliding, but the normal impulse does none
             let work = if engine == Engine::Lemke { gamma.x * y.x } else { gamma.dot(&y) };
             residuals.complementarity = residuals.complementarity.max(work.abs());
         }
@@ -90,8 +91,8 @@ impl Residuals {
     }
 }
 
-/// By how much gamma leaves the pyramid. Two rays: |gamma_t1| <= mu gamma_n and gamma_t2 = 0; more: a polygon whose sides are
-/// mu cos(pi/m) gamma_n away from the centre.
+/// The distance by which gamma leaves the pyramid. Two rays: |gamma_t1| <= mu gamma_n and gamma_t2 = 0; more
+/// rays: a polygon whose sides are mu cos(pi/m) gamma_n away from the centre.
 fn outside_pyramid(gamma: &Vector3, mu: f64, rays: u32) -> f64 {
     if rays == 2 {
         return (gamma.y.abs() - mu * gamma.x).max(gamma.z.abs());

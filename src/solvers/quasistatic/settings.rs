@@ -1,16 +1,16 @@
-//! What a quasistatic solve is asked for, what it answers, and how it fails.
+//! Settings, report and errors of a quasistatic solve.
 
-/// Which program solves the step.
+/// The solver of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The project's own: augmented Lagrangian of the cones with semismooth Newton, warm-started; falls back to
-    /// [`Engine::Clarabel`] where it does not converge.
+    /// The project's own: augmented Lagrangian of the cones with semismooth Newton, warm-started. It falls
+    /// back to [`Engine::Clarabel`] if it does not converge.
     #[default]
     Cone,
     /// Clarabel's interior point: the reference, without warm start and without reuse of memory.
     Clarabel,
-    /// Lemke's method for the complementarity problem of Coulomb's law on the pyramid [Pang & Tedrake 2021, eq. 6]: no boundary layer,
-    /// but for small problems without rows and patches.
+    /// Lemke's method for the complementarity problem of Coulomb's law on the pyramid [Pang & Tedrake 2021,
+    /// eq. 6]: no boundary layer, but only for small problems without rows and patches.
     Lemke,
 }
 
@@ -22,12 +22,12 @@ pub enum FrictionCone {
     Exact,
     /// Anitescu's pyramid with extreme rays n + mu d_j, d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2 [Pang & Tedrake 2021, eq. 7].
     Pyramid {
-        /// m >= 2: how many rays. Two rays are the planar case of the paper (t1 and -t1).
+        /// m >= 2: the number of rays. Two rays are the planar case of the paper (t1 and -t1).
         rays: u32,
     },
 }
 
-/// How to solve.
+/// Settings of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuasistaticSettings {
     /// The engine.
@@ -42,11 +42,11 @@ pub struct QuasistaticSettings {
     pub outer_max: u32,
     /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w the inverse mass that it feels in the metric of diag(Q).
     pub penalty_softness: f64,
-    /// Proximal weight relative to the smallest stiffness: what a velocity without a term in Q is held with between two multiplier
-    /// updates. It changes the path, not the solution.
+    /// Proximal weight relative to the smallest stiffness, which holds a velocity without a term in Q between
+    /// two multiplier updates. It changes the path, not the solution.
     pub proximal: f64,
-    /// How often the friction bounds of patches are refreshed from their normal impulses at the end of the step. 0 keeps the
-    /// bounds that the patches come with.
+    /// The largest number of updates of the patches' friction bounds from their normal impulses at the end of
+    /// the step. 0 keeps the initial bounds of the patches.
     pub friction_passes_max: u32,
     /// Largest change of a friction bound in a refresh, relative to the largest bound, that ends the refreshing [-].
     pub friction_tolerance: f64,
@@ -68,7 +68,7 @@ impl Default for QuasistaticSettings {
     }
 }
 
-/// How far a result is from the conditions of optimality.
+/// The residuals of the conditions of optimality.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QuasistaticResiduals {
     /// Largest entry of Q v - b - impulses: force balance of the generalized velocities [N s] or [N m s].
@@ -77,16 +77,16 @@ pub struct QuasistaticResiduals {
     pub primal: f64,
     /// Largest distance by which a contact impulse leaves its friction cone: (|gamma_t| - mu gamma_n)+ [N s].
     pub cone: f64,
-    /// Largest |gamma . y| of a contact, with y = J v + phi/h n, and of a bound [J].
+    /// Largest |gamma . y| of a contact, with y = J v + phi/h n, and of a bound \[J\].
     pub complementarity: f64,
 }
 
-/// What a solve took.
+/// The report of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuasistaticReport {
-    /// The engine whose result this is.
+    /// The engine that produced the result.
     pub engine: Engine,
-    /// Whether [`Engine::Cone`] was asked for, did not converge and clarabel solved the step.
+    /// Whether [`Engine::Cone`] was selected but did not converge, so that Clarabel solved the step.
     pub fallback: bool,
     /// Newton or interior-point iterations.
     pub iterations: u32,
@@ -94,38 +94,39 @@ pub struct QuasistaticReport {
     pub outer_iterations: u32,
     /// Refreshes of the patches' friction bounds.
     pub friction_passes: u32,
-    /// Relative change of a friction bound in the last refresh; above the setting where the refreshes ran out [-].
+    /// Relative change of a friction bound in the last refresh; above the setting if the limit of refreshes
+    /// was reached [-].
     pub friction_change: f64,
-    /// How well the conditions of optimality hold.
+    /// The residuals of the conditions of optimality.
     pub residuals: QuasistaticResiduals,
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum QuasistaticError {
-    /// A list does not have the size of the problem.
+    /// The length of a list differs from the size of the problem.
     #[error("{given} numbers are given where the problem has {expected}")]
     Size {
         /// Length of the list.
         given: usize,
-        /// Length that it should have.
+        /// Required length.
         expected: usize,
     },
     /// A number of the problem is not finite.
     #[error("{what} {index} of the problem is not a finite number")]
     NotFinite {
-        /// Which part of the problem.
+        /// The part of the problem.
         what: &'static str,
-        /// Which entry.
+        /// The index of the entry.
         index: usize,
     },
-    /// Fewer than two rays do not make a pyramid.
+    /// A pyramid with fewer than two rays.
     #[error("a friction pyramid needs at least 2 rays, not {rays}")]
     Rays {
         /// The setting.
         rays: u32,
     },
-    /// Nothing resists a force: the cost falls without end along a direction of the velocities.
+    /// No term resists a force: the cost decreases without bound along a direction of the velocities.
     #[error(
         "nothing holds generalized velocity {dof} against the impulse {impulse:.3e} on it: no contact, no impedance and no mass; \
          give its body the mass term"
@@ -139,13 +140,13 @@ pub enum QuasistaticError {
     /// The constraints contradict each other.
     #[error("the contacts and bounds leave no velocity: {detail}")]
     Infeasible {
-        /// Which constraints, with their weights in the certificate.
+        /// The contradicting constraints, with their weights in the certificate.
         detail: String,
     },
-    /// Derivatives were asked for before a linearization.
+    /// Derivatives were requested before a linearization.
     #[error("there is nothing to differentiate: linearize the step first, and again after every solve")]
     NotLinearized,
-    /// Lemke's method was asked for a problem that it has no form for.
+    /// A problem that Lemke's method does not support.
     #[error(
         "Lemke's method takes rigid contacts with a pyramid of rays and bounds, no rows, patches or exact cones; use another engine"
     )]
@@ -155,17 +156,17 @@ pub enum QuasistaticError {
         "patch {patch} has Hunt-Crossley dissipation, which has no quadratic form; use none or a linear one in a quasistatic step"
     )]
     Dissipation {
-        /// Which patch.
+        /// The index of the patch.
         patch: usize,
     },
-    /// The iterations ran out.
+    /// The iteration limit was reached.
     #[error("the quasistatic step stopped after {iterations} iterations at residual {residual:.1e}: {status}")]
     NotConverged {
-        /// Iterations of the engine that gave up last.
+        /// Iterations of the last engine that was tried.
         iterations: u32,
         /// Its residual.
         residual: f64,
-        /// What it said.
+        /// Its status.
         status: String,
     },
 }

@@ -1,5 +1,5 @@
-//! The step with its constraints smoothed by a logarithmic barrier, as planners use it: forces act at a distance, and derivatives exist
-//! everywhere and tell of contacts that are not made yet.
+//! The step with its constraints smoothed by a logarithmic barrier, as in planners: forces act at a distance,
+//! and derivatives exist everywhere and include contacts that are not closed yet.
 //!
 //!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone; pyramid: - kappa sum_j log(r_j . y))
 //!
@@ -11,15 +11,15 @@ use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
-/// Newton iterations for one kappa.
+/// The limit of Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
 /// Half the squared Newton decrement relative to kappa at which the minimum is found [-]; its square root is the error in v.
 const DECREMENT: f64 = 1e-20;
-/// A step goes at most this part of the way to the border [-].
+/// A step covers at most this part of the distance to the border [-].
 const TO_THE_BORDER: f64 = 0.95;
-/// Armijo's share of the slope [-].
+/// Armijo's fraction of the slope [-].
 const ARMIJO: f64 = 1e-4;
-/// Halvings of a step.
+/// The limit of halvings of a step.
 const HALVINGS_MAX: u32 = 60;
 
 /// A smoothed step: the point, and the factor of its Hessian.
@@ -38,7 +38,7 @@ pub(super) struct SmoothedStep {
     pub(super) bounds: Vec<f64>,
 }
 
-/// -log of a contact: value, gradient and Hessian by y; none outside.
+/// -log of a contact: value, gradient and Hessian by y; `None` outside.
 fn contact_barrier(friction: FrictionCone, mu: f64, y: &Vector3) -> Option<(f64, Vector3, Matrix3)> {
     match friction {
         FrictionCone::Exact => {
@@ -102,7 +102,7 @@ impl SmoothedStep {
             cholesky_solve_in_place(&self.factor, n, &mut self.direction);
             let slope = dot(&self.gradient, &self.direction);
             decrement = -0.5 * slope / kappa;
-            // once quadratic convergence has ended in rounding, more iterations only tremble
+            // after quadratic convergence has ended in rounding, more iterations only fluctuate
             let trembles = decrement <= DECREMENT.sqrt() && decrement > 0.5 * previous;
             previous = decrement;
             if decrement <= DECREMENT || trembles || !self.descend(problem, friction, kappa, v, value, slope) {
@@ -116,7 +116,7 @@ impl SmoothedStep {
         Err(failed(ITERATIONS_MAX, decrement, "the smoothed step takes too many iterations"))
     }
 
-    /// Moves along the direction; false where rounding hides all descent.
+    /// Moves along the direction; false if rounding prevents descent.
     fn descend(
         &mut self,
         problem: &QuasistaticProblem,
@@ -149,7 +149,7 @@ impl SmoothedStep {
         moved
     }
 
-    /// The cost; none outside the constraints.
+    /// The cost; `None` outside the constraints.
     fn value(&self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) -> Option<f64> {
         let n = problem.size();
         let mut value = 0.0;
@@ -262,10 +262,11 @@ impl SmoothedStep {
     }
 }
 
-/// Margins that a start keeps from the constraints, tried one after the other [m/s]: a smaller one fits where there is little room.
+/// Margins of a start from the constraints, tried in this order [m/s]; a smaller margin fits a narrower
+/// feasible set.
 const MARGINS: [f64; 4] = [1e-2, 1e-4, 1e-6, 1e-8];
 
-/// A point strictly inside all constraints: the step with gaps and bounds smaller by a margin.
+/// A strictly feasible point: the solution of the step with gaps and bounds reduced by a margin.
 pub(super) fn strictly_feasible(
     problem: &QuasistaticProblem,
     settings: &QuasistaticSettings,

@@ -9,7 +9,7 @@ use super::smoothing::{SmoothedStep, strictly_feasible};
 use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
 use crate::math::{SpatialForce, Vector3};
 
-/// Solves quasistatic steps, one after the other: keeps its memory and what warms up the next step.
+/// Solves quasistatic steps, one after the other: keeps its memory and the warm start of the next step.
 #[derive(Clone, Debug, Default)]
 pub struct QuasistaticSolver {
     engine: ConeEngine,
@@ -25,7 +25,7 @@ pub struct QuasistaticSolver {
     linearized: Linearized,
 }
 
-/// What derivatives are taken of.
+/// The point at which derivatives are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Linearized {
     #[default]
@@ -34,7 +34,7 @@ enum Linearized {
     Smoothed,
 }
 
-/// What one run of an engine took.
+/// The report of one run of an engine.
 struct Run {
     engine: Engine,
     fallback: bool,
@@ -60,21 +60,21 @@ impl QuasistaticSolver {
     pub fn patch_impulses(&self) -> &[SpatialForce] {
         &self.patches
     }
-    /// How many steps clarabel solved because the cone engine did not converge.
+    /// Number of steps that Clarabel solved because the cone engine did not converge.
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
     }
-    /// Forgets what warms up the next step, as after a reset of the scene.
+    /// Discards the warm start of the next step, as after a reset of the scene.
     pub fn forget(&mut self) {
         self.engine.forget();
     }
 
-    /// Solves `problem` from the warm start in `v`, which becomes the solution. Of the problem only the friction bounds of its
-    /// patches change: they end as mu times the normal impulses of the solution.
+    /// Solves `problem` from the warm start in `v`, which becomes the solution. Only the friction bounds of
+    /// the problem's patches change: at the end they are mu times the normal impulses of the solution.
     ///
     /// # Errors
-    /// A problem that is not well-formed; forces that nothing resists; constraints that contradict each other; no convergence of any
-    /// engine. `v` is then as it was given.
+    /// A malformed problem; forces without resistance; contradicting constraints; no convergence of any
+    /// engine. `v` is then unchanged.
     pub fn solve(
         &mut self,
         problem: &mut QuasistaticProblem,
@@ -94,11 +94,11 @@ impl QuasistaticSolver {
         result
     }
 
-    /// Prepares derivatives of the step at its solution `v`, by the cone engine: solves it sharply from there and keeps the factors.
-    /// Friction bounds of patches count as given.
+    /// Prepares derivatives of the step at its solution `v` by the cone engine: solves it to a small
+    /// tolerance from there, and keeps the factors. Friction bounds of patches stay as given.
     ///
     /// # Errors
-    /// As of [`QuasistaticSolver::solve`]; there is no fallback.
+    /// The errors of [`QuasistaticSolver::solve`]; there is no fallback.
     pub fn linearize(
         &mut self,
         problem: &QuasistaticProblem,
@@ -114,11 +114,12 @@ impl QuasistaticSolver {
         Ok(())
     }
 
-    /// Solves the step smoothed by a logarithmic barrier of weight kappa [J]; prepares its derivatives. Returns Newton iterations.
-    /// The larger kappa, the farther the contacts reach: an impulse gamma at rest keeps a distance of the order h kappa/gamma.
+    /// Solves the step smoothed by a logarithmic barrier of weight kappa \[J\], and prepares its derivatives.
+    /// Returns the number of Newton iterations. The range of the contact forces increases with kappa: an
+    /// impulse gamma at rest keeps a distance of the order h kappa/gamma.
     ///
     /// # Errors
-    /// As of [`QuasistaticSolver::solve`]; constraints without an inside.
+    /// The errors of [`QuasistaticSolver::solve`]; constraints without an interior.
     pub fn solve_smoothed(
         &mut self,
         problem: &QuasistaticProblem,
@@ -151,11 +152,12 @@ impl QuasistaticSolver {
         Ok(iterations)
     }
 
-    /// dv for a direction of the data, at the point of the last [`QuasistaticSolver::linearize`] or [`QuasistaticSolver::solve_smoothed`]
-    /// of the same `problem`. One pair of triangular solves a round.
+    /// dv for a direction of the data, at the point of the last [`QuasistaticSolver::linearize`] or
+    /// [`QuasistaticSolver::solve_smoothed`] of the same `problem`. Each round costs one pair of triangular
+    /// solves.
     ///
     /// # Errors
-    /// Nothing was linearized; a direction that has not the sizes of the problem.
+    /// Nothing was linearized; the sizes of the direction differ from those of the problem.
     pub fn differentiate(
         &mut self,
         problem: &QuasistaticProblem,
@@ -223,7 +225,7 @@ impl QuasistaticSolver {
         }
     }
 
-    /// Solves with the friction bounds as they are.
+    /// Solves with fixed friction bounds.
     fn run(
         &mut self,
         problem: &QuasistaticProblem,
@@ -318,7 +320,7 @@ fn check(problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings
     Ok(())
 }
 
-/// Whether all numbers are finite, without a branch for each: 0 x is NaN for what is not.
+/// Whether all numbers are finite, without a branch for each: 0 x is NaN if x is not finite.
 fn all_finite(numbers: &[f64]) -> bool {
     let (chunks, rest) = numbers.as_chunks::<8>();
     let mut sums = [0.0; 8];

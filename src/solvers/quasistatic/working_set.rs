@@ -1,18 +1,18 @@
-//! Which contacts a solve looks at. Of those that come near enough to be in a problem most stay open, and an open contact only costs
-//! time: it couples islands that do not touch.
+//! The contacts included in a solve. Most contacts of a problem stay open, and an open contact only costs
+//! time, because it couples islands that do not touch.
 //!
-//! A contact is left out where the warm start keeps it open. A solution without it that satisfies its constraint is the solution with it,
-//! with a multiplier of zero: the conditions of optimality are the same. What violates its constraint is taken in, and the problem
-//! solved again from there.
+//! A contact is left out if the warm start keeps it open. A solution without it that satisfies its constraint
+//! also solves the problem with it, with a multiplier of zero: the conditions of optimality are the same.
+//! Violated contacts are added, and the problem is solved again from there.
 
 use super::QuasistaticProblem;
 use super::memory::Multipliers;
 
-/// A contact stays in unless the warm start keeps it open by this much [m/s]: by about how much the velocity of a contact changes from
-/// one solution to the next.
+/// A contact is included unless the warm start keeps it open by this much [m/s], which is about the change of
+/// a contact's velocity from one solution to the next.
 const MARGIN: f64 = 0.02;
 
-/// The contacts of a problem by number: those that a solve looks at, and the others. Both ascend.
+/// The contacts of a problem by index: the included ones and the others, both ascending.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WorkingSet {
     kept: Vec<u32>,
@@ -20,7 +20,7 @@ pub(super) struct WorkingSet {
 }
 
 impl WorkingSet {
-    /// The contacts that a solve looks at.
+    /// The included contacts.
     pub(super) fn kept(&self) -> &[u32] {
         &self.kept
     }
@@ -47,7 +47,7 @@ impl WorkingSet {
         }
     }
 
-    /// Takes in what violates its constraint at `v`; whether there is any.
+    /// Adds the contacts whose constraints are violated at `v`; returns whether there are any.
     pub(super) fn take_violated(&mut self, problem: &QuasistaticProblem, v: &[f64]) -> bool {
         let before = self.kept.len();
         let Self { kept, left_out } = self;

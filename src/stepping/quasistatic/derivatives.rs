@@ -6,30 +6,33 @@
 //! again for a column. Where the Jacobians are those of the middle of the step, the middle moves with the solution it was found from,
 //! and each of these solutions is differentiated in turn.
 
-use super::super::external::ExternalWrenches;
-use super::super::joint_rows::StepStart;
-use super::super::simulation::StepError;
-use super::super::stepper::StepInput;
-use super::super::{JointCommand, JointTarget, QuasistaticStepping, Simulation, Stepping};
-use super::contacts::{Contacts, frame_about, smallest_axis};
 use super::impedances::Impedances;
-use super::{MIDPOINTS_MAX, QuasistaticStep};
-use crate::math::{Matrix3, Vector3};
+use super::step::{MIDPOINTS_MAX, QuasistaticStep};
+use crate::math::{Index, Matrix3, ScalarJointIndex, Vector3};
 use crate::multibody::{Data, JointKind, Model, State, bias, integrate, mass_matrix, positions};
 use crate::scene::{ContactKind, Scene};
 use crate::solvers::quasistatic::{ProblemDirection, QuasistaticError, QuasistaticProblem};
+use crate::stepping::command::{JointCommand, JointTarget};
+use crate::stepping::contacts::{QuasistaticContacts, frame_about, smallest_axis};
+use crate::stepping::error::StepError;
+use crate::stepping::external::ExternalWrenches;
+use crate::stepping::input::{StepInput, StepStart};
+use crate::stepping::settings::QuasistaticStepping;
+use crate::stepping::simulation::Simulation;
 
-/// By how much configuration and commands move when the data are differentiated [rad] or [m]: what is left out grows with its square
-/// (1e-10 times a third derivative), rounding with its inverse (1e-11 of a metre).
+/// The change of configuration and commands for differentiating the data \[rad\] or \[m\]. The truncation
+/// error grows with its square (1e-10 times a third derivative), the rounding error with its inverse (1e-11
+/// of a metre).
 const INCREMENT: f64 = 1e-5;
-/// A contact point that moves a hundred times farther than what it was moved by is another one [m].
+/// A contact point that moves a hundred times farther than the increment is a different point \[m\].
 const SAME_POINT: f64 = 100.0 * INCREMENT;
-/// Smallest cosine between the normals of a point before and after [-]: 8 degrees, from one face of a shape to the next are more.
+/// Smallest cosine between the normals of a point before and after [-]: 8 degrees. The angle between two
+/// faces of a shape is larger.
 const SAME_NORMAL: f64 = 0.99;
-/// Below this the series of the tangent map of a rotation to its square is exact to rounding [rad].
+/// Below this the series of the tangent map of a rotation to its square is exact to rounding \[rad\].
 const SMALL_ANGLE: f64 = 1e-4;
 
-/// Why a step has no derivatives.
+/// The reason why a step has no derivatives.
 #[derive(Debug, thiserror::Error)]
 pub enum DerivativeError {
     /// The simulation takes dynamic steps.
@@ -45,7 +48,7 @@ pub enum DerivativeError {
         /// The other one.
         B: String,
     },
-    /// Contact points come, go or jump on both sides of the configuration.
+    /// Contact points appear, disappear or jump on both sides of the configuration.
     #[error(
         "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along column {column} of the derivatives: there are none here"
     )]
@@ -70,14 +73,14 @@ pub enum DerivativeError {
 struct Sample {
     /// b - Q v + sum J^T gamma [N s].
     linear: Vec<f64>,
-    /// phi/h n + J v by contact [m/s].
+    /// phi/h n + J v per contact [m/s].
     contacts: Vec<Vector3>,
-    /// The limit that is active, or may be [m/s] or [rad/s].
+    /// The active limits, and those that may become active [m/s] or [rad/s].
     bounds: Vec<f64>,
     targets: Vec<f64>,
 }
 
-/// Where data are sampled.
+/// The point at which data are sampled.
 #[derive(Debug)]
 struct Place {
     state: State,
@@ -85,7 +88,7 @@ struct Place {
     start: Data,
     middle: Data,
     impedances: Impedances,
-    contacts: Contacts,
+    contacts: QuasistaticContacts,
     problem: QuasistaticProblem,
     external: ExternalWrenches,
     direction: Vec<f64>,
@@ -94,7 +97,7 @@ struct Place {
 /// Derivatives of quasistatic steps, and their memory.
 ///
 /// Tangent coordinates: a small change of a configuration has one number for each generalized velocity, dq = v dt. Those of a joint are
-/// its own; a free body has six, a rotation vector [rad] and a displacement of its origin [m], in the axes that its velocities have.
+/// its own; a free body has six, a rotation vector \[rad\] and a displacement of its origin \[m\], in the axes that its velocities have.
 /// `A` maps changes of q, so measured, to changes of q+ measured the same way at q+; `B` maps changes of commands to the latter.
 ///
 /// ```no_run
@@ -116,7 +119,7 @@ pub struct QuasistaticDerivatives {
     /// Velocities of the step, and those that the middle of the step was found with.
     v: Vec<f64>,
     v_middle: Vec<f64>,
-    /// dv by column: of the step, and of the velocities of the middle.
+    /// dv by column: for the step, and for the velocities of the middle.
     dv: Vec<f64>,
     dv_middle: Vec<f64>,
     /// dq+ by column.
@@ -133,19 +136,17 @@ impl QuasistaticDerivatives {
     pub fn new(simulation: &Simulation) -> Result<Self, DerivativeError> {
         let (scene, state) = (simulation.scene(), simulation.state());
         let model = scene.model();
-        if !matches!(simulation.settings().stepping, Stepping::Quasistatic(_)) {
-            return Err(DerivativeError::NotQuasistatic);
-        }
+        let Some(step) = simulation.quasistatic_step() else { return Err(DerivativeError::NotQuasistatic) };
         let (n, joints) = (model.nv(), scene.joints().len());
         Ok(Self {
-            step: QuasistaticStep::new(scene, state),
+            step: QuasistaticStep::new(*step.options(), scene, state),
             place: Place {
                 state: state.clone(),
                 command: JointCommand::default(),
                 start: Data::new(model),
                 middle: Data::new(model),
                 impedances: Impedances::default(),
-                contacts: Contacts::default(),
+                contacts: QuasistaticContacts::default(),
                 problem: QuasistaticProblem::default(),
                 external: simulation.external().clone(),
                 direction: vec![0.0; n],
@@ -166,18 +167,20 @@ impl QuasistaticDerivatives {
 
     /// Derivatives of the step that [`Simulation::step`] would take now. The simulation does not change.
     ///
-    /// At a border between open, sticking and sliding contact there are none; what comes is then of one side.
+    /// At a border between open, sticking and sliding contact the derivatives do not exist; the result is
+    /// then one-sided.
     ///
     /// # Errors
-    /// A step that cannot be taken; pressure fields; contact points that change whichever way the configuration moves.
+    /// A step that cannot be taken; pressure fields; contact points that change on both sides of the
+    /// configuration.
     pub fn differentiate(&mut self, simulation: &Simulation, command: &JointCommand) -> Result<(), DerivativeError> {
         self.compute(simulation, command, None)
     }
 
-    /// Takes the step smoothed by a logarithmic barrier of weight `kappa` [J], and its derivatives.
+    /// Takes the step smoothed by a logarithmic barrier of weight `kappa` \[J\], and its derivatives.
     ///
     /// # Errors
-    /// As of [`QuasistaticDerivatives::differentiate`]; no smoothed step.
+    /// The errors of [`QuasistaticDerivatives::differentiate`]; no solution of the smoothed step.
     pub fn differentiate_smoothed(
         &mut self,
         simulation: &Simulation,
@@ -222,17 +225,14 @@ impl QuasistaticDerivatives {
         let mut external = simulation.external().clone();
         external.project(simulation.scene().model(), simulation.data());
         let input = simulation.step_input(command, external.generalized())?;
-        let Stepping::Quasistatic(options) = &input.settings.stepping else {
-            return Err(DerivativeError::NotQuasistatic);
-        };
+        let Some(step) = simulation.quasistatic_step() else { return Err(DerivativeError::NotQuasistatic) };
+        let options = step.options();
         let (scene, state) = (input.scene, input.start.state);
         if let Some(pair) = scene.contact_pairs().iter().position(|pair| pair.kind == ContactKind::PressureField) {
             let (A, B) = names_of_pair(scene, pair);
             return Err(DerivativeError::PressureField { A, B });
         }
-        if let Some(step) = simulation.quasistatic_step() {
-            self.step.impedances.clone_from(&step.impedances);
-        }
+        self.step.impedances.clone_from(&step.impedances);
         self.v.copy_from_slice(&state.v);
         self.step.assemble(&input, options, &self.v);
         let mut middles = 0;
@@ -264,7 +264,8 @@ impl QuasistaticDerivatives {
         Ok(())
     }
 
-    /// dv by all columns at the solution that the solver was linearized at. `has_middle`: whether Jacobians are those of a middle.
+    /// dv by all columns at the solution about which the solver was linearized. `has_middle`: whether
+    /// Jacobians are those of a middle.
     fn differentiate_solution(
         &mut self,
         input: &StepInput<'_>,
@@ -307,15 +308,15 @@ impl Place {
     /// The command with all positions that hold.
     fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
         let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
-            let target = command.targets.get(joint).copied().unwrap_or_default();
+            let target = command.targets.as_slice().get(joint).copied().unwrap_or_default();
             JointTarget { position: Some(target.position.unwrap_or(*held)), ..target }
         });
         self.command.targets.clear();
         self.command.targets.extend(targets);
     }
 
-    /// Goes by `increment` along a column, and assembles everything but contacts. `middle` are the velocities that the middle was found
-    /// with, and how they change along the column.
+    /// Moves by `increment` along a column, and assembles everything but contacts. `middle` holds the
+    /// velocities with which the middle was found, and their change along the column.
     fn go(
         &mut self,
         input: &StepInput<'_>,
@@ -339,17 +340,26 @@ impl Place {
         bias(model, &mut self.start);
         self.problem.reset(n, h);
         self.impedances.clone_from(impedances);
-        let commanded = column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(joint));
+        let commanded =
+            column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)));
         let standing = commanded.as_ref().and_then(|target| target.position);
         if let (Some(target), Some(position)) = (commanded, standing) {
             target.position = Some(position + increment);
         }
         self.external.project(model, &self.start);
         let external = self.external.generalized();
-        let start = StepStart { initial: input.start.initial, state: &self.state, command: &self.command, external };
+        let start = StepStart {
+            initial: input.start.initial,
+            state: &self.state,
+            command: &self.command,
+            external,
+            ..input.start
+        };
         let stiction = input.settings.stiction_tolerance;
         self.impedances.assemble(scene, options.inertia, stiction, &start, &self.start, &mut self.problem);
-        if let Some(target) = column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(joint)) {
+        if let Some(target) =
+            column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)))
+        {
             target.position = standing;
         }
         if let Some((v, dv)) = middle {
@@ -361,12 +371,12 @@ impl Place {
         positions(model, &self.state.q, &mut self.middle);
     }
 
-    fn find_contacts(&mut self, scene: &Scene, like: &Contacts) {
+    fn find_contacts(&mut self, scene: &Scene, like: &QuasistaticContacts) {
         self.contacts.find_as(like, scene, &self.start);
         self.contacts.add_points(scene, &self.start, &self.middle, &mut self.problem);
     }
 
-    /// The data of the problem here, at the solution v of `step`; or the pair whose contact points are others.
+    /// The data of the problem here, at the solution v of `step`; or the pair whose contact points differ.
     fn sample(&self, step: &QuasistaticStep, v: &[f64], sample: &mut Sample) -> Result<(), usize> {
         let (problem, gammas) = (&self.problem, step.solver.contact_impulses());
         let n = problem.size();
@@ -388,7 +398,7 @@ impl Place {
                 (contact.key.pair as usize == pair).then_some((contact, other))
             });
             let Some((contact, other)) = moved else { return Err(pair) };
-            // axes that turn with the normal, and no more than that
+            // axes that turn with the normal, without any further rotation
             let n_there = &there.normal[other];
             let axis = smallest_axis(&here.normal[point]);
             let turn = frame_about(n_there, axis) * frame_about(n_there, smallest_axis(n_there)).transpose();
@@ -409,7 +419,7 @@ impl Place {
     }
 }
 
-/// The point that is nearest to p with about the normal n.
+/// The nearest point to p with nearly the normal n.
 fn nearest(p: &Vector3, n: &Vector3, points: &[Vector3], normals: &[Vector3]) -> Option<usize> {
     let distance = |index: usize| (points[index] - p).norm();
     let same =

@@ -1,15 +1,17 @@
-//! The joints of a quasistatic step: impedances, inertia of what nothing drives, limits and dry friction.
+//! The joints of a quasistatic step: impedances, inertia of unactuated joints, limits and dry friction.
 
 use std::ops::Range;
 
-use super::super::joint_rows::{StepStart, friction_row};
-use super::super::{JointTarget, UnactuatedInertia};
 use crate::multibody::{Data, Joint, Model, State};
 use crate::scene::{Actuator, Scene};
 use crate::solvers::BoxRow;
 use crate::solvers::quasistatic::{QuasistaticProblem, VelocityBound};
+use crate::stepping::command::JointTarget;
+use crate::stepping::input::StepStart;
+use crate::stepping::joint_rows::friction_row;
+use crate::stepping::settings::UnactuatedInertia;
 
-/// Where an actuator's effort comes from, as a function of the joint's rate u at the end of the step.
+/// The origin of an actuator's effort, as a function of the joint's rate u at the end of the step.
 #[derive(Clone, Copy, Debug)]
 enum EffortSource {
     /// at_rest - rate u, within +- limit.
@@ -22,10 +24,10 @@ enum EffortSource {
     Constant(f64),
 }
 
-/// The impedances of the present step, and the positions that hold where no new ones come.
+/// The impedances of the present step, and the positions that hold until new ones are commanded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Impedances {
-    /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` [rad] or [m].
+    /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` \[rad\] or \[m\].
     targets: Vec<f64>,
     sources: Vec<EffortSource>,
     /// Whether an impedance or a damper of an actuator holds a velocity, by degree of freedom.
@@ -35,26 +37,26 @@ pub(super) struct Impedances {
     rates: Vec<(usize, f64)>,
 }
 
-/// Numbers of one joint that the rows are made of.
+/// The data of one joint from which the rows are made.
 struct ScalarJoint<'a> {
     joint: &'a Joint,
     dof: usize,
-    /// Rate of the joint for a unit of its generalized velocity [-].
+    /// Rate of the joint per unit of its generalized velocity [-].
     ratio: f64,
     q: f64,
-    /// Step h [s].
+    /// Step h \[s\].
     h: f64,
 }
 
 impl Impedances {
-    /// Nothing has been commanded yet: each joint is held where it starts.
+    /// Impedances before the first command: each joint is held at its initial position.
     pub(super) fn new(scene: &Scene, initial: &State) -> Self {
         let joints = scene.model().joints();
         let start = |index| joints[index].position(&initial.q).unwrap_or(0.0);
         Self { targets: scene.joints().iter().map(|index| start(*index)).collect(), ..Self::default() }
     }
 
-    /// The positions that hold where no new ones are commanded [rad] or [m].
+    /// The positions that hold until new ones are commanded \[rad\] or \[m\].
     pub(super) fn targets(&self) -> &[f64] {
         &self.targets
     }
@@ -64,8 +66,8 @@ impl Impedances {
         &self.actuated
     }
 
-    /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), limits and friction, from the mass matrix and the gravity
-    /// forces in `data`; tau_u has the external forces, too.
+    /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), limits and friction, from the mass
+    /// matrix and the gravity forces in `data`; tau_u includes the external forces.
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
@@ -95,7 +97,7 @@ impl Impedances {
                 q: joint.position(&start.state.q).unwrap_or(0.0),
                 h,
             };
-            let target = start.command.targets.get(position).copied().unwrap_or_default();
+            let target = start.command.targets.as_slice().get(position).copied().unwrap_or_default();
             let held = target.position.unwrap_or(self.targets[position]);
             let gravity = if joint.mimic.is_some() { 0.0 } else { data.gravity[scalar.dof] };
             let source = scalar.actuator(&scene.actuators()[position], &target, held, gravity, position, problem);
@@ -116,7 +118,8 @@ impl Impedances {
         self.add_inertia(model, inertia, data, problem);
     }
 
-    /// h d of the passive joints' dampers: of all velocity terms the only ones, because such a joint resists with nothing else.
+    /// h d of the passive joints' dampers. No other velocity terms are included, because a passive joint has
+    /// no other resistance.
     fn add_damping(&self, model: &Model, problem: &mut QuasistaticProblem) {
         let n = model.nv();
         for dof in (0..n).filter(|dof| !self.actuated[*dof]) {
@@ -124,7 +127,7 @@ impl Impedances {
         }
     }
 
-    /// M_u, or what takes its place.
+    /// M_u, or its replacement.
     pub(super) fn add_inertia(
         &self,
         model: &Model,
@@ -165,7 +168,7 @@ impl Impedances {
         }
     }
 
-    /// min(h K_a) over the joints [N s/m] or [N m s/rad]; infinite where nothing is driven.
+    /// min(h K_a) over the joints [N s/m] or [N m s/rad]; infinite if no joint is actuated.
     fn softest(&self) -> f64 {
         let rate = |source: &EffortSource| match source {
             EffortSource::Impedance { rate, .. } => *rate,
@@ -174,7 +177,7 @@ impl Impedances {
         self.sources.iter().map(rate).fold(f64::INFINITY, f64::min)
     }
 
-    /// Writes to `v` the rates at which the impedances would reach their targets if nothing were in their way.
+    /// Writes to `v` the rates at which the impedances would reach their targets without contact.
     pub(super) fn expect(&self, v: &mut [f64]) {
         for source in &self.sources {
             if let EffortSource::Impedance { joint, at_rest, rate, .. } = source {
@@ -186,14 +189,14 @@ impl Impedances {
         }
     }
 
-    /// The step has been taken: its targets hold from now on.
+    /// Stores the targets of a successful step, which hold from now on.
     pub(super) fn keep(&mut self, targets: &[JointTarget]) {
         for (held, target) in self.targets.iter_mut().zip(targets) {
             *held = target.position.unwrap_or(*held);
         }
     }
 
-    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or [N].
+    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or \[N\].
     pub(super) fn efforts(&self, v: &[f64], efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {

@@ -1,21 +1,23 @@
-//! What a purely quasistatic step needs: a contact that can bear each weight.
+//! The requirement of a purely quasistatic step: a contact that can bear each weight.
 
 use crate::math::{BodyIndex, Index};
 use crate::multibody::Model;
 use crate::scene::Scene;
 use crate::solvers::quasistatic::QuasistaticProblem;
 
-/// Which trees of the model hang together by contact, and which of these groups something holds.
+/// Groups of trees that are connected by contact, and whether each group is held.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Support {
-    /// The group of each tree, named by its smallest tree; along a chain for those that joined later.
+    /// The group of each tree, identified by its smallest tree. Trees that joined later point to it through a
+    /// chain.
     group: Vec<usize>,
     by_itself: Vec<bool>,
     held: Vec<bool>,
 }
 
 impl Support {
-    /// Starts a step: a tree is held by itself when an actuator is in it, or when the problem gives it inertia or damping.
+    /// Starts a step: a tree counts as held if it has an actuator, or if the problem gives it inertia or
+    /// damping.
     pub(super) fn start(&mut self, model: &Model, actuated: &[bool], problem: &QuasistaticProblem) {
         let n = problem.size();
         let holds = |dof: usize| actuated[dof] || problem.quadratic[dof * n + dof] > 0.0;
@@ -23,7 +25,7 @@ impl Support {
         self.by_itself.extend(model.trees().iter().map(|dofs| dofs.clone().any(holds)));
     }
 
-    /// Groups the trees by the contacts of `problem`. A group is held when it touches the world or a tree that is held.
+    /// Groups the trees by the contacts of `problem`. A group is held if it touches the world or a held tree.
     pub(super) fn find(&mut self, model: &Model, problem: &QuasistaticProblem) {
         self.group.clear();
         self.group.extend(0..model.trees().len());
@@ -37,7 +39,7 @@ impl Support {
         }
     }
 
-    /// The trees of a contact are one group; a contact of one tree is one with the world.
+    /// The trees of a contact form one group; a contact with a single tree joins it to the world.
     fn join(&mut self, model: &Model, dofs: impl Iterator<Item = u32>) {
         let mut first = None::<usize>;
         let mut several = false;
@@ -69,7 +71,7 @@ impl Support {
         root
     }
 
-    /// The first tree that is pulled at and that nothing holds.
+    /// The first loaded tree that is not held.
     pub(super) fn unsupported(&self, model: &Model, problem: &QuasistaticProblem) -> Option<usize> {
         let pulled = |tree: usize| model.trees()[tree].clone().any(|dof| problem.linear[dof] != 0.0);
         (0..model.trees().len()).find(|tree| !self.held[self.root(*tree)] && pulled(*tree))

@@ -1,12 +1,13 @@
-//! Meshes made by others, filled or refused with the reason. `docs/meshes.md` says where they come from; the table there is
+//! Meshes made by others, filled or refused with the reason. `docs/reference/meshes.md` says where they come from; the table there is
 //! what this test prints with `--nocapture`.
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use isobar::geometry::fill::{FillSettings, fill};
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::math::Vector3;
+
+use crate::golden;
 
 /// Links and hands: paths below the folder in ISOBAR_ROBOT_DATA (`share/example-robot-data` of the package).
 const LINKS: [&str; 17] = [
@@ -55,11 +56,9 @@ const OBJECTS: [&str; 20] = [
 
 #[test]
 fn meshes_of_others_fill_or_are_refused_with_the_reason() {
-    for (variable, files) in [("ISOBAR_ROBOT_DATA", LINKS.as_slice()), ("ISOBAR_MESH_DATA", OBJECTS.as_slice())] {
-        let Some(folder) = std::env::var_os(variable).map(PathBuf::from) else {
-            eprintln!("skipped: {variable} does not name a folder of meshes");
-            continue;
-        };
+    let (links, objects) = (golden::robots_of_others(), golden::objects_of_others());
+    for (folder, files) in [(links, LINKS.as_slice()), (objects, OBJECTS.as_slice())] {
+        let Some(folder) = folder else { continue };
         for file in files {
             let data = mesh_files::read(&folder.join(file), &Vector3::new(1.0, 1.0, 1.0)).unwrap();
             let MeshData::Surface(surface) = data else { panic!("{file} is a surface") };

@@ -10,7 +10,8 @@ use isobar::multibody::{
 };
 use nalgebra::{DMatrix, DVector};
 
-use super::random::{self, Random};
+use super::random;
+use crate::random::Random;
 
 const SEEDS: std::ops::Range<u64> = 0..24;
 
@@ -52,9 +53,9 @@ fn free_acceleration(model: &Model, state: &State) -> Vec<f64> {
 fn inverse_dynamics_is_mass_matrix_and_bias() {
     for seed in SEEDS {
         let model = random::model(seed);
-        let mut random = Random::new(seed + 100);
-        let state = random.state(&model);
-        let vdot = random.values(model.nv());
+        let mut numbers = Random::new(seed + 100);
+        let state = random::state(&mut numbers, &model);
+        let vdot = random::values(&mut numbers, model.nv());
         let mut data = evaluate(&model, &state);
         let mut tau = vec![0.0; model.nv()];
         inverse_dynamics(&model, &mut data, &vdot, &mut tau);
@@ -70,7 +71,7 @@ fn inverse_dynamics_is_mass_matrix_and_bias() {
 fn kinetic_energy_is_half_v_M_v() {
     for seed in SEEDS {
         let model = random::model(seed);
-        let state = Random::new(seed + 200).state(&model);
+        let state = random::state(&mut Random::new(seed + 200), &model);
         let data = evaluate(&model, &state);
         let Mv = times_M(&model, &data, &state.v);
         let half: f64 = 0.5 * Mv.iter().zip(&state.v).map(|(a, b)| a * b).sum::<f64>();
@@ -84,7 +85,7 @@ fn kinetic_energy_is_half_v_M_v() {
 fn mass_matrix_is_symmetric_and_block_diagonal() {
     for seed in SEEDS {
         let model = random::model(seed);
-        let data = evaluate(&model, &Random::new(seed).state(&model));
+        let data = evaluate(&model, &random::state(&mut Random::new(seed), &model));
         let nv = model.nv();
         assert_eq!(model.trees().iter().map(|tree| tree.len()).sum::<usize>(), nv);
         for i in 0..nv {
@@ -103,7 +104,7 @@ fn jacobians_match_differences_of_poses() {
     const H: f64 = 1e-5;
     for seed in SEEDS {
         let model = random::model(seed);
-        let state = Random::new(seed + 300).state(&model);
+        let state = random::state(&mut Random::new(seed + 300), &model);
         let data = evaluate(&model, &state);
         let at = |h: f64| {
             let mut moved = state.clone();
@@ -139,9 +140,9 @@ fn inverse_dynamics_is_the_virtual_power_of_inertial_forces() {
     const H: f64 = 1e-5;
     for seed in SEEDS {
         let model = random::model(seed);
-        let mut random = Random::new(seed + 500);
-        let state = random.state(&model);
-        let vdot = random.values(model.nv());
+        let mut numbers = Random::new(seed + 500);
+        let state = random::state(&mut numbers, &model);
+        let vdot = random::values(&mut numbers, model.nv());
         let mut data = evaluate(&model, &state);
         let mut tau = vec![0.0; model.nv()];
         inverse_dynamics(&model, &mut data, &vdot, &mut tau);
@@ -184,7 +185,7 @@ fn free_motion_conserves_energy() {
     const H: f64 = 1e-5;
     for seed in SEEDS {
         let model = random::model(seed);
-        let state = Random::new(seed + 400).state(&model);
+        let state = random::state(&mut Random::new(seed + 400), &model);
         let vdot = free_acceleration(&model, &state);
         let total = |h: f64| {
             let mut moved = state.clone();
@@ -278,7 +279,7 @@ fn a_robot_far_away_has_the_same_mass_matrix() {
             parent = child;
         }
         let model = builder.build(Vector3::new(0.0, 0.0, -9.81)).unwrap();
-        let mut state = Random::new(7).state(&model);
+        let mut state = random::state(&mut Random::new(7), &model);
         let floating = &model.joints()[model.joint("base").unwrap()];
         for (i, p) in state.q[floating.q_start + 4..floating.q_start + 7].iter_mut().enumerate() {
             *p = offset * (1.0 + i as f64);
@@ -294,7 +295,7 @@ fn a_robot_far_away_has_the_same_mass_matrix() {
 /// Welding and merging are the same.
 #[test]
 fn welded_bodies_equal_a_merged_body() {
-    let X_AB = Random::new(3).pose();
+    let X_AB = Random::new(3).pose(1.0);
     let welded = {
         let mut builder = ModelBuilder::new();
         let a = builder.add_body("a", asymmetric_body());
@@ -313,7 +314,7 @@ fn welded_bodies_equal_a_merged_body() {
         builder.add_body("ab", b + SpatialInertia::from_central(b.mass, &com.coords, &central));
         builder.build(Vector3::new(0.0, 0.0, -9.81)).unwrap()
     };
-    let state = Random::new(5).state(&merged);
+    let state = random::state(&mut Random::new(5), &merged);
     let (welded, merged) = (evaluate(&welded, &state), evaluate(&merged, &state));
     assert_close(&welded.M, &merged.M, 1e-13, "M");
     assert_close(&welded.coriolis, &merged.coriolis, 1e-13, "c");

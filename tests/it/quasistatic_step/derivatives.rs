@@ -6,7 +6,7 @@ use std::sync::Arc;
 use isobar::geometry::Shape;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::math::{BodyIndex, Matrix3, SpatialForce, SpatialInertia, Vector3};
+use isobar::math::{BodyIndex, Index, Matrix3, ScalarJointIndex, SpatialForce, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec, Model, State, integrate};
 use isobar::scene::{Scene, SceneBuilder};
 use isobar::stepping::{JointCommand, QuasistaticDerivatives, Simulation, StepSettings, Stepping, UnactuatedInertia};
@@ -109,7 +109,7 @@ fn error(case: &Case, smoothed: bool) -> f64 {
                     v[column] = 1.0;
                     integrate(model, &mut q, &v, increment);
                 } else {
-                    let position = &mut command.targets[column - n].position;
+                    let position = &mut command[ScalarJointIndex::from_usize(column - n)].position;
                     *position = position.map(|position| position + increment);
                 }
                 end(case, &q, &command, smoothed)
@@ -221,9 +221,8 @@ fn planar_hand(name: &'static str, upper: f64, bend: f64, squeeze: f64) -> Case 
     let mut state = scene.model().default_state();
     assert_eq!(state.q.len(), q.len());
     state.q.copy_from_slice(&q);
-    let mut command =
-        positions(&[upper - squeeze, bend - squeeze, pi - upper + squeeze, -bend + squeeze, 0.0, 0.0, 0.0]);
-    command.targets.truncate(scene.joint_names().len());
+    let wanted = [upper - squeeze, bend - squeeze, pi - upper + squeeze, -bend + squeeze, 0.0, 0.0, 0.0];
+    let command = positions(&wanted[..scene.joint_names().len()]);
     let settings = sharp(quasistatic(0.05, UnactuatedInertia::Mass));
     Case { name, scene, state, settings, command, wrenches: Vec::new() }
 }

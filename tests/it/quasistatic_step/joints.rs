@@ -29,7 +29,7 @@ fn an_effort_limit_is_the_force_on_a_wall() {
         simulation.snapshot_into(&mut snapshot);
         let force = snapshot.F_BBo_W[finger].f;
         assert!((force + Vector3::x() * 20.0).norm() < 1e-6, "h = {step}: {force:?}");
-        let points: Vector3 = snapshot.patches.iter().flat_map(|patch| &patch.faces.force_B_W).sum();
+        let points: Vector3 = snapshot.contact_patches().iter().flat_map(|patch| &patch.faces.force_B_W).sum();
         assert!((points.norm() - 20.0).abs() < 1e-6, "h = {step}: the points carry {points:?}");
     }
 }

@@ -125,7 +125,7 @@ fn a_pushed_block_pushes_back_with_its_friction() {
         }
         let mut snapshot = Snapshot::default();
         simulation.snapshot_into(&mut snapshot);
-        let push = snapshot.joint_effort[0];
+        let push = snapshot.joint_effort.as_slice()[0];
         // with inertia a step starts from rest: the block's m v/h is on top
         let friction = 0.4 * 0.5 * GRAVITY;
         let resistance = match inertia {
@@ -138,7 +138,7 @@ fn a_pushed_block_pushes_back_with_its_friction() {
             "h = {step}, {inertia:?}: {push} for {friction} + {resistance}"
         );
         let block = simulation.data().X_WB[body].translation.vector;
-        assert!((block.x - 0.06 - snapshot.joint_position[0]).abs() < 1e-6, "h = {step}, {inertia:?}");
+        assert!((block.x - 0.06 - snapshot.joint_position.as_slice()[0]).abs() < 1e-6, "h = {step}, {inertia:?}");
         assert!(block.y.abs() < 1e-6, "h = {step}, {inertia:?}: {}", block.y);
     }
 }
@@ -185,7 +185,7 @@ fn limits_and_standing_commands_hold() {
             simulation.step(command).expect("a step");
         }
         simulation.snapshot_into(&mut snapshot);
-        (snapshot.joint_position[0], snapshot.joint_effort[0])
+        (snapshot.joint_position.as_slice()[0], snapshot.joint_effort.as_slice()[0])
     };
     let (q, effort) = after(&positions(&[0.5]));
     assert!((q - 0.09).abs() < 1e-8 && (effort - 20.0).abs() < 1e-9, "{q} m, {effort} N");

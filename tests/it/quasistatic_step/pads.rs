@@ -41,7 +41,7 @@ fn a_pad_presses_with_the_spring_of_its_finger() {
             let faces = &patch.faces;
             let field: f64 =
                 faces.area.iter().zip(&faces.pressure).zip(&faces.normal_W).map(|((a, p), n)| a * p * n.x).sum();
-            let pressed = snapshot.joint_effort[0];
+            let pressed = snapshot.joint_effort.as_slice()[0];
             assert!(
                 (field.abs() - pressed).abs() < FORCE_TOLERANCE,
                 "h = {step}, to {command}: {field} N for {pressed} N"
@@ -51,7 +51,7 @@ fn a_pad_presses_with_the_spring_of_its_finger() {
                 "{} N for {pressed} N",
                 patch.F_BC_W.f.x
             );
-            let d = snapshot.joint_position[0] + 0.01 - 0.1;
+            let d = snapshot.joint_position.as_slice()[0] + 0.01 - 0.1;
             let closed = 1e6 / 0.01 * (0.04 * 0.04 * d - 0.08 * d * d + 4.0 / 3.0 * d * d * d);
             assert!((closed - pressed).abs() < 1e-3 * pressed, "h = {step}, to {command}: {closed} N for {pressed} N");
         }
@@ -84,7 +84,7 @@ fn two_pads_hold_a_box() {
             assert!(report.solver_converged, "h = {step}, {inertia:?}, t = {time}: {report:?}");
         }
         simulation.snapshot_into(&mut snapshot);
-        let ahead = 0.025 - snapshot.joint_position[1];
+        let ahead = 0.025 - snapshot.joint_position.as_slice()[1];
         let pressed = 1000.0 * ahead;
         let force = snapshot.F_BBo_W[left].f.x;
         assert!((force + pressed).abs() < FORCE_TOLERANCE * 10.0, "h = {step}, {inertia:?}: {force} N for {pressed} N");

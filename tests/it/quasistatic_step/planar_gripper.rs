@@ -6,7 +6,7 @@ use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
 use isobar::math::Vector3;
 use isobar::solvers::quasistatic::{Engine, FrictionCone};
-use isobar::stepping::{ContactPatch, JointCommand, JointTarget, Simulation, Snapshot, Stepping};
+use isobar::stepping::{ContactPatch, JointCommand, Simulation, Snapshot, Stepping};
 
 use crate::golden;
 
@@ -35,7 +35,7 @@ fn agrees(engine: Engine, friction: FrictionCone, tolerance_m: f64, tolerance_N:
     let Stepping::Quasistatic(options) = &mut settings.stepping else { panic!("the scene is quasistatic") };
     (options.solver.engine, options.solver.friction) = (engine, friction);
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).expect("a simulation");
-    let mut command = JointCommand { targets: vec![JointTarget::default(); loaded.scene.joint_names().len()] };
+    let mut command = JointCommand::new(&loaded.scene);
     let mut snapshot = Snapshot::default();
     let (mut worst_m, mut worst_N) = (0.0_f64, 0.0_f64);
     for step in golden["steps"].as_array().expect("steps") {
@@ -46,7 +46,7 @@ fn agrees(engine: Engine, friction: FrictionCone, tolerance_m: f64, tolerance_N:
         let q = golden::numbers(&step["q_after"]);
         let expected = [q[0], q[1] - 0.1, q[2], q[3], q[4]]; // the sphere's height counts from its rest
         for (name, expected) in ["sphere_x", "sphere_z", "left_x", "right_x", "carriage_z"].iter().zip(expected) {
-            let joint = loaded.scene.joint_position(name).expect("a joint");
+            let joint = loaded.scene.joint(name).expect("a joint");
             worst_m = worst_m.max((snapshot.joint_position[joint] - expected).abs());
         }
         let c_n = golden::numbers(&step["c_n"]);

@@ -16,7 +16,7 @@ fn the_red_cube_lands_on_the_stack() {
     let scene = config.join("cube_stacking.yaml");
     let loaded = scene_file::load(&scene, &PackageMap::from_environment()).expect("the scene loads");
     let script =
-        Script::read(&loaded, &config.join("keyframes/cube_stacking.yaml")).expect("the arm reaches its waypoints");
+        Script::read(&loaded, &config.join("tasks/cube_stacking.yaml")).expect("the arm reaches its waypoints");
     for step in &STEPS {
         let stepping = Stepping::Quasistatic(loaded.quasistatic);
         let (trace, _) = run(&loaded, &script, stepping, *step, 0.01, &|| 0.0, &mut |_, _| {}).expect("a run");
@@ -36,12 +36,15 @@ fn keyframes_of_another_kind_are_refused() {
         std::fs::write(&path, text).expect("a file");
         Script::read(&loaded, &path).expect_err(text).to_string()
     };
-    let head = "tip: wsg50_grasp\ngripper: {}\nkeys:\n";
-    assert!(refused(&format!("{head}  - {{ name: rest, for: 0 }}")).contains("rest: `for`"));
-    assert!(refused(&format!("{head}  - {{ name: up, for: 1, to: [0, .nan, 0] }}")).contains("up: `to`"));
-    assert!(refused("tip: wsg50_grasp\ngripper: {}\nkeys: []").contains("at least one"));
-    assert!(refused("tip: thumb\ngripper: {}\nkeys:\n  - { name: rest, for: 1 }").contains("thumb"));
-    let turns = refused(&format!("{head}  - {{ name: turn, for: 1, circle: {{}} }}"));
-    assert!(turns.contains("circle") && turns.contains("isobar_keyframes"), "{turns}");
+    let head = "arm: { joints: [iiwa_joint_1] }\ntool: { body: wsg50_grasp }\nframe: iiwa_base\nkeyframes:";
+    assert!(refused(&format!("{head}\n  - {{ name: rest, duration: 0.01 }}")).contains("'rest': duration"));
+    assert!(refused(&format!("{head}\n  - {{ name: up, duration: 1, xyz: [0, .nan, 0] }}")).contains("'up': xyz"));
+    assert!(refused(&format!("{head} []")).contains("at least one"));
+    let thumb = head.replace("wsg50_grasp", "thumb");
+    assert!(refused(&format!("{thumb}\n  - {{ name: rest, duration: 1 }}")).contains("thumb"));
+    let by = refused(&format!("{head}\n  - {{ name: up, duration: 1, by: [0, 0, 1] }}"));
+    assert!(by.contains("'up'") && by.contains("xyz"), "{by}");
+    let unknown = refused(&format!("{head}\n  - {{ name: up, duration: 1, turn: 1 }}"));
+    assert!(unknown.contains("turn") && unknown.contains("isobar_keyframes"), "{unknown}");
     std::fs::remove_file(path).expect("the file was there");
 }

@@ -3,8 +3,10 @@
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::io::srdf;
-use isobar::io::urdf::{ControllerGains, JointKind, Limits, LoadOptions, RobotDescription, load_file};
+use isobar::io::urdf::{LoadOptions, load_file};
 use isobar::math::{Matrix3, RigidTransform, Vector3};
+use isobar::multibody::JointKind;
+use isobar::robot::{ControllerGains, Limits, RobotDescription};
 
 use super::{golden, load, packages, robot};
 

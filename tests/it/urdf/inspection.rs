@@ -1,7 +1,7 @@
-//! The report shows the robot and warns of what will bite.
+//! The report shows the robot and warns of likely mistakes.
 
-use isobar::io::inspect::report;
 use isobar::io::urdf::{LoadOptions, load_file};
+use isobar::robot::inspect::report;
 
 use super::{golden, load, packages, robot};
 
@@ -26,7 +26,7 @@ fn the_report_shows_the_robot() {
 }
 
 /// One link of the given mass and moments on a joint with the given limits, with a ball of 0.1 m.
-fn bites(mass: &str, moments: [&str; 3], limit: &str) -> String {
+fn mistakes(mass: &str, moments: [&str; 3], limit: &str) -> String {
     let [ixx, iyy, izz] = moments;
     let text = robot(&format!(
         "<link name='base'/><link name='arm'><inertial><mass value='{mass}'/>
@@ -35,7 +35,7 @@ fn bites(mass: &str, moments: [&str; 3], limit: &str) -> String {
          <joint name='j' type='revolute'><parent link='base'/><child link='arm'/><limit {limit}/></joint>"
     ));
     let report = report(&load(&text).unwrap());
-    report.split_once("What will bite\n").unwrap().1.to_owned()
+    report.split_once("Likely mistakes\n").unwrap().1.to_owned()
 }
 
 const LIMIT: &str = "lower='-1' upper='1' effort='1' velocity='1'";
@@ -56,7 +56,7 @@ fn welded_links_are_one_body() {
              <joint name='w' type='fixed'><parent link='arm'/><child link='tip'/></joint>",
             inertial("1", "0.004")
         ));
-        report(&load(&text).unwrap()).split_once("What will bite\n").unwrap().1.to_owned()
+        report(&load(&text).unwrap()).split_once("Likely mistakes\n").unwrap().1.to_owned()
     };
     assert_eq!(with(""), "  (nothing)\n");
     assert_eq!(with(&inertial("0.1", "0")), "  (nothing)\n");
@@ -64,19 +64,25 @@ fn welded_links_are_one_body() {
 }
 
 #[test]
-fn what_will_bite_is_named() {
-    assert_eq!(bites("1", ["0.004", "0.004", "0.004"], LIMIT), "  (nothing)\n");
+fn likely_mistakes_are_named() {
+    assert_eq!(mistakes("1", ["0.004", "0.004", "0.004"], LIMIT), "  (nothing)\n");
     let cases = [
-        (bites("0", ["0", "0", "0"], LIMIT), "link `arm` moves (joint `j`) and has no mass"),
-        (bites("1", ["0.004", "0.004", "-0.004"], LIMIT), "not positive definite"),
-        (bites("1", ["0", "0", "0"], LIMIT), "not positive definite"),
-        (bites("1", ["0.001", "0.001", "0.004"], LIMIT), "triangle inequality"),
-        (bites("1", ["4", "4", "4"], LIMIT), "large for the mass"),
-        (bites("1", ["1e-9", "1e-9", "1e-9"], LIMIT), "small for the mass"),
-        (bites("1", ["0.004", "0.004", "0.004"], "lower='1' upper='-1' effort='1' velocity='1'"), "unreachable"),
-        (bites("1", ["0.004", "0.004", "0.004"], "lower='0' upper='0' effort='1' velocity='1'"), "lock the joint"),
-        (bites("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='0' velocity='1'"), "effort limit is 0"),
-        (bites("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='1' velocity='0'"), "velocity limit is 0"),
+        (mistakes("0", ["0", "0", "0"], LIMIT), "link `arm` moves (joint `j`) and has no mass"),
+        (mistakes("1", ["0.004", "0.004", "-0.004"], LIMIT), "not positive definite"),
+        (mistakes("1", ["0", "0", "0"], LIMIT), "not positive definite"),
+        (mistakes("1", ["0.001", "0.001", "0.004"], LIMIT), "triangle inequality"),
+        (mistakes("1", ["4", "4", "4"], LIMIT), "large for the mass"),
+        (mistakes("1", ["1e-9", "1e-9", "1e-9"], LIMIT), "small for the mass"),
+        (mistakes("1", ["0.004", "0.004", "0.004"], "lower='1' upper='-1' effort='1' velocity='1'"), "unreachable"),
+        (mistakes("1", ["0.004", "0.004", "0.004"], "lower='0' upper='0' effort='1' velocity='1'"), "lock the joint"),
+        (
+            mistakes("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='0' velocity='1'"),
+            "effort limit is 0",
+        ),
+        (
+            mistakes("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='1' velocity='0'"),
+            "velocity limit is 0",
+        ),
     ];
     for (report, expected) in cases {
         assert!(report.contains(expected), "`{expected}` is not in:\n{report}");

@@ -9,7 +9,7 @@ const TOLERANCE: f64 = 1e-10;
 /// Rows a . x + constant that are zero or not negative.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct LinearProgram {
-    /// How many unknowns.
+    /// Number of unknowns.
     pub(in super::super) unknowns: usize,
     /// a . x + constant = 0.
     pub(in super::super) equalities: Vec<(Vec<f64>, f64)>,
@@ -17,14 +17,14 @@ pub(in super::super) struct LinearProgram {
     pub(in super::super) inequalities: Vec<(Vec<f64>, f64)>,
 }
 
-/// What a linear program came to.
+/// The result of a linear program.
 #[derive(Clone, Debug)]
 pub(in super::super) enum LinearResult {
     /// The largest value.
     Optimal {
         /// objective . x.
         value: f64,
-        /// Where it is taken.
+        /// The maximiser x.
         x: Vec<f64>,
     },
     /// No x satisfies the rows: weights y of equalities and then inequalities, those of inequalities not negative, with
@@ -33,11 +33,11 @@ pub(in super::super) enum LinearResult {
         /// y.
         certificate: Vec<f64>,
     },
-    /// The value has no bound.
+    /// The value is unbounded.
     Unbounded,
-    /// The solver gave up.
+    /// The solver failed.
     Failed {
-        /// What it said.
+        /// Its status.
         status: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The door to Clarabel: the step as a conic program, and small linear programs.
+//! The interface to Clarabel: the step as a conic program, and small linear programs.
 
 mod linear_program;
 mod step;

@@ -16,15 +16,15 @@ use crate::math::lanes::LANES;
 use crate::math::{SpatialForce, Vector3, Vector6};
 use crate::solvers::PatchBlock;
 
-/// Gap and feasibility at which the interior point stops, as a part of the tolerance of the settings: a constraint that is only just active is
-/// known to the square root of the gap [s/m].
+/// Gap and feasibility at which the interior point stops, as a part of the tolerance of the settings. The
+/// error of a weakly active constraint is the square root of the gap [s/m].
 const TOLERANCE_SHARE: f64 = 1e-5;
-/// Gap and feasibility with which it may stop where it makes no more progress [-].
+/// Gap and feasibility at which it may stop when it makes no more progress [-].
 const TOLERANCE_WITHOUT_PROGRESS: f64 = 1e-6;
-/// Interior-point iterations; it takes 10 to 25.
+/// The largest number of interior-point iterations; it usually takes 10 to 25.
 const ITERATIONS_MAX: u32 = 200;
 
-/// What Clarabel found.
+/// The solution of Clarabel.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct ClarabelResult {
     /// v.
@@ -43,7 +43,7 @@ pub(in super::super) struct ClarabelResult {
     pub(in super::super) iterations: u32,
 }
 
-/// The program as it is put together: triplets of P (upper triangle) and A, and what goes with them.
+/// The program during assembly: triplets of P (upper triangle) and A, and the vectors and cones.
 #[derive(Default)]
 struct Program {
     cost: (Vec<usize>, Vec<usize>, Vec<f64>),
@@ -72,7 +72,7 @@ impl Program {
         self.cost.1.push(column);
         self.cost.2.push(value);
     }
-    /// Adds a row  s = offset + sum c_i x_i  to the cone that is being stated; returns its number.
+    /// Adds a row s = offset + sum c_i x_i to the present cone; returns its index.
     fn add_slack(&mut self, offset: f64, terms: impl IntoIterator<Item = (usize, f64)>) -> usize {
         let row = self.offset.len();
         self.offset.push(offset);
@@ -91,7 +91,7 @@ impl Program {
     }
 }
 
-/// Which duals and unknowns belong to what.
+/// The indices of the duals and unknowns of each part of the problem.
 #[derive(Default)]
 struct Places {
     contacts: Vec<usize>,
@@ -327,7 +327,7 @@ fn contact_impulse(friction: FrictionCone, mu: f64, z: &[f64]) -> Vector3 {
     }
 }
 
-/// The velocity along which b does most of its work in the direction without resistance.
+/// In the direction without resistance, the velocity along which b does most of its work.
 fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticError {
     let mut dof = 0;
     let mut most = f64::NEG_INFINITY;
@@ -340,7 +340,7 @@ fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticErro
 }
 
 fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, places: &Places, z: &[f64]) -> QuasistaticError {
-    /// Constraints with less weight than this part of the largest do not take part in the contradiction [-].
+    /// Constraints with less weight than this part of the largest are not reported [-].
     const WEIGHT_MIN: f64 = 1e-6;
     let largest = z.iter().fold(0.0_f64, |largest, z| largest.max(z.abs()));
     let mut detail = Vec::new();

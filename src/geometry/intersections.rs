@@ -1,0 +1,96 @@
+//! Finds triangles of a surface that go through each other.
+
+use super::Aabb;
+use super::bvh::Bvh;
+use crate::math::Vector3;
+
+/// Triangles that touch within this share of the mesh's size do not intersect: single-precision files. [-]
+const TOUCH_TOLERANCE: f64 = 1e-6;
+
+/// The pairs of triangles without a common vertex that go through each other, or lie on each other.
+pub(crate) struct Intersections {
+    /// How many pairs.
+    pub(crate) count: usize,
+    /// The first pair, and a point where they meet \[m\].
+    pub(crate) first: Option<([u32; 2], Vector3)>,
+    /// For each triangle whether it belongs to a pair.
+    pub(crate) touched: Vec<bool>,
+}
+
+/// Looks at every pair of triangles whose boxes overlap. Indices are in range.
+pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Intersections {
+    let corners = |triangle: u32| triangles[triangle as usize].map(|vertex| vertices[vertex as usize]);
+    let boxes: Vec<(u32, Aabb)> = (0..triangles.len() as u32).map(|k| (k, Aabb::around(&corners(k)))).collect();
+    let tree = Bvh::new(boxes.iter().copied());
+    let bounds = tree.bounds();
+    let tolerance = TOUCH_TOLERANCE * (bounds.max - bounds.min).norm();
+    let mut found = Intersections { count: 0, first: None, touched: vec![false; triangles.len()] };
+    for (k, bounds) in &boxes {
+        let own = corners(*k);
+        let ids = triangles[*k as usize];
+        tree.walk(
+            |node| node.overlaps(bounds),
+            |other, _| {
+                if other <= *k || triangles[other as usize].iter().any(|vertex| ids.contains(vertex)) {
+                    return;
+                }
+                if let Some(at) = meet(&own, &corners(other), tolerance) {
+                    found.count += 1;
+                    found.touched[*k as usize] = true;
+                    found.touched[other as usize] = true;
+                    if found.first.is_none_or(|(pair, _)| [*k, other] < pair) {
+                        found.first = Some(([*k, other], at));
+                    }
+                }
+            },
+        );
+    }
+    found
+}
+
+/// A point where an edge of one triangle goes through the inside of the other by more than `tolerance` \[m\], or where two
+/// triangles in one plane lie on each other.
+fn meet(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
+    edges_through(p, q, tolerance).or_else(|| edges_through(q, p, tolerance)).or_else(|| on_each_other(p, q, tolerance))
+}
+
+fn edges_through(edges: &[Vector3; 3], [a, b, c]: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
+    let normal = (b - a).cross(&(c - a)).try_normalize(0.0)?;
+    (0..3).find_map(|i| {
+        let (s, t) = (edges[i], edges[(i + 1) % 3]);
+        let (ds, dt) = (normal.dot(&(s - a)), normal.dot(&(t - a)));
+        if !(ds > tolerance && dt < -tolerance || ds < -tolerance && dt > tolerance) {
+            return None;
+        }
+        let at = s + (t - s) * (ds / (ds - dt));
+        is_within(&at, &[*a, *b, *c], &normal, tolerance).then_some(at)
+    })
+}
+
+/// Whether a point of the triangle's plane lies inside it by more than `tolerance` \[m\].
+fn is_within(point: &Vector3, corners: &[Vector3; 3], normal: &Vector3, tolerance: f64) -> bool {
+    (0..3).all(|i| {
+        let (from, to) = (corners[i], corners[(i + 1) % 3]);
+        let inward = normal.cross(&(to - from));
+        inward.dot(&(point - from)) > tolerance * inward.norm()
+    })
+}
+
+/// Two triangles in one plane whose insides have a point in common.
+fn on_each_other(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
+    let normal = (p[1] - p[0]).cross(&(p[2] - p[0])).try_normalize(0.0)?;
+    if q.iter().any(|corner| normal.dot(&(corner - p[0])).abs() > tolerance) {
+        return None;
+    }
+    let separated = |one: &[Vector3; 3], other: &[Vector3; 3]| {
+        (0..3).any(|i| {
+            let (from, to) = (one[i], one[(i + 1) % 3]);
+            let mut outward = (to - from).cross(&normal);
+            if outward.dot(&(one[(i + 2) % 3] - from)) > 0.0 {
+                outward = -outward;
+            }
+            other.iter().all(|corner| outward.dot(&(corner - from)) >= -tolerance * outward.norm())
+        })
+    };
+    (!separated(p, q) && !separated(q, p)).then(|| (p[0] + p[1] + p[2] + q[0] + q[1] + q[2]) / 6.0)
+}

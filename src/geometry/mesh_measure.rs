@@ -1,0 +1,65 @@
+//! What a mesh has by itself: the boundary of tetrahedra, the volume and centroid of a closed surface.
+
+use super::mesh::{MeshError, SurfaceMesh, VolumeMesh, check_indices};
+use super::tetrahedra::TET_FACES;
+use crate::math::Vector3;
+
+/// Volume \[m3\] and centroid \[m\] of a closed surface; the mean of the vertices where it has no volume.
+pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
+    let mean = mesh.vertices.iter().sum::<Vector3>() / mesh.vertices.len().max(1) as f64;
+    let mut six_volumes = 0.0;
+    let mut moment = Vector3::zeros();
+    for triangle in &mesh.triangles {
+        let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize] - mean);
+        let six_volume = a.cross(&b).dot(&c);
+        six_volumes += six_volume;
+        moment += (a + b + c) * six_volume;
+    }
+    if six_volumes == 0.0 {
+        return (0.0, mean);
+    }
+    (six_volumes / 6.0, mean + moment / (4.0 * six_volumes))
+}
+
+/// The boundary of a volume mesh: the faces of one tetrahedron only, counter-clockwise from outside, with the vertices
+/// that they use in the order of the mesh.
+///
+/// # Errors
+/// An index out of range.
+pub fn boundary(mesh: &VolumeMesh) -> Result<SurfaceMesh, MeshError> {
+    check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
+    let triangles = boundary_faces(mesh);
+    let mut number = vec![u32::MAX; mesh.vertices.len()];
+    for vertex in triangles.iter().flatten() {
+        number[*vertex as usize] = 0;
+    }
+    let mut vertices = Vec::new();
+    for (old, new) in number.iter_mut().enumerate().filter(|(_, new)| **new == 0) {
+        *new = vertices.len() as u32;
+        vertices.push(mesh.vertices[old]);
+    }
+    let renumber = |triangle: &[u32; 3]| triangle.map(|vertex| number[vertex as usize]);
+    Ok(SurfaceMesh { vertices, triangles: triangles.iter().map(renumber).collect() })
+}
+
+/// The faces that only one tetrahedron has, in the numbers of the mesh, in the order of tetrahedra.
+pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
+    let mut faces: Vec<([u32; 3], usize, [u32; 3])> = Vec::with_capacity(4 * mesh.tets.len());
+    for (element, tet) in mesh.tets.iter().enumerate() {
+        let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
+        let turned = (b - a).cross(&(c - a)).dot(&(d - a)) < 0.0;
+        for face in TET_FACES {
+            let mut corners = face.map(|corner| tet[corner]);
+            if turned {
+                corners.swap(1, 2);
+            }
+            let mut key = corners;
+            key.sort_unstable();
+            faces.push((key, element, corners));
+        }
+    }
+    faces.sort_unstable();
+    let mut single: Vec<_> = faces.chunk_by(|x, y| x.0 == y.0).filter(|same| same.len() == 1).map(|s| s[0]).collect();
+    single.sort_unstable_by_key(|(key, element, _)| (*element, *key));
+    single.into_iter().map(|(_, _, corners)| corners).collect()
+}

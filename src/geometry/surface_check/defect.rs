@@ -1,0 +1,82 @@
+//! What is wrong with a surface that cannot be repaired.
+
+use crate::geometry::mesh::MeshError;
+use crate::math::Vector3;
+
+/// A point, for messages \[m\].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place(pub Vector3);
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "({:.6}, {:.6}, {:.6})", self.0.x, self.0.y, self.0.z)
+    }
+}
+
+/// What is wrong with a surface that cannot be repaired without guessing. Triangles count from 0, as in the mesh given.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum SurfaceDefect {
+    /// Positions or indices are broken.
+    #[error(transparent)]
+    Array(#[from] MeshError),
+    /// No triangle has any area.
+    #[error("none of the {triangles} triangles has any area: is the mesh empty, or scaled to nothing?")]
+    Empty {
+        /// How many there are.
+        triangles: usize,
+    },
+    /// An edge with one triangle only.
+    #[error(
+        "the surface is open: {count} edges belong to one triangle only, among them that from {from} to {to} (triangle \
+         {triangle}), at a hole too large to close by guessing: close it in the mesh, declare it convex to use its hull, or make it rigid"
+    )]
+    Open {
+        /// How many such edges.
+        count: usize,
+        /// A triangle.
+        triangle: u32,
+        /// One end of its edge.
+        from: Place,
+        /// The other end.
+        to: Place,
+    },
+    /// An edge at which the triangles leave the inside undefined.
+    #[error(
+        "{count} edges join triangles that disagree on what is inside, the first from {from} to {to} (triangles \
+         {triangles:?}): separate the parts of the mesh that meet there, declare it convex to use its hull, or make it rigid"
+    )]
+    NonManifold {
+        /// How many such edges.
+        count: usize,
+        /// The triangles at the first.
+        triangles: Vec<u32>,
+        /// One end of the edge.
+        from: Place,
+        /// The other end.
+        to: Place,
+    },
+    /// A surface with one side, as a Moebius strip.
+    #[error(
+        "the surface has no outside: going around it, triangle {triangle} at {at} turns to its other side: rebuild the \
+         mesh there"
+    )]
+    OneSided {
+        /// A triangle.
+        triangle: u32,
+        /// Its centre.
+        at: Place,
+    },
+    /// A component encloses nothing.
+    #[error(
+        "a part of the surface encloses no volume ({triangles} triangles, the first is {triangle} at {at}): give it \
+         thickness, or take it out"
+    )]
+    NoVolume {
+        /// Count of its triangles.
+        triangles: usize,
+        /// Its first triangle.
+        triangle: u32,
+        /// The centre of that.
+        at: Place,
+    },
+}

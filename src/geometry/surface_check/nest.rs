@@ -1,0 +1,131 @@
+//! Which component lies inside which: the outermost ones enclose material, those inside it bound cavities, and so on inward.
+
+use super::defect::SurfaceDefect;
+use super::work::Work;
+use super::{orient, weld};
+use crate::geometry::winding::{Crossing, Winding};
+use crate::geometry::{Aabb, SurfaceMesh};
+use crate::math::Vector3;
+
+/// Triangles of a component at which its surroundings are looked at.
+const SAMPLES: usize = 5;
+
+/// One component.
+struct Part {
+    triangles: Vec<usize>,
+    /// The signed volume inside as the file gives it \[m3\].
+    volume: f64,
+    bounds: Aabb,
+    /// Whether it goes through another component, or itself.
+    touches: bool,
+    turned: bool,
+}
+
+/// What is around a component.
+#[derive(Clone, Copy, Default)]
+struct Surroundings {
+    /// Whether it lies in the material of the larger components.
+    in_material: bool,
+    /// Whether the innermost component around it was turned inside out.
+    holder_turned: bool,
+}
+
+/// Turns components so that material and cavities alternate from outside in. A component with a negative volume inside
+/// another's material is a cavity. One with a positive volume there is a cavity too if that other one had to be turned, so that a
+/// hollow body that is inside out as a whole comes out right; else it adds nothing to the material and is left out,
+/// unless it goes through another component (`touched`, for each triangle).
+pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefect> {
+    let mut parts = Vec::new();
+    for triangles in orient::components(work) {
+        let volume = orient::enclosed(work, &triangles)?;
+        let bounds = triangles
+            .iter()
+            .map(|triangle| Aabb::around(&work.corners(*triangle)))
+            .fold(Aabb::EMPTY, |bounds, other| bounds.union(&other));
+        let touches = triangles.iter().any(|triangle| touched[*triangle]);
+        parts.push(Part { triangles, volume, bounds, touches, turned: false });
+    }
+    work.report.components = parts.len();
+    parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
+    // most meshes are one part, or parts side by side
+    let nested = (0..parts.len()).any(|k| parts[..k].iter().any(|other| other.bounds.overlaps(&parts[k].bounds)));
+    let mesh = if nested {
+        SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() }
+    } else {
+        SurfaceMesh::default()
+    };
+    let around = nested.then(|| Around::new(&mesh, &parts));
+    let mut buried = Vec::new();
+    for k in 0..parts.len() {
+        let surroundings = around.as_ref().map(|around| around.of(k, &parts));
+        let Surroundings { in_material, holder_turned } = surroundings.unwrap_or_default();
+        let part = &mut parts[k];
+        let is_cavity = in_material && (part.volume < 0.0 || holder_turned);
+        part.turned = is_cavity == (part.volume > 0.0);
+        work.report.cavities += usize::from(is_cavity);
+        if in_material && !is_cavity && !part.touches {
+            buried.push(k);
+        }
+    }
+    for part in parts.iter().filter(|part| part.turned) {
+        part.triangles.iter().for_each(|triangle| work.triangles[*triangle].swap(1, 2));
+        work.report.inverted += 1;
+    }
+    leave_out(work, buried.iter().flat_map(|k| &parts[*k].triangles));
+    work.report.buried = buried.len();
+    weld::compact(work);
+    Ok(())
+}
+
+fn leave_out<'a>(work: &mut Work, triangles: impl Iterator<Item = &'a usize>) {
+    let mut stays = vec![true; work.triangles.len()];
+    triangles.for_each(|triangle| stays[*triangle] = false);
+    let mut of_triangle = stays.iter();
+    work.triangles.retain(|_| of_triangle.next().copied().unwrap_or(true));
+    let mut of_source = stays.iter();
+    work.source.retain(|_| of_source.next().copied().unwrap_or(true));
+}
+
+/// Finds what is around components by lines through them.
+struct Around<'a> {
+    winding: Winding<'a>,
+    mesh: &'a SurfaceMesh,
+    /// The part that each triangle belongs to.
+    part_of: Vec<usize>,
+}
+
+impl<'a> Around<'a> {
+    fn new(mesh: &'a SurfaceMesh, parts: &[Part]) -> Self {
+        let mut part_of = vec![0; mesh.triangles.len()];
+        for (k, part) in parts.iter().enumerate() {
+            part.triangles.iter().for_each(|triangle| part_of[*triangle] = k);
+        }
+        Self { winding: Winding::new(mesh), mesh, part_of }
+    }
+
+    /// What the larger parts, which come first and know whether they are turned, are around part `k`.
+    fn of(&self, k: usize, parts: &[Part]) -> Surroundings {
+        let part = &parts[k];
+        let (mut inside, mut holder) = (0, None);
+        let samples = SAMPLES.min(part.triangles.len());
+        let (mut crossings, mut count) = (Vec::new(), vec![0_i32; k]);
+        for sample in 0..samples {
+            let triangle = part.triangles[sample * part.triangles.len() / samples];
+            let corners = self.mesh.triangles[triangle].map(|vertex| self.mesh.vertices[vertex as usize]);
+            let point = corners.iter().sum::<Vector3>() / 3.0;
+            self.winding.line(point.y, point.z, &mut crossings);
+            count.fill(0);
+            for Crossing { change, triangle, .. } in crossings.iter().take_while(|crossing| crossing.x < point.x) {
+                if let Some(count) = count.get_mut(self.part_of[*triangle as usize]) {
+                    *count += change;
+                }
+            }
+            // parts are sorted by size: the last one around the point is the smallest
+            holder = count.iter().rposition(|count| *count != 0).or(holder);
+            let turned = |(count, part): (&i32, &Part)| if part.turned { -count } else { *count };
+            inside += usize::from(count.iter().zip(parts).map(turned).sum::<i32>() > 0);
+        }
+        let in_material = if part.touches { inside == samples } else { 2 * inside > samples };
+        Surroundings { in_material, holder_turned: holder.is_some_and(|holder| parts[holder].turned) }
+    }
+}

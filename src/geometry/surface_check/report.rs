@@ -1,0 +1,65 @@
+//! What a check found and repaired.
+
+use super::defect::Place;
+
+/// What was found and repaired.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SurfaceReport {
+    /// Triangles that were given.
+    pub triangles_given: usize,
+    /// Vertices that became one with another at the same place.
+    pub welded: usize,
+    /// Triangles that were left out: without area, or twice there.
+    pub dropped: usize,
+    /// Long edges of triangles without area that were flipped.
+    pub flipped_edges: usize,
+    /// Triangles that were turned around because they disagreed with their neighbours.
+    pub turned: usize,
+    /// Components that were turned inside out because they enclosed a negative volume.
+    pub inverted: usize,
+    /// Components: surfaces that share no edge.
+    pub components: usize,
+    /// Components that bound a hole inside another.
+    pub cavities: usize,
+    /// Components that were left out because they lie inside the material of another.
+    pub buried: usize,
+    /// Small holes that were closed.
+    pub closed_holes: usize,
+    /// Pairs of triangles that go through each other; what is inside any part counts as inside.
+    pub intersections: usize,
+    /// The first such pair.
+    pub intersection: Option<Intersection>,
+    /// Edges with more than two triangles, as many in each direction.
+    pub shared_edges: usize,
+}
+
+/// Two triangles that go through each other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Intersection {
+    /// The triangles, counted from 0 as in the mesh given.
+    pub triangles: [u32; 2],
+    /// A point where they meet.
+    pub at: Place,
+}
+
+impl SurfaceReport {
+    /// What was repaired, in words; `None` where nothing was.
+    pub fn repairs(&self) -> Option<String> {
+        let counted = [
+            (self.welded, "vertices welded"),
+            (self.dropped, "triangles without area dropped"),
+            (self.flipped_edges, "edges of triangles without area flipped"),
+            (self.turned, "triangles turned to agree with their neighbours"),
+            (self.inverted, "components turned inside out"),
+            (self.buried, "components inside the material of others left out"),
+            (self.closed_holes, "small holes closed"),
+        ];
+        let mut words: Vec<String> =
+            counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        if let Some(Intersection { triangles: [a, b], at }) = self.intersection {
+            let count = self.intersections;
+            words.push(format!("parts united ({count} pairs of triangles intersect, the first {a} and {b} at {at})"));
+        }
+        (!words.is_empty()).then(|| words.join(", "))
+    }
+}

@@ -1,0 +1,38 @@
+//! A surface under repair.
+
+use super::defect::Place;
+use super::report::SurfaceReport;
+use crate::math::Vector3;
+
+/// A mesh under repair; `source` says which given triangle each comes from.
+pub(super) struct Work {
+    pub(super) vertices: Vec<Vector3>,
+    pub(super) triangles: Vec<[u32; 3]>,
+    pub(super) source: Vec<u32>,
+    pub(super) report: SurfaceReport,
+}
+
+impl Work {
+    pub(super) fn corners(&self, triangle: usize) -> [Vector3; 3] {
+        self.triangles[triangle].map(|vertex| self.vertices[vertex as usize])
+    }
+    pub(super) fn place(&self, vertex: u32) -> Place {
+        Place(self.vertices[vertex as usize])
+    }
+    pub(super) fn center(&self, triangle: usize) -> Place {
+        let [a, b, c] = self.corners(triangle);
+        Place((a + b + c) / 3.0)
+    }
+    /// All edges as (ends in order, triangle, whether it runs from the smaller end to the larger), sorted.
+    pub(super) fn edges(&self) -> Vec<([u32; 2], u32, bool)> {
+        let mut edges = Vec::with_capacity(3 * self.triangles.len());
+        for (k, triangle) in self.triangles.iter().enumerate() {
+            for i in 0..3 {
+                let (a, b) = (triangle[i], triangle[(i + 1) % 3]);
+                edges.push(([a.min(b), a.max(b)], k as u32, a < b));
+            }
+        }
+        edges.sort_unstable();
+        edges
+    }
+}

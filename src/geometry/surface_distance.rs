@@ -1,0 +1,168 @@
+//! Distance of a point to a closed triangle mesh, with its sign.
+//!
+//! The nearest point is exact (point to triangle, through the tree of boxes). The sign comes from the normal of the feature
+//! that the nearest point lies on: a face's own normal, the sum of the two faces' at an edge, the sum weighted by angles at
+//! a vertex. That sign is exact for a closed, orientable surface that does not meet itself [Bærentzen & Aanæs 2005].
+
+use crate::geometry::bvh::Bvh;
+use crate::geometry::{Aabb, SurfaceMesh};
+use crate::math::Vector3;
+
+/// The nearest point of a surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nearest {
+    /// Distance \[m\].
+    pub(crate) distance: f64,
+    /// The nearest point \[m\].
+    pub(crate) point: Vector3,
+    /// A triangle it lies on.
+    pub(crate) triangle: u32,
+    /// Which part of that triangle.
+    feature: Feature,
+}
+
+/// Part of a triangle: edge i goes from corner i to corner i + 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Feature {
+    Face,
+    Edge(u8),
+    Corner(u8),
+}
+
+/// A closed surface that answers how far a point is.
+pub(crate) struct SurfaceDistance<'a> {
+    mesh: &'a SurfaceMesh,
+    bvh: Bvh,
+    face_normals: Vec<Vector3>,
+    edge_normals: Vec<[Vector3; 3]>,
+    vertex_normals: Vec<Vector3>,
+}
+
+impl<'a> SurfaceDistance<'a> {
+    /// For a mesh with indices in range.
+    pub(crate) fn new(mesh: &'a SurfaceMesh) -> Self {
+        let corners = |triangle: &[u32; 3]| triangle.map(|vertex| mesh.vertices[vertex as usize]);
+        let boxes = mesh.triangles.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));
+        let bvh = Bvh::new(boxes);
+        let face_normals: Vec<Vector3> = mesh
+            .triangles
+            .iter()
+            .map(|triangle| {
+                let [a, b, c] = corners(triangle);
+                (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default()
+            })
+            .collect();
+        let mut vertex_normals = vec![Vector3::zeros(); mesh.vertices.len()];
+        for (triangle, normal) in mesh.triangles.iter().zip(&face_normals) {
+            let p = corners(triangle);
+            for i in 0..3 {
+                let angle = (p[(i + 1) % 3] - p[i]).angle(&(p[(i + 2) % 3] - p[i]));
+                vertex_normals[triangle[i] as usize] += normal * angle;
+            }
+        }
+        let edge_normals = edge_normals(mesh, &face_normals);
+        Self { mesh, bvh, face_normals, edge_normals, vertex_normals }
+    }
+
+    /// The corners of a triangle \[m\].
+    #[inline]
+    fn corners(&self, triangle: u32) -> [Vector3; 3] {
+        self.mesh.triangles[triangle as usize].map(|vertex| self.mesh.vertices[vertex as usize])
+    }
+
+    /// The nearest point of the surface. `guess` is a triangle that is probably near (the last answer), which makes the walk
+    /// through the tree short; it is set to the answer.
+    pub(crate) fn nearest(&self, point: &Vector3, guess: &mut u32) -> Nearest {
+        let start = (*guess).min(self.mesh.triangles.len() as u32 - 1);
+        let (at, feature) = nearest_on_triangle(point, &self.corners(start));
+        let mut best = ((at - point).norm_squared(), at, start, feature);
+        let limit = std::cell::Cell::new(best.0);
+        self.bvh.walk(
+            |bounds| {
+                (bounds.min - point).sup(&(point - bounds.max)).sup(&Vector3::zeros()).norm_squared() < limit.get()
+            },
+            |triangle, _| {
+                let (at, feature) = nearest_on_triangle(point, &self.corners(triangle));
+                let squared = (at - point).norm_squared();
+                if squared < best.0 {
+                    best = (squared, at, triangle, feature);
+                    limit.set(squared);
+                }
+            },
+        );
+        *guess = best.2;
+        Nearest { distance: best.0.sqrt(), point: best.1, triangle: best.2, feature: best.3 }
+    }
+
+    /// Signed distance \[m\], negative inside.
+    pub(crate) fn signed(&self, point: &Vector3, guess: &mut u32) -> f64 {
+        let nearest = self.nearest(point, guess);
+        if self.normal_at(&nearest).dot(&(point - nearest.point)) < 0.0 { -nearest.distance } else { nearest.distance }
+    }
+
+    /// The normal of the feature that a nearest point lies on; not of unit length.
+    pub(crate) fn normal_at(&self, nearest: &Nearest) -> Vector3 {
+        let triangle = nearest.triangle as usize;
+        match nearest.feature {
+            Feature::Face => self.face_normals[triangle],
+            Feature::Edge(edge) => self.edge_normals[triangle][edge as usize],
+            Feature::Corner(corner) => self.vertex_normals[self.mesh.triangles[triangle][corner as usize] as usize],
+        }
+    }
+}
+
+/// For each triangle the sum of the normals of the faces at each of its edges.
+fn edge_normals(mesh: &SurfaceMesh, face_normals: &[Vector3]) -> Vec<[Vector3; 3]> {
+    let mut edges: Vec<([u32; 2], u32, usize)> = Vec::with_capacity(3 * mesh.triangles.len());
+    for (k, triangle) in mesh.triangles.iter().enumerate() {
+        for i in 0..3 {
+            let (a, b) = (triangle[i], triangle[(i + 1) % 3]);
+            edges.push(([a.min(b), a.max(b)], k as u32, i));
+        }
+    }
+    edges.sort_unstable();
+    let mut normals = vec![[Vector3::zeros(); 3]; mesh.triangles.len()];
+    for same in edges.chunk_by(|x, y| x.0 == y.0) {
+        let sum: Vector3 = same.iter().map(|(_, triangle, _)| face_normals[*triangle as usize]).sum();
+        for (_, triangle, i) in same {
+            normals[*triangle as usize][*i] = sum;
+        }
+    }
+    normals
+}
+
+/// The point of a triangle nearest to `p`, by the region of the triangle's plane that `p` projects to.
+fn nearest_on_triangle(p: &Vector3, [a, b, c]: &[Vector3; 3]) -> (Vector3, Feature) {
+    let (ab, ac, ap) = (b - a, c - a, p - a);
+    let (d1, d2) = (ab.dot(&ap), ac.dot(&ap));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return (*a, Feature::Corner(0));
+    }
+    let bp = p - b;
+    let (d3, d4) = (ab.dot(&bp), ac.dot(&bp));
+    if d3 >= 0.0 && d4 <= d3 {
+        return (*b, Feature::Corner(1));
+    }
+    let cp = p - c;
+    let (d5, d6) = (ab.dot(&cp), ac.dot(&cp));
+    if d6 >= 0.0 && d5 <= d6 {
+        return (*c, Feature::Corner(2));
+    }
+    let vc = d1 * d4 - d3 * d2;
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        return (a + ab * (d1 / (d1 - d3)), Feature::Edge(0));
+    }
+    let vb = d5 * d2 - d1 * d6;
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        return (a + ac * (d2 / (d2 - d6)), Feature::Edge(2));
+    }
+    let va = d3 * d6 - d5 * d4;
+    if va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
+        return (b + (c - b) * ((d4 - d3) / ((d4 - d3) + (d5 - d6))), Feature::Edge(1));
+    }
+    let sum = va + vb + vc;
+    if sum <= 0.0 {
+        return (*a, Feature::Corner(0)); // a triangle without area, all of whose corners coincide
+    }
+    (a + ab * (vb / sum) + ac * (vc / sum), Feature::Face)
+}

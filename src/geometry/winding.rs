@@ -1,0 +1,121 @@
+//! Inside and outside by how often the surface goes around a point.
+//!
+//! Where a surface goes through itself, or parts of it touch, the normal at the nearest point says nothing about inside and
+//! outside. The winding number does: it is the number of times a line to the point has entered less the number of times it
+//! has left, and points with a positive one form the union of the parts. Lines run along x. Two triangles see a common edge
+//! through the same rounded number, so that a line enters and leaves a closed surface equally often; where rounding at a
+//! vertex breaks that, the line is moved by a hair and tried again.
+
+use super::bvh::Bvh;
+use super::{Aabb, SurfaceMesh};
+use crate::math::Vector3;
+
+/// Lines that a tie spoils are moved by this share of the surface's size, a few times. [-]
+const NUDGE: f64 = 1e-9;
+const NUDGES: usize = 6;
+/// Lines along each of two axes that measure the volume.
+const VOLUME_LINES: usize = 128;
+
+/// Where a line along x crosses a surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossing {
+    /// Where \[m\].
+    pub(crate) x: f64,
+    /// +1 where the line enters, -1 where it leaves.
+    pub(crate) change: i32,
+    /// The triangle it goes through.
+    pub(crate) triangle: u32,
+}
+
+/// A closed surface that may go through itself.
+pub(crate) struct Winding<'a> {
+    mesh: &'a SurfaceMesh,
+    bvh: Bvh,
+}
+
+impl<'a> Winding<'a> {
+    /// For a mesh with indices in range whose edges are passed equally often in both directions.
+    pub(crate) fn new(mesh: &'a SurfaceMesh) -> Self {
+        let corners = |triangle: &[u32; 3]| triangle.map(|vertex| mesh.vertices[vertex as usize]);
+        let boxes = mesh.triangles.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));
+        Self { mesh, bvh: Bvh::new(boxes) }
+    }
+
+    /// The triangles and the tree over them.
+    pub(crate) fn parts(&self) -> (&SurfaceMesh, &Bvh) {
+        (self.mesh, &self.bvh)
+    }
+
+    /// Where the line along x through (y, z) crosses the surface, sorted along the line.
+    pub(crate) fn line(&self, y: f64, z: f64, crossings: &mut Vec<Crossing>) {
+        let bounds = self.bvh.bounds();
+        let size = (bounds.max - bounds.min).norm();
+        let (mut y, mut z) = (y, z);
+        for attempt in 0..NUDGES {
+            self.cross(y, z, crossings);
+            if crossings.iter().map(|crossing| crossing.change).sum::<i32>() == 0 {
+                return;
+            }
+            let nudge = NUDGE * size * (attempt + 1) as f64;
+            (y, z) = (y + 0.754_877_666 * nudge, z + 0.569_840_291 * nudge);
+        }
+        // no line without a tie: nothing is known to be inside here
+        crossings.clear();
+    }
+
+    fn cross(&self, y: f64, z: f64, crossings: &mut Vec<Crossing>) {
+        crossings.clear();
+        let holds = |b: &Aabb| b.min.y <= y && y <= b.max.y && b.min.z <= z && z <= b.max.z;
+        self.bvh.walk(holds, |triangle, bounds| {
+            let ids = self.mesh.triangles[triangle as usize];
+            let p = ids.map(|vertex| self.mesh.vertices[vertex as usize]);
+            let side: [f64; 3] = std::array::from_fn(|i| {
+                let j = (i + 1) % 3;
+                // the same number, with the sign turned, for the triangle on the other side of the edge
+                let turned = ids[i] > ids[j];
+                let (a, b) = if turned { (p[j], p[i]) } else { (p[i], p[j]) };
+                let side = (a.y - y) * (b.z - z) - (a.z - z) * (b.y - y);
+                let side = if side == 0.0 { f64::MIN_POSITIVE } else { side };
+                if turned { -side } else { side }
+            });
+            let leaves = side.iter().all(|side| *side > 0.0);
+            if leaves || side.iter().all(|side| *side < 0.0) {
+                let sum: f64 = side.iter().sum();
+                let x = (side[1] * p[0].x + side[2] * p[1].x + side[0] * p[2].x) / sum;
+                let x = x.clamp(bounds.min.x, bounds.max.x);
+                crossings.push(Crossing { x, change: if leaves { -1 } else { 1 }, triangle });
+            }
+        });
+        crossings.sort_unstable_by(|a, b| {
+            a.x.total_cmp(&b.x).then(b.change.cmp(&a.change)).then(a.triangle.cmp(&b.triangle))
+        });
+    }
+
+    /// The winding number of a point.
+    pub(crate) fn at(&self, point: &Vector3, crossings: &mut Vec<Crossing>) -> i32 {
+        self.line(point.y, point.z, crossings);
+        crossings.iter().take_while(|crossing| crossing.x < point.x).map(|crossing| crossing.change).sum()
+    }
+
+    /// The volume of the points with a positive winding number \[m³\], by lines.
+    pub(crate) fn volume(&self) -> f64 {
+        let bounds = self.bvh.bounds();
+        let cell = (bounds.max - bounds.min) / VOLUME_LINES as f64;
+        let mut crossings = Vec::new();
+        let mut length = 0.0;
+        for k in 0..VOLUME_LINES {
+            for j in 0..VOLUME_LINES {
+                let (y, z) = (bounds.min.y + (j as f64 + 0.5) * cell.y, bounds.min.z + (k as f64 + 0.5) * cell.z);
+                self.line(y, z, &mut crossings);
+                let mut winding = 0;
+                for pair in crossings.windows(2) {
+                    winding += pair[0].change;
+                    if winding > 0 {
+                        length += pair[1].x - pair[0].x;
+                    }
+                }
+            }
+        }
+        length * cell.y * cell.z
+    }
+}

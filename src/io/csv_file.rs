@@ -1,0 +1,173 @@
+//! Recordings as CSV: one row an instant, `#` comment lines with the units first.
+//!
+//! `pandas.read_csv(file, comment="#")` reads them. Columns, in this order:
+//! - `time` \[s\];
+//! - for each joint with one degree of freedom `<joint>.position`, `.velocity`, `.effort`;
+//! - for each free body `<body>.x .y .z`, the quaternion `.qw .qx .qy .qz`, the velocity of its origin
+//!   `.vx .vy .vz` and the angular velocity `.wx .wy .wz`, all in the world;
+//! - for each moving body with collision geometry the net contact wrench on it over the last step, `.fx
+//!   .fy .fz` and, about its origin, `.tx .ty .tz`, in world axes;
+//! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual`, `solver_converged` of the last step;
+//! - the scene's named outputs.
+
+use std::io::Write;
+
+use crate::math::{BodyIndex, Index, ScalarJointIndex, Vector3};
+use crate::recording::{Outputs, joint_units};
+use crate::scene::Scene;
+use crate::stepping::Snapshot;
+
+/// Why a recording stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The rows cannot be written.
+    #[error("cannot write the recording; check the free space and the permissions")]
+    Write(#[source] std::io::Error),
+}
+
+/// A CSV file being written.
+pub struct CsvRecording<W: Write> {
+    writer: csv::Writer<W>,
+    free_bodies: Vec<BodyIndex>,
+    contact_bodies: Vec<BodyIndex>,
+    /// One field's text, reused.
+    field: String,
+}
+
+impl<W: Write> CsvRecording<W> {
+    /// Writes the comment lines and the header. `title` becomes the first comment line.
+    ///
+    /// # Errors
+    /// The sink refuses.
+    pub fn new(mut sink: W, title: &str, scene: &Scene, outputs: &Outputs) -> Result<Self, RecordError> {
+        let columns = columns(scene, outputs);
+        write_comment(&mut sink, title, &columns).map_err(RecordError::Write)?;
+        let mut writer = csv::Writer::from_writer(sink);
+        writer.write_record(columns.iter().map(|(name, _)| name)).map_err(to_io)?;
+        Ok(Self {
+            writer,
+            free_bodies: scene.free_bodies().to_vec(),
+            contact_bodies: scene.contact_bodies().to_vec(),
+            field: String::new(),
+        })
+    }
+
+    /// Appends one row: `snapshot` and the outputs evaluated from it.
+    ///
+    /// # Errors
+    /// The sink refuses.
+    pub fn record(&mut self, snapshot: &Snapshot, output_values: &[f64]) -> Result<(), RecordError> {
+        self.number(snapshot.time_ns as f64 * 1e-9)?;
+        let joints = snapshot.joint_position.iter().zip(&snapshot.joint_velocity).zip(&snapshot.joint_effort);
+        for ((position, velocity), effort) in joints {
+            for value in [position, velocity, effort] {
+                self.number(*value)?;
+            }
+        }
+        for index in 0..self.free_bodies.len() {
+            let body = self.free_bodies[index];
+            let (X_WB, V_WB) = (&snapshot.X_WB[body], &snapshot.V_WB[body]);
+            self.vector(&X_WB.translation.vector)?;
+            let q = nalgebra::UnitQuaternion::from_rotation_matrix(&X_WB.rotation);
+            for value in [q.w, q.i, q.j, q.k] {
+                self.number(value)?;
+            }
+            self.vector(&V_WB.v)?;
+            self.vector(&V_WB.w)?;
+        }
+        for index in 0..self.contact_bodies.len() {
+            let F_BBo_W = &snapshot.F_BBo_W[self.contact_bodies[index]];
+            self.vector(&F_BBo_W.f)?;
+            self.vector(&F_BBo_W.tau)?;
+        }
+        let report = &snapshot.report;
+        self.number(f64::from(report.faces))?;
+        self.number(f64::from(report.faces_dropped))?;
+        self.number(f64::from(report.solver_iterations))?;
+        self.number(report.solver_residual)?;
+        // Before the first step no solve has failed.
+        self.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
+        for value in output_values {
+            self.number(*value)?;
+        }
+        self.writer.write_record(None::<&[u8]>).map_err(to_io)
+    }
+
+    /// Writes what is still in memory.
+    ///
+    /// # Errors
+    /// The sink refuses.
+    pub fn finish(mut self) -> Result<(), RecordError> {
+        self.writer.flush().map_err(RecordError::Write)
+    }
+
+    fn vector(&mut self, vector: &Vector3) -> Result<(), RecordError> {
+        vector.iter().try_for_each(|value| self.number(*value))
+    }
+
+    /// The shortest decimal text that reads back as the same bits.
+    fn number(&mut self, value: f64) -> Result<(), RecordError> {
+        use std::fmt::Write as _;
+        self.field.clear();
+        // Writing to a String cannot fail.
+        let _ = write!(self.field, "{value:?}");
+        self.writer.write_field(&self.field).map_err(to_io)
+    }
+}
+
+fn to_io(error: csv::Error) -> RecordError {
+    RecordError::Write(match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        // The number of fields is ours; a mismatch would be a defect here, and is reported rather than
+        // hidden.
+        other => std::io::Error::other(format!("{other:?}")),
+    })
+}
+
+/// Name and unit of every column.
+fn columns(scene: &Scene, outputs: &Outputs) -> Vec<(String, String)> {
+    let mut columns = vec![("time".to_owned(), "s".to_owned())];
+    let mut add = |owner: &str, fields: &[(&str, &str)]| {
+        columns.extend(fields.iter().map(|(field, unit)| (format!("{owner}{field}"), (*unit).to_owned())));
+    };
+    for (number, joint) in scene.joint_names().iter().enumerate() {
+        let units = joint_units(scene, ScalarJointIndex::from_usize(number));
+        add(joint, &[(".position", units.position), (".velocity", units.velocity), (".effort", units.effort)]);
+    }
+    for body in scene.free_bodies() {
+        let name = scene.body_name(*body);
+        add(name, &[(".x", "m"), (".y", "m"), (".z", "m")]);
+        add(name, &[(".qw", "1"), (".qx", "1"), (".qy", "1"), (".qz", "1")]);
+        add(name, &[(".vx", "m/s"), (".vy", "m/s"), (".vz", "m/s")]);
+        add(name, &[(".wx", "rad/s"), (".wy", "rad/s"), (".wz", "rad/s")]);
+    }
+    for body in scene.contact_bodies() {
+        let name = scene.body_name(*body);
+        add(name, &[(".fx", "N"), (".fy", "N"), (".fz", "N"), (".tx", "N m"), (".ty", "N m"), (".tz", "N m")]);
+    }
+    add("", &[("faces", "1"), ("faces_dropped", "1"), ("solver_iterations", "1")]);
+    add("", &[("solver_residual", "1"), ("solver_converged", "1")]);
+    for output in outputs.outputs() {
+        add(&output.name, &[("", output.unit)]);
+    }
+    columns
+}
+
+/// The comment lines: the title, then the columns of each unit.
+fn write_comment(sink: &mut impl Write, title: &str, columns: &[(String, String)]) -> std::io::Result<()> {
+    writeln!(sink, "# {title}")?;
+    writeln!(
+        sink,
+        "# Poses, velocities and wrenches are in the world frame; wrenches act on the body, about its origin,"
+    )?;
+    writeln!(sink, "# and are those of the last step. Units:")?;
+    let mut units: Vec<&str> = columns.iter().map(|(_, unit)| unit.as_str()).collect();
+    units.sort_unstable();
+    units.dedup();
+    for unit in units {
+        let names: Vec<&str> =
+            columns.iter().filter(|(_, other)| other == unit).map(|(name, _)| name.as_str()).collect();
+        writeln!(sink, "# [{unit}] {}", names.join(" "))?;
+    }
+    Ok(())
+}

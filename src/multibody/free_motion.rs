@@ -1,0 +1,125 @@
+//! Where a step's own momentum takes the bodies: motion without contact and without actuators, which keeps what a step may not lose.
+//!
+//! The step's known forces (weight, external wrenches) act on the momentum at its start; then the bodies move freely for the whole step:
+//! - a **free body** turns without torque ([`torque_free`](super::torque_free)): momentum and energy stay to rounding;
+//! - **trees with joints** that turn fast follow  M(q) vdot + c(q, v) = 0  ([`tree_flow`](super::tree_flow));
+//! - where they turn slowly, the Coriolis forces are those of the start, and they are none of this module's.
+//!
+//! A kick at the start and an exact drift after it are a symplectic splitting: without contact the energy of a pendulum swings about its value
+//! and does not drift.
+
+use nalgebra::{Quaternion, UnitQuaternion};
+
+use super::data::Data;
+use super::free_start::{FreeMotionError, FreeStart};
+use super::model::Model;
+use super::state::State;
+use super::topology::{FreeLink, Link};
+use super::torque_free::Top;
+use super::tree_flow::TreeFlow;
+use crate::math::{SpatialForce, SpatialVelocity, Vector3};
+
+/// Trees whose links turn by less than this in a step \[rad\] keep the explicit Coriolis forces, whose error in a step is second order in it.
+const SLOW_TURN: f64 = 5e-3;
+
+/// The end of the free motion, and the memory to find it.
+#[derive(Clone, Debug, Default)]
+pub struct FreeMotion {
+    /// The end of the free motion of the blocks that have [`moved`](Self::moved). For the others the coordinates at the start, and velocities
+    /// zero. For all of them a step that ends with the velocities v ends at  base.q (+) dt (v - base.v).
+    pub base: State,
+    moved: Vec<bool>,
+    flow: TreeFlow,
+}
+
+impl FreeMotion {
+    /// Whether block `tree` of [`Model::trees`] has moved.
+    pub fn moved(&self, tree: usize) -> bool {
+        self.moved[tree]
+    }
+
+    /// Nothing moves by itself from `state`.
+    pub fn stay(&mut self, model: &Model, state: &State) {
+        self.base.clone_from(state);
+        self.base.v.fill(0.0);
+        self.moved.clear();
+        self.moved.resize(model.trees().len(), false);
+    }
+
+    /// The coordinates q0 of the joints with which the step ends at  q0 + dt v  to first order in what v differs by: those of `state` but where a tree
+    /// has moved. The coordinates of free bodies are not meant.
+    pub fn reference(&self, model: &Model, state: &State, dt: f64, out: &mut State) {
+        out.clone_from(state);
+        let moved = |dof: usize| self.moved[model.tree_of_dof()[dof]];
+        for joint in model.joints().iter().filter(|joint| joint.nv == joint.nq && joint.nv > 0 && moved(joint.v_start))
+        {
+            for i in 0..joint.nv {
+                out.q[joint.q_start + i] = self.base.q[joint.q_start + i] - dt * self.base.v[joint.v_start + i];
+            }
+        }
+    }
+
+    /// Finds the free motion from `start`, whose kinematics is in `data`; `scratch` is overwritten. Returns whether anything has moved.
+    ///
+    /// # Errors
+    /// A spin beyond measure, or a singular mass matrix.
+    pub fn find(
+        &mut self,
+        model: &Model,
+        start: &FreeStart<'_>,
+        data: &mut Data,
+        scratch: &mut Data,
+    ) -> Result<bool, FreeMotionError> {
+        self.stay(model, start.state);
+        let Self { base, moved, flow } = self;
+        let turn = start.dt * fastest_jointed(model, data);
+        if turn > SLOW_TURN || turn.is_nan() {
+            moved.fill(true);
+            model.topology.free_links.iter().for_each(|free| moved[free.tree] = false);
+            flow.find(model, start, turn, moved, (data, scratch))?;
+            flow.write(model, moved, base);
+        }
+        for free in &model.topology.free_links {
+            moved[free.tree] = move_body(&model.links()[free.link], free, start, base)?;
+        }
+        Ok(moved.iter().any(|moved| *moved))
+    }
+}
+
+/// The largest angular velocity of a link on a joint [rad/s].
+fn fastest_jointed(model: &Model, data: &Data) -> f64 {
+    let mut fastest = 0.0_f64;
+    let mut free = model.topology.free_links.iter().map(|free| free.link).peekable();
+    for (number, link) in data.links.iter().enumerate().skip(1) {
+        if free.next_if_eq(&number).is_none() {
+            fastest = fastest.max(link.V.w.norm_squared());
+        }
+    }
+    fastest.sqrt()
+}
+
+/// Moves a free body; false, and nothing changes, where it has no inertia to turn with.
+fn move_body(link: &Link, free: &FreeLink, start: &FreeStart<'_>, base: &mut State) -> Result<bool, FreeMotionError> {
+    let (dt, mass) = (start.dt, link.inertia.mass);
+    let Some(top) = Top::new(link.inertia.central()).filter(|_| mass > 0.0) else { return Ok(false) };
+    let (q, dofs) = (link.q_start..link.q_start + 7, free.dof..free.dof + 6);
+    let coordinates = &start.state.q[q.clone()];
+    let R =
+        UnitQuaternion::new_normalize(Quaternion::new(coordinates[0], coordinates[1], coordinates[2], coordinates[3]));
+    let p_FBo = Vector3::from_column_slice(&coordinates[4..]);
+    let two = |six: &[f64]| (Vector3::from_column_slice(&six[..3]), Vector3::from_column_slice(&six[3..]));
+    let (w, v) = two(&start.state.v[dofs.clone()]);
+    let (tau, f) = two(&start.forces[dofs.clone()]);
+    let center = link.inertia.center_of_mass();
+    let p_BoBcm = R * center;
+    let v_Bcm = SpatialVelocity::new(w, v).shift(&p_BoBcm).v + f * (dt / mass);
+    let L = top.momentum(&R, &w) + SpatialForce::new(tau, f).shift(&p_BoBcm).tau * dt;
+    let turned = top.turn(&R, &L, dt).ok_or(FreeMotionError::Spin { turn: dt * w.norm() })?;
+    let spin = top.angular_velocity(&turned, &L);
+    let offset = turned * center;
+    let p = p_FBo + p_BoBcm + v_Bcm * dt - offset;
+    let v = v_Bcm - spin.cross(&offset);
+    base.q[q].copy_from_slice(&[turned.w, turned.i, turned.j, turned.k, p.x, p.y, p.z]);
+    base.v[dofs].copy_from_slice(&[spin.x, spin.y, spin.z, v.x, v.y, v.z]);
+    Ok(true)
+}

@@ -1,0 +1,104 @@
+//! The solids of a scene: what its bodies look like, or what contact queries see of them.
+
+use super::PictureError;
+use super::canvas::{Canvas, Paint};
+use super::color::{Color, PAPER, mix, scaled};
+use super::scene_picture::ScenePicture;
+use super::solid::{Solid, boundary_or_nothing};
+use crate::geometry::HydroelasticGeometry;
+use crate::math::{BodyIndex, GeometryIndex, Index, RigidTransform, Vector3};
+use crate::scene::{CollisionGeometry, ContactKind, VisualGeometry};
+use crate::stepping::ContactPatch;
+
+/// How opaque the bodies at a patch are where the patch is to be seen.
+pub(super) const GLASS: f32 = 0.22;
+/// Colours of bodies that name none.
+const COLORS: [Color; 6] = [
+    [0.42, 0.56, 0.72],
+    [0.80, 0.60, 0.38],
+    [0.50, 0.66, 0.52],
+    [0.70, 0.50, 0.58],
+    [0.56, 0.54, 0.70],
+    [0.66, 0.64, 0.50],
+];
+
+/// A solid, its pose and its colour.
+pub(super) struct Part {
+    pub(super) solid: Solid,
+    pub(super) X_WS: RigidTransform,
+    pub(super) color: Color,
+    pub(super) alpha: f32,
+}
+
+/// All solids of the scene where they are.
+pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
+    let (scene, snapshot) = (picture.scene, picture.snapshot);
+    let touches = |body: BodyIndex| {
+        picture.contact && snapshot.contact_patches().iter().any(|patch| patch.body_A == body || patch.body_B == body)
+    };
+    let pose = |body: BodyIndex| snapshot.X_WB.get(body).copied().unwrap_or_else(RigidTransform::identity);
+    let own_color = |body: BodyIndex| COLORS[body.to_usize() % COLORS.len()];
+    let mut parts = Vec::new();
+    // the contact view leaves out what does not touch: it would hide the patches
+    for visual in picture.visuals.iter().filter(|_| !picture.contact) {
+        let Some(solid) = Solid::from_shape(&visual.shape) else { continue };
+        let [r, g, b, a] = visual.color.map_or([0.0; 4], |color| color.map(|channel| channel as f32));
+        let (color, alpha) = if visual.color.is_some() { ([r, g, b], a) } else { (own_color(visual.body), 1.0) };
+        parts.push(Part { solid, X_WS: pose(visual.body) * visual.X_BV, color, alpha });
+    }
+    for (index, geometry) in scene.geometries().iter_enumerated() {
+        let looks = || picture.visuals.iter().filter(|visual| visual.body == geometry.body);
+        if if picture.contact { !touches(geometry.body) } else { looks().next().is_some() } {
+            continue;
+        }
+        // where contact is looked at, the geometry is what the simulation computes with
+        let used =
+            if picture.contact { in_contact(picture, index, geometry) } else { Solid::from_shape(&geometry.shape) };
+        let Some(solid) = used else { continue };
+        let color = common_color(looks()).unwrap_or_else(|| own_color(geometry.body));
+        let alpha = if picture.contact { GLASS } else { 1.0 };
+        parts.push(Part { solid, X_WS: pose(geometry.body) * geometry.X_BG, color, alpha });
+    }
+    parts
+}
+
+/// What contact queries see of a geometry: the boundary of its tetrahedra or its triangles; its own shape, where it touches at
+/// points only.
+fn in_contact(picture: &ScenePicture<'_>, index: GeometryIndex, geometry: &CollisionGeometry) -> Option<Solid> {
+    let mine = |patch: &&ContactPatch| patch.geometry_A == index || patch.geometry_B == index;
+    let mut kinds = picture.snapshot.contact_patches().iter().filter(mine).map(|patch| patch.kind);
+    let points = kinds.clone().next().is_some() && kinds.all(|kind| kind == ContactKind::Points);
+    match &geometry.hydroelastic {
+        HydroelasticGeometry::CompliantVolume(field) => Some(Solid::faceted(&boundary_or_nothing(field.mesh()))),
+        HydroelasticGeometry::RigidSurface(surface) if !points => Some(Solid::faceted(surface.mesh())),
+        _ => Solid::from_shape(&geometry.shape),
+    }
+}
+
+/// The colour that most of the visual geometries have, of equals the first.
+fn common_color<'a>(visuals: impl Iterator<Item = &'a VisualGeometry>) -> Option<Color> {
+    let colors: Vec<[f64; 4]> = visuals.filter_map(|visual| visual.color).collect();
+    let count = |color: &[f64; 4]| colors.iter().filter(|other| *other == color).count();
+    let most = colors.iter().rev().max_by_key(|color| count(color))?;
+    Some([most[0] as f32, most[1] as f32, most[2] as f32])
+}
+
+pub(super) fn corners(parts: &[Part]) -> impl Iterator<Item = Vector3> + Clone {
+    parts.iter().flat_map(|part| {
+        part.solid.vertices.iter().map(|vertex| part.X_WS.rotation * vertex + part.X_WS.translation.vector)
+    })
+}
+
+pub(super) fn draw_parts(canvas: &mut Canvas, parts: &[Part]) -> Result<(), PictureError> {
+    for part in parts {
+        canvas.solid(&part.solid, &part.X_WS, &Paint::plain(part.color, part.alpha))?;
+        let in_world = |p: &Vector3| part.X_WS.rotation * p + part.X_WS.translation.vector;
+        // the edges of glass are faint: what is behind is to be seen
+        let dark = scaled(part.color, 0.55);
+        let (width, color) = if part.alpha > GLASS { (0.9, dark) } else { (0.6, mix(dark, PAPER, 0.45)) };
+        for [a, b] in &part.solid.creases {
+            canvas.line(&in_world(a), &in_world(b), width, color, 6e-4);
+        }
+    }
+    Ok(())
+}

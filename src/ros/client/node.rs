@@ -1,0 +1,171 @@
+//! The node as the client library knows it: publishers, subscriptions, spinning.
+
+use std::pin::Pin;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use futures::{FutureExt, Stream, StreamExt};
+use r2r::qos::{DurabilityPolicy, HistoryPolicy, QosProfile, ReliabilityPolicy};
+
+use super::interfaces::{Message, ServiceType};
+use super::parameter_value::ParameterValue;
+use super::service::Service;
+
+/// The number of requests that a service keeps while the node is busy.
+const REQUESTS_KEPT: usize = 100;
+
+/// The client library refused something.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct ClientError(#[from] r2r::Error);
+
+/// How messages of a topic are kept and resent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Qos {
+    /// This many of the newest messages, until each subscriber has them.
+    Reliable(usize),
+    /// The newest message, sent once.
+    BestEffort,
+    /// The newest message, also for subscribers that come later.
+    Latched,
+}
+
+impl From<Qos> for QosProfile {
+    fn from(qos: Qos) -> Self {
+        let (depth, reliability, durability) = match qos {
+            Qos::Reliable(depth) => (depth, ReliabilityPolicy::Reliable, DurabilityPolicy::Volatile),
+            Qos::BestEffort => (1, ReliabilityPolicy::BestEffort, DurabilityPolicy::Volatile),
+            Qos::Latched => (1, ReliabilityPolicy::Reliable, DurabilityPolicy::TransientLocal),
+        };
+        Self { history: HistoryPolicy::KeepLast, depth, reliability, durability, ..Self::default() }
+    }
+}
+
+/// The ROS node.
+pub(crate) struct Node(r2r::Node);
+
+impl Node {
+    /// Starts the node `name`; arguments of the process may rename it.
+    pub(crate) fn create(name: &str) -> Result<Self, ClientError> {
+        Ok(Self(r2r::Node::create(r2r::Context::create()?, name, "")?))
+    }
+
+    /// Its name without the namespace.
+    pub(crate) fn name(&self) -> Result<String, ClientError> {
+        Ok(self.0.name()?)
+    }
+
+    /// Its fully qualified name: the namespace, then the name.
+    pub(crate) fn fully_qualified_name(&self) -> Result<String, ClientError> {
+        Ok(self.0.fully_qualified_name()?)
+    }
+
+    /// Its namespace; `/` means none.
+    pub(crate) fn namespace(&self) -> Result<String, ClientError> {
+        Ok(self.0.namespace()?)
+    }
+
+    /// The parameters that the process was started with.
+    pub(crate) fn initial_parameters(&self) -> Vec<(String, ParameterValue)> {
+        let given = self.0.params.lock().unwrap_or_else(PoisonError::into_inner);
+        given.iter().map(|(name, parameter)| (name.clone(), (&parameter.value).into())).collect()
+    }
+
+    /// Declares a topic.
+    pub(crate) fn publisher<T: Message>(&mut self, topic: &str, qos: Qos) -> Result<Publisher<T>, ClientError> {
+        Ok(Publisher(self.0.create_publisher(topic, qos.into())?))
+    }
+
+    /// Declares a topic whose messages of type `package/msg/Name` are already serialized.
+    pub(crate) fn serialized_publisher(
+        &mut self,
+        topic: &str,
+        message_type: &str,
+        qos: Qos,
+    ) -> Result<SerializedPublisher, ClientError> {
+        Ok(SerializedPublisher(self.0.create_publisher_untyped(topic, message_type, qos.into())?))
+    }
+
+    /// Removes a topic.
+    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
+    pub(crate) fn destroy_publisher<T: Message>(&mut self, publisher: Publisher<T>) {
+        self.0.destroy_publisher(publisher.0);
+    }
+
+    /// Subscribes to a topic.
+    pub(crate) fn subscribe<T: Message + Send + 'static>(
+        &mut self,
+        topic: &str,
+    ) -> Result<Subscription<T>, ClientError> {
+        Ok(Subscription(Box::pin(self.0.subscribe(topic, QosProfile::default())?)))
+    }
+
+    /// Offers a service.
+    pub(crate) fn service<S: ServiceType + 'static>(&mut self, name: &str) -> Result<Service<S>, ClientError> {
+        let qos = QosProfile { depth: REQUESTS_KEPT, ..QosProfile::services_default() };
+        Ok(Service::new(self.0.create_service(name, qos)?))
+    }
+
+    /// Waits at most `timeout` for messages and requests, and takes one of each topic and service.
+    pub(crate) fn spin_once(&mut self, timeout: Duration) {
+        self.0.spin_once(timeout);
+    }
+}
+
+/// A published topic. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Publisher<T: Message>(r2r::Publisher<T>);
+
+impl<T: Message + 'static> Publisher<T> {
+    /// Publishes a message.
+    pub(crate) fn publish(&self, message: &T) -> Result<(), ClientError> {
+        Ok(self.0.publish(message)?)
+    }
+
+    /// Whether there is a subscriber; false if that cannot be determined.
+    pub(crate) fn has_subscribers(&self) -> bool {
+        matches!(self.0.get_inter_process_subscription_count(), Ok(1..))
+    }
+}
+
+/// A topic whose messages are already serialized.
+pub(crate) struct SerializedPublisher(r2r::PublisherUntyped);
+
+impl SerializedPublisher {
+    /// Publishes a message in CDR.
+    pub(crate) fn publish(&self, message: &[u8]) -> Result<(), ClientError> {
+        Ok(self.0.publish_raw(message)?)
+    }
+
+    /// Whether there is a subscriber; false if that cannot be determined.
+    pub(crate) fn has_subscribers(&self) -> bool {
+        matches!(self.0.get_inter_process_subscription_count(), Ok(1..))
+    }
+}
+
+/// Messages of a topic. It keeps the ten oldest and drops newer ones, so take all of them after every spin.
+pub(crate) struct Subscription<T>(Pin<Box<dyn Stream<Item = T> + Send>>);
+
+impl<T> Subscription<T> {
+    /// The next message, if one has arrived.
+    pub(crate) fn next(&mut self) -> Option<T> {
+        self.0.next().now_or_never().flatten()
+    }
+}
+
+impl From<&r2r::ParameterValue> for ParameterValue {
+    fn from(value: &r2r::ParameterValue) -> Self {
+        match value {
+            r2r::ParameterValue::NotSet => Self::NotSet,
+            r2r::ParameterValue::Bool(value) => Self::Bool(*value),
+            r2r::ParameterValue::Integer(value) => Self::Integer(*value),
+            r2r::ParameterValue::Double(value) => Self::Number(*value),
+            r2r::ParameterValue::String(value) => Self::Text(value.clone()),
+            r2r::ParameterValue::DoubleArray(values) => Self::Numbers(values.clone()),
+            r2r::ParameterValue::IntegerArray(values) => {
+                Self::Numbers(values.iter().map(|value| *value as f64).collect())
+            }
+            other => Self::Other(other.type_name()),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Services. A response is sent again if its client is not known yet: a client's first request can arrive
+//! before the reader of its responses is discovered, and the middleware then refuses to send.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use futures::{FutureExt, Stream, StreamExt};
+
+use super::interfaces::ServiceType;
+
+/// A client that has not been found this long after its request is given up. A lost discovery message is
+/// repeated after 3 s.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time between two attempts; the middleware waits a tenth of a second in each.
+const RETRY_PERIOD: Duration = Duration::from_millis(400);
+
+/// The requests of a service.
+pub(crate) struct Service<S: ServiceType>(Pin<Box<dyn Stream<Item = r2r::ServiceRequest<S>> + Send>>);
+
+impl<S: ServiceType + 'static> Service<S> {
+    pub(super) fn new(requests: impl Stream<Item = r2r::ServiceRequest<S>> + Send + 'static) -> Self {
+        Self(Box::pin(requests))
+    }
+
+    /// The next request, if one has arrived.
+    pub(crate) fn next(&mut self) -> Option<Request<S>> {
+        self.0.next().now_or_never().flatten().map(Request)
+    }
+}
+
+/// A request that waits for its response.
+pub(crate) struct Request<S: ServiceType>(r2r::ServiceRequest<S>);
+
+impl<S: ServiceType + 'static> Request<S> {
+    /// The content of the request.
+    pub(crate) fn message(&self) -> &S::Request {
+        &self.0.message
+    }
+
+    /// Sends the response, now or through [`retry_responses`] on the same thread.
+    pub(crate) fn respond(self, response: S::Response) {
+        let request = self.0;
+        let send = move || request.clone().respond(response.clone());
+        if send().is_err() {
+            let now = Instant::now();
+            UNSENT.with_borrow_mut(|unsent| unsent.push_back(Unsent { send: Box::new(send), since: now, tried: now }));
+        }
+    }
+}
+
+struct Unsent {
+    send: Box<dyn Fn() -> r2r::Result<()>>,
+    since: Instant,
+    tried: Instant,
+}
+
+thread_local! {
+    /// The responses of this thread that the middleware has refused.
+    static UNSENT: RefCell<VecDeque<Unsent>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// Retries the oldest refused response when it is due. Returns whether any response is left.
+pub(crate) fn retry_responses() -> bool {
+    UNSENT.with_borrow_mut(|unsent| {
+        if unsent.front().is_some_and(|oldest| oldest.tried.elapsed() >= RETRY_PERIOD)
+            && let Some(mut oldest) = unsent.pop_front()
+            && let Err(error) = (oldest.send)()
+        {
+            oldest.tried = Instant::now();
+            if oldest.since.elapsed() < DISCOVERY_TIMEOUT {
+                unsent.push_back(oldest);
+            } else {
+                tracing::warn!("no response could be sent to a request, since its client was not found: {error}");
+            }
+        }
+        !unsent.is_empty()
+    })
+}

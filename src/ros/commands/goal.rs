@@ -1,0 +1,76 @@
+//! Goals of the action that follows a trajectory: their tolerances, feedback and ends.
+
+use crate::math::ScalarJointIndex;
+
+/// The largest error allowed for a joint; infinity allows any.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Tolerance {
+    /// \[rad\] or \[m\].
+    pub(crate) position: f64,
+    /// [rad/s] or [m/s].
+    pub(crate) velocity: f64,
+}
+
+impl Tolerance {
+    pub(crate) const ANY: Self = Self { position: f64::INFINITY, velocity: f64::INFINITY };
+
+    /// The error that is too large, if one is.
+    pub(super) fn exceeded(&self, position_error: f64, velocity_error: f64) -> Option<f64> {
+        if position_error.abs() > self.position {
+            return Some(position_error);
+        }
+        (velocity_error.abs() > self.velocity).then_some(velocity_error)
+    }
+}
+
+/// The requirements of a goal beyond its points; one tolerance per joint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct GoalTerms {
+    pub(crate) number: u64,
+    /// On the way; `None` uses the node's own tolerance.
+    pub(crate) path: Vec<Option<Tolerance>>,
+    /// At the end.
+    pub(crate) end: Vec<Tolerance>,
+    /// The time after the last point in which the end may be reached \[ns\]; `None` is unlimited.
+    pub(crate) time_tolerance_ns: Option<u64>,
+}
+
+/// How a goal ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum GoalEnd {
+    Reached,
+    /// A joint left its path.
+    Path {
+        joint: ScalarJointIndex,
+        error: f64,
+    },
+    /// A joint was not at its end in time.
+    End {
+        joint: ScalarJointIndex,
+        error: f64,
+    },
+    /// Its points have no finite interpolation.
+    Overflow {
+        joint: ScalarJointIndex,
+    },
+    /// A command, another trajectory, a cancellation, a reset or a change of the world ended it.
+    Interrupted,
+}
+
+/// The progress of a goal; one entry per joint.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct GoalFeedback {
+    pub(crate) number: u64,
+    pub(crate) time_ns: u64,
+    /// Desired and actual position and velocity.
+    pub(crate) desired: Vec<(f64, f64)>,
+    pub(crate) actual: Vec<(f64, f64)>,
+}
+
+/// The ends and feedback of goals since the last read.
+#[derive(Debug, Default)]
+pub(crate) struct GoalNews {
+    pub(crate) ended: Vec<(u64, GoalEnd)>,
+    /// The newest feedback of each goal.
+    pub(crate) feedback: Vec<GoalFeedback>,
+}

@@ -1,0 +1,361 @@
+//! Joint commands by name: checked and clamped.
+
+#[cfg(test)]
+use crate::math::Index;
+use crate::math::ScalarJointIndex;
+use crate::stepping::JointTarget;
+
+use crate::ros::log::names::{did_you_mean, shown};
+
+/// A joint as its controller may command it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CommandedJoint {
+    /// The joint's name, as its controller knows it.
+    pub(crate) name: String,
+    /// Its index among the scene's joints.
+    pub(crate) target: ScalarJointIndex,
+    /// The quantities that it takes.
+    pub(crate) mode: ControlMode,
+    /// Lowest position \[rad\] or \[m\].
+    pub(crate) lower: f64,
+    /// Highest position \[rad\] or \[m\].
+    pub(crate) upper: f64,
+    /// Largest speed [rad/s] or [m/s].
+    pub(crate) velocity: f64,
+    /// Largest effort [N m] or \[N\].
+    pub(crate) effort: f64,
+}
+
+/// The quantities of a command that a joint takes; others are ignored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ControlMode {
+    /// The quantities that the message fills.
+    #[default]
+    Auto,
+    /// Position and its velocity.
+    Position,
+    /// Velocity alone.
+    Velocity,
+    /// Effort alone.
+    Effort,
+}
+
+impl ControlMode {
+    /// The names of the modes, as parameters.
+    pub(crate) const NAMES: [&'static str; 4] = ["auto", "position", "velocity", "effort"];
+
+    /// The mode with the given name.
+    pub(crate) fn of(name: &str) -> Self {
+        match name {
+            "position" => Self::Position,
+            "velocity" => Self::Velocity,
+            "effort" => Self::Effort,
+            _ => Self::Auto,
+        }
+    }
+
+    /// Whether position, velocity and effort are taken.
+    fn takes(self) -> [bool; 3] {
+        match self {
+            Self::Auto => [true; 3],
+            Self::Position => [true, true, false],
+            Self::Velocity => [false, true, false],
+            Self::Effort => [false, false, true],
+        }
+    }
+}
+
+#[cfg(test)]
+impl CommandedJoint {
+    /// A joint with positions within 10 of zero, speeds up to 1 and efforts up to 80.
+    pub(crate) fn test(name: &str, target: usize) -> Self {
+        let (mode, target) = (ControlMode::Auto, ScalarJointIndex::from_usize(target));
+        Self { name: name.to_owned(), target, mode, lower: -10.0, upper: 10.0, velocity: 1.0, effort: 80.0 }
+    }
+}
+
+/// The arrays of a sensor_msgs/JointState. Each of the last three is empty (not commanded) or as long as
+/// `name`. A shorter array holds values only for the joints of one control mode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommandMessage<'a> {
+    /// A subset of the joints, in any order.
+    pub(crate) name: &'a [String],
+    /// Positions \[rad\] or \[m\].
+    pub(crate) position: &'a [f64],
+    /// Velocities [rad/s] or [m/s].
+    pub(crate) velocity: &'a [f64],
+    /// Efforts [N m] or \[N\].
+    pub(crate) effort: &'a [f64],
+}
+
+impl<'a> CommandMessage<'a> {
+    /// The arrays with their names, and the mode whose joints take that quantity alone.
+    fn arrays(&self) -> [(&'static str, &'a [f64], ControlMode); 3] {
+        [
+            ("position", self.position, ControlMode::Position),
+            ("velocity", self.velocity, ControlMode::Velocity),
+            ("effort", self.effort, ControlMode::Effort),
+        ]
+    }
+}
+
+/// The reason for dropping a whole command. The standing command does not change.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum CommandError {
+    #[error("unknown joint '{name}'{suggestion}")]
+    UnknownJoint { name: String, suggestion: String },
+    #[error("joint '{name}' is named twice")]
+    DuplicateJoint { name: String },
+    #[error("{names} names and {values} values in '{array}'; give none, or one for each name")]
+    Length { array: &'static str, names: usize, values: usize },
+    #[error("{array} of joint '{name}' is {value}; it must be finite")]
+    NotFinite { array: &'static str, name: String, value: f64 },
+    #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
+    Empty,
+    #[error("stamp {stamp_ns} ns is not that of the present state ({problem}); in lockstep each command carries it")]
+    Stamp { stamp_ns: u64, problem: &'static str },
+    #[error("{values} values for {joints} joints; give one for each")]
+    GroupLength { joints: usize, values: usize },
+    #[error("not in lockstep: only joint_commands carry the stamp of a state")]
+    NotInLockstep,
+}
+
+impl CommandError {
+    /// Number of kinds, which are counted separately.
+    pub(crate) const KINDS: usize = 8;
+
+    /// The number of this kind, below [`CommandError::KINDS`].
+    pub(crate) fn kind(&self) -> usize {
+        match self {
+            Self::UnknownJoint { .. } => 0,
+            Self::DuplicateJoint { .. } => 1,
+            Self::Length { .. } => 2,
+            Self::NotFinite { .. } => 3,
+            Self::Empty => 4,
+            Self::Stamp { .. } => 5,
+            Self::GroupLength { .. } => 6,
+            Self::NotInLockstep => 7,
+        }
+    }
+}
+
+/// A value outside its limits that was moved to the nearest limit.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Clamped {
+    pub(crate) joint: usize,
+    pub(crate) array: &'static str,
+    pub(crate) asked: f64,
+    pub(crate) used: f64,
+}
+
+/// A checked command: the quantities to set for each joint that it names.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CheckedCommand {
+    /// `None` leaves a quantity as it stands.
+    pub(crate) joints: Vec<(ScalarJointIndex, JointTarget)>,
+}
+
+/// Checks `message`. Clamped values are appended to `clamped`.
+///
+/// # Errors
+/// A malformed message.
+pub(crate) fn check(
+    joints: &[CommandedJoint],
+    message: &CommandMessage<'_>,
+    clamped: &mut Vec<Clamped>,
+) -> Result<CheckedCommand, CommandError> {
+    let indices = find(joints, message.name)?;
+    let slots = value_indices(joints, &indices, message)?;
+    let mut checked = CheckedCommand::default();
+    for (number, &index) in indices.iter().enumerate() {
+        let joint = &joints[index];
+        let takes = joint.mode.takes();
+        let mut take = |quantity: usize, lower: f64, upper: f64| {
+            let (array, values, _) = message.arrays()[quantity];
+            let asked = slots[quantity][number].map(|at| values[at]).filter(|_| takes[quantity])?;
+            let used = asked.max(lower).min(upper);
+            if used != asked {
+                clamped.push(Clamped { joint: index, array, asked, used });
+            }
+            Some(used)
+        };
+        let target = JointTarget {
+            position: take(0, joint.lower, joint.upper),
+            velocity: take(1, -joint.velocity, joint.velocity),
+            effort: take(2, -joint.effort, joint.effort),
+        };
+        checked.joints.push((joint.target, target));
+    }
+    Ok(checked)
+}
+
+/// The index of each named joint in `joints`.
+fn find(joints: &[CommandedJoint], names: &[String]) -> Result<Vec<usize>, CommandError> {
+    let mut indices = Vec::with_capacity(names.len().min(joints.len()));
+    for name in names {
+        let Some(index) = joints.iter().position(|joint| joint.name == *name) else {
+            let suggestion = did_you_mean(name, joints.iter().map(|joint| joint.name.as_str()));
+            return Err(CommandError::UnknownJoint { name: shown(name), suggestion });
+        };
+        if indices.contains(&index) {
+            return Err(CommandError::DuplicateJoint { name: shown(name) });
+        }
+        indices.push(index);
+    }
+    Ok(indices)
+}
+
+/// For each of the three arrays, the index of each joint's value. The whole message has been checked before
+/// it returns.
+fn value_indices(
+    joints: &[CommandedJoint],
+    indices: &[usize],
+    message: &CommandMessage<'_>,
+) -> Result<[Vec<Option<usize>>; 3], CommandError> {
+    let arrays = message.arrays();
+    let mut slots: [Vec<Option<usize>>; 3] = Default::default();
+    for (slots, (array, values, mode)) in slots.iter_mut().zip(arrays) {
+        *slots = layout(joints, indices, mode, values.len()).ok_or(CommandError::Length {
+            array,
+            names: indices.len(),
+            values: values.len(),
+        })?;
+    }
+    if arrays.iter().all(|(_, values, _)| values.is_empty()) {
+        return Err(CommandError::Empty);
+    }
+    let blank = |values: &[f64]| values.iter().all(|value| value.is_nan());
+    let any_value = arrays.iter().any(|(_, values, _)| !blank(values));
+    for (slots, (array, values, _)) in slots.iter_mut().zip(arrays) {
+        if any_value && blank(values) {
+            // ros2_control writes NaN for interfaces that no controller has claimed.
+            slots.fill(None);
+        }
+        for (number, slot) in slots.iter().enumerate() {
+            if let Some(value) = slot.map(|at| values[at]).filter(|value| !value.is_finite()) {
+                return Err(CommandError::NotFinite { array, name: message.name[number].clone(), value });
+            }
+        }
+    }
+    Ok(slots)
+}
+
+/// The index of each joint's value in an array of `length`. The array has a value for each joint or, if every
+/// joint has a control mode of its own, a value for each joint with the array's `mode`. The topic-based
+/// interface of ros2_control fills arrays in the second way.
+fn layout(
+    joints: &[CommandedJoint],
+    indices: &[usize],
+    mode: ControlMode,
+    length: usize,
+) -> Option<Vec<Option<usize>>> {
+    if length == 0 {
+        return Some(vec![None; indices.len()]);
+    }
+    if length == indices.len() {
+        return Some((0..length).map(Some).collect());
+    }
+    let modes = || indices.iter().map(|index| joints[*index].mode);
+    if modes().any(|of_joint| of_joint == ControlMode::Auto) || modes().filter(|own| *own == mode).count() != length {
+        return None;
+    }
+    let mut next = 0..length;
+    Some(modes().map(|own| if own == mode { next.next() } else { None }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joints() -> Vec<CommandedJoint> {
+        ["left_finger", "right_finger"]
+            .iter()
+            .enumerate()
+            .map(|(target, name)| CommandedJoint { lower: -0.05, upper: 0.05, ..CommandedJoint::test(name, target) })
+            .collect()
+    }
+
+    /// Target of each commanded joint, by its index.
+    type Targets = Vec<(usize, JointTarget)>;
+
+    /// Positions, velocities and efforts for `names`.
+    fn checked(
+        joints: &[CommandedJoint],
+        names: &[&str],
+        [position, velocity, effort]: [&[f64]; 3],
+    ) -> Result<(Targets, Vec<Clamped>), CommandError> {
+        let name: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let mut clamped = Vec::new();
+        let message = CommandMessage { name: &name, position, velocity, effort };
+        let command = check(joints, &message, &mut clamped)?;
+        Ok((command.joints.iter().map(|(joint, target)| (joint.to_usize(), *target)).collect(), clamped))
+    }
+
+    fn target(position: Option<f64>, velocity: Option<f64>, effort: Option<f64>) -> JointTarget {
+        JointTarget { position, velocity, effort }
+    }
+
+    #[test]
+    fn values_go_to_the_joint_of_their_name() {
+        let (targets, _) = checked(&joints(), &["right_finger", "left_finger"], [&[], &[], &[2.0, -3.0]]).unwrap();
+        assert_eq!(targets, [(1, target(None, None, Some(2.0))), (0, target(None, None, Some(-3.0)))]);
+    }
+
+    #[test]
+    fn malformed_messages_are_named() {
+        let refuse = |names: &[&str], position: &[f64], effort: &[f64]| {
+            checked(&joints(), names, [position, &[], effort]).unwrap_err()
+        };
+        let error = refuse(&["left_finger", "rihgt_finger"], &[], &[1.0, 2.0]);
+        assert_eq!(error.to_string(), "unknown joint 'rihgt_finger'; did you mean 'right_finger'?");
+        assert!(matches!(refuse(&["left_finger"], &[0.0], &[1.0, 2.0]), CommandError::Length { array: "effort", .. }));
+        assert!(matches!(refuse(&["left_finger"], &[f64::NAN], &[]), CommandError::NotFinite { .. }));
+        assert!(matches!(refuse(&["left_finger"], &[], &[f64::INFINITY]), CommandError::NotFinite { .. }));
+        assert!(matches!(refuse(&["left_finger", "left_finger"], &[], &[1.0; 2]), CommandError::DuplicateJoint { .. }));
+        assert!(matches!(refuse(&["left_finger"], &[], &[]), CommandError::Empty));
+        assert!(matches!(refuse(&[], &[], &[]), CommandError::Empty));
+        assert!(matches!(refuse(&[], &[], &[1.0]), CommandError::Length { names: 0, values: 1, .. }));
+    }
+
+    /// A joint that takes efforts ignores positions.
+    #[test]
+    fn a_control_mode_chooses_what_is_taken() {
+        let mut joints = joints();
+        joints[0].mode = ControlMode::of("effort");
+        let (targets, _) = checked(&joints, &["left_finger"], [&[0.01], &[0.1], &[2.0]]).unwrap();
+        assert_eq!(targets, [(0, target(None, None, Some(2.0)))]);
+    }
+
+    /// Messages as written by the topic-based interface of ros2_control: NaN for an interface that no
+    /// controller has claimed, and arrays with values only for the joints that have the interface.
+    #[test]
+    fn arrays_of_unclaimed_and_of_mixed_interfaces_are_read() {
+        let mut joints = joints();
+        let names = ["left_finger", "right_finger"];
+        let targets = |joints: &[CommandedJoint], values: [&[f64]; 3]| {
+            checked(joints, &names, values).map(|(targets, _)| targets.into_iter().map(|(_, target)| target).collect())
+        };
+        let nan = [f64::NAN; 2];
+        let read: Vec<_> = targets(&joints, [&[0.01, 0.02], &nan, &[]]).unwrap();
+        assert_eq!(read[1], target(Some(0.02), None, None));
+        let refuse = |joints: &[CommandedJoint], values| targets(joints, values).map(|_: Vec<_>| ()).unwrap_err();
+        assert!(matches!(refuse(&joints, [&nan, &nan, &[]]), CommandError::NotFinite { array: "position", .. }));
+        refuse(&joints, [&[0.01, f64::NAN], &[0.1, 0.1], &[]]);
+        refuse(&joints, [&[0.01, 0.02], &[f64::NAN], &[]]);
+        assert!(matches!(refuse(&joints, [&[0.01], &[], &[2.0]]), CommandError::Length { .. }), "of which joint?");
+        joints[0].mode = ControlMode::Effort;
+        joints[1].mode = ControlMode::Position;
+        let read: Vec<_> = targets(&joints, [&[0.01], &[], &[2.0]]).unwrap();
+        assert_eq!(read, [target(None, None, Some(2.0)), target(Some(0.01), None, None)]);
+        refuse(&joints, [&[f64::INFINITY], &[], &[2.0]]);
+        assert!(matches!(refuse(&joints, [&[], &[0.1], &[]]), CommandError::Length { array: "velocity", .. }));
+    }
+
+    #[test]
+    fn values_outside_the_limits_are_clamped_and_reported() {
+        let (targets, clamped) = checked(&joints(), &["left_finger"], [&[0.2], &[], &[-100.0]]).unwrap();
+        assert_eq!(targets, [(0, target(Some(0.05), None, Some(-80.0)))]);
+        let reported: Vec<_> = clamped.iter().map(|value| (value.array, value.asked, value.used)).collect();
+        assert_eq!(reported, [("position", 0.2, 0.05), ("effort", -100.0, -80.0)]);
+    }
+}

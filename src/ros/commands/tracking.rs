@@ -1,0 +1,199 @@
+//! Active trajectories: targets over time, and the distances of the joints from them.
+
+use super::goal::{GoalFeedback, Tolerance};
+use super::interpolation::Knot;
+use super::trajectory::{Sample, Trajectory};
+use crate::math::{Index, ScalarJointIndex};
+use crate::stepping::JointTarget;
+
+/// The joints of the scene at a step boundary, by [`ScalarJointIndex`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JointStates<'a> {
+    /// Simulated time \[ns\].
+    pub(crate) time_ns: u64,
+    /// \[rad\] or \[m\].
+    pub(crate) position: &'a [f64],
+    /// [rad/s] or [m/s].
+    pub(crate) velocity: &'a [f64],
+}
+
+impl JointStates<'_> {
+    /// Position and velocity of a joint; zero if there is no such joint.
+    pub(super) fn of(&self, joint: ScalarJointIndex) -> (f64, f64) {
+        let value = |values: &[f64]| values.get(joint.to_usize()).copied().unwrap_or(0.0);
+        (value(self.position), value(self.velocity))
+    }
+}
+
+/// The status of a trajectory at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Progress {
+    /// It is under way, or begins later.
+    Following,
+    /// Its end was reached: the last point remains the target.
+    Done,
+    /// A joint was too far from it: all its joints are held.
+    Aborted { joint: ScalarJointIndex, error: f64 },
+    /// A joint was too far from the last point for too long: the last point remains the target.
+    Missed { joint: ScalarJointIndex, error: f64 },
+    /// Its points have no finite interpolation: all its joints are held.
+    Overflow { joint: ScalarJointIndex },
+}
+
+/// An active trajectory.
+#[derive(Clone, Debug)]
+pub(crate) struct Tracking {
+    trajectory: Trajectory,
+    /// The controller that sent it.
+    controller: usize,
+    /// When it began \[ns\], and where its joints were then.
+    begun: Option<(u64, Vec<Knot>)>,
+    clamped: bool,
+}
+
+impl Tracking {
+    /// A trajectory that begins at the next step boundary, or at its own start.
+    pub(super) fn new(controller: usize, trajectory: Trajectory) -> Self {
+        Self { trajectory, controller, begun: None, clamped: false }
+    }
+
+    pub(super) fn controller(&self) -> usize {
+        self.controller
+    }
+
+    pub(super) fn joints(&self) -> &[ScalarJointIndex] {
+        self.trajectory.joints()
+    }
+
+    /// The goal that it follows, if there is one.
+    pub(super) fn goal(&self) -> Option<u64> {
+        self.trajectory.terms.as_ref().map(|terms| terms.number)
+    }
+
+    /// Whether a joint was kept within its limits so far because the polynomials exceed them.
+    pub(super) fn clamped(&self) -> bool {
+        self.clamped
+    }
+
+    /// Replaces its joints; false if one of them is gone.
+    pub(super) fn renumber_joints(&mut self, indices: &[Option<ScalarJointIndex>]) -> bool {
+        self.trajectory.renumber_joints(indices)
+    }
+
+    /// Calls `set` with the target of each of its joints at an instant, and compares the joints with the
+    /// targets. After an abort or an overflow, ignore the targets that were set and hold all its joints.
+    pub(super) fn advance(
+        &mut self,
+        states: &JointStates<'_>,
+        tolerance: f64,
+        mut set: impl FnMut(ScalarJointIndex, JointTarget),
+    ) -> Progress {
+        let now_ns = states.time_ns;
+        if self.trajectory.start_ns().is_some_and(|start| now_ns < start) {
+            return Progress::Following;
+        }
+        let Self { trajectory, begun, clamped, .. } = self;
+        let (start_ns, origin) = begun.get_or_insert_with(|| {
+            let knot = |joint: &ScalarJointIndex| {
+                let (position, velocity) = states.of(*joint);
+                Knot { position, velocity: Some(velocity), acceleration: None }
+            };
+            (trajectory.start_ns().unwrap_or(now_ns), trajectory.joints().iter().map(knot).collect())
+        });
+        let elapsed_ns = now_ns.saturating_sub(*start_ns);
+        let done = elapsed_ns >= trajectory.length_ns();
+        let own = if tolerance > 0.0 { tolerance } else { f64::INFINITY };
+        let own = Tolerance { position: own, velocity: f64::INFINITY };
+        let terms = trajectory.terms.as_ref();
+        let mut missed = None;
+        for (number, (joint, origin)) in trajectory.joints().iter().copied().zip(&*origin).enumerate() {
+            let Some(sample) = trajectory.sample(number, origin, elapsed_ns) else {
+                return Progress::Overflow { joint };
+            };
+            *clamped |= sample.clamped;
+            let (position, velocity) = states.of(joint);
+            let errors = (position - sample.position, velocity - sample.velocity);
+            let path = terms.and_then(|terms| terms.path.get(number).copied().flatten()).unwrap_or(own);
+            let end = terms.and_then(|terms| terms.end.get(number)).filter(|_| done);
+            match end {
+                Some(end) => missed = missed.or(end.exceeded(errors.0, errors.1).map(|error| (joint, error))),
+                None => {
+                    if let Some(error) = path.exceeded(errors.0, errors.1) {
+                        return Progress::Aborted { joint, error };
+                    }
+                }
+            }
+            let velocity = (!done).then_some(sample.velocity);
+            set(joint, JointTarget { position: Some(sample.position), velocity, effort: None });
+        }
+        let late = |tolerance_ns: u64| elapsed_ns > trajectory.length_ns().saturating_add(tolerance_ns);
+        match missed {
+            None if done => Progress::Done,
+            Some((joint, error)) if terms.and_then(|terms| terms.time_tolerance_ns).is_some_and(late) => {
+                Progress::Missed { joint, error }
+            }
+            _ => Progress::Following,
+        }
+    }
+
+    /// The progress of its goal.
+    pub(super) fn feedback(&self, states: &JointStates<'_>) -> Option<GoalFeedback> {
+        let number = self.goal()?;
+        let actual: Vec<_> = self.joints().iter().map(|joint| states.of(*joint)).collect();
+        let mut desired = actual.clone();
+        if let Some((start_ns, origin)) = &self.begun {
+            let elapsed_ns = states.time_ns.saturating_sub(*start_ns);
+            for (number, (desired, origin)) in desired.iter_mut().zip(origin).enumerate() {
+                if let Some(Sample { position, velocity, .. }) = self.trajectory.sample(number, origin, elapsed_ns) {
+                    *desired = (position, velocity);
+                }
+            }
+        }
+        Some(GoalFeedback { number, time_ns: states.time_ns, desired, actual })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ros::commands::joint_command::CommandedJoint;
+    use crate::ros::commands::trajectory::PointMessage;
+
+    fn tracking(start_ns: Option<u64>) -> Tracking {
+        let joints: Vec<_> = (0..2).map(|target| CommandedJoint::test(["a", "b"][target], target)).collect();
+        let point = |time_ns, positions| PointMessage { positions, velocities: &[], accelerations: &[], time_ns };
+        let points = [point(1_000_000_000, &[1.0][..]), point(2_000_000_000, &[0.0][..])];
+        Tracking::new(0, Trajectory::new(&joints, &["b".to_owned()], start_ns, points.into_iter()).unwrap())
+    }
+
+    /// Target position of joint `b` when it is at `position`, `seconds` after the start at 5 s.
+    fn at(tracking: &mut Tracking, seconds: f64, position: f64, tolerance: f64) -> (Progress, Option<f64>) {
+        let time_ns = 5_000_000_000 + (seconds * 1e9) as u64;
+        let states = JointStates { time_ns, position: &[0.0, position], velocity: &[0.0; 2] };
+        let mut wanted = None;
+        let progress = tracking.advance(&states, tolerance, |joint, target| {
+            assert_eq!(joint.to_usize(), 1);
+            wanted = target.position;
+        });
+        (progress, wanted)
+    }
+
+    #[test]
+    fn targets_follow_the_points_and_the_last_one_stands() {
+        let mut tracking = tracking(None);
+        assert_eq!(at(&mut tracking, 0.0, 0.5, 0.1), (Progress::Following, Some(0.5)));
+        assert_eq!(at(&mut tracking, 0.5, 0.7, 0.1), (Progress::Following, Some(0.75)));
+        assert_eq!(at(&mut tracking, 1.5, 0.5, 0.1), (Progress::Following, Some(0.5)));
+        assert_eq!(at(&mut tracking, 2.0, 0.05, 0.1), (Progress::Done, Some(0.0)));
+        assert!(matches!(at(&mut tracking, 1.5, 0.9, 0.1).0, Progress::Aborted { .. }));
+    }
+
+    /// A trajectory that begins later starts from the joints' positions then, not from those when it arrived.
+    #[test]
+    fn a_later_start_begins_where_the_joints_are_then() {
+        let mut tracking = tracking(Some(6_000_000_000));
+        assert_eq!(at(&mut tracking, 0.0, 0.5, 0.0), (Progress::Following, None));
+        assert_eq!(at(&mut tracking, 1.0, -1.0, 0.0), (Progress::Following, Some(-1.0)));
+        assert_eq!(at(&mut tracking, 1.5, -1.0, 0.0), (Progress::Following, Some(0.0)));
+    }
+}

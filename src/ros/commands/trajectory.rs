@@ -1,0 +1,308 @@
+//! Checks of the joint trajectories in messages.
+
+use super::goal::GoalTerms;
+use super::interpolation::{Knot, interpolate};
+use super::joint_command::CommandedJoint;
+use crate::math::{Index, ScalarJointIndex};
+use crate::ros::log::names::{did_you_mean, shown};
+
+/// The largest number of points of a trajectory: over 15 minutes at 100 Hz.
+const POINTS_MAX: usize = 100_000;
+/// A trajectory that starts later than this was stamped by a clock other than the simulation's \[ns\].
+const START_AHEAD_MAX_NS: u64 = 3_600_000_000_000;
+
+/// A point as a message gives it; each array is empty or has one value per joint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PointMessage<'a> {
+    pub(crate) positions: &'a [f64],
+    pub(crate) velocities: &'a [f64],
+    pub(crate) accelerations: &'a [f64],
+    /// Time from the trajectory's start \[ns\].
+    pub(crate) time_ns: i64,
+}
+
+/// Why a trajectory was refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum TrajectoryError {
+    #[error("unknown joint '{name}'{suggestion}")]
+    UnknownJoint { name: String, suggestion: String },
+    #[error("joint '{name}' is named twice")]
+    DuplicateJoint { name: String },
+    #[error("no joints: fill 'joint_names'")]
+    NoJoints,
+    #[error("{points} points; at most {POINTS_MAX} are taken")]
+    TooLong { points: usize },
+    #[error("point {point}: {joints} joints and {values} values in '{array}'{}", if *array == "positions" { "" } else { "; give none, or one for each joint" })]
+    Length { point: usize, array: &'static str, joints: usize, values: usize },
+    #[error("point {point}: a number in '{array}' is not finite")]
+    NotFinite { point: usize, array: &'static str },
+    #[error("point {point}: time_from_start must be later than that of the point before, and not negative")]
+    Time { point: usize },
+    #[error("point {point}: position {value} of joint '{name}' is beyond its limits, {lower} to {upper}")]
+    Limit { point: usize, name: String, value: f64, lower: f64, upper: f64 },
+    #[error(
+        "its stamp, {start:.3} s, is more than an hour after the simulated time, {now:.3} s: stamp trajectories with simulated \
+         time (use_sim_time), or with zero to start at once"
+    )]
+    TooEarly { start: f64, now: f64 },
+    #[error(
+        "the last point is in the past: at {end:.3} s, and the simulated time is {now:.3} s; stamp trajectories with simulated \
+         time (use_sim_time), or with zero to start at once"
+    )]
+    Past { end: f64, now: f64 },
+}
+
+/// The limits of a joint of a trajectory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Limits {
+    lower: f64,
+    upper: f64,
+    velocity: f64,
+}
+
+/// Position and velocity of a joint at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sample {
+    pub(crate) position: f64,
+    pub(crate) velocity: f64,
+    /// Whether the polynomial exceeded the joint's limits there.
+    pub(crate) clamped: bool,
+}
+
+/// A trajectory of some joints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Trajectory {
+    joints: Vec<ScalarJointIndex>,
+    limits: Vec<Limits>,
+    /// Its start \[ns\]; `None` starts at once.
+    start_ns: Option<u64>,
+    times_ns: Vec<u64>,
+    /// One entry per joint, point after point.
+    knots: Vec<Knot>,
+    /// The goal that it follows, if an action asked for it.
+    pub(crate) terms: Option<GoalTerms>,
+}
+
+impl Trajectory {
+    /// Checks a message. A message without points is a cancellation: use [`joints_of`] for it.
+    pub(crate) fn new<'a>(
+        joints: &[CommandedJoint],
+        names: &[String],
+        start_ns: Option<u64>,
+        points: impl ExactSizeIterator<Item = PointMessage<'a>>,
+    ) -> Result<Self, TrajectoryError> {
+        let indices = find(joints, names)?;
+        if points.len() > POINTS_MAX {
+            return Err(TrajectoryError::TooLong { points: points.len() });
+        }
+        let limits =
+            |joint: &CommandedJoint| Limits { lower: joint.lower, upper: joint.upper, velocity: joint.velocity };
+        let mut trajectory = Self {
+            joints: indices.iter().map(|index| joints[*index].target).collect(),
+            limits: indices.iter().map(|index| limits(&joints[*index])).collect(),
+            start_ns,
+            times_ns: Vec::with_capacity(points.len()),
+            knots: Vec::with_capacity(points.len() * names.len()),
+            terms: None,
+        };
+        for (number, point) in points.enumerate() {
+            check_point(number, &point, names.len())?;
+            let time_ns = u64::try_from(point.time_ns).map_err(|_| TrajectoryError::Time { point: number })?;
+            if trajectory.times_ns.last().is_some_and(|last| *last >= time_ns) {
+                return Err(TrajectoryError::Time { point: number });
+            }
+            trajectory.times_ns.push(time_ns);
+            for (i, index) in indices.iter().enumerate() {
+                let CommandedJoint { name, lower, upper, .. } = &joints[*index];
+                let position = point.positions[i];
+                if !(*lower..=*upper).contains(&position) {
+                    let (name, value) = (name.clone(), position);
+                    return Err(TrajectoryError::Limit { point: number, name, value, lower: *lower, upper: *upper });
+                }
+                trajectory.knots.push(Knot {
+                    position,
+                    velocity: point.velocities.get(i).copied(),
+                    acceleration: point.accelerations.get(i).copied(),
+                });
+            }
+        }
+        Ok(trajectory)
+    }
+
+    /// Whether it can begin at `now_ns`. It cannot if it is over, or if it starts so late that its stamp
+    /// belongs to another clock.
+    pub(crate) fn check_start(&self, now_ns: u64) -> Result<(), TrajectoryError> {
+        let Some(start_ns) = self.start_ns else { return Ok(()) };
+        let seconds = |ns: u64| ns as f64 * 1e-9;
+        let end_ns = start_ns.saturating_add(self.length_ns());
+        if start_ns > now_ns.saturating_add(START_AHEAD_MAX_NS) {
+            return Err(TrajectoryError::TooEarly { start: seconds(start_ns), now: seconds(now_ns) });
+        }
+        if end_ns < now_ns {
+            return Err(TrajectoryError::Past { end: seconds(end_ns), now: seconds(now_ns) });
+        }
+        Ok(())
+    }
+
+    /// The joints, as indices of the scene.
+    pub(crate) fn joints(&self) -> &[ScalarJointIndex] {
+        &self.joints
+    }
+
+    /// Its start \[ns\]; `None` starts at once.
+    pub(super) fn start_ns(&self) -> Option<u64> {
+        self.start_ns
+    }
+
+    /// Time of its last point \[ns\], counted from its start.
+    pub(super) fn length_ns(&self) -> u64 {
+        self.times_ns.last().copied().unwrap_or(0)
+    }
+
+    /// Replaces its joints: `indices` has the new index of each old one. False if one of them is gone.
+    pub(super) fn renumber_joints(&mut self, indices: &[Option<ScalarJointIndex>]) -> bool {
+        let renumbered: Option<Vec<_>> =
+            self.joints.iter().map(|joint| indices.get(joint.to_usize()).copied().flatten()).collect();
+        let Some(joints) = renumbered else { return false };
+        self.joints = joints;
+        true
+    }
+
+    /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, from `origin` at the
+    /// start, clamped to the joint's limits. `None` if the polynomial overflows.
+    pub(super) fn sample(&self, number: usize, origin: &Knot, elapsed_ns: u64) -> Option<Sample> {
+        let next = self.times_ns.partition_point(|time| *time <= elapsed_ns);
+        let (from, from_ns) = match next.checked_sub(1) {
+            Some(last) => (self.knot(last, number), self.times_ns[last]),
+            None => (*origin, 0),
+        };
+        let (position, velocity) = match self.times_ns.get(next) {
+            None => (from.position, 0.0),
+            Some(to_ns) => {
+                let duration = (to_ns - from_ns) as f64 * 1e-9;
+                interpolate(&from, &self.knot(next, number), duration, (elapsed_ns - from_ns) as f64 * 1e-9)
+            }
+        };
+        if !(position.is_finite() && velocity.is_finite()) {
+            return None;
+        }
+        let Limits { lower, upper, velocity: speed } = self.limits[number];
+        let (p, v) = (position.max(lower).min(upper), velocity.max(-speed).min(speed));
+        Some(Sample { position: p, velocity: v, clamped: p != position || v != velocity })
+    }
+
+    fn knot(&self, point: usize, joint: usize) -> Knot {
+        self.knots[point * self.joints.len() + joint]
+    }
+}
+
+/// The joints of a message, as indices of the scene.
+pub(crate) fn joints_of(joints: &[CommandedJoint], names: &[String]) -> Result<Vec<ScalarJointIndex>, TrajectoryError> {
+    Ok(find(joints, names)?.into_iter().map(|index| joints[index].target).collect())
+}
+
+/// The index of each named joint in `joints`.
+fn find(joints: &[CommandedJoint], names: &[String]) -> Result<Vec<usize>, TrajectoryError> {
+    if names.is_empty() {
+        return Err(TrajectoryError::NoJoints);
+    }
+    let mut indices = Vec::with_capacity(names.len().min(joints.len()));
+    for name in names {
+        let Some(index) = joints.iter().position(|joint| joint.name == *name) else {
+            let suggestion = did_you_mean(name, joints.iter().map(|joint| joint.name.as_str()));
+            return Err(TrajectoryError::UnknownJoint { name: shown(name), suggestion });
+        };
+        if indices.contains(&index) {
+            return Err(TrajectoryError::DuplicateJoint { name: shown(name) });
+        }
+        indices.push(index);
+    }
+    Ok(indices)
+}
+
+fn check_point(point: usize, message: &PointMessage<'_>, joints: usize) -> Result<(), TrajectoryError> {
+    let arrays = [
+        ("positions", message.positions),
+        ("velocities", message.velocities),
+        ("accelerations", message.accelerations),
+    ];
+    for (array, values) in arrays {
+        if values.len() != joints && (array == "positions" || !values.is_empty()) {
+            return Err(TrajectoryError::Length { point, array, joints, values: values.len() });
+        }
+        if values.iter().any(|value| !value.is_finite()) {
+            return Err(TrajectoryError::NotFinite { point, array });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joints() -> Vec<CommandedJoint> {
+        ["a", "b"].iter().enumerate().map(|(target, name)| CommandedJoint::test(name, target)).collect()
+    }
+
+    fn point(time_ns: i64, positions: &[f64]) -> PointMessage<'_> {
+        PointMessage { positions, velocities: &[], accelerations: &[], time_ns }
+    }
+
+    #[test]
+    fn malformed_trajectories_are_named() {
+        let make = |names: &[&str], points: Vec<PointMessage<'_>>| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            Trajectory::new(&joints(), &names, None, points.into_iter())
+        };
+        let (short, nan, far) = ([0.0], [0.0, f64::NAN], [0.0, 1e9]);
+        assert!(matches!(make(&[], vec![]), Err(TrajectoryError::NoJoints)));
+        assert!(matches!(make(&["c"], vec![]), Err(TrajectoryError::UnknownJoint { .. })));
+        assert!(matches!(make(&["a", "a"], vec![]), Err(TrajectoryError::DuplicateJoint { .. })));
+        assert!(matches!(make(&["a", "b"], vec![point(1, &short)]), Err(TrajectoryError::Length { .. })));
+        assert!(matches!(make(&["a", "b"], vec![point(1, &nan)]), Err(TrajectoryError::NotFinite { .. })));
+        assert!(matches!(make(&["a", "b"], vec![point(1, &far)]), Err(TrajectoryError::Limit { point: 0, .. })));
+        assert!(matches!(make(&["a"], vec![point(-1, &short)]), Err(TrajectoryError::Time { point: 0 })));
+        assert!(matches!(
+            make(&["a"], vec![point(2, &short), point(2, &short)]),
+            Err(TrajectoryError::Time { point: 1 })
+        ));
+    }
+
+    /// Between points with very large velocities the cubic leaves the joint's limits or overflows. Samples
+    /// are then clamped, or there are none.
+    #[test]
+    fn samples_stay_within_the_limits_of_the_joint() {
+        let names = ["a".to_owned()];
+        let second = 1_000_000_000;
+        for (velocity, finite) in [(1e3, true), (1e308, false)] {
+            let ends = [(second, -velocity), (2 * second, velocity)];
+            let points = ends.each_ref().map(|(time_ns, velocity)| PointMessage {
+                positions: &[0.0],
+                velocities: std::slice::from_ref(velocity),
+                accelerations: &[],
+                time_ns: *time_ns,
+            });
+            let trajectory = Trajectory::new(&joints(), &names, None, points.into_iter()).unwrap();
+            let samples = (0..200).map(|i| trajectory.sample(0, &Knot::default(), i * 10_000_000));
+            let all: Vec<Sample> = samples.flatten().collect();
+            assert_eq!(all.len() == 200, finite);
+            assert!(all.iter().all(|sample| sample.position.abs() <= 10.0 && sample.velocity.abs() <= 1.0));
+            assert_eq!(all.iter().any(|sample| sample.clamped), finite);
+        }
+    }
+
+    /// Wall time is decades after simulated time.
+    #[test]
+    fn stamps_of_another_clock_are_refused() {
+        let start = |start_ns| {
+            let names = ["a".to_owned()];
+            let points = [point(1_000_000_000, &[0.0])];
+            Trajectory::new(&joints(), &names, start_ns, points.into_iter()).unwrap().check_start(10_000_000_000)
+        };
+        assert_eq!(start(None), Ok(()));
+        assert_eq!(start(Some(12_000_000_000)), Ok(()));
+        assert!(matches!(start(Some(1_700_000_000_000_000_000)), Err(TrajectoryError::TooEarly { .. })));
+        assert!(matches!(start(Some(5_000_000_000)), Err(TrajectoryError::Past { .. })));
+    }
+}

@@ -1,0 +1,286 @@
+//! A model checker for threads runs interleavings of commands, trajectories, timeouts, resets and changes of
+//! world with the steps that follow them. Laws: no command is lost, a reset remains in force, and no target
+//! reaches a joint of another world.
+
+use shuttle::sync::{Arc, Mutex};
+use shuttle::thread;
+
+use super::mailbox::Mailbox;
+use super::requests::ResetScope;
+use super::settings::{Mode, Physics, RunSettings};
+use crate::math::{Index, ScalarJointIndex, Vector3};
+use crate::recording::Rates;
+use crate::ros::commands::joint_command::{CheckedCommand, CommandMessage, CommandedJoint, check};
+use crate::ros::commands::standing_command::{CommandEvent, FollowSettings};
+use crate::ros::commands::tracking::JointStates;
+use crate::ros::commands::trajectory::{PointMessage, Trajectory};
+use crate::stepping::{JointCommand, JointTarget};
+
+/// The number of schedules tried; each of the faults below is found within the first few hundred.
+const SCHEDULES: usize = 20_000;
+const STEPS: u64 = 3;
+const STEP_NS: u64 = 1_000_000;
+const NAMES: [&str; 2] = ["slide", "turn"];
+
+fn settings() -> RunSettings {
+    RunSettings {
+        real_time_factor: 0.0,
+        rates: Rates { clock: 0.0, joint_states: 0.0, wrenches: 0.0, poses: 0.0, outputs: 0.0, contact_patches: 0.0 },
+        marker_rate: 0.0,
+        marker_pressure_max: 0.0,
+        command_timeout_ns: 0,
+        trajectory_tolerance: 0.0,
+        mode: Mode::Scene,
+        step_ns: 0,
+    }
+}
+
+fn joints() -> Vec<CommandedJoint> {
+    NAMES.iter().enumerate().map(|(target, name)| CommandedJoint::test(name, target)).collect()
+}
+
+fn positions(names: &[&str], position: &[f64]) -> CheckedCommand {
+    let name: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let message = CommandMessage { name: &name, position, velocity: &[], effort: &[] };
+    check(&joints(), &message, &mut Vec::new()).unwrap()
+}
+
+/// To 5 within a step.
+fn trajectory(name: &str) -> Trajectory {
+    let point = PointMessage { positions: &[5.0], velocities: &[], accelerations: &[], time_ns: STEP_NS as i64 };
+    Trajectory::new(&joints(), &[name.to_owned()], None, [point].into_iter()).unwrap()
+}
+
+fn physics() -> Physics {
+    Physics { gravity_W: Vector3::zeros(), gains: Vec::new() }
+}
+
+/// The step thread of the node, reduced to its handling of commands. Each world is identified by its number
+/// of joints.
+struct Steps {
+    world: u64,
+    joints: usize,
+    time_ns: u64,
+    timeout_ns: u64,
+    events: Vec<CommandEvent>,
+}
+
+impl Steps {
+    fn new(timeout_ns: u64) -> Self {
+        Self { world: 0, joints: NAMES.len(), time_ns: 0, timeout_ns, events: Vec::new() }
+    }
+
+    /// The targets of the next step, after all waiting changes have been taken over.
+    fn step(&mut self, mailbox: &Mailbox<(u64, usize)>) -> Vec<JointTarget> {
+        loop {
+            let collected = mailbox.collect();
+            if let Some(world) = collected.world {
+                (self.world, self.joints) = *world;
+                mailbox.world_entered(self.world);
+            }
+            // Joints stand at their index and a half.
+            let position: Vec<f64> = (0..self.joints).map(|joint| joint as f64 + 0.5).collect();
+            let velocity = vec![0.0; self.joints];
+            let states = JointStates { time_ns: self.time_ns, position: &position, velocity: &velocity };
+            let follow =
+                FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: self.timeout_ns, feedback: false };
+            let mut command = JointCommand::for_joints(self.joints);
+            if mailbox.advance(self.world, &states, &follow, &mut command, &mut self.events) {
+                self.time_ns += STEP_NS;
+                return command.targets.as_slice().to_vec();
+            }
+        }
+    }
+}
+
+fn at(position: f64) -> JointTarget {
+    JointTarget { position: Some(position), ..JointTarget::default() }
+}
+
+/// Runs `other` while steps are taken, then a few more steps; returns the targets of all steps.
+fn run(timeout_ns: u64, other: impl FnOnce(&Mailbox<(u64, usize)>) + Send + 'static) -> Vec<Vec<JointTarget>> {
+    let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
+    let shared = mailbox.clone();
+    let spinning = thread::spawn(move || other(&shared));
+    let mut steps = Steps::new(timeout_ns);
+    let mut targets: Vec<_> = (0..STEPS).map(|_| steps.step(&mailbox)).collect();
+    spinning.join().unwrap();
+    targets.extend((0..STEPS).map(|_| steps.step(&mailbox)));
+    targets
+}
+
+/// The last command remains the target, whether it came before, between or after the steps of an ending
+/// trajectory.
+#[test]
+fn no_command_is_lost_to_the_end_of_a_trajectory() {
+    shuttle::check_random(
+        || {
+            let targets = run(0, |mailbox| {
+                mailbox.start_trajectory(1, trajectory("turn")).unwrap();
+                mailbox.command(2, &positions(&["slide"], &[0.25]), None).unwrap();
+            });
+            assert_eq!(targets.last().unwrap(), &[at(0.25), at(5.0)]);
+        },
+        SCHEDULES,
+    );
+}
+
+/// A command never appears together with the trajectory that it ends: `turn` goes to 5, or is held where it
+/// is, and `slide` follows.
+#[test]
+fn a_command_and_the_end_of_its_trajectory_are_one() {
+    shuttle::check_random(
+        || {
+            let targets = run(0, |mailbox| {
+                mailbox.start_trajectory(1, trajectory("slide")).unwrap();
+                mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
+            });
+            let commanded = targets.iter().skip_while(|step| step[0].position != Some(0.25));
+            assert!(commanded.clone().count() > 0, "{targets:?}");
+            assert!(commanded.clone().all(|step| step[0] == at(0.25)), "{targets:?}");
+        },
+        SCHEDULES,
+    );
+}
+
+#[test]
+fn a_timeout_takes_no_newer_command_away() {
+    shuttle::check_random(
+        || {
+            let targets = run(STEP_NS * (2 * STEPS), |mailbox| {
+                mailbox.command(1, &positions(&["slide", "turn"], &[0.1, 0.2]), None).unwrap();
+                mailbox.command(1, &positions(&["slide"], &[0.3]), None).unwrap();
+            });
+            assert_eq!(targets.last().unwrap(), &[at(0.3), at(0.2)]);
+            let held = run(1, |mailbox| {
+                mailbox.command(1, &positions(&["slide"], &[0.3]), None).unwrap();
+            });
+            assert!(held.iter().any(|step| step[0] == at(0.3)), "it was followed once: {held:?}");
+            assert_eq!(held.last().unwrap()[0], at(0.5), "then held where it is");
+        },
+        SCHEDULES / 2,
+    );
+}
+
+/// Commands before a reset are discarded; commands after it remain in force.
+#[test]
+fn a_reset_stands_and_so_do_the_commands_after_it() {
+    shuttle::check_random(
+        || {
+            let targets = run(0, |mailbox| {
+                mailbox.command(1, &positions(&["slide"], &[0.1]), None).unwrap();
+                mailbox.start_trajectory(2, trajectory("turn")).unwrap();
+                mailbox.request_reset(ResetScope { state: true, time: false });
+                mailbox.command(1, &positions(&["turn"], &[0.4]), None).unwrap();
+            });
+            assert_eq!(targets.last().unwrap(), &[JointTarget::default(), at(0.4)]);
+        },
+        SCHEDULES,
+    );
+}
+
+/// `slide` is gone and `turn` is joint 0 of the new world, which has three joints. No step of either world
+/// uses a target that was meant for a joint of the other.
+#[test]
+fn targets_reach_only_the_joints_of_their_world() {
+    shuttle::check_random(
+        || {
+            let targets = run(0, |mailbox| {
+                mailbox.command(1, &positions(&["slide"], &[1.0]), None).unwrap();
+                mailbox.start_trajectory(2, trajectory("turn")).unwrap();
+                let indices = [None, Some(ScalarJointIndex::from_usize(0))];
+                mailbox.set_world(1, 3, Some(&indices), physics(), (1, 3));
+                mailbox.command(1, &positions(&["turn"], &[-2.0]), None).unwrap();
+            });
+            let last = targets.last().unwrap();
+            assert_eq!(last[1..], [at(-2.0), JointTarget::default()], "`turn` of the message is joint 1 of its world");
+            assert_eq!(last[0], at(5.0), "the trajectory went on");
+            for step in &targets {
+                let of_old = [JointTarget::default(), at(1.0)];
+                assert!(step.len() == 3 || of_old.contains(&step[0]), "{targets:?}");
+                assert!(step.len() == 2 || step[0] != at(1.0), "{targets:?}");
+            }
+        },
+        SCHEDULES,
+    );
+}
+
+/// The protocol that this mailbox replaced: the step thread owned a second standing command, and wrote it
+/// back when a trajectory ended or a timeout held the joints.
+struct TwoOwners {
+    shared: Mutex<(JointCommand, u64)>,
+    canceled: Mutex<bool>,
+}
+
+impl TwoOwners {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { shared: Mutex::new((JointCommand::for_joints(2), 0)), canceled: Mutex::new(false) })
+    }
+
+    fn command(&self, joint: usize, position: f64) {
+        let mut shared = self.shared.lock().unwrap();
+        shared.0.targets[ScalarJointIndex::from_usize(joint)].position = Some(position);
+        shared.1 += 1;
+        drop(shared);
+        *self.canceled.lock().unwrap() = true;
+    }
+
+    fn clear(&self) {
+        let mut shared = self.shared.lock().unwrap();
+        *shared = (JointCommand::for_joints(2), shared.1 + 1);
+    }
+
+    /// A step at the end of which a trajectory of `turn` is over.
+    fn step_with_an_end(&self, own: &mut JointCommand, version: &mut u64) {
+        let shared = self.shared.lock().unwrap();
+        if *version != shared.1 {
+            (*own, *version) = shared.clone();
+        }
+        drop(shared);
+        own.targets[ScalarJointIndex::from_usize(1)].position = Some(5.0);
+        let mut shared = self.shared.lock().unwrap();
+        shared.0 = own.clone();
+        shared.1 += 1;
+        *version = shared.1;
+    }
+}
+
+/// Whether the model checker finds a schedule in which `law` fails.
+fn is_broken(law: impl Fn() + Send + Sync + 'static) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| shuttle::check_random(law, SCHEDULES))).is_err()
+}
+
+/// The model checker finds the faults of the protocol with two owners: an overwritten command, an undone
+/// reset, and a command that appears before its trajectory ends.
+#[test]
+fn the_faults_of_two_owners_are_found() {
+    let lost = || {
+        let owners = TwoOwners::new();
+        let shared = owners.clone();
+        let spinning = thread::spawn(move || shared.command(0, 0.25));
+        let (mut own, mut version) = (JointCommand::for_joints(2), 0);
+        owners.step_with_an_end(&mut own, &mut version);
+        spinning.join().unwrap();
+        assert_eq!(owners.shared.lock().unwrap().0.targets.as_slice()[0], at(0.25), "lost");
+    };
+    let undone = || {
+        let owners = TwoOwners::new();
+        owners.command(0, 0.25);
+        let shared = owners.clone();
+        let spinning = thread::spawn(move || shared.clear());
+        let (mut own, mut version) = (JointCommand::for_joints(2), 0);
+        owners.step_with_an_end(&mut own, &mut version);
+        spinning.join().unwrap();
+        assert_eq!(owners.shared.lock().unwrap().0.targets.as_slice()[0], JointTarget::default(), "undone");
+    };
+    let torn = || {
+        let owners = TwoOwners::new();
+        let shared = owners.clone();
+        let spinning = thread::spawn(move || shared.command(0, 0.25));
+        let seen = owners.shared.lock().unwrap().0.targets.as_slice()[0] == at(0.25);
+        let canceled = *owners.canceled.lock().unwrap();
+        assert!(!seen || canceled, "torn");
+        spinning.join().unwrap();
+    };
+    assert!(is_broken(lost) && is_broken(undone) && is_broken(torn));
+}

@@ -1,0 +1,74 @@
+//! Lockstep: the state that waits for commands, and the controllers that have answered it.
+
+use std::time::Duration;
+
+/// The reaction to a late command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnTimeout {
+    /// Keep waiting, with a warning.
+    Hold,
+    /// End the node with an error.
+    Abort,
+    /// Step with the last command, and count the late one.
+    Continue,
+}
+
+/// Settings for stepping in turns with the controllers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Lockstep {
+    /// Real time allowed for a command; zero is unlimited.
+    pub(crate) timeout: Duration,
+    pub(crate) on_timeout: OnTimeout,
+    /// How many controllers the simulation waits for.
+    pub(crate) controllers: usize,
+}
+
+/// The reason why a stamped command does not answer the state that waits for commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StampMismatch {
+    /// It answers an earlier state, or answers this one a second time.
+    Stale,
+    /// It answers a later state.
+    Early,
+}
+
+/// The state that waits for commands.
+#[derive(Debug, Default)]
+pub(super) struct AwaitedState {
+    /// Its time \[ns\].
+    time_ns: Option<u64>,
+    answered: Vec<bool>,
+}
+
+impl AwaitedState {
+    /// Opens the state at `time_ns` for commands. A state that is published again keeps its answers.
+    pub(super) fn set(&mut self, time_ns: u64, controllers: usize) {
+        if self.time_ns == Some(time_ns) && self.answered.len() == controllers {
+            return;
+        }
+        self.time_ns = Some(time_ns);
+        self.answered.clear();
+        self.answered.resize(controllers, false);
+    }
+
+    /// Whether a command of a controller, stamped `stamp_ns`, answers the state.
+    pub(super) fn check(&self, controller: usize, stamp_ns: u64) -> Result<(), StampMismatch> {
+        match self.time_ns {
+            Some(awaited) if stamp_ns == awaited && self.answered.get(controller) == Some(&false) => Ok(()),
+            Some(awaited) if stamp_ns > awaited => Err(StampMismatch::Early),
+            _ => Err(StampMismatch::Stale),
+        }
+    }
+
+    /// Records the answer of a controller.
+    pub(super) fn answer(&mut self, controller: usize) {
+        if let Some(answered) = self.answered.get_mut(controller) {
+            *answered = true;
+        }
+    }
+
+    /// Whether all controllers have answered.
+    pub(super) fn is_answered(&self) -> bool {
+        self.answered.iter().all(|answered| *answered)
+    }
+}

@@ -1,0 +1,424 @@
+//! State shared by the spinning thread and the simulation thread: one lock over commands, requests and the
+//! next world. A command is therefore never seen in part, nor with the joints of another world.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use super::counters::Counters;
+use super::health::Health;
+use super::lockstep::{AwaitedState, StampMismatch};
+use super::requests::{BodyStates, Placement, ResetScope, StateRequests, StepRefusal};
+use super::settings::{Physics, RunSettings};
+use super::sync::{Condvar, Mutex, MutexGuard};
+use super::world::NewWorld;
+use crate::math::ScalarJointIndex;
+use crate::ros::commands::goal::GoalNews;
+use crate::ros::commands::joint_command::CheckedCommand;
+use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
+use crate::ros::commands::tracking::JointStates;
+use crate::ros::commands::trajectory::{Trajectory, TrajectoryError};
+use crate::stepping::JointCommand;
+
+/// A stamped command in lockstep: the controller that sent it, and the stamp \[ns\].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stamp {
+    pub(crate) controller: usize,
+    pub(crate) time_ns: u64,
+}
+
+/// The state that the simulation thread reads at each step boundary. `W` is the next world.
+#[derive(Debug)]
+pub(crate) struct Mailbox<W = NewWorld> {
+    state: Mutex<MailboxState<W>>,
+    changed: Condvar,
+    stop: AtomicBool,
+    quit: AtomicBool,
+    pub(crate) counters: Counters,
+    /// The reason why the simulation ended by itself.
+    failure: Mutex<Option<String>>,
+    /// The reason why no step can be taken until a reset.
+    halted: Mutex<Option<String>>,
+    health: Mutex<Option<Health>>,
+    body_states: Mutex<Arc<BodyStates>>,
+    /// The newest world whose topics are published.
+    published: AtomicU64,
+}
+
+/// All state under the lock.
+#[derive(Debug)]
+struct MailboxState<W> {
+    /// Number of changes that wake the simulation thread.
+    changes: u64,
+    commands: StandingCommand,
+    awaited: AwaitedState,
+    reset: Option<ResetScope>,
+    settings: RunSettings,
+    physics: Option<Physics>,
+    state_requests: StateRequests,
+    state_requests_answered: u64,
+    /// A world that waits to be entered, the newest world, and the one that runs.
+    world: Option<Box<W>>,
+    worlds: u64,
+    worlds_entered: u64,
+    paused: bool,
+    /// Steps requested while paused, and how many of them were taken.
+    steps_wanted: u64,
+    steps_taken: u64,
+}
+
+impl<W> MailboxState<W> {
+    /// Whether a reset, a new world or a state request is pending. A wait for commands must not delay these.
+    fn is_urgent(&self) -> bool {
+        self.reset.is_some() || self.world.is_some() || self.state_requests.number != self.state_requests_answered
+    }
+}
+
+/// The changes that the simulation thread takes from the mailbox at a step boundary.
+#[derive(Debug)]
+pub(crate) struct Collected<W = NewWorld> {
+    pub(crate) settings: RunSettings,
+    pub(crate) reset: Option<ResetScope>,
+    pub(crate) paused: bool,
+    /// Remaining steps to take while paused.
+    pub(crate) steps: u64,
+    pub(crate) physics: Option<Physics>,
+    pub(crate) state_requests: Option<StateRequests>,
+    /// The world to continue with; all other fields already refer to it.
+    pub(crate) world: Option<Box<W>>,
+    /// The argument for [`Mailbox::wait_for_change`].
+    pub(crate) changes: u64,
+}
+
+impl<W> Mailbox<W> {
+    /// A mailbox of a world with `joints` joints.
+    pub(crate) fn new(joints: usize, settings: RunSettings, paused: bool) -> Self {
+        let state = MailboxState {
+            changes: 0,
+            commands: StandingCommand::new(joints),
+            awaited: AwaitedState::default(),
+            reset: None,
+            settings,
+            physics: None,
+            state_requests: StateRequests::default(),
+            state_requests_answered: 0,
+            world: None,
+            worlds: 0,
+            worlds_entered: 0,
+            paused,
+            steps_wanted: 0,
+            steps_taken: 0,
+        };
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            stop: AtomicBool::new(false),
+            quit: AtomicBool::new(false),
+            counters: Counters::default(),
+            failure: Mutex::new(None),
+            halted: Mutex::new(None),
+            health: Mutex::new(None),
+            body_states: Mutex::new(Arc::default()),
+            published: AtomicU64::new(0),
+        }
+    }
+
+    /// The state stays usable if another thread panicked with the lock, because every change leaves it
+    /// consistent.
+    fn lock(&self) -> MutexGuard<'_, MailboxState<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the state, and wakes the simulation thread.
+    fn change<R>(&self, change: impl FnOnce(&mut MailboxState<W>) -> R) -> R {
+        let mut state = self.lock();
+        let result = change(&mut state);
+        state.changes += 1;
+        self.changed.notify_all();
+        result
+    }
+
+    /// Merges a controller's command into the standing command.
+    ///
+    /// # Errors
+    /// In lockstep, a stamp other than that of the state that waits for commands. Nothing changes then.
+    pub(crate) fn command(
+        &self,
+        controller: usize,
+        command: &CheckedCommand,
+        stamp: Option<Stamp>,
+    ) -> Result<(), StampMismatch> {
+        let mut state = self.lock();
+        if let Some(stamp) = stamp {
+            state.awaited.check(stamp.controller, stamp.time_ns)?;
+            state.awaited.answer(stamp.controller);
+            state.changes += 1;
+            self.changed.notify_all();
+        }
+        state.commands.command(controller, command);
+        Ok(())
+    }
+
+    /// Whether a command with that stamp would be accepted now.
+    pub(crate) fn check_stamp(&self, stamp: Stamp) -> Result<(), StampMismatch> {
+        self.lock().awaited.check(stamp.controller, stamp.time_ns)
+    }
+
+    /// Starts a controller's trajectory.
+    ///
+    /// # Errors
+    /// Its time is over, or belongs to another clock.
+    pub(crate) fn start_trajectory(&self, controller: usize, trajectory: Trajectory) -> Result<(), TrajectoryError> {
+        self.lock().commands.start(controller, trajectory)
+    }
+
+    /// Ends a controller's trajectories, and holds `joints` where they are.
+    pub(crate) fn cancel_trajectory(&self, controller: usize, joints: &[ScalarJointIndex]) {
+        self.lock().commands.cancel(controller, joints);
+    }
+
+    /// The goal updates since the last call.
+    pub(crate) fn goal_news(&self) -> GoalNews {
+        self.lock().commands.take_goal_news()
+    }
+
+    /// Advances to a step boundary of the world with that number, and writes the targets of commanded joints
+    /// into `command`. Reports are appended to `events`. Returns false if a reset or another world is
+    /// pending, which must be taken over before the next step.
+    pub(crate) fn advance(
+        &self,
+        world: u64,
+        joints: &JointStates<'_>,
+        settings: &FollowSettings,
+        command: &mut JointCommand,
+        events: &mut Vec<CommandEvent>,
+    ) -> bool {
+        let mut state = self.lock();
+        if state.reset.is_some() || state.worlds != world {
+            return false;
+        }
+        state.commands.advance(joints, settings, events);
+        state.commands.fill(command);
+        true
+    }
+
+    /// Opens the state at `time_ns` for commands.
+    pub(crate) fn await_commands(&self, time_ns: u64, controllers: usize) {
+        self.lock().awaited.set(time_ns, controllers);
+    }
+
+    /// Requests a reset. A reset of the state discards all commands that came before it; any reset ends
+    /// trajectories.
+    pub(crate) fn request_reset(&self, scope: ResetScope) {
+        self.change(|state| {
+            if scope.state {
+                state.commands.clear();
+            } else {
+                state.commands.hold_trajectories();
+            }
+            let before = state.reset.unwrap_or_default();
+            state.reset = Some(ResetScope { state: before.state || scope.state, time: before.time || scope.time });
+        });
+    }
+
+    /// Requests the states of the bodies, after `placement` if there is one. Returns the number that
+    /// [`Mailbox::state_requests_answered`] reaches when the answer is there.
+    pub(crate) fn request_state(&self, placement: Option<Placement>) -> u64 {
+        self.change(|state| {
+            state.state_requests.number += 1;
+            state.state_requests.placements.extend(placement);
+            state.state_requests.number
+        })
+    }
+
+    /// Answers the state requests up to `number`.
+    pub(crate) fn answer_state_requests(&self, number: u64, states: BodyStates) {
+        *self.body_states.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(states);
+        self.lock().state_requests_answered = number;
+    }
+
+    pub(crate) fn state_requests_answered(&self) -> u64 {
+        self.lock().state_requests_answered
+    }
+
+    /// The states of the bodies when the last state requests were answered.
+    pub(crate) fn body_states(&self) -> Arc<BodyStates> {
+        self.body_states.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Hands over the world with that number, which has `joints` joints. Commands refer to its joints from
+    /// now on: `indices` has the new index of each old joint, if anything is carried over.
+    pub(crate) fn set_world(
+        &self,
+        number: u64,
+        joints: usize,
+        indices: Option<&[Option<ScalarJointIndex>]>,
+        physics: Physics,
+        world: W,
+    ) {
+        self.change(|state| {
+            state.commands.enter_world(joints, indices);
+            state.physics = Some(physics);
+            state.worlds = number;
+            state.world = Some(Box::new(world));
+        });
+    }
+
+    /// Records that the world with that number runs.
+    pub(crate) fn world_entered(&self, number: u64) {
+        self.lock().worlds_entered = number;
+    }
+
+    /// Records that the topics of the world with that number are published.
+    pub(crate) fn world_published(&self, number: u64) {
+        self.published.store(number, Ordering::Release);
+    }
+
+    /// Whether the newest world runs and is published.
+    pub(crate) fn worlds_settled(&self) -> bool {
+        let state = self.lock();
+        state.worlds == state.worlds_entered && self.published.load(Ordering::Acquire) == state.worlds
+    }
+
+    /// Pauses or resumes. Requested steps that have not been taken are discarded.
+    pub(crate) fn set_paused(&self, paused: bool) {
+        self.change(|state| {
+            state.paused = paused;
+            state.steps_wanted = state.steps_taken;
+        });
+    }
+
+    pub(crate) fn paused(&self) -> bool {
+        self.lock().paused
+    }
+
+    /// Requests `count` steps of a paused simulation. Returns the values of [`Mailbox::steps_taken`] before
+    /// the first and after the last of them.
+    pub(crate) fn request_steps(&self, count: u64) -> Result<(u64, u64), StepRefusal> {
+        self.change(|state| {
+            if !state.paused {
+                return Err(StepRefusal::NotPaused);
+            }
+            let from = state.steps_wanted;
+            state.steps_wanted = from.checked_add(count).ok_or(StepRefusal::TooMany)?;
+            Ok((from, state.steps_wanted))
+        })
+    }
+
+    /// Withdraws the steps from `from` to `to` that have not been taken, except one that may be in progress;
+    /// returns the new `to`.
+    pub(crate) fn withdraw_steps(&self, from: u64, to: u64) -> u64 {
+        self.change(|state| {
+            let taken = state.steps_taken;
+            let reached = if taken < from { from } else { to.min(taken + 1) };
+            state.steps_wanted -= to - reached;
+            reached
+        })
+    }
+
+    pub(crate) fn steps_taken(&self) -> u64 {
+        self.lock().steps_taken
+    }
+
+    /// Records that a requested step was taken.
+    pub(crate) fn step_taken(&self) {
+        let mut state = self.lock();
+        state.steps_taken += 1;
+        // The steps were withdrawn during this step.
+        state.steps_wanted = state.steps_wanted.max(state.steps_taken);
+    }
+
+    pub(crate) fn set_settings(&self, settings: RunSettings, physics: Physics) {
+        self.change(|state| {
+            state.settings = settings;
+            state.physics = Some(physics);
+        });
+    }
+
+    pub(crate) fn settings(&self) -> RunSettings {
+        self.lock().settings
+    }
+
+    /// Takes the changes since the last call.
+    pub(crate) fn collect(&self) -> Collected<W> {
+        let mut state = self.lock();
+        let requests = state.state_requests.number != state.state_requests_answered;
+        Collected {
+            settings: state.settings,
+            reset: state.reset.take(),
+            paused: state.paused,
+            steps: state.steps_wanted.saturating_sub(state.steps_taken),
+            physics: state.physics.take(),
+            world: state.world.take(),
+            state_requests: requests.then(|| StateRequests {
+                number: state.state_requests.number,
+                placements: std::mem::take(&mut state.state_requests.placements),
+            }),
+            changes: state.changes,
+        }
+    }
+
+    /// Waits at most `timeout` for a change after `changes`.
+    pub(crate) fn wait_for_change(&self, changes: u64, timeout: Duration) {
+        let state = self.lock();
+        if state.changes == changes && !self.stopped() {
+            drop(self.changed.wait_timeout(state, timeout));
+        }
+    }
+
+    /// Waits at most `timeout` until all controllers have answered or an urgent request arrives. Returns
+    /// whether all have answered.
+    pub(crate) fn wait_for_commands(&self, timeout: Duration) -> bool {
+        let mut state = self.lock();
+        if !state.awaited.is_answered() && !state.is_urgent() && !self.stopped() {
+            state = self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.awaited.is_answered()
+    }
+
+    /// Records the reason why no step can be taken, or that steps are possible again.
+    pub(crate) fn set_halted(&self, reason: Option<String>) {
+        *self.halted.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    pub(crate) fn halted(&self) -> Option<String> {
+        self.halted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_health(&self, health: Health) {
+        *self.health.lock().unwrap_or_else(PoisonError::into_inner) = Some(health);
+    }
+
+    pub(crate) fn health(&self) -> Option<Health> {
+        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records the reason why the simulation ends by itself.
+    pub(crate) fn fail(&self, reason: String) {
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    }
+
+    pub(crate) fn failure(&self) -> Option<String> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Requests the end of the node.
+    pub(crate) fn quit(&self) {
+        self.quit.store(true, Ordering::Release);
+        self.stop();
+    }
+
+    /// Whether the node ends because of a request.
+    pub(crate) fn quitting(&self) -> bool {
+        self.quit.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.change(|_| ());
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}

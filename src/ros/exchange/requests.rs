@@ -1,0 +1,48 @@
+//! Requests of services to the simulation thread.
+
+use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity};
+
+/// The parts of the simulation that a reset restores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ResetScope {
+    /// Poses, velocities and commands.
+    pub(crate) state: bool,
+    /// Simulated time, to zero; otherwise time continues.
+    pub(crate) time: bool,
+}
+
+/// A new pose or a new velocity of a free body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Placement {
+    pub(crate) body: BodyIndex,
+    pub(crate) X_WB: Option<RigidTransform>,
+    pub(crate) V_WB: Option<SpatialVelocity>,
+}
+
+/// Requests for the states of the bodies at the next step boundary.
+#[derive(Debug, Default)]
+pub(crate) struct StateRequests {
+    /// The total number of requests, including these.
+    pub(crate) number: u64,
+    /// Placements to make before the answer.
+    pub(crate) placements: Vec<Placement>,
+}
+
+/// The bodies at a step boundary.
+#[derive(Debug, Default)]
+pub(crate) struct BodyStates {
+    pub(crate) time_ns: u64,
+    pub(crate) X_WB: IndexVec<BodyIndex, RigidTransform>,
+    pub(crate) V_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// Mean acceleration of the free bodies over the last step; zero for the others [rad/s2, m/s2].
+    pub(crate) A_WB: IndexVec<BodyIndex, SpatialVelocity>,
+}
+
+/// The reason why steps are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum StepRefusal {
+    #[error("the simulation is running: pause it first")]
+    NotPaused,
+    #[error("the steps that wait must be below 2^64 together: ask for fewer")]
+    TooMany,
+}

@@ -1,0 +1,81 @@
+//! The parameters of a running simulation.
+
+use crate::math::{Index, ScalarJointIndex, Vector3};
+use crate::recording::Rates;
+use crate::scene::{Scene, SceneChangeError};
+use crate::stepping::{DynamicStepping, QuasistaticStepping, StepSettings, Stepping};
+
+/// Settings that can change while the simulation runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RunSettings {
+    /// Simulated seconds per second; 0 runs as fast as possible.
+    pub(crate) real_time_factor: f64,
+    pub(crate) rates: Rates,
+    /// Contact markers per second of real time; 0 disables them.
+    pub(crate) marker_rate: f64,
+    /// Pressure at the end of the colour scale \[Pa\]; 0 uses the largest pressure present.
+    pub(crate) marker_pressure_max: f64,
+    /// Simulated time without a command after which the joints are held \[ns\]; 0 disables this.
+    pub(crate) command_timeout_ns: u64,
+    /// Largest distance of a joint from its trajectory \[rad\] or \[m\]; 0 allows any.
+    pub(crate) trajectory_tolerance: f64,
+    /// The stepping mode from the next reset on.
+    pub(crate) mode: Mode,
+    /// Length of a step \[ns\]; 0 uses the scene's.
+    pub(crate) step_ns: u64,
+}
+
+/// The stepping mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// The mode that the scene states.
+    Scene,
+    Dynamic,
+    Quasistatic,
+}
+
+/// The scene's own stepping mode, and its options for each mode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SceneStepping {
+    pub(crate) settings: StepSettings,
+    pub(crate) dynamic: DynamicStepping,
+    pub(crate) quasistatic: QuasistaticStepping,
+}
+
+impl SceneStepping {
+    /// The time stepper that `settings` select.
+    pub(crate) fn under(&self, settings: &RunSettings) -> StepSettings {
+        StepSettings {
+            step_ns: if settings.step_ns == 0 { self.settings.step_ns } else { settings.step_ns },
+            stepping: match settings.mode {
+                Mode::Scene => self.settings.stepping,
+                Mode::Dynamic => Stepping::Dynamic(self.dynamic),
+                Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),
+            },
+            ..self.settings
+        }
+    }
+}
+
+/// Parts of the scene that can change while the simulation runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Physics {
+    /// Gravity [m/s2, world].
+    pub(crate) gravity_W: Vector3,
+    /// Stiffness and damping of each joint's actuator.
+    pub(crate) gains: Vec<(f64, f64)>,
+}
+
+impl Physics {
+    /// Sets gravity and gains of `scene`; the gains are those of its joints.
+    ///
+    /// # Errors
+    /// The first value that the scene refuses; the values before it are set.
+    pub(crate) fn apply(&self, scene: &mut Scene) -> Result<(), SceneChangeError> {
+        scene.set_gravity(self.gravity_W)?;
+        let mut gains = self.gains.iter().enumerate();
+        gains.try_for_each(|(joint, (stiffness, damping))| {
+            scene.set_gains(ScalarJointIndex::from_usize(joint), *stiffness, *damping)
+        })
+    }
+}

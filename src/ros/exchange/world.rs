@@ -1,0 +1,82 @@
+//! The next world: built off the simulation thread, entered at a step boundary.
+
+use crate::math::{JointIndex, ScalarJointIndex};
+use crate::multibody::State;
+use crate::ros::exchange::settings::SceneStepping;
+use crate::scene::Scene;
+use crate::stepping::{CommandSchedule, Simulation, SimulationError};
+
+/// Everything that the simulation thread needs to continue with another world.
+#[derive(Debug)]
+pub(crate) struct NewWorld {
+    /// The number of worlds before it.
+    pub(crate) number: u64,
+    pub(crate) simulation: Simulation,
+    pub(crate) stepping: SceneStepping,
+    pub(crate) commands: CommandSchedule,
+    pub(crate) force_torque: Vec<JointIndex>,
+    /// How many controllers lockstep waits for.
+    pub(crate) controllers: usize,
+    /// The parts of the old state that it takes over; `None` if it starts at time zero.
+    pub(crate) carryover: Option<Carryover>,
+}
+
+/// The joints that two worlds share, matched by name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Carryover {
+    /// Index in the old state, index in the new state, length.
+    q: Vec<(usize, usize, usize)>,
+    v: Vec<(usize, usize, usize)>,
+    joints: Vec<Option<ScalarJointIndex>>,
+}
+
+impl Carryover {
+    /// The parts of `old` that are also in `new`.
+    pub(crate) fn new(old: &Scene, new: &Scene) -> Self {
+        let (mut q, mut v) = (Vec::new(), Vec::new());
+        for joint in new.model().joints().iter() {
+            let same = old.model().joint(&joint.name).map(|index| &old.model().joints()[index]);
+            if let Some(same) =
+                same.filter(|same| same.kind == joint.kind && (same.nq, same.nv) == (joint.nq, joint.nv))
+            {
+                q.push((same.q_start, joint.q_start, joint.nq));
+                v.push((same.v_start, joint.v_start, joint.nv));
+            }
+        }
+        Self { q, v, joints: old.joint_names().iter().map(|name| new.joint(name)).collect() }
+    }
+
+    fn copy(&self, old: &State, new: &mut State) {
+        let copy = |ranges: &[(usize, usize, usize)], old: &[f64], new: &mut [f64]| {
+            for (from, to, length) in ranges {
+                new[*to..to + length].copy_from_slice(&old[*from..from + length]);
+            }
+        };
+        copy(&self.q, &old.q, &mut new.q);
+        copy(&self.v, &old.v, &mut new.v);
+    }
+
+    /// For each joint of the old scene, its index in the new scene.
+    pub(crate) fn joints(&self) -> &[Option<ScalarJointIndex>] {
+        &self.joints
+    }
+}
+
+impl NewWorld {
+    /// Continues its simulation from the state of `old`, if state is carried over.
+    ///
+    /// # Errors
+    /// The simulation refuses the state, which is a defect.
+    pub(crate) fn go_on(&mut self, old: &Simulation) -> Result<(), SimulationError> {
+        let Some(carryover) = &self.carryover else { return Ok(()) };
+        // A change of the stepping mode that waits for a reset remains pending.
+        if self.simulation.settings() != old.settings() {
+            self.simulation.reset_with(old.settings())?;
+        }
+        let mut state = self.simulation.state().clone();
+        carryover.copy(old.state(), &mut state);
+        self.simulation.set_state(state)?;
+        self.simulation.resume_at(old.step_count());
+        Ok(())
+    }
+}

@@ -1,0 +1,6 @@
+//! Log lines of the node: on stderr and on /rosout.
+
+pub(crate) mod causes;
+pub(crate) mod names;
+pub(crate) mod rosout;
+pub(crate) mod throttle;

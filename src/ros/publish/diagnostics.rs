@@ -1,0 +1,97 @@
+//! The state of the simulation on /diagnostics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::ros::client::interfaces::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
+use crate::ros::client::interfaces::std_msgs::msg::Header;
+
+use crate::ros::client::messages::system_time;
+use crate::ros::exchange::health::{Activity, Health};
+use crate::ros::exchange::mailbox::Mailbox;
+
+// The constants of diagnostic_msgs/DiagnosticStatus.
+const OK: u8 = 0;
+const WARN: u8 = 1;
+const ERROR: u8 = 2;
+
+/// The simulation is reported as slow below this fraction of the wanted real-time factor \[-\].
+const PACE_TOLERATED: f64 = 0.95;
+
+/// Counters whose growth since the last message is a warning.
+#[derive(Debug, Default)]
+pub(crate) struct Diagnostics {
+    before: Vec<u64>,
+}
+
+impl Diagnostics {
+    /// The message about `health` from the node called `name`.
+    pub(crate) fn message(
+        &mut self,
+        name: &str,
+        health: &Health,
+        mailbox: &Mailbox,
+        real_time_factor: f64,
+    ) -> DiagnosticArray {
+        let counters = &mailbox.counters;
+        let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let counted = [
+            ("commands rejected", load(&counters.rejected)),
+            ("command values clamped", load(&counters.clamped)),
+            ("commands stale", load(&counters.stale)),
+            ("commands late", load(&counters.late)),
+            ("command timeouts", load(&counters.timeouts)),
+            ("snapshots not published", load(&counters.skipped)),
+        ];
+        let grown: Vec<&str> = counted
+            .iter()
+            .enumerate()
+            .filter(|(number, (_, count))| *count > self.before.get(*number).copied().unwrap_or(0))
+            .map(|(_, (what, _))| *what)
+            .collect();
+        self.before = counted.iter().map(|(_, count)| *count).collect();
+        let slow = health.activity == Activity::Running
+            && real_time_factor > 0.0
+            && health.real_time_factor < PACE_TOLERATED * real_time_factor;
+        let (level, message) = match health.activity {
+            Activity::Halted => (ERROR, "halted: a step has failed; call ~/reset".to_owned()),
+            Activity::Running if slow => {
+                (WARN, format!("slower than asked for: {:.3} of {real_time_factor}", health.real_time_factor))
+            }
+            _ if health.unconverged > 0 => (WARN, format!("{} steps did not converge", health.unconverged)),
+            _ if !grown.is_empty() => (WARN, grown.join(", ")),
+            Activity::Running => (OK, "running".to_owned()),
+            Activity::Paused => (OK, "paused".to_owned()),
+            Activity::Waiting => (OK, "waiting for a command".to_owned()),
+        };
+        let mut values = vec![
+            value("real-time factor", format!("{:.4}", health.real_time_factor)),
+            value("steps", health.steps.to_string()),
+            value("step time p50 [us]", format!("{:.1}", health.step_p50 * 1e6)),
+            value("step time p99 [us]", format!("{:.1}", health.step_p99 * 1e6)),
+            value("node's own time a step p50 [us]", format!("{:.1}", health.node_p50 * 1e6)),
+            value("node's own time a step p99 [us]", format!("{:.1}", health.node_p99 * 1e6)),
+            value("simulated time of a step [us]", format!("{:.1}", health.step * 1e6)),
+            value("solver iterations, mean", format!("{:.2}", health.iterations_mean)),
+            value("solver iterations, largest", health.iterations_max.to_string()),
+            value("steps not converged", health.unconverged.to_string()),
+            value("solver fallbacks", health.fallbacks.to_string()),
+            value("contact faces", health.faces.to_string()),
+            value("largest penetration [mm]", format!("{:.4}", health.penetration_max * 1e3)),
+            value("kinetic energy [J]", format!("{:.6}", health.kinetic)),
+            value("potential energy [J]", format!("{:.6}", health.potential)),
+        ];
+        values.extend(counted.iter().map(|(what, count)| value(what, count.to_string())));
+        let status = DiagnosticStatus {
+            level,
+            name: format!("{name}: simulation"),
+            message,
+            hardware_id: "isobar".to_owned(),
+            values,
+        };
+        DiagnosticArray { header: Header { stamp: system_time(), frame_id: String::new() }, status: vec![status] }
+    }
+}
+
+fn value(key: &str, value: String) -> KeyValue {
+    KeyValue { key: key.to_owned(), value }
+}

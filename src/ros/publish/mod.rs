@@ -1,0 +1,8 @@
+//! The publishing thread: it turns states into messages.
+
+pub(crate) mod diagnostics;
+#[cfg(isobar_gazebo)]
+pub(crate) mod gazebo;
+pub(crate) mod markers;
+pub(crate) mod publishers;
+pub(crate) mod topics;

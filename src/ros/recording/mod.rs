@@ -1,0 +1,3 @@
+//! The recording thread: messages in an MCAP file.
+
+pub(crate) mod recorder;

@@ -1,0 +1,112 @@
+//! Turns of lockstep: how long the present state has waited for commands, and the consequence of a late
+//! command.
+
+use std::time::{Duration, Instant};
+
+use crate::ros::exchange::counters::count;
+use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
+use crate::ros::exchange::mailbox::Mailbox;
+use crate::ros::log::throttle::{Throttle, and_more};
+
+/// The interval at which a state without answers is published again, for controllers that start late.
+const REPEAT_PERIOD: Duration = Duration::from_millis(100);
+
+/// Whether a step may be taken now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    Step,
+    Wait,
+    /// The state is to be published again.
+    Repeat,
+    /// The node is to end.
+    End,
+}
+
+/// The present state's wait for commands.
+#[derive(Debug)]
+pub(super) struct LockstepTurn {
+    lockstep: Lockstep,
+    waiting_since: Option<Instant>,
+    repeated_at: Option<Instant>,
+    /// Whether any command has arrived yet.
+    engaged: bool,
+    counted: bool,
+    late: Throttle,
+}
+
+impl LockstepTurn {
+    pub(super) fn new(lockstep: Lockstep) -> Self {
+        Self {
+            lockstep,
+            waiting_since: None,
+            repeated_at: None,
+            engaged: false,
+            counted: false,
+            late: Throttle::default(),
+        }
+    }
+
+    /// Sets the number of controllers that the simulation waits for.
+    pub(super) fn set_controllers(&mut self, controllers: usize) {
+        self.lockstep.controllers = controllers;
+    }
+
+    /// Opens the state at `time_ns` for commands.
+    pub(super) fn open(&mut self, mailbox: &Mailbox, time_ns: u64) {
+        mailbox.await_commands(time_ns, self.lockstep.controllers);
+        (self.waiting_since, self.counted) = (None, false);
+    }
+
+    /// Whether a state waits for its commands.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting_since.is_some()
+    }
+
+    /// Stops waiting, because the simulation is paused or halted.
+    pub(super) fn rest(&mut self) {
+        self.waiting_since = None;
+    }
+
+    /// Waits at most `timeout` for the commands that answer the state at `time_ns`.
+    pub(super) fn wait(&mut self, mailbox: &Mailbox, time_ns: u64, timeout: Duration) -> Turn {
+        if mailbox.wait_for_commands(timeout) {
+            self.engaged = true;
+            return Turn::Step;
+        }
+        let now = Instant::now();
+        let since = *self.waiting_since.get_or_insert(now);
+        let limit = self.lockstep.timeout;
+        if self.engaged && !limit.is_zero() && now.duration_since(since) >= limit {
+            match self.time_out(mailbox, time_ns) {
+                Turn::Wait => {}
+                turn => return turn,
+            }
+        }
+        if self.repeated_at.is_none_or(|at| now.duration_since(at) >= REPEAT_PERIOD) {
+            self.repeated_at = Some(now);
+            return Turn::Repeat;
+        }
+        Turn::Wait
+    }
+
+    fn time_out(&mut self, mailbox: &Mailbox, time_ns: u64) -> Turn {
+        if !std::mem::replace(&mut self.counted, true) {
+            count(&mailbox.counters.late);
+        }
+        let what = format!(
+            "lockstep: no command with the stamp of t = {:.6} s within {} s",
+            time_ns as f64 * 1e-9,
+            self.lockstep.timeout.as_secs_f64()
+        );
+        if self.lockstep.on_timeout == OnTimeout::Abort {
+            mailbox.fail(what);
+            return Turn::End;
+        }
+        let holds = self.lockstep.on_timeout == OnTimeout::Hold;
+        if let Some(suppressed) = self.late.due(Instant::now()) {
+            let then = if holds { "the simulation waits" } else { "the last command is used" };
+            tracing::warn!("{what}; {then}{}", and_more(suppressed));
+        }
+        if holds { Turn::Wait } else { Turn::Step }
+    }
+}

@@ -1,0 +1,195 @@
+//! The running world: its simulation, its sensors, and the scene's commands over time.
+
+use crate::math::{BodyIndex, JointIndex, SpatialForce, SpatialVelocity};
+use crate::multibody::energy;
+use crate::ros::exchange::health::Health;
+use crate::ros::exchange::requests::{BodyStates, Placement};
+use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
+use crate::ros::exchange::world::{Carryover, NewWorld};
+use crate::stepping::{
+    CommandSchedule, ForceTorqueSensor, JointCommand, JointTarget, Simulation, Snapshot, StepError, StepReport,
+    Stepping,
+};
+
+/// The simulation of a world, and the data that belong to the world.
+pub(super) struct RunningWorld {
+    /// The number of the world.
+    pub(super) number: u64,
+    simulation: Simulation,
+    /// How the scene itself steps.
+    stepping: SceneStepping,
+    /// The command for joints that no controller has commanded.
+    schedule: CommandSchedule,
+    sensors: Vec<ForceTorqueSensor>,
+    momenta: Vec<SpatialForce>,
+    measured: Vec<SpatialForce>,
+    command: JointCommand,
+    position: Vec<f64>,
+    velocity: Vec<f64>,
+}
+
+impl RunningWorld {
+    pub(super) fn new(
+        number: u64,
+        simulation: Simulation,
+        stepping: SceneStepping,
+        schedule: CommandSchedule,
+        force_torque: &[JointIndex],
+    ) -> Self {
+        let sensors: Vec<_> =
+            force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
+        Self {
+            number,
+            momenta: vec![SpatialForce::ZERO; sensors.len()],
+            measured: vec![SpatialForce::ZERO; sensors.len()],
+            sensors,
+            simulation,
+            stepping,
+            schedule,
+            command: JointCommand::default(),
+            position: Vec::new(),
+            velocity: Vec::new(),
+        }
+    }
+
+    /// Continues the next world from the state of this one. Returns it with the joints carried over and its
+    /// number of controllers.
+    pub(super) fn enter(&mut self, mut next: NewWorld) -> (Option<Carryover>, usize) {
+        if let Err(error) = next.go_on(&self.simulation) {
+            tracing::error!("{error}. The new world begins at its start");
+        }
+        let NewWorld { number, simulation, stepping, commands, force_torque, controllers, carryover } = next;
+        *self = Self::new(number, simulation, stepping, commands, &force_torque);
+        (carryover, controllers)
+    }
+
+    /// Time since the start of this run \[ns\].
+    pub(super) fn time_ns(&self) -> u64 {
+        self.simulation.time_ns()
+    }
+
+    /// Length of a step \[ns\].
+    pub(super) fn step_ns(&self) -> u64 {
+        self.simulation.step_ns()
+    }
+
+    /// Sets gravity and gains.
+    pub(super) fn apply(&mut self, physics: &Physics) {
+        let (scene, gains) = (self.simulation.scene(), physics.gains.iter());
+        let mut actuators = scene.actuators().iter();
+        let same = gains.zip(&mut actuators).all(|(gains, actuator)| *gains == (actuator.stiffness, actuator.damping));
+        // The scene is shared, so a change copies it.
+        if same && physics.gravity_W == *scene.model().gravity_W() {
+            return;
+        }
+        if let Err(error) = physics.apply(self.simulation.scene_mut()) {
+            tracing::error!("{error}. The simulation goes on with the value before");
+        }
+    }
+
+    /// Restores the initial poses and velocities, with the stepping mode selected now.
+    pub(super) fn reset_state(&mut self, settings: &RunSettings) {
+        let (before, wanted) = (self.simulation.settings(), self.stepping.under(settings));
+        match self.simulation.reset_with(wanted) {
+            Ok(()) if wanted != before => {
+                let mode = if matches!(wanted.stepping, Stepping::Dynamic(_)) { "dynamic" } else { "quasistatic" };
+                tracing::info!("reset: {mode} steps of {} s from now on", wanted.step());
+            }
+            Ok(()) => {}
+            Err(error) => {
+                tracing::error!("{error}. The reset keeps the steps as they were");
+                self.simulation.reset();
+            }
+        }
+        self.measured.fill(SpatialForce::ZERO);
+    }
+
+    /// Sets the time since the start of this run to zero; the state does not change.
+    pub(super) fn restart_time(&mut self) {
+        self.simulation.resume_at(0);
+    }
+
+    /// Places free bodies as requested. Returns whether it succeeded.
+    pub(super) fn place(&mut self, placements: &[Placement]) -> bool {
+        let (scene, mut state) = (self.simulation.scene().clone(), self.simulation.state().clone());
+        for placement in placements {
+            if let Some(X_WB) = &placement.X_WB {
+                scene.model().set_free_body_pose(&mut state, placement.body, X_WB);
+            }
+            if let Some(V_WB) = &placement.V_WB {
+                scene.model().set_free_body_velocity(&mut state, placement.body, V_WB);
+            }
+        }
+        let set = self.simulation.set_state(state);
+        if let Err(error) = &set {
+            tracing::error!("{error}. The bodies stay where they are");
+        }
+        set.is_ok()
+    }
+
+    /// The states of the bodies at `time_ns`; accelerations only if `stepped`.
+    pub(super) fn body_states(&self, time_ns: u64, stepped: bool) -> BodyStates {
+        let data = self.simulation.data();
+        let acceleration = |body: BodyIndex| {
+            let acceleration = if stepped { self.simulation.free_body_acceleration(body) } else { None };
+            acceleration.unwrap_or(SpatialVelocity::ZERO)
+        };
+        let A_WB = data.X_WB.iter_enumerated().map(|(body, _)| acceleration(body)).collect();
+        BodyStates { time_ns, X_WB: data.X_WB.clone(), V_WB: data.V_WB.clone(), A_WB }
+    }
+
+    /// Positions and velocities of the joints, and the command of the next step from the scene's schedule,
+    /// which other commands may overwrite.
+    pub(super) fn begin_step(&mut self) -> (&[f64], &[f64], &mut JointCommand) {
+        let (scene, state) = (self.simulation.scene(), self.simulation.state());
+        self.position.clear();
+        self.velocity.clear();
+        for joint in scene.joints() {
+            let joint = &scene.model().joints()[*joint];
+            self.position.push(joint.position(&state.q).unwrap_or(0.0));
+            self.velocity.push(joint.velocity(&state.v).unwrap_or(0.0));
+        }
+        self.command.targets.clear();
+        self.command.targets.extend(std::iter::repeat_n(JointTarget::default(), self.position.len()));
+        self.schedule.fill(self.simulation.time_ns(), &mut self.command);
+        (&self.position, &self.velocity, &mut self.command)
+    }
+
+    /// Takes one step with the command from [`RunningWorld::begin_step`]. A failed step leaves the last good
+    /// state.
+    pub(super) fn step(&mut self) -> Result<StepReport, StepError> {
+        for (momentum, sensor) in self.momenta.iter_mut().zip(&self.sensors) {
+            *momentum = sensor.momentum(&self.simulation);
+        }
+        let report = self.simulation.step(&self.command)?;
+        for (number, sensor) in self.sensors.iter().enumerate() {
+            self.measured[number] = sensor.measure(&self.simulation, &self.momenta[number]);
+        }
+        Ok(report)
+    }
+
+    /// Writes the present state and the sensor values of the last step.
+    pub(super) fn snapshot_into(&self, snapshot: &mut Snapshot, sensors: &mut Vec<SpatialForce>) {
+        self.simulation.snapshot_into(snapshot);
+        sensors.clone_from(&self.measured);
+    }
+
+    /// The name of a joint.
+    pub(super) fn joint_name(&self, joint: usize) -> &str {
+        self.simulation.scene().joint_names().get(joint).map_or("", String::as_str)
+    }
+
+    /// Energies, contacts and the length of a step; the other fields come from `health`.
+    pub(super) fn health(&self, health: Health) -> Health {
+        let simulation = &self.simulation;
+        let energy = energy(simulation.scene().model(), simulation.data(), &simulation.state().v);
+        Health {
+            faces: simulation.report().faces,
+            penetration_max: simulation.penetration_max(),
+            kinetic: energy.kinetic,
+            potential: energy.potential,
+            step: simulation.settings().step(),
+            ..health
+        }
+    }
+}

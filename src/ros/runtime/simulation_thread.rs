@@ -1,0 +1,373 @@
+//! The simulation thread: it collects requests, takes a step when it is due, and sends the state on.
+
+use std::time::{Duration, Instant};
+
+use super::lockstep_turn::{LockstepTurn, Turn};
+use super::pacer::Pacer;
+use super::running_world::RunningWorld;
+use super::statistics::Statistics;
+use crate::math::{Index, JointIndex};
+use crate::recording::Due;
+use crate::ros::commands::standing_command::{CommandEvent, FollowSettings};
+use crate::ros::commands::tracking::{JointStates, Progress};
+use crate::ros::exchange::counters::count;
+use crate::ros::exchange::health::{Activity, Health};
+use crate::ros::exchange::lockstep::Lockstep;
+use crate::ros::exchange::mailbox::{Collected, Mailbox};
+use crate::ros::exchange::requests::{ResetScope, StateRequests};
+use crate::ros::exchange::settings::{RunSettings, SceneStepping};
+use crate::ros::exchange::state_queue::StateSender;
+use crate::ros::exchange::world::NewWorld;
+use crate::ros::log::causes::with_causes;
+use crate::ros::log::throttle::{Throttle, and_more};
+use crate::stepping::{CommandSchedule, Simulation, StepReport};
+
+/// Longest wait, and so the longest delay of a stop.
+const WAIT_MAX: Duration = Duration::from_millis(20);
+/// The interval of feedback of goals.
+const FEEDBACK_PERIOD: Duration = Duration::from_millis(50);
+/// The interval of reports about the health of the simulation.
+const HEALTH_PERIOD: Duration = Duration::from_secs(1);
+
+/// The queue of states to the publishing thread.
+struct StateOutput<'a> {
+    sender: &'a StateSender,
+    /// Whether the newest state, which must be published whole, found no free buffer.
+    pending: bool,
+}
+
+/// The state of the simulation thread, by subject.
+pub(crate) struct SimulationThread<'a> {
+    mailbox: &'a Mailbox,
+    world: RunningWorld,
+    /// Total time of all runs before the last reset \[ns\]: stamps never decrease.
+    time_offset_ns: u64,
+    lockstep: Option<LockstepTurn>,
+    pacer: Pacer,
+    output: StateOutput<'a>,
+    /// Whether a step has failed.
+    halted: bool,
+    events: Vec<CommandEvent>,
+    feedback_at: Option<Instant>,
+    statistics: Statistics,
+    unconverged: Throttle,
+}
+
+/// The parts of a [`SimulationThread`] that are made before the thread starts.
+pub(crate) struct SimulationSetup {
+    pub(crate) simulation: Simulation,
+    pub(crate) stepping: SceneStepping,
+    pub(crate) schedule: CommandSchedule,
+    pub(crate) force_torque: Vec<JointIndex>,
+    pub(crate) lockstep: Option<Lockstep>,
+}
+
+impl<'a> SimulationThread<'a> {
+    pub(crate) fn new(setup: SimulationSetup, mailbox: &'a Mailbox, sender: &'a StateSender) -> Self {
+        let SimulationSetup { simulation, stepping, schedule, force_torque, lockstep } = setup;
+        Self {
+            mailbox,
+            world: RunningWorld::new(0, simulation, stepping, schedule, &force_torque),
+            time_offset_ns: 0,
+            lockstep: lockstep.map(LockstepTurn::new),
+            pacer: Pacer::default(),
+            output: StateOutput { sender, pending: false },
+            halted: false,
+            events: Vec::new(),
+            feedback_at: None,
+            statistics: Statistics::default(),
+            unconverged: Throttle::default(),
+        }
+    }
+
+    fn time_ns(&self) -> u64 {
+        self.time_offset_ns + self.world.time_ns()
+    }
+
+    /// Runs until the mailbox requests a stop or a late command ends the run.
+    pub(crate) fn run(&mut self) {
+        self.present(Due::ALL);
+        let mut may_step = true;
+        while !self.mailbox.stopped() {
+            // Waits for commands before collecting, so that a step uses all settings that arrived before its
+            // commands.
+            let turn = if may_step { self.turn() } else { Turn::Wait };
+            if turn == Turn::End {
+                return;
+            }
+            let began = Instant::now();
+            let (collected, is_new_state) = self.collect();
+            may_step = !self.halted && (!collected.paused || collected.steps > 0);
+            self.report_health(may_step);
+            if !may_step {
+                self.rest(collected.changes);
+                continue;
+            }
+            if turn != Turn::Step || (is_new_state && self.lockstep.is_some()) || !self.is_due(&collected) {
+                continue;
+            }
+            self.take_step(&collected, began);
+        }
+    }
+
+    /// Takes over the requests: another world, gravity and gains, a reset, requests for the states of the
+    /// bodies. Also returns whether the state has changed.
+    fn collect(&mut self) -> (Collected, bool) {
+        let mut collected = self.mailbox.collect();
+        let entered = collected.world.take().map(|world| self.enter(*world)).is_some();
+        if let Some(physics) = &collected.physics {
+            self.world.apply(physics);
+        }
+        if let Some(scope) = collected.reset {
+            self.reset(scope, &collected.settings);
+        }
+        let is_new_state = entered || collected.reset.is_some();
+        if is_new_state {
+            self.present(Due::ALL);
+        }
+        if let Some(requests) = collected.state_requests.take() {
+            let stands = self.halted || self.lockstep.is_some() || (collected.paused && collected.steps == 0);
+            self.answer_state_requests(&requests, stands);
+        }
+        (collected, is_new_state)
+    }
+
+    /// Continues in another world. Time continues too, unless the world starts at its own time zero.
+    fn enter(&mut self, next: NewWorld) {
+        let (carryover, controllers) = self.world.enter(next);
+        if carryover.is_none() {
+            (self.time_offset_ns, self.halted) = (0, false);
+            self.mailbox.set_halted(None);
+        }
+        if let Some(lockstep) = &mut self.lockstep {
+            lockstep.set_controllers(controllers);
+        }
+        self.pacer.restart();
+        self.mailbox.world_entered(self.world.number);
+    }
+
+    /// Restores the start. Unless time is reset too, it advances by a step, so that each state has its own
+    /// stamp.
+    fn reset(&mut self, scope: ResetScope, settings: &RunSettings) {
+        let time_ns = self.time_ns();
+        if scope.state {
+            self.world.reset_state(settings);
+        } else {
+            self.world.restart_time();
+        }
+        self.time_offset_ns = if scope.time { 0 } else { time_ns + self.world.step_ns() };
+        self.pacer.restart();
+        if std::mem::take(&mut self.halted) {
+            tracing::info!("reset: the simulation runs again");
+        }
+        self.mailbox.set_halted(None);
+    }
+
+    /// Makes placements, and reports the states of the bodies. If no step follows, a changed state is
+    /// published at once, with the stamp of the present time.
+    fn answer_state_requests(&mut self, requests: &StateRequests, stands: bool) {
+        if !requests.placements.is_empty() && self.world.place(&requests.placements) && stands {
+            self.publish(Due::ALL, false);
+        }
+        let states = self.world.body_states(self.time_ns(), !self.halted);
+        self.mailbox.answer_state_requests(requests.number, states);
+    }
+
+    /// Whether the simulation is paused or halted.
+    fn rest(&mut self, changes: u64) {
+        self.pacer.restart();
+        if let Some(lockstep) = &mut self.lockstep {
+            lockstep.rest();
+        }
+        if self.output.pending {
+            self.publish(Due::ALL, false);
+        }
+        self.mailbox.wait_for_change(changes, WAIT_MAX);
+    }
+
+    /// Waits in lockstep for the commands that answer the present state.
+    fn turn(&mut self) -> Turn {
+        let time_ns = self.time_ns();
+        let Some(lockstep) = &mut self.lockstep else { return Turn::Step };
+        let turn = lockstep.wait(self.mailbox, time_ns, WAIT_MAX);
+        if turn == Turn::Repeat {
+            self.publish(Due::ALL, true);
+        }
+        turn
+    }
+
+    /// Whether the next step is due at the real-time factor. If it is not, waits a short time for a change.
+    fn is_due(&mut self, collected: &Collected) -> bool {
+        if collected.paused {
+            self.pacer.restart();
+            return true;
+        }
+        let delay = self.pacer.delay(Instant::now(), self.time_ns(), collected.settings.real_time_factor);
+        if !delay.is_zero() {
+            self.mailbox.wait_for_change(collected.changes, delay.min(WAIT_MAX));
+        }
+        // An undisturbed wait ends when the step is due; requests that arrived meanwhile are collected before
+        // the step.
+        delay.is_zero()
+    }
+
+    fn take_step(&mut self, collected: &Collected, began: Instant) {
+        let before_ns = self.time_ns();
+        if !self.step(&collected.settings) {
+            return;
+        }
+        if !self.halted {
+            if collected.paused {
+                self.mailbox.step_taken();
+            }
+            self.present(self.due(before_ns, collected));
+        }
+        self.statistics.add_turn(began.elapsed());
+    }
+
+    /// The parts of the state that are published after a step. In lockstep these always include the joints
+    /// and the clock; after the last requested step of a paused simulation everything is published.
+    fn due(&self, before_ns: u64, collected: &Collected) -> Due {
+        if collected.paused && collected.steps <= 1 {
+            return Due::ALL;
+        }
+        let rates = &collected.settings.rates;
+        let due = Due::between(before_ns, self.time_ns(), rates);
+        if self.lockstep.is_some() { Due { joint_states: true, clock: rates.clock > 0.0, ..due } } else { due }
+    }
+
+    /// Publishes the present state, and in lockstep opens it for commands.
+    fn present(&mut self, due: Due) {
+        let time_ns = self.time_ns();
+        if let Some(lockstep) = &mut self.lockstep {
+            lockstep.open(self.mailbox, time_ns);
+        }
+        if due.any() {
+            self.publish(due, false);
+        }
+    }
+
+    fn publish(&mut self, due: Due, repeat: bool) {
+        let (time_ns, world) = (self.time_ns(), &self.world);
+        let sent = self.output.sender.send(|state| {
+            (state.due, state.repeat, state.world) = (due, repeat, world.number);
+            world.snapshot_into(&mut state.snapshot, &mut state.sensors);
+            state.snapshot.time_ns = time_ns;
+        });
+        if !sent {
+            count(&self.mailbox.counters.skipped);
+        }
+        self.output.pending = !sent && due == Due::ALL;
+    }
+
+    /// Takes one step with the standing command, or with the scene's own commands where there is none.
+    /// Returns false if a reset or another world arrived before the step. A failed step leaves the last good
+    /// state and halts the simulation.
+    fn step(&mut self, settings: &RunSettings) -> bool {
+        let time_ns = self.time_ns();
+        let feedback = self.feedback_at.is_none_or(|at| at.elapsed() >= FEEDBACK_PERIOD);
+        if feedback {
+            self.feedback_at = Some(Instant::now());
+        }
+        let follow = FollowSettings {
+            trajectory_tolerance: settings.trajectory_tolerance,
+            command_timeout_ns: settings.command_timeout_ns,
+            feedback,
+        };
+        let number = self.world.number;
+        let (position, velocity, command) = self.world.begin_step();
+        let states = JointStates { time_ns, position, velocity };
+        if !self.mailbox.advance(number, &states, &follow, command, &mut self.events) {
+            return false;
+        }
+        self.report_events(settings);
+        let started = Instant::now();
+        match self.world.step() {
+            Ok(report) => {
+                self.statistics.add(started.elapsed(), &report);
+                self.report_convergence(&report);
+            }
+            Err(error) => {
+                self.halted = true;
+                let error = with_causes(&error);
+                self.mailbox.set_halted(Some(error.clone()));
+                tracing::error!("{error}. The simulation is halted at its last good state; call ~/reset to start over");
+            }
+        }
+        true
+    }
+
+    /// Logs the events of commands in this step.
+    fn report_events(&mut self, settings: &RunSettings) {
+        let time = self.time_ns() as f64 * 1e-9;
+        for event in self.events.drain(..) {
+            match event {
+                CommandEvent::TrajectoryEnded(Progress::Following | Progress::Done) => {
+                    tracing::info!("t = {time:.4} s: trajectory done");
+                }
+                CommandEvent::TrajectoryEnded(Progress::Aborted { joint, error }) => {
+                    let joint = self.world.joint_name(joint.to_usize());
+                    tracing::error!(
+                        "t = {time:.4} s: trajectory aborted: joint '{joint}' is {error:.4} from it, more than the \
+                         tolerance; its joints are held"
+                    );
+                }
+                CommandEvent::TrajectoryEnded(Progress::Missed { joint, error }) => {
+                    let joint = self.world.joint_name(joint.to_usize());
+                    tracing::error!(
+                        "t = {time:.4} s: trajectory aborted: joint '{joint}' is {error:.4} from its end, longer than it may be"
+                    );
+                }
+                CommandEvent::TrajectoryEnded(Progress::Overflow { joint }) => {
+                    let joint = self.world.joint_name(joint.to_usize());
+                    tracing::error!(
+                        "t = {time:.4} s: trajectory aborted: the velocities or accelerations of joint '{joint}' are too large \
+                         to interpolate; its joints are held"
+                    );
+                }
+                CommandEvent::TrajectoryClamped => {
+                    count(&self.mailbox.counters.clamped);
+                    tracing::warn!("t = {time:.4} s: trajectory beyond the limits of a joint; the limits are used");
+                }
+                CommandEvent::TimedOut => {
+                    count(&self.mailbox.counters.timeouts);
+                    let limit = settings.command_timeout_ns as f64 * 1e-9;
+                    tracing::warn!(
+                        "t = {time:.4} s: no command for {limit} s; the commanded joints are held where they are"
+                    );
+                }
+            }
+        }
+    }
+
+    fn report_convergence(&mut self, report: &StepReport) {
+        if report.solver_converged {
+            return;
+        }
+        if let Some(suppressed) = self.unconverged.due(Instant::now()) {
+            tracing::warn!(
+                "t = {:.4} s: the solver stopped after {} iterations at residual {:.1e}{}",
+                self.world.time_ns() as f64 * 1e-9,
+                report.solver_iterations,
+                report.solver_residual,
+                and_more(suppressed)
+            );
+        }
+    }
+
+    fn report_health(&mut self, may_step: bool) {
+        let (now, time_ns) = (Instant::now(), self.time_ns());
+        if !self.statistics.is_over(now, time_ns, HEALTH_PERIOD) {
+            return;
+        }
+        let waiting = self.lockstep.as_ref().is_some_and(LockstepTurn::is_waiting);
+        let activity = match (self.halted, may_step, waiting) {
+            (true, ..) => Activity::Halted,
+            (false, false, _) => Activity::Paused,
+            (false, true, true) => Activity::Waiting,
+            (false, true, false) => Activity::Running,
+        };
+        let health = self.world.health(self.statistics.finish(now, time_ns));
+        self.mailbox.set_health(Health { activity, ..health });
+    }
+}

@@ -1,0 +1,130 @@
+//! Step times and solver figures over a window of real time.
+
+use std::time::{Duration, Instant};
+
+use crate::ros::exchange::health::Health;
+use crate::stepping::StepReport;
+
+/// Buckets of step times: each is 2^(1/4) as wide as the one before, from 100 ns to over a minute.
+const BUCKETS: usize = 120;
+const BUCKETS_PER_OCTAVE: f64 = 4.0;
+const SHORTEST: f64 = 1e-7;
+
+/// The number of durations in each bucket.
+#[derive(Clone, Debug)]
+struct Histogram {
+    buckets: [u32; BUCKETS],
+    count: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Self { buckets: [0; BUCKETS], count: 0 }
+    }
+}
+
+impl Histogram {
+    fn add(&mut self, took: Duration) {
+        let bucket = ((took.as_secs_f64() / SHORTEST).max(1.0).log2() * BUCKETS_PER_OCTAVE) as usize;
+        self.buckets[bucket.min(BUCKETS - 1)] += 1;
+        self.count += 1;
+    }
+
+    /// The upper end of the bucket that contains the percentile \[s\]; at most 19 % above it.
+    fn percentile(&self, fraction: f64) -> f64 {
+        let wanted = (fraction * self.count as f64).ceil() as u64;
+        let mut seen = 0;
+        for (bucket, count) in self.buckets.iter().enumerate() {
+            seen += u64::from(*count);
+            if seen >= wanted && seen > 0 {
+                return SHORTEST * ((bucket + 1) as f64 / BUCKETS_PER_OCTAVE).exp2();
+            }
+        }
+        0.0
+    }
+}
+
+/// Sums over a window of real time.
+#[derive(Debug, Default)]
+pub(super) struct Statistics {
+    step_times: Histogram,
+    /// The time of a turn outside the step.
+    node_times: Histogram,
+    last_step: Duration,
+    iterations: u64,
+    iterations_max: u32,
+    unconverged: u64,
+    fallbacks: u64,
+    began: Option<(Instant, u64)>,
+}
+
+impl Statistics {
+    pub(super) fn add(&mut self, took: Duration, report: &StepReport) {
+        self.step_times.add(took);
+        self.last_step = took;
+        self.iterations += u64::from(report.solver_iterations);
+        self.iterations_max = self.iterations_max.max(report.solver_iterations);
+        self.unconverged += u64::from(!report.solver_converged);
+        self.fallbacks += u64::from(report.solver_fallbacks);
+    }
+
+    /// Adds the time of a whole turn, less that of its step: commands are taken over before the step, and the
+    /// state is sent after it.
+    pub(super) fn add_turn(&mut self, took: Duration) {
+        self.node_times.add(took.saturating_sub(self.last_step));
+    }
+
+    /// Whether the window has lasted `period` at `now`.
+    pub(super) fn is_over(&mut self, now: Instant, time_ns: u64, period: Duration) -> bool {
+        let (began, _) = *self.began.get_or_insert((now, time_ns));
+        now.duration_since(began) >= period
+    }
+
+    /// Returns the results of the window and starts the next one.
+    pub(super) fn finish(&mut self, now: Instant, time_ns: u64) -> Health {
+        let (began, began_ns) = self.began.unwrap_or((now, time_ns));
+        let wall = now.duration_since(began).as_secs_f64().max(f64::MIN_POSITIVE);
+        let health = Health {
+            real_time_factor: time_ns.saturating_sub(began_ns) as f64 * 1e-9 / wall,
+            steps: self.step_times.count,
+            step_p50: self.step_times.percentile(0.5),
+            step_p99: self.step_times.percentile(0.99),
+            node_p50: self.node_times.percentile(0.5),
+            node_p99: self.node_times.percentile(0.99),
+            iterations_mean: self.iterations as f64 / self.step_times.count.max(1) as f64,
+            iterations_max: self.iterations_max,
+            unconverged: self.unconverged,
+            fallbacks: self.fallbacks,
+            ..Health::default()
+        };
+        *self = Self { began: Some((now, time_ns)), ..Self::default() };
+        health
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With 98 steps of 100 us and two of 10 ms, the median is 100 us and the 99th percentile 10 ms, within a
+    /// bucket.
+    #[test]
+    fn percentiles_are_those_of_the_window() {
+        let (mut statistics, start) = (Statistics::default(), Instant::now());
+        assert!(!statistics.is_over(start, 0, Duration::from_secs(1)));
+        let report =
+            StepReport { solver_iterations: 3, solver_converged: true, solver_fallbacks: 1, ..StepReport::default() };
+        for step in 0..100 {
+            let micros = if step < 98 { 100 } else { 10_000 };
+            statistics.add(Duration::from_micros(micros), &report);
+        }
+        let later = start + Duration::from_secs(2);
+        assert!(statistics.is_over(later, 100_000_000, Duration::from_secs(1)));
+        let health = statistics.finish(later, 100_000_000);
+        assert!((100e-6..119e-6).contains(&health.step_p50), "{}", health.step_p50);
+        assert!((10e-3..11.9e-3).contains(&health.step_p99), "{}", health.step_p99);
+        assert!((health.real_time_factor - 0.05).abs() < 1e-12);
+        assert_eq!((health.steps, health.iterations_mean, health.unconverged, health.fallbacks), (100, 3.0, 0, 100));
+        assert_eq!(statistics.finish(later, 100_000_000).steps, 0);
+    }
+}

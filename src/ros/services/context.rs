@@ -1,0 +1,163 @@
+//! Shared data of the services: parameters, controllers, the running simulation and its world.
+
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use crate::io::scene_file::{LoadedScene, SceneModel, SceneSource};
+use crate::recording::Rates;
+use crate::ros::client::{ClientError, Node};
+use crate::ros::exchange::mailbox::Mailbox;
+use crate::ros::exchange::settings::SceneStepping;
+use crate::ros::exchange::step_requests::StepRequests;
+use crate::ros::exchange::world::{Carryover, NewWorld};
+use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
+use crate::ros::recording::recorder::Recording;
+use crate::ros::services::parameters::{Parameters, SceneDefaults};
+use crate::ros::subscriptions::controllers::{Controllers, lockstep_controllers};
+use crate::scene::Scene;
+use crate::stepping::Simulation;
+
+/// The world that is simulated.
+pub(crate) struct CurrentWorld {
+    /// The number of worlds before it.
+    pub(crate) number: u64,
+    pub(crate) scene: Arc<Scene>,
+    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
+    pub(crate) models: Vec<SceneModel>,
+    pub(crate) rates: Rates,
+    /// Rate of the contact markers [Hz of real time].
+    pub(crate) markers: f64,
+    pub(crate) origin: WorldOrigin,
+}
+
+/// The run state of the simulation.
+pub(crate) struct SimulationControl {
+    pub(crate) mailbox: Arc<Mailbox>,
+    pub(crate) steps: StepRequests,
+    /// Whether it is paused at its start, after a reset of everything.
+    pub(crate) stopped: bool,
+}
+
+impl SimulationControl {
+    /// Pauses or resumes.
+    pub(crate) fn set_paused(&mut self, paused: bool) {
+        self.stopped = false;
+        self.steps.set_paused(paused, &self.mailbox);
+    }
+}
+
+/// The source of a world.
+#[cfg_attr(not(isobar_simulation), allow(dead_code))]
+#[derive(Clone)]
+pub(crate) struct WorldOrigin {
+    /// The scene file's address; empty if the scene came as a text.
+    pub(crate) uri: String,
+    pub(crate) text: String,
+    /// The scene as it was read, and the present scene.
+    pub(crate) original: Arc<SceneSource>,
+    pub(crate) source: SceneSource,
+    /// The spawned models.
+    pub(crate) spawned: Vec<String>,
+    /// Whether there is a world.
+    pub(crate) exists: bool,
+}
+
+impl WorldOrigin {
+    /// A scene file.
+    pub(crate) fn file(uri: &str, source: SceneSource) -> Self {
+        Self {
+            uri: uri.to_owned(),
+            text: String::new(),
+            original: Arc::new(source.clone()),
+            source,
+            spawned: Vec::new(),
+            exists: true,
+        }
+    }
+}
+
+/// The settings for a new world's topics and recording.
+#[cfg_attr(not(isobar_simulation), allow(dead_code))]
+pub(crate) struct WorldSetup {
+    pub(crate) publishers: PublisherPool,
+    /// The channel to the publishing thread.
+    pub(crate) topics: Sender<WorldTopics>,
+    pub(crate) recording: Option<Recording>,
+}
+
+/// A world that was built and can be entered.
+#[cfg_attr(not(isobar_simulation), allow(dead_code))]
+pub(crate) struct BuiltWorld {
+    pub(crate) loaded: LoadedScene,
+    pub(crate) defaults: SceneDefaults,
+    pub(crate) simulation: Simulation,
+    pub(crate) carryover: Option<Carryover>,
+    pub(crate) origin: WorldOrigin,
+}
+
+/// Shared data of all services.
+pub(crate) struct ServiceContext {
+    pub(crate) parameters: Parameters,
+    pub(crate) controllers: Controllers,
+    pub(crate) control: SimulationControl,
+    pub(crate) world: CurrentWorld,
+    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
+    pub(crate) setup: WorldSetup,
+}
+
+impl ServiceContext {
+    /// Creates the topics and subscriptions of another world, and hands it to the simulation thread.
+    ///
+    /// ROS refuses a topic; the present world is then unchanged.
+    /// ROS refuses a topic; the world stays as it was then.
+    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
+    pub(crate) fn enter(&mut self, node: &mut Node, built: BuiltWorld) -> Result<(), ClientError> {
+        let BuiltWorld { loaded, defaults, simulation, carryover, origin } = built;
+        let number = self.world.number + 1;
+        let scene = loaded.scene.clone();
+        let recorder = self.setup.recording.as_mut().and_then(|recording| {
+            let next = recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions);
+            next.map_err(|error| tracing::error!("{error}. The new world is not recorded")).ok()
+        });
+        let namespaces = self.parameters.flag("robot_namespaces");
+        let plan = TopicPlan {
+            outputs: loaded.outputs,
+            force_torque: loaded.force_torque.clone(),
+            namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
+            recorder,
+            descriptions: descriptions(self.parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
+        };
+        let topics = WorldTopics::new(node, &mut self.setup.publishers, number, &scene, plan)?;
+        self.parameters.redeclare_scene(&defaults, carryover.is_some());
+        self.controllers.enter(
+            node,
+            &scene,
+            &loaded.joint_groups,
+            &self.parameters.control_modes(scene.joint_names()),
+        )?;
+        // The receiver is dropped only when the node ends.
+        let _ = self.setup.topics.send(topics);
+        let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
+        self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin };
+        let physics = self.parameters.physics(self.world.scene.joint_names());
+        let mailbox = &self.control.mailbox;
+        let joints = self.world.scene.joint_names().len();
+        let indices = carryover.as_ref().map(|carryover| carryover.joints().to_vec());
+        let next = NewWorld {
+            number,
+            simulation,
+            stepping: SceneStepping {
+                settings: loaded.settings,
+                dynamic: loaded.dynamic,
+                quasistatic: loaded.quasistatic,
+            },
+            commands: loaded.commands,
+            force_torque: loaded.force_torque,
+            controllers: lockstep_controllers(&loaded.joint_groups, namespaces),
+            carryover,
+        };
+        mailbox.set_world(number, joints, indices.as_deref(), physics.clone(), next);
+        mailbox.set_settings(self.parameters.run_settings(&rates, markers), physics);
+        Ok(())
+    }
+}

@@ -1,0 +1,232 @@
+//! The table of parameters: names, types, ranges, defaults, descriptions.
+
+use crate::math::Vector3;
+use crate::ros::client::ParameterValue;
+use crate::ros::commands::joint_command::ControlMode;
+use crate::scene::{Actuator, Scene};
+
+/// The allowed values of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Kind {
+    Bool,
+    Text,
+    /// One of these texts.
+    Choice(&'static [&'static str]),
+    /// Lowest and highest value.
+    Number(f64, f64),
+    /// Three numbers; holds the largest magnitude of each.
+    Vector(f64),
+}
+
+/// A parameter.
+#[derive(Clone, Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    pub(crate) default: ParameterValue,
+    /// Whether it can be changed while the node runs.
+    pub(crate) dynamic: bool,
+    pub(crate) description: String,
+}
+
+/// The highest rate of a topic or of the clock \[Hz\].
+const RATE_MAX: f64 = 1e6;
+/// A rate below zero selects the scene's own.
+const FROM_SCENE: f64 = -1.0;
+/// The largest gain [N m/rad, N m s/rad, ...].
+const GAIN_MAX: f64 = 1e12;
+/// The strongest gravity [m/s2]; the Sun's is 274.
+const GRAVITY_MAX: f64 = 1e3;
+/// Largest real-time factor \[-\].
+pub(super) const REAL_TIME_FACTOR_MAX: f64 = 1e3;
+/// Smallest real-time factor, except that 0 runs as fast as possible \[-\]: a step of 1 ms takes 17 minutes.
+pub(super) const REAL_TIME_FACTOR_MIN: f64 = 1e-6;
+const ON_TIMEOUT: [&str; 3] = ["hold", "abort", "continue"];
+/// The allowed values of `stepping`; the empty text selects the scene's own mode.
+const STEPPING: [&str; 3] = ["", "dynamic", "quasistatic"];
+/// The longest step \[s\], as in scene files.
+pub(super) const STEP_MAX: f64 = 1.0;
+/// The shortest step, except that 0 selects the scene's \[s\].
+pub(super) const STEP_MIN: f64 = 1e-6;
+
+/// The parameters that do not depend on the scene.
+pub(super) fn fixed() -> Vec<Declaration> {
+    let declare = |name: &str, kind, default, dynamic, description: &str| Declaration {
+        name: name.to_owned(),
+        kind,
+        default,
+        dynamic,
+        description: description.to_owned(),
+    };
+    let rate = |name: &str, topic: &str| {
+        let description = format!("{topic} [Hz of simulated time]; 0 is never, -1 takes the scene's.");
+        declare(name, Kind::Number(FROM_SCENE, RATE_MAX), ParameterValue::Number(FROM_SCENE), true, &description)
+    };
+    let text = |name: &str, default: &str, description: &str| {
+        declare(name, Kind::Text, ParameterValue::Text(default.to_owned()), false, description)
+    };
+    let flag = |name: &str, default, description: &str| {
+        declare(name, Kind::Bool, ParameterValue::Bool(default), false, description)
+    };
+    let number = |name: &str, default, (low, high), dynamic, description: &str| {
+        declare(name, Kind::Number(low, high), ParameterValue::Number(default), dynamic, description)
+    };
+    vec![
+        text("scene", "", "Scene file (YAML)."),
+        declare(
+            "stepping",
+            Kind::Choice(&STEPPING),
+            ParameterValue::Text(STEPPING[0].to_owned()),
+            true,
+            "dynamic, quasistatic, or empty for the scene's own; a change while running holds from the next ~/reset on.",
+        ),
+        number(
+            "step",
+            0.0,
+            (0.0, STEP_MAX),
+            true,
+            "Step [s], 1e-6 at least; 0 takes the scene's. A change while running holds from the next ~/reset on.",
+        ),
+        number(
+            "real_time_factor",
+            1.0,
+            (0.0, REAL_TIME_FACTOR_MAX),
+            true,
+            "Simulated seconds a second of real time, 1e-6 at least; 0 is as fast as possible.",
+        ),
+        rate("clock_rate", "/clock"),
+        rate("joint_state_rate", "joint_states and ~/external_joint_torques"),
+        rate("wrench_rate", "~/wrench/<body> and ~/force_torque/<joint>"),
+        rate("pose_rate", "~/pose/<body> and /tf of free bodies"),
+        declare(
+            "output_rate",
+            Kind::Number(FROM_SCENE, RATE_MAX),
+            ParameterValue::Number(FROM_SCENE),
+            true,
+            "~/output/<name> [Hz of simulated time]; 0 is never, -1 takes the rate of the wrenches.",
+        ),
+        rate("contact_patch_rate", "~/contact_patches"),
+        declare(
+            "marker_rate",
+            Kind::Number(FROM_SCENE, RATE_MAX),
+            ParameterValue::Number(FROM_SCENE),
+            true,
+            "~/contact_markers [Hz of real time, at most 30]; 0 is never, -1 takes the scene's.",
+        ),
+        number(
+            "marker_pressure_max",
+            0.0,
+            (0.0, 1e12),
+            true,
+            "Pressure at the end of the markers' colour scale [Pa]; 0 takes the largest at hand.",
+        ),
+        number(
+            "command_timeout",
+            0.0,
+            (0.0, 1e6),
+            true,
+            "Simulated time without a command after which the joints are held where they are [s]; 0 is never.",
+        ),
+        number(
+            "trajectory_tolerance",
+            0.0,
+            (0.0, 1e6),
+            true,
+            "A joint further from its trajectory than this aborts it [rad or m]; 0 never does.",
+        ),
+        flag("lockstep", false, "Whether each step waits for the command that carries the stamp of the state."),
+        number(
+            "lockstep_timeout",
+            1.0,
+            (0.0, 1e6),
+            false,
+            "Real time that a command may take in lockstep, after the first one [s]; 0 is for ever.",
+        ),
+        declare(
+            "lockstep_on_timeout",
+            Kind::Choice(&ON_TIMEOUT),
+            ParameterValue::Text(ON_TIMEOUT[0].to_owned()),
+            false,
+            "What a late command leads to in lockstep: hold waits on, abort ends the node with an error, continue steps \
+             under the last command.",
+        ),
+        flag("start_paused", false, "Whether the simulation waits for ~/pause or ~/step at the start."),
+        flag(
+            "robot_namespaces",
+            false,
+            "Whether each model with joints has topics of its own in a namespace of its name, with its URDF's joint names.",
+        ),
+        text("record", "", "MCAP file to record to; empty is none."),
+        flag("publish_clock", true, "Whether this node owns /clock."),
+        flag("publish_tf", true, "Whether the poses of free bodies go to /tf; needs tf2_msgs when the node is built."),
+        flag(
+            "publish_robot_description",
+            false,
+            "Whether the URDF text is published, latched; robot_state_publisher usually does it.",
+        ),
+        text("world_frame", "world", "Frame id of markers, poses, contact patches and /tf."),
+        declare(
+            "use_sim_time",
+            Kind::Bool,
+            ParameterValue::Bool(false),
+            true,
+            "For the other nodes: this one is the clock, and ignores it.",
+        ),
+    ]
+}
+
+// The prefixes of names that depend on the scene.
+pub(super) const GRAVITY: &str = "gravity";
+pub(super) const GAINS: &str = "gains.";
+pub(super) const MODES: &str = "control_modes.";
+
+/// Values of a scene file that parameters can change.
+#[derive(Clone, Debug)]
+pub(crate) struct SceneDefaults {
+    pub(crate) gravity_W: Vector3,
+    pub(crate) joints: Vec<String>,
+    pub(crate) actuators: Vec<Actuator>,
+}
+
+impl SceneDefaults {
+    /// The parameter values of a scene without changes.
+    pub(crate) fn of(scene: &Scene) -> Self {
+        Self {
+            gravity_W: *scene.model().gravity_W(),
+            joints: scene.joint_names().to_vec(),
+            actuators: scene.actuators().to_vec(),
+        }
+    }
+}
+
+/// The parameters of a scene: gravity, gains and control modes of the joints.
+pub(super) fn of_scene(scene: &SceneDefaults) -> Vec<Declaration> {
+    let declare =
+        |name: String, kind, default, description| Declaration { name, kind, default, dynamic: true, description };
+    let g = scene.gravity_W;
+    let mut declarations = vec![declare(
+        GRAVITY.to_owned(),
+        Kind::Vector(GRAVITY_MAX),
+        ParameterValue::Numbers(vec![g.x, g.y, g.z]),
+        "Gravity [m/s2, world]; from the next step on.".to_owned(),
+    )];
+    for (joint, actuator) in scene.joints.iter().zip(&scene.actuators) {
+        for (gain, unit, value) in
+            [("stiffness", "N m/rad or N/m", actuator.stiffness), ("damping", "N m s/rad or N s/m", actuator.damping)]
+        {
+            declarations.push(declare(
+                format!("{GAINS}{joint}.{gain}"),
+                Kind::Number(0.0, GAIN_MAX),
+                ParameterValue::Number(value),
+                format!("{gain} of joint {joint}'s actuator [{unit}]; from the next step on."),
+            ));
+        }
+        declarations.push(declare(
+            format!("{MODES}{joint}"),
+            Kind::Choice(&ControlMode::NAMES),
+            ParameterValue::Text("auto".to_owned()),
+            format!("The quantities of a command that joint {joint} takes; auto takes those that are filled."),
+        ));
+    }
+    declarations
+}

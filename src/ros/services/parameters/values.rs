@@ -1,0 +1,361 @@
+//! The parameters' values: checked against the table, and read by the rest of the node.
+
+use std::fmt::Write;
+
+use super::table::{
+    Declaration, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, STEP_MAX, STEP_MIN,
+    SceneDefaults, fixed, of_scene,
+};
+use crate::math::Vector3;
+use crate::recording::Rates;
+use crate::ros::client::ParameterValue;
+use crate::ros::commands::joint_command::ControlMode;
+use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings};
+use crate::ros::log::names::{did_you_mean, shown};
+use crate::scene::Scene;
+
+/// Names that ROS itself may set on every node.
+const FOREIGN: [&str; 1] = ["start_type_description_service"];
+const FOREIGN_PREFIX: &str = "qos_overrides.";
+/// The parameters' values.
+#[derive(Debug)]
+pub(crate) struct Parameters {
+    declarations: Vec<Declaration>,
+    values: Vec<ParameterValue>,
+    /// Values given at the start for names that a scene declares.
+    waiting: Vec<(String, ParameterValue)>,
+    running: bool,
+    problems: Vec<String>,
+    use_sim_time: bool,
+}
+
+impl Parameters {
+    /// The parameters that do not depend on the scene, with the values given at the start.
+    pub(crate) fn new(given: impl Iterator<Item = (String, ParameterValue)>) -> Self {
+        let declarations = fixed();
+        let values = declarations.iter().map(|declaration| declaration.default.clone()).collect();
+        let (waiting, running, problems) = (Vec::new(), false, Vec::new());
+        let mut parameters = Self { declarations, values, waiting, running, problems, use_sim_time: false };
+        for (name, value) in given {
+            parameters.take_initial(name, value);
+        }
+        parameters
+    }
+
+    fn take_initial(&mut self, name: String, value: ParameterValue) {
+        if name == "use_sim_time" {
+            self.use_sim_time = value == ParameterValue::Bool(true);
+        } else if name == GRAVITY || name.starts_with(GAINS) || name.starts_with(MODES) {
+            self.waiting.push((name, value));
+        } else if !FOREIGN.contains(&name.as_str()) && !name.starts_with(FOREIGN_PREFIX) {
+            match self.checked(&name, &value) {
+                Ok((index, checked)) => self.values[index] = checked,
+                Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
+            }
+        }
+    }
+
+    /// Does the same as [`Parameters::declare_scene`] for another scene that replaces the present one.
+    /// Parameters that both scenes declare keep their values if `keep` is true.
+    pub(crate) fn redeclare_scene(&mut self, declared: &SceneDefaults, keep: bool) {
+        let is_fixed = |name: &str| name != GRAVITY && !name.starts_with(GAINS) && !name.starts_with(MODES);
+        let (fixed, of_scene): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
+            .into_iter()
+            .zip(std::mem::take(&mut self.values))
+            .partition(|(declaration, _)| is_fixed(&declaration.name));
+        (self.declarations, self.values) = fixed.into_iter().unzip();
+        self.declare_defaults(declared);
+        for (declaration, value) in of_scene.into_iter().filter(|_| keep) {
+            if let Some(index) = self.index_of(&declaration.name) {
+                self.values[index] = value;
+            }
+        }
+    }
+
+    /// Declares the parameters that depend on the scene: gravity, gains and control modes of the joints.
+    pub(crate) fn declare_scene(&mut self, scene: &Scene) {
+        self.declare_defaults(&SceneDefaults::of(scene));
+        for (name, value) in std::mem::take(&mut self.waiting) {
+            match self.checked(&name, &value) {
+                Ok((index, checked)) => self.values[index] = checked,
+                Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
+            }
+        }
+    }
+
+    fn declare_defaults(&mut self, scene: &SceneDefaults) {
+        for declaration in of_scene(scene) {
+            self.values.push(declaration.default.clone());
+            self.declarations.push(declaration);
+        }
+    }
+
+    /// The problems of the values given at the start.
+    pub(crate) fn problems(&self) -> &[String] {
+        &self.problems
+    }
+
+    /// Whether `use_sim_time` is true, although this node is the clock.
+    pub(crate) fn use_sim_time(&self) -> bool {
+        self.use_sim_time
+    }
+
+    /// Only dynamic parameters can change from now on.
+    pub(crate) fn start(&mut self) {
+        self.running = true;
+    }
+
+    /// All parameters with their values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Declaration, &ParameterValue)> {
+        self.declarations.iter().zip(&self.values)
+    }
+
+    /// The value of the parameter with that name.
+    pub(crate) fn value(&self, name: &str) -> Option<&ParameterValue> {
+        self.index_of(name).map(|index| &self.values[index])
+    }
+
+    /// The declaration of the parameter with that name.
+    pub(crate) fn declaration(&self, name: &str) -> Option<&Declaration> {
+        self.index_of(name).map(|index| &self.declarations[index])
+    }
+
+    fn index_of(&self, name: &str) -> Option<usize> {
+        self.declarations.iter().position(|declaration| declaration.name == name)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> f64 {
+        debug_assert!(self.value(name).is_some(), "{name} is in the table");
+        if let Some(ParameterValue::Number(value)) = self.value(name) { *value } else { 0.0 }
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        debug_assert!(self.value(name).is_some(), "{name} is in the table");
+        matches!(self.value(name), Some(ParameterValue::Bool(true)))
+    }
+
+    pub(crate) fn text(&self, name: &str) -> &str {
+        debug_assert!(self.value(name).is_some(), "{name} is in the table");
+        if let Some(ParameterValue::Text(value)) = self.value(name) { value } else { "" }
+    }
+
+    /// The settings of the running node: these values, and the scene's rates where a value selects them.
+    pub(crate) fn run_settings(&self, scene: &Rates, scene_markers: f64) -> RunSettings {
+        let rate = |name: &str, fallback: f64| {
+            let rate = self.number(name);
+            if rate < 0.0 { fallback } else { rate }
+        };
+        let wrenches = rate("wrench_rate", scene.wrenches);
+        RunSettings {
+            real_time_factor: self.number("real_time_factor"),
+            rates: Rates {
+                clock: if self.flag("publish_clock") { rate("clock_rate", scene.clock) } else { 0.0 },
+                joint_states: rate("joint_state_rate", scene.joint_states),
+                wrenches,
+                poses: rate("pose_rate", scene.poses),
+                outputs: rate("output_rate", wrenches),
+                contact_patches: rate("contact_patch_rate", scene.contact_patches),
+            },
+            marker_rate: rate("marker_rate", scene_markers),
+            marker_pressure_max: self.number("marker_pressure_max"),
+            command_timeout_ns: (self.number("command_timeout") * 1e9).round() as u64,
+            trajectory_tolerance: self.number("trajectory_tolerance"),
+            mode: match self.text("stepping") {
+                "dynamic" => Mode::Dynamic,
+                "quasistatic" => Mode::Quasistatic,
+                _ => Mode::Scene,
+            },
+            step_ns: (self.number("step") * 1e9).round() as u64,
+        }
+    }
+
+    /// Gravity and gains of a scene with these joints.
+    pub(crate) fn physics(&self, joints: &[String]) -> Physics {
+        let gravity_W = match self.value(GRAVITY) {
+            Some(ParameterValue::Numbers(g)) if g.len() == 3 => Vector3::new(g[0], g[1], g[2]),
+            _ => Vector3::zeros(),
+        };
+        let gain = |joint: &str, gain: &str| self.number(&format!("{GAINS}{joint}.{gain}"));
+        let gains = joints.iter().map(|joint| (gain(joint, "stiffness"), gain(joint, "damping"))).collect();
+        Physics { gravity_W, gains }
+    }
+
+    /// The control modes of a scene with these joints.
+    pub(crate) fn control_modes(&self, joints: &[String]) -> Vec<ControlMode> {
+        joints.iter().map(|joint| ControlMode::of(self.text(&format!("{MODES}{joint}")))).collect()
+    }
+
+    /// Settings of lockstep with `controllers` controllers; `None` without lockstep.
+    pub(crate) fn lockstep(&self, controllers: usize) -> Option<Lockstep> {
+        self.flag("lockstep").then(|| Lockstep {
+            timeout: std::time::Duration::from_secs_f64(self.number("lockstep_timeout")),
+            on_timeout: match self.text("lockstep_on_timeout") {
+                "abort" => OnTimeout::Abort,
+                "continue" => OnTimeout::Continue,
+                _ => OnTimeout::Hold,
+            },
+            controllers,
+        })
+    }
+
+    /// The value as the table's type, or the reason why it is refused.
+    fn checked(&self, name: &str, value: &ParameterValue) -> Result<(usize, ParameterValue), String> {
+        let Some(index) = self.index_of(name) else {
+            let known = self.declarations.iter().map(|known| known.name.as_str());
+            return Err(format!("unknown parameter{}", did_you_mean(name, known)));
+        };
+        let wrong = |expected: &str| Err(format!("expected {expected}, got {}", value.type_name()));
+        let in_range = |number: f64, lowest: f64, highest: f64| {
+            if (lowest..=highest).contains(&number) {
+                return Ok(number);
+            }
+            Err(format!("{number} is out of range; it must be from {lowest} to {highest}"))
+        };
+        let checked = match (self.declarations[index].kind, value) {
+            (Kind::Bool, ParameterValue::Bool(_)) | (Kind::Text, ParameterValue::Text(_)) => value.clone(),
+            (Kind::Choice(choices), ParameterValue::Text(text)) => {
+                if !choices.contains(&text.as_str()) {
+                    let suggestion = did_you_mean(text, choices.iter().copied());
+                    let named = choices.iter().map(|choice| if choice.is_empty() { "''" } else { choice });
+                    let named = named.collect::<Vec<_>>().join(", ");
+                    return Err(format!("'{}' is none of {named}{suggestion}", shown(text)));
+                }
+                value.clone()
+            }
+            (Kind::Number(lowest, highest), ParameterValue::Number(number)) => {
+                ParameterValue::Number(in_range(*number, lowest, highest)?)
+            }
+            (Kind::Number(lowest, highest), ParameterValue::Integer(number)) => {
+                ParameterValue::Number(in_range(*number as f64, lowest, highest)?)
+            }
+            (Kind::Vector(largest), ParameterValue::Numbers(numbers)) => {
+                if numbers.len() != 3 {
+                    return Err(format!("expected 3 numbers, got {}", numbers.len()));
+                }
+                numbers.iter().try_for_each(|number| in_range(*number, -largest, largest).map(drop))?;
+                value.clone()
+            }
+            (Kind::Bool, _) => return wrong("a boolean"),
+            (Kind::Text | Kind::Choice(_), _) => return wrong("a string"),
+            (Kind::Number(..), _) => return wrong("a number"),
+            (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
+        };
+        if name == "step" && matches!(checked, ParameterValue::Number(step) if step > 0.0 && step < STEP_MIN) {
+            return Err(format!("a step is 0, which takes the scene's, or from {STEP_MIN} s to {STEP_MAX} s"));
+        }
+        if name == "real_time_factor"
+            && matches!(checked, ParameterValue::Number(factor) if factor > 0.0 && factor < REAL_TIME_FACTOR_MIN)
+        {
+            return Err(format!(
+                "a factor is 0, which is as fast as possible, or from {REAL_TIME_FACTOR_MIN} to {REAL_TIME_FACTOR_MAX}"
+            ));
+        }
+        Ok((index, checked))
+    }
+
+    fn changeable(&self, name: &str, value: &ParameterValue) -> Result<(usize, ParameterValue), String> {
+        let (index, checked) = self.checked(name, value)?;
+        if self.running && !self.declarations[index].dynamic && self.values[index] != checked {
+            return Err("can only be set at the start".to_owned());
+        }
+        if name == "use_sim_time" && checked == ParameterValue::Bool(true) {
+            return Err("this node is the clock".to_owned());
+        }
+        Ok((index, checked))
+    }
+
+    /// Whether [`Parameters::set`] would accept the value.
+    pub(crate) fn check(&self, name: &str, value: &ParameterValue) -> Result<(), String> {
+        self.changeable(name, value).map(drop)
+    }
+
+    /// Changes a value; `true` if it differs from the previous one.
+    pub(crate) fn set(&mut self, name: &str, value: &ParameterValue) -> Result<bool, String> {
+        let (index, checked) = self.changeable(name, value)?;
+        let changed = self.values[index] != checked;
+        self.values[index] = checked;
+        Ok(changed)
+    }
+
+    /// The parameters as a readable table.
+    pub(crate) fn help(&self) -> String {
+        let mut text = String::new();
+        for Declaration { name, default, description, .. } in &self.declarations {
+            let default = match default {
+                ParameterValue::Bool(default) => default.to_string(),
+                ParameterValue::Text(default) => format!("'{default}'"),
+                ParameterValue::Number(default) => default.to_string(),
+                other => format!("{other:?}"),
+            };
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {name:26}{description} Default {default}.");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(values: &[(&str, ParameterValue)]) -> Parameters {
+        Parameters::new(values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())))
+    }
+
+    #[test]
+    fn given_values_are_taken_and_the_rest_is_declared_with_descriptions() {
+        let parameters =
+            given(&[("real_time_factor", ParameterValue::Integer(2)), ("use_sim_time", ParameterValue::Bool(true))]);
+        assert!(parameters.problems().is_empty() && parameters.use_sim_time());
+        assert_eq!(parameters.number("real_time_factor"), 2.0);
+        assert!(parameters.iter().all(|(declaration, _)| !declaration.description.is_empty()));
+    }
+
+    #[test]
+    fn typos_wrong_types_and_ranges_are_named() {
+        let parameters = given(&[
+            ("real_time_facotr", ParameterValue::Number(1.0)),
+            ("scene", ParameterValue::Bool(true)),
+            ("clock_rate", ParameterValue::Number(f64::NAN)),
+            ("lockstep_on_timeout", ParameterValue::Text("abrot".to_owned())),
+        ]);
+        let problems = parameters.problems();
+        assert_eq!(problems[0], "parameter 'real_time_facotr': unknown parameter; did you mean 'real_time_factor'?");
+        assert_eq!(problems[1], "parameter 'scene': expected a string, got boolean");
+        assert!(problems[2].contains("out of range"), "{}", problems[2]);
+        assert!(problems[3].contains("did you mean 'abort'?"), "{}", problems[3]);
+    }
+
+    #[test]
+    fn only_dynamic_parameters_change_once_the_node_runs() {
+        let mut parameters = given(&[]);
+        parameters.start();
+        assert_eq!(parameters.set("real_time_factor", &ParameterValue::Number(0.5)), Ok(true));
+        assert_eq!(parameters.set("real_time_factor", &ParameterValue::Number(0.5)), Ok(false));
+        assert_eq!(parameters.number("real_time_factor"), 0.5);
+        assert!(parameters.set("scene", &ParameterValue::Text("other".to_owned())).is_err());
+        assert!(parameters.check("real_time_factor", &ParameterValue::Number(-1.0)).is_err());
+        assert!(parameters.check("use_sim_time", &ParameterValue::Bool(true)).is_err());
+    }
+
+    #[test]
+    fn modes_and_steps_are_checked() {
+        let mut parameters = given(&[
+            ("stepping", ParameterValue::Text("quasistatic".to_owned())),
+            ("step", ParameterValue::Number(0.05)),
+        ]);
+        assert!(parameters.problems().is_empty(), "{:?}", parameters.problems());
+        let rates =
+            Rates { clock: 0.0, joint_states: 0.0, wrenches: 0.0, poses: 0.0, outputs: 0.0, contact_patches: 0.0 };
+        let settings = |parameters: &Parameters| parameters.run_settings(&rates, 0.0);
+        assert_eq!((settings(&parameters).mode, settings(&parameters).step_ns), (Mode::Quasistatic, 50_000_000));
+        parameters.start();
+        assert_eq!(parameters.set("stepping", &ParameterValue::Text(String::new())), Ok(true));
+        assert_eq!(settings(&parameters).mode, Mode::Scene);
+        let refused = parameters.check("stepping", &ParameterValue::Text("quasistatc".to_owned()));
+        assert!(refused.is_err_and(|reason| reason.contains("did you mean 'quasistatic'?")));
+        assert!(parameters.check("step", &ParameterValue::Number(1e-9)).is_err());
+        assert!(parameters.check("step", &ParameterValue::Number(2.0)).is_err());
+    }
+}

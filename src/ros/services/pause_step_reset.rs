@@ -1,0 +1,53 @@
+//! Pausing, stepping and resetting through the services of std_srvs.
+
+use crate::ros::client::interfaces::std_srvs::srv::{SetBool, Trigger};
+use crate::ros::client::{ClientError, Node, Service};
+use crate::ros::exchange::requests::ResetScope;
+use crate::ros::exchange::step_requests::StepFailure;
+use crate::ros::services::context::ServiceContext;
+
+/// The services.
+pub(crate) struct PauseStepReset {
+    pause: Service<SetBool::Service>,
+    step: Service<Trigger::Service>,
+    reset: Service<Trigger::Service>,
+}
+
+impl PauseStepReset {
+    /// Offers them.
+    pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
+        Ok(Self { pause: node.service("~/pause")?, step: node.service("~/step")?, reset: node.service("~/reset")? })
+    }
+
+    /// Takes and answers all requests that have arrived.
+    pub(crate) fn answer_all(&mut self, context: &mut ServiceContext) {
+        let control = &mut context.control;
+        while let Some(request) = self.reset.next() {
+            control.mailbox.request_reset(ResetScope { state: true, time: false });
+            let message = "the simulation starts over at its next step; time goes on".to_owned();
+            request.respond(Trigger::Response { success: true, message });
+        }
+        while let Some(request) = self.pause.next() {
+            let paused = request.message().data;
+            if !paused && !context.world.origin.exists {
+                let message = "there is no world: load one first".to_owned();
+                request.respond(SetBool::Response { success: false, message });
+                continue;
+            }
+            control.set_paused(paused);
+            let message = if paused { "paused after the present step" } else { "running" }.to_owned();
+            request.respond(SetBool::Response { success: true, message });
+        }
+        while let Some(request) = self.step.next() {
+            control.stopped = false;
+            let ended = Box::new(move |taken: Result<u64, StepFailure>| {
+                let (success, message) = match taken {
+                    Ok(_) => (true, "one step taken".to_owned()),
+                    Err(failure) => (false, failure.to_string()),
+                };
+                request.respond(Trigger::Response { success, message });
+            });
+            let _id = control.steps.request(&control.mailbox, 1, ended);
+        }
+    }
+}

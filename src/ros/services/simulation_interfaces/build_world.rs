@@ -1,0 +1,339 @@
+//! Builds the next world from the present one and a change, in a thread other than the simulation and
+//! spinning threads. If the next world cannot be built, nothing changes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::ros::client::interfaces::geometry_msgs::msg::PoseStamped;
+use crate::ros::client::interfaces::simulation_interfaces::msg::Result as Outcome;
+
+use super::codes::{FAILED, INCORRECT_STATE, NOT_FOUND, load, refused, spawn};
+use super::entities::read_pose;
+use crate::io::package::PackageMap;
+use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
+use crate::io::urdf::{UrdfError, UrdfProblem};
+use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
+use crate::ros::exchange::world::Carryover;
+use crate::ros::log::causes::with_causes;
+use crate::ros::log::names::{did_you_mean, shown};
+use crate::ros::services::context::{BuiltWorld, WorldOrigin};
+use crate::ros::services::parameters::SceneDefaults;
+use crate::scene::{Scene, SceneChangeError};
+use crate::stepping::{JointCommand, Simulation};
+
+/// Longest URDF or scene \[bytes\].
+const TEXT_LENGTH_MAX: usize = 64 << 20;
+/// Longest name; names are parts of topics and frames \[bytes\].
+const NAME_LENGTH_MAX: usize = 128;
+
+/// A file, given by its address or by its text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Resource {
+    pub(super) uri: String,
+    pub(super) text: String,
+}
+
+/// A model to add.
+#[derive(Clone, Debug)]
+pub(super) struct Spawn {
+    pub(super) name: String,
+    pub(super) allow_renaming: bool,
+    pub(super) resource: Resource,
+    pub(super) namespace: String,
+    pub(super) pose: PoseStamped,
+}
+
+/// A change of the world.
+#[derive(Clone, Debug)]
+pub(super) enum WorldChange {
+    Spawn(Spawn),
+    Delete(String),
+    /// Removes the spawned entities and, with everything, restores the deleted ones.
+    Restore {
+        everything: bool,
+    },
+    Load(Resource),
+    Unload,
+}
+
+/// The parts of the present world that the next one keeps.
+pub(super) struct PresentWorld {
+    pub(super) origin: WorldOrigin,
+    pub(super) scene: Arc<Scene>,
+    pub(super) physics: Physics,
+    pub(super) settings: RunSettings,
+    pub(super) frame: String,
+}
+
+/// Builds the world that results from `change`; returns it with the name of the spawned entity.
+pub(super) fn build_world(present: &PresentWorld, change: WorldChange) -> Result<(BuiltWorld, String), Outcome> {
+    let packages = PackageMap::from_environment();
+    let mut origin = present.origin.clone();
+    let mut name = String::new();
+    let mut carries = true;
+    match change {
+        WorldChange::Spawn(spawn) => name = add(&mut origin, present, spawn, &packages)?,
+        WorldChange::Delete(entity) => {
+            if !origin.source.remove(&entity) {
+                let suggestion = did_you_mean(&entity, origin.source.models());
+                return Err(refused(NOT_FOUND, format!("there is no entity '{}'{suggestion}", shown(&entity))));
+            }
+            origin.spawned.retain(|spawned| *spawned != entity);
+        }
+        WorldChange::Restore { everything: true } => {
+            origin.source = (*origin.original).clone();
+            origin.spawned.clear();
+        }
+        WorldChange::Restore { everything: false } => {
+            for spawned in origin.spawned.drain(..) {
+                origin.source.remove(&spawned);
+            }
+        }
+        WorldChange::Load(resource) => {
+            (origin, carries) = (read_world(resource, &origin, &packages)?, false);
+        }
+        WorldChange::Unload => {
+            let nothing =
+                SceneSource::nothing(origin.source.folder()).map_err(|error| refused(FAILED, error.to_string()))?;
+            (origin, carries) = (WorldOrigin { exists: false, ..WorldOrigin::file("", nothing) }, false);
+        }
+    }
+    Ok((build(present, origin, carries, &packages)?, name))
+}
+
+fn build(
+    present: &PresentWorld,
+    origin: WorldOrigin,
+    carries: bool,
+    packages: &PackageMap,
+) -> Result<BuiltWorld, Outcome> {
+    let mut loaded = origin
+        .source
+        .build(packages)
+        .map_err(|error| refused(code_of(&error, carries), shortened(&with_causes(&error))))?;
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    let defaults = SceneDefaults::of(&loaded.scene);
+    let carryover = carries.then(|| Carryover::new(&present.scene, &loaded.scene));
+    if carries {
+        // Done before the scene is shared.
+        let scene = Arc::make_mut(&mut loaded.scene);
+        let refused = |error: SceneChangeError| refused(FAILED, error.to_string());
+        scene.set_gravity(present.physics.gravity_W).map_err(refused)?;
+        for (name, (stiffness, damping)) in present.scene.joint_names().iter().zip(&present.physics.gains) {
+            if let Some(joint) = scene.joint(name) {
+                scene.set_gains(joint, *stiffness, *damping).map_err(refused)?;
+            }
+        }
+    }
+    let stepping =
+        SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
+    let settings = stepping.under(&present.settings);
+    let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings)
+        .map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;
+    // A step is tried here, because a world that cannot take one would halt the running simulation.
+    if loaded.scene.model().nv() > 0 {
+        simulation.step(&JointCommand::default()).map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;
+        simulation.reset();
+    }
+    Ok(BuiltWorld { loaded, defaults, simulation, carryover, origin })
+}
+
+/// Adds the spawned model; returns its name.
+fn add(
+    origin: &mut WorldOrigin,
+    present: &PresentWorld,
+    spawn: Spawn,
+    packages: &PackageMap,
+) -> Result<String, Outcome> {
+    let Spawn { name, allow_renaming, resource, namespace, pose } = spawn;
+    if !origin.exists {
+        return Err(refused(INCORRECT_STATE, "there is no world: load one first"));
+    }
+    let namespace = namespace.strip_prefix('/').unwrap_or(&namespace);
+    if !namespace.is_empty() && !namespace.split('/').all(is_namespace_part) {
+        let what = format!(
+            "'{}' is not a namespace: each part begins with a letter or _ and has letters, digits and _ of ASCII",
+            shown(namespace)
+        );
+        return Err(refused(spawn::NAMESPACE_INVALID, what));
+    }
+    if !["", "world", present.frame.as_str()].contains(&pose.header.frame_id.as_str()) {
+        let frame = shown(&pose.header.frame_id);
+        return Err(refused(
+            spawn::INVALID_POSE,
+            format!("frame '{frame}': poses are given in '{}' here", present.frame),
+        ));
+    }
+    let X_WB = read_pose(&pose.pose).map_err(|outcome| refused(spawn::INVALID_POSE, outcome.error_message))?;
+    if resource.uri.is_empty() && resource.text.is_empty() {
+        return Err(refused(spawn::NO_RESOURCE, "the request has neither a uri nor a resource string"));
+    }
+    let folder = origin.source.folder().to_path_buf();
+    let (urdf, label, folder) = match resource.uri.as_str() {
+        "" => (resource.text, PathBuf::from("resource_string"), folder),
+        uri => {
+            let file = find(uri, &folder, packages)?;
+            check_ending(&file, &["urdf", "xml"], spawn::UNSUPPORTED_FORMAT)?;
+            let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
+            (read(&file, spawn::RESOURCE_PARSE_ERROR)?, file, folder)
+        }
+    };
+    if urdf.len() > TEXT_LENGTH_MAX {
+        return Err(refused(
+            spawn::RESOURCE_PARSE_ERROR,
+            format!("the URDF is {} bytes long; at most {TEXT_LENGTH_MAX} are read", urdf.len()),
+        ));
+    }
+    let name = unique_name(name, allow_renaming, namespace, &urdf, origin)?;
+    let taken = |name: &str| present.scene.body(name).is_some() || present.scene.model().joint(name).is_some();
+    let entity = Entity { name: name.clone(), urdf, label, folder, X_WB };
+    origin
+        .source
+        .add(entity, packages, &taken)
+        .map_err(|error| refused(code_of_urdf(&error), shortened(&with_causes(&error))))?;
+    origin.spawned.push(name.clone());
+    Ok(name)
+}
+
+/// The name in the request, else the name in the URDF, behind the namespace. A taken name gets a number if
+/// renaming is allowed.
+fn unique_name(
+    asked: String,
+    allow_renaming: bool,
+    namespace: &str,
+    urdf: &str,
+    origin: &WorldOrigin,
+) -> Result<String, Outcome> {
+    let own = || robot_name(urdf).filter(|name| is_name(name));
+    let name = if asked.is_empty() { own().unwrap_or_default() } else { asked };
+    let name = match name.as_str() {
+        "" if allow_renaming => "entity".to_owned(),
+        "" => {
+            return Err(refused(
+                spawn::NAME_INVALID,
+                "the request has no name, and the name in the URDF cannot be one",
+            ));
+        }
+        _ if !is_name(&name) => {
+            let rule = "names are letters, digits and _ - . of ASCII, begin with a letter, and are not `world`";
+            return Err(refused(spawn::NAME_INVALID, format!("'{}': {rule}", shown(&name))));
+        }
+        _ => name,
+    };
+    let name = if namespace.is_empty() { name } else { format!("{namespace}/{name}") };
+    let taken = |name: &str| origin.source.models().any(|model| model == name);
+    if !taken(&name) {
+        return Ok(name);
+    }
+    if !allow_renaming {
+        return Err(refused(spawn::NAME_NOT_UNIQUE, format!("there is an entity '{}' already", shown(&name))));
+    }
+    let mut number = 2;
+    while taken(&format!("{name}_{number}")) {
+        number += 1;
+    }
+    Ok(format!("{name}_{number}"))
+}
+
+fn is_name(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || ['_', '-', '.'].contains(&c);
+    name.len() <= NAME_LENGTH_MAX
+        && name != "world"
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.chars().all(fits)
+}
+
+fn is_namespace_part(part: &str) -> bool {
+    part.len() <= NAME_LENGTH_MAX
+        && part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Reads a scene file. The standard requires that a loaded world begins at its start.
+fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -> Result<WorldOrigin, Outcome> {
+    let Resource { uri, text } = resource;
+    let (text, label) = match (uri.as_str(), text.as_str()) {
+        ("", "") => return Err(refused(load::NO_RESOURCE, "the request has neither a uri nor a resource string")),
+        ("", _) => (text.clone(), before.source.folder().join("resource_string")),
+        (uri, _) => {
+            let file = find(uri, before.source.folder(), packages)?;
+            check_ending(&file, &["yaml", "yml"], load::UNSUPPORTED_FORMAT)?;
+            (read(&file, load::RESOURCE_PARSE_ERROR)?, file)
+        }
+    };
+    if text.trim_start().starts_with('<') {
+        return Err(refused(
+            load::UNSUPPORTED_FORMAT,
+            "worlds are scene files here, in YAML: see docs/reference/scene-files.md",
+        ));
+    }
+    if text.len() > TEXT_LENGTH_MAX {
+        return Err(refused(
+            load::RESOURCE_PARSE_ERROR,
+            format!("the scene is {} bytes long; at most {TEXT_LENGTH_MAX} are read", text.len()),
+        ));
+    }
+    let source = SceneSource::read_str(&text, &label)
+        .map_err(|error| refused(load::RESOURCE_PARSE_ERROR, shortened(&with_causes(&error))))?;
+    let text = if uri.is_empty() { text } else { String::new() };
+    Ok(WorldOrigin { text, ..WorldOrigin::file(&uri, source) })
+}
+
+fn find(uri: &str, folder: &Path, packages: &PackageMap) -> Result<PathBuf, Outcome> {
+    packages.resolve(uri, folder).map_err(|error| refused(NOT_FOUND, shortened(&error.to_string())))
+}
+
+/// Files of other kinds are not read, because an error message would quote them.
+fn check_ending(file: &Path, endings: &[&str], code: u8) -> Result<(), Outcome> {
+    let ending = file.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    if endings.contains(&ending.as_str()) {
+        return Ok(());
+    }
+    Err(refused(code, format!("{}: files end in .{} here", shown(&file.to_string_lossy()), endings.join(" or ."))))
+}
+
+fn read(file: &Path, code: u8) -> Result<String, Outcome> {
+    let length = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    if length > TEXT_LENGTH_MAX as u64 {
+        return Err(refused(code, format!("{}: {length} bytes; at most {TEXT_LENGTH_MAX} are read", file.display())));
+    }
+    // Comments in encodings other than UTF-8 are common and harmless.
+    let bytes = std::fs::read(file).map_err(|error| refused(code, format!("{}: {error}", file.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The result code for an error in a URDF.
+fn code_of_urdf(error: &UrdfError) -> u8 {
+    match error {
+        UrdfError::Invalid { problem, .. } => match problem.as_ref() {
+            UrdfProblem::NotRobot { .. } => spawn::UNSUPPORTED_FORMAT,
+            UrdfProblem::MeshPath(_) => spawn::MISSING_ASSETS,
+            UrdfProblem::Mesh(_) => spawn::UNSUPPORTED_ASSETS,
+            _ => spawn::RESOURCE_PARSE_ERROR,
+        },
+        UrdfError::Read { .. } | UrdfError::NotXml { .. } => spawn::RESOURCE_PARSE_ERROR,
+    }
+}
+
+/// The result code for a world that cannot be built; `changed` if it derives from the present world, else it
+/// was loaded.
+fn code_of(error: &SceneError, changed: bool) -> u8 {
+    match error {
+        _ if changed => FAILED,
+        SceneError::Load { .. } => load::MISSING_ASSETS,
+        _ => load::RESOURCE_PARSE_ERROR,
+    }
+}
+
+/// The text, shortened and without control characters, because errors quote text from a client.
+fn shortened(text: &str) -> String {
+    /// \[characters\]
+    const LENGTH_MAX: usize = 2000;
+    let mut short: String = text.chars().take(LENGTH_MAX).map(|c| if c.is_control() { '?' } else { c }).collect();
+    if short.len() < text.len() {
+        short.push_str("...");
+    }
+    short
+}

@@ -1,0 +1,398 @@
+//! Commands from controllers: checked, clamped and merged into the standing command. Faults are logged.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+#[cfg(isobar_control)]
+use crate::ros::client::interfaces::control_msgs::action::FollowJointTrajectory;
+use crate::ros::client::interfaces::sensor_msgs::msg::JointState;
+use crate::ros::client::interfaces::std_msgs::msg::Float64MultiArray;
+use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectory;
+
+use crate::io::scene_file::JointGroup;
+use crate::math::{Index, ScalarJointIndex};
+use crate::ros::client::messages::nanoseconds;
+use crate::ros::client::{ClientError, Node, Subscription};
+use crate::ros::commands::joint_command::{Clamped, CommandError, CommandMessage, CommandedJoint, ControlMode, check};
+use crate::ros::commands::trajectory::{PointMessage, Trajectory, TrajectoryError, joints_of};
+use crate::ros::exchange::counters::count;
+use crate::ros::exchange::lockstep::StampMismatch;
+use crate::ros::exchange::mailbox::{Mailbox, Stamp};
+use crate::ros::log::throttle::{Throttle, and_more};
+#[cfg(isobar_control)]
+use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, terms};
+use crate::scene::Scene;
+
+/// The position limit of a joint without limits of its own [rad or m].
+const POSITION_MAX: f64 = 1e6;
+/// The speed limit of such a joint [rad/s or m/s].
+const VELOCITY_MAX: f64 = 1e6;
+/// The effort limit of such a joint [N m or N].
+const EFFORT_MAX: f64 = 1e9;
+
+/// A quantity that a group command sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Quantity {
+    Position,
+    Velocity,
+    Effort,
+}
+
+/// A controller's topics, and the joints that it can command.
+struct Controller {
+    /// A unique number, which stays the same when other controllers are added or removed.
+    id: usize,
+    /// The prefix of its topics, as in `arm/`; empty for the controller of all joints.
+    prefix: String,
+    /// Its index among the controllers that lockstep waits for.
+    awaited: Option<usize>,
+    joints: Vec<CommandedJoint>,
+    /// The joints of a group command, in its order: all but mimic joints.
+    group: Vec<String>,
+    commands: Subscription<JointState>,
+    trajectories: Subscription<JointTrajectory>,
+    #[cfg(isobar_control)]
+    follow: FollowJointTrajectoryServer,
+    groups: [(Quantity, Subscription<Float64MultiArray>); 3],
+}
+
+/// All controllers.
+pub(crate) struct Controllers {
+    controllers: Vec<Controller>,
+    mailbox: Arc<Mailbox>,
+    lockstep: bool,
+    clamped: Vec<Clamped>,
+    refusals: [Throttle; CommandError::KINDS],
+    trajectory_refusals: Throttle,
+    clamps: Throttle,
+    namespaces: bool,
+    ids: usize,
+    #[cfg(isobar_control)]
+    goals: u64,
+}
+
+/// Parameters of controllers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ControllerOptions<'a> {
+    pub(crate) lockstep: bool,
+    /// Whether each model has a controller of its own.
+    pub(crate) namespaces: bool,
+    /// The control mode of each joint of the scene.
+    pub(crate) modes: &'a [ControlMode],
+}
+
+/// The number of controllers that lockstep waits for.
+pub(crate) fn lockstep_controllers(groups: &[JointGroup], namespaces: bool) -> usize {
+    if namespaces { groups.len() } else { 1 }
+}
+
+impl Controllers {
+    /// Subscribes for all joints of `scene` and, in namespaces, for those of each model.
+    pub(crate) fn new(
+        node: &mut Node,
+        scene: &Scene,
+        groups: &[JointGroup],
+        options: ControllerOptions<'_>,
+        mailbox: Arc<Mailbox>,
+    ) -> Result<Self, ClientError> {
+        let mut all = Self {
+            controllers: Vec::new(),
+            mailbox,
+            lockstep: options.lockstep,
+            clamped: Vec::new(),
+            refusals: std::array::from_fn(|_| Throttle::default()),
+            trajectory_refusals: Throttle::default(),
+            clamps: Throttle::default(),
+            namespaces: options.namespaces,
+            ids: 0,
+            #[cfg(isobar_control)]
+            goals: 0,
+        };
+        all.enter(node, scene, groups, options.modes)?;
+        Ok(all)
+    }
+
+    /// Subscribes for the joints of another scene. Topics that stay keep their waiting messages.
+    pub(crate) fn enter(
+        &mut self,
+        node: &mut Node,
+        scene: &Scene,
+        groups: &[JointGroup],
+        modes: &[ControlMode],
+    ) -> Result<(), ClientError> {
+        let everything = JointGroup {
+            model: String::new(),
+            joints: (0..scene.joints().len()).collect(),
+            names: scene.joint_names().to_vec(),
+        };
+        let mut wanted = vec![(String::new(), &everything, (!self.namespaces).then_some(0))];
+        if self.namespaces {
+            let parts = crate::names::topic_parts(groups.iter().map(|group| group.model.as_str()));
+            let named = groups.iter().zip(parts).enumerate();
+            wanted.extend(named.map(|(number, (group, part))| (format!("{part}/"), group, Some(number))));
+        }
+        let mut before = std::mem::take(&mut self.controllers);
+        for (prefix, group, awaited) in wanted {
+            let known = before.iter().position(|controller| controller.prefix == prefix);
+            let mut controller = match known {
+                Some(index) => before.swap_remove(index),
+                None => {
+                    self.ids += 1;
+                    Controller::new(node, self.ids, prefix)?
+                }
+            };
+            controller.set_joints(scene, group, awaited);
+            self.controllers.push(controller);
+        }
+        #[cfg(isobar_control)]
+        before.iter_mut().for_each(|gone| gone.follow.abandon());
+        self.set_modes(modes);
+        Ok(())
+    }
+
+    /// Sets the control mode of each joint of the scene.
+    pub(crate) fn set_modes(&mut self, modes: &[ControlMode]) {
+        for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
+            if let Some(mode) = modes.get(joint.target.to_usize()) {
+                joint.mode = *mode;
+            }
+        }
+    }
+
+    /// Takes all messages that have arrived. Call it after every spin, because subscriptions keep ten
+    /// messages.
+    pub(crate) fn take_all(&mut self) {
+        for number in 0..self.controllers.len() {
+            while let Some(message) = self.controllers[number].commands.next() {
+                self.take_command(number, &message);
+            }
+            while let Some(message) = self.controllers[number].trajectories.next() {
+                self.take_trajectory(number, &message);
+            }
+            for group in 0..self.controllers[number].groups.len() {
+                while let Some(message) = self.controllers[number].groups[group].1.next() {
+                    self.take_group(number, group, &message.data);
+                }
+            }
+            #[cfg(isobar_control)]
+            self.take_goals(number);
+        }
+        #[cfg(isobar_control)]
+        self.report_goals();
+    }
+
+    #[cfg(isobar_control)]
+    fn take_goals(&mut self, number: usize) {
+        while let Some(goal) = self.controllers[number].follow.next(self.goals + 1) {
+            self.goals += 1;
+            if let Err(refusal) = self.set_goal(number, &goal) {
+                count(&self.mailbox.counters.rejected);
+                self.controllers[number].follow.refuse(self.goals, refusal);
+            }
+        }
+        let Controller { id, follow, joints, .. } = &mut self.controllers[number];
+        if follow.take_cancellations() {
+            self.mailbox.cancel_trajectory(*id, &targets(joints));
+        }
+    }
+
+    #[cfg(isobar_control)]
+    fn set_goal(&self, number: usize, goal: &FollowJointTrajectory::Goal) -> Result<(), Refusal> {
+        if self.lockstep {
+            return Err(Refusal::invalid(CommandError::NotInLockstep.to_string()));
+        }
+        if goal.trajectory.points.is_empty() {
+            return Err(Refusal::invalid("the trajectory has no points"));
+        }
+        let Controller { id, joints, .. } = &self.controllers[number];
+        let mut trajectory = read_trajectory(joints, &goal.trajectory)?;
+        trajectory.terms = Some(terms(self.goals, goal, joints)?);
+        Ok(self.mailbox.start_trajectory(*id, trajectory)?)
+    }
+
+    /// Publishes the ends of goals, and the progress of the others.
+    #[cfg(isobar_control)]
+    fn report_goals(&mut self) {
+        let news = self.mailbox.goal_news();
+        for controller in &mut self.controllers {
+            news.feedback.iter().for_each(|feedback| controller.follow.publish_feedback(feedback, ""));
+            news.ended.iter().for_each(|(goal, end)| controller.follow.ended(*goal, end, &controller.joints));
+        }
+    }
+
+    fn take_command(&mut self, number: usize, message: &JointState) {
+        let stamp_ns = nanoseconds(&message.header.stamp);
+        let JointState { name, position, velocity, effort, .. } = message;
+        let message = CommandMessage { name, position, velocity, effort };
+        let result = self.command(number, stamp_ns, &message);
+        self.report(number, "joint_commands", result);
+    }
+
+    fn command(&mut self, number: usize, stamp_ns: u64, message: &CommandMessage<'_>) -> Result<(), CommandError> {
+        let Self { controllers, mailbox, clamped, lockstep, .. } = self;
+        let Controller { id, joints, awaited, .. } = &controllers[number];
+        let stamp = match lockstep {
+            true => Some(Stamp { controller: awaited.ok_or(CommandError::NotInLockstep)?, time_ns: stamp_ns }),
+            false => None,
+        };
+        let refused = |mismatch| CommandError::Stamp {
+            stamp_ns,
+            problem: match mismatch {
+                StampMismatch::Stale => "it is that of an earlier state, or the second command for this one",
+                StampMismatch::Early => "it is that of a later state",
+            },
+        };
+        if let Some(stamp) = stamp {
+            mailbox.check_stamp(stamp).map_err(refused)?;
+        }
+        clamped.clear();
+        let command = check(joints, message, clamped)?;
+        // The state that waits for commands may have changed by now: the stamp is checked again when the
+        // command is merged, under one lock.
+        mailbox.command(*id, &command, stamp).map_err(refused)
+    }
+
+    fn take_group(&mut self, number: usize, group: usize, values: &[f64]) {
+        let (quantity, topic) = match self.controllers[number].groups[group].0 {
+            Quantity::Position => (Quantity::Position, "position_commands"),
+            Quantity::Velocity => (Quantity::Velocity, "velocity_commands"),
+            Quantity::Effort => (Quantity::Effort, "effort_commands"),
+        };
+        let result = self.merge_group(number, quantity, values);
+        self.report(number, topic, result);
+    }
+
+    fn merge_group(&mut self, number: usize, quantity: Quantity, values: &[f64]) -> Result<(), CommandError> {
+        if self.lockstep {
+            return Err(CommandError::NotInLockstep);
+        }
+        let Self { controllers, mailbox, clamped, .. } = self;
+        let Controller { id, joints, group, .. } = &controllers[number];
+        if values.len() != group.len() {
+            return Err(CommandError::GroupLength { joints: group.len(), values: values.len() });
+        }
+        let pick = |wanted: Quantity| if quantity == wanted { values } else { &[] };
+        let message = CommandMessage {
+            name: group,
+            position: pick(Quantity::Position),
+            velocity: pick(Quantity::Velocity),
+            effort: pick(Quantity::Effort),
+        };
+        clamped.clear();
+        let command = check(joints, &message, clamped)?;
+        // A message without a stamp is not refused.
+        let _ = mailbox.command(*id, &command, None);
+        Ok(())
+    }
+
+    fn take_trajectory(&mut self, number: usize, message: &JointTrajectory) {
+        let Controller { id, joints, prefix, .. } = &self.controllers[number];
+        let refused = if self.lockstep {
+            CommandError::NotInLockstep.to_string()
+        } else {
+            let taken = match message.points.is_empty() {
+                // A message without points is a cancellation for the joints that it names, or for all.
+                true => canceled_joints(joints, &message.joint_names).map(|canceled| {
+                    self.mailbox.cancel_trajectory(*id, &canceled);
+                    tracing::info!("{prefix}joint_trajectory: canceled; its joints are held");
+                }),
+                false => read_trajectory(joints, message)
+                    .and_then(|trajectory| self.mailbox.start_trajectory(*id, trajectory)),
+            };
+            let Err(error) = taken else { return };
+            error.to_string()
+        };
+        count(&self.mailbox.counters.rejected);
+        if let Some(suppressed) = self.trajectory_refusals.due(Instant::now()) {
+            tracing::warn!("{prefix}joint_trajectory: {refused}. The trajectory was dropped{}", and_more(suppressed));
+        }
+    }
+
+    fn report(&mut self, number: usize, topic: &str, result: Result<(), CommandError>) {
+        let prefix = &self.controllers[number].prefix;
+        match result {
+            Ok(()) => {
+                let Some(Clamped { joint, array, asked, used }) = self.clamped.first() else { return };
+                count(&self.mailbox.counters.clamped);
+                if let Some(suppressed) = self.clamps.due(Instant::now()) {
+                    let name = &self.controllers[number].joints[*joint].name;
+                    let more = and_more(suppressed);
+                    tracing::warn!(
+                        "{prefix}{topic}: {array} {asked} of joint '{name}' is beyond its limit; {used} is used{more}"
+                    );
+                }
+            }
+            Err(error) => {
+                let counters = &self.mailbox.counters;
+                count(if matches!(error, CommandError::Stamp { .. }) { &counters.stale } else { &counters.rejected });
+                if let Some(suppressed) = self.refusals[error.kind()].due(Instant::now()) {
+                    tracing::warn!("{prefix}{topic}: {error}. The command was dropped{}", and_more(suppressed));
+                }
+            }
+        }
+    }
+}
+
+impl Controller {
+    fn set_joints(&mut self, scene: &Scene, group: &JointGroup, awaited: Option<usize>) {
+        let model = scene.model();
+        let joints: Vec<CommandedJoint> = group
+            .joints
+            .iter()
+            .zip(&group.names)
+            .map(|(&target, name)| {
+                let (joint, actuator) = (&model.joints()[scene.joints()[target]], &scene.actuators()[target]);
+                CommandedJoint {
+                    name: name.clone(),
+                    target: ScalarJointIndex::from_usize(target),
+                    mode: ControlMode::Auto,
+                    lower: joint.limits.lower.max(-POSITION_MAX),
+                    upper: joint.limits.upper.min(POSITION_MAX),
+                    velocity: joint.limits.velocity.min(VELOCITY_MAX),
+                    effort: actuator.effort_limit.min(joint.limits.effort).min(EFFORT_MAX),
+                }
+            })
+            .collect();
+        let leads = |joint: &&CommandedJoint| model.joints()[scene.joints()[joint.target.to_usize()]].mimic.is_none();
+        self.group = joints.iter().filter(leads).map(|joint| joint.name.clone()).collect();
+        (self.joints, self.awaited) = (joints, awaited);
+    }
+
+    fn new(node: &mut Node, id: usize, prefix: String) -> Result<Self, ClientError> {
+        Ok(Self {
+            id,
+            awaited: None,
+            group: Vec::new(),
+            joints: Vec::new(),
+            commands: node.subscribe(&format!("{prefix}joint_commands"))?,
+            trajectories: node.subscribe(&format!("{prefix}joint_trajectory"))?,
+            #[cfg(isobar_control)]
+            follow: FollowJointTrajectoryServer::new(node, &prefix)?,
+            groups: [
+                (Quantity::Position, node.subscribe(&format!("{prefix}position_commands"))?),
+                (Quantity::Velocity, node.subscribe(&format!("{prefix}velocity_commands"))?),
+                (Quantity::Effort, node.subscribe(&format!("{prefix}effort_commands"))?),
+            ],
+            prefix,
+        })
+    }
+}
+
+fn targets(joints: &[CommandedJoint]) -> Vec<ScalarJointIndex> {
+    joints.iter().map(|joint| joint.target).collect()
+}
+
+fn canceled_joints(joints: &[CommandedJoint], names: &[String]) -> Result<Vec<ScalarJointIndex>, TrajectoryError> {
+    if names.is_empty() { Ok(targets(joints)) } else { joints_of(joints, names) }
+}
+
+fn read_trajectory(joints: &[CommandedJoint], message: &JointTrajectory) -> Result<Trajectory, TrajectoryError> {
+    let start_ns = nanoseconds(&message.header.stamp);
+    let points = message.points.iter().map(|point| PointMessage {
+        positions: &point.positions,
+        velocities: &point.velocities,
+        accelerations: &point.accelerations,
+        time_ns: i64::from(point.time_from_start.sec) * 1_000_000_000 + i64::from(point.time_from_start.nanosec),
+    });
+    Trajectory::new(joints, &message.joint_names, (start_ns > 0).then_some(start_ns), points)
+}

@@ -1,0 +1,209 @@
+//! The action FollowJointTrajectory of control_msgs: trajectories with tolerances, feedback and a result.
+
+use std::time::Duration;
+
+use crate::ros::client::interfaces::control_msgs::action::FollowJointTrajectory;
+use crate::ros::client::interfaces::control_msgs::msg::JointTolerance;
+use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectoryPoint;
+
+use crate::math::ScalarJointIndex;
+use crate::ros::client::messages;
+use crate::ros::client::{ActionServer, ClientError, GoalId, GoalOutcome, Node};
+use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTerms, Tolerance};
+use crate::ros::commands::joint_command::CommandedJoint;
+use crate::ros::commands::trajectory::TrajectoryError;
+use crate::ros::log::names::{did_you_mean, shown};
+
+// The constants of FollowJointTrajectory.
+const SUCCESSFUL: i32 = 0;
+const INVALID_GOAL: i32 = -1;
+const INVALID_JOINTS: i32 = -2;
+const OLD_HEADER_TIMESTAMP: i32 = -3;
+const PATH_TOLERANCE_VIOLATED: i32 = -4;
+const GOAL_TOLERANCE_VIOLATED: i32 = -5;
+
+/// The reason why a goal was refused, with its code.
+pub(crate) struct Refusal(pub(crate) i32, pub(crate) String);
+
+impl Refusal {
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Self(INVALID_GOAL, what.into())
+    }
+}
+
+impl From<TrajectoryError> for Refusal {
+    fn from(error: TrajectoryError) -> Self {
+        let code = match error {
+            TrajectoryError::UnknownJoint { .. }
+            | TrajectoryError::DuplicateJoint { .. }
+            | TrajectoryError::NoJoints => INVALID_JOINTS,
+            TrajectoryError::Past { .. } => OLD_HEADER_TIMESTAMP,
+            _ => INVALID_GOAL,
+        };
+        Self(code, error.to_string())
+    }
+}
+
+/// An active goal.
+struct ActiveGoal {
+    number: u64,
+    id: GoalId,
+    joints: Vec<String>,
+    canceled: bool,
+}
+
+/// The action of one controller.
+pub(crate) struct FollowJointTrajectoryServer {
+    server: ActionServer<FollowJointTrajectory::Action>,
+    goals: Vec<ActiveGoal>,
+}
+
+impl FollowJointTrajectoryServer {
+    /// Creates the action whose name starts with `prefix`.
+    pub(crate) fn new(node: &mut Node, prefix: &str) -> Result<Self, ClientError> {
+        Ok(Self { server: ActionServer::new(node, &format!("{prefix}follow_joint_trajectory"))?, goals: Vec::new() })
+    }
+
+    /// Accepts the next goal. It is ended later by [`FollowJointTrajectoryServer::refuse`] or by its goal end.
+    pub(crate) fn next(&mut self, number: u64) -> Option<FollowJointTrajectory::Goal> {
+        let (id, goal, request) = self.server.next_goal()?;
+        self.server.accept(&id, request);
+        let joints = goal.trajectory.joint_names.clone();
+        self.goals.push(ActiveGoal { number, id, joints, canceled: false });
+        Some(goal)
+    }
+
+    /// Ends a goal that cannot be followed. The goal was accepted first, because only results can state a
+    /// reason.
+    pub(crate) fn refuse(&mut self, number: u64, refusal: Refusal) {
+        self.end(number, GoalOutcome::Aborted, refusal);
+    }
+
+    /// Ends all goals, because the joints are gone.
+    pub(crate) fn abandon(&mut self) {
+        while let Some(number) = self.goals.first().map(|goal| goal.number) {
+            self.refuse(number, Refusal::invalid("its robot was deleted"));
+        }
+    }
+
+    /// Serves the clients, and marks the active goals to be canceled. Returns whether there are any.
+    pub(crate) fn take_cancellations(&mut self) -> bool {
+        let asked = self.server.serve_clients();
+        let mut any = false;
+        for goal in self.goals.iter_mut().filter(|goal| asked.contains(&goal.id)) {
+            (goal.canceled, any) = (true, true);
+        }
+        any
+    }
+
+    /// Ends a goal if it belongs to this controller, which names the scene's joints by `joints`.
+    pub(crate) fn ended(&mut self, number: u64, end: &GoalEnd, joints: &[CommandedJoint]) {
+        let Some(goal) = self.goals.iter().find(|goal| goal.number == number) else { return };
+        let named = |joint: &ScalarJointIndex| {
+            let known = joints.iter().find(|known| known.target == *joint);
+            known.map_or_else(String::new, |known| known.name.clone())
+        };
+        let (outcome, refusal) = match end {
+            GoalEnd::Reached => (GoalOutcome::Succeeded, Refusal(SUCCESSFUL, String::new())),
+            GoalEnd::Path { joint, error } => {
+                let what = format!("joint '{}' was {error:.4} from its path", named(joint));
+                (GoalOutcome::Aborted, Refusal(PATH_TOLERANCE_VIOLATED, what))
+            }
+            GoalEnd::End { joint, error } => {
+                let what = format!("joint '{}' was {error:.4} from its end when the time was over", named(joint));
+                (GoalOutcome::Aborted, Refusal(GOAL_TOLERANCE_VIOLATED, what))
+            }
+            GoalEnd::Overflow { joint } => {
+                let what =
+                    format!("the velocities or accelerations of joint '{}' are too large to interpolate", named(joint));
+                (GoalOutcome::Aborted, Refusal(INVALID_GOAL, what))
+            }
+            GoalEnd::Interrupted if goal.canceled => {
+                (GoalOutcome::Canceled, Refusal(SUCCESSFUL, "canceled".to_owned()))
+            }
+            GoalEnd::Interrupted => {
+                let what = "a command, another trajectory, a reset or a change of the world took its place";
+                (GoalOutcome::Aborted, Refusal(INVALID_GOAL, what.to_owned()))
+            }
+        };
+        self.end(number, outcome, refusal);
+    }
+
+    fn end(&mut self, number: u64, outcome: GoalOutcome, Refusal(error_code, error_string): Refusal) {
+        let Some(index) = self.goals.iter().position(|goal| goal.number == number) else { return };
+        let goal = self.goals.swap_remove(index);
+        self.server.finish(&goal.id, outcome, FollowJointTrajectory::Result { error_code, error_string });
+    }
+
+    /// Publishes the progress of a goal if it belongs to this controller.
+    pub(crate) fn publish_feedback(&self, news: &GoalFeedback, frame: &str) {
+        let Some(goal) = self.goals.iter().find(|goal| goal.number == news.number) else { return };
+        let point = |values: Vec<(f64, f64)>| {
+            let (positions, velocities) = values.into_iter().unzip();
+            JointTrajectoryPoint { positions, velocities, ..JointTrajectoryPoint::default() }
+        };
+        let error =
+            news.desired.iter().zip(&news.actual).map(|(wanted, is)| (wanted.0 - is.0, wanted.1 - is.1)).collect();
+        let feedback = FollowJointTrajectory::Feedback {
+            header: messages::header(news.time_ns, frame),
+            joint_names: goal.joints.clone(),
+            desired: point(news.desired.clone()),
+            actual: point(news.actual.clone()),
+            error: point(error),
+            ..FollowJointTrajectory::Feedback::default()
+        };
+        self.server.publish_feedback(&goal.id, feedback);
+    }
+}
+
+/// The requirements of the goal beyond its points. As the action defines, 0 selects the node's own tolerance
+/// and -1 none.
+pub(crate) fn terms(
+    number: u64,
+    goal: &FollowJointTrajectory::Goal,
+    joints: &[CommandedJoint],
+) -> Result<GoalTerms, Refusal> {
+    if !goal.multi_dof_trajectory.points.is_empty() || !goal.multi_dof_trajectory.joint_names.is_empty() {
+        return Err(Refusal::invalid("joints with several degrees of freedom follow no trajectories here"));
+    }
+    let names = &goal.trajectory.joint_names;
+    let path = tolerances(&goal.path_tolerance, "path_tolerance", names, joints)?;
+    let end = tolerances(&goal.goal_tolerance, "goal_tolerance", names, joints)?;
+    let tolerance = &goal.goal_time_tolerance;
+    let tolerance = match (u64::try_from(tolerance.sec), tolerance.nanosec) {
+        (Ok(0), 0) => None,
+        (Ok(sec), nanosec) => Some(Duration::from_secs(sec) + Duration::from_nanos(nanosec.into())),
+        (Err(_), _) => None,
+    };
+    Ok(GoalTerms {
+        number,
+        path,
+        end: end.into_iter().map(|given| given.unwrap_or(Tolerance::ANY)).collect(),
+        time_tolerance_ns: tolerance.map(|tolerance| u64::try_from(tolerance.as_nanos()).unwrap_or(u64::MAX)),
+    })
+}
+
+/// One entry per joint of `names`; `None` where the message has none.
+fn tolerances(
+    given: &[JointTolerance],
+    array: &str,
+    names: &[String],
+    joints: &[CommandedJoint],
+) -> Result<Vec<Option<Tolerance>>, Refusal> {
+    let mut all = vec![None; names.len().min(joints.len())];
+    for JointTolerance { name, position, velocity, .. } in given {
+        let Some(index) = names.iter().take(all.len()).position(|joint| joint == name) else {
+            let suggestion = did_you_mean(name, names.iter().map(String::as_str));
+            let what = format!("{array}: joint '{}' is not in the trajectory{suggestion}", shown(name));
+            return Err(Refusal(INVALID_JOINTS, what));
+        };
+        if position.is_nan() || velocity.is_nan() {
+            return Err(Refusal::invalid(format!("{array}: the tolerance of '{}' is not a number", shown(name))));
+        }
+        let limit = |value: f64| if value > 0.0 { value } else { f64::INFINITY };
+        // If neither value is given, the node's own tolerance holds.
+        let said = *position != 0.0 || *velocity != 0.0;
+        all[index] = said.then(|| Tolerance { position: limit(*position), velocity: limit(*velocity) });
+    }
+    Ok(all)
+}

@@ -1,0 +1,188 @@
+//! Builds a scene.
+
+use std::collections::BTreeSet;
+
+use super::Scene;
+use super::error::SceneBuildError;
+use super::material::material_of;
+use super::pairs::contact_pairs;
+use super::parts::{Actuator, CollisionGeometry};
+use crate::contact::{Compliance, ContactProperties};
+use crate::geometry::{HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidShape, Shape};
+use crate::math::{BodyIndex, GeometryIndex, IndexVec, JointIndex, RigidTransform, SpatialInertia, Vector3};
+use crate::multibody::{JointKind, JointSpec, ModelBuilder, ModelError};
+
+/// Collects bodies, joints, geometries and filters, and builds a [`Scene`].
+#[derive(Debug)]
+pub struct SceneBuilder {
+    model: ModelBuilder,
+    body_names: IndexVec<BodyIndex, String>,
+    geometries: IndexVec<GeometryIndex, CollisionGeometry>,
+    excluded: BTreeSet<(BodyIndex, BodyIndex)>,
+    actuators: Vec<(JointIndex, Actuator)>,
+    mesh_notes: Vec<(GeometryIndex, MeshNote)>,
+    /// The divisor of stated resolution hints [-].
+    refinement: f64,
+}
+
+impl Default for SceneBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SceneBuilder {
+    /// A scene with only the world.
+    pub fn new() -> Self {
+        let mut body_names = IndexVec::new();
+        body_names.push("world".to_owned());
+        Self {
+            model: ModelBuilder::new(),
+            body_names,
+            geometries: IndexVec::new(),
+            excluded: BTreeSet::new(),
+            actuators: Vec::new(),
+            mesh_notes: Vec::new(),
+            refinement: 1.0,
+        }
+    }
+
+    /// Divides the resolution hints of the geometries that are added from now on by `refinement` [-].
+    ///
+    /// # Errors
+    /// A refinement that is not positive and finite; the previous one then remains.
+    pub fn set_refinement(&mut self, refinement: f64) -> Result<(), SceneBuildError> {
+        if !(refinement > 0.0 && refinement.is_finite()) {
+            return Err(SceneBuildError::Refinement { value: refinement });
+        }
+        self.refinement = refinement;
+        Ok(())
+    }
+
+    /// Adds a body with its inertia about Bo in B's axes.
+    pub fn add_body(&mut self, name: &str, inertia: SpatialInertia) -> BodyIndex {
+        self.body_names.push(name.to_owned());
+        self.model.add_body(name, inertia)
+    }
+
+    /// Adds a joint.
+    ///
+    /// # Errors
+    /// The errors of [`ModelBuilder::add_joint`].
+    pub fn add_joint(&mut self, joint: JointSpec) -> Result<JointIndex, ModelError> {
+        self.model.add_joint(joint)
+    }
+
+    /// Sets the actuator of a joint with one degree of freedom; joints without one are [`Actuator::PASSIVE`].
+    pub fn set_actuator(&mut self, joint: JointIndex, actuator: Actuator) {
+        self.actuators.push((joint, actuator));
+    }
+
+    /// Adds a collision geometry to `body`. Defaults for missing `properties` are compliant rubber for shapes
+    /// that can be compliant, and rigid for meshes and half spaces.
+    ///
+    /// # Errors
+    /// A property out of its range, or a shape that cannot be tessellated.
+    pub fn add_geometry(
+        &mut self,
+        body: BodyIndex,
+        name: &str,
+        X_BG: RigidTransform,
+        shape: Shape,
+        properties: &ContactProperties,
+    ) -> Result<GeometryIndex, SceneBuildError> {
+        let body_name = &self.body_names[body];
+        let name = self.unique_geometry_name(format!("{body_name}/{name}"));
+        let material = material_of(&name, &shape, properties)?;
+        let parameters = HydroelasticParameters {
+            compliant: match material.compliance {
+                Compliance::Rigid => None,
+                Compliance::Compliant { modulus } => Some(modulus),
+            },
+            resolution_hint: properties.mesh_resolution_hint.map(|hint| hint / self.refinement),
+            slab_thickness: properties.slab_thickness,
+            margin: properties.margin.unwrap_or(0.0),
+        };
+        let mut notes = Vec::new();
+        let hydroelastic = HydroelasticGeometry::with_notes(&shape, &parameters, &mut notes)
+            .map_err(|source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source })?;
+        let rigid = match material.compliance {
+            Compliance::Compliant { .. } => None,
+            Compliance::Rigid => Some(RigidShape::new(&shape).map_err(|source| SceneBuildError::Geometry {
+                geometry: name.clone(),
+                body: body_name.clone(),
+                source,
+            })?),
+        };
+        let index = self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material });
+        self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
+        Ok(index)
+    }
+
+    /// Notes about the meshes added so far; see [`Scene::mesh_notes`].
+    pub fn mesh_notes(&self) -> &[(GeometryIndex, MeshNote)] {
+        &self.mesh_notes
+    }
+
+    fn unique_geometry_name(&self, name: String) -> String {
+        let taken = |candidate: &str| self.geometries.iter().any(|geometry| geometry.name == candidate);
+        if !taken(&name) {
+            return name;
+        }
+        let mut number = 2;
+        loop {
+            let candidate = format!("{name}_{number}");
+            if !taken(&candidate) {
+                return candidate;
+            }
+            number += 1;
+        }
+    }
+
+    /// Declares that geometries of the two bodies never touch.
+    pub fn exclude_contact(&mut self, a: BodyIndex, b: BodyIndex) {
+        self.excluded.insert((a.min(b), a.max(b)));
+    }
+
+    /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do not
+    /// collide; a joint that leaves its body free, or that stands on the world itself, does not count.
+    ///
+    /// # Errors
+    /// The errors of [`ModelBuilder::build`].
+    pub fn build(self, gravity_W: Vector3) -> Result<Scene, SceneBuildError> {
+        let model = self.model.build(gravity_W)?;
+        let joints: Vec<JointIndex> = model
+            .joints()
+            .iter_enumerated()
+            .filter(|(_, joint)| joint.kind.nv() == 1)
+            .map(|(index, _)| index)
+            .collect();
+        let joint_names: Vec<String> = joints.iter().map(|joint| model.joints()[*joint].name.clone()).collect();
+        let mut actuators = vec![Actuator::PASSIVE; joint_names.len()];
+        for (joint, actuator) in self.actuators {
+            if let Some(position) = joints.iter().position(|scalar| *scalar == joint) {
+                actuators[position] = actuator;
+            }
+        }
+        let pairs = contact_pairs(&model, &self.geometries, &self.excluded);
+        let free_bodies =
+            model.joints().iter().filter(|joint| joint.kind == JointKind::Floating).map(|joint| joint.child).collect();
+        let contact_bodies: BTreeSet<BodyIndex> = self
+            .geometries
+            .iter()
+            .map(|geometry| geometry.body)
+            .filter(|body| model.welded_group(*body) != model.welded_group(BodyIndex::WORLD))
+            .collect();
+        Ok(Scene {
+            model,
+            geometries: self.geometries,
+            pairs,
+            joints,
+            joint_names,
+            actuators,
+            free_bodies,
+            contact_bodies: contact_bodies.into_iter().collect(),
+            mesh_notes: self.mesh_notes,
+        })
+    }
+}

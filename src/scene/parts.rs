@@ -1,0 +1,80 @@
+//! The parts of a scene besides its bodies: geometries, pairs that may touch, actuators.
+
+use crate::contact::{CombinedMaterial, ContactMaterial};
+use crate::geometry::{HydroelasticGeometry, RigidShape, Shape};
+use crate::math::{BodyIndex, GeometryIndex, RigidTransform};
+
+/// A collision geometry of a body.
+#[derive(Clone, Debug)]
+pub struct CollisionGeometry {
+    /// Unique name, `body/element`.
+    pub name: String,
+    /// The body that carries it.
+    pub body: BodyIndex,
+    /// Pose of the geometry in its body.
+    pub X_BG: RigidTransform,
+    /// Its shape.
+    pub shape: Shape,
+    /// Its mesh and pressure field.
+    pub hydroelastic: HydroelasticGeometry,
+    /// Its shape for point contact with other rigid geometries; `None` if it is compliant.
+    pub rigid: Option<RigidShape>,
+    /// Its contact material.
+    pub material: ContactMaterial,
+}
+
+/// A geometry of a body that is only displayed.
+#[derive(Clone, Debug)]
+pub struct VisualGeometry {
+    /// The body that carries it.
+    pub body: BodyIndex,
+    /// Pose of the geometry in its body.
+    pub X_BV: RigidTransform,
+    /// Its shape.
+    pub shape: Shape,
+    /// Red, green, blue, alpha in 0..1; `None` if the file states no colour.
+    pub color: Option<[f64; 4]>,
+}
+
+/// The kind of the contact of a pair.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContactKind {
+    /// A surface of equal pressure: at least one of the two is compliant.
+    #[default]
+    PressureField,
+    /// Points: both are rigid, without a pressure field to define a contact surface.
+    Points,
+}
+
+/// Two geometries that may touch, A with the smaller index, and the properties of their contact.
+#[derive(Clone, Copy, Debug)]
+pub struct ContactPair {
+    /// The geometry with the smaller index.
+    pub A: GeometryIndex,
+    /// The other geometry.
+    pub B: GeometryIndex,
+    /// The kind of their contact.
+    pub kind: ContactKind,
+    /// Their combined material.
+    pub material: CombinedMaterial,
+}
+
+/// The impedance that drives a joint with one degree of freedom:
+/// effort = clamp(stiffness (q_cmd - q) + damping (v_cmd - v) + feed-forward, +-effort_limit).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Actuator {
+    /// Stiffness [N m/rad] or [N/m].
+    pub stiffness: f64,
+    /// Damping [N m s/rad] or [N s/m].
+    pub damping: f64,
+    /// Largest effort [N m] or \[N\]; infinite without a limit.
+    pub effort_limit: f64,
+    /// Whether the gravity torque of the joint is fed forward.
+    pub gravity_compensation: bool,
+}
+
+impl Actuator {
+    /// An actuator that applies effort commands without limit.
+    pub const PASSIVE: Self =
+        Self { stiffness: 0.0, damping: 0.0, effort_limit: f64::INFINITY, gravity_compensation: false };
+}

@@ -1,0 +1,422 @@
+//! Newton's method on the generalized velocities with a line search on the directional derivative.
+//!
+//! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. Islands are solved
+//! one after the other, each to a tolerance relative to its own momentum.
+
+use super::islands::{Islands, Part};
+use super::problem::ContactProblem;
+use crate::math::dense::{NotPositiveDefinite, dot};
+use crate::math::padded::PaddedSymmetric;
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
+use crate::solvers::line_search::find_zero;
+
+/// Stopping criteria, applied to each island.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NewtonSettings {
+    /// Largest |D g| relative to the larger of |D (r - A v0)| and |D J^T gamma|, with D = diag(A)^(-1/2); the
+    /// reference is the change of momentum in the step [-].
+    pub tolerance: f64,
+    /// Largest number of Newton iterations.
+    pub iterations_max: u32,
+}
+
+impl Default for NewtonSettings {
+    fn default() -> Self {
+        Self { tolerance: 1e-7, iterations_max: 100 }
+    }
+}
+
+/// The status of a solve, from best to worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SolveStatus {
+    /// The residual is within the tolerance.
+    Converged,
+    /// Rounding: no step along the Newton direction reduces the residual further.
+    Stalled,
+    /// The iteration limit was reached.
+    IterationLimit,
+}
+
+/// The report of a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolveReport {
+    /// Its status.
+    pub status: SolveStatus,
+    /// Newton iterations, the largest number of an island.
+    pub iterations: u32,
+    /// Final relative residual, the largest of an island [-].
+    pub residual: f64,
+}
+
+impl SolveReport {
+    /// The report of two islands together: the worse of each value; a NaN residual is the worst.
+    fn and(self, other: Self) -> Self {
+        let other_is_worse = other.residual > self.residual || other.residual.is_nan();
+        Self {
+            status: self.status.max(other.status),
+            iterations: self.iterations.max(other.iterations),
+            residual: if other_is_worse { other.residual } else { self.residual },
+        }
+    }
+}
+
+/// A line search ends when the slope has fallen to this part of its initial value; an exact minimum costs
+/// more sweeps than it saves.
+const SLOPE_REDUCTION: f64 = 0.1;
+
+/// A step with the factors of the previous one is tried if its predicted residual is below this part of the
+/// tolerance.
+const FORESEEN_MAX: f64 = 0.1;
+
+/// A change below this part of the whole problem's is rounding: the reference of an island is at least this
+/// large.
+const CHANGE_PART_MIN: f64 = 1e-6;
+/// A change below this part of the momentum is not resolved. Multiplied by the tolerance it is the rounding
+/// of a sum of some tens of terms.
+const MOMENTUM_PART_MIN: f64 = 1e-7;
+
+/// The solver's memory, reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct NewtonSolver {
+    islands: Islands,
+    /// H of an island followed by -g; after a Newton step, its factors.
+    hessian: PaddedSymmetric,
+    gradient: Vec<f64>,
+    direction: Vec<f64>,
+    /// The direction, by index in the island.
+    solution: Vec<f64>,
+    trial: Vec<f64>,
+    /// D^2.
+    weights: Vec<f64>,
+    /// r - A v0.
+    change: Vec<f64>,
+    /// |D (r - A v0)|^2 of the island, or its lower bound.
+    change_size: f64,
+    constraint_impulse: Vec<f64>,
+    /// Minus the derivative of each row's impulse, at the last evaluated point.
+    row_slopes: Vec<f64>,
+    /// Impulse on B about C and Hessian of each patch, at the last point that was evaluated with a Hessian.
+    patch_hessians: Vec<Matrix6>,
+    patch_impulses: Vec<SpatialForce>,
+}
+
+impl NewtonSolver {
+    /// Impulse on B about C of each patch at the solution [N m s, N s].
+    pub fn patch_impulses(&self) -> &[SpatialForce] {
+        &self.patch_impulses
+    }
+
+    /// Minimises `problem` from `warm_start`; `v` becomes the solution.
+    ///
+    /// # Errors
+    /// A matrix that is not positive definite: a moving body without mass or inertia.
+    pub fn solve(
+        &mut self,
+        problem: &ContactProblem,
+        warm_start: &[f64],
+        settings: &NewtonSettings,
+        v: &mut [f64],
+    ) -> Result<SolveReport, NotPositiveDefinite> {
+        self.prepare(problem)?;
+        v.copy_from_slice(warm_start);
+        let mut islands = std::mem::take(&mut self.islands);
+        islands.build(problem);
+        let least = CHANGE_PART_MIN.powi(2) * weighted_square(&self.change, &self.weights);
+        let mut whole = Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
+        for part in islands.parts(problem) {
+            let Ok(before) = whole else { break };
+            let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, &problem.momentum);
+            self.change_size = least.max(resolved).max(self.size_of(part, &self.change));
+            whole = self.solve_part(part, v, settings).map(|report| before.and(report));
+        }
+        self.islands = islands;
+        whole
+    }
+
+    fn solve_part(
+        &mut self,
+        part: Part<'_>,
+        v: &mut [f64],
+        settings: &NewtonSettings,
+    ) -> Result<SolveReport, NotPositiveDefinite> {
+        self.evaluate(part, v, true);
+        let mut residual = self.relative_residual(part);
+        let mut iterations = 0;
+        loop {
+            // Without contact the problem is linear, and one step solves it to rounding: bodies that fly or
+            // swing freely conserve their momentum over any time.
+            let exact = iterations > 0 || self.size_of(part, &self.constraint_impulse) > 0.0 || residual == 0.0;
+            if residual <= settings.tolerance && exact {
+                return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual });
+            }
+            if iterations >= settings.iterations_max {
+                return Ok(SolveReport { status: SolveStatus::IterationLimit, iterations, residual });
+            }
+            // A Newton step squares the residual, and another with the same derivatives gains as many digits
+            // again. Below this value both usually reach the tolerance, without the derivatives at their
+            // ends.
+            let nearly_there = residual <= settings.tolerance.cbrt();
+            self.newton_direction(part)?;
+            let Some(with_hessian) = self.line_search(part, v, !nearly_there) else {
+                let status = if residual <= settings.tolerance { SolveStatus::Converged } else { SolveStatus::Stalled };
+                return Ok(SolveReport { status, iterations, residual });
+            };
+            iterations += 1;
+            let before = std::mem::replace(&mut residual, self.relative_residual(part));
+            if with_hessian || residual <= settings.tolerance {
+                continue;
+            }
+            let foreseen = residual * (residual / before);
+            if foreseen <= FORESEEN_MAX * settings.tolerance && iterations < settings.iterations_max {
+                let last = self.step_with_same_factors(part, v);
+                if last <= settings.tolerance {
+                    self.take_trial(part, v);
+                    (residual, iterations) = (last, iterations + 1);
+                    continue;
+                }
+            }
+            self.evaluate(part, v, true);
+        }
+    }
+
+    fn prepare(&mut self, problem: &ContactProblem) -> Result<(), NotPositiveDefinite> {
+        let n = problem.size();
+        for buffer in
+            [&mut self.gradient, &mut self.direction, &mut self.trial, &mut self.weights, &mut self.constraint_impulse]
+        {
+            buffer.clear();
+            buffer.resize(n, 0.0);
+        }
+        self.change.clear();
+        self.change.extend_from_slice(&problem.momentum);
+        for block in problem.blocks() {
+            for row in block.clone() {
+                let masses = &problem.momentum_matrix[row * n + block.start..row * n + block.end];
+                self.change[row] -= dot(masses, &problem.start[block.clone()]);
+            }
+        }
+        for (i, weight) in self.weights.iter_mut().enumerate() {
+            let diagonal = problem.momentum_matrix[i * n + i];
+            if !(diagonal > 0.0 && diagonal < f64::INFINITY) {
+                return Err(NotPositiveDefinite { pivot: i, size: n, value: diagonal });
+            }
+            *weight = 1.0 / diagonal;
+        }
+        self.row_slopes.resize(problem.rows.len(), 0.0);
+        self.patch_hessians.resize(problem.patches().len(), Matrix6::zeros());
+        // a patch of two immovable bodies belongs to no island
+        self.patch_impulses.clear();
+        self.patch_impulses.extend(problem.patches().iter().map(|patch| match patch.dofs() {
+            [] => patch.impulse(&SpatialVelocity::ZERO),
+            _ => SpatialForce::ZERO,
+        }));
+        Ok(())
+    }
+
+    /// g = A v - r - J^T gamma(v); with `with_hessian`, the patches' Hessians too.
+    fn evaluate(&mut self, part: Part<'_>, v: &[f64], with_hessian: bool) {
+        for span in part.spans() {
+            self.constraint_impulse[span.dofs.clone()].fill(0.0);
+        }
+        for (number, patch) in part.patches() {
+            let V = patch.velocity(v);
+            let impulse = if with_hessian {
+                patch.impulse_and_hessian(&V, &mut self.patch_hessians[number])
+            } else {
+                patch.impulse(&V)
+            };
+            patch.jacobian.add_transposed(&impulse, &mut self.constraint_impulse);
+            self.patch_impulses[number] = impulse;
+        }
+        for (number, row) in part.rows() {
+            let (impulse, slope) = row.impulse(row.speed(v));
+            self.row_slopes[number] = slope;
+            self.constraint_impulse[row.dof as usize] += row.coefficient * impulse;
+        }
+        for block in part.blocks() {
+            let dofs = block.dofs.clone();
+            let (momentum, impulses) = (&part.momentum()[dofs.clone()], &self.constraint_impulse[dofs.clone()]);
+            let gradient = &mut self.gradient[dofs.clone()];
+            for ((g, r), impulse) in gradient.iter_mut().zip(momentum).zip(impulses) {
+                *g = -(r + impulse);
+            }
+            for (row, v) in part.momentum_rows(block).zip(&v[dofs]) {
+                for (g, a) in gradient.iter_mut().zip(row) {
+                    *g += a * v;
+                }
+            }
+        }
+    }
+
+    fn relative_residual(&self, part: Part<'_>) -> f64 {
+        let gradient = self.size_of(part, &self.gradient);
+        if gradient == 0.0 {
+            return 0.0;
+        }
+        (gradient / self.change_size.max(self.size_of(part, &self.constraint_impulse))).sqrt()
+    }
+
+    /// |D x|^2 of an island.
+    fn size_of(&self, part: Part<'_>, x: &[f64]) -> f64 {
+        part.spans().map(|span| weighted_square(&x[span.dofs.clone()], &self.weights[span.dofs.clone()])).sum()
+    }
+
+    /// Slope of the cost along the direction.
+    fn slope(&self, part: Part<'_>) -> f64 {
+        part.spans().map(|span| dot(&self.gradient[span.dofs.clone()], &self.direction[span.dofs.clone()])).sum()
+    }
+
+    /// Solves H dv = -g with H = A + sum J^T H_patch J + rows; only the upper triangle of H is computed.
+    fn newton_direction(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
+        let (n, places) = (part.size(), part.places());
+        self.hessian.reset(n);
+        for block in part.blocks() {
+            let gradient = &self.gradient[block.dofs.clone()];
+            for ((place, momentum_row), gradient) in block.places.clone().zip(part.momentum_rows(block)).zip(gradient) {
+                let row = self.hessian.row_mut(place);
+                for (h, a) in row[block.places.clone()].iter_mut().zip(momentum_row) {
+                    *h += a;
+                }
+                row[n] = -gradient;
+            }
+        }
+        for (number, patch) in part.patches() {
+            patch.jacobian.add_hessian(&self.patch_hessians[number], places, &mut self.hessian);
+        }
+        for (number, row) in part.rows() {
+            let i = places[row.dof as usize] as usize;
+            self.hessian.row_mut(i)[i] += self.row_slopes[number] * row.coefficient * row.coefficient;
+        }
+        self.solution.resize(n, 0.0);
+        self.hessian
+            .solve_in_place(&mut self.solution)
+            .map_err(|error| NotPositiveDefinite { pivot: part.dof(error.pivot).unwrap_or(error.pivot), ..error })?;
+        self.take_solution(part);
+        Ok(())
+    }
+
+    fn take_solution(&mut self, part: Part<'_>) {
+        for span in part.spans() {
+            self.direction[span.dofs.clone()].copy_from_slice(&self.solution[span.places.clone()]);
+        }
+    }
+
+    /// Evaluates the gradient at the end of a Newton step from `v`, the last evaluated point, with the
+    /// derivatives of the previous step. Returns the residual there.
+    fn step_with_same_factors(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
+        for span in part.spans() {
+            for (x, gradient) in self.solution[span.places.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
+                *x = -gradient;
+            }
+        }
+        self.hessian.solve_again(&mut self.solution);
+        self.take_solution(part);
+        self.evaluate_at(part, v, 1.0, false);
+        self.relative_residual(part)
+    }
+
+    /// Moves `v` along the direction until the slope of the cost has nearly vanished, and evaluates the
+    /// gradient there. Returns whether the patches' Hessians were evaluated too; they may be missing after a
+    /// full step without Hessians. `None` if the slope at the start is not negative: no descent is possible.
+    fn line_search(&mut self, part: Part<'_>, v: &mut [f64], with_hessian: bool) -> Option<bool> {
+        let slope_0 = self.slope(part);
+        if slope_0 >= 0.0 || slope_0.is_nan() {
+            return None;
+        }
+        let slope_1 = self.evaluate_at(part, v, 1.0, with_hessian);
+        let small = SLOPE_REDUCTION * slope_0.abs();
+        if slope_1 <= small {
+            self.take_trial(part, v);
+            return Some(with_hessian);
+        }
+        find_zero(slope_0, slope_1, small, |alpha| self.evaluate_at(part, v, alpha, false));
+        self.take_trial(part, v);
+        self.evaluate(part, v, true);
+        Some(true)
+    }
+
+    fn take_trial(&self, part: Part<'_>, v: &mut [f64]) {
+        for span in part.spans() {
+            v[span.dofs.clone()].copy_from_slice(&self.trial[span.dofs.clone()]);
+        }
+    }
+
+    /// Slope of the cost along the direction at v + alpha dv.
+    fn evaluate_at(&mut self, part: Part<'_>, v: &[f64], alpha: f64, with_hessian: bool) -> f64 {
+        let mut trial = std::mem::take(&mut self.trial);
+        for span in part.spans() {
+            let (v, direction) = (&v[span.dofs.clone()], &self.direction[span.dofs.clone()]);
+            for ((trial, v), direction) in trial[span.dofs.clone()].iter_mut().zip(v).zip(direction) {
+                *trial = v + alpha * direction;
+            }
+        }
+        self.evaluate(part, &trial, with_hessian);
+        self.trial = trial;
+        self.slope(part)
+    }
+}
+
+/// Sum of w_i x_i^2.
+fn weighted_square(x: &[f64], weights: &[f64]) -> f64 {
+    let ((xs, x_rest), (ws, w_rest)) = (x.as_chunks::<4>(), weights.as_chunks::<4>());
+    let mut sums = [0.0; 4];
+    for (x, w) in xs.iter().zip(ws) {
+        for lane in 0..4 {
+            sums[lane] += w[lane] * x[lane] * x[lane];
+        }
+    }
+    let rest: f64 = x_rest.iter().zip(w_rest).map(|(x, w)| w * x * x).sum();
+    (sums[0] + sums[2]) + (sums[1] + sums[3]) + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{LAW, push_square};
+    use super::*;
+    use crate::math::Vector6;
+
+    /// A block of 1 kg on a patch of faces that carries its weight, pushed sideways [N s] and turned.
+    fn block(push: f64, v0: &[f64; 6]) -> ContactProblem {
+        let mut problem = ContactProblem::default();
+        problem.reset(&[0..3, 3..6]);
+        for (i, v) in v0.iter().enumerate() {
+            let mass = if i < 3 { 2e-3 } else { 1.0 };
+            problem.momentum_matrix[i * 6 + i] = mass;
+            problem.momentum[i] = mass * v;
+        }
+        problem.momentum[3] += push;
+        problem.momentum[5] -= 9.81e-3;
+        let (patch, _) = problem.add_patch();
+        patch.reset(LAW);
+        for (dof, v) in v0.iter().enumerate() {
+            patch.push_column(dof as u32, Vector6::ith(dof, 1.0), *v);
+        }
+        push_square(patch, 9.81 / 25.0);
+        problem.lag_friction();
+        problem
+    }
+
+    /// Oracle: the same solver with a tolerance too small for a last step with old factors. From rest over
+    /// sticking to slipping, and from far away.
+    #[test]
+    fn ends_within_its_tolerance_of_the_minimum() {
+        let far = [0.3, -0.2, 0.5, 0.4, -0.1, -0.05];
+        for (push, scale) in [(0.0, 0.0), (1e-4, 0.0), (4e-3, 1e-3), (6e-3, 1e-2), (2e-2, 0.1), (0.1, 1.0)] {
+            let v0 = far.map(|v| scale * v);
+            let problem = block(push, &v0);
+            let solve = |tolerance: f64| {
+                let mut v = [0.0; 6];
+                let settings = NewtonSettings { tolerance, ..NewtonSettings::default() };
+                let report = NewtonSolver::default().solve(&problem, &v0, &settings, &mut v).unwrap();
+                assert!(report.status != SolveStatus::IterationLimit && report.residual < 1e-7, "{push}: {report:?}");
+                v
+            };
+            let (v, exact) = (solve(1e-7), solve(1e-13));
+            for (i, (v, exact)) in v.iter().zip(&exact).enumerate() {
+                // the residual is a momentum, relative to the largest one
+                let (mass, largest) = (problem.momentum_matrix[i * 7], 9.81e-3 + push + scale);
+                assert!(mass.sqrt() * (v - exact).abs() < 1e-6 * largest, "{push}: v_{i} is {v} instead of {exact}");
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The convex problem of a dynamic step.
+
+use std::ops::Range;
+
+use crate::solvers::{BoxRow, PatchBlock};
+
+/// min over v of 1/2 v^T A v - r^T v + potentials of the patches and rows. All memory is reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub struct ContactProblem {
+    size: usize,
+    blocks: Vec<Range<usize>>,
+    /// A, row-major, symmetric positive definite [kg, kg m, kg m2]. It has no entries between two of the problem's blocks.
+    pub momentum_matrix: Vec<f64>,
+    /// r [N s, N m s].
+    pub momentum: Vec<f64>,
+    /// The velocities v0 at the start of the step [rad/s, m/s]. A residual is measured relative to the change
+    /// in the step, r - A v0 and the impulses, because the momentum itself depends on the frame of reference.
+    pub start: Vec<f64>,
+    /// Scalar rows.
+    pub rows: Vec<BoxRow>,
+    patches: Vec<PatchBlock>,
+    patch_count: usize,
+}
+
+impl ContactProblem {
+    /// Empties the problem; keeps the memory. A couples only velocities of the same block; `blocks` are
+    /// consecutive ranges of generalized velocities, one per tree of bodies.
+    pub fn reset(&mut self, blocks: &[Range<usize>]) {
+        let size = blocks.last().map_or(0, |block| block.end);
+        self.size = size;
+        self.blocks.clear();
+        self.blocks.extend_from_slice(blocks);
+        self.momentum_matrix.clear();
+        self.momentum_matrix.resize(size * size, 0.0);
+        self.momentum.clear();
+        self.momentum.resize(size, 0.0);
+        self.start.clear();
+        self.start.resize(size, 0.0);
+        self.rows.clear();
+        self.patch_count = 0;
+    }
+    /// Number of generalized velocities.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+    /// The blocks of consecutive velocities that A couples.
+    pub fn blocks(&self) -> &[Range<usize>] {
+        &self.blocks
+    }
+    /// A patch to fill, reusing spare memory if there is any, and A.
+    pub fn add_patch(&mut self) -> (&mut PatchBlock, &[f64]) {
+        if self.patch_count == self.patches.len() {
+            self.patches.push(PatchBlock::new());
+        }
+        self.patch_count += 1;
+        (&mut self.patches[self.patch_count - 1], &self.momentum_matrix)
+    }
+    /// Fixes the friction of all patches at the velocities at the start of the step.
+    pub fn lag_friction(&mut self) {
+        self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);
+    }
+    /// The patches of this step, in the order in which they were added.
+    pub fn patches(&self) -> &[PatchBlock] {
+        &self.patches[..self.patch_count]
+    }
+}

@@ -1,0 +1,71 @@
+//! The Jacobian of the relative velocity of two bodies, by its non-zero columns.
+
+use crate::math::{BodyIndex, Index, SpatialVelocity, Vector3, Vector6};
+use crate::multibody::jacobian::write_columns;
+use crate::multibody::{Data, Model};
+use crate::solvers::PatchBlock;
+
+/// Scratch memory for the columns of J with V = J v the velocity of B relative to A at C, in world axes.
+#[derive(Debug, Default)]
+pub(super) struct RelativeColumns {
+    columns_A: Vec<Vector6>,
+    columns_B: Vec<Vector6>,
+    /// (degree of freedom, column), ascending.
+    relative: Vec<(usize, Vector6)>,
+}
+
+impl RelativeColumns {
+    /// (degree of freedom, column), ascending.
+    pub(super) fn columns(&self) -> &[(usize, Vector6)] {
+        &self.relative
+    }
+
+    /// Initializes an empty patch with the columns, and with the velocities `v0` at which its lagged impulses
+    /// are evaluated.
+    pub(super) fn push(&self, block: &mut PatchBlock, v0: &[f64]) {
+        for (dof, column) in &self.relative {
+            block.push_column(*dof as u32, *column, v0[*dof]);
+        }
+    }
+
+    /// Inverse effective mass of the point F along `n`, from the diagonal of A: sum of (n . v_F)^2/A_ii [1/kg].
+    pub(super) fn inverse_mass(&self, p_CF: &Vector3, n: &Vector3, momentum_matrix: &[f64]) -> f64 {
+        let size = momentum_matrix.len().isqrt();
+        let share = |(dof, column): &(usize, Vector6)| {
+            let along = SpatialVelocity::from_vector(column).shift(p_CF).v.dot(n);
+            along * along / momentum_matrix[dof * size + dof]
+        };
+        self.relative.iter().map(share).sum()
+    }
+
+    /// The columns for the point C of B relative to A.
+    pub(super) fn merge(&mut self, model: &Model, data: &Data, bodies: (BodyIndex, BodyIndex), p_WC: &Vector3) {
+        self.merge_at(model, data, bodies, (p_WC, p_WC));
+    }
+
+    /// The columns for the velocity of a point fixed on B relative to a point fixed on A; the two points may
+    /// differ.
+    pub(super) fn merge_at(
+        &mut self,
+        model: &Model,
+        data: &Data,
+        (body_A, body_B): (BodyIndex, BodyIndex),
+        (p_WA, p_WB): (&Vector3, &Vector3),
+    ) {
+        let (dofs_A, dofs_B) = (model.body_dofs(body_A), model.body_dofs(body_B));
+        self.columns_A.resize(dofs_A.len(), Vector6::zeros());
+        self.columns_B.resize(dofs_B.len(), Vector6::zeros());
+        write_columns(model, data, body_A, p_WA, &mut self.columns_A);
+        write_columns(model, data, body_B, p_WB, &mut self.columns_B);
+        self.relative.clear();
+        let mut of_A = dofs_A.iter().zip(&self.columns_A).peekable();
+        for (dof, column) in dofs_B.iter().zip(&self.columns_B) {
+            while let Some((before, column_A)) = of_A.next_if(|(dof_A, _)| *dof_A < dof) {
+                self.relative.push((before.to_usize(), -column_A));
+            }
+            let shared = of_A.next_if(|(dof_A, _)| *dof_A == dof);
+            self.relative.push((dof.to_usize(), shared.map_or(*column, |(_, column_A)| column - column_A)));
+        }
+        self.relative.extend(of_A.map(|(dof, column_A)| (dof.to_usize(), -column_A)));
+    }
+}

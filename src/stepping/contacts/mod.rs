@@ -1,0 +1,15 @@
+//! From geometry to the contacts of a step: near pairs, their contact surfaces or points, and the input of
+//! the solvers.
+//!
+//! [`Pairs`] does the geometric half for both modes. [`DynamicContacts`] turns surfaces and points into
+//! patches of the dynamic problem. [`QuasistaticContacts`] turns points into friction cones and surfaces into
+//! patches of the quasistatic problem.
+
+mod columns;
+mod dynamic;
+mod pairs;
+mod quasistatic;
+
+pub(super) use dynamic::{ContactInput, DynamicContacts};
+pub(super) use pairs::{ActivePatch, Pairs};
+pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

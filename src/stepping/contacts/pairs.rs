@@ -1,0 +1,204 @@
+//! The geometric half of a step: the pairs that are near each other, and the surfaces or points where they
+//! touch.
+
+use crate::contact::{mean_point, patch_point};
+use crate::geometry::{
+    Aabb, ContactSurface, FaceRepresentation, HydroelasticWorkspace, PointContacts, RigidShape, RigidWorkspace,
+    contact_points, contact_surface,
+};
+use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity, Vector3};
+use crate::multibody::Data;
+use crate::scene::{CollisionGeometry, ContactPair, Scene};
+
+/// Data of a pair that are kept from step to step.
+#[derive(Debug, Default)]
+struct PairMemory {
+    workspace: HydroelasticWorkspace,
+    surface: ContactSurface,
+    /// The faces of `surface` that the solver has, in its order.
+    kept: Vec<u32>,
+    /// The contact points, which replace the surface between rigid geometries.
+    points: PointContacts,
+    /// The largest normal impulse of a point in the last step [N s].
+    point_impulse: f64,
+}
+
+/// A pair in contact, and its patch in the problem.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::stepping) struct ActivePatch {
+    /// Index in `Scene::contact_pairs`.
+    pub(in crate::stepping) pair: usize,
+    /// The patch point C [m, world].
+    pub(in crate::stepping) p_WC: Vector3,
+}
+
+/// The geometries of a scene at their poses, and the contact of each pair.
+#[derive(Debug, Default)]
+pub(in crate::stepping) struct Pairs {
+    X_WG: IndexVec<GeometryIndex, RigidTransform>,
+    boxes_W: IndexVec<GeometryIndex, Aabb>,
+    /// Bounds on the speeds of the points of each geometry [m/s].
+    speeds: IndexVec<GeometryIndex, f64>,
+    memory: Vec<PairMemory>,
+    rigid_workspace: RigidWorkspace,
+}
+
+impl Pairs {
+    /// Brings all geometries to the poses in `data`.
+    pub(in crate::stepping) fn place(&mut self, scene: &Scene, data: &Data) {
+        self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
+        self.X_WG.clear();
+        self.boxes_W.clear();
+        for geometry in scene.geometries().iter() {
+            let X_WG = data.X_WB[geometry.body] * geometry.X_BG;
+            self.X_WG.push(X_WG);
+            let bounds = geometry.hydroelastic.world_aabb(&X_WG);
+            // a tessellation lies inside a round shape
+            self.boxes_W.push(geometry.rigid.as_ref().map_or(bounds, |rigid| bounds.union(&rigid.world_aabb(&X_WG))));
+        }
+    }
+
+    /// Whether the boxes of the two geometries are nearer than `distance` \[m\].
+    pub(in crate::stepping) fn near(&self, pair: &ContactPair, distance: f64) -> bool {
+        let (box_A, box_B) = (&self.boxes_W[pair.A], &self.boxes_W[pair.B]);
+        let grown = Aabb { min: box_A.min.add_scalar(-distance), max: box_A.max.add_scalar(distance) };
+        grown.overlaps(box_B)
+    }
+
+    /// The surface of equal pressure of the last [`Pairs::find_surface`], and the list of its faces that the
+    /// solver has.
+    pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
+        (&self.memory[pair].surface, &self.memory[pair].kept)
+    }
+
+    /// The surface of equal pressure, and the list to fill with its faces that the solver has.
+    pub(in crate::stepping) fn surface_mut(&mut self, pair: usize) -> (&ContactSurface, &mut Vec<u32>) {
+        let PairMemory { surface, kept, .. } = &mut self.memory[pair];
+        (surface, kept)
+    }
+
+    /// The contact points of the last [`Pairs::find_points`].
+    pub(in crate::stepping) fn points(&self, pair: usize) -> &PointContacts {
+        &self.memory[pair].points
+    }
+
+    /// Takes the largest normal impulse of a point of the pair in the last step [N s], and sets it to zero.
+    pub(in crate::stepping) fn take_point_impulse(&mut self, pair: usize) -> f64 {
+        std::mem::take(&mut self.memory[pair].point_impulse)
+    }
+
+    /// Stores the largest normal impulse of a point of the pair in a step [N s].
+    pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
+        self.memory[pair].point_impulse = impulse;
+    }
+
+    /// Computes the surface of equal pressure of pair number `index`. Returns its patch point [m, world], or
+    /// `None` if no face of it can push.
+    pub(in crate::stepping) fn find_surface(
+        &mut self,
+        index: usize,
+        pair: &ContactPair,
+        scene: &Scene,
+        faces: FaceRepresentation,
+    ) -> Option<Vector3> {
+        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let PairMemory { workspace, surface, kept, .. } = &mut self.memory[index];
+        kept.clear();
+        let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
+        workspace.representation = faces;
+        let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
+        debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
+        patch_point(surface)
+    }
+
+    /// Whether the boxes of the rigid pair number `index` are at least `distance` \[m\] apart; it then has no points.
+    pub(in crate::stepping) fn is_far(&mut self, index: usize, pair: &ContactPair, distance: f64) -> bool {
+        let far = !self.near(pair, distance);
+        if far {
+            self.memory[index].points.clear();
+        }
+        far
+    }
+
+    /// Finds the points where the rigid pair number `index` is nearer than `detection` \[m\]. Returns their
+    /// mean [m, world], or `None` if there are none.
+    pub(in crate::stepping) fn find_points(
+        &mut self,
+        index: usize,
+        pair: &ContactPair,
+        scene: &Scene,
+        detection: f64,
+    ) -> Option<Vector3> {
+        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return None };
+        if self.is_far(index, pair, detection) {
+            return None;
+        }
+        let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
+        let points = &mut self.memory[index].points;
+        contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, &mut self.rigid_workspace, points);
+        mean_point(points)
+    }
+
+    /// Bounds the speeds of the points of each geometry at the velocities in `data`, for [`Pairs::speed_bound`].
+    pub(in crate::stepping) fn bound_speeds(&mut self, scene: &Scene, data: &Data) {
+        let mut speeds = std::mem::take(&mut self.speeds);
+        speeds.clear();
+        for (number, geometry) in scene.geometries().iter().enumerate() {
+            let (center, radius) = self.bounding_sphere(geometry, GeometryIndex::from_usize(number));
+            let V = &data.V_WB[geometry.body];
+            let spin = V.w.norm();
+            let at_center = V.shift(&(center - data.X_WB[geometry.body].translation.vector)).v.norm();
+            speeds.push(at_center + if spin > 0.0 { spin * radius } else { 0.0 });
+        }
+        self.speeds = speeds;
+    }
+
+    /// Bound on the speed at which points of the two geometries approach each other [m/s], from the last
+    /// [`Pairs::bound_speeds`]. It is usually larger than [`Pairs::approach_speed`], but costs only one
+    /// addition.
+    pub(in crate::stepping) fn speed_bound(&self, pair: &ContactPair) -> f64 {
+        self.speeds[pair.A] + self.speeds[pair.B]
+    }
+
+    /// Bound on the speed at which points of the two geometries approach each other at the velocities in `data` [m/s].
+    pub(in crate::stepping) fn approach_speed(&self, pair: &ContactPair, scene: &Scene, data: &Data) -> f64 {
+        let sphere = |index: GeometryIndex| {
+            let geometry = &scene.geometries()[index];
+            (geometry.body, self.bounding_sphere(geometry, index))
+        };
+        approach_speed(sphere(pair.A), sphere(pair.B), data)
+    }
+
+    /// Radius of a sphere around the smaller of the two geometries \[m\].
+    pub(in crate::stepping) fn smaller_radius(&self, pair: &ContactPair, scene: &Scene) -> f64 {
+        let radius = |index: GeometryIndex| self.bounding_sphere(&scene.geometries()[index], index).1;
+        radius(pair.A).min(radius(pair.B))
+    }
+
+    /// Centre of a sphere around a geometry [m, world], and its radius \[m\].
+    fn bounding_sphere(&self, geometry: &CollisionGeometry, index: GeometryIndex) -> (Vector3, f64) {
+        match &geometry.rigid {
+            Some(rigid) => RigidShape::bounding_sphere_W(rigid, &self.X_WG[index]),
+            None => {
+                let bounds = &self.boxes_W[index];
+                (bounds.center(), bounds.half_extents().norm())
+            }
+        }
+    }
+}
+
+/// Bound on the speed at which points of two bodies approach each other [m/s], over the smaller of their spheres (body,
+/// (centre, radius)).
+fn approach_speed(
+    (body_A, sphere_A): (BodyIndex, (Vector3, f64)),
+    (body_B, sphere_B): (BodyIndex, (Vector3, f64)),
+    data: &Data,
+) -> f64 {
+    let (center, radius) = if sphere_A.1 < sphere_B.1 { sphere_A } else { sphere_B };
+    let velocity =
+        |body: BodyIndex| -> SpatialVelocity { data.V_WB[body].shift(&(center - data.X_WB[body].translation.vector)) };
+    let (V_A, V_B) = (velocity(body_A), velocity(body_B));
+    let spin = (V_B.w - V_A.w).norm();
+    (V_B.v - V_A.v).norm() + if spin > 0.0 { spin * radius } else { 0.0 }
+}

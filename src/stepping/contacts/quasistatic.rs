@@ -1,0 +1,329 @@
+//! The contacts of a quasistatic step: points of rigid geometries as friction cones, pressure fields as patches.
+
+use super::columns::RelativeColumns;
+use super::pairs::{ActivePatch, Pairs};
+use crate::contact::{mean_point, push_faces_about};
+use crate::geometry::{ContactSurface, PointContacts};
+use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
+use crate::multibody::Data;
+use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
+use crate::solvers::{DissipationLaw, PatchLaw};
+use crate::stepping::settings::CommonSettings;
+
+/// Largest speed at which overlapping rigid geometries separate [m/s]; full correction in one step would
+/// throw them apart.
+const RECOVERY_SPEED_MAX: f64 = 0.1;
+/// A pair whose motion bound exceeds its detection distance is searched within its motion times this factor
+/// [-].
+const DETECTION_MARGIN: f64 = 1.25;
+
+/// Factor between successive search distances for a support, and the number of searches: from 5 mm to 5 km
+/// [-].
+const SUPPORT_FACTOR: f64 = 4.0;
+const SUPPORT_LOOKS_MAX: u32 = 10;
+/// Between two queries of their surface, pairs with a pressure field move by at most this part of the smaller
+/// one's radius. It is less than the depth of their fields, so that they cannot pass through each other
+/// undetected. [-]
+const MOTION_PART: f64 = 0.2;
+
+/// The part of the problem that carries the force of an active patch.
+#[derive(Clone, Copy, Debug)]
+enum Carrier {
+    /// The friction cones from this index on, one for each point of the pair.
+    Cones { first: usize },
+    /// The patch block with this index.
+    Block { number: usize },
+}
+
+/// A motion of the pressure fields.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::stepping) struct FieldMotion {
+    /// The largest distance that they move \[m\].
+    pub(in crate::stepping) bound: f64,
+    /// The fraction of the motion that is allowed at once; above one if they may move farther [-].
+    pub(in crate::stepping) part: f64,
+}
+
+/// The contacts of all pairs of a scene, and their memory.
+#[derive(Debug, Default)]
+pub(in crate::stepping) struct QuasistaticContacts {
+    /// The geometries at the start of the step, where points are found.
+    start: Pairs,
+    /// The geometries where the pressure fields are linearised; at convergence, those at the end of the step.
+    end: Pairs,
+    /// The distance below which each pair of rigid geometries takes part in this step \[m\].
+    detection: Vec<f64>,
+    active: Vec<ActivePatch>,
+    carriers: Vec<Carrier>,
+    impulses: Vec<SpatialForce>,
+    columns: RelativeColumns,
+    pub(in crate::stepping) faces: u32,
+    pub(in crate::stepping) faces_dropped: u32,
+}
+
+/// Tangents t1, t2 that make a right-handed frame with n: t1 x t2 = n.
+fn tangents(n: &Vector3) -> (Vector3, Vector3) {
+    tangents_along(n, smallest_axis(n))
+}
+
+/// The axis that is farthest from parallel with n.
+pub(in crate::stepping) fn smallest_axis(n: &Vector3) -> usize {
+    (0..3).fold(0, |least, i| if n[i].abs() < n[least].abs() { i } else { least })
+}
+
+/// Tangents, the first of which is nearest to an axis.
+fn tangents_along(n: &Vector3, axis: usize) -> (Vector3, Vector3) {
+    let mut along = Vector3::zeros();
+    along[axis] = 1.0;
+    let t1 = (along - n * n[axis]).normalize();
+    (t1, n.cross(&t1))
+}
+
+/// R_FW of the contact axes (n, t1, t2) with t1 nearest to an axis. Small turns of n do not change the choice
+/// of axis.
+pub(in crate::stepping) fn frame_about(n: &Vector3, axis: usize) -> Matrix3 {
+    let (t1, t2) = tangents_along(n, axis);
+    Matrix3::from_rows(&[n.transpose(), t1.transpose(), t2.transpose()])
+}
+
+impl QuasistaticContacts {
+    pub(in crate::stepping) fn active(&self) -> &[ActivePatch] {
+        &self.active
+    }
+    pub(in crate::stepping) fn impulses(&self) -> &[SpatialForce] {
+        &self.impulses
+    }
+    pub(in crate::stepping) fn points(&self, pair: usize) -> &PointContacts {
+        self.start.points(pair)
+    }
+    pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
+        self.end.surface(pair)
+    }
+
+    /// Starts a step at the poses in `data`, which also holds the expected velocities. Includes the rigid
+    /// pairs that are nearer than `detection` \[m\], or come nearer over the step h \[s\] at these
+    /// velocities.
+    pub(in crate::stepping) fn start(&mut self, scene: &Scene, data: &Data, h: f64, detection: f64) {
+        self.start.place(scene, data);
+        self.start.bound_speeds(scene, data);
+        self.detection.clear();
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            let mut expected = DETECTION_MARGIN * h * self.start.speed_bound(pair);
+            if expected > detection {
+                expected = DETECTION_MARGIN * h * self.start.approach_speed(pair, scene, data);
+            }
+            self.detection.push(detection.max(expected));
+            if pair.kind == ContactKind::Points {
+                self.start.find_points(index, pair, scene, self.detection[index]);
+            }
+        }
+    }
+
+    /// Extends the search for the rigid pairs that move farther at the velocities in `data` than they were
+    /// searched. Returns whether that found new points.
+    pub(in crate::stepping) fn look_farther(&mut self, scene: &Scene, data: &Data, h: f64) -> bool {
+        let mut found = false;
+        self.start.bound_speeds(scene, data);
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::Points || h * self.start.speed_bound(pair) <= self.detection[index] {
+                continue;
+            }
+            let moved = h * self.start.approach_speed(pair, scene, data);
+            if moved > self.detection[index] {
+                found |= self.find_more(index, pair, scene, DETECTION_MARGIN * moved);
+            }
+        }
+        found
+    }
+
+    /// Extends the search for the rigid pairs of which `concerns` is true until a new point is found; returns
+    /// whether one was.
+    pub(in crate::stepping) fn look_for_support(&mut self, scene: &Scene, concerns: impl Fn(usize) -> bool) -> bool {
+        for _ in 0..SUPPORT_LOOKS_MAX {
+            let mut found = false;
+            for (index, pair) in scene.contact_pairs().iter().enumerate() {
+                if pair.kind == ContactKind::Points && concerns(index) {
+                    found |= self.find_more(index, pair, scene, SUPPORT_FACTOR * self.detection[index]);
+                }
+            }
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The points at the poses in `data`, with the detection distances of `like`.
+    pub(in crate::stepping) fn find_as(&mut self, like: &Self, scene: &Scene, data: &Data) {
+        self.start.place(scene, data);
+        self.detection.clone_from(&like.detection);
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind == ContactKind::Points {
+                self.start.find_points(index, pair, scene, self.detection[index]);
+            }
+        }
+    }
+
+    fn find_more(&mut self, index: usize, pair: &ContactPair, scene: &Scene, detection: f64) -> bool {
+        let before = self.start.points(index).len();
+        self.detection[index] = detection;
+        self.start.find_points(index, pair, scene, detection);
+        self.start.points(index).len() > before
+    }
+
+    /// The fraction of the motion at the velocities in `data` over h \[s\] that the pressure fields may do
+    /// before they are evaluated again, and a bound on the whole motion \[m\] of the fields that are near
+    /// each other.
+    pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
+        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY };
+        for pair in scene.contact_pairs().iter().filter(|pair| pair.kind == ContactKind::PressureField) {
+            let moved = h * self.end.approach_speed(pair, scene, data);
+            if self.end.near(pair, moved) {
+                motion.bound = motion.bound.max(moved);
+                let allowed = MOTION_PART * self.end.smaller_radius(pair, scene);
+                motion.part = motion.part.min(allowed / moved);
+            }
+        }
+        motion
+    }
+
+    /// Moves the pressure fields to the poses in `data`.
+    pub(in crate::stepping) fn place_fields(&mut self, scene: &Scene, data: &Data) {
+        self.end.place(scene, data);
+    }
+
+    /// Adds the friction cones of all rigid pairs to a problem without contacts. `start` holds the poses at
+    /// the start, and `middle` the poses halfway through the step, which give the Jacobians of the cones.
+    pub(in crate::stepping) fn add_points(
+        &mut self,
+        scene: &Scene,
+        start: &Data,
+        middle: &Data,
+        problem: &mut QuasistaticProblem,
+    ) {
+        self.active.clear();
+        self.carriers.clear();
+        (self.faces, self.faces_dropped) = (0, 0);
+        let geometries = scene.geometries();
+        let deepest = -RECOVERY_SPEED_MAX * problem.step;
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::Points {
+                continue;
+            }
+            let points = self.start.points(index);
+            let Some(p_WC) = mean_point(points) else { continue };
+            let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+            let moved = |body: BodyIndex| {
+                let p_BC = start.X_WB[body].inverse_transform_point(&p_WC.into());
+                (middle.X_WB[body] * p_BC).coords
+            };
+            self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
+            self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
+            for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
+                let R_FW = frame_about(n, smallest_axis(n));
+                let p_CF = p_WF - p_WC;
+                let columns = self
+                    .columns
+                    .columns()
+                    .iter()
+                    .map(|(dof, column)| (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v));
+                let key = ContactKey { pair: index as u32, point: point as u32 };
+                problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
+            }
+            self.faces += points.len() as u32;
+            self.active.push(ActivePatch { pair: index, p_WC });
+        }
+    }
+
+    /// Adds the patches of all pairs with a pressure field at the poses of the last
+    /// [`QuasistaticContacts::place_fields`]. `data` must be the same: the trial end of the step, whose
+    /// generalized velocities are `v`.
+    pub(in crate::stepping) fn add_surfaces(
+        &mut self,
+        scene: &Scene,
+        settings: &CommonSettings,
+        data: &Data,
+        v: &[f64],
+        problem: &mut QuasistaticProblem,
+    ) {
+        let geometries = scene.geometries();
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::PressureField || !self.end.near(pair, 0.0) {
+                continue;
+            }
+            let found = self.end.find_surface(index, pair, scene, settings.faces);
+            let (surface, kept) = self.end.surface_mut(index);
+            let Some(p_WC) = found else {
+                self.faces_dropped += surface.len() as u32;
+                continue;
+            };
+            self.columns.merge(scene.model(), data, (geometries[pair.A].body, geometries[pair.B].body), &p_WC);
+            self.carriers.push(Carrier::Block { number: problem.patches().len() });
+            let step = problem.step;
+            let block = problem.add_patch();
+            block.reset(PatchLaw {
+                step,
+                dissipation: DissipationLaw::Linear { relaxation_time: 0.0 },
+                friction: pair.material.friction,
+                stiction_tolerance: settings.stiction_tolerance,
+                friction_compliance: 0.0,
+            });
+            self.columns.push(block, v);
+            let count = push_faces_about(surface, &p_WC, block, kept);
+            self.faces += count.kept;
+            self.faces_dropped += count.dropped;
+            self.active.push(ActivePatch { pair: index, p_WC });
+        }
+    }
+
+    /// Net impulses of the active patches from those of the cones, (n, t1, t2) each, and the velocities `v`.
+    pub(in crate::stepping) fn gather(&mut self, cones: &[Vector3], v: &[f64], problem: &QuasistaticProblem) {
+        self.impulses.clear();
+        for (active, carrier) in self.active.iter().zip(&self.carriers) {
+            let impulse = match carrier {
+                Carrier::Cones { first } => {
+                    let points = self.start.points(active.pair);
+                    let each = points.p_WC.iter().zip(&points.normal).zip(&cones[*first..]);
+                    each.fold(SpatialForce::ZERO, |sum, ((p_WF, n), cone)| {
+                        let gamma = to_world(n, cone);
+                        sum + SpatialForce::new((p_WF - active.p_WC).cross(&gamma), gamma)
+                    })
+                }
+                Carrier::Block { number } => {
+                    let block = &problem.patches()[*number];
+                    block.impulse(&block.velocity(v))
+                }
+            };
+            self.impulses.push(impulse);
+        }
+    }
+
+    /// Forces on B of the points or faces of active patch `number` [N, world].
+    pub(in crate::stepping) fn face_forces(
+        &self,
+        number: usize,
+        cones: &[Vector3],
+        v: &[f64],
+        problem: &QuasistaticProblem,
+        forces: &mut Vec<Vector3>,
+    ) {
+        match self.carriers[number] {
+            Carrier::Cones { first } => {
+                let normals = &self.start.points(self.active[number].pair).normal;
+                forces.clear();
+                forces.extend(normals.iter().zip(&cones[first..]).map(|(n, cone)| to_world(n, cone) / problem.step));
+            }
+            Carrier::Block { number } => {
+                let block = &problem.patches()[number];
+                block.face_forces(&block.velocity(v), forces);
+            }
+        }
+    }
+}
+
+/// The impulse (n, t1, t2) of a cone in world axes.
+fn to_world(n: &Vector3, cone: &Vector3) -> Vector3 {
+    let (t1, t2) = tangents(n);
+    n * cone.x + t1 * cone.y + t2 * cone.z
+}

@@ -1,0 +1,370 @@
+//! A quasistatic step [Pang & Tedrake 2021]: the convex program of impedances, friction cones and pressure fields.
+//!
+//! Rigid contact uses the distances and normals of the configuration at the start of the step, as in the
+//! paper. Deviation: if bodies turn, the Jacobians are those of the middle of the step, so that long steps of
+//! an arm do not shear the held object: the motion of a point is then correct to second order. Pressure
+//! fields are linearised at the configuration at the end of the step, which is found by iteration, so that
+//! the step ends in equilibrium with the fields. If the solution moves a pair farther than its search
+//! distance, the search is repeated.
+
+use super::impedances::Impedances;
+use super::support::{Support, concerns};
+use crate::geometry::{ContactSurface, PointContacts};
+use crate::math::Vector3;
+use crate::math::dense::dot;
+use crate::multibody::{Data, Model, State, bias, integrate, mass_matrix, positions, velocities};
+use crate::scene::{ContactKind, Scene};
+use crate::solvers::quasistatic::{QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSolver};
+use crate::stepping::contacts::QuasistaticContacts;
+use crate::stepping::error::StepError;
+use crate::stepping::input::StepInput;
+use crate::stepping::result::StepResult;
+use crate::stepping::settings::{QuasistaticStepping, UnactuatedInertia};
+use crate::stepping::snapshot::{StepReport, StepTimes};
+
+/// The largest number of extensions of the contact search within a step; each extends it by a quarter at
+/// least.
+const LOOKS_MAX: u32 = 12;
+/// The largest number of linearisations of the pressure fields within a step: most steps take 3 to 8.
+const LINEARIZATIONS_MAX: u32 = 60;
+/// Rigid contact moves along the Jacobians of the middle of the step, where a body or link turns by more than this over half of it
+/// \[rad\]: an arm's fingertips leave the straight line by turn^2 times half a metre, which is 2 um here and a centimetre at 0.15.
+/// A step has that many turns at most to find its middle.
+const TURN_MIN: f64 = 2e-3;
+pub(super) const MIDPOINTS_MAX: u32 = 2;
+/// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
+/// newton on 1e5 N/m.
+const SETTLED: f64 = 1e-8;
+/// If a linearisation reduces the change by less than this part of its step, it has overshot: later steps are
+/// smaller.
+const CONTRACTION: f64 = 0.4;
+/// If the fields reverse, as from too deep to out of contact, their allowed motion is multiplied by this
+/// factor.
+const REACH_REDUCTION: f64 = 0.3;
+/// The smallest damping factor of the steps between linearisations.
+const DAMPING_MIN: f64 = 0.05;
+/// Without inertia, a body is free until it reaches a pressure field. Between linearisations it is held by
+/// (rate h)^2 times its mass, which vanishes as the iteration converges. Gravity moves it by 10 cm at a time.
+/// [rad/s]
+const PROXIMAL_RATE: f64 = 10.0;
+
+/// The memory of quasistatic steps.
+#[derive(Debug)]
+pub(in crate::stepping) struct QuasistaticStep {
+    options: QuasistaticStepping,
+    pub(super) impedances: Impedances,
+    pub(super) contacts: QuasistaticContacts,
+    support: Support,
+    pub(super) problem: QuasistaticProblem,
+    pub(super) solver: QuasistaticSolver,
+    /// The poses at the start of the step, with the velocities of a trial.
+    start: Data,
+    /// The poses halfway through the step, where rigid contacts have their Jacobians; at first those at the start.
+    middle: Data,
+    /// The poses and velocities at its trial end.
+    end: Data,
+    /// Velocities about which the pressure fields are linearised.
+    about: Vec<f64>,
+    /// A difference of velocities.
+    change: Vec<f64>,
+    last_change: Vec<f64>,
+    q: Vec<f64>,
+    /// The matrix that holds bodies between linearisations [kg, kg m, kg m2], and the linear term without it;
+    /// empty with inertia.
+    proximal: Vec<f64>,
+    linear: Vec<f64>,
+    /// Whether there is a pair with a pressure field.
+    has_fields: bool,
+    iterations: u32,
+    fallbacks: u32,
+    times: StepTimes,
+}
+
+impl QuasistaticStep {
+    pub(in crate::stepping) fn new(options: QuasistaticStepping, scene: &Scene, initial: &State) -> Self {
+        let model = scene.model();
+        Self {
+            options,
+            impedances: Impedances::new(scene, initial),
+            contacts: QuasistaticContacts::default(),
+            support: Support::default(),
+            problem: QuasistaticProblem::default(),
+            solver: QuasistaticSolver::default(),
+            start: Data::new(model),
+            middle: Data::new(model),
+            end: Data::new(model),
+            about: vec![0.0; model.nv()],
+            change: vec![0.0; model.nv()],
+            last_change: vec![0.0; model.nv()],
+            q: initial.q.clone(),
+            proximal: Vec::new(),
+            linear: Vec::new(),
+            has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
+            iterations: 0,
+            fallbacks: 0,
+            times: StepTimes::default(),
+        }
+    }
+
+    pub(in crate::stepping) fn options(&self) -> &QuasistaticStepping {
+        &self.options
+    }
+    pub(in crate::stepping) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
+        self.contacts.face_forces(number, self.solver.contact_impulses(), v, &self.problem, forces);
+    }
+    pub(in crate::stepping) fn points(&self, pair: usize) -> &PointContacts {
+        self.contacts.points(pair)
+    }
+    pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
+        self.contacts.surface(pair)
+    }
+    /// Solves for the end of the step.
+    pub(in crate::stepping) fn step(
+        &mut self,
+        input: &StepInput<'_>,
+        result: &mut StepResult,
+    ) -> Result<(), StepError> {
+        let options = &{ self.options };
+        let v = &mut result.state.v;
+        let start = input.now();
+        v.copy_from_slice(&input.start.state.v);
+        self.assemble(input, options, v);
+        self.times = StepTimes { motion: input.now() - start, ..StepTimes::default() };
+        (self.iterations, self.fallbacks) = (0, 0);
+        let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY };
+        let mut solved = self.solve(input, options, v)?;
+        for _ in 0..MIDPOINTS_MAX {
+            let moved = self.move_middle(input, v);
+            if self.has_fields {
+                self.place_end(input); // whose memory the middle was tried in
+            }
+            if !moved {
+                break;
+            }
+            solved = self.solve(input, options, v)?;
+        }
+        for _ in 0..LINEARIZATIONS_MAX {
+            if !self.has_fields || self.linearize_again(input, v, &mut trial) {
+                break;
+            }
+            solved = self.solve(input, options, v)?;
+        }
+        let settled = !self.has_fields || trial.change <= SETTLED;
+        let friction_settled = solved.friction_change <= options.solver.friction_tolerance;
+        self.check_support(input, options)?;
+        result.integrate(input)?;
+        let v = &result.state.v;
+        self.contacts.gather(self.solver.contact_impulses(), v, &self.problem);
+        self.impedances.keep(input.start.command.targets.as_slice());
+        self.impedances.efforts(v, &mut result.efforts);
+        result.set_contacts(self.contacts.active(), self.contacts.impulses());
+        // contact searches and solves alternate
+        self.times.contact = input.now() - start - self.times.motion - self.times.solver;
+        result.times = self.times;
+        result.report = StepReport {
+            solver_iterations: self.iterations,
+            solver_residual: solved.residuals.primal,
+            solver_converged: settled && friction_settled,
+            solver_fallbacks: self.fallbacks,
+            faces: self.contacts.faces,
+            faces_dropped: self.contacts.faces_dropped,
+        };
+        Ok(())
+    }
+
+    /// Assembles everything but the contacts, and starts the contact search from the expected velocities:
+    /// those of their commands for actuated joints, and the last ones, `last`, for all others.
+    pub(super) fn assemble(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, last: &[f64]) {
+        let StepInput { scene, settings, start, .. } = input;
+        let (model, h) = (scene.model(), settings.step());
+        positions(model, &start.state.q, &mut self.start);
+        velocities(model, last, &mut self.start);
+        positions(model, &start.state.q, &mut self.middle);
+        mass_matrix(model, &mut self.start);
+        bias(model, &mut self.start);
+        self.problem.reset(model.nv(), h);
+        let Self { impedances, problem, .. } = self;
+        impedances.assemble(scene, options.inertia, settings.stiction_tolerance, start, &self.start, problem);
+        self.support.start(model, self.impedances.actuated(), &self.problem);
+        if self.has_fields {
+            self.hold_between_linearizations(scene, options.inertia);
+            self.about.fill(0.0);
+            self.last_change.fill(0.0);
+            self.place_end(input);
+        }
+        self.change.copy_from_slice(last);
+        self.impedances.expect(&mut self.change);
+        velocities(model, &self.change, &mut self.start);
+        self.contacts.start(scene, &self.start, h, options.detection);
+    }
+
+    /// Solves with the fixed linearisation of the fields, and extends the search for rigid contact until it
+    /// finds no new points.
+    pub(super) fn solve(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        v: &mut [f64],
+    ) -> Result<QuasistaticReport, StepError> {
+        let (scene, h) = (input.scene, self.problem.step);
+        let model = scene.model();
+        let mut look = 0;
+        loop {
+            self.add_contacts(input);
+            look += 1;
+            if options.inertia == UnactuatedInertia::None && look <= LOOKS_MAX {
+                self.support.find(model, &self.problem);
+                if let Some(tree) = self.support.unsupported(model, &self.problem)
+                    && self.contacts.look_for_support(scene, |pair| concerns(scene, pair, tree))
+                {
+                    continue;
+                }
+            }
+            let began = input.now();
+            let solved = self.solver.solve(&mut self.problem, v, &options.solver);
+            self.times.solver += input.now() - began;
+            let solved = match solved {
+                Ok(solved) => solved,
+                Err(QuasistaticError::Unbounded { dof, .. }) => {
+                    let tree = model.tree_of_dof()[dof];
+                    if look <= LOOKS_MAX && self.contacts.look_for_support(scene, |pair| concerns(scene, pair, tree)) {
+                        continue;
+                    }
+                    return Err(StepError::NoSupport { time: input.time, name: name_of_tree(model, tree) });
+                }
+                Err(source) => return Err(StepError::Quasistatic { time: input.time, source }),
+            };
+            self.iterations += solved.iterations;
+            self.fallbacks += u32::from(solved.fallback);
+            velocities(model, v, &mut self.start);
+            if look > LOOKS_MAX || !self.contacts.look_farther(scene, &self.start, h) {
+                return Ok(solved);
+            }
+        }
+    }
+
+    fn add_contacts(&mut self, input: &StepInput<'_>) {
+        let Self { contacts, problem, start, middle, end, about, proximal, .. } = self;
+        problem.clear_contacts();
+        contacts.add_points(input.scene, start, middle, problem);
+        if self.has_fields {
+            contacts.add_surfaces(input.scene, input.settings, end, about, problem);
+            if !proximal.is_empty() {
+                let n = problem.size();
+                for (i, linear) in problem.linear.iter_mut().enumerate() {
+                    *linear = self.linear[i] + dot(&proximal[i * n..(i + 1) * n], about);
+                }
+            }
+        }
+    }
+
+    /// Without inertia: a mass that holds unactuated bodies at the last linearisation, and vanishes as the
+    /// iteration converges.
+    fn hold_between_linearizations(&mut self, scene: &Scene, inertia: UnactuatedInertia) {
+        self.proximal.clear();
+        if inertia != UnactuatedInertia::None {
+            return;
+        }
+        let scale = PROXIMAL_RATE * PROXIMAL_RATE * self.problem.step * self.problem.step;
+        let Self { impedances, problem, start, proximal, .. } = self;
+        proximal.extend(problem.quadratic.iter().map(|q| -q));
+        impedances.add_mass(scene.model(), scale, start, problem);
+        proximal.iter_mut().zip(&problem.quadratic).for_each(|(p, q)| *p += q);
+        self.linear.clone_from(&self.problem.linear);
+    }
+
+    /// Moves the linearisation of the fields towards the solution `v`. Returns whether they had converged.
+    fn linearize_again(&mut self, input: &StepInput<'_>, v: &[f64], trial: &mut Trial) -> bool {
+        let (scene, h) = (input.scene, self.problem.step);
+        for ((change, v), about) in self.change.iter_mut().zip(v).zip(&self.about) {
+            *change = v - about;
+        }
+        velocities(scene.model(), &self.change, &mut self.end);
+        let motion = self.contacts.motion_of_fields(scene, &self.end, h);
+        if motion.bound <= SETTLED {
+            trial.change = motion.bound;
+            return true;
+        }
+        if dot(&self.change, &self.last_change) < 0.0 {
+            trial.reach *= REACH_REDUCTION;
+        } else {
+            trial.reach = (1.5 * trial.reach).min(1.0);
+        }
+        self.last_change.copy_from_slice(&self.change);
+        let within = (motion.part * trial.reach).min(1.0);
+        let near = within == 1.0 && !self.problem.patches().is_empty();
+        if near && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
+            trial.damping = (0.5 * trial.damping).max(DAMPING_MIN);
+        } else {
+            trial.damping = (1.5 * trial.damping).min(1.0);
+        }
+        trial.change = if near { motion.bound } else { f64::INFINITY };
+        let part = within.min(trial.damping);
+        self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
+        self.place_end(input);
+        false
+    }
+
+    /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`. Returns
+    /// whether the change was large enough to matter.
+    pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
+        let model = input.scene.model();
+        let h = input.settings.step();
+        // the largest turn of a body over half the step, or of what the middle was taken for
+        let turned = |a: &Data, b: &Data| {
+            let turns = a.X_WB.iter().zip(b.X_WB.iter());
+            turns.map(|(a, b)| (a.rotation.matrix() - b.rotation.matrix()).norm()).fold(0.0, f64::max)
+        };
+        self.q.copy_from_slice(&input.start.state.q);
+        integrate(model, &mut self.q, v, 0.5 * h);
+        positions(model, &self.q, &mut self.end);
+        if turned(&self.middle, &self.end) <= TURN_MIN {
+            return false;
+        }
+        positions(model, &self.q, &mut self.middle);
+        true
+    }
+
+    /// The poses to which the velocities `about` lead.
+    fn place_end(&mut self, input: &StepInput<'_>) {
+        let model = input.scene.model();
+        self.q.copy_from_slice(&input.start.state.q);
+        integrate(model, &mut self.q, &self.about, input.settings.step());
+        positions(model, &self.q, &mut self.end);
+        self.contacts.place_fields(input.scene, &self.end);
+    }
+
+    /// Without inertia, checks that every loaded body has a contact that can bear its load.
+    fn check_support(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) -> Result<(), StepError> {
+        if options.inertia != UnactuatedInertia::None {
+            return Ok(());
+        }
+        let model = input.scene.model();
+        self.support.find(model, &self.problem);
+        match self.support.unsupported(model, &self.problem) {
+            None => Ok(()),
+            Some(tree) => {
+                let name = name_of_tree(model, tree);
+                Err(StepError::NoSupport { time: input.time, name })
+            }
+        }
+    }
+}
+
+/// The state of the iteration on the pressure fields.
+struct Trial {
+    /// The fraction of a step between linearisations that is taken [-].
+    damping: f64,
+    /// The fraction of [`FieldMotion::part`](contacts::FieldMotion) that is allowed: less after each reversal
+    /// [-].
+    reach: f64,
+    /// The distance by which the last linearisation moved the fields \[m\].
+    change: f64,
+}
+
+/// The first body that a tree carries.
+fn name_of_tree(model: &Model, tree: usize) -> String {
+    let first = model.trees()[tree].start;
+    let joint = model.joints().iter().find(|joint| joint.nv > 0 && joint.v_start == first);
+    joint.map_or_else(|| "unknown".to_owned(), |joint| model.bodies()[joint.child].name.clone())
+}

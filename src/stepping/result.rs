@@ -1,0 +1,83 @@
+//! The result of a step, the same for both modes.
+
+use super::contacts::ActivePatch;
+use super::error::{StepError, joint_of_dof};
+use super::input::StepInput;
+use super::snapshot::{StepReport, StepTimes};
+use crate::math::SpatialForce;
+use crate::multibody::{State, integrate};
+
+/// A pair in contact over a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepContact {
+    /// The pair, and its patch point.
+    pub(super) patch: ActivePatch,
+    /// Impulse on B about C over the step [N m s, N s].
+    pub(super) impulse: SpatialForce,
+}
+
+/// How a step ended. Memory is reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StepResult {
+    /// Positions and velocities at the end of the step.
+    pub(super) state: State,
+    /// The pairs in contact, in the order of the step's patches; none after a step that failed.
+    pub(super) contacts: Vec<StepContact>,
+    /// Efforts of the actuators over the step [N m] or \[N\].
+    pub(super) efforts: Vec<f64>,
+    pub(super) report: StepReport,
+    pub(super) times: StepTimes,
+}
+
+impl StepResult {
+    /// A result to be filled by steps that start from states like `state`.
+    pub(super) fn new(state: &State, joints: usize) -> Self {
+        Self { state: state.clone(), efforts: vec![0.0; joints], ..Self::default() }
+    }
+
+    /// Integrates the coordinates with the velocities at the end of the step.
+    ///
+    /// # Errors
+    /// A velocity that is not finite.
+    pub(super) fn integrate(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
+        self.check_velocities(input)?;
+        let State { q, v } = &mut self.state;
+        q.copy_from_slice(&input.start.state.q);
+        integrate(input.scene.model(), q, v, input.settings.step());
+        Ok(())
+    }
+
+    /// Does the same as [`StepResult::integrate`], starting from the end of free motion, with the difference
+    /// of the velocities from those of free motion. `change` is overwritten.
+    /// overwritten.
+    ///
+    /// # Errors
+    /// A velocity that is not finite.
+    pub(super) fn integrate_from(
+        &mut self,
+        base: &State,
+        change: &mut Vec<f64>,
+        input: &StepInput<'_>,
+    ) -> Result<(), StepError> {
+        self.check_velocities(input)?;
+        let State { q, v } = &mut self.state;
+        change.clear();
+        change.extend(v.iter().zip(&base.v).map(|(v, free)| v - free));
+        q.copy_from_slice(&base.q);
+        integrate(input.scene.model(), q, change, input.settings.step());
+        Ok(())
+    }
+
+    fn check_velocities(&self, input: &StepInput<'_>) -> Result<(), StepError> {
+        let Some(dof) = self.state.v.iter().position(|v| !v.is_finite()) else { return Ok(()) };
+        Err(StepError::NotFinite { time: input.time, joint: joint_of_dof(input.scene.model(), dof) })
+    }
+
+    /// Fills the list of contacts from patches and their impulses.
+    pub(super) fn set_contacts(&mut self, patches: &[ActivePatch], impulses: &[SpatialForce]) {
+        debug_assert_eq!(patches.len(), impulses.len(), "one impulse a patch");
+        let contacts = patches.iter().zip(impulses);
+        self.contacts.clear();
+        self.contacts.extend(contacts.map(|(patch, impulse)| StepContact { patch: *patch, impulse: *impulse }));
+    }
+}

@@ -1,0 +1,117 @@
+"""Commands are never lost, no joint jumps, and nothing that is accepted stops the node."""
+
+import time
+
+from conftest import stamp_ns
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+# Every wait of the simulation thread ends within 20 ms; the rest is ROS on a busy machine [s].
+ANSWER_TIME = 1.0
+
+
+# `turn` follows positions, too.
+GAINS = ["gains.turn.stiffness:=50.0", "gains.turn.damping:=3.0"]
+
+
+def trajectory(names, positions, seconds, velocities=()):
+    point = JointTrajectoryPoint(positions=positions, velocities=velocities)
+    point.time_from_start.sec = seconds
+    return JointTrajectory(joint_names=names, points=[point])
+
+
+def position(states, joint):
+    return states[-1].position[states[-1].name.index(joint)]
+
+
+def moved(listener, states, turn=0.3):
+    """Moves `slide` and `turn` by a trajectory that is still under way when it returns, `turn` beyond 0.3 rad."""
+    commands = listener.publisher(JointState, "joint_commands")
+    trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
+    start = JointState(name=["slide", "turn"], position=[0.0, 0.0])
+    listener.publish_until(commands, start, lambda: len(states) > 10, "states")
+    trajectories.publish(trajectory(["slide", "turn"], [0.05, 1.0], 2))
+    listener.wait_until(lambda: position(states, "turn") > turn, "the trajectory under way")
+    return commands, trajectories
+
+
+def stays(listener, states, joint, seconds=0.7):
+    """The positions of a joint over a while, from the last state on."""
+    begin = len(states) - 1
+    listener.spin_for(seconds)
+    return [message.position[message.name.index(joint)] for message in states[begin:]]
+
+
+def test_a_command_for_one_joint_holds_the_other_where_its_trajectory_has_brought_it(start, listener):
+    start(parameters=GAINS)
+    states = listener.listen(JointState, "joint_states")
+    commands, _ = moved(listener, states)
+    commands.publish(JointState(name=["slide"], position=[0.02]))
+    listener.spin_for(0.3)
+    held = stays(listener, states, "turn")
+    # Seen on the built node: from 0.998 rad to the target before the trajectory, here 0.
+    assert min(held) > 0.25 and max(held) - min(held) < 0.05, f"{min(held)} to {max(held)}"
+
+
+def test_a_newer_trajectory_on_fewer_joints_holds_the_other_without_velocity(start, listener):
+    # A velocity v that is left behind moves the joint by damping / stiffness * v = 0.3 rad.
+    start(parameters=["gains.turn.stiffness:=10.0", "gains.turn.damping:=6.0"])
+    states = listener.listen(JointState, "joint_states")
+    _, trajectories = moved(listener, states)
+    trajectories.publish(trajectory(["slide"], [0.0], 1))
+    listener.spin_for(0.3)
+    held = stays(listener, states, "turn", seconds=1.5)
+    assert min(held) > 0.25 and max(held) - min(held) < 0.05, f"{min(held)} to {max(held)}"
+
+
+def test_a_trajectory_of_absurd_velocities_does_not_halt_the_simulation(start, listener):
+    node = start(parameters=GAINS)
+    states = listener.listen(JointState, "joint_states")
+    _, trajectories = moved(listener, states)
+    point = JointTrajectoryPoint(positions=[0.5], velocities=[1e308])
+    point.time_from_start.sec = 1
+    last = JointTrajectoryPoint(positions=[0.6], velocities=[-1e308])
+    last.time_from_start.sec = 2
+    trajectories.publish(JointTrajectory(joint_names=["turn"], points=[point, last]))
+    listener.wait_until(lambda: "too large to interpolate" in node.log(), "its end with the reason")
+    before = stamp_ns(states[-1])
+    listener.wait_until(lambda: stamp_ns(states[-1]) > before + 100_000_000, "steps after it")
+    assert "halted" not in node.log()
+
+
+def test_a_trajectory_stamped_with_wall_time_is_refused_with_the_reason(start, listener):
+    node = start(parameters=GAINS)
+    states = listener.listen(JointState, "joint_states")
+    _, trajectories = moved(listener, states)
+    message = trajectory(["turn"], [0.0], 1)
+    message.header.stamp.sec = 1_700_000_000
+    trajectories.publish(message)
+    listener.wait_until(lambda: "stamp trajectories with simulated time" in node.log(), "the refusal")
+    before = stamp_ns(states[-1])
+    listener.wait_until(lambda: stamp_ns(states[-1]) > before + 100_000_000, "steps after it")
+
+
+def test_the_smallest_real_time_factors_are_refused(start, listener):
+    start()
+    for factor in (1e-300, 5e-324, 1e-7):
+        answer = listener.set_parameter("real_time_factor", factor)
+        assert not answer.successful and "or from 0.000001 to 1000" in answer.reason, answer.reason
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 2, "states")
+
+
+def test_a_slow_pace_answers_and_ends_at_once(start, listener):
+    start(parameters=["real_time_factor:=0.00001"])
+    for service, request in ((Trigger, Trigger.Request()), (SetBool, SetBool.Request(data=False))):
+        listener.call(service, "/isobar/reset" if service is Trigger else "/isobar/pause", request)
+    states = listener.listen(JointState, "joint_states")
+    began = time.monotonic()
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    listener.wait_until(lambda: states, "the state after the reset")
+    assert time.monotonic() - began < ANSWER_TIME
+    began = time.monotonic()
+    del states[:]
+    assert listener.set_parameter("real_time_factor", 1.0).successful
+    listener.wait_until(lambda: len(states) > 10, "states at full pace")
+    assert time.monotonic() - began < ANSWER_TIME
