@@ -77,7 +77,7 @@ impl Aabb {
     pub fn half_extents(&self) -> Vector3 {
         (self.max - self.min) * 0.5
     }
-    /// The box around this one, which is given in B, in the axes of A. Infinite bounds stay infinite.
+    /// The box in A around this box, which is given in B. Infinite bounds stay infinite.
     pub fn transformed(&self, X_AB: &RigidTransform) -> Self {
         if self.is_empty() || !self.half_extents().iter().all(|extent| extent.is_finite()) {
             return *self;
@@ -88,7 +88,7 @@ impl Aabb {
     }
 }
 
-/// The matrix of absolute values: how a rotation stretches half extents.
+/// The matrix of absolute values, which maps half extents under a rotation.
 pub(crate) fn absolute(matrix: &Matrix3) -> Matrix3 {
     matrix.map(f64::abs)
 }

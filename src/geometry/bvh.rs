@@ -1,8 +1,9 @@
 //! A tree of axis-aligned boxes over the elements of a mesh, in the mesh's frame.
 //!
-//! The nodes lie in depth-first order in one flat array and each knows where its subtree ends, so that a query is a loop
-//! without a stack. A query walks the tree of one mesh with the box of one element of the other mesh, given in the frame
-//! of the tree: six comparisons a node, with a box that has been shrunk to what can matter for the contact.
+//! The nodes lie in depth-first order in one flat array and each knows where its subtree ends, so that a
+//! query is a loop without a stack. A query walks the tree of one mesh with the box of one element of the
+//! other mesh, given in the frame of the tree: six comparisons a node, with a box that has been shrunk to the
+//! part that can touch.
 
 use super::Aabb;
 use super::aabb::absolute;
@@ -39,7 +40,7 @@ struct Node<B> {
     element: u32,
 }
 
-/// Bounding-volume hierarchy with one element, or one part of an element, in each leaf.
+/// Bounding-volume hierarchy with one element or part of an element in each leaf.
 #[derive(Clone, Debug)]
 pub(crate) struct Bvh<B = Aabb> {
     nodes: Vec<Node<B>>,
@@ -57,7 +58,7 @@ impl<B: Bounds> Bvh<B> {
         Self { nodes }
     }
 
-    /// Calls `visit` with every element whose bounds and those above it satisfy `enters`.
+    /// Calls `visit` with every element whose leaf and all nodes above it have bounds that satisfy `enters`.
     #[inline]
     pub(crate) fn walk(&self, mut enters: impl FnMut(&B) -> bool, mut visit: impl FnMut(u32, &B)) {
         let mut at = 0;
@@ -75,7 +76,7 @@ impl<B: Bounds> Bvh<B> {
 }
 
 impl Bvh {
-    /// The box around everything.
+    /// The box around all elements.
     pub(crate) fn bounds(&self) -> Aabb {
         self.nodes.first().map_or(Aabb::EMPTY, |root| root.bounds)
     }

@@ -13,7 +13,7 @@ use super::winding::Winding;
 use super::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// A defect of tetrahedra. They count from 0, as in the given mesh.
+/// A defect of tetrahedra, which are counted from 0 as in the given mesh.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CellDefect {
     /// Indices are out of range.
@@ -37,7 +37,7 @@ pub enum CellDefect {
     },
     /// The boundary intersects itself, or winds around a point twice.
     #[error(
-        "the boundary of the tetrahedra goes through itself or lies inside itself at {at}, so tetrahedra overlap there: mesh the \
+        "the boundary of the tetrahedra intersects itself or lies inside itself at {at}, so tetrahedra overlap there: mesh the \
          body again"
     )]
     Boundary {

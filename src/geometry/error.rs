@@ -29,13 +29,13 @@ pub enum GeometryError {
         pressures: usize,
     },
     /// A volume mesh without volume.
-    #[error("none of the {tets} tetrahedra has any volume: is the mesh empty, or scaled to nothing?")]
+    #[error("none of the {tets} tetrahedra has any volume: check the mesh file and its scale")]
     NoVolume {
         /// Number of tetrahedra.
         tets: usize,
     },
     /// A surface mesh without area.
-    #[error("none of the {triangles} triangles has any area: is the mesh empty, or scaled to nothing?")]
+    #[error("none of the {triangles} triangles has any area: check the mesh file and its scale")]
     NoArea {
         /// Number of triangles.
         triangles: usize,
@@ -48,7 +48,7 @@ pub enum GeometryError {
         /// Number of vertices.
         vertices: usize,
     },
-    /// A mesh that is not convex where only convex ones can be compliant.
+    /// A compliant mesh that is not convex where convexity is required.
     #[error(
         "the mesh is not convex (vertex {vertex} lies {distance:.3e} m outside the plane of triangle {triangle}), and a \
          compliant triangle mesh must be: declare it convex to use its hull, make it rigid, or give a volume mesh (.vtk)"

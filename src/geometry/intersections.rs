@@ -1,4 +1,4 @@
-//! Finds triangles of a surface that go through each other.
+//! Finds triangles of a surface that intersect.
 
 use super::Aabb;
 use super::bvh::Bvh;
@@ -7,7 +7,7 @@ use crate::math::Vector3;
 /// Triangles that touch within this share of the mesh's size do not intersect: single-precision files. [-]
 const TOUCH_TOLERANCE: f64 = 1e-6;
 
-/// The pairs of triangles without a common vertex that go through each other, or lie on each other.
+/// The pairs of triangles without a common vertex that intersect or overlap in a plane.
 pub(crate) struct Intersections {
     /// How many pairs.
     pub(crate) count: usize,
@@ -17,7 +17,7 @@ pub(crate) struct Intersections {
     pub(crate) touched: Vec<bool>,
 }
 
-/// Looks at every pair of triangles whose boxes overlap. Indices are in range.
+/// Checks every pair of triangles whose boxes overlap. Indices are in range.
 pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Intersections {
     let corners = |triangle: u32| triangles[triangle as usize].map(|vertex| vertices[vertex as usize]);
     let boxes: Vec<(u32, Aabb)> = (0..triangles.len() as u32).map(|k| (k, Aabb::around(&corners(k)))).collect();
@@ -48,8 +48,8 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
     found
 }
 
-/// A point where an edge of one triangle goes through the inside of the other by more than `tolerance` \[m\], or where two
-/// triangles in one plane lie on each other.
+/// A point where an edge of one triangle crosses the interior of the other by more than `tolerance` \[m\], or
+/// where two triangles in one plane overlap.
 fn meet(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
     edges_through(p, q, tolerance).or_else(|| edges_through(q, p, tolerance)).or_else(|| on_each_other(p, q, tolerance))
 }
@@ -76,7 +76,7 @@ fn is_within(point: &Vector3, corners: &[Vector3; 3], normal: &Vector3, toleranc
     })
 }
 
-/// Two triangles in one plane whose insides have a point in common.
+/// Whether the interiors of two triangles in one plane have a point in common.
 fn on_each_other(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
     let normal = (p[1] - p[0]).cross(&(p[2] - p[0])).try_normalize(0.0)?;
     if q.iter().any(|corner| normal.dot(&(corner - p[0])).abs() > tolerance) {

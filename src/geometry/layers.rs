@@ -1,17 +1,18 @@
 //! The elements of a pressure field, cut into layers of pressure.
 //!
-//! A point of a surface of equal pressure has the same pressure in both geometries. The box of a long tetrahedron that ends in the
-//! middle of its body overlaps the boxes of many others, but the part of it between two pressures is small, and meets only parts
-//! with these pressures. So a search compares boxes of layers, and their pressures as a fourth coordinate.
+//! A point on a surface of equal pressure has the same pressure in both geometries. The box of a long
+//! tetrahedron that ends in the middle of its body overlaps the boxes of many others. Its part between two
+//! pressures has a small box, and it can touch only parts with the same pressures. So a search compares boxes
+//! of layers, with the pressure as a fourth coordinate.
 
 use super::Aabb;
 use super::bvh::{Bounds, OrientedOverlap};
 use crate::math::{RigidTransform, Vector3};
 
-/// How thick a layer should be, over the size of an element: as thick as elements are wide, boxes are compact. [-]
+/// Thickness of a layer over the size of an element; with 1 the boxes are compact. [-]
 const THICKNESS: f64 = 1.0;
 
-/// Most layers of an element. The tree grows with them.
+/// The largest number of layers of an element. The tree grows with it.
 const COUNT_MAX: usize = 8;
 
 /// The part of an element between two pressures.
@@ -26,7 +27,7 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
-    /// Of the tetrahedron with these corners and pressures at them.
+    /// The layer of the tetrahedron with these corners and pressures.
     pub(crate) fn new(corners: &[Vector3; 4], pressures: &[f64; 4], lowest: f64, highest: f64) -> Self {
         let mut bounds = Aabb::EMPTY;
         for_corners(corners, pressures, lowest, highest, |corner| bounds.include(&corner));
@@ -76,15 +77,15 @@ impl Bounds for Layer {
     }
 }
 
-/// How many cores a field has.
+/// The number of cores of a field.
 const CORES: usize = 32;
 
-/// What bounds the part of a field where the pressure is at least `lowest`.
+/// Bounds of the part of a field where the pressure is at least `lowest`.
 #[derive(Clone, Copy, Debug)]
 struct Core {
     lowest: f64,
     bounds: Aabb,
-    /// Of a sphere about the centre of the mesh \[m\].
+    /// Radius of a sphere about the centre of the mesh \[m\].
     radius: f64,
 }
 
@@ -96,8 +97,8 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Of a field with pressures between `lowest` and `highest` \[Pa\] and the tetrahedra `tets`, corners with their
-    /// pressures; the spheres are about `center`.
+    /// The cores of a field with pressures between `lowest` and `highest` \[Pa\] and the tetrahedra `tets`
+    /// (corners with their pressures). The spheres have the centre `center`.
     pub(crate) fn new(
         center: Vector3,
         (lowest, highest): (f64, f64),
@@ -117,8 +118,9 @@ impl Cores {
         Self { center, cores: (0..CORES).map(core).collect() }
     }
 
-    /// A pressure \[Pa\] above which no point of this field is within `distance` \[m\] of a point with the same pressure of the
-    /// field `other`, whose frame N has the pose `X_MN` in this one's frame.
+    /// A pressure \[Pa\] above which no point of this field lies within `distance` \[m\] of a point of equal
+    /// pressure in the field `other`. `X_MN` is the pose of the other field's frame N in this field's frame
+    /// M.
     pub(crate) fn pressure_bound(&self, other: &Self, X_MN: &RigidTransform, distance: f64) -> f64 {
         let apart = (X_MN.rotation * other.center + X_MN.translation.vector - self.center).norm();
         let touches = |core: &Core| {
@@ -134,7 +136,7 @@ impl Cores {
 /// The pressures that bound the layers of a tetrahedron between `lowest` and `highest` \[Pa\], where the pressure rises by
 /// `steepness` [Pa/m] and elements have the size `size` \[m\]: pairs of a lower and an upper bound.
 pub(crate) fn levels(lowest: f64, highest: f64, steepness: f64, size: f64) -> impl Iterator<Item = (f64, f64)> {
-    // what is not a number becomes one layer
+    // NaN gives one layer
     let count = ((highest - lowest) / (steepness * size * THICKNESS)) as usize;
     let count = count.clamp(1, COUNT_MAX);
     let level =

@@ -2,7 +2,7 @@
 
 use crate::math::Vector3;
 
-/// What is wrong with the arrays of a mesh.
+/// A defect in the arrays of a mesh.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum MeshError {
     /// A vertex quantity that is not finite.
@@ -10,13 +10,13 @@ pub enum MeshError {
     NotFinite {
         /// The quantity.
         what: &'static str,
-        /// Which vertex, counted from 0.
+        /// Number of the vertex, counted from 0.
         vertex: usize,
     },
     /// An element names a vertex that does not exist.
     #[error("element {element} of the mesh names vertex {vertex}, but there are only {vertices}: repair the mesh file")]
     VertexIndex {
-        /// Which element, counted from 0.
+        /// Number of the element, counted from 0.
         element: usize,
         /// The vertex it names.
         vertex: u32,

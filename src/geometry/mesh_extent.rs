@@ -1,12 +1,12 @@
-//! What a coherent contact query knows of a mesh as a whole.
+//! Size and identity of a mesh, for coherent contact queries.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Aabb;
 use crate::math::Vector3;
 
-/// The identity of the next mesh; zero is left for what has none. It decides which memory belongs to which mesh and no
-/// result depends on its value.
+/// The identity of the next mesh; zero means none. It assigns cached lists to meshes; no result depends on
+/// its value.
 static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(1);
 
 /// The size of a mesh and its identity, which a clone shares: meshes never change once they are made.
@@ -23,7 +23,8 @@ pub(crate) struct MeshExtent {
 }
 
 impl MeshExtent {
-    /// Of the elements with these corners, at least one, and the vertices, about the middle of their box.
+    /// The extent of a mesh with these vertices and the corners of its elements, of which there is at least
+    /// one. The sphere is centred on the box of the vertices.
     pub(crate) fn new<const N: usize>(vertices: &[Vector3], elements: &[[u32; N]]) -> Self {
         let center = Aabb::around(vertices).center();
         let radius = vertices.iter().map(|vertex| (vertex - center).norm()).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! What a mesh has by itself: the boundary of tetrahedra, the volume and centroid of a closed surface.
+//! Properties of a mesh: the boundary of tetrahedra, the volume and centroid of a closed surface.
 
 use super::mesh::{MeshError, SurfaceMesh, VolumeMesh, check_indices};
 use super::tetrahedra::TET_FACES;
@@ -21,8 +21,8 @@ pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
     (six_volumes / 6.0, mean + moment / (4.0 * six_volumes))
 }
 
-/// The boundary of a volume mesh: the faces of one tetrahedron only, counter-clockwise from outside, with the vertices
-/// that they use in the order of the mesh.
+/// The boundary of a volume mesh: the faces of one tetrahedron only, counter-clockwise from outside, with
+/// their vertices in the order of the mesh.
 ///
 /// # Errors
 /// An index out of range.
@@ -42,7 +42,7 @@ pub fn boundary(mesh: &VolumeMesh) -> Result<SurfaceMesh, MeshError> {
     Ok(SurfaceMesh { vertices, triangles: triangles.iter().map(renumber).collect() })
 }
 
-/// The faces that only one tetrahedron has, in the numbers of the mesh, in the order of tetrahedra.
+/// The faces that belong to one tetrahedron only, in the order of tetrahedra, as vertex numbers of the mesh.
 pub(super) fn boundary_faces(mesh: &VolumeMesh) -> Vec<[u32; 3]> {
     let mut faces: Vec<([u32; 3], usize, [u32; 3])> = Vec::with_capacity(4 * mesh.tets.len());
     for (element, tet) in mesh.tets.iter().enumerate() {

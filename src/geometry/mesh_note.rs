@@ -1,20 +1,20 @@
-//! What a person should know of a mesh that was accepted.
+//! Remarks about a mesh that was accepted.
 
 use super::surface_check::{Place, SurfaceDefect};
 
-/// Something about a mesh that is not wrong enough to refuse it.
+/// A remark about a mesh that is not refused.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MeshNote {
     /// The surface was repaired before it was used.
     Repaired {
-        /// What was done, in words.
+        /// The repairs, in words.
         repairs: String,
     },
     /// A filling lacks a part of the surface that is thinner than its edges.
     LeftOut {
         /// Where.
         at: Place,
-        /// How far the part reaches out of the filling \[m\].
+        /// Distance by which the part sticks out of the filling \[m\].
         distance: f64,
         /// Edge length of the filling \[m\].
         spacing: f64,
@@ -26,19 +26,19 @@ pub enum MeshNote {
         /// How many.
         count: usize,
     },
-    /// Tetrahedra all of whose corners have no pressure.
+    /// Tetrahedra without pressure at any corner.
     NoPressure {
         /// How many.
         count: usize,
         /// Of how many.
         of: usize,
     },
-    /// A rigid surface is no closed, oriented surface.
+    /// A rigid surface is not closed or not oriented.
     Unsound {
-        /// What is wrong with it.
+        /// Its defect.
         defect: SurfaceDefect,
     },
-    /// Parts of a rigid surface go through each other.
+    /// Parts of a rigid surface intersect.
     Intersecting {
         /// How many pairs of triangles.
         count: usize,
@@ -67,16 +67,16 @@ impl std::fmt::Display for MeshNote {
             Self::Unsound { defect } => unsound(defect, f),
             Self::Intersecting { count, triangles: [a, b], at } => write!(
                 f,
-                "parts of the rigid mesh go through each other ({count} pairs of triangles, the first {a} and {b} at {at}): what \
-                 lies inside another part is felt too, where something reaches that deep; unite the parts"
+                "parts of the rigid mesh intersect ({count} pairs of triangles, the first {a} and {b} at {at}): triangles \
+                 inside another part also make contact when a body reaches that deep; unite the parts"
             ),
         }
     }
 }
 
-/// What a defect means for a rigid surface, which is used as it is.
+/// The effect of a defect on a rigid surface, which is used as given.
 fn unsound(defect: &SurfaceDefect, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-    let felt = "a rigid mesh is felt on the outer side of its triangles, and what gets behind them is lost";
+    let felt = "a rigid mesh makes contact on the outer side of its triangles only, and a body behind them has no contact; repair the mesh";
     match defect {
         SurfaceDefect::Open { count, triangle, from, to } => write!(
             f,
@@ -85,7 +85,7 @@ fn unsound(defect: &SurfaceDefect, f: &mut std::fmt::Formatter<'_>) -> std::fmt:
         ),
         SurfaceDefect::NonManifold { count, triangles, from, to } => write!(
             f,
-            "{count} edges of the rigid mesh join triangles that disagree on what is inside, the first from {from} to {to} \
+            "{count} edges of the rigid mesh join triangles that disagree on the side that is inside, the first from {from} to {to} \
              (triangles {triangles:?}); {felt}"
         ),
         other => write!(f, "the rigid mesh has a defect: {other}; {felt}"),

@@ -1,4 +1,5 @@
-//! Shapes, meshes, pressure fields and the contact surfaces between them. Knows no body, no robot and no friction.
+//! Shapes, meshes, pressure fields and the contact surfaces between them. It does not depend on bodies,
+//! robots or friction.
 //!
 //! A ball of radius 5 cm pressed 5 mm into a rigid floor:
 //!
@@ -19,11 +20,10 @@
 //! let floor = HydroelasticGeometry::RigidHalfSpace;
 //! let (X_WA, X_WB) = (RigidTransform::translation(0.0, 0.0, 0.045), RigidTransform::identity());
 //!
-//! let mut workspace = HydroelasticWorkspace::default(); // both are reused from step to step
-//! let mut surface = ContactSurface::new();
-//! contact_surface(&ball, &X_WA, &floor, &X_WB, &mut workspace, &mut surface)?;
-//! let on_floor = surface.static_wrench_on_B().f; // pi E d^2 (1 - 2 d / (3 R)) = 7.3 N, less what the chords miss
-//! assert!(on_floor.z < -6.0 && on_floor.z > -7.4);
+//! let mut workspace = HydroelasticWorkspace::default(); // both are reused from step to step let mut surface
+//! = ContactSurface::new(); contact_surface(&ball, &X_WA, &floor, &X_WB, &mut workspace, &mut surface)?; let
+//! on_floor = surface.static_wrench_on_B().f; // pi E d^2 (1 - 2 d / (3 R)) = 7.3 N, less the volume outside
+//! the chords assert!(on_floor.z < -6.0 && on_floor.z > -7.4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -51,7 +51,7 @@ impl TetCorners {
         Self(std::array::from_fn(|i| [corners[i].x, corners[i].y, corners[i].z, pressures[i]]))
     }
 
-    /// The same in the frame A of which this one, B, has the pose R_AB, p_AB.
+    /// The same corners in the frame A, where R_AB, p_AB is the pose of their present frame B.
     #[inline(always)]
     pub(crate) fn in_frame(&self, R_AB: &Rotation, p_AB: &Vector3) -> Self {
         let in_A = |[x, y, z, pressure]: &[f64; 4]| {
@@ -110,8 +110,8 @@ impl TetPlanes {
     }
 }
 
-/// A volume mesh with its pressure field and everything that a contact query reads, in the geometry's frame.
-/// Element numbers are those of the mesh that was given; arrays of elements run in parallel.
+/// A volume mesh with its pressure field and all further data of contact queries, in the geometry's frame.
+/// Element numbers are those of the given mesh; arrays over elements run in parallel.
 #[derive(Clone, Debug)]
 pub struct PressureField {
     mesh: VolumeMesh,
@@ -131,12 +131,12 @@ pub struct PressureField {
 }
 
 impl PressureField {
-    /// The field with `pressure` \[Pa\] at the vertices of `mesh`. A tetrahedron of the wrong handedness is turned over;
+    /// The field with `pressure` \[Pa\] at the vertices of `mesh`. A left-handed tetrahedron is reordered;
     /// one without volume takes no part in contact and is counted in [`PressureField::skipped`].
     ///
     /// # Errors
-    /// A pressure or position that is not finite, another count of pressures than of vertices, an index out of range,
-    /// or a mesh without any volume.
+    /// A pressure or position that is not finite, different numbers of pressures and vertices, an index out
+    /// of range, or a mesh without any volume.
     pub fn new(mut mesh: VolumeMesh, pressure: Vec<f64>) -> Result<Self, GeometryError> {
         check(&mesh, &pressure)?;
         let count = mesh.tets.len();
@@ -219,7 +219,7 @@ impl PressureField {
         let TetPlanes { x, y, z, offset } = &self.planes[element as usize];
         std::array::from_fn(|i| FacePlane { normal: Vector3::new(x[i], y[i], z[i]), offset: offset[i] })
     }
-    /// The same, to compute with four at once.
+    /// The same planes, in a layout for four at once.
     #[inline]
     pub(crate) fn tet_planes(&self, element: u32) -> &TetPlanes {
         &self.planes[element as usize]
@@ -262,7 +262,7 @@ impl PressureField {
     pub(crate) fn corners(&self, element: u32) -> [Vector3; 4] {
         self.corners[element as usize].positions()
     }
-    /// The same with their pressures, to compute with four at once.
+    /// The same corners with their pressures, in a layout for four at once.
     #[inline]
     pub(crate) fn tet_corners(&self, element: u32) -> &TetCorners {
         &self.corners[element as usize]
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// A linear function sampled at the vertices comes back, in every tetrahedron.
+    /// A linear function sampled at the vertices is recovered in every tetrahedron.
     #[test]
     fn reproduces_a_linear_function() {
         let mesh = two_tets();

@@ -43,11 +43,11 @@ pub enum Shape {
     Mesh(Arc<SurfaceMesh>),
     /// The convex hull of a triangle mesh, scale applied.
     Convex(Arc<SurfaceMesh>),
-    /// A tetrahedral mesh; `pressure` per vertex \[Pa\] where the file gives one.
+    /// A tetrahedral mesh; `pressure` per vertex \[Pa\] if the file gives one.
     Volume {
         /// The mesh, scale applied.
         mesh: Arc<VolumeMesh>,
-        /// Pressure at each vertex \[Pa\]; computed from the distance to the surface where absent.
+        /// Pressure at each vertex \[Pa\]; computed from the distance to the surface if absent.
         pressure: Option<Arc<Vec<f64>>>,
     },
 }

@@ -1,4 +1,4 @@
-//! Signed distance between convex shapes by GJK and EPA: the one door to `parry3d`.
+//! Signed distance between convex shapes by GJK and EPA. Only this file uses `parry3d`.
 
 use parry3d::math::{Pose, Rot3, Vec3};
 use parry3d::query::epa::EPA;
@@ -7,7 +7,7 @@ use parry3d::shape::SharedShape;
 
 use crate::math::{RigidTransform, Rotation, Vector3};
 
-/// Where two convex shapes are closest, or deepest in each other.
+/// The closest points of two convex shapes, or the deepest ones if they overlap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Witness {
     /// Point on A [m, A's frame].
@@ -20,7 +20,7 @@ pub(crate) struct Witness {
     pub(crate) phi: f64,
 }
 
-/// Memory of the two algorithms that calls reuse. Nothing in it changes a result.
+/// Memory of the two algorithms, reused between calls. It does not change a result.
 #[derive(Default)]
 pub(crate) struct WitnessSearch {
     simplex: VoronoiSimplex,
@@ -28,7 +28,7 @@ pub(crate) struct WitnessSearch {
 }
 
 impl Clone for WitnessSearch {
-    /// Fresh memory: there is nothing to keep.
+    /// A clone starts empty: there is nothing to keep.
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -40,11 +40,11 @@ impl std::fmt::Debug for WitnessSearch {
     }
 }
 
-/// A convex shape that the algorithms know; in its geometry's frame.
+/// A convex shape for the algorithms, in its geometry's frame.
 #[derive(Clone)]
 pub(crate) struct ConvexSolid {
     shape: SharedShape,
-    /// From the axes of the library's cylinder (along y) to ours (along z).
+    /// Rotation from the axes of a `parry3d` cylinder (along y) to ours (along z).
     X_GS: Pose,
 }
 
@@ -97,8 +97,8 @@ impl ConvexSolid {
             .map(Self::upright)
     }
 
-    /// Where this shape A and `other`, B, are closest or deepest in each other, when they are nearer than `distance` \[m\].
-    /// Allocates nothing once `search` has grown to its largest use.
+    /// The closest or deepest points of this shape, A, and `other`, B, if they are nearer than `distance`
+    /// \[m\]. Allocates nothing once `search` has grown to its largest use.
     pub(crate) fn witness(
         &self,
         other: &Self,

@@ -1,8 +1,9 @@
 //! Distance of a point to a closed triangle mesh, with its sign.
 //!
-//! The nearest point is exact (point to triangle, through the tree of boxes). The sign comes from the normal of the feature
-//! that the nearest point lies on: a face's own normal, the sum of the two faces' at an edge, the sum weighted by angles at
-//! a vertex. That sign is exact for a closed, orientable surface that does not meet itself [Bærentzen & Aanæs 2005].
+//! The nearest point is exact (point to triangle, through the tree of boxes). The sign comes from the normal
+//! of the feature that the nearest point lies on: a face's own normal, the sum of the normals of both faces
+//! at an edge, their sum weighted by angles at a vertex. That sign is exact for a closed, orientable surface
+//! that does not meet itself [Bærentzen & Aanæs 2005].
 
 use crate::geometry::bvh::Bvh;
 use crate::geometry::{Aabb, SurfaceMesh};
@@ -17,7 +18,7 @@ pub(crate) struct Nearest {
     pub(crate) point: Vector3,
     /// A triangle it lies on.
     pub(crate) triangle: u32,
-    /// Which part of that triangle.
+    /// The part of that triangle.
     feature: Feature,
 }
 
@@ -29,7 +30,7 @@ enum Feature {
     Corner(u8),
 }
 
-/// A closed surface that answers how far a point is.
+/// A closed surface, prepared for distance queries.
 pub(crate) struct SurfaceDistance<'a> {
     mesh: &'a SurfaceMesh,
     bvh: Bvh,
@@ -70,8 +71,8 @@ impl<'a> SurfaceDistance<'a> {
         self.mesh.triangles[triangle as usize].map(|vertex| self.mesh.vertices[vertex as usize])
     }
 
-    /// The nearest point of the surface. `guess` is a triangle that is probably near (the last answer), which makes the walk
-    /// through the tree short; it is set to the answer.
+    /// The nearest point of the surface. `guess` is a triangle that is probably near, such as the last
+    /// result, and shortens the search. It is set to the new result.
     pub(crate) fn nearest(&self, point: &Vector3, guess: &mut u32) -> Nearest {
         let start = (*guess).min(self.mesh.triangles.len() as u32 - 1);
         let (at, feature) = nearest_on_triangle(point, &self.corners(start));

@@ -9,7 +9,8 @@ const FLATNESS_MIN: f64 = 1e-12;
 /// The vertices of the face opposite each vertex of a tetrahedron, counter-clockwise seen from outside.
 pub(crate) const TET_FACES: [[usize; 3]; 4] = [[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]];
 
-/// In [`PressureField::neighbours`](super::PressureField::neighbours): there is no tetrahedron behind this face.
+/// Marks a face without a tetrahedron behind it in
+/// [`PressureField::neighbours`](super::PressureField::neighbours).
 pub const NO_NEIGHBOUR: u32 = u32::MAX;
 
 /// ((b-a) x (c-a)) . (d-a) \[m3\].
@@ -18,7 +19,7 @@ pub(super) fn six_volumes(corners: &[Vector3; 4]) -> f64 {
     (b - a).cross(&(c - a)).dot(&(d - a))
 }
 
-/// Whether a tetrahedron of positive or no volume has too little of it for a gradient.
+/// Whether the volume of a tetrahedron (positive or zero) is too small for a gradient.
 pub(super) fn is_flat(corners: &[Vector3; 4]) -> bool {
     let mut longest: f64 = 0.0;
     for (i, a) in corners.iter().enumerate() {
@@ -27,11 +28,12 @@ pub(super) fn is_flat(corners: &[Vector3; 4]) -> bool {
         }
     }
     let volumes = six_volumes(corners);
-    // `longest` = 0 makes this true as well
+    // also true for `longest` = 0
     volumes <= FLATNESS_MIN * longest.powi(3)
 }
 
-/// Which tetrahedron lies behind each face. A face that more than two share (no manifold) joins the first two.
+/// The tetrahedron behind each face. A face shared by more than two tetrahedra (not a manifold) joins the
+/// first two.
 pub(super) fn neighbours(tets: &[[u32; 4]]) -> Vec<[u32; 4]> {
     let mut faces: Vec<([u32; 3], u32, usize)> = Vec::with_capacity(4 * tets.len());
     for (element, tet) in tets.iter().enumerate() {

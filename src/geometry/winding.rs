@@ -1,22 +1,23 @@
-//! Inside and outside by how often the surface goes around a point.
+//! Inside and outside by winding numbers.
 //!
-//! Where a surface goes through itself, or parts of it touch, the normal at the nearest point says nothing about inside and
-//! outside. The winding number does: it is the number of times a line to the point has entered less the number of times it
-//! has left, and points with a positive one form the union of the parts. Lines run along x. Two triangles see a common edge
-//! through the same rounded number, so that a line enters and leaves a closed surface equally often; where rounding at a
-//! vertex breaks that, the line is moved by a hair and tried again.
+//! Where a surface intersects itself, or parts of it touch, the normal at the nearest point does not separate
+//! inside from outside. The winding number does: the number of times that a line to the point has entered the
+//! surface minus the number of times that it has left. Points with a positive winding number form the union
+//! of the parts. Lines run along x. Two triangles compute the same rounded number for a common edge, so that
+//! a line enters and leaves a closed surface equally often. If rounding at a vertex breaks this, the line is
+//! shifted slightly and tried again.
 
 use super::bvh::Bvh;
 use super::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
-/// Lines that a tie spoils are moved by this share of the surface's size, a few times. [-]
+/// A line through a vertex or an edge is shifted by this share of the surface's size, a few times. [-]
 const NUDGE: f64 = 1e-9;
 const NUDGES: usize = 6;
-/// Lines along each of two axes that measure the volume.
+/// The number of lines along each of two axes for measuring the volume.
 const VOLUME_LINES: usize = 128;
 
-/// Where a line along x crosses a surface.
+/// A crossing of a line along x with a surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
     /// Where \[m\].
@@ -27,7 +28,7 @@ pub(crate) struct Crossing {
     pub(crate) triangle: u32,
 }
 
-/// A closed surface that may go through itself.
+/// A closed surface that may intersect itself.
 pub(crate) struct Winding<'a> {
     mesh: &'a SurfaceMesh,
     bvh: Bvh,
@@ -46,7 +47,7 @@ impl<'a> Winding<'a> {
         (self.mesh, &self.bvh)
     }
 
-    /// Where the line along x through (y, z) crosses the surface, sorted along the line.
+    /// The crossings of the line along x through (y, z) with the surface, sorted along the line.
     pub(crate) fn line(&self, y: f64, z: f64, crossings: &mut Vec<Crossing>) {
         let bounds = self.bvh.bounds();
         let size = (bounds.max - bounds.min).norm();
@@ -59,7 +60,7 @@ impl<'a> Winding<'a> {
             let nudge = NUDGE * size * (attempt + 1) as f64;
             (y, z) = (y + 0.754_877_666 * nudge, z + 0.569_840_291 * nudge);
         }
-        // no line without a tie: nothing is known to be inside here
+        // every line meets a vertex or an edge, so this point counts as outside
         crossings.clear();
     }
 
@@ -71,7 +72,7 @@ impl<'a> Winding<'a> {
             let p = ids.map(|vertex| self.mesh.vertices[vertex as usize]);
             let side: [f64; 3] = std::array::from_fn(|i| {
                 let j = (i + 1) % 3;
-                // the same number, with the sign turned, for the triangle on the other side of the edge
+                // the triangle on the other side of the edge gets the same number with the opposite sign
                 let turned = ids[i] > ids[j];
                 let (a, b) = if turned { (p[j], p[i]) } else { (p[i], p[j]) };
                 let side = (a.y - y) * (b.z - z) - (a.z - z) * (b.y - y);
@@ -97,7 +98,7 @@ impl<'a> Winding<'a> {
         crossings.iter().take_while(|crossing| crossing.x < point.x).map(|crossing| crossing.change).sum()
     }
 
-    /// The volume of the points with a positive winding number \[m³\], by lines.
+    /// The volume of the points with a positive winding number \[m³\], measured with lines.
     pub(crate) fn volume(&self) -> f64 {
         let bounds = self.bvh.bounds();
         let cell = (bounds.max - bounds.min) / VOLUME_LINES as f64;

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("the matrix is not positive definite: pivot {pivot} of {size} is {value:e}")]
 pub struct NotPositiveDefinite {
-    /// Which pivot, counted from 0.
+    /// The number of the pivot, counted from 0.
     pub pivot: usize,
     /// Rows of the matrix.
     pub size: usize,

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 /// A typed position in an [`IndexVec`].
 pub trait Index: Copy + Eq + Ord {
-    /// The index of the element at `position`.
+    /// The index with the number `position`.
     fn from_usize(position: usize) -> Self;
-    /// The position of the element in its vector.
+    /// The number of the index, counted from 0.
     fn to_usize(self) -> usize;
 }
 
@@ -37,8 +37,8 @@ index_type!(
     JointIndex
 );
 index_type!(
-    /// A joint with one degree of freedom, in the order of a scene's commands, joint states and actuators. It counts no
-    /// fixed, planar or floating joints, as [`JointIndex`] does.
+    /// A joint with one degree of freedom, in the order of a scene's commands, joint states and actuators.
+    /// Unlike [`JointIndex`], it does not count fixed, planar and floating joints.
     ScalarJointIndex
 );
 index_type!(
@@ -55,7 +55,7 @@ impl BodyIndex {
     pub const WORLD: BodyIndex = BodyIndex(0);
 }
 
-/// A vector that only its own index type can enter.
+/// A vector that is indexed by its own index type only.
 #[derive(Debug, PartialEq)]
 pub struct IndexVec<I, T> {
     items: Vec<T>,

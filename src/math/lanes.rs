@@ -1,8 +1,8 @@
 //! Four doubles side by side, in the processor's vector registers.
 //!
-//! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits. The `wide` crate asks for
-//! the registers by name: left to find them in loops over four numbers, the compiler shuffles the numbers and takes roots and quotients
-//! one by one.
+//! Plain element-wise IEEE operations without fused multiply-add: every instruction set gives the same bits.
+//! The registers are requested explicitly through the `wide` crate: a compiler that vectorizes loops over
+//! four numbers by itself shuffles them and computes roots and quotients one by one.
 
 use std::ops::{Add, Mul, Neg, Sub};
 
@@ -11,8 +11,8 @@ use wide::{f64x2, f64x4};
 /// How many numbers a [`Lanes`] holds.
 pub const LANES: usize = 4;
 
-/// Four doubles that are computed with together. More would need more registers than a processor has; the last few of a
-/// row of numbers would leave more of them unused.
+/// Four doubles that are processed together. A wider type would need more registers than a processor has and
+/// leave more of them unused at the end of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Lanes(pub [f64; LANES]);
@@ -63,7 +63,8 @@ impl Lanes {
     }
 }
 
-/// A running sum of lanes, in a fixed order. Two numbers are enough for it: a loop with many such sums keeps them in memory.
+/// A running sum of lanes, in a fixed order. It holds two numbers only, because a loop with many such sums
+/// keeps them in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneSum(f64x2);
 
@@ -94,7 +95,7 @@ pub struct LaneSum3 {
 }
 
 impl LaneSum3 {
-    /// Nothing yet.
+    /// Zero.
     pub const ZERO: Self = Self { x: LaneSum::ZERO, y: LaneSum::ZERO, z: LaneSum::ZERO };
 
     /// Adds the four vectors.

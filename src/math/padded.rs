@@ -1,14 +1,14 @@
-//! Small symmetric systems by rows of whole blocks of numbers, so that every loop over a row is a loop over vector registers. Memory is
-//! reused: nothing here allocates once the sizes have been seen.
+//! Small symmetric systems, stored by rows of whole blocks, so that every loop over a row runs over full
+//! vector registers. Memory is reused: nothing here allocates once it has seen the largest size.
 
 use super::dense::NotPositiveDefinite;
 
-/// Numbers that are computed with together.
+/// Numbers that are processed together.
 const BLOCK: usize = 4;
 type Block = [f64; BLOCK];
 
-/// A symmetric `size` x `size` matrix by rows; zeros behind each row fill its last block, in which there is room for at least one number,
-/// the right-hand side of [`PaddedSymmetric::solve_in_place`].
+/// A symmetric `size` x `size` matrix by rows; zeros fill the last block of each row, which always has room
+/// for one more number, the right-hand side in [`PaddedSymmetric::solve_in_place`].
 #[derive(Clone, Debug, Default)]
 pub struct PaddedSymmetric {
     size: usize,
@@ -28,14 +28,14 @@ impl PaddedSymmetric {
         self.blocks.resize(size * self.stride, [0.0; BLOCK]);
     }
 
-    /// Row `i`; behind its last column is the place of the right-hand side.
+    /// Row `i`; the right-hand side follows its last column.
     pub fn row_mut(&mut self, i: usize) -> &mut [f64] {
         self.blocks[i * self.stride..(i + 1) * self.stride].as_flattened_mut()
     }
 
-    /// Solves A x = b with b_i in the place behind row i. Of A only the upper triangle is read; it becomes the rows w_i of
+    /// Solves A x = b with b_i behind row i. Only the upper triangle of A is read; it becomes the rows w_i of
     ///   A = sum of w_i^T w_i / d_i,   d_i = w_ii,
-    /// and what is zero because two coordinates have nothing to do with each other is passed over.
+    /// where entries that are zero because two coordinates are uncoupled are skipped.
     ///
     /// # Errors
     /// A pivot d_i that is not positive (or not a number).
@@ -68,7 +68,8 @@ impl PaddedSymmetric {
         Ok(())
     }
 
-    /// Solves A x = b once more, with the rows w_i that [`PaddedSymmetric::solve_in_place`] left; `x` comes with b.
+    /// Solves A x = b again with the rows w_i that [`PaddedSymmetric::solve_in_place`] left; `x` is b on
+    /// input.
     pub fn solve_again(&self, x: &mut [f64]) {
         let (n, width) = (self.size, self.stride * BLOCK);
         let rows = self.blocks.as_flattened();
@@ -103,7 +104,8 @@ struct Eliminated<'a> {
 }
 
 impl Eliminated<'_> {
-    /// Takes from B blocks of row `i`, from block `from` on, what these rows have of them: w_i -= (w_ki/d_k) w_k. Returns B.
+    /// Subtracts the share of these rows from B blocks of row `i`, starting at block `from`: w_i -=
+    /// (w_ki/d_k) w_k. Returns B.
     #[inline(always)]
     fn eliminate<const B: usize>(&self, i: usize, from: usize, row: &mut [Block]) -> usize {
         let Some(row) = row[from..].first_chunk_mut::<B>() else { return B };
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
     use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 
-    /// Diagonally dominant, with a zero where `coupled` says that two coordinates have nothing to do with each other.
+    /// Diagonally dominant, with a zero where `coupled` is false for two coordinates.
     fn matrix(n: usize, coupled: impl Fn(usize, usize) -> bool) -> Vec<f64> {
         let mut a = vec![0.0; n * n];
         for i in 0..n {
@@ -155,7 +157,7 @@ mod tests {
         padded
     }
 
-    /// Oracle: the dense Cholesky factorization, at sizes that fill their blocks and at sizes that do not.
+    /// Oracle: the dense Cholesky factorization, at sizes that are multiples of the block and at others.
     #[test]
     fn solves_what_the_dense_factorization_solves() {
         let islands = |i: usize, j: usize| i / 6 == j / 6 || (i.min(j) < 6 && i.max(j) >= 12);

@@ -95,7 +95,7 @@ fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
         ("needle", &needle, SOFT, "is left out: it reaches"),
         ("inverted", &inverted, RIGID, "the mesh was repaired: 1 components turned inside out"),
         ("open", &open, RIGID, "the rigid mesh is open: 3 edges"),
-        ("through", &through, RIGID, "parts of the rigid mesh go through each other"),
+        ("through", &through, RIGID, "parts of the rigid mesh intersect"),
         ("good", &ell(), RIGID, ""),
         ("soft", &ell(), SOFT, ""),
     ];

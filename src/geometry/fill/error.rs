@@ -11,7 +11,7 @@ pub enum FillError {
     Surface(#[from] SurfaceDefect),
     /// Inside and outside are contradictory.
     #[error(
-        "what is inside the mesh is undefined at {at}: separate the parts of the mesh that meet there, or declare it convex or rigid"
+        "the inside of the mesh is undefined at {at}: separate the parts of the mesh that meet there, or declare it convex or rigid"
     )]
     Sides {
         /// The position.

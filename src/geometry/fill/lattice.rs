@@ -1,20 +1,21 @@
 //! The body-centred cubic lattice: two cubic grids of the same spacing, one at the centres of the other's cells.
 //!
-//! In half spacings the points of the one grid have even coordinates, those of the other odd ones. A tetrahedron has one long
-//! edge (the spacing h) of each grid, at right angles, and four short ones (h √3/2) between the grids; all are congruent, and
+//! In units of half a spacing, points of one grid have even coordinates and points of the other grid odd
+//! ones. A tetrahedron has one long edge (the spacing h) in each grid, at right angles, and four short ones
+//! (h √3/2) between the grids; all are congruent, and
 //! their dihedral angles are 60 and 90 degrees.
 
 use crate::geometry::Aabb;
 use crate::geometry::surface_distance::SurfaceDistance;
 use crate::math::Vector3;
 
-/// Coordinates in half spacings.
+/// Coordinates in units of half a spacing.
 pub(super) type Site = [i32; 3];
 
 /// Blocks of the lattice with at most this many half spacings along each axis are sampled point by point.
 const BLOCK: i32 = 4;
 
-/// The lattice over a box, with the signed distance \[m\] at its points where they lie inside or near the surface.
+/// The lattice over a box, with the signed distance \[m\] at its points inside or near the surface.
 pub(super) struct Lattice {
     /// Half the spacing \[m\].
     half: f64,
@@ -26,8 +27,8 @@ pub(super) struct Lattice {
 }
 
 impl Lattice {
-    /// The lattice of `spacing` \[m\] around `bounds`, with a point of the even grid in the middle and more than a cell of
-    /// room on each side.
+    /// The lattice of `spacing` \[m\] around `bounds`, with a point of the even grid in the middle and a
+    /// margin of more than a cell on each side.
     pub(super) fn around(bounds: &Aabb, spacing: f64) -> Self {
         let half = 0.5 * spacing;
         let reach = bounds.half_extents().map(|extent| ((extent / spacing).ceil() as i32 + 2) * 2);
@@ -40,12 +41,12 @@ impl Lattice {
         }
     }
 
-    /// How many numbers there are for points.
+    /// The number of point indices, used and unused.
     pub(super) fn len(&self) -> usize {
         2 * self.count[0] * self.count[1] * self.count[2]
     }
 
-    /// How many points [`Lattice::around`] would make, without making them.
+    /// The number of points that [`Lattice::around`] would make.
     pub(super) fn points(bounds: &Aabb, spacing: f64) -> f64 {
         bounds.half_extents().iter().map(|extent| 2.0 * (extent / spacing).ceil() + 5.0).product::<f64>() * 2.0
     }
@@ -78,7 +79,8 @@ impl Lattice {
         (0..=z).flat_map(move |k| (k & 1..=y).step_by(2).map(move |j| [k & 1, j, k]))
     }
 
-    /// The signed distance at each point \[m\]; infinity where it is known to be outside and farther than the spacing.
+    /// The signed distance at each point \[m\]; infinity at points known to be outside and farther away than
+    /// the spacing.
     pub(super) fn sample(&self, surface: &SurfaceDistance) -> Vec<f64> {
         let mut phi = vec![f64::INFINITY; self.len()];
         let mut guess = 0;

@@ -1,8 +1,8 @@
 //! Fills closed triangle meshes with tetrahedra.
 //!
-//! The surface is checked and repaired ([`check_surface`]), a body-centred cubic lattice is fitted to it (`stuff`), vertices
-//! near sharp edges move onto them (`snap`), and the
-//! result is measured. Where a part of the surface is thinner than the lattice, the lattice is refined until it holds it.
+//! The surface is checked and repaired ([`check_surface`]). A body-centred cubic lattice is fitted to it
+//! (`stuff`), and vertices near sharp edges are moved onto them (`snap`). The lattice is refined while parts
+//! of the surface are thinner than its cells. The quality of the result is measured.
 
 mod error;
 mod lattice;
@@ -31,11 +31,11 @@ const TETS_WANTED: f64 = 2_000.0;
 const TETS_PER_CELL: f64 = 12.0;
 /// The largest number of lattice points per allowed tetrahedron: most of the box around a mesh is empty.
 const POINTS_PER_TET: f64 = 40.0;
-/// If a filling misses the surface by more than this share of the spacing somewhere, it has left out a thin
-/// part. A blunt corner is cut by less. [-]
+/// A filling that misses the surface by more than this share of the spacing has left out a thin part; at a
+/// blunt corner it misses less. [-]
 const MISS_MAX: f64 = 1.5;
-/// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are the radius of a ball leaves
-/// out 14 %. [-]
+/// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are as long as
+/// the radius of a ball leaves out 14 % of the ball. [-]
 const VOLUME_ERROR_MAX: f64 = 0.15;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;

@@ -4,7 +4,7 @@ use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// The largest number of points, besides the vertices, at which each of the two distances is sampled.
+/// Each of the two distances is sampled at no more than this many points in addition to the vertices.
 const SAMPLES_MAX: usize = 20_000;
 
 /// Measures of a filling against the surface that was filled.
@@ -53,8 +53,8 @@ pub fn volume(mesh: &VolumeMesh) -> f64 {
         .sum()
 }
 
-/// Largest distance \[m\] of points of `from`, about `step` \[m\] apart, to `to`, and the point where it is.
-/// Only points for which `counts` holds (the point, the normal there) are included.
+/// Largest distance \[m\] of points of `from`, about `step` \[m\] apart, to `to`, and the point where it
+/// occurs. Only points for which `counts` holds (the point, the normal there) are included.
 pub(super) fn one_sided_distance(
     from: &SurfaceMesh,
     to: &SurfaceDistance,
@@ -85,7 +85,7 @@ pub(super) fn one_sided_distance(
         let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
         let parts = ((longest / step).ceil() as usize).clamp(1, 200);
         [a, b, c].iter().for_each(|corner| sample(corner, &normal));
-        // the centres of the parts along both edges: inside the triangle, none twice
+        // cell centres of a grid along both edges: strictly inside the triangle, each once
         for i in 0..parts {
             for j in 0..parts - i {
                 let (s, t) = ((i as f64 + 1.0 / 3.0) / parts as f64, (j as f64 + 1.0 / 3.0) / parts as f64);

@@ -1,9 +1,10 @@
 //! Moves boundary vertices of a filling onto the sharp edges and corners of the surface.
 //!
-//! Stuffing puts vertices on the surface, but not on its edges: between two faces the tetrahedra cut the edge off. A vertex
-//! near a corner or an edge moves there if all tetrahedra around it keep good angles, so that the guarantee of the
-//! stuffing still holds for the whole mesh. Corners come first, then near vertices before far ones. In a gap narrower than the
-//! lattice, moves can lead one wall through the other: those are taken back.
+//! Stuffing puts vertices on the surface but not on its edges: tetrahedra between two faces cut the edge off.
+//! A vertex near a corner or an edge is moved onto it if all tetrahedra around the vertex keep good angles,
+//! so that the angle bounds of the stuffing still hold for the whole mesh. Corners come first, then vertices
+//! in the order of their distance to an edge. In a gap narrower than the lattice, a move can push one wall
+//! through the other; such moves are taken back.
 
 use super::quality::dihedral_range_of;
 use crate::geometry::bvh::Bvh;
@@ -13,14 +14,15 @@ use crate::geometry::mesh_measure::boundary_faces;
 use crate::geometry::{Aabb, CellDefect, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// An edge is sharp where the normals of its faces differ by more than 30 degrees. [-]
+/// An edge is sharp if the normals of its faces differ by more than 30 degrees. [-]
 const SHARP_COSINE: f64 = 0.866;
 /// A vertex moves at most this share of the lattice's spacing. [-]
 const REACH: f64 = 0.5;
-/// Dihedral angles [degrees] that a move must keep; a little inside the guarantee of the stuffing, 10.7 and 164.8.
+/// Dihedral angles [degrees] that a move must keep; slightly narrower than the bounds of the stuffing, 10.7
+/// and 164.8.
 const DIHEDRAL_MIN: f64 = 12.0;
 const DIHEDRAL_MAX: f64 = 160.0;
-/// Rounds over all vertices: a move may make room for another, and one that is taken back for a second.
+/// Rounds over all vertices: a move, or a move taken back, may make another one possible.
 const ROUNDS: usize = 3;
 
 /// The sharp edges of a surface, as segments, and the points where they end, meet or turn.
@@ -65,10 +67,11 @@ impl Features {
     }
 }
 
-/// The moves that `depth` (zero on the boundary) and the angles allow, without those that lead through another wall.
+/// The moves that the angles allow, without those that push one wall through another. `depth` is zero on the
+/// boundary.
 ///
 /// # Errors
-/// The tetrahedra overlap before any move.
+/// The tetrahedra already overlap before any move.
 pub(super) fn snap(
     mesh: &mut VolumeMesh,
     depth: &[f64],
@@ -139,7 +142,7 @@ fn tets_around(mesh: &VolumeMesh) -> Vec<Vec<u32>> {
     around
 }
 
-/// Moves a vertex if the angles of the tetrahedra around it allow; tells whether they did.
+/// Moves a vertex if the angles of the tetrahedra around it allow it, and returns whether it was moved.
 fn moved(mesh: &mut VolumeMesh, around: &[Vec<u32>], vertex: u32, to: &Vector3) -> bool {
     let from = std::mem::replace(&mut mesh.vertices[vertex as usize], *to);
     let good = around[vertex as usize].iter().all(|tet| {

@@ -1,11 +1,12 @@
 //! Isosurface stuffing [Labelle & Shewchuk 2007]: lattice tetrahedra fitted to a surface.
 //!
-//! 1. Where a lattice edge goes from inside to outside it has a cut point on the surface.
-//! 2. A lattice point that is closer to one of its cut points than a share alpha of the edge moves there: it is now on the
-//!    surface, and the cut points of its edges vanish. What is left is cut well away from the lattice points.
-//! 3. Each lattice tetrahedron with a point inside is replaced by the part of it that lies inside: a tetrahedron, a pyramid
-//!    (two) or a prism (three). Quadrilaterals between neighbours are split by a rule that sees the face only, so both
-//!    neighbours split alike.
+//! 1. A lattice edge from inside to outside has a cut point on the surface.
+//! 2. A lattice point that is closer to one of its cut points than a share alpha of the edge moves there. It
+//!    is then on the surface, and the cut points of its edges vanish. The remaining cuts are well away from
+//!    the lattice points.
+//! 3. Each lattice tetrahedron with a point inside is replaced by the part of it that lies inside: a
+//!    tetrahedron, a pyramid (two) or a prism (three). Quadrilaterals between neighbours are split by a rule
+//!    that depends on the face only, so both neighbours split alike.
 //!
 //! Every tetrahedron keeps a lattice point strictly inside, so none has all its corners on the surface.
 
@@ -17,29 +18,31 @@ use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::winding::Winding;
 use crate::math::Vector3;
 
-/// A lattice point moves to a cut point nearer than these shares of a long and of a short edge; the values with which the
-/// authors prove dihedral angles between 10.7 and 164.8 degrees. [-]
+/// A lattice point moves to a cut point nearer than these shares of a long and of a short edge; for these
+/// values the authors prove dihedral angles between 10.7 and 164.8 degrees. [-]
 const ALPHA_LONG: f64 = 0.24999;
 const ALPHA_SHORT: f64 = 0.41189;
 
-/// A cut point is found when it is this close to the surface, as a share of the lattice's spacing. [-]
+/// The search for a cut point ends this close to the surface, as a share of the lattice's spacing. [-]
 const CUT_TOLERANCE: f64 = 1e-13;
 /// Steps of the search for a cut point; a plane needs one, bisection alone would need 45.
 const CUT_STEPS: usize = 64;
 
-/// Steps to the seven neighbours in front of a lattice point: three long edges, four short ones. The others are behind.
+/// Offsets of seven neighbours of a lattice point: three along long edges, four along short ones. The
+/// opposite offsets lead to the others.
 const FORWARD: [Site; 7] = [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, 1]];
 
-/// How inside and outside are told apart.
+/// How inside and outside are distinguished.
 pub(super) enum Sides<'a> {
-    /// By the normal at the nearest point: surfaces that do not meet themselves.
+    /// By the normal at the nearest point: for surfaces that do not meet themselves.
     Normals(&'a SurfaceDistance<'a>),
-    /// By the winding number: any closed surface.
+    /// By the winding number, for any closed surface.
     Winding(&'a Winding<'a>),
 }
 
 impl Sides<'_> {
-    /// A number at each lattice point, negative inside: the signed distance \[m\] or less the winding number.
+    /// A value at each lattice point, negative inside: the signed distance \[m\], or minus the winding
+    /// number.
     fn sample(&self, lattice: &Lattice) -> Vec<f64> {
         match self {
             Self::Normals(surface) => lattice.sample(surface),
@@ -47,7 +50,7 @@ impl Sides<'_> {
         }
     }
 
-    /// Where the surface cuts the way between two lattice points with different signs.
+    /// The point where the surface cuts the segment between two lattice points with different signs.
     fn cut_point(&self, ends: [(Vector3, f64); 2], guess: &mut u32) -> Vector3 {
         match self {
             Self::Normals(surface) => cut_point(ends, surface, guess),
@@ -59,10 +62,11 @@ impl Sides<'_> {
     }
 }
 
-/// A filled surface: tetrahedra, and which of their vertices lie inside.
+/// A filled surface: its tetrahedra and the depths of their vertices.
 pub(super) struct Stuffing {
     pub(super) mesh: VolumeMesh,
-    /// At each vertex zero on the surface, positive inside: with signs from normals, the distance to the surface \[m\].
+    /// The depth of each vertex: zero on the surface, positive inside. It is the distance to the surface
+    /// \[m\] where signs come from normals.
     pub(super) depth: Vec<f64>,
 }
 
@@ -76,7 +80,7 @@ struct Cut {
 /// Fills a surface with the tetrahedra of `lattice`.
 ///
 /// # Errors
-/// A lattice edge whose ends lie on different sides has no cut: inside and outside contradict each other there.
+/// A lattice edge whose ends lie on different sides has no cut: inside and outside are contradictory there.
 pub(super) fn stuff(lattice: &Lattice, sides: &Sides) -> Result<Stuffing, FillError> {
     let mut phi = sides.sample(lattice);
     let cuts = cuts(lattice, sides, &phi);
@@ -119,8 +123,8 @@ fn cuts(lattice: &Lattice, sides: &Sides, phi: &[f64]) -> Vec<Cut> {
     cuts
 }
 
-/// The zero of the signed distance between two points where it has opposite signs: regula falsi with halving (the Illinois
-/// rule), which a plane ends at once.
+/// The zero of the signed distance between two points where it has opposite signs, by regula falsi with
+/// halving (the Illinois rule). On a plane it ends after one step.
 fn cut_point(ends: [(Vector3, f64); 2], surface: &SurfaceDistance, guess: &mut u32) -> Vector3 {
     let [(p, f_p), (q, f_q)] = ends;
     let tolerance = CUT_TOLERANCE * (q - p).norm();
@@ -165,7 +169,7 @@ fn warp(lattice: &Lattice, cuts: &[Cut], phi: &mut [f64], positions: &mut [Optio
     }
     near.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
     for (point, _, k) in near {
-        // a cut point vanishes with the first of its ends that moves
+        // a cut point vanishes when one of its ends moves
         if cuts[k].ends.iter().all(|end| phi[*end as usize] != 0.0) {
             phi[point as usize] = 0.0;
             positions[point as usize] = Some(cuts[k].position);
@@ -173,7 +177,7 @@ fn warp(lattice: &Lattice, cuts: &[Cut], phi: &mut [f64], positions: &mut [Optio
     }
 }
 
-/// Whether two neighbours belong to the same grid.
+/// Whether two neighbouring points belong to the same grid.
 fn is_long([a, b]: [Site; 2]) -> bool {
     (a[0] ^ b[0]) & 1 == 0
 }
@@ -194,8 +198,9 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// The tetrahedra around the three long edges that start at a point of the even grid, and those of the odd grid's
-    /// points are the same ones: each holds one long edge of each grid. `None` where an edge has no cut that must have one.
+    /// The tetrahedra around the three long edges that start at a point of the even grid. They include those
+    /// around the long edges of the odd grid, since each tetrahedron has one long edge in each grid. `None`
+    /// if an edge that needs a cut has none.
     fn tets_of(&mut self, site: Site) -> Option<()> {
         if site[0] & 1 == 1 {
             return Some(());
@@ -259,7 +264,7 @@ impl Builder<'_> {
             ([n, m], [p, q]) => {
                 let A = [Corner::Point(*n), self.cut(*n, *p)?, self.cut(*n, *q)?];
                 let B = [Corner::Point(*m), self.cut(*m, *p)?, self.cut(*m, *q)?];
-                // the quadrilateral of the four cut points lies on the surface: no neighbour sees it
+                // the quadrilateral of the four cut points lies on the surface, so no neighbour shares it
                 let (first, third) = (self.diagonal_from(*n, *m, *p)?, !self.diagonal_from(*n, *m, *q)?);
                 let free = if first == third { !first } else { self.shorter(A[1], B[2], A[2], B[1]) };
                 self.prism(A, B, [first, free, third])?;
@@ -281,8 +286,9 @@ impl Builder<'_> {
         Some(())
     }
 
-    /// Which diagonal splits the quadrilateral between two points inside, n and m, and the cuts of their edges to p outside:
-    /// true for the one from n (to the cut of m p), false for the one from m (to the cut of n p).
+    /// Selects the diagonal of the quadrilateral between two inner points, n and m, and the cuts of their
+    /// edges to p outside: true for the diagonal from n (to the cut of m p), false for the one from m (to the
+    /// cut of n p).
     fn diagonal_from(&self, n: u32, m: u32, p: u32) -> Option<bool> {
         let [site_n, site_m, site_p] = [n, m, p].map(|point| self.lattice.site(point));
         if is_long([site_n, site_p]) {
@@ -291,7 +297,7 @@ impl Builder<'_> {
         if is_long([site_m, site_p]) {
             return Some(true);
         }
-        // the same answer from both sides: n and m in the order of their numbers
+        // n and m in the order of their numbers, so that both sides get the same answer
         let (low, high) = (n.min(m), n.max(m));
         let from_low = self.shorter(Corner::Point(low), self.cut(high, p)?, Corner::Point(high), self.cut(low, p)?);
         Some(from_low == (n == low))
@@ -302,8 +308,9 @@ impl Builder<'_> {
         (self.at(a) - self.at(b)).norm_squared() <= (self.at(c) - self.at(d)).norm_squared()
     }
 
-    /// Three tetrahedra of the prism with the triangles A and B and the edges A_i B_i. Flag i says that the quadrilateral
-    /// between i and i + 1 is split from A_i to B_{i+1}, otherwise from A_{i+1} to B_i; they are not all equal.
+    /// Three tetrahedra of the prism with the triangles A and B and the edges A_i B_i. If flag i is set, the
+    /// quadrilateral between i and i + 1 is split from A_i to B_{i+1}, otherwise from A_{i+1} to B_i. The
+    /// three flags are not all equal.
     fn prism(&mut self, A: [Corner; 3], B: [Corner; 3], flags: [bool; 3]) -> Option<()> {
         let i = (0..3).find(|i| flags[*i] && !flags[(i + 2) % 3])?;
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);
@@ -344,7 +351,7 @@ fn at(lattice: &Lattice, positions: &[Option<Vector3>], cuts: &[Cut], corner: Co
     }
 }
 
-/// Numbers the corners that are used: lattice points first, then cuts.
+/// Numbers the used corners: lattice points first, then cuts.
 fn number_vertices(
     lattice: &Lattice,
     phi: &[f64],

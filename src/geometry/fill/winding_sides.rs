@@ -1,17 +1,18 @@
-//! Inside and outside at lattice points, and where lattice edges leave the inside, by winding numbers.
+//! Inside and outside at lattice points, and the cut points of lattice edges, by winding numbers.
 
 use super::lattice::Lattice;
 use crate::geometry::Aabb;
 use crate::geometry::winding::Winding;
 use crate::math::Vector3;
 
-/// Lattice edges are moved by this share of their length while crossings are counted, off the edges of the triangles. [-]
+/// Lattice edges are shifted sideways by this share of their length while crossings are counted, so that they
+/// do not hit edges of triangles. [-]
 const EDGE_NUDGE: f64 = 1e-7;
-/// Halvings of a lattice edge where its crossings cannot be counted.
+/// Halvings of a lattice edge whose crossings cannot be counted.
 const HALVINGS: usize = 45;
 
 impl Winding<'_> {
-    /// Less the winding number at each lattice point inside; 1 at each one outside.
+    /// Minus the winding number at each lattice point inside; 1 at each one outside.
     pub(super) fn sample(&self, lattice: &Lattice) -> Vec<f64> {
         let mut phi = vec![1.0; lattice.len()];
         let mut crossings = Vec::new();
@@ -35,7 +36,8 @@ impl Winding<'_> {
         phi
     }
 
-    /// Where the way from `inside`, with the given winding number, to `outside` leaves the union.
+    /// The point where the segment from `inside`, with the given winding number, to `outside` leaves the
+    /// union.
     pub(super) fn cut_point(&self, inside: Vector3, winding: i32, outside: Vector3) -> Vector3 {
         let along = outside - inside;
         let offset = Vector3::new(0.371, 0.617, 0.709) * (EDGE_NUDGE * along.norm());
@@ -55,7 +57,7 @@ impl Winding<'_> {
                     .iter()
                     .all(|(from, to)| normal.cross(&(to - from)).dot(&(at - from)) >= 0.0);
                 if rate != 0.0 && (0.0..=1.0).contains(&t) && within {
-                    // on the lattice edge itself, not beside it
+                    // on the lattice edge itself, not on the shifted one
                     let exact = (normal.dot(&(a - inside)) / rate).clamp(0.0, 1.0);
                     crossings.push((exact, if rate > 0.0 { -1 } else { 1 }));
                 }

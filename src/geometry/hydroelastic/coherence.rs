@@ -1,70 +1,72 @@
-//! When a query may reuse the list of element pairs of an earlier one.
+//! Reuse of element pairs: conditions under which a query may use the list of an earlier one.
 //!
-//! A list is collected at some relative pose of the two geometries with a reach d: it holds every pair of elements that has
-//! a face at any relative pose at which no point of the contact has moved by more than d. While that holds, a query cuts
-//! the pairs of the list and nothing else. Each face is computed by the same code from the same numbers as in a full
-//! query, and lists are sorted, so that the surface is the same bit for bit. docs/theory/contact-geometry.md has the argument.
+//! A list is collected at a relative pose of the two geometries with a reach d. It holds every pair of
+//! elements that has a face at any relative pose at which no point of the contact has moved by more than d.
+//! While the motion stays below d, a query cuts only the pairs of the list. Each face is computed by the same
+//! code from the same numbers as in a full query, and lists are sorted, so that the surface is the same bit
+//! for bit. docs/theory/contact-geometry.md has the argument.
 
 use super::ContactSurface;
 use crate::geometry::mesh_extent::MeshExtent;
 use crate::math::{RigidTransform, Vector3};
 
-/// A list reaches this much farther than the motion that it is used for \[m\]: far above the rounding of coordinates of
-/// metres, far below any reach.
+/// A list reaches this much farther than the motion that it is used for \[m\]. This is far above the rounding
+/// of coordinates of metres and far below any reach.
 pub(super) const REACH_SLACK: f64 = 1e-9;
 
-/// A list should be as cheap to use as possible (small reach) and to collect as rarely as possible (large reach). Each face
-/// costs as much to collect as this times what the whole surface costs more to cut, for each element size of reach; with
-/// the motion s of a step and an element size h the sum of both is smallest at d = sqrt(s h) times the root of it. [-]
+/// A small reach makes a list cheap to use, a large one makes collecting it rare. For each element size of
+/// reach, a face costs this share more to cut and collect. With the motion s of a step and an element size h,
+/// the total cost is smallest at d = sqrt(s h) times the root of this. [-]
 const REACH_FACTOR: f64 = 1.5;
 
-/// Smallest reach, for bodies almost at rest, as a share of the element size: it costs next to nothing. [-]
+/// Smallest reach, for bodies almost at rest, as a share of the element size; its cost is negligible. [-]
 const REACH_MIN: f64 = 0.02;
 
-/// Largest reach, as a share of the element size: a list that reaches farther holds several times the pairs with a face.
-/// [-]
+/// Largest reach, as a share of the element size: a list with a larger reach holds several times as many
+/// pairs as have faces. [-]
 const REACH_MAX: f64 = 0.5;
 
-/// A list that lasts fewer steps than this costs more than it saves. [-]
+/// A list that is used for fewer steps than this costs more than it saves. [-]
 const STEPS_MIN: f64 = 3.0;
 
-/// A comparison of coherent queries with full ones, for tests and doubts; it costs a full query each time.
+/// A comparison of coherent queries with full ones, for tests and diagnosis. Each comparison costs a full
+/// query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoherenceCheck {
-    /// Every how many coherent queries; 1 checks all, 0 none.
+    /// One in this many coherent queries is compared; 1 compares all, 0 none.
     pub every: u64,
 }
 
-/// What became of the queries of a workspace since it was made.
+/// Counts of the queries of a workspace since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CoherenceReport {
     /// Queries that reused a list.
     pub reused: u64,
     /// Full queries that collected a list for the next ones.
     pub collected: u64,
-    /// Full queries that did not: the first of a pair, large moves, or coherence switched off.
+    /// Full queries that collected none: first queries of a pair, large moves, or coherence switched off.
     pub full: u64,
     /// Coherent queries that were compared with full ones, see [`CoherenceCheck`].
     pub checked: u64,
-    /// How many of those differed. Anything but zero is a defect of this library.
+    /// Compared queries that differed. A count above zero is a defect of this library.
     pub mismatched: u64,
 }
 
-/// How a query finds its pairs of elements.
+/// The source of a query's pairs of elements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Plan {
-    /// The list of an earlier query has them.
+    /// The list of an earlier query.
     Reuse,
-    /// A full search that makes a list with this reach \[m\].
+    /// A full search that collects a list with this reach \[m\].
     Collect(f64),
     /// A full search for this pose alone.
     Full,
 }
 
-/// A pair of geometries as its coherent queries see it.
+/// A pair of geometries for coherent queries.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pair<'a> {
-    /// What the pair consists of: a list is of use for the same identity only.
+    /// The identity of the pair: a list is valid for this pair only.
     pub(super) identity: PairIdentity,
     /// The mesh with the frame M.
     pub(super) inner: &'a MeshExtent,
@@ -72,7 +74,7 @@ pub(super) struct Pair<'a> {
     pub(super) outer: Option<&'a MeshExtent>,
 }
 
-/// The identities of A and B, zero for a half space, and what makes a half space.
+/// The identities of A and B, zero for a half space, and the parameters of a half space.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct PairIdentity {
     pub(super) A: u64,
@@ -82,11 +84,11 @@ pub(super) struct PairIdentity {
 }
 
 impl Pair<'_> {
-    /// How far a point that belongs to both geometries can have moved relative to one of them while the pose of the outer
-    /// geometry in the inner one's frame went from `from` to `to` \[m\]. A point x of the inner geometry, at a distance of at
-    /// most r from c, has moved in the outer frame by |X_NM x - X_NM' x| <= |X_NM c - X_NM' c| + |R - R'| r, where |R - R'| is
-    /// the Frobenius norm over the root of two; the same holds for a point of the outer geometry in the inner frame. It
-    /// is the same displacement, so that the smaller bound holds.
+    /// A bound on the motion of a point of both geometries relative to one of them, while the pose of the
+    /// outer geometry in the inner frame changed from `from` to `to` \[m\]. A point x of the inner geometry,
+    /// within a distance r of c, has moved in the outer frame by |X_NM x - X_NM' x| <= |X_NM c - X_NM' c| +
+    /// |R - R'| r, where |R - R'| is the Frobenius norm over the root of two. The same holds for a point of
+    /// the outer geometry in the inner frame. Both bound the same displacement, so the smaller bound holds.
     fn motion(&self, from: &RigidTransform, to: &RigidTransform) -> f64 {
         let turn = (to.rotation.matrix() - from.rotation.matrix()).norm() * std::f64::consts::FRAC_1_SQRT_2;
         let in_outer = |X_MN: &RigidTransform| {
@@ -105,7 +107,7 @@ impl Pair<'_> {
     }
 }
 
-/// What a workspace knows of its last queries.
+/// The record of a workspace's last queries.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memory {
     identity: Option<PairIdentity>,
@@ -113,13 +115,13 @@ pub(super) struct Memory {
     X_MN_last: RigidTransform,
     /// Relative pose at which the list was collected.
     X_MN_list: RigidTransform,
-    /// How far that list reaches \[m\]; none without a list.
+    /// The reach of that list \[m\]; `None` without a list.
     reach: Option<f64>,
     pub(super) report: CoherenceReport,
 }
 
 impl Memory {
-    /// Decides how to query `pair` at the relative pose `X_MN`, and remembers that it is done.
+    /// Decides how to query `pair` at the relative pose `X_MN`, and records the query.
     pub(super) fn plan(&mut self, enabled: bool, pair: &Pair, X_MN: &RigidTransform) -> Plan {
         let plan = if enabled { self.choose(pair, X_MN) } else { Plan::Full };
         match plan {

@@ -4,10 +4,11 @@ use super::polygon::{ConvexPolygon, Corners};
 use crate::geometry::LinearPressure;
 use crate::math::{RigidTransform, Vector3};
 
-/// Below (0.1 um)^2 a face has no usable normal or weight; far under any mesh edge we load. \[m2\]
+/// Below (0.1 um)^2 a face has no usable normal or weight; far below the square of any mesh edge in use.
+/// \[m2\]
 pub const FACE_AREA_MIN: f64 = 1e-14;
 
-/// How the intersection of two elements becomes faces.
+/// The faces that are made of the intersection of two elements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaceRepresentation {
     /// One polygon for each pair of elements [pressure-field contact patches, III-B].
@@ -32,8 +33,8 @@ pub struct ContactSurface {
     pub area: Vec<f64>,
     /// Pressure p0 at the centroid \[Pa\], which is the mean over the face.
     pub pressure: Vec<f64>,
-    /// How fast A's pressure rises into A: g_A = -grad p_A . Cz [Pa/m]; infinite where A is rigid. Positive but for odd
-    /// corners of the field [pressure-field contact patches, eq. 17].
+    /// How fast A's pressure rises into A: g_A = -grad p_A . Cz [Pa/m]; infinite where A is rigid. Positive
+    /// except at some irregular corners of the field [pressure-field contact patches, eq. 17].
     pub g_A: Vec<f64>,
     /// How fast B's pressure rises into B: g_B = grad p_B . Cz [Pa/m]; infinite where B is rigid.
     pub g_B: Vec<f64>,
@@ -45,11 +46,11 @@ pub struct ContactSurface {
     pub corners: Vec<Vector3>,
     /// Pressure at each corner \[Pa\].
     pub corner_pressure: Vec<f64>,
-    /// Where the corners of each face end in `corners`.
+    /// The end of each face's range in `corners`.
     pub corner_ends: Vec<u32>,
 }
 
-/// What a face has in common with its polygon, in the frame M in which the query is computed.
+/// Data shared by a polygon and its faces, in the frame M of the query.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceData {
     /// Cz in M.
@@ -60,7 +61,7 @@ pub(super) struct FaceData {
     pub(super) g_B: f64,
     pub(super) element_A: u32,
     pub(super) element_B: u32,
-    /// Whether the polygon turns about the opposite of the normal.
+    /// Whether the polygon runs counter-clockwise about the reversed normal.
     pub(super) against: bool,
 }
 
@@ -73,7 +74,7 @@ impl ContactSurface {
     pub fn len(&self) -> usize {
         self.area.len()
     }
-    /// Whether there is no face, so no contact.
+    /// Whether there are no faces, that is, no contact.
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
@@ -164,7 +165,7 @@ impl ContactSurface {
         self.g_B.push(data.g_B);
         self.element_A.push(data.element_A);
         self.element_B.push(data.element_B);
-        // four places at once, whether there are three corners or four
+        // four corners at once, also for triangles
         let (start, count) = (self.corners.len(), corners_M.count);
         let [a, b, c, d] = &corners_M.first;
         self.corners.extend_from_slice(&[in_world(a), in_world(b), in_world(c), in_world(d)]);
@@ -180,8 +181,9 @@ impl ContactSurface {
     }
 }
 
-/// The effective pressure gradient g = g_A g_B / (g_A + g_B) [Pa/m], two springs in series [pressure-field contact patches,
-/// eq. 23]. A rigid side is infinite and leaves the other. Meaningful where both are positive.
+/// The effective pressure gradient g = g_A g_B / (g_A + g_B) [Pa/m], two springs in series [pressure-field
+/// contact patches, eq. 23]. A rigid side is infinite, and g is then the gradient of the other side.
+/// Meaningful if both are positive.
 #[inline]
 pub fn effective_gradient(g_A: f64, g_B: f64) -> f64 {
     if g_A.is_infinite() {

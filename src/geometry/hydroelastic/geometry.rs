@@ -1,4 +1,4 @@
-//! A geometry made ready for pressure-field contact.
+//! A geometry prepared for pressure-field contact.
 
 use crate::geometry::bvh::Bvh;
 use crate::geometry::make::{HydroelasticParameters, Tessellation, tessellate};
@@ -60,7 +60,7 @@ impl RigidSurface {
     pub fn normals(&self) -> &[Vector3] {
         &self.normals
     }
-    /// How many triangles have no area and were left out.
+    /// The number of triangles without area, which were left out.
     pub fn skipped(&self) -> usize {
         self.skipped
     }
@@ -81,7 +81,7 @@ impl RigidSurface {
     }
 }
 
-/// A geometry as contact queries see it. Half spaces are z <= 0 in their frame.
+/// A geometry for contact queries. Half spaces are z <= 0 in their frame.
 #[derive(Clone, Debug)]
 pub enum HydroelasticGeometry {
     /// A pressure field on tetrahedra.
@@ -90,7 +90,7 @@ pub enum HydroelasticGeometry {
     CompliantHalfSpace {
         /// Modulus over slab thickness [Pa/m].
         stiffness: f64,
-        /// How far above its surface it reaches, with a pressure below zero there \[m\].
+        /// Distance by which it extends above its surface, with negative pressure there \[m\].
         margin: f64,
     },
     /// A closed surface without a field.
@@ -103,12 +103,12 @@ impl HydroelasticGeometry {
     /// Tessellates `shape` and computes its pressure field (compliant) or its surface (rigid).
     ///
     /// # Errors
-    /// A size, modulus, hint or margin out of range; a mesh that is broken beyond repair.
+    /// A size, modulus, hint or margin out of range; a mesh that cannot be repaired.
     pub fn new(shape: &Shape, parameters: &HydroelasticParameters) -> Result<Self, GeometryError> {
         Self::with_notes(shape, parameters, &mut Vec::new())
     }
 
-    /// As [`HydroelasticGeometry::new`], and adds what a person should know of the shape's mesh to `notes`.
+    /// Like [`HydroelasticGeometry::new`], and adds remarks about the shape's mesh to `notes`.
     ///
     /// # Errors
     /// As [`HydroelasticGeometry::new`].
@@ -195,7 +195,7 @@ impl HydroelasticGeometry {
         }
     }
 
-    /// How many tetrahedra or triangles take no part because they are degenerate.
+    /// The number of degenerate tetrahedra or triangles, which take no part in contact.
     pub fn skipped(&self) -> usize {
         match self {
             Self::CompliantVolume(field) => field.skipped(),

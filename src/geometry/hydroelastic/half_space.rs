@@ -19,7 +19,8 @@ fn boundary_M(X_WM: &RigidTransform, X_WH: &RigidTransform) -> FacePlane {
     FacePlane { normal, offset: normal.dot(&p_MH) }
 }
 
-/// Turns the face of a geometry G (in its frame M) and a half space H round where H is A. `into_G` points from H into G.
+/// Orients the face between a geometry G (in its frame M) and a half space H, reversed if H is A. `into_G`
+/// points from H into G.
 fn face(element: u32, into_G: Vector3, pressure_M: LinearPressure, g_G: f64, g_H: f64, G_is_A: bool) -> FaceData {
     if G_is_A {
         FaceData { normal_M: -into_G, pressure_M, g_A: g_G, g_B: g_H, element_A: element, element_B: 0, against: true }
@@ -28,15 +29,15 @@ fn face(element: u32, into_G: Vector3, pressure_M: LinearPressure, g_G: f64, g_H
     }
 }
 
-/// The half space as the memory of coherent queries sees it.
+/// The identity of the half space for coherent queries.
 struct HalfSpace<'a> {
     X_WH: &'a RigidTransform,
     stiffness: f64,
     margin: f64,
 }
 
-/// How to find the elements of the mesh at `X_WM` near a half space: `Some(reach)` asks for a search, with the rounding
-/// taken into account and a reach of zero for this pose alone.
+/// Decides how to find the elements of the mesh at `X_WM` near a half space. `Some(reach)` asks for a search;
+/// the reach includes rounding and is otherwise zero for this pose alone.
 fn search(
     (memory, coherence): (&mut Memory, bool),
     (extent, X_WM): (&MeshExtent, &RigidTransform),
@@ -53,7 +54,7 @@ fn search(
     }
 }
 
-/// Lists the elements that `enters` lets pass.
+/// Lists the elements that `enters` accepts.
 fn find_elements(bvh: &Bvh, enters: impl FnMut(&Aabb) -> bool, keeps: impl Fn(u32) -> bool, lists: &mut Lists) {
     lists.clear();
     let near = &mut lists.near;
@@ -71,8 +72,9 @@ fn crosses(values: &[f64; 4], margin: f64) -> bool {
     values.iter().any(|value| *value >= -margin) && values.iter().any(|value| *value <= margin)
 }
 
-/// A compliant volume cut by the surface of a rigid half space: the whole section. There is no far side of a thin part that
-/// could be left out, so no face is refused for a falling pressure; a discrete step drops it as one that makes no spring.
+/// A compliant volume cut by the surface of a rigid half space: the whole section. No face is refused for a
+/// falling pressure, because there is no far side of a thin part to leave out; a discrete step drops such a
+/// face because it acts as no spring.
 #[inline(always)]
 pub(super) fn volume_rigid(
     (volume, X_WM): (&PressureField, &RigidTransform),
@@ -106,7 +108,8 @@ pub(super) fn volume_rigid(
 }
 
 /// The surface of equal pressure between a compliant volume and a compliant half space with the pressure
-/// `stiffness` * depth. Above the half space that pressure goes on below zero, as far as the volume's margin asks for.
+/// `stiffness` * depth. Above the half space that pressure continues below zero, as far as the margin of the
+/// volume requires.
 #[inline(always)]
 pub(super) fn volume_compliant(
     (volume, X_WM): (&PressureField, &RigidTransform),
@@ -118,7 +121,7 @@ pub(super) fn volume_compliant(
     let plane = boundary_M(X_WM, X_WH);
     let (lowest, highest) = (-volume.pressure_max() / stiffness, -volume.pressure_min() / stiffness);
     let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
-    // the margin of a half space makes no difference to a volume
+    // the margin of a half space has no effect on a volume
     let half_space = HalfSpace { X_WH, stiffness, margin: 0.0 };
     let values = |element: u32| -> [f64; 4] {
         let corners = volume.tet_corners(element);
@@ -187,7 +190,7 @@ pub(super) fn surface_compliant(
         let Some(slope) = slope_into(&pressure_M.gradient, stiffness, &normal) else { continue };
         polygon.set(&ZeroSet::triangle(&rigid.corners(element)));
         polygon.clip(&end);
-        // the rigid normal, about which the triangle turns, points into the half space, not the geometry of the frame M here
+        // the normal of the rigid triangle points into the half space, not into the geometry of the frame M
         let face = face(element, -normal, pressure_M, f64::INFINITY, slope, rigid_is_A);
         let face = FaceData { against: !face.against, ..face };
         surface.append(&polygon, &face, X_WM, *representation);

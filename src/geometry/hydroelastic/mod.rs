@@ -19,8 +19,8 @@ pub use workspace::HydroelasticWorkspace;
 
 use crate::math::RigidTransform;
 
-/// Two geometries that have no contact surface: a surface of equal pressure needs one field at least, and two half
-/// spaces meet without bounds.
+/// Two geometries without a contact surface: a surface of equal pressure needs at least one field, and the
+/// overlap of two half spaces is unbounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a {a} and a {b} have no contact surface: make one of them compliant, and not both half spaces")]
 pub struct NoContactSurface {
@@ -35,8 +35,8 @@ pub struct NoContactSurface {
 /// faces with opposite normals.
 ///
 /// # Errors
-/// A pair that has no contact surface; `surface` is empty then. The pair's kinds decide, never the poses, so that a scene can
-/// check its pairs once.
+/// A pair without a contact surface; `surface` is empty then. This depends on the kinds of the pair and never
+/// on the poses, so a scene can check its pairs once.
 pub fn contact_surface(
     A: &HydroelasticGeometry,
     X_WA: &RigidTransform,
@@ -65,8 +65,8 @@ pub fn contact_surface(
 /// A geometry and its pose in the world.
 type Posed<'a> = (&'a HydroelasticGeometry, &'a RigidTransform);
 
-/// [`query_on_any_cpu`], with four numbers to an instruction where the CPU can. The bits are the same: the same operations in
-/// the same order, none of them fused.
+/// [`query_on_any_cpu`], with four numbers to an instruction if the CPU supports it. The bits are the same:
+/// the operations and their order are the same, and none of them is fused.
 fn query(
     A: Posed,
     B: Posed,
@@ -85,8 +85,8 @@ fn query(
             query_on_any_cpu(A, B, workspace, surface)
         }
         if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2") {
-            // SAFETY: the function is safe but for what it needs of the CPU, which are the three features that the condition
-            // has just found there.
+            // SAFETY: the function is safe on a CPU with its three target features, and the condition has
+            // just checked these.
             #[allow(unsafe_code)]
             return unsafe { query_with_avx2(A, B, workspace, surface) };
         }
@@ -141,7 +141,7 @@ mod tests {
     use crate::geometry::{HydroelasticParameters, Shape};
     use crate::math::{Rotation, Vector3};
 
-    /// What the instructions of the CPU at hand compute, those of any CPU compute bit for bit.
+    /// The code for this CPU and the code for any CPU give the same bits.
     #[test]
     fn all_instruction_sets_give_the_same_bits() {
         let made = |shape: Shape, compliant: Option<f64>, hint: f64| {

@@ -1,9 +1,9 @@
 //! Convex polygons of fixed capacity, on the stack, and how half spaces cut them.
 //!
-//! A polygon is a ring of numbers of points, a byte each. A point carries its distances from the planes that are still to
-//! cut, so that a new point on an edge takes its own from the edge's ends, and a cut is a matter of a few bits: no
-//! coordinate moves. What is done for each corner is done for four at once and, rarely, for the others: most polygons
-//! have three or four corners, and which of the two could not be predicted.
+//! A polygon is a ring of point numbers, one byte each. A point carries its distances from the planes that
+//! are still to cut, so that a new point on an edge interpolates them from the ends of the edge, and a cut
+//! changes a few bits: no coordinate moves. Loops over corners process four at once and then the rest, if
+//! any: most polygons have three or four corners, and a branch between the two could not be predicted.
 
 use crate::geometry::NO_NEIGHBOUR;
 use crate::geometry::pressure_field::{FacePlane, TetCorners, TetPlanes};
@@ -15,11 +15,12 @@ pub(super) const CORNERS_MAX: usize = 8;
 /// The corners before the first cut, and two new ones from each of four, rounded up to a power of two.
 const POINTS_MAX: usize = 16;
 
-/// A polygon whose corners are all this near a clipping plane lies in it; see [`ConvexPolygon::clip_by_tet`]. Far below
-/// a micrometre, well above the rounding of coordinates of metres. \[m\]
+/// A polygon lies in a clipping plane if all its corners are this near to it; see
+/// [`ConvexPolygon::clip_by_tet`]. It is far below a micrometre and well above the rounding of coordinates of
+/// metres. \[m\]
 const COPLANAR_DISTANCE: f64 = 1e-14;
 
-/// Where the distances start in a [`Point`].
+/// The index of the first distance in a [`Point`].
 const DISTANCES: usize = 4;
 
 /// A position in the first three numbers \[m\], distances from four planes in the last four \[m\].
@@ -49,9 +50,10 @@ impl Point {
 pub(crate) struct ConvexPolygon {
     /// How many corners there are.
     count: usize,
-    /// The numbers of the corners in order, the first in the lowest byte; no meaning from byte `count` on.
+    /// The point numbers of the corners in order, the first in the lowest byte; bytes from `count` on are
+    /// undefined.
     ring: u64,
-    /// How many points there are, with those that were cut away.
+    /// The number of points, including those that were cut away.
     used: usize,
     points: [Point; POINTS_MAX],
 }
@@ -60,17 +62,17 @@ pub(crate) struct ConvexPolygon {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Corners {
     pub(super) count: usize,
-    /// The first four; a triangle has its first corner in the fourth place again.
+    /// The first four corners; a triangle repeats its first corner as the fourth.
     pub(super) first: [Vector3; 4],
     /// The others.
     pub(super) rest: [Vector3; CORNERS_MAX - 4],
 }
 
-/// What a polygon is before the first cut: a triangle, or the part of a plane in a tetrahedron.
+/// A polygon before the first cut: a triangle, or the part of a plane in a tetrahedron.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ZeroSet {
     count: usize,
-    /// Positions in the first three numbers \[m\]; a triangle has its first corner in the fourth place again.
+    /// Positions in the first three numbers \[m\]; a triangle repeats its first corner as the fourth.
     positions: [[f64; 4]; 4],
 }
 
@@ -100,10 +102,10 @@ impl ZeroSet {
     }
 }
 
-/// How a polygon lies to a plane.
+/// The position of a polygon relative to a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
-    /// Nothing of it has to go.
+    /// It lies entirely inside.
     Inside,
     /// It lies in the plane.
     Coplanar,
@@ -124,13 +126,13 @@ impl Side {
         } else if lowest < 0.0 && highest > 0.0 {
             Self::Cut
         } else {
-            // or not a number
+            // or NaN
             Self::Outside
         }
     }
 }
 
-/// min and max as one instruction each, where the order matters for NaN alone.
+/// min and max as one instruction each; the order of the arguments matters for NaN only.
 #[inline(always)]
 fn smaller(a: f64, b: f64) -> f64 {
     if a < b { a } else { b }
@@ -146,14 +148,14 @@ fn ones(bits: usize) -> u64 {
     (1 << bits) - 1
 }
 
-/// A ring with at least four places: a triangle has its first corner twice.
+/// A ring with at least four entries: a triangle repeats its first corner.
 #[inline(always)]
 fn pad(ring: u64, count: usize) -> u64 {
     if count == 3 { (ring & 0xff) << 24 | ring & 0xff_ff_ff } else { ring }
 }
 
 impl ConvexPolygon {
-    /// Without corners; a query uses one polygon for all its faces.
+    /// A polygon without corners; a query uses one polygon for all its faces.
     pub(crate) const EMPTY: Self = Self { count: 0, ring: 0, used: 0, points: [Point([0.0; 8]); POINTS_MAX] };
 
     /// Becomes a triangle or a zero set.
@@ -165,9 +167,9 @@ impl ConvexPolygon {
         (self.count, self.ring, self.used) = (start.count, 0x03_02_01_00, 4);
     }
 
-    /// Becomes a triangle or a zero set and tells how that lies to the faces of a tetrahedron, or `None` where all corners
-    /// lie clearly outside one of them, so that nothing is left within the tetrahedron. Much cheaper than finding out
-    /// by cutting.
+    /// Becomes a triangle or a zero set and returns its position relative to the faces of a tetrahedron, or
+    /// `None` if all corners lie clearly outside one of them, so that no part is inside the tetrahedron. Much
+    /// cheaper than finding out by cutting.
     #[inline(always)]
     pub(super) fn set_with_sides(&mut self, start: &ZeroSet, planes: &TetPlanes) -> Option<TetSides> {
         let distances = |corner: usize| planes.distances(&start.positions[corner]);
@@ -190,7 +192,7 @@ impl ConvexPolygon {
         Some(TetSides { lowest, highest })
     }
 
-    /// The number of the point at `slot` of the ring.
+    /// The point number in `slot` of the ring.
     #[inline(always)]
     fn number(ring: u64, slot: usize) -> usize {
         // the mask is for the compiler: numbers are smaller
@@ -213,7 +215,7 @@ impl ConvexPolygon {
         Corners { count: self.count, first: [position(0), position(1), position(2), position(3)], rest }
     }
 
-    /// Cuts away what lies outside `plane`. Corners on the plane stay.
+    /// Cuts away the part outside `plane`. Corners on the plane stay.
     #[inline]
     pub(crate) fn clip(&mut self, plane: &FacePlane) {
         for point in &mut self.points[..self.used] {
@@ -222,11 +224,11 @@ impl ConvexPolygon {
         self.cut(0);
     }
 
-    /// Cuts away what lies outside plane `plane` of those that the points know their distances from, and tells how the
-    /// polygon lay to it. Corners on the plane stay.
+    /// Cuts away the part outside the plane with number `plane`, for which the points hold their distances,
+    /// and returns how the polygon lay relative to it. Corners on the plane stay.
     ///
-    /// Keeps the one run of corners that are not outside and closes it with the two points where the border crosses. A convex
-    /// polygon has one such run, whatever rounding says of corners between.
+    /// Keeps the one run of corners that are not outside and closes it with the two points where the border
+    /// crosses the plane. A convex polygon has one such run, also where rounding suggests more.
     #[inline(always)]
     fn cut(&mut self, plane: usize) -> Side {
         let at = DISTANCES + plane;
@@ -258,7 +260,7 @@ impl ConvexPolygon {
         }
         let first = starts.trailing_zeros() as usize;
         let run = (!(kept >> first | kept << (count - first)) & all).trailing_zeros() as usize;
-        // a shift by all 64 bits is one by none, which changes nothing here
+        // a shift by all 64 bits acts as a shift by none, which changes nothing here
         let turned = self.ring >> (8 * first) | self.ring << ((8 * (count - first)) & 63);
         let [head, last, after, before] = [0, run - 1, run, count - 1].map(|slot| Self::number(turned, slot));
         (self.ring, self.count) = (turned & ones(8 * run), run);
@@ -267,8 +269,8 @@ impl ConvexPolygon {
         side
     }
 
-    /// Appends the point where the edge from point `inside`, unless that lies in the plane, to point `outside` crosses the
-    /// plane of the distances `at`.
+    /// Appends the point where the edge from point `inside` to point `outside` crosses the plane of the
+    /// distances `at`, unless point `inside` lies in the plane.
     #[inline(always)]
     fn cross(&mut self, inside: usize, outside: usize, at: usize) {
         let (a, b) = (&self.points[inside], &self.points[outside]);
@@ -281,7 +283,8 @@ impl ConvexPolygon {
         }
     }
 
-    /// All but the run of corners outside around the one that is farthest outside, where rounding makes out more than one.
+    /// All corners except the run of outside corners around the farthest one, for rounding that yields more
+    /// than one run.
     #[cold]
     fn kept_around_farthest(&self, at: usize, outside: u64) -> u64 {
         let distance = |slot: &usize| self.points[Self::number(self.ring, *slot)].0[at];
@@ -292,9 +295,9 @@ impl ConvexPolygon {
         ones(self.count) & !after.chain(before).fold(0, |run, slot| run | 1 << slot)
     }
 
-    /// Cuts away what lies outside tetrahedron `element`, given how the polygon lies to its faces. A polygon that lies in a
-    /// face could belong to the tetrahedra on both sides: it goes to the one with the smaller number, unless that
-    /// one `refuses` it. Returns whether anything with an area can be left.
+    /// Cuts away the part outside tetrahedron `element`, given the polygon's position relative to its faces.
+    /// A polygon that lies in a face could belong to the tetrahedra on both sides; it belongs to the one with
+    /// the smaller number, unless that one `refuses` it. Returns whether a part with an area may be left.
     #[inline(always)]
     pub(crate) fn clip_by_tet(
         &mut self,
@@ -312,7 +315,7 @@ impl ConvexPolygon {
         while touched != 0 {
             let plane = touched.trailing_zeros() as usize & 3;
             touched &= touched - 1;
-            // what an earlier plane left may lie otherwise than the whole
+            // the remaining part may lie differently than the whole
             let side = self.cut(plane);
             if self.count < 3 {
                 return false;
@@ -361,7 +364,7 @@ impl Corners {
             last = next;
         };
         add(&c);
-        // where there are three corners only, this adds nothing
+        // for a triangle this adds nothing
         add(&d);
         self.rest().iter().for_each(add);
         if twice_area == 0.0 {
@@ -371,7 +374,8 @@ impl Corners {
     }
 }
 
-/// How a polygon lies to the four faces of a tetrahedron: the smallest and the largest distance of its corners from each \[m\].
+/// The position of a polygon relative to the four faces of a tetrahedron: the smallest and the largest
+/// distance of its corners from each face \[m\].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TetSides {
     lowest: [f64; 4],
@@ -394,8 +398,8 @@ pub(crate) fn differ(signs: usize) -> bool {
 }
 
 /// For each pattern of [`signs`], the edges that the zero set cuts, in the order in which its border runs
-/// counter-clockwise seen from the positive side, and their count. Where there are three, the first stands
-/// in the fourth place again.
+/// counter-clockwise seen from the positive side, and their count. If there are three, the first is repeated
+/// as the fourth.
 const ZERO_SET_EDGES: [([[u8; 2]; 4], usize); 16] = {
     const NONE: [u8; 2] = [0, 0];
     const fn three(a: [u8; 2], b: [u8; 2], c: [u8; 2]) -> ([[u8; 2]; 4], usize) {
@@ -465,7 +469,7 @@ mod tests {
         let expected = (0.5 - 0.125 * (5.0 / 6.0)) / 0.875;
         assert!((centroid - Vector3::new(expected, expected, 0.0)).norm() < 1e-15);
     }
-    /// Nothing is left beyond a plane, and that has no area.
+    /// A polygon beyond a plane is cut away entirely, and its area is zero.
     #[test]
     fn leaves_nothing_outside() {
         let mut polygon = unit_square();
@@ -478,7 +482,8 @@ mod tests {
         assert_eq!(polygon.count, 0);
     }
 
-    /// Four planes each cut a corner off the unit square: eight corners, of which a fifth plane leaves half.
+    /// Four planes each cut a corner off the unit square: this leaves eight corners, and a fifth plane
+    /// removes half of the polygon.
     #[test]
     fn has_room_for_eight_corners() {
         let mut polygon = unit_square();
@@ -496,8 +501,8 @@ mod tests {
         assert!((polygon.corners(true).area_and_centroid(&Vector3::z()).0 + 0.875).abs() < 1e-15);
     }
 
-    /// Every pattern of corners of a heptagon inside and outside that rounding could make out: the run of corners outside around the
-    /// farthest goes, the others stay in order.
+    /// Every pattern of inside and outside corners of a heptagon that rounding could give: the run of outside
+    /// corners around the farthest one is removed, and the others stay in order.
     #[test]
     fn keeps_one_run_of_corners() {
         for outside in 1..127_u64 {

@@ -1,11 +1,13 @@
-//! Which pairs of elements belong in a list: those that can have a face once the geometries have moved a little.
+//! Selects the pairs of elements of a list: those that can have a face after a small motion of the
+//! geometries.
 //!
-//! Suppose that a pair has a face after its two bodies have moved so that no point of the contact moved by more than d.
-//! A point x of that face lies in the inner element, and the point of the outer element that it meets was, before the
-//! motion, at a point y within d of x. With the outer pressure p_N and the inner p_M, both linear,
+//! Suppose that a pair has a face after its two bodies have moved so that no point of the contact moved by
+//! more than d. A point x of that face lies in the inner element, and the coinciding point of the outer
+//! element was, before the motion, at a point y within d of x. With the outer pressure p_N and the inner p_M,
+//! both linear,
 //!   p_N(y) = p_M(x), so |p_N(x) - p_M(x)| <= |grad p_N| d and |p_N(y) - p_M(y)| <= |grad p_M| d.
-//! So x lies in a slab of the inner element and y in a slab of the outer one, both at the old pose, and they are within d of
-//! each other: no plane of one element has the slab of the other beyond it by more than d.
+//! So x lies in a slab of the inner element and y in a slab of the outer one, both at the old pose, and the
+//! two are within d of each other. Hence no slab lies beyond a plane of the other element by more than d.
 
 use crate::geometry::FacePlane;
 use crate::math::Vector3;
@@ -13,7 +15,7 @@ use crate::math::Vector3;
 /// Corners of a tetrahedron and crossings of its six edges with two planes.
 const CAPACITY: usize = 16;
 
-/// The corners of the part of an element where a linear function is small.
+/// The corners of the part of an element in which a linear function is small.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slab {
     count: usize,
@@ -75,7 +77,7 @@ mod tests {
         assert!(Slab::new(&CORNERS, &[1.0, 2.0, 3.0, 4.0], 0.5).is_beyond_one_of(&[], 0.0));
     }
 
-    /// Never more corners than there is room for: every pattern of values below, within and above.
+    /// Every pattern of values below, within and above the slab has no more corners than the capacity.
     #[test]
     fn has_room_for_all_patterns() {
         for code in 0..81 {

@@ -11,11 +11,11 @@ use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, FacePlane, PressureField, RigidSurface};
 use crate::math::RigidTransform;
 
-/// How far a plane may pass a box or a tetrahedron by and still be handed to the exact cut \[m\]: above the rounding of
-/// coordinates of metres.
+/// A plane that misses a box or a tetrahedron by less than this is still passed to the exact cut \[m\]: above
+/// the rounding of coordinates of metres.
 pub(super) const PLANE_SLACK: f64 = 1e-13;
 
-/// Computes the contact surface of a compliant volume and a rigid surface. `volume_is_A` tells their order.
+/// Computes the contact surface of a compliant volume and a rigid surface. `volume_is_A` gives their order.
 #[inline(always)]
 pub(super) fn contact_surface(
     (volume, X_WM): (&PressureField, &RigidTransform),
@@ -107,8 +107,8 @@ fn edge_planes(triangle: &OuterTriangle) -> [FacePlane; 3] {
     })
 }
 
-/// Whether a tetrahedron and a triangle can have a face after a motion of at most `reach`: as in [`super::reach`], with the
-/// distance from the triangle's plane in the place of the difference of pressures.
+/// Whether a tetrahedron and a triangle can have a face after a motion of at most `reach`: as in
+/// [`super::reach`], with the distance from the triangle's plane instead of the difference of pressures.
 fn can_meet(volume: &PressureField, tet: u32, triangle: &OuterTriangle, edges_M: &[FacePlane; 3], reach: f64) -> bool {
     let outside = |plane: &FacePlane| triangle.corners_M.iter().all(|corner| plane.distance(corner) > reach);
     if volume.planes(tet).iter().any(outside) {
@@ -142,8 +142,8 @@ fn crosses_tet(plane: &FacePlane, volume: &PressureField, tet: u32) -> bool {
     lowest <= PLANE_SLACK && highest >= -PLANE_SLACK
 }
 
-/// Writes the part of the triangle in the tetrahedron to `polygon`; `None` where nothing is left of it, or where the
-/// pressure falls steeply along the rigid normal.
+/// Writes the part of the triangle in the tetrahedron to `polygon`; `None` if there is no such part, or if
+/// the pressure falls steeply along the rigid normal.
 #[inline(always)]
 fn intersect(
     volume: &PressureField,

@@ -1,9 +1,10 @@
 //! The surface of equal pressure between two compliant geometries.
 //!
-//! One geometry is the inner one: its tree is walked, in its frame M. The elements of the other, outer one come into M one
-//! by one, each with the box of the part of it that can matter: no more pressure than the inner one ever has, and
-//! within the inner one's bounds. The stiffer geometry is the outer one, since of a tetrahedron that is a thousand times
-//! stiffer than its partner only a thousandth lies at pressures that the partner can reach.
+//! One geometry is the inner one: its tree is searched, in its frame M. The elements of the other, outer one
+//! are moved to M one by one, each with the box of the part of it that can touch: its pressure does not
+//! exceed the largest inner pressure, and it lies within the bounds of the inner geometry. The stiffer
+//! geometry is the outer one: only a thousandth of a tetrahedron that is a thousand times stiffer than its
+//! partner lies at pressures that the partner can reach.
 
 use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
@@ -19,12 +20,13 @@ use crate::geometry::pressure_field::range;
 use crate::geometry::{Aabb, FacePlane, LinearPressure, PressureField};
 use crate::math::{RigidTransform, Vector3};
 
-/// Rounding of a pressure, as a share of the pressures it was computed from: a cull by pressure that is nearer than this
-/// leaves the decision to the exact cut. [-]
+/// Rounding of a pressure, as a share of the pressures it was computed from: within this share, the cull by
+/// pressure leaves the decision to the exact cut. [-]
 const PRESSURE_ROUNDING: f64 = 1e-10;
 
-/// Two gradients that differ by less than this share of their size are the same but for rounding: such fields are equal
-/// everywhere or nowhere (as beside coplanar sides of equal boxes), and their difference has no direction. [-]
+/// Two gradients that differ by less than this share of their size differ by rounding only. Such fields are
+/// equal everywhere or nowhere (as beside coplanar sides of equal boxes), and their difference has no
+/// direction. [-]
 const GRADIENT_ROUNDING: f64 = 1e-11;
 
 /// Which geometry is which in a query.
@@ -129,7 +131,7 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
             inner.layers().walk(
                 |node| node.overlaps(&near_M),
                 |element, layer| {
-                    // where the outer tetrahedron is within the margin of the inner one, as in `can_meet`
+                    // the part of the outer tetrahedron within the margin of the inner one, as in `can_meet`
                     let bounds = layer.bounds.grown(margin).intersection(&part.bounds);
                     let pressure_margin = margin * inner.steepness()[element as usize];
                     if !equal_pressure_in_box(roles, element, &tet, &bounds, pressure_margin) || !seen.mark(element) {
@@ -186,8 +188,9 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
     }
 }
 
-/// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both pressures can be
-/// as large there as pressures inside are, when the inner pressure is uncertain by `margin` \[Pa\]. Errs on the side of "yes".
+/// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both
+/// pressures can be as large there as pressures inside are, if the inner pressure is uncertain by `margin`
+/// \[Pa\]. May say "yes" wrongly, but never "no".
 #[inline]
 fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb, margin: f64) -> bool {
     let inner = &roles.inner.linear()[element as usize];
@@ -200,8 +203,8 @@ fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &A
         && outer_value + outer.gradient.abs().dot(&half) + slack >= roles.outer.pressure_min()
 }
 
-/// Whether the plane of equal pressure crosses both tetrahedra. The difference of pressures at a vertex uses the vertex's
-/// own pressure, so that all tetrahedra around it agree about its sign.
+/// Whether the plane of equal pressure crosses both tetrahedra. The difference of pressures at a vertex uses
+/// the vertex's own pressure, so that all tetrahedra around it agree on its sign.
 #[inline(always)]
 fn equal_pressure_in_both(inner: &PressureField, element: u32, tet: &OuterTet) -> bool {
     differ(signs(&differences_at_inner(inner, element, tet)))
@@ -224,8 +227,8 @@ fn differences_at_outer(inner: &PressureField, element: u32, tet: &OuterTet) -> 
     [pressures[0] - values[0], pressures[1] - values[1], pressures[2] - values[2], pressures[3] - values[3]]
 }
 
-/// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two pressures into their
-/// geometries along it; `None` where there is no such plane or a pressure falls steeply.
+/// The unit normal of the plane of equal pressure, into the outer geometry, and the slopes of the two
+/// pressures into their geometries along it; `None` if there is no such plane or a pressure falls steeply.
 #[inline(always)]
 fn slopes(
     (inner, inner_steepness): (&LinearPressure, f64),
@@ -241,8 +244,8 @@ fn slopes(
     Some((into_outer, g_inner, slope_into(&outer.gradient, outer_steepness, &into_outer)?))
 }
 
-/// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` where they only come near
-/// each other, or a pressure falls steeply along the normal that should see it rise.
+/// Writes the part of the plane of equal pressure in both tetrahedra to `polygon`; `None` if the tetrahedra
+/// are only near each other, or if a pressure falls steeply along the normal along which it should rise.
 #[inline(always)]
 fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPolygon) -> Option<FaceData> {
     let fields = roles.inner.linear();
@@ -263,7 +266,7 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPo
     if !polygon.clip_by_tet(&sides, element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
-    // the softer field carries the pressure: a position's rounding matters less there
+    // the pressure is taken from the softer field, where rounding of a position matters less
     let softer = if roles.inner.steepness()[element as usize] <= tet.steepness { inner } else { outer };
     let inner_is_A = roles.inner_is_A;
     Some(FaceData {

@@ -6,14 +6,15 @@ use crate::geometry::pressure_field::TetCorners;
 use crate::geometry::{FacePlane, LinearPressure};
 use crate::math::Vector3;
 
-/// The working memory of contact queries. One for all pairs is enough; one for each pair, kept from step to step, lets
-/// queries start from what earlier ones found, which takes a fraction of the time. Nothing in it changes a result.
+/// The working memory of contact queries. One workspace for all pairs is enough. With one for each pair, kept
+/// from step to step, queries reuse earlier results and take a fraction of the time. It does not change a
+/// result.
 #[derive(Clone, Debug)]
 pub struct HydroelasticWorkspace {
-    /// How intersections become faces.
+    /// The faces that are made of intersections.
     pub representation: FaceRepresentation,
-    /// Whether queries of the same pair at nearby poses reuse its element pairs. On by default; off, every query is a full
-    /// one, with the same result.
+    /// Whether queries of the same pair at nearby poses reuse its element pairs. On by default; if off, every
+    /// query is a full one, with the same result.
     pub coherence: bool,
     /// Compares coherent queries with full ones. None by default.
     pub check: Option<CoherenceCheck>,
@@ -22,7 +23,7 @@ pub struct HydroelasticWorkspace {
     checker: Option<Box<Checker>>,
 }
 
-/// What the check of coherence computes anew.
+/// The surface that the check of coherence recomputes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Checker {
     pub(super) workspace: HydroelasticWorkspace,
@@ -48,7 +49,7 @@ impl HydroelasticWorkspace {
         }
     }
 
-    /// How many queries reused what earlier ones found, and what the check found.
+    /// The number of queries that reused earlier results, and the result of the check.
     pub fn coherence_report(&self) -> CoherenceReport {
         self.memory.report
     }
@@ -68,7 +69,7 @@ impl HydroelasticWorkspace {
     }
 }
 
-/// Elements and pairs of elements: those of one query, and of the next ones as long as a list holds.
+/// Elements and pairs of elements of one query, and of the next ones while the list is valid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     /// Elements of the outer geometry that can touch the inner one, or of the only mesh that can touch a half space; sorted.
@@ -77,14 +78,15 @@ pub(super) struct Lists {
     pub(super) tets: Vec<OuterTet>,
     /// The triangles of a rigid outer geometry, in the inner one's frame.
     pub(super) triangles: Vec<OuterTriangle>,
-    /// Pairs that meet, sorted: the element of A in the upper half, that of B in the lower; an outer element is named by
-    /// its position in `tets` or `triangles`, which follow the order of elements.
+    /// Pairs that meet, sorted: the element of A in the upper half, that of B in the lower; an outer element
+    /// is given by its index in `tets` or `triangles`, which are in the order of elements.
     pub(super) pairs: Vec<u64>,
-    /// Which elements of the inner geometry the search for one outer element has met.
+    /// The elements of the inner geometry that the search for one outer element has visited.
     pub(super) seen: Seen,
 }
 
-/// A set of elements that is emptied in no time: an element belongs to it where its stamp is the current one.
+/// A set of elements that is emptied in constant time: an element belongs to it if its stamp is the current
+/// one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     stamps: Vec<u32>,
@@ -106,7 +108,7 @@ impl Seen {
         }
         self.current += 1;
     }
-    /// Puts `element` into the set; whether it was not there yet.
+    /// Inserts `element` and returns whether it was new.
     #[inline]
     pub(super) fn mark(&mut self, element: u32) -> bool {
         std::mem::replace(&mut self.stamps[element as usize], self.current) != self.current

@@ -9,7 +9,7 @@ use crate::math::Vector3;
 /// A point counts as outside a plane when it is farther than this share of the mesh's size: single-precision files (STL)
 /// leave about 1e-7. [-]
 const CONVEX_TOLERANCE: f64 = 1e-6;
-/// The same while a hull is built from the points as they are. [-]
+/// The same threshold while a hull is built from the given points. [-]
 const HULL_TOLERANCE: f64 = 1e-10;
 
 /// Length of the diagonal of the box around the points \[m\].
@@ -21,7 +21,7 @@ fn size(vertices: &[Vector3]) -> f64 {
 /// Accepts a mesh that is convex: no vertex lies outside the plane of any triangle.
 ///
 /// # Errors
-/// The first vertex and triangle that disagree, or an index or position that is broken.
+/// The first vertex that lies outside the plane of a triangle, or an invalid index or position.
 pub fn check_convex(mesh: &SurfaceMesh) -> Result<(), GeometryError> {
     crate::geometry::mesh::check_vertices(&mesh.vertices)?;
     crate::geometry::mesh::check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;
@@ -85,8 +85,9 @@ impl Facet {
     }
 }
 
-/// The convex hull of points as a closed surface, by quickhull: the farthest point outside a facet replaces all facets that see
-/// it by a cone to their common border. Vertices keep the order of `points`.
+/// The convex hull of points as a closed surface, by quickhull: the point farthest outside a facet is
+/// connected to the border of all facets that it can see, and these facets are removed. Vertices keep the
+/// order of `points`.
 ///
 /// # Errors
 /// A position that is not finite, or points that span no volume.
@@ -97,7 +98,7 @@ pub fn hull(points: &[Vector3]) -> Result<SurfaceMesh, GeometryError> {
     let mut facets = first_tetrahedron(points, tolerance).ok_or(flat)?;
     let all: Vec<u32> = (0..points.len() as u32).collect();
     assign(points, &all, &mut facets, tolerance);
-    // every round either uses a point or drops the outside points of a facet, so this ends; the bound says so
+    // every round uses a point or drops the outside points of a facet, so the loop ends within this bound
     for _ in 0..4 * points.len() + 16 {
         let Some(at) = facets.iter().position(|facet| facet.alive && !facet.outside.is_empty()) else { break };
         let facet = &facets[at];
@@ -131,7 +132,7 @@ fn first_tetrahedron(points: &[Vector3], tolerance: f64) -> Option<Vec<Facet>> {
     Some([[a, b, c], [a, d, b], [b, d, c], [c, d, a]].map(|corners| Facet::new(points, corners)).into())
 }
 
-/// Gives each point to the first facet that it lies outside of.
+/// Assigns each point to the first facet that has it outside.
 fn assign(points: &[Vector3], candidates: &[u32], facets: &mut [Facet], tolerance: f64) {
     for &candidate in candidates {
         let point = &points[candidate as usize];
@@ -163,7 +164,7 @@ fn add_apex(points: &[Vector3], apex: u32, facets: &mut Vec<Facet>, tolerance: f
     assign(points, &orphans, &mut facets[first_new..], tolerance);
 }
 
-/// The surface of the facets that are left, without points that none of them uses.
+/// The surface of the remaining facets, without unused points.
 fn compact(points: &[Vector3], facets: &[Facet]) -> SurfaceMesh {
     let mut used: Vec<u32> = facets.iter().flat_map(|facet| facet.corners).collect();
     used.sort_unstable();

@@ -1,5 +1,5 @@
-//! Boxes: a cell for each face, between the face and the part of the medial surface that is nearest to it, filled with
-//! tetrahedra from the middle of the face.
+//! Boxes: a cell for each face, between the face and its nearest part of the medial surface, filled with
+//! tetrahedra that meet in the middle of the face.
 
 use crate::geometry::VolumeMesh;
 use crate::math::Vector3;
@@ -10,11 +10,12 @@ const EQUAL_SIZES: f64 = 1e-14;
 /// Low and high side of an axis.
 const SIDES: [usize; 2] = [0, 1];
 
-/// Which axis of the box each axis of the tessellation's frame lies on, and whether it points the same way. With a medial
-/// rectangle the frame's z axis is the shortest edge, with a medial segment its x axis is the longest.
+/// For each axis of the tessellation's frame, the axis of the box that it lies on and whether both point the
+/// same way. With a medial rectangle the frame's z axis is the shortest edge, with a medial segment its x
+/// axis is the longest.
 ///
-/// Walls between cells are split along one of two diagonals, so a tessellation has a sense: it is turned to the shortest
-/// (longest) edge by a fixed rotation, whichever of the other two edges is longer.
+/// Walls between cells are split along one of two diagonals, so a tessellation is not symmetric. A fixed
+/// rotation turns it to the shortest (longest) edge, whichever of the other two edges is longer.
 fn frame(half: &Vector3) -> ([usize; 3], Vector3) {
     let (shortest, longest) = (half.imin(), half.imax());
     let same = Vector3::repeat(1.0);
@@ -33,20 +34,22 @@ fn frame(half: &Vector3) -> ([usize; 3], Vector3) {
     }
 }
 
-/// Whether an edge is longer than a shorter one by more than rounding.
+/// Whether an edge is longer than another one by more than rounding.
 fn differs(size: f64, shortest: f64) -> bool {
     size - shortest > EQUAL_SIZES * size
 }
 
-/// Tessellation of a box with the half edge lengths `half` \[m\], and how many of its vertices lie on the surface: they
-/// come first, and the rest lie on the medial surface, where the distance to the surface is largest.
+/// Tessellation of a box with the half edge lengths `half` \[m\], and the number of its vertices that lie on
+/// the surface. These come first; the others lie on the medial surface, where the distance to the surface is
+/// largest.
 ///
 /// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a rectangle, a segment or
 /// a point in the plane of the two longer edges.
 ///
-/// Beside the medial surface the pressure does not change along the shorter sides, and a face across it makes a spring or
-/// not by the sign of a rounded zero. No choice is better than another there; the order of the corners of each tetrahedron
-/// is that of the reference meshes, so that both programs round alike in the poses in which this matters: along the axes.
+/// Beside the medial surface the pressure is constant along the shorter sides. Whether a face across it acts
+/// as a spring there depends on the sign of a rounded zero, and no choice is better than the other. The
+/// corners of each tetrahedron have the order of the reference meshes, so that both programs round alike in
+/// the poses in which this matters: along the axes.
 pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
     let (axes, signs) = frame(half);
     let sorted = Vector3::new(half[axes[0]], half[axes[1]], half[axes[2]]);
@@ -135,9 +138,10 @@ fn face_edges(face: usize) -> [[u32; 2]; 4] {
     [[at(0, 0), at(0, 1)], [at(0, 1), at(1, 1)], [at(1, 1), at(1, 0)], [at(1, 0), at(0, 0)]]
 }
 
-/// The six cells of a box with a medial rectangle. The order of corners within a tetrahedron decides how its gradient is rounded,
-/// see [`cuboid`]. Each wall between two cells is split along one diagonal: from the high
-/// corner to the low medial vertex along x, and from the low corner to the high medial vertex along y.
+/// The six cells of a box with a medial rectangle. The order of corners within a tetrahedron decides the
+/// rounding of its gradient, see [`cuboid`]. Each wall between two cells is split along one diagonal: from
+/// the high corner to the low medial vertex along x, and from the low corner to the high medial vertex along
+/// y.
 fn add_cells_around_rectangle(tets: &mut Vec<[u32; 4]>) {
     let wall_along_x = |y: usize, z: usize| {
         let (low, high) = (corner(0, y, z), corner(1, y, z));

@@ -1,13 +1,13 @@
-//! Cylinders and capsules along z: sectors around the axis, each cut so that neighbours share their walls.
+//! Cylinders and capsules along z: sectors around the axis, each split so that neighbours share their walls.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 
 use crate::geometry::VolumeMesh;
 use crate::math::Vector3;
 
-/// Vertices on a rim at most; a capsule has about as many tetrahedra as twice its square.
+/// The largest number of vertices on a rim; a capsule has about twice its square in tetrahedra.
 const RIM_MAX: f64 = 700.0;
-/// Vertices on a rim at least.
+/// The smallest number of vertices on a rim.
 const RIM_MIN: f64 = 3.0;
 /// A radius and a half length that differ by less than this share count as equal. [-]
 const EQUAL_SIZES: f64 = 1e-14;
@@ -23,8 +23,9 @@ fn prism([a, b, c]: [u32; 3], [d, e, f]: [u32; 3]) -> [[u32; 4]; 3] {
     [[d, e, a, f], [e, b, a, f], [b, c, a, f]]
 }
 
-/// Tessellation of a cylinder with rim vertices at most `resolution` \[m\] apart along the rim. The vertices with an index
-/// from the returned count on lie on the medial surface: a segment, a point or a disc. 5 n, 4 n or 9 n tetrahedra.
+/// Tessellation of a cylinder with rim vertices at most `resolution` \[m\] apart along the rim. Vertices with
+/// indices at or above the returned count lie on the medial surface: a segment, a point or a disc, with 5 n,
+/// 4 n or 9 n tetrahedra.
 pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize) {
     let n = (TAU * radius / resolution).ceil().clamp(RIM_MIN, RIM_MAX) as usize;
     let half = 0.5 * length;
@@ -64,7 +65,7 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
             tets.push([bottom(i), bottom(j), middle, top(j)]);
             tets.push([medial_top, top(i), middle, top(j)]);
         } else {
-            // the side is split along the other diagonal than that of a long cylinder
+            // the side is split along the diagonal opposite to that of a long cylinder
             tets.push([0, bottom(i), bottom(j), middle]);
             tets.push([1, top(j), top(i), middle]);
             tets.push([bottom(i), middle, top(i), bottom(j)]);
@@ -74,8 +75,8 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
     (VolumeMesh { vertices, tets }, on_surface)
 }
 
-/// Tessellation of a capsule whose rims have edges of about `resolution` \[m\]: circles of latitude on the caps around two
-/// medial vertices, which come last, at the returned index and after.
+/// Tessellation of a capsule whose rims have edges of about `resolution` \[m\]. The caps have vertices on
+/// circles of latitude. The two medial vertices come last, from the returned index on.
 pub fn capsule(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize) {
     let n = (TAU * radius / resolution).clamp(RIM_MIN, RIM_MAX) as usize;
     let circles = n / 2;

@@ -1,8 +1,10 @@
 //! Tessellations of shapes, and pressure fields on them.
 //!
-//! The pressure is E times the distance to the surface over the largest such distance: 0 on the surface, E on the medial
-//! axis, where every inner vertex lies. With a margin m the mesh reaches m beyond the surface and the pressure goes on
-//! linearly, to -E m / (largest distance); in an ellipsoid along rays from the centre, to less at its blunt ends. Rigid shapes are the boundaries of the same tessellations.
+//! The pressure is E times the distance to the surface over the largest such distance: 0 on the surface, and
+//! E on the medial axis, where every inner vertex lies. With a margin m the mesh extends m beyond the
+//! surface, and the pressure continues linearly to -E m / (largest distance). In an ellipsoid it continues
+//! along rays from the centre, to smaller values at the blunt ends. Rigid shapes are the boundaries of the
+//! same tessellations.
 
 mod convex;
 mod cuboid;
@@ -26,9 +28,10 @@ use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_su
 use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use star::MedialMesh;
 
-/// The edge length \[m\] that a shape is tessellated with where nothing else is asked for, or `None` for a shape whose
-/// tessellation has no choice. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
-/// of a cylinder or capsule (80 of a long cylinder, 528 of a capsule). The sphere then has 91 % of its volume, the others 97 %.
+/// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
+/// resolution. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
+/// of a cylinder or capsule (80 of a long cylinder, 528 of a capsule). The sphere then has 91 % of its
+/// volume, the others 97 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
     match shape {
         Shape::Sphere { radius } => Some(0.5 * radius),
@@ -38,20 +41,21 @@ pub fn default_resolution(shape: &Shape) -> Option<f64> {
     }
 }
 
-/// What a shape needs to become a [`HydroelasticGeometry`](super::HydroelasticGeometry).
+/// The parameters for making a shape a [`HydroelasticGeometry`](super::HydroelasticGeometry).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HydroelasticParameters {
     /// The hydroelastic modulus \[Pa\] of a compliant geometry; `None` makes it rigid.
     pub compliant: Option<f64>,
-    /// Wanted edge length of the tessellation \[m\]; [`default_resolution`] where absent.
+    /// Wanted edge length of the tessellation \[m\]; [`default_resolution`] if absent.
     pub resolution_hint: Option<f64>,
     /// Thickness of the compliant layer of a half space \[m\].
     pub slab_thickness: Option<f64>,
-    /// How far a compliant geometry reaches beyond its surface, with a pressure below zero there \[m\]. Rigid ones ignore it.
+    /// Distance by which a compliant geometry extends beyond its surface, with negative pressure there \[m\].
+    /// Rigid geometries ignore it.
     pub margin: f64,
 }
 
-/// A shape as contact needs it: meshes, with the pressure at their vertices where they are compliant.
+/// The meshes of a shape for contact, with pressures at the vertices of compliant ones.
 pub(crate) enum Tessellation {
     /// Tetrahedra, and the pressure at each vertex \[Pa\].
     Volume(VolumeMesh, Vec<f64>),
@@ -63,10 +67,10 @@ pub(crate) enum Tessellation {
     RigidHalfSpace,
 }
 
-/// Tessellates a shape, and adds what a person should know of its mesh to `notes`.
+/// Tessellates a shape, and adds remarks about its mesh to `notes`.
 ///
 /// # Errors
-/// A size, modulus, hint or margin out of range; a mesh that is broken beyond repair.
+/// A size, modulus, hint or margin out of range; a mesh that cannot be repaired.
 pub(crate) fn tessellate(
     shape: &Shape,
     parameters: &HydroelasticParameters,
@@ -152,7 +156,7 @@ fn compliant(
             Shape::Cylinder { radius, length } if number >= medial.on_surface => {
                 modulus * ((0.5 * length - vertex.z.abs()).min(radius - vertex.xy().norm()) / medial.depth)
             }
-            // the share of the way to the surface, along the ray from the centre
+            // the distance from the centre over that of the surface, along the ray
             Shape::Ellipsoid { semi_axes } if margin > 0.0 => modulus * (1.0 - vertex.component_div(semi_axes).norm()),
             _ if number >= medial.on_surface => modulus,
             _ => -modulus * margin / medial.depth,
@@ -179,14 +183,14 @@ fn filled(
     Ok(Tessellation::Volume(mesh, pressure))
 }
 
-/// The tetrahedra all of whose corners have no pressure, which a mesh has where none of them lies inside.
+/// Counts the tetrahedra without pressure: all their corners lie on the surface of the mesh.
 fn without_pressure(mesh: &VolumeMesh, pressure: &[f64]) -> Option<MeshNote> {
     let at = |vertex: &u32| pressure.get(*vertex as usize).copied().unwrap_or_default();
     let count = mesh.tets.iter().filter(|tet| tet.iter().all(|vertex| at(vertex) == 0.0)).count();
     (count > 0).then_some(MeshNote::NoPressure { count, of: mesh.tets.len() })
 }
 
-/// A rigid surface as it is, but turned outward where it can be. What else is wrong with it is told.
+/// A rigid surface as given, but turned outward if possible. Its other defects are reported in the notes.
 fn rigid_mesh(surface: &SurfaceMesh, notes: &mut Vec<MeshNote>) -> SurfaceMesh {
     match check_surface(surface) {
         Ok(CheckedSurface { mesh, report, .. }) => {
@@ -224,7 +228,7 @@ fn rigid(
     }
 }
 
-/// Refuses sizes and parameters that no tessellation can start from.
+/// Refuses sizes and parameters from which no tessellation can be made.
 fn check(shape: &Shape, parameters: &HydroelasticParameters) -> Result<(), GeometryError> {
     let kind = shape.kind();
     let positive = |what: &'static str, value: f64| {

@@ -1,4 +1,4 @@
-//! Spheres and ellipsoids: an octahedron refined, with one vertex in the middle.
+//! Spheres and ellipsoids: a refined octahedron with one vertex in the middle.
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -6,11 +6,12 @@ use std::f64::consts::PI;
 use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// Refinements of the octahedron at most: 8 * 4^7 = 131072 triangles.
+/// The largest number of refinements of the octahedron: 8 * 4^7 = 131072 triangles.
 const LEVEL_MAX: u32 = 7;
 
-/// How often to halve the edges of an octahedron in a sphere of radius `radius` \[m\] for edges of `resolution` \[m\]: a great
-/// circle has 4 * 2^L edges, of which each spans the angle 2 asin(resolution / 2 radius) at most.
+/// The number of times to halve the edges of an octahedron in a sphere of radius `radius` \[m\] for edges of
+/// `resolution` \[m\]: a great circle has 4 * 2^L edges, and each spans at most the angle 2 asin(resolution /
+/// 2 radius).
 fn level(radius: f64, resolution: f64) -> u32 {
     let half_angle = (resolution / (2.0 * radius)).min(1.0).asin();
     let halvings = (PI / half_angle).log2().ceil() - 2.0;

@@ -12,7 +12,8 @@ pub fn star(surface: &SurfaceMesh, center: Vector3) -> VolumeMesh {
     VolumeMesh { vertices, tets: surface.triangles.iter().map(|&[a, b, c]| [a, c, b, last]).collect() }
 }
 
-/// A tessellation whose vertices from `on_surface` on lie on the medial axis, and their distance to the surface \[m\].
+/// A tessellation whose vertices from index `on_surface` on lie on the medial axis, and the distance of these
+/// to the surface \[m\].
 pub(super) struct MedialMesh {
     pub(super) mesh: VolumeMesh,
     pub(super) on_surface: usize,

@@ -5,14 +5,15 @@ use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{GeometryError, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// Steps of the least-norm projection onto the planes around a vertex; a cube's corner needs one, a blunt tip a few.
+/// Steps of the least-norm projection onto the planes around a vertex; the corner of a cube needs one step, a
+/// blunt tip a few.
 const INFLATION_SWEEPS: usize = 50;
 
 /// The largest distance of a vertex to the boundary \[m\], and the pressure \[Pa\] at each vertex: `modulus` times the distance
 /// over the largest.
 ///
 /// # Errors
-/// A mesh all of whose vertices lie on its boundary.
+/// A mesh whose vertices all lie on its boundary.
 pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f64>), GeometryError> {
     crate::geometry::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
     let border = SurfaceMesh { vertices: mesh.vertices.clone(), triangles: boundary_faces(mesh) };
@@ -38,8 +39,8 @@ pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f6
     Ok((depth, distances.iter().map(|distance| modulus * distance / depth).collect()))
 }
 
-/// Moves the boundary vertices `margin` \[m\] outward and continues the pressure below zero there. Without `depth`, the
-/// largest distance to the surface \[m\], it is computed.
+/// Moves the boundary vertices `margin` \[m\] outward and continues the pressure below zero there. `depth` is
+/// the largest distance to the surface \[m\]; it is computed if absent.
 pub(super) fn inflate(
     mesh: &mut VolumeMesh,
     pressure: &mut [f64],
@@ -66,9 +67,9 @@ pub(super) fn inflate(
     Ok(())
 }
 
-/// For each vertex of a closed surface the shift u that moves the planes of the triangles around it one unit outward:
-/// n . u >= 1 for each, by projection onto the farthest plane in turn, which ends at the corner itself where three planes
-/// meet. `None` for a vertex without triangles.
+/// For each vertex of a closed surface, the shift u that moves the planes of its triangles one unit outward:
+/// n . u >= 1 for each of them. It is found by projection onto the farthest plane in turn; where three planes
+/// meet, this ends at their corner. `None` for a vertex without triangles.
 pub(super) fn outward_shifts(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Vec<Option<Vector3>> {
     let mut normals: Vec<Vec<Vector3>> = vec![Vec::new(); vertices.len()];
     for triangle in triangles {

@@ -1,13 +1,14 @@
-//! Overlaps with a mesh that are too deep for contact points to be found.
+//! Overlaps with a mesh that are too deep for contact points.
 
 use super::shape::{Kind, RigidShape};
 use super::{MESH_DEPTH, spheres_meet};
 use crate::geometry::surface_distance::SurfaceDistance;
 use crate::math::{RigidTransform, Vector3};
 
-/// How deep the deepest corner of one shape is inside the other \[m\], where one of them is a mesh that is not convex and that is
-/// deeper than [`contact_points`](super::contact_points) finds; `None` elsewhere. Meshes that are not closed have no inside and are
-/// passed over. Not for every step: it looks at all corners.
+/// The depth of the deepest corner of one shape inside the other \[m\], if one of them is a mesh that is not
+/// convex and the depth exceeds the limit of [`contact_points`](super::contact_points); otherwise `None`.
+/// Meshes that are not closed have no inside and are skipped. Not meant for every step: all corners are
+/// examined.
 pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform) -> Option<f64> {
     let kinds = [&A.kind, &B.kind];
     let meets = kinds.iter().any(|kind| matches!(kind, Kind::Mesh))
@@ -19,7 +20,7 @@ pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape,
         return None;
     }
     let depth = deepest_corner(A, X_WA, B, X_WB).max(deepest_corner(B, X_WB, A, X_WA));
-    // a ball's only corner is its centre, which is found as long as the ball reaches a face
+    // the only corner of a ball is its centre, and contact is found while the ball reaches a face
     let limit = match (&A.kind, &B.kind) {
         (Kind::Sphere { radius }, _) | (_, Kind::Sphere { radius }) => *radius,
         _ => MESH_DEPTH * A.radius.min(B.radius),
@@ -27,7 +28,7 @@ pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape,
     (depth > limit).then_some(depth)
 }
 
-/// How deep the deepest corner of `inner` lies in `outer` \[m\]; 0 where none does, and in a ball.
+/// How deep the deepest corner of `inner` lies in `outer` \[m\]; 0 if none does, or if `outer` is a ball.
 fn deepest_corner(outer: &RigidShape, X_WO: &RigidTransform, inner: &RigidShape, X_WI: &RigidTransform) -> f64 {
     let Some(surface) = &outer.surface else { return 0.0 };
     let center = [inner.center];

@@ -1,13 +1,14 @@
-//! Where two flat features face each other: their outlines, seen along the contact normal, are clipped against each
-//! other, and the two planes tell how far apart they are at the corners of what is left.
+//! Contact of two flat features that face each other. Their outlines, seen along the contact normal, are
+//! clipped against each other, and the distance between the two planes is computed at the corners of the
+//! clipped outline.
 
 use super::points::PointContact;
 use super::polytope::basis;
 use crate::math::Vector3;
 
-/// A plane seen under a smaller sine than this has no height along the normal. [-]
+/// A plane whose angle to the normal has a smaller sine than this has no height along the normal. [-]
 const EDGE_ON: f64 = 1e-2;
-/// Segments whose angle has a smaller sine than this overlap along a line and not at a point. [-]
+/// Segments whose angle has a smaller sine than this overlap along a line, not at a point. [-]
 const PARALLEL_SINE: f64 = 1e-3;
 
 /// Buffers of the clipping.
@@ -19,7 +20,8 @@ pub(super) struct Scratch {
     pub(super) near: Vec<u32>,
 }
 
-/// Part of a surface that may touch: one to many points; with a normal, they are the outline of a flat polygon.
+/// The part of a surface that may touch: one or more points. With a normal, they are the outline of a flat
+/// polygon.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Feature {
     pub(super) points: Vec<Vector3>,
@@ -54,7 +56,7 @@ impl Feature {
         }
     }
 
-    /// A polygon that is seen edge-on becomes the edge that reaches farthest along `out`.
+    /// A polygon seen edge-on becomes its edge that is farthest along `out`.
     pub(super) fn flatten(&mut self, n: &Vector3, out: f64) {
         let Some(normal) = self.normal else { return };
         if normal.dot(n).abs() > EDGE_ON {
@@ -76,8 +78,9 @@ impl Feature {
     }
 }
 
-/// Appends to `found` the points where `a`, of A, and `b`, of B, face each other along `n`, from A into B, nearer than
-/// `detection` \[m\] and not deeper than `depth_max` \[m\]. The radii round the features.
+/// Appends to `found` the points where `a`, of A, and `b`, of B, face each other along `n`, which points from
+/// A into B, if they are nearer than `detection` \[m\] and not deeper than `depth_max` \[m\]. The radii are
+/// those of rounded features.
 pub(super) fn clip_features(
     a: &mut Feature,
     b: &mut Feature,
@@ -148,8 +151,8 @@ fn clip(polygon: &mut Vec<[f64; 2]>, window: &[[f64; 2]], clipped: &mut Vec<[f64
     }
 }
 
-/// Replaces `segment` by what it shares with `other` in the plane: two points where they are parallel. Crossing ones give
-/// false: their point is the pair's deepest one, which is known.
+/// Replaces `segment` by the part that it shares with a parallel segment `other` in the plane: two points.
+/// Returns false for crossing segments, whose common point is the known deepest point of the pair.
 fn clip_segments(segment: &mut [[f64; 2]], other: &[[f64; 2]]) -> bool {
     let ([a, b], [c, d]) = (&mut *segment, other) else { return false };
     let (e, f) = ([b[0] - a[0], b[1] - a[1]], [d[0] - c[0], d[1] - c[1]]);

@@ -8,19 +8,21 @@ use super::workspace::RigidWorkspace;
 use crate::geometry::signed_distance::{Witness, WitnessSearch};
 use crate::math::{RigidTransform, Vector3};
 
-/// Pairs of edge directions up to which all separating axes are tried: boxes and prisms. Others go through GJK and EPA.
+/// All separating axes are tried for up to this many pairs of edge directions, as boxes and prisms have.
+/// Other shapes go through GJK and EPA.
 const AXIS_PAIRS_MAX: usize = 64;
-/// An edge-edge axis must separate this share of the size more than the best face does: of equal axes faces win, so that
-/// rounding does not tilt the normal of two parallel faces. [-]
+/// An edge-edge axis replaces the best face axis only if its separation is larger by this share of the size.
+/// Rounding then does not tilt the normal of two parallel faces. [-]
 const FACE_PREFERENCE: f64 = 1e-9;
-/// A normal this close to a face's is the face's: nearly touching shapes leave GJK few digits of a direction. \[rad\]
+/// A normal this close to the normal of a face is replaced by it: GJK loses most digits of the direction
+/// between shapes that nearly touch. \[rad\]
 const FACE_SNAP: f64 = 1e-4;
-/// Segments nearer than this share of their lengths cross. [-]
+/// Segments closer than this share of their lengths are taken as crossing. [-]
 const CROSSING: f64 = 1e-12;
-/// Corners of the polygon that stands for a cylinder's end.
+/// Corners of the polygon that represents the end of a cylinder.
 const END_CORNERS: usize = 16;
 
-/// Contact points of two convex shapes that are no spheres.
+/// Contact points of two convex shapes other than spheres.
 pub(super) fn points(
     A: &RigidShape,
     X_WA: &RigidTransform,
@@ -57,7 +59,7 @@ pub(super) fn points(
     }
 }
 
-/// The axis of least overlap or most distance, with the deepest points on it.
+/// The axis of least overlap or largest distance, with the deepest points along it.
 fn deepest(
     A: &RigidShape,
     B: &RigidShape,
@@ -84,8 +86,8 @@ fn deepest(
     Some(witness)
 }
 
-/// The nearest points of two segments along their z axes, of half lengths `a` and `b` \[m\] [Ericson 2005, section 5.1.9].
-/// Where they cross, the normal is across both.
+/// The nearest points of two segments along their z axes, of half lengths `a` and `b` \[m\] [Ericson 2005,
+/// section 5.1.9]. If they cross, the normal is perpendicular to both.
 fn segments(a: f64, b: f64, X_AB: &RigidTransform) -> Witness {
     let (axis_A, axis_B) = (Vector3::z(), X_AB.rotation * Vector3::z());
     let p_AB = X_AB.translation.vector;

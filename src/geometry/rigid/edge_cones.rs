@@ -1,4 +1,4 @@
-//! What lies beyond the edges of the triangles of a rigid surface.
+//! The neighbouring faces at the edges of the triangles of a rigid surface.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use crate::math::Vector3;
 /// Edges whose faces differ by a smaller sine than this are flat and give no axis. [-]
 const FLAT_EDGE: f64 = 1e-3;
 
-/// For each edge of each triangle (a-b, b-c, c-a) the normal of the face beyond it, where the edge is convex.
+/// For each edge of each triangle (a-b, b-c, c-a) the normal of the face on the other side, if the edge is
+/// convex.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EdgeCones {
     pub(super) beyond: Vec<[Option<Vector3>; 3]>,
@@ -17,7 +18,7 @@ pub(super) struct EdgeCones {
 impl EdgeCones {
     pub(super) fn new(surface: &RigidSurface) -> Self {
         let mesh = surface.mesh();
-        // files of single triangles repeat their vertices: equal positions are one
+        // files that store separate triangles repeat their vertices; equal positions are merged
         let mut numbers = BTreeMap::new();
         let vertex: Vec<usize> = mesh
             .vertices

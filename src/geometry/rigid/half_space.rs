@@ -1,4 +1,4 @@
-//! A half space against everything else: what lies lowest above the plane, or below it.
+//! A half space against other shapes: their points closest to the plane or below it.
 
 use super::points::PointContact;
 use super::shape::{Kind, RigidShape};

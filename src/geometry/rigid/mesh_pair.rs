@@ -1,4 +1,4 @@
-//! A mesh against another shape with faces: every pair of near triangles that look at each other.
+//! A mesh against another shape with faces: every pair of near triangles that face each other.
 
 use super::clip::clip_features;
 use super::edge_cones::EdgeCones;
@@ -9,22 +9,24 @@ use crate::geometry::bvh::OrientedOverlap;
 use crate::geometry::{Aabb, RigidSurface};
 use crate::math::{RigidTransform, Vector3};
 
-/// Depth at which a non-convex mesh is lost, over the radius of the smaller shape. [-]
+/// A non-convex mesh finds no contact beyond this depth, as a share of the radius of the smaller shape. [-]
 pub const MESH_DEPTH: f64 = 0.2;
-/// Triangles look at each other when the cosine between their normals is below this: beyond, one of a convex corner's other
-/// faces does. [-]
+/// Triangles face each other when the cosine between their normals is below this: beyond, one of a convex
+/// corner's other faces does. [-]
 const FACING_COSINE: f64 = -0.01;
-/// Faces that lie deeper than this share of the smaller radius behind each other are found only by their neighbours. [-]
+/// Faces that lie behind each other by more than this share of the smaller radius give no contact of their
+/// own; their neighbours do. [-]
 const SEARCH_DEPTH: f64 = 1e-3;
-/// An edge axis must separate by this share of the size more than the faces do. [-]
+/// The separation along an edge axis must exceed that along the face axes by this share of the size. [-]
 const FACE_PREFERENCE: f64 = 1e-6;
-/// A point this many times as deep as another one that is nearer than its own depth, and pushes elsewhere, is the wrong way
-/// out of the same overlap: past the edge of a face that another body barely covers. [-]
+/// A point is dropped as the wrong way out of an overlap if it is this many times as deep as another point
+/// that pushes elsewhere and lies nearer than its own depth. Such points appear past the edge of a face that
+/// another body barely covers. [-]
 const WRONG_WAY: f64 = 10.0;
 /// Normals with a larger cosine push the same way. [-]
 const SAME_WAY: f64 = 0.7;
 
-/// One triangle as a pair sees it.
+/// One triangle of a pair.
 struct Triangle {
     corners: [Vector3; 3],
     normal: Vector3,
@@ -88,7 +90,7 @@ fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     best
 }
 
-/// Removes the points, from `first` on, that lead the wrong way out; see [`WRONG_WAY`].
+/// Removes the points, from `first` on, that push the wrong way out of an overlap; see [`WRONG_WAY`].
 fn drop_wrong_ways(found: &mut Vec<PointContact>, first: usize) {
     let mut i = first;
     while i < found.len() {

@@ -1,12 +1,13 @@
-//! Contact points between two rigid shapes, where no pressure field tells the contact surface.
+//! Contact points between two rigid shapes, which have no pressure field and so no contact surface.
 //!
 //! - Half spaces: the vertices and rims below the plane, exactly.
 //! - Spheres: the nearest point of the other shape, exactly; against a mesh, of each face that the ball reaches.
-//! - Convex shapes: the axis of least overlap (separating axes between boxes, GJK and EPA elsewhere), and the two faces that
-//!   look along it clipped against each other. Cylinders, capsules and hulls of meshes are of this kind; so is any mesh that
-//!   is its own hull.
-//! - Other meshes: every pair of near faces that look at each other, as if each were a small convex shape of its own. A mesh
-//!   must be closed and oriented. What is deeper inside than [`MESH_DEPTH`] of the smaller shape's radius is not found.
+//! - Convex shapes: the axis of least overlap (separating axes between boxes, GJK and EPA elsewhere), and the
+//!   two faces that face each other along it, clipped against each other. This covers cylinders, capsules,
+//!   hulls of meshes and convex meshes.
+//! - Other meshes: every pair of near faces that face each other, each treated as a small convex shape. A
+//!   mesh must be closed and oriented. Contact deeper than [`MESH_DEPTH`] times the radius of the smaller
+//!   shape is not found.
 
 mod beyond;
 mod clip;
@@ -32,13 +33,13 @@ use shape::Kind;
 
 use crate::math::RigidTransform;
 
-/// Points nearer than this share of the smaller shape's size, with the same normal, are one. [-]
+/// Points nearer than this share of the smaller shape's size, with the same normal, are merged. [-]
 const SAME_POINT: f64 = 1e-6;
 /// Normals with a larger cosine than this are the same. [-]
 const SAME_NORMAL: f64 = 0.999;
 
-/// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` \[m\]. Swapping A and B
-/// turns the normals around. Two half spaces have none.
+/// Writes to `out` the points where the rigid shapes A and B overlap or are nearer than `detection` \[m\].
+/// Swapping A and B reverses the normals. Two half spaces have no contact points.
 pub fn contact_points(
     A: &RigidShape,
     X_WA: &RigidTransform,
@@ -67,13 +68,14 @@ pub fn contact_points(
     write_sorted(&mut workspace.found, size, if swapped { -1.0 } else { 1.0 }, out);
 }
 
-/// Whether the spheres around the two shapes come nearer than `detection` \[m\].
+/// Whether the bounding spheres of the two shapes are closer than `detection` \[m\].
 fn spheres_meet(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform, detection: f64) -> bool {
     let between = (A.center_W(X_WA) - B.center_W(X_WB)).norm();
     between <= A.radius + B.radius + detection
 }
 
-/// Sorts by position, keeps the deepest of points that are one, and writes the rest with normals times `sign`.
+/// Sorts by position, keeps the deepest of points that are merged, and writes the result with normals times
+/// `sign`.
 fn write_sorted(found: &mut [PointContact], size: f64, sign: f64, out: &mut PointContacts) {
     let near = SAME_POINT * size;
     found.sort_unstable_by(|a, b| {

@@ -22,7 +22,7 @@ impl PointContacts {
     pub fn is_empty(&self) -> bool {
         self.phi.is_empty()
     }
-    /// Forgets all points and keeps the memory.
+    /// Removes all points and keeps the memory.
     pub fn clear(&mut self) {
         self.p_WC.clear();
         self.normal.clear();
@@ -30,7 +30,7 @@ impl PointContacts {
     }
 }
 
-/// One point while it is sought.
+/// A candidate for a contact point.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PointContact {
     pub(super) p: Vector3,

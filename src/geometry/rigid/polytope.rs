@@ -1,4 +1,4 @@
-//! Convex polyhedra with polygonal faces: what two flat sides are clipped from.
+//! Convex polyhedra with polygonal faces, from which contact between flat sides is clipped.
 
 use super::vector_index::VectorIndex;
 use crate::geometry::SurfaceMesh;
@@ -9,7 +9,7 @@ use crate::math::Vector3;
 const COPLANAR_ANGLE: f64 = 1e-5;
 /// See [`COPLANAR_ANGLE`]. [-]
 const COPLANAR_OFFSET: f64 = 1e-6;
-/// Edge directions whose angle is below this are one. \[rad\]
+/// Edge directions that differ by a smaller angle than this are merged. \[rad\]
 const PARALLEL_ANGLE: f64 = 1e-9;
 
 /// A face: its outward unit normal and its corners, counter-clockwise from outside.
@@ -17,7 +17,7 @@ const PARALLEL_ANGLE: f64 = 1e-9;
 pub(super) struct Face {
     pub(super) normal: Vector3,
     pub(super) corners: Vec<u32>,
-    /// How far the polyhedron reaches along the normal \[m\].
+    /// The extent of the polyhedron along the normal \[m\].
     pub(super) reach: f64,
 }
 
@@ -81,7 +81,7 @@ impl Polytope {
         Self { vertices, faces, faces_of_vertex, edge_directions }
     }
 
-    /// The vertex that reaches farthest along `direction`; the first of equals.
+    /// The vertex farthest along `direction`; the first of equal ones.
     pub(super) fn support(&self, direction: &Vector3) -> usize {
         let mut best = (f64::NEG_INFINITY, 0);
         for (vertex, position) in self.vertices.iter().enumerate() {
@@ -93,12 +93,12 @@ impl Polytope {
         best.1
     }
 
-    /// From where to where the polyhedron reaches along `direction` \[m\].
+    /// The interval that the polyhedron covers along `direction` \[m\].
     pub(super) fn extent(&self, direction: &Vector3) -> (f64, f64) {
         extent(&self.vertices, direction)
     }
 
-    /// The face around the farthest vertex along `direction` that looks there most.
+    /// Among the faces at the farthest vertex along `direction`, the one whose normal is closest to it.
     pub(super) fn support_face(&self, direction: &Vector3) -> Option<&Face> {
         let around = &self.faces_of_vertex[self.support(direction)];
         let mut best: Option<(f64, &Face)> = None;
@@ -115,12 +115,12 @@ impl Polytope {
 fn extent(vertices: &[Vector3], direction: &Vector3) -> (f64, f64) {
     vertices.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), vertex| {
         let at = direction.dot(vertex);
-        // one instruction each; `min` and `max` look for NaN besides
+        // one instruction each; `min` and `max` also check for NaN
         (if at < low { at } else { low }, if at > high { at } else { high })
     })
 }
 
-/// Leaves out the vertices that are no face's corner: those inside faces and inside the body.
+/// Leaves out the vertices that are not the corner of any face: those inside faces and inside the body.
 fn corners_only(vertices: &[Vector3], mut faces: Vec<Face>) -> (Vec<Vector3>, Vec<Face>) {
     let mut used: Vec<u32> = faces.iter().flat_map(|face| &face.corners).copied().collect();
     used.sort_unstable();
@@ -161,8 +161,8 @@ fn outline(vertices: &[Vector3], normal: &Vector3, mut points: Vec<u32>) -> Vec<
     chain
 }
 
-/// Two unit vectors that make a right-handed basis with the unit vector `n`, a smooth function of it but at -z
-/// [Duff et al. 2017].
+/// Two unit vectors that make a right-handed basis with the unit vector `n`, a smooth function of it except
+/// at -z [Duff et al. 2017].
 pub(super) fn basis(n: &Vector3) -> (Vector3, Vector3) {
     let sign = 1.0_f64.copysign(n.z);
     let a = -1.0 / (sign + n.z);

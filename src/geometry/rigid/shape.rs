@@ -1,4 +1,4 @@
-//! A shape made ready for point contact.
+//! A shape prepared for point contact.
 
 use super::edge_cones::EdgeCones;
 use super::polytope::Polytope;
@@ -8,10 +8,10 @@ use crate::geometry::{
 };
 use crate::math::{RigidTransform, Vector3};
 
-/// Edges of a round shape's tessellation, over its radius, where faces are needed. [-]
+/// Edge length over radius in the tessellation of a round shape, for contact that needs faces. [-]
 const ROUND_RESOLUTION: f64 = 0.2;
 
-/// What the contact algorithms tell apart.
+/// The kinds of shape that the contact algorithms distinguish.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     HalfSpace,
@@ -29,7 +29,7 @@ pub(super) enum Kind {
         half: f64,
         core: ConvexSolid,
     },
-    /// Faces; an ellipsoid's semi-axes stand beside its tessellation.
+    /// A polyhedron; for an ellipsoid also its semi-axes.
     Polytope {
         polytope: Polytope,
         core: ConvexSolid,
@@ -38,7 +38,7 @@ pub(super) enum Kind {
     Mesh,
 }
 
-/// A rigid shape as [`contact_points`](super::contact_points) sees it.
+/// A rigid shape for [`contact_points`](super::contact_points).
 #[derive(Clone, Debug)]
 pub struct RigidShape {
     pub(super) kind: Kind,
@@ -50,15 +50,15 @@ pub struct RigidShape {
     pub(super) center: Vector3,
     /// Its radius \[m\]; infinite for a half space.
     pub(super) radius: f64,
-    /// Whether its triangles are a closed surface that does not meet itself.
+    /// Whether its triangles form a closed surface that does not meet itself.
     pub(super) is_sound: bool,
 }
 
 impl RigidShape {
-    /// Makes `shape` ready. A triangle mesh that is convex counts as its hull.
+    /// Prepares `shape`. A triangle mesh that is convex counts as its hull.
     ///
     /// # Errors
-    /// A size that is not positive, or a mesh that is broken.
+    /// A size that is not positive, or an invalid mesh.
     pub fn new(shape: &Shape) -> Result<Self, GeometryError> {
         let resolution_hint = match shape {
             Shape::Ellipsoid { semi_axes } => Some(ROUND_RESOLUTION * semi_axes.max()),
@@ -93,7 +93,7 @@ impl RigidShape {
         let center = bounds.center();
         let around = |radius: f64, vertex: &Vector3| radius.max((vertex - center).norm());
         let radius = surface.mesh().vertices.iter().fold(0.0, around);
-        // a round shape reaches a little farther than its tessellation
+        // a round shape extends slightly beyond its tessellation
         let radius = match kind {
             Kind::Capsule { radius, half, .. } => half + radius,
             Kind::Cylinder { radius, half, .. } => radius.hypot(half),
@@ -117,12 +117,12 @@ impl RigidShape {
         }
     }
 
-    /// The triangles, and what lies beyond their edges.
+    /// The triangles and the faces across their edges.
     pub(super) fn faces(&self) -> Option<(&RigidSurface, &EdgeCones)> {
         self.surface.as_ref().map(|surface| (surface, &self.cones))
     }
 
-    /// The kind of shape that contact sees: a convex mesh is a polyhedron.
+    /// The kind of shape for contact: a convex mesh is a polyhedron.
     pub fn kind(&self) -> &'static str {
         match self.kind {
             Kind::HalfSpace => "half space",
@@ -156,7 +156,7 @@ impl RigidShape {
         (X_WG * nalgebra::Point3::from(self.center)).coords
     }
 
-    /// The order in which pairs are looked at: by kind and by size. Shapes alike keep the order that they are given in.
+    /// Sort key of the shapes of a pair: by kind, then by size. Equal shapes keep their given order.
     pub(super) fn order(&self) -> (u8, usize, u64) {
         let triangles = self.surface.as_ref().map_or(0, |surface| surface.mesh().triangles.len());
         let kind = match self.kind {
@@ -167,7 +167,7 @@ impl RigidShape {
             Kind::Cylinder { .. } => 4,
             Kind::Polytope { .. } => 5,
         };
-        // positive numbers are in the order of their bits
+        // the bits of positive numbers sort as the numbers do
         (kind, triangles, self.radius.to_bits())
     }
 
@@ -188,7 +188,7 @@ fn polytope(mesh: &SurfaceMesh, core: Option<ConvexSolid>, semi_axes: Option<Vec
     }
 }
 
-/// The hull of a mesh that is convex.
+/// The hull of a convex mesh.
 fn convex_hull(mesh: &SurfaceMesh) -> Option<SurfaceMesh> {
     make::check_convex(mesh).ok()?;
     make::hull(&mesh.vertices).ok()

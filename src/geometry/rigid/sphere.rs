@@ -1,4 +1,4 @@
-//! Spheres against everything but half spaces.
+//! Spheres against all shapes except half spaces.
 
 use super::points::PointContact;
 use super::shape::{Kind, RigidShape};
@@ -51,7 +51,8 @@ fn to_world(point: &PointContact, X_WG: &RigidTransform) -> PointContact {
     }
 }
 
-/// A mesh, A, against a ball, B: the nearest point of all, and every face whose inside the ball's centre stands above.
+/// A mesh, A, against a ball, B: the nearest point of the mesh, and the nearest point of every face whose
+/// interior the ball's centre projects to.
 pub(super) fn against_mesh(
     A: &RigidShape,
     X_WA: &RigidTransform,
@@ -84,7 +85,8 @@ pub(super) fn against_mesh(
             if on_face && height >= 0.0 {
                 push(&nearest, false);
             }
-            // of faces that share the nearest edge, the one that looks at the centre most tells inside from outside
+            // of the faces at the nearest edge, the one whose normal is closest to the centre's direction
+            // separates inside from outside
             let nearer = |(least, _, _): (f64, f64, Vector3)| distance < least - 1e-12 * reach.x;
             let as_near =
                 |(least, most, _): (f64, f64, Vector3)| distance < least + 1e-12 * reach.x && height.abs() > most;

@@ -1,13 +1,13 @@
-//! Finds vectors near one, among many.
+//! Finds vectors near a given one.
 
 use std::collections::BTreeMap;
 
 use crate::math::Vector3;
 
-/// Cells are this many times as wide as what counts as near, so that most searches see one cell.
+/// The width of a cell over the search distance; large, so that most searches visit one cell.
 const CELL_WIDTH: f64 = 8.0;
 
-/// Numbered vectors in cells of space.
+/// Numbered vectors, sorted into cubic cells.
 #[derive(Debug)]
 pub(super) struct VectorIndex {
     near: f64,

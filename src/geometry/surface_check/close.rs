@@ -7,10 +7,11 @@ use super::work::Work;
 use crate::geometry::Aabb;
 use crate::math::Vector3;
 
-/// A hole whose border is not longer than this share of the mesh's size is closed: slits and lost triangles. [-]
+/// A hole whose border is not longer than this share of the mesh's size is closed: a slit or a lost triangle.
+/// [-]
 const BORDER_MAX: f64 = 0.1;
 
-/// An edge that is passed more often in one direction than in the other: what is missing, as directed edges.
+/// The directed edges that are missing where an edge is passed more often in one direction than in the other.
 fn missing(work: &Work) -> Vec<[u32; 2]> {
     let mut missing = Vec::new();
     for same in work.edges().chunk_by(|x, y| x.0 == y.0) {
@@ -66,8 +67,8 @@ fn open(work: &Work, [a, b]: [u32; 2]) -> SurfaceDefect {
     }
 }
 
-/// Closed walks over directed edges, none of which passes a vertex twice. As many edges leave each vertex as arrive: they
-/// bound what is there.
+/// Closed walks over directed edges, none of which passes a vertex twice. Each vertex has as many outgoing
+/// edges as incoming ones, because the missing edges bound the existing surface.
 fn loops(edges: &[[u32; 2]]) -> Vec<Vec<u32>> {
     let mut leaving: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     edges.iter().rev().for_each(|[a, b]| leaving.entry(*a).or_default().push(*b));
@@ -93,7 +94,7 @@ fn close(work: &mut Work, border: &[u32]) {
         work.source.push(source);
     };
     if count <= 4 {
-        // the shorter diagonal of four
+        // a loop of four edges is split along its shorter diagonal
         let length = |a: u32, b: u32| (work.place(a).0 - work.place(b).0).norm();
         let turn = usize::from(count == 4 && length(border[1], border[3]) < length(border[0], border[2]));
         let at = |i: usize| border[(i + turn) % count];

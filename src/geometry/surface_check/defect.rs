@@ -1,4 +1,4 @@
-//! What is wrong with a surface that cannot be repaired.
+//! Defects of a surface that cannot be repaired.
 
 use crate::geometry::mesh::MeshError;
 use crate::math::Vector3;
@@ -13,14 +13,15 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// What is wrong with a surface that cannot be repaired without guessing. Triangles count from 0, as in the mesh given.
+/// A defect of a surface that cannot be repaired without guessing. Triangles are counted from 0, as in the
+/// given mesh.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SurfaceDefect {
     /// Positions or indices are broken.
     #[error(transparent)]
     Array(#[from] MeshError),
-    /// No triangle has any area.
-    #[error("none of the {triangles} triangles has any area: is the mesh empty, or scaled to nothing?")]
+    /// No triangle has an area.
+    #[error("none of the {triangles} triangles has any area: check the mesh file and its scale")]
     Empty {
         /// How many there are.
         triangles: usize,
@@ -40,9 +41,9 @@ pub enum SurfaceDefect {
         /// The other end.
         to: Place,
     },
-    /// An edge at which the triangles leave the inside undefined.
+    /// An edge whose triangles disagree on the side that is inside.
     #[error(
-        "{count} edges join triangles that disagree on what is inside, the first from {from} to {to} (triangles \
+        "{count} edges join triangles that disagree on the side that is inside, the first from {from} to {to} (triangles \
          {triangles:?}): separate the parts of the mesh that meet there, declare it convex to use its hull, or make it rigid"
     )]
     NonManifold {
@@ -55,7 +56,7 @@ pub enum SurfaceDefect {
         /// The other end.
         to: Place,
     },
-    /// A surface with one side, as a Moebius strip.
+    /// A surface with one side, like a Moebius strip.
     #[error(
         "the surface has no outside: going around it, triangle {triangle} at {at} turns to its other side: rebuild the \
          mesh there"
@@ -76,7 +77,7 @@ pub enum SurfaceDefect {
         triangles: usize,
         /// Its first triangle.
         triangle: u32,
-        /// The centre of that.
+        /// Its centre.
         at: Place,
     },
 }

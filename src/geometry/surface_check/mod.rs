@@ -1,9 +1,10 @@
 //! Checks that a triangle mesh encloses a volume, and repairs what can be repaired without guessing.
 //!
-//! In this order: positions and indices; vertices at the same place become one; neighbours are turned to agree on which side
-//! is outside; small holes are closed; of triangles without area, those with a vertex on the opposite edge have that edge
-//! flipped; every edge must be passed equally often in both directions; triangles that go through each other are counted: the
-//! inside is then the union of the parts; components are turned so that material and cavities alternate from outside in.
+//! In this order: positions and indices are checked; vertices at the same position are merged; neighbours are
+//! turned until they agree on the outer side; small holes are closed; a triangle without area that has a
+//! vertex on its longest edge has that edge flipped; every edge must be passed equally often in both
+//! directions; triangles that intersect are counted, and the inside is then the union of the parts;
+//! components are turned so that material and cavities alternate from outside in.
 
 mod close;
 mod defect;
@@ -25,17 +26,17 @@ use work::Work;
 pub struct CheckedSurface {
     /// The surface, repaired.
     pub mesh: SurfaceMesh,
-    /// What was found and repaired.
+    /// The findings and repairs.
     pub report: SurfaceReport,
-    /// Whether every edge joins two triangles and the surface nowhere meets itself. Otherwise the inside is where the
-    /// winding number is positive.
+    /// Whether every edge joins two triangles and the surface does not meet itself. Otherwise the inside is
+    /// the set of points with a positive winding number.
     pub is_simple: bool,
 }
 
 /// Checks a surface and repairs it.
 ///
 /// # Errors
-/// The first defect that cannot be repaired, with its place.
+/// The first defect that cannot be repaired, with its position.
 pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect> {
     check_vertices(&mesh.vertices)?;
     check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;

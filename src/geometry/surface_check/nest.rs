@@ -1,4 +1,5 @@
-//! Which component lies inside which: the outermost ones enclose material, those inside it bound cavities, and so on inward.
+//! The nesting of components: the outermost ones enclose material, those inside them bound cavities, and so
+//! on inward.
 
 use super::defect::SurfaceDefect;
 use super::work::Work;
@@ -7,7 +8,7 @@ use crate::geometry::winding::{Crossing, Winding};
 use crate::geometry::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
-/// Triangles of a component at which its surroundings are looked at.
+/// The number of triangles of a component from which its surroundings are examined.
 const SAMPLES: usize = 5;
 
 /// One component.
@@ -16,12 +17,12 @@ struct Part {
     /// The signed volume inside as the file gives it \[m3\].
     volume: f64,
     bounds: Aabb,
-    /// Whether it goes through another component, or itself.
+    /// Whether it intersects another component or itself.
     touches: bool,
     turned: bool,
 }
 
-/// What is around a component.
+/// The surroundings of a component.
 #[derive(Clone, Copy, Default)]
 struct Surroundings {
     /// Whether it lies in the material of the larger components.
@@ -30,10 +31,11 @@ struct Surroundings {
     holder_turned: bool,
 }
 
-/// Turns components so that material and cavities alternate from outside in. A component with a negative volume inside
-/// another's material is a cavity. One with a positive volume there is a cavity too if that other one had to be turned, so that a
-/// hollow body that is inside out as a whole comes out right; else it adds nothing to the material and is left out,
-/// unless it goes through another component (`touched`, for each triangle).
+/// Turns components so that material and cavities alternate from outside in. A component with a negative
+/// volume inside the material of another one is a cavity. A component with a positive volume there is also a
+/// cavity if the outer one had to be turned, so that a hollow body that is inside out as a whole comes out
+/// right. Otherwise it adds nothing to the material and is left out, unless it intersects another component
+/// (`touched`, for each triangle).
 pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefect> {
     let mut parts = Vec::new();
     for triangles in orient::components(work) {
@@ -47,7 +49,7 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
-    // most meshes are one part, or parts side by side
+    // most meshes have one part, or parts side by side
     let nested = (0..parts.len()).any(|k| parts[..k].iter().any(|other| other.bounds.overlaps(&parts[k].bounds)));
     let mesh = if nested {
         SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() }
@@ -86,11 +88,11 @@ fn leave_out<'a>(work: &mut Work, triangles: impl Iterator<Item = &'a usize>) {
     work.source.retain(|_| of_source.next().copied().unwrap_or(true));
 }
 
-/// Finds what is around components by lines through them.
+/// Finds the surroundings of components with lines through them.
 struct Around<'a> {
     winding: Winding<'a>,
     mesh: &'a SurfaceMesh,
-    /// The part that each triangle belongs to.
+    /// The component of each triangle.
     part_of: Vec<usize>,
 }
 
@@ -103,7 +105,8 @@ impl<'a> Around<'a> {
         Self { winding: Winding::new(mesh), mesh, part_of }
     }
 
-    /// What the larger parts, which come first and know whether they are turned, are around part `k`.
+    /// The surroundings of component `k` among the larger ones, which come first and whose orientation is
+    /// known.
     fn of(&self, k: usize, parts: &[Part]) -> Surroundings {
         let part = &parts[k];
         let (mut inside, mut holder) = (0, None);

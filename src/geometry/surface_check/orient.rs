@@ -1,9 +1,10 @@
-//! The same outside everywhere on a component, and the volume that it encloses.
+//! The orientation of components and the volumes that they enclose.
 
 use super::defect::SurfaceDefect;
 use super::work::Work;
 
-/// A component encloses nothing below this share of its area to the power 3/2 (a ball has 0.09). [-]
+/// A component whose volume is below this share of its area to the power 3/2 encloses nothing; for a ball the
+/// share is 0.09. [-]
 const VOLUME_MIN: f64 = 1e-9;
 
 /// Turns triangles until the two at each edge agree. Of two ways to turn a component, the one that turns fewer triangles is
@@ -51,7 +52,7 @@ pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
     Ok(())
 }
 
-/// The triangles of each component: those that are joined by edges.
+/// The triangles of each component, that is, the triangles that are connected by edges.
 pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
     let edges = work.edges();
     let mut at: Vec<Vec<u32>> = vec![Vec::new(); work.triangles.len()];

@@ -1,15 +1,15 @@
-//! What a check found and repaired.
+//! The report of a check.
 
 use super::defect::Place;
 
-/// What was found and repaired.
+/// The findings and repairs of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SurfaceReport {
     /// Triangles that were given.
     pub triangles_given: usize,
-    /// Vertices that became one with another at the same place.
+    /// Vertices that were merged with another one at the same position.
     pub welded: usize,
-    /// Triangles that were left out: without area, or twice there.
+    /// Triangles that were left out because they had no area or were duplicates.
     pub dropped: usize,
     /// Long edges of triangles without area that were flipped.
     pub flipped_edges: usize,
@@ -25,7 +25,7 @@ pub struct SurfaceReport {
     pub buried: usize,
     /// Small holes that were closed.
     pub closed_holes: usize,
-    /// Pairs of triangles that go through each other; what is inside any part counts as inside.
+    /// Pairs of triangles that go through each other; a point inside any part counts as inside.
     pub intersections: usize,
     /// The first such pair.
     pub intersection: Option<Intersection>,
@@ -43,7 +43,7 @@ pub struct Intersection {
 }
 
 impl SurfaceReport {
-    /// What was repaired, in words; `None` where nothing was.
+    /// The repairs in words; `None` if there were none.
     pub fn repairs(&self) -> Option<String> {
         let counted = [
             (self.welded, "vertices welded"),

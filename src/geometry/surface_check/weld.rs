@@ -1,4 +1,4 @@
-//! Vertices at the same place become one; triangles without area go.
+//! Merges vertices at the same position and removes triangles without area.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use super::work::Work;
 use crate::geometry::Aabb;
 use crate::math::Vector3;
 
-/// Vertices closer than this share of the mesh's size are one where the mesh would be open otherwise: rounding in text files
-/// and in single precision. [-]
+/// Vertices closer than this share of the mesh's size are merged if the mesh would be open otherwise; it
+/// covers the rounding of text files and of single precision. [-]
 const WELD_TOLERANCE: f64 = 1e-6;
-/// Height of a triangle over its longest edge; below this it has no usable normal. Single precision leaves 1e-7 of a flat
-/// one. [-]
+/// Height of a triangle over its longest edge; below this a triangle has no usable normal. Single precision
+/// leaves 1e-7 of a flat one. [-]
 const FLATNESS_MIN: f64 = 1e-7;
-/// Rounds of removal; each round that changes nothing ends it.
+/// The largest number of rounds of removal; a round without changes ends it.
 const ROUNDS_MAX: usize = 20;
 
 /// Merges vertices and drops the triangles that collapse.
@@ -33,7 +33,7 @@ pub(super) fn weld(work: &mut Work) -> Result<(), SurfaceDefect> {
     Ok(())
 }
 
-/// Flips the edges of triangles without area until none is left that can be.
+/// Flips edges of triangles without area until no flip is left.
 pub(super) fn flatten(work: &mut Work) -> Result<(), SurfaceDefect> {
     for _ in 0..ROUNDS_MAX {
         if flip_caps(work) == 0 {
@@ -156,7 +156,8 @@ fn cap_edge(p: &[Vector3; 3]) -> Option<usize> {
     (longest == 0.0 || height < FLATNESS_MIN * longest).then_some(i)
 }
 
-/// Two triangles with the same corners: turned against each other they enclose nothing and both go; else one goes.
+/// Two triangles with the same corners: with opposite orientations they enclose nothing and both are removed,
+/// otherwise one is.
 fn drop_opposite_pairs(work: &mut Work) {
     let mut keys: Vec<([u32; 3], bool, usize)> = work
         .triangles

@@ -4,7 +4,7 @@ use super::defect::Place;
 use super::report::SurfaceReport;
 use crate::math::Vector3;
 
-/// A mesh under repair; `source` says which given triangle each comes from.
+/// A mesh under repair; `source` holds the number of the given triangle that each triangle comes from.
 pub(super) struct Work {
     pub(super) vertices: Vec<Vector3>,
     pub(super) triangles: Vec<[u32; 3]>,
@@ -23,7 +23,8 @@ impl Work {
         let [a, b, c] = self.corners(triangle);
         Place((a + b + c) / 3.0)
     }
-    /// All edges as (ends in order, triangle, whether it runs from the smaller end to the larger), sorted.
+    /// All edges as (sorted ends, triangle, whether the triangle passes it from the smaller end to the
+    /// larger), sorted.
     pub(super) fn edges(&self) -> Vec<([u32; 2], u32, bool)> {
         let mut edges = Vec::with_capacity(3 * self.triangles.len());
         for (k, triangle) in self.triangles.iter().enumerate() {
