@@ -20,6 +20,7 @@ mod parts;
 mod patches;
 mod png_file;
 mod scene_picture;
+mod scene_view;
 mod solid;
 mod text;
 
@@ -36,5 +37,6 @@ pub use labels::Labels;
 pub use light::Gloss;
 pub use mesh_picture::mesh_preview;
 pub use png_file::{encode_animation, encode_png, write_animation, write_png};
-pub use scene_picture::{ScenePicture, View, scene_picture, scene_pictures};
+pub use scene_picture::{scene_picture, scene_pictures};
+pub use scene_view::{ScenePicture, View};
 pub use solid::Solid;

@@ -3,7 +3,7 @@
 use super::PictureError;
 use super::canvas::{Canvas, Paint};
 use super::color::{Color, PAPER, mix, scaled};
-use super::scene_picture::ScenePicture;
+use super::scene_view::ScenePicture;
 use super::solid::{Solid, boundary_or_nothing};
 use crate::geometry::HydroelasticGeometry;
 use crate::math::{BodyIndex, GeometryIndex, Index, RigidTransform, Vector3};

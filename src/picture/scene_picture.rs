@@ -8,11 +8,11 @@ use super::image::Image;
 use super::labels::{self, Label, Labels, Region};
 use super::parts::{GLASS, corners, draw_parts, parts};
 use super::patches::{FaceStyle, Faces};
+use super::scene_view::ScenePicture;
 use super::solid::Solid;
 use super::{PictureError, frame, legend};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, RigidTransform, Rotation, Vector3};
-use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::{ContactPatch, Snapshot};
 
 /// Angle between the lower and the upper edge of the picture \[rad\].
@@ -30,45 +30,10 @@ const LONGEST: f64 = 0.22;
 /// The ground is drawn for a scene of this radius at least \[m\].
 const RADIUS_MIN: f64 = 1e-6;
 
-/// From where a scene is seen; what is absent is chosen so that everything is in the picture.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct View {
-    /// Azimuth, about z from the x axis, and elevation above the horizontal \[rad\]. Where absent, from the front and a little from
-    /// above; in the contact view so that the largest patch faces the eye.
-    pub direction: Option<(f64, f64)>,
-    /// From the target \[m\].
-    pub distance: Option<f64>,
-    /// What is looked at p_WT \[m\].
-    pub target_W: Option<Vector3>,
-    /// Leave out the arrows of the contact forces.
-    pub without_forces: bool,
-    /// Which of the arrows have their force written beside them.
-    pub labels: Labels,
-}
-
 /// Azimuth and elevation of a scene \[rad\].
 const DIRECTION: (f64, f64) = (-0.75, 0.62);
 /// Azimuth and elevation away from the normal of a patch \[rad\].
 const ASIDE: (f64, f64) = (0.62, 0.34);
-
-/// What a picture of a scene shows.
-#[derive(Clone, Copy, Debug)]
-pub struct ScenePicture<'a> {
-    /// The scene.
-    pub scene: &'a Scene,
-    /// The instant.
-    pub snapshot: &'a Snapshot,
-    /// What the bodies look like. A body without shows its collision geometries.
-    pub visuals: &'a [VisualGeometry],
-    /// From where it is seen.
-    pub view: View,
-    /// Look at the contact patches, with the bodies that touch made of glass, in their collision geometries.
-    pub contact: bool,
-    /// Columns and rows \[px\].
-    pub size: (usize, usize),
-    /// Written above.
-    pub title: &'a str,
-}
 
 /// Draws the scene.
 ///

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::differential::DifferentialInverse;
-use super::grip::{Grip, GripCommand};
+use super::grip::{Grip, GripCommand, JointMeasurement};
 use super::path::{Path, pose};
-use super::senses::{JointMeasurement, Measurement, Senses};
+use super::senses::{Measurement, Senses};
 use super::task::{Condition, Keyframe, Sense, Task};
 use crate::math::{BodyIndex, Index, RigidTransform, ScalarJointIndex, Vector3};
 use crate::multibody::State;

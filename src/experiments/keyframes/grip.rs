@@ -1,6 +1,5 @@
 //! Two fingers that open by position and close by force.
 
-use super::senses::JointMeasurement;
 use super::task::{Finger, ForceControl};
 use crate::math::Vector3;
 
@@ -18,6 +17,15 @@ pub(super) enum GripCommand {
     Open(f64),
     /// Close with this force \[N\].
     Close(f64),
+}
+
+/// A finger's joint as measured.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct JointMeasurement {
+    /// Position \[m\] or \[rad\].
+    pub(super) position: f64,
+    /// Velocity [m/s] or [rad/s].
+    pub(super) velocity: f64,
 }
 
 /// Force control of two fingers.

@@ -25,15 +25,6 @@ pub struct Measurement {
     pub forces: Vec<Vector3>,
 }
 
-/// A finger's joint as measured.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct JointMeasurement {
-    /// Position \[m\] or \[rad\].
-    pub(super) position: f64,
-    /// Velocity [m/s] or [rad/s].
-    pub(super) velocity: f64,
-}
-
 /// What is derived from measurements.
 #[derive(Clone, Debug)]
 pub(super) struct Senses {

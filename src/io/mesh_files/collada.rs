@@ -8,7 +8,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Malformed, Welder};
+use super::malformed::Malformed;
+use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::io::xml::{self, Element};
 use crate::math::{Matrix3, Rotation, Vector3};

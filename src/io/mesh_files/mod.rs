@@ -4,19 +4,21 @@
 //! vertex are dropped. A scale with a negative determinant mirrors the mesh, so its triangles are turned around.
 
 mod collada;
+mod malformed;
 mod obj;
 mod stl;
 mod vtk;
 mod vtk_write;
+mod welder;
 
 pub use vtk_write::{MeshWriteError, write_vtk};
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
+use malformed::Malformed;
 
 /// Why a mesh file was refused.
 #[derive(Debug, thiserror::Error)]
@@ -110,19 +112,6 @@ pub fn read_bytes(bytes: &[u8], path: &Path, scale: &Vector3) -> Result<MeshData
     Ok(mesh)
 }
 
-/// What a format's reader expected, and what it found.
-#[derive(Debug)]
-struct Malformed {
-    expected: String,
-    found: String,
-}
-
-impl Malformed {
-    fn new(expected: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { expected: expected.into(), found: found.into() }
-    }
-}
-
 fn extension(path: &Path) -> String {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
@@ -164,36 +153,5 @@ fn apply_scale(mesh: &mut MeshData, scale: &Vector3) {
                 mesh.tets.iter_mut().for_each(|tet| tet.swap(2, 3));
             }
         }
-    }
-}
-
-/// Collects triangles by their corners' positions; equal positions become one vertex, in order of first appearance.
-#[derive(Default)]
-struct Welder {
-    mesh: SurfaceMesh,
-    index: BTreeMap<[u64; 3], u32>,
-}
-
-impl Welder {
-    fn vertex(&mut self, position: Vector3) -> u32 {
-        // Adding zero makes -0 and 0 the same bits.
-        let key = [position.x, position.y, position.z].map(|x| (x + 0.0).to_bits());
-        let next = self.mesh.vertices.len() as u32;
-        let index = *self.index.entry(key).or_insert(next);
-        if index == next {
-            self.mesh.vertices.push(position);
-        }
-        index
-    }
-
-    fn triangle(&mut self, corners: [Vector3; 3]) {
-        let [a, b, c] = corners.map(|corner| self.vertex(corner));
-        if a != b && b != c && c != a {
-            self.mesh.triangles.push([a, b, c]);
-        }
-    }
-
-    fn finish(self) -> SurfaceMesh {
-        self.mesh
     }
 }

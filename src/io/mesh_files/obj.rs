@@ -1,6 +1,7 @@
 //! Wavefront OBJ: the door of `tobj`. All groups of the file become one mesh; polygons are cut into triangles.
 
-use super::{Malformed, Welder};
+use super::malformed::Malformed;
+use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 

@@ -2,7 +2,8 @@
 
 use std::io::Cursor;
 
-use super::{Malformed, Welder};
+use super::malformed::Malformed;
+use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 

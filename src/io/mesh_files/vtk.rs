@@ -1,6 +1,6 @@
 //! Legacy ASCII VTK, unstructured grids of tetrahedra, with an optional pressure per vertex.
 
-use super::Malformed;
+use super::malformed::Malformed;
 use crate::geometry::VolumeMesh;
 use crate::math::Vector3;
 

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error::SceneError;
+use super::loaded_scene::{JointGroup, LoadedScene, SceneModel};
 use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
 use super::stepping::SteppingMode;
-use super::{JointGroup, LoadedScene, SceneModel};
 use crate::geometry::Shape;
 use crate::io::package::PackageMap;
 use crate::io::urdf::LoadOptions;
@@ -236,7 +236,8 @@ fn scene_model(scene: &Scene, model: &LoadedModel<'_>, robot: &PlacedRobot) -> S
 fn joint_groups(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> Vec<JointGroup> {
     let group = |(model, robot): (&LoadedModel<'_>, &PlacedRobot)| {
         let own = |index: &JointIndex| robot.joints.iter().find(|(_, joint)| *joint == index).map(|(name, _)| name);
-        let joints = scene.joints().iter().enumerate().filter_map(|(place, index)| Some((place, own(index)?.clone())));
+        let joints =
+            scene.joints().iter().enumerate().filter_map(|(number, index)| Some((number, own(index)?.clone())));
         let (joints, names): (Vec<usize>, Vec<String>) = joints.unzip();
         JointGroup { model: model.spec.name.name.clone(), joints, names }
     };

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{Place, SceneError};
+use super::loaded_scene::LoadedScene;
 use super::reader::Named;
 use super::schema::{BaseSpec, ModelSpec, SceneSpec};
-use super::{LoadedScene, assemble, schema, yaml};
+use super::{assemble, schema, yaml};
 use crate::io::package::PackageMap;
 use crate::io::urdf::{self, LoadOptions, UrdfError};
 use crate::math::{RigidTransform, SpatialVelocity};

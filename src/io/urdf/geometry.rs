@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::LoadOptions;
-use super::OnUnreadableMesh;
 use super::error::{UrdfError, UrdfProblem};
 use super::foreign;
+use super::options::{LoadOptions, OnUnreadableMesh};
 use super::place::Place;
 use super::standard::{StandardGeometry, StandardShape};
 use crate::geometry::Shape;

@@ -15,6 +15,7 @@ mod clean;
 mod error;
 mod foreign;
 mod geometry;
+mod options;
 mod place;
 mod standard;
 mod tree;
@@ -24,6 +25,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use error::{UrdfError, UrdfProblem};
+pub use options::{LoadOptions, OnUnreadableMesh};
 
 use super::package::PackageMap;
 use super::xml::{self, Element};
@@ -32,26 +34,6 @@ use crate::robot::{Joint, Limits, Link, LoadWarning, RobotDescription};
 use geometry::GeometryReader;
 use place::Place;
 use standard::{StandardJoint, StandardLink};
-
-/// What to do with a collision mesh that is not found or cannot be read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnUnreadableMesh {
-    /// Refuse the robot.
-    #[default]
-    Error,
-    /// Leave the geometry out and warn.
-    WarnAndSkip,
-}
-
-/// Choices at loading.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LoadOptions {
-    /// What to do with a collision mesh that is not found or cannot be read.
-    pub on_unreadable_collision_mesh: OnUnreadableMesh,
-    /// Read the meshes of visuals too. Without this they are only looked for, so that missing ones are
-    /// warned of.
-    pub load_visual_meshes: bool,
-}
 
 /// A joint's axis shorter than this has no direction; axes in files are near unit length. [-]
 const AXIS_LENGTH_MIN: f64 = 1e-9;

@@ -6,24 +6,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files of circles that are still there. A circle none of whose files is in this list fails the test, and so does a file
-/// in this list that is in no circle.
-const EXEMPT: [&str; 13] = [
-    "src/experiments/keyframes/grip.rs",
-    "src/experiments/keyframes/senses.rs",
-    "src/io/mesh_files/collada.rs",
-    "src/io/mesh_files/mod.rs",
-    "src/io/mesh_files/obj.rs",
-    "src/io/mesh_files/stl.rs",
-    "src/io/mesh_files/vtk.rs",
-    "src/io/scene_file/assemble.rs",
-    "src/io/scene_file/mod.rs",
-    "src/io/urdf/geometry.rs",
-    "src/io/urdf/mod.rs",
-    "src/picture/parts.rs",
-    "src/picture/scene_picture.rs",
-];
-
 /// Re-exports in a row, at most.
 const HOPS_MAX: usize = 12;
 
@@ -221,14 +203,9 @@ fn circles(sources: &BTreeMap<String, String>) -> Vec<(String, String, String)> 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
     let found = circles(&super::all_sources());
-    let new: Vec<String> = found
-        .iter()
-        .filter(|(file, other, _)| !EXEMPT.contains(&file.as_str()) || !EXEMPT.contains(&other.as_str()))
-        .map(|(file, other, path)| format!("{file} imports {other} ({path})"))
-        .collect();
-    assert!(new.is_empty(), "circles of imports; move what both need to a file of its own: {new:#?}");
-    let cured: Vec<&&str> = EXEMPT.iter().filter(|exempt| !found.iter().any(|(file, ..)| file == **exempt)).collect();
-    assert!(cured.is_empty(), "take these out of EXEMPT, they are in no circle any more: {cured:?}");
+    let named: Vec<String> =
+        found.iter().map(|(file, other, path)| format!("{file} imports {other} ({path})")).collect();
+    assert!(named.is_empty(), "circles of imports; move what both need to a file of its own: {named:#?}");
 }
 
 /// Oracle: four files written for the purpose. `b` takes `A` from `a` through the names that the root hands on, and `a` calls

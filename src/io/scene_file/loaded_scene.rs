@@ -1,0 +1,84 @@
+//! A scene file, read and built.
+
+use std::sync::Arc;
+
+use super::publish::PublishSettings;
+use crate::math::{BodyIndex, JointIndex};
+use crate::multibody::State;
+use crate::recording::Outputs;
+use crate::scene::{Scene, VisualGeometry};
+use crate::stepping::{
+    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, StepSettings,
+};
+
+/// The joints of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JointGroup {
+    /// The model's name.
+    pub model: String,
+    /// The indices of its joints in `Scene::joint_names`.
+    pub joints: Vec<usize>,
+    /// Their names in the model's own file, without the prefix that the scene gives them.
+    pub names: Vec<String>,
+}
+
+/// One model in the scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SceneModel {
+    /// The model's name.
+    pub name: String,
+    /// Its root link.
+    pub root: BodyIndex,
+    /// All its links, the root among them.
+    pub bodies: Vec<BodyIndex>,
+    /// Whether nothing holds its root.
+    pub is_free: bool,
+    /// How many of its joints have one degree of freedom.
+    pub joints: usize,
+}
+
+/// A scene file, read and built.
+#[derive(Clone, Debug)]
+pub struct LoadedScene {
+    /// The scene.
+    pub scene: Arc<Scene>,
+    /// Positions and velocities at the start.
+    pub initial: State,
+    /// How steps are taken.
+    pub settings: StepSettings,
+    /// The options of dynamic steps: those in `settings` where the file asks for them, and for a change
+    /// of mode.
+    pub dynamic: DynamicStepping,
+    /// The options of quasistatic steps: those in `settings` where the file asks for them, and for a
+    /// change of mode.
+    pub quasistatic: QuasistaticStepping,
+    /// Publishing rates of a node.
+    pub publish: PublishSettings,
+    /// The named outputs.
+    pub outputs: Outputs,
+    /// The commands that the file brings along.
+    pub commands: CommandSchedule,
+    /// Name and URDF text of each model: first the robot (the model that the key `robot` names, or the first one with joints
+    /// that move), then the others in the file's order.
+    pub robot_descriptions: Vec<(String, String)>,
+    /// The models, in the file's order.
+    pub models: Vec<SceneModel>,
+    /// The models that have joints with one degree of freedom, in the file's order.
+    pub joint_groups: Vec<JointGroup>,
+    /// Joints with a force-torque sensor, fixed or not.
+    pub force_torque: Vec<JointIndex>,
+    /// What the bodies look like; the meshes only where they were asked for.
+    pub visuals: Vec<VisualGeometry>,
+    /// What was skipped, repaired or assumed, and what is likely to go wrong; one message each.
+    pub warnings: Vec<String>,
+}
+
+impl LoadedScene {
+    /// A simulation of the scene from its start, with the file's settings.
+    ///
+    /// # Errors
+    /// A mass matrix that is singular: a body that moves has no mass.
+    pub fn simulation(&self) -> Result<Simulation, SimulationError> {
+        Simulation::new(self.scene.clone(), self.initial.clone(), self.settings)
+    }
+}

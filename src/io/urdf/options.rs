@@ -1,0 +1,21 @@
+//! Choices at loading.
+
+/// What to do with a collision mesh that is not found or cannot be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnUnreadableMesh {
+    /// Refuse the robot.
+    #[default]
+    Error,
+    /// Leave the geometry out and warn.
+    WarnAndSkip,
+}
+
+/// Choices at loading.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadOptions {
+    /// What to do with a collision mesh that is not found or cannot be read.
+    pub on_unreadable_collision_mesh: OnUnreadableMesh,
+    /// Read the meshes of visuals too. Without this they are only looked for, so that missing ones are
+    /// warned of.
+    pub load_visual_meshes: bool,
+}
