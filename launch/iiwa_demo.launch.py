@@ -13,5 +13,4 @@ from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 
 def generate_launch_description():
-    base = "--z 0.75 --frame-id world --child-frame-id iiwa_base"
-    return task("iiwa_demo.yaml", "iiwa14_wsg50.urdf", base, [keyframe_controller()], shared("config/tasks", "iiwa_demo.yaml"))
+    return task("iiwa_demo.yaml", "iiwa14_wsg50.urdf", [keyframe_controller()], shared("config/tasks", "iiwa_demo.yaml"))

@@ -13,5 +13,4 @@ from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 
 def generate_launch_description():
-    base = "--z 0.75 --frame-id world --child-frame-id j2s7s300_base"
-    return task("jaco_demo.yaml", "j2s7s300.urdf", base, [keyframe_controller()], shared("config/tasks", "jaco_demo.yaml"))
+    return task("jaco_demo.yaml", "j2s7s300.urdf", [keyframe_controller()], shared("config/tasks", "jaco_demo.yaml"))

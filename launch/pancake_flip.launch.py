@@ -13,8 +13,6 @@ from task_launch import keyframe_controller, shared, task  # noqa: E402
 
 
 def generate_launch_description():
-    # The frame of the arm's root stands where the scene welds it.
-    base = "--x -0.44 --y 0.12 --z 0.75 --frame-id world --child-frame-id j2n6_base"
     # Its keyframes are in frames of the stove and of the stand.
     flip = keyframe_controller("scene")
-    return task("pancake_flip.yaml", "j2n6_bubble_gripper.urdf", base, [flip], shared("config/tasks", "pancake_flip.yaml"))
+    return task("pancake_flip.yaml", "j2n6_bubble_gripper.urdf", [flip], shared("config/tasks", "pancake_flip.yaml"))

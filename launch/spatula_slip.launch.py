@@ -13,6 +13,4 @@ from task_launch import controller, task  # noqa: E402
 
 
 def generate_launch_description():
-    # The frame of the gripper's root stands where the scene welds it.
-    base = "--z 0.25 --pitch -1.57 --frame-id world --child-frame-id gripper"
-    return task("spatula_slip.yaml", "wsg50_bubble_gripper.urdf", base, [controller("grip_controller", {})])
+    return task("spatula_slip.yaml", "wsg50_bubble_gripper.urdf", [controller("grip_controller", {})])

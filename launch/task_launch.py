@@ -49,11 +49,8 @@ def simulator(context):
     return [IncludeLaunchDescription(source, launch_arguments=given.items())]
 
 
-def task(scene, urdf, base, controllers, task_file=None):
-    """A scene of config/, the robot of urdf/ that is controlled, and the file of the keyframes.
-
-    `base` are the arguments of static_transform_publisher for the robot's root.
-    """
+def task(scene, urdf, controllers, task_file=None):
+    """A scene of config/, the robot of urdf/ that is controlled, and the file of the keyframes."""
     arguments = [
         DeclareLaunchArgument("scene", default_value=shared("config", scene), description="scene file (YAML)"),
         DeclareLaunchArgument("urdf", default_value=shared("urdf", urdf), description="the robot that is controlled"),
@@ -77,11 +74,5 @@ def task(scene, urdf, base, controllers, task_file=None):
         ],
         condition=IfCondition(LaunchConfiguration("state_publisher")),
     )
-    where = Node(
-        package="tf2_ros",
-        executable="static_transform_publisher",
-        arguments=base.split(),
-        condition=IfCondition(LaunchConfiguration("state_publisher")),
-    )
-    around = GroupAction([PushRosNamespace(LaunchConfiguration("namespace")), *controllers, robot_state_publisher, where])
+    around = GroupAction([PushRosNamespace(LaunchConfiguration("namespace")), *controllers, robot_state_publisher])
     return LaunchDescription([*arguments, OpaqueFunction(function=simulator), around])

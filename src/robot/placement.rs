@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::description::{CollisionElement, CollisionFilterGroup, Inertial, Joint, Link, RobotDescription};
 use crate::contact::ContactProperties;
 use crate::math::{BodyIndex, JointIndex, RigidTransform, SpatialInertia};
-use crate::multibody::{JointKind, JointLimits, JointSpec, Mimic};
+use crate::multibody::{JointLimits, JointSpec, Mimic};
 use crate::scene::{Actuator, SceneBuildError, SceneBuilder, VisualGeometry};
 
 /// How a robot enters a scene.
@@ -55,8 +55,7 @@ pub fn add_robot(
     let root = robot.root().map_or(BodyIndex::WORLD, |link| body(&link.name));
     if let Some((parent, X_PB)) = placement.weld {
         let name = (placement.rename)(&format!("{}_weld", robot.name));
-        let weld = JointSpec { X_PF: X_PB, ..JointSpec::new(&name, parent, root, JointKind::Fixed) };
-        builder.add_joint(weld)?;
+        builder.weld_root(&name, parent, root, X_PB)?;
     }
     let mut joints = BTreeMap::new();
     for joint in &robot.joints {

@@ -18,6 +18,7 @@ use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::SceneStepping;
 use crate::ros::exchange::state_queue::state_queue;
 use crate::ros::publish::publishers::{PublishPlan, Publishers};
+use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
 use crate::ros::runtime::simulation_thread::{SimulationSetup, SimulationThread};
@@ -187,6 +188,7 @@ impl Session {
             tf: parameters.flag("publish_tf"),
         };
         let topics = TopicPlan {
+            scene_markers: scene_markers(&loaded, parameters.text("world_frame")),
             outputs: loaded.outputs,
             force_torque: loaded.force_torque.clone(),
             namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },

@@ -20,6 +20,7 @@ pub struct SceneBuilder {
     geometries: IndexVec<GeometryIndex, CollisionGeometry>,
     excluded: BTreeSet<(BodyIndex, BodyIndex)>,
     actuators: Vec<(JointIndex, Actuator)>,
+    root_welds: Vec<JointIndex>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
     /// The divisor of stated resolution hints [-].
     refinement: f64,
@@ -42,6 +43,7 @@ impl SceneBuilder {
             geometries: IndexVec::new(),
             excluded: BTreeSet::new(),
             actuators: Vec::new(),
+            root_welds: Vec::new(),
             mesh_notes: Vec::new(),
             refinement: 1.0,
         }
@@ -71,6 +73,23 @@ impl SceneBuilder {
     /// The errors of [`ModelBuilder::add_joint`].
     pub fn add_joint(&mut self, joint: JointSpec) -> Result<JointIndex, ModelError> {
         self.model.add_joint(joint)
+    }
+
+    /// Welds the root of a model to `parent`, where X_PR is the pose of the root R in it. `name` is that of the joint.
+    ///
+    /// # Errors
+    /// The errors of [`ModelBuilder::add_joint`].
+    pub fn weld_root(
+        &mut self,
+        name: &str,
+        parent: BodyIndex,
+        root: BodyIndex,
+        X_PR: RigidTransform,
+    ) -> Result<JointIndex, ModelError> {
+        let weld = JointSpec { X_PF: X_PR, ..JointSpec::new(name, parent, root, JointKind::Fixed) };
+        let joint = self.model.add_joint(weld)?;
+        self.root_welds.push(joint);
+        Ok(joint)
     }
 
     /// Sets the actuator of a joint with one degree of freedom; joints without one are [`Actuator::PASSIVE`].
@@ -182,6 +201,7 @@ impl SceneBuilder {
             actuators,
             free_bodies,
             contact_bodies: contact_bodies.into_iter().collect(),
+            root_welds: self.root_welds,
             mesh_notes: self.mesh_notes,
         })
     }

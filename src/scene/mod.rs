@@ -26,6 +26,7 @@ pub struct Scene {
     actuators: Vec<Actuator>,
     free_bodies: Vec<BodyIndex>,
     contact_bodies: Vec<BodyIndex>,
+    root_welds: Vec<JointIndex>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
 }
 
@@ -96,6 +97,10 @@ impl Scene {
     /// Moving bodies that carry collision geometry.
     pub fn contact_bodies(&self) -> &[BodyIndex] {
         &self.contact_bodies
+    }
+    /// The fixed joints that hold the roots of models, in the order in which they were added.
+    pub fn root_welds(&self) -> &[JointIndex] {
+        &self.root_welds
     }
     /// A body's unique name.
     pub fn body_name(&self, body: BodyIndex) -> &str {

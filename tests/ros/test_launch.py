@@ -39,7 +39,7 @@ def test_a_task_has_its_arguments_and_hands_them_on(installed, task):
     processes, values = launching.evaluate(path, {})
     assert ARGUMENTS <= set(values)
     names = {process.executable for process in processes}
-    assert {"isobar_node", "robot_state_publisher", "static_transform_publisher", "rviz2"} < names
+    assert {"isobar_node", "robot_state_publisher", "rviz2"} < names
     arguments = {"stepping": "quasistatic", "step": "0.05", "real_time_factor": "0.5", "namespace": "cell", "scene": "/my.yaml"}
     processes, _ = launching.evaluate(path, {**arguments, "use_rviz": "false", "state_publisher": "false", "lockstep": "true"})
     node, controller = processes
@@ -76,10 +76,6 @@ def test_files_that_a_task_names_are_there(installed, task):
         assert os.path.exists(values[name]), values[name]
     for process in processes:
         assert process.package != "isobar" or os.access(installed / "lib/isobar" / process.executable, os.X_OK)
-    # The frame that the transform gives the robot is its root.
-    (where,) = [process.arguments for process in processes if process.executable == "static_transform_publisher"]
-    root = where[where.index("--child-frame-id") + 1]
-    assert f'<link name="{root}"' in open(values["urdf"]).read()
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("launch_ros"), reason="the package launch_ros is not installed")

@@ -62,7 +62,7 @@ def test_the_red_cube_is_put_on_the_stack(heard_from_the_start, listener, mode):
     grip = listener.listen(Float64, "/cell/task/grip_force")
     processes, left_out = heard_from_the_start("cube_stacking.launch.py", {"namespace": "cell", **MODES[mode]})
     assert [process.name for process in processes] == ["isobar", "keyframe_controller"]
-    assert {process.package for process in left_out} == {"robot_state_publisher", "tf2_ros"}
+    assert {process.package for process in left_out} == {"robot_state_publisher"}
     until_done(listener, phases, "the task")
     ended = stamp_ns(poses[-1])
     listener.wait_until(lambda: stamp_ns(poses[-1]) > ended and stamp_ns(stack[-1]) > ended, "poses after the end")

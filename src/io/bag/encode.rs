@@ -48,16 +48,15 @@ pub(super) fn pose(buffer: &mut Vec<u8>, ns: u64, frame: &str, X: &RigidTransfor
     quaternion(&mut cdr, X);
 }
 
-/// Transforms under one frame.
+/// Transforms: the parent frame, the child frame, and the pose of the child in the parent.
 pub(super) fn transforms<'a>(
     buffer: &mut Vec<u8>,
     ns: u64,
-    frame: &str,
-    children: impl ExactSizeIterator<Item = (&'a str, &'a RigidTransform)>,
+    transforms: impl ExactSizeIterator<Item = (&'a str, &'a str, &'a RigidTransform)>,
 ) {
     let mut cdr = Cdr::new(buffer);
-    cdr.length(children.len());
-    for (child, X) in children {
+    cdr.length(transforms.len());
+    for (frame, child, X) in transforms {
         header(&mut cdr, ns, frame);
         cdr.string(child);
         cdr.f64s(X.translation.vector.as_slice());

@@ -5,6 +5,7 @@ mod cdr;
 mod encode;
 mod point_cloud;
 mod schemas;
+mod static_transforms;
 mod topics;
 mod writer;
 
@@ -12,6 +13,7 @@ use std::path::Path;
 
 pub use point_cloud::{CONTACT_FIELDS, ContactPairs, write_contact_patches};
 pub use schemas::MessageType;
+pub use static_transforms::{StaticTransform, static_transforms};
 pub use topics::{BagEncoder, BagPlan, Batch, Topic, description_topics};
 pub use writer::{BagError, BagWriter};
 

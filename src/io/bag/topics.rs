@@ -3,6 +3,7 @@
 use super::encode;
 use super::point_cloud::{ContactPairs, write_contact_patches};
 use super::schemas::MessageType;
+use super::static_transforms::{StaticTransform, static_transforms};
 use crate::math::{BodyIndex, IndexVec};
 use crate::names::topic_parts;
 use crate::recording::{Due, Output, Outputs};
@@ -95,6 +96,8 @@ pub struct BagEncoder {
     clock: usize,
     joint_states: usize,
     tf: usize,
+    tf_static: usize,
+    static_transforms: Vec<StaticTransform>,
     contact_patches: usize,
     contact_pairs: usize,
 }
@@ -105,7 +108,8 @@ impl BagEncoder {
     pub fn new(scene: &Scene, outputs: &Outputs, descriptions: &[(String, String)], plan: &BagPlan) -> Self {
         let mut topics = Vec::new();
         let mut add = |name: String, message, depth| {
-            let (best_effort, latched) = (message == MessageType::Clock, message == MessageType::String);
+            let latched = message == MessageType::String || name == "/tf_static";
+            let best_effort = message == MessageType::Clock;
             topics.push(Topic { name, message, depth, best_effort, latched });
             topics.len() - 1
         };
@@ -113,6 +117,7 @@ impl BagEncoder {
         let clock = add("/clock".to_owned(), MessageType::Clock, 1);
         let joint_states = add(format!("{namespace}/joint_states"), MessageType::JointState, 10);
         let tf = add("/tf".to_owned(), MessageType::TfMessage, 100);
+        let tf_static = add("/tf_static".to_owned(), MessageType::TfMessage, 1);
         let contact_patches = add(format!("{node}/contact_patches"), MessageType::PointCloud2, 1);
         let contact_pairs = add(format!("{node}/contact_pairs"), MessageType::String, 1);
         let mut bodies = |bodies: &[BodyIndex], kind: &str, message| {
@@ -148,6 +153,8 @@ impl BagEncoder {
             clock,
             joint_states,
             tf,
+            tf_static,
+            static_transforms: static_transforms(scene, world_frame),
             contact_patches,
             contact_pairs,
         }
@@ -158,8 +165,12 @@ impl BagEncoder {
         &self.topics
     }
 
-    /// Appends what does not change: the robots' descriptions and the list of contact pairs.
+    /// Appends what does not change: the robots' descriptions, the list of contact pairs, and the transforms of
+    /// welded models.
     pub fn latched(&self, batch: &mut Batch) {
+        let ns = batch.time_ns;
+        let welds = self.static_transforms.iter().map(|weld| (weld.parent.as_str(), weld.child.as_str(), &weld.X_PC));
+        batch.push(self.tf_static, |buffer| encode::transforms(buffer, ns, welds));
         for (topic, urdf) in &self.descriptions {
             batch.push(*topic, |buffer| encode::text(buffer, urdf));
         }
@@ -208,8 +219,9 @@ impl BagEncoder {
             }
         }
         if !self.poses.is_empty() && !snapshot.X_WB.is_empty() {
-            let children = self.poses.iter().map(|pose| (pose.name.as_str(), &snapshot.X_WB[pose.body]));
-            batch.push(self.tf, |buffer| encode::transforms(buffer, ns, &self.world_frame, children));
+            let world = self.world_frame.as_str();
+            let bodies = self.poses.iter().map(|pose| (world, pose.name.as_str(), &snapshot.X_WB[pose.body]));
+            batch.push(self.tf, |buffer| encode::transforms(buffer, ns, bodies));
         }
     }
 }

@@ -5,4 +5,7 @@ pub(crate) mod diagnostics;
 pub(crate) mod gazebo;
 pub(crate) mod markers;
 pub(crate) mod publishers;
+pub(crate) mod scene_markers;
 pub(crate) mod topics;
+#[cfg(isobar_tf2)]
+pub(crate) mod transforms;

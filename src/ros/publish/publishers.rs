@@ -10,6 +10,8 @@ use crate::ros::client::interfaces::rosgraph_msgs::msg::Clock;
 use crate::ros::client::interfaces::std_msgs::msg::Float64;
 use crate::ros::client::interfaces::visualization_msgs::msg::MarkerArray;
 
+#[cfg(isobar_tf2)]
+use crate::io::bag::static_transforms;
 use crate::io::bag::write_contact_patches;
 use crate::math::{RigidTransform, SpatialForce};
 use crate::ros::client::messages::{self, system_time};
@@ -22,6 +24,8 @@ use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::publish::diagnostics::Diagnostics;
 use crate::ros::publish::markers::MarkerWriter;
 use crate::ros::publish::topics::WorldTopics;
+#[cfg(isobar_tf2)]
+use crate::ros::publish::transforms::TransformPublishers;
 use crate::stepping::Snapshot;
 
 /// The interval at which the clock is repeated while no state arrives, for nodes that start late.
@@ -52,7 +56,8 @@ pub(crate) struct Publishers {
     lines: Option<Receiver<Line>>,
     received_at: Instant,
     #[cfg(isobar_tf2)]
-    tf: Option<Publisher<crate::ros::client::interfaces::tf2_msgs::msg::TFMessage>>,
+    tf: Option<TransformPublishers>,
+    scene_markers: Publisher<MarkerArray>,
     markers: Publisher<MarkerArray>,
     marker_writer: MarkerWriter,
     marker_message: MarkerArray,
@@ -80,8 +85,11 @@ impl Publishers {
         worlds: Receiver<WorldTopics>,
     ) -> Result<Self, ClientError> {
         let clock = if plan.clock { Some(node.publisher("/clock", Qos::BestEffort)?) } else { None };
-        if cfg!(not(isobar_tf2)) && plan.tf && !world.scene.free_bodies().is_empty() {
-            tracing::warn!("/tf is missing: tf2_msgs was not installed when this node was built; see ~/pose/<body>");
+        if cfg!(not(isobar_tf2)) && plan.tf {
+            tracing::warn!(
+                "/tf and /tf_static are missing: tf2_msgs was not installed when this node was built. Free bodies are on \
+                 ~/pose/<body>; publish the poses of welded robots with static_transform_publisher"
+            );
         }
         let mut publishers = Self {
             name: node.name()?,
@@ -105,7 +113,8 @@ impl Publishers {
             lines: take_lines(),
             received_at: Instant::now(),
             #[cfg(isobar_tf2)]
-            tf: if plan.tf { Some(node.publisher("/tf", Qos::Reliable(100))?) } else { None },
+            tf: if plan.tf { Some(TransformPublishers::new(node)?) } else { None },
+            scene_markers: node.publisher("~/scene_markers", Qos::Latched)?,
             markers: node.publisher("~/contact_markers", Qos::Reliable(1))?,
             marker_writer: MarkerWriter::default(),
             marker_message: MarkerArray::default(),
@@ -115,6 +124,7 @@ impl Publishers {
             failures: Throttle::default(),
         };
         publishers.marker_writer.restart();
+        publishers.publish_latched();
         Ok(publishers)
     }
 
@@ -160,6 +170,7 @@ impl Publishers {
             };
             self.world = world;
             self.marker_writer.restart();
+            self.publish_latched();
             mailbox.world_published(self.world.number);
         }
     }
@@ -295,22 +306,20 @@ impl Publishers {
     #[cfg(isobar_tf2)]
     fn publish_tf(&mut self, snapshot: &Snapshot) {
         let Some(tf) = self.tf.as_ref().filter(|_| !self.world.poses.is_empty()) else { return };
-        let transforms = self
-            .world
-            .poses
-            .iter()
-            .filter_map(|topic| {
-                Some(crate::ros::client::interfaces::geometry_msgs::msg::TransformStamped {
-                    header: messages::header(snapshot.time_ns, &self.world_frame),
-                    child_frame_id: topic.frame.clone(),
-                    transform: messages::transform(snapshot.X_WB.get(topic.body)?),
-                })
-            })
-            .collect();
-        note_failure(
-            &mut self.failures,
-            tf.publish(&crate::ros::client::interfaces::tf2_msgs::msg::TFMessage { transforms }),
-        );
+        let poses = self.world.poses.iter();
+        let bodies = poses.filter_map(|topic| Some((topic.frame.as_str(), snapshot.X_WB.get(topic.body)?)));
+        note_failure(&mut self.failures, tf.publish_free(snapshot.time_ns, &self.world_frame, bodies));
+    }
+
+    /// Publishes what holds as long as the world does.
+    fn publish_latched(&mut self) {
+        let sent = self.scene_markers.publish(&self.world.scene_markers);
+        note_failure(&mut self.failures, sent);
+        #[cfg(isobar_tf2)]
+        if let Some(tf) = &self.tf {
+            let transforms = static_transforms(&self.world.scene, &self.world_frame);
+            note_failure(&mut self.failures, tf.publish_fixed(self.last_time_ns, &transforms));
+        }
     }
 
     fn publish_outputs(&mut self) {

@@ -8,6 +8,7 @@ use crate::recording::Outputs;
 use crate::ros::client::interfaces::geometry_msgs::msg::{PoseStamped, WrenchStamped};
 use crate::ros::client::interfaces::sensor_msgs::msg::JointState;
 use crate::ros::client::interfaces::std_msgs::msg::{Float64, String as Text};
+use crate::ros::client::interfaces::visualization_msgs::msg::MarkerArray;
 
 use crate::io::bag::{ContactPairs, description_topics};
 use crate::io::scene_file::JointGroup;
@@ -42,6 +43,8 @@ pub(crate) struct TopicPlan {
     pub(crate) recorder: Option<Recorder>,
     /// Topics of the URDF texts, and the texts.
     pub(crate) descriptions: Vec<(String, String)>,
+    /// What RViz draws besides robots.
+    pub(crate) scene_markers: MarkerArray,
 }
 
 /// The topics of the models' URDF texts, if requested, with the texts.
@@ -67,6 +70,7 @@ pub(crate) struct WorldTopics {
     pub(crate) output_topics: Vec<Publisher<Float64>>,
     pub(crate) geometry_names: IndexVec<GeometryIndex, String>,
     pub(crate) recorder: Option<Recorder>,
+    pub(crate) scene_markers: MarkerArray,
 }
 
 impl WorldTopics {
@@ -120,6 +124,7 @@ impl WorldTopics {
             output_topics,
             geometry_names: scene.geometries().iter().map(|geometry| geometry.name.clone()).collect(),
             recorder: plan.recorder,
+            scene_markers: plan.scene_markers,
             scene: scene.clone(),
         })
     }

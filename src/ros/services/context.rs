@@ -10,6 +10,7 @@ use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::SceneStepping;
 use crate::ros::exchange::step_requests::StepRequests;
 use crate::ros::exchange::world::{Carryover, NewWorld};
+use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
 use crate::ros::services::parameters::{Parameters, SceneDefaults};
@@ -109,7 +110,6 @@ impl ServiceContext {
     /// Creates the topics and subscriptions of another world, and hands it to the simulation thread.
     ///
     /// ROS refuses a topic; the present world is then unchanged.
-    /// ROS refuses a topic; the world stays as it was then.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) fn enter(&mut self, node: &mut Node, built: BuiltWorld) -> Result<(), ClientError> {
         let BuiltWorld { loaded, defaults, simulation, carryover, origin } = built;
@@ -121,6 +121,7 @@ impl ServiceContext {
         });
         let namespaces = self.parameters.flag("robot_namespaces");
         let plan = TopicPlan {
+            scene_markers: scene_markers(&loaded, self.parameters.text("world_frame")),
             outputs: loaded.outputs,
             force_torque: loaded.force_torque.clone(),
             namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
