@@ -20,7 +20,7 @@ from test_documented import OPTIONAL, discovered, pattern, tables
 from visualization_msgs.msg import Marker, MarkerArray
 
 # What belongs to the whole graph, wherever the node is.
-ABSOLUTE = {"/clock", "/tf", "/diagnostics", "/rosout", "/parameter_events"}
+ABSOLUTE = {"/clock", "/tf", "/tf_static", "/diagnostics", "/rosout", "/parameter_events"}
 
 
 def published(listener, namespace="/"):
@@ -58,7 +58,7 @@ def test_topics_are_switched_off_and_frames_named(start, listener):
     poses = listener.listen(PoseStamped, "/isobar/pose/ball")
     listener.wait_until(lambda: poses, "pose")
     assert poses[-1].header.frame_id == "map"
-    assert not {"/clock", "/tf"} & published(listener)
+    assert not {"/clock", "/tf", "/tf_static"} & published(listener)
     assert "/isobar/contact_markers" in published(listener)
 
 

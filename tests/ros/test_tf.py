@@ -44,7 +44,7 @@ def assert_one_tree(found):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_live_transforms_and_the_robots_links_are_one_tree(start, listener, task):
-    start(scene_path=ROOT / f"config/{task}.yaml", parameters=["real_time_factor:=0.1"])
+    start(scene_path=ROOT / f"config/{task}.yaml", parameters=["real_time_factor:=0.1", "publish_robot_description:=true"])
     moving = listener.listen(tf2_msgs.TFMessage, "/tf", 100)
     fixed = listener.listen(tf2_msgs.TFMessage, "/tf_static", LATCHED)
     descriptions = listener.listen(String, "/robot_description", LATCHED)
