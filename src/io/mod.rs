@@ -1,6 +1,7 @@
 //! Files: robots, meshes, scenes, recordings.
 
 pub mod bag;
+pub mod checkpoint_file;
 pub mod csv_file;
 pub mod mesh_files;
 pub mod package;

@@ -1,11 +1,13 @@
 //! Typed indices, spatial vectors and small dense kernels. Depends on nothing else of the crate.
 
+mod bytes;
 pub mod dense;
 mod index;
 pub mod lanes;
 pub mod padded;
 mod spatial;
 
+pub use bytes::{ByteReader, ByteWriter, BytesError};
 pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex};
 pub use spatial::{
     Matrix3, Matrix6, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3, Vector6, skew,

@@ -5,11 +5,13 @@ mod error;
 mod material;
 mod pairs;
 mod parts;
+mod signature;
 
 pub use builder::SceneBuilder;
 pub use error::{SceneBuildError, SceneChangeError};
 pub use material::{DEFAULT_DISSIPATION, DEFAULT_FRICTION, DEFAULT_MODULUS, DEFAULT_RELAXATION_TIME};
 pub use parts::{Actuator, CollisionGeometry, ContactKind, ContactPair, VisualGeometry};
+pub use signature::SceneSignature;
 
 use crate::geometry::MeshNote;
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex, Vector3};

@@ -11,9 +11,10 @@ use super::joint_rows::JointRows;
 use super::result::StepResult;
 use super::settings::{DynamicStepping, Integrator};
 use super::snapshot::{StepReport, StepTimes};
-use crate::math::Vector3;
 use crate::math::dense::{NotPositiveDefinite, dot};
+use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
+use crate::scene::Scene;
 use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveStatus};
 
 /// If rounding stops the solver before its tolerance, a residual up to this value still counts as a solution
@@ -60,6 +61,15 @@ impl DynamicStep {
 
     pub(super) fn options(&self) -> &DynamicStepping {
         &self.options
+    }
+
+    /// Writes what the next step takes from the last one, besides the velocities.
+    pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
+        self.contacts.pairs.write_memory(writer);
+    }
+    /// Reads what [`DynamicStep::write_memory`] wrote.
+    pub(super) fn read_memory(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        self.contacts.pairs.read_memory(scene, reader)
     }
 
     /// Solves for the end of the step. The initial guess extrapolates the change of velocity of the previous

@@ -1,6 +1,7 @@
 //! External wrenches on bodies: loads other than contact and joints of the scene.
 
-use crate::math::{BodyIndex, Index, IndexVec, SpatialForce, Vector6};
+use super::checkpoint::read_wrenches;
+use crate::math::{BodyIndex, ByteReader, BytesError, Index, IndexVec, SpatialForce, Vector6};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model};
 
@@ -33,6 +34,11 @@ impl ExternalWrenches {
 
     pub(super) fn wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         &self.F_BBo_W
+    }
+
+    /// Reads the wrenches of a checkpoint.
+    pub(super) fn read(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        read_wrenches(&mut self.F_BBo_W, reader)
     }
 
     /// tau = sum of J^T F over the bodies, at the poses in `data` [N m] or \[N\].

@@ -1,5 +1,6 @@
 //! Time stepping. This module uses no clock, files, threads or ROS.
 
+mod checkpoint;
 mod command;
 mod command_schedule;
 mod contacts;
@@ -17,6 +18,7 @@ mod simulation;
 mod snapshot;
 mod stepper;
 
+pub use checkpoint::{Checkpoint, CheckpointError};
 pub use command::{JointCommand, JointTarget};
 pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{SimulationError, StepError};

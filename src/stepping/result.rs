@@ -4,7 +4,7 @@ use super::contacts::ActivePatch;
 use super::error::{StepError, joint_of_dof};
 use super::input::StepInput;
 use super::snapshot::{StepReport, StepTimes};
-use crate::math::SpatialForce;
+use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce};
 use crate::multibody::{State, integrate};
 
 /// A pair in contact over a step.
@@ -33,6 +33,32 @@ impl StepResult {
     /// A result to be filled by steps that start from states like `state`.
     pub(super) fn new(state: &State, joints: usize) -> Self {
         Self { state: state.clone(), efforts: vec![0.0; joints], ..Self::default() }
+    }
+
+    /// Writes the efforts and the report.
+    pub(super) fn write(&self, writer: &mut ByteWriter) {
+        writer.numbers(&self.efforts);
+        let report = &self.report;
+        writer.f64(report.solver_residual);
+        writer.flag(report.solver_converged);
+        for number in [report.solver_iterations, report.solver_fallbacks, report.faces, report.faces_dropped] {
+            writer.u32(number);
+        }
+    }
+
+    /// Reads what [`StepResult::write`] wrote. There are no contacts until the next step.
+    pub(super) fn read(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        self.contacts.clear();
+        self.efforts = reader.numbers_of(self.efforts.len())?;
+        self.report = StepReport {
+            solver_residual: reader.f64()?,
+            solver_converged: reader.flag()?,
+            solver_iterations: reader.u32()?,
+            solver_fallbacks: reader.u32()?,
+            faces: reader.u32()?,
+            faces_dropped: reader.u32()?,
+        };
+        Ok(())
     }
 
     /// Integrates the coordinates with the velocities at the end of the step.

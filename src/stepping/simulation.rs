@@ -1,7 +1,8 @@
 //! The simulation of a scene.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use super::checkpoint::{Checkpoint, CheckpointError, read_wrenches, write_wrenches};
 use super::command::JointCommand;
 use super::contacts::ActivePatch;
 use super::error::{SimulationError, StepError};
@@ -12,14 +13,18 @@ use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping, UnactuatedInertia};
 use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
 use super::stepper::Stepper;
-use crate::math::{BodyIndex, IndexVec, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{
+    BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
+};
 use crate::multibody::{Data, Model, State, kinematics};
-use crate::scene::{ContactKind, Scene};
+use crate::scene::{ContactKind, Scene, SceneSignature};
 
 /// A scene, its state and the memory of its steps.
 #[derive(Debug)]
 pub struct Simulation {
     scene: Arc<Scene>,
+    /// The signature of the scene, once it was needed.
+    signature: OnceLock<SceneSignature>,
     settings: CommonSettings,
     stepper: Stepper,
     initial: State,
@@ -55,6 +60,7 @@ impl Simulation {
             result: StepResult::new(&initial, scene.joints().len()),
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
             initial,
+            signature: OnceLock::new(),
             scene,
         };
         kinematics(simulation.scene.model(), &simulation.state, &mut simulation.data);
@@ -68,6 +74,7 @@ impl Simulation {
     /// The scene, to change gravity or gains between steps. If the scene is shared, other owners keep the
     /// unchanged scene.
     pub fn scene_mut(&mut self) -> &mut Scene {
+        self.signature.take();
         Arc::make_mut(&mut self.scene)
     }
     /// Net contact wrenches on the bodies over the last step, about their origins, in world axes.
@@ -186,6 +193,73 @@ impl Simulation {
     /// Sets the number of steps taken to `step_count`, and so the time; nothing else changes.
     pub fn resume_at(&mut self, step_count: u64) {
         self.step_count = step_count;
+    }
+
+    /// Everything that the next step takes from the ones before: gravity and gains, the state and that of a reset, the
+    /// velocities before, the warm start, held targets, loads of rigid contacts, external wrenches, the count of
+    /// steps, and the efforts, the wrenches and the report of the last step. Its contact patches are left out: they are back
+    /// after the next step.
+    ///
+    /// The first call after the scene has changed reads the whole scene, meshes included.
+    pub fn save(&self) -> Checkpoint {
+        let mut writer = ByteWriter::default();
+        self.scene.model().gravity_W().iter().for_each(|number| writer.f64(*number));
+        for actuator in self.scene.actuators() {
+            writer.f64(actuator.stiffness);
+            writer.f64(actuator.damping);
+        }
+        for numbers in [&self.initial.q, &self.initial.v, &self.state.q, &self.state.v, &self.v_before] {
+            writer.numbers(numbers);
+        }
+        write_wrenches(self.external.wrenches(), &mut writer);
+        write_wrenches(&self.F_BBo_W, &mut writer);
+        self.result.write(&mut writer);
+        self.stepper.write_memory(&mut writer);
+        Checkpoint::new(self.signature().clone(), &self.settings(), self.step_count, writer.into_bytes())
+    }
+
+    /// Continues where `checkpoint` was made: all later steps have the same bits as those of the simulation that was saved.
+    ///
+    /// # Errors
+    /// A checkpoint of another scene or of other steps, or one with values that make no sense; nothing has changed then.
+    pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        let mut reader = checkpoint.open(self.signature(), &self.settings())?;
+        let (nq, nv) = (self.scene.model().nq(), self.scene.model().nv());
+        checkpoint.step_count().checked_mul(self.settings.step_ns).ok_or(BytesError::Nonsense)?;
+        let mut scene = self.scene.clone();
+        let gravity_W = Vector3::new(reader.finite()?, reader.finite()?, reader.finite()?);
+        if gravity_W != *scene.model().gravity_W() {
+            Arc::make_mut(&mut scene).set_gravity(gravity_W).map_err(|_| BytesError::Nonsense)?;
+        }
+        for joint in (0..scene.actuators().len()).map(ScalarJointIndex::from_usize) {
+            let gains = (reader.finite()?, reader.finite()?);
+            let actuator = &scene.actuators()[joint.to_usize()];
+            if gains != (actuator.stiffness, actuator.damping) {
+                let changed = Arc::make_mut(&mut scene).set_gains(joint, gains.0, gains.1);
+                changed.map_err(|_| BytesError::Nonsense)?;
+            }
+        }
+        let initial = State { q: reader.numbers_of(nq)?, v: reader.numbers_of(nv)? };
+        let state = State { q: reader.numbers_of(nq)?, v: reader.numbers_of(nv)? };
+        let v_before = reader.numbers_of(nv)?;
+        let mut external = ExternalWrenches::new(scene.model());
+        external.read(&mut reader)?;
+        let mut F_BBo_W = self.F_BBo_W.clone();
+        read_wrenches(&mut F_BBo_W, &mut reader)?;
+        let mut result = StepResult::new(&initial, scene.joints().len());
+        result.read(&mut reader)?;
+        let mut stepper = Stepper::new(self.stepper.stepping(), &scene, &initial);
+        stepper.read_memory(&scene, &mut reader)?;
+        reader.end()?;
+        (self.scene, self.initial, self.state, self.v_before) = (scene, initial, state, v_before);
+        (self.external, self.F_BBo_W, self.result, self.stepper) = (external, F_BBo_W, result, stepper);
+        self.step_count = checkpoint.step_count();
+        kinematics(self.scene.model(), &self.state, &mut self.data);
+        Ok(())
+    }
+
+    fn signature(&self) -> &SceneSignature {
+        self.signature.get_or_init(|| SceneSignature::new(&self.scene))
     }
 
     /// Mean acceleration of a free body's origin over the last step, in world axes [rad/s2, m/s2]; `None` if

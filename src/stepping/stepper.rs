@@ -7,7 +7,7 @@ use super::quasistatic::QuasistaticStep;
 use super::result::StepResult;
 use super::settings::Stepping;
 use crate::geometry::{ContactSurface, PointContacts};
-use crate::math::Vector3;
+use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, State};
 use crate::scene::Scene;
 
@@ -41,6 +41,21 @@ impl Stepper {
         match self {
             Self::Dynamic(_) => None,
             Self::Quasistatic(step) => Some(step),
+        }
+    }
+
+    /// Writes what the next step takes from the last one.
+    pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
+        match self {
+            Self::Dynamic(step) => step.write_memory(writer),
+            Self::Quasistatic(step) => step.write_memory(writer),
+        }
+    }
+    /// Reads what [`Stepper::write_memory`] wrote for the same mode.
+    pub(super) fn read_memory(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        match self {
+            Self::Dynamic(step) => step.read_memory(scene, reader),
+            Self::Quasistatic(step) => step.read_memory(reader),
         }
     }
 

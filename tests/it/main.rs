@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(non_snake_case)]
 
+mod checkpoints;
 mod coherence;
 mod contact_laws;
 mod contact_properties;

@@ -1,4 +1,4 @@
-//! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`
+//! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`, also from a checkpoint
 
 use std::error::Error;
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::io::bag::{BagError, BagPlan, BagRecording};
+use isobar::io::checkpoint_file;
 use isobar::io::csv_file::CsvRecording;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
@@ -20,7 +21,7 @@ use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepRepo
 pub(crate) struct Arguments {
     /// Scene file (YAML); docs/reference/scene-files.md lists its keys.
     scene: PathBuf,
-    /// Simulated time to run, in seconds.
+    /// Simulated time to run, in seconds; with `--from`, further time.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     duration: f64,
     /// How steps are taken, whatever the scene says: with the scene's own options of that mode.
@@ -43,6 +44,16 @@ pub(crate) struct Arguments {
     /// Quantities: position, velocity, effort.
     #[arg(long = "command", value_name = "JOINT.QUANTITY=VALUE", allow_hyphen_values = true)]
     commands: Vec<String>,
+    /// Continue from this checkpoint, of the same scene, mode and step: all rows have the same bits as those of a run that
+    /// never stopped. The first row is that of the first step from there.
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+    /// Write a checkpoint to this file at the end.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Option<PathBuf>,
+    /// Write the checkpoint each time that so much simulated time has passed, too, in seconds.
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration, requires = "checkpoint")]
+    checkpoint_period: Option<f64>,
     /// Write the wall-clock time of each step, in seconds, to this file, one line a step.
     #[arg(long, value_name = "FILE")]
     timing: Option<PathBuf>,
@@ -123,6 +134,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let overrides =
         arguments.commands.iter().map(|text| parse_command(text, &loaded.scene)).collect::<Result<Vec<_>, _>>()?;
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
+    if let Some(file) = &arguments.from {
+        let checkpoint = checkpoint_file::read(file)?;
+        simulation.restore(&checkpoint).map_err(|source| checkpoint_file::refused(file, source))?;
+    }
     let totals = simulate(arguments, &mut loaded, &mut simulation, &overrides)?;
     if !arguments.quiet {
         say!("{}", summary(&simulation, &loaded, &totals).trim_end());
@@ -146,7 +161,10 @@ fn simulate(
     };
     let mut bag = arguments.record.as_ref().map(|file| start_bag(file, loaded)).transpose()?;
     let rates = Rates::from(&loaded.publish);
-    let mut due = Due::ALL;
+    let continues = arguments.from.is_some();
+    // what the checkpoint's instant has to say was recorded when it was made
+    let mut due = if continues { Due::default() } else { Due::ALL };
+    let period_ns = arguments.checkpoint_period.map(|period| (period * 1e9).round().max(1.0) as u64);
     let mut timing = arguments.timing.as_ref().map(create).transpose()?;
     let mut command = JointCommand::new(&loaded.scene);
     let mut snapshot = Snapshot::default();
@@ -154,7 +172,7 @@ fn simulate(
     let progress = progress_bar(steps, arguments.quiet);
     for number in 0..=steps {
         let last = number == steps;
-        let row = last || number % arguments.every == 0;
+        let row = (last || simulation.step_count().is_multiple_of(arguments.every)) && !(continues && number == 0);
         let messages = bag.is_some() && due.any();
         if last || messages || (recording.is_some() && row) {
             simulation.snapshot_into(&mut snapshot);
@@ -175,7 +193,13 @@ fn simulate(
         let start = Instant::now();
         let report = simulation.step(&command)?;
         let took = start.elapsed();
-        due = Due::between(before_ns, simulation.time_ns(), &rates);
+        let now_ns = simulation.time_ns();
+        due = Due::between(before_ns, now_ns, &rates);
+        if let (Some(file), Some(period_ns)) = (&arguments.checkpoint, period_ns)
+            && now_ns / period_ns != before_ns / period_ns
+        {
+            checkpoint_file::write(file, &simulation.save())?;
+        }
         totals.add(&report, took);
         if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
             writeln!(timing, "{:.9}", took.as_secs_f64())
@@ -184,6 +208,9 @@ fn simulate(
         progress.inc(1);
     }
     progress.finish_and_clear();
+    if let Some(file) = &arguments.checkpoint {
+        checkpoint_file::write(file, &simulation.save())?;
+    }
     if let Some(recording) = recording {
         recording.finish()?;
     }
@@ -251,9 +278,10 @@ fn apply(overrides: &[(ScalarJointIndex, JointTarget)], command: &mut JointComma
 fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> String {
     let steps = totals.steps as f64;
     let wall = totals.stepping.as_secs_f64();
+    let simulated = steps * simulation.settings().step();
     let mut rows = vec![
         ("simulated time".to_owned(), format!("{:.6} s in {} steps", simulation.time(), totals.steps)),
-        ("real-time factor".to_owned(), format!("{:.2}", simulation.time() / wall.max(f64::MIN_POSITIVE))),
+        ("real-time factor".to_owned(), format!("{:.2}", simulated / wall.max(f64::MIN_POSITIVE))),
         ("a step takes".to_owned(), format!("{:.1} us on average", wall / steps * 1e6)),
         ("contact faces".to_owned(), format!("{:.1} on average", totals.faces as f64 / steps)),
         (

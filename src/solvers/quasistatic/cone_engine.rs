@@ -15,7 +15,7 @@ use super::memory::{Memory, Multipliers};
 use super::newton::IslandNewton;
 use super::working_set::WorkingSet;
 use super::{QuasistaticProblem, QuasistaticSettings};
-use crate::math::{SpatialForce, Vector3};
+use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 
 /// A velocity whose term in Q is below this part of the metric's counts as having none [-].
 const MASSLESS: f64 = 1e-9;
@@ -87,6 +87,17 @@ impl ConeEngine {
     /// Discards the multipliers of the last step.
     pub(super) fn forget(&mut self) {
         self.memory.clear();
+    }
+
+    /// Writes the multipliers of the last step.
+    pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
+        self.memory.write(writer);
+    }
+
+    /// Reads the multipliers of the last step.
+    pub(super) fn read_memory(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        self.memory = Memory::read(reader)?;
+        Ok(())
     }
 
     /// Solves `problem` from the warm start in `v`; without convergence `v` is the last iterate.

@@ -2,6 +2,7 @@
 //! velocity.
 
 use super::{ContactKey, QuasistaticProblem};
+use crate::math::{ByteReader, ByteWriter, BytesError};
 
 /// Multipliers in the order of a problem.
 #[derive(Clone, Debug, Default)]
@@ -95,5 +96,45 @@ impl Memory {
                 *gamma = scale * self.bounds[found].1;
             }
         }
+    }
+
+    /// Writes the memory.
+    pub(super) fn write(&self, writer: &mut ByteWriter) {
+        writer.len(self.stride);
+        writer.f64(self.step);
+        writer.numbers(&self.multipliers);
+        writer.len(self.contacts.len());
+        for (key, start) in &self.contacts {
+            [key.pair, key.point, *start].into_iter().for_each(|number| writer.u32(number));
+        }
+        writer.len(self.bounds.len());
+        for (dof, gamma) in &self.bounds {
+            writer.u32(*dof);
+            writer.f64(*gamma);
+        }
+    }
+
+    /// Reads what [`Memory::write`] wrote.
+    pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self, BytesError> {
+        let stride = usize::try_from(reader.u64()?).map_err(|_| BytesError::Nonsense)?;
+        let step = reader.finite()?;
+        let multipliers = reader.numbers()?;
+        let mut contacts = Vec::new();
+        for _ in 0..reader.len(12)? {
+            let (key, start) = (ContactKey { pair: reader.u32()?, point: reader.u32()? }, reader.u32()?);
+            let end = (start as usize).checked_add(stride).ok_or(BytesError::Nonsense)?;
+            if end > multipliers.len() {
+                return Err(BytesError::Nonsense);
+            }
+            contacts.push((key, start));
+        }
+        let mut bounds = Vec::new();
+        for _ in 0..reader.len(12)? {
+            bounds.push((reader.u32()?, reader.finite()?));
+        }
+        if !contacts.is_sorted() || !bounds.is_sorted_by_key(|(dof, _)| *dof) {
+            return Err(BytesError::Nonsense);
+        }
+        Ok(Self { contacts, multipliers, stride, step, bounds })
     }
 }

@@ -7,7 +7,7 @@ use super::lcp::solve_lcp;
 use super::residuals::Residuals;
 use super::smoothing::{SmoothedStep, strictly_feasible};
 use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
-use crate::math::{SpatialForce, Vector3};
+use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 
 /// Solves quasistatic steps, one after the other: keeps its memory and the warm start of the next step.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +67,19 @@ impl QuasistaticSolver {
     /// Discards the warm start of the next step, as after a reset of the scene.
     pub fn forget(&mut self) {
         self.engine.forget();
+    }
+    /// Writes what the next step takes from the last one: its warm start and the count of fallbacks.
+    pub fn write_memory(&self, writer: &mut ByteWriter) {
+        writer.u64(self.fallbacks);
+        self.engine.write_memory(writer);
+    }
+    /// Reads what [`QuasistaticSolver::write_memory`] wrote.
+    ///
+    /// # Errors
+    /// Bytes that it did not write.
+    pub fn read_memory(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        self.fallbacks = reader.u64()?;
+        self.engine.read_memory(reader)
     }
 
     /// Solves `problem` from the warm start in `v`, which becomes the solution. Only the friction bounds of

@@ -6,7 +6,10 @@ use crate::geometry::{
     Aabb, ContactSurface, FaceRepresentation, HydroelasticWorkspace, PointContacts, RigidShape, RigidWorkspace,
     contact_points, contact_surface,
 };
-use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity, Vector3};
+use crate::math::{
+    BodyIndex, ByteReader, ByteWriter, BytesError, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity,
+    Vector3,
+};
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactPair, Scene};
 
@@ -90,6 +93,29 @@ impl Pairs {
     /// Stores the largest normal impulse of a point of the pair in a step [N s].
     pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
         self.memory[pair].point_impulse = impulse;
+    }
+
+    /// Writes what the next step takes from the last one: the impulses of the points.
+    pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
+        writer.len(self.memory.len());
+        self.memory.iter().for_each(|memory| writer.f64(memory.point_impulse));
+    }
+
+    /// Reads what [`Pairs::write_memory`] wrote.
+    pub(in crate::stepping) fn read_memory(
+        &mut self,
+        scene: &Scene,
+        reader: &mut ByteReader<'_>,
+    ) -> Result<(), BytesError> {
+        let impulses = reader.numbers()?;
+        if impulses.len() > scene.contact_pairs().len() {
+            return Err(BytesError::Nonsense);
+        }
+        self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
+        for (memory, impulse) in self.memory.iter_mut().zip(impulses) {
+            memory.point_impulse = impulse;
+        }
+        Ok(())
     }
 
     /// Computes the surface of equal pressure of pair number `index`. Returns its patch point [m, world], or

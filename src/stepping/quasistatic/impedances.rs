@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::math::{ByteReader, ByteWriter, BytesError};
 use crate::multibody::{Data, Joint, Model, State};
 use crate::scene::{Actuator, Scene};
 use crate::solvers::BoxRow;
@@ -59,6 +60,17 @@ impl Impedances {
     /// The positions that hold until new ones are commanded \[rad\] or \[m\].
     pub(super) fn targets(&self) -> &[f64] {
         &self.targets
+    }
+
+    /// Writes the positions that hold until new ones are commanded.
+    pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
+        writer.numbers(&self.targets);
+    }
+
+    /// Reads what [`Impedances::write_memory`] wrote.
+    pub(super) fn read_memory(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        self.targets = reader.numbers_of(self.targets.len())?;
+        Ok(())
     }
 
     /// Whether an actuator holds the degree of freedom.

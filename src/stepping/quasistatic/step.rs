@@ -10,8 +10,8 @@
 use super::impedances::Impedances;
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
-use crate::math::Vector3;
 use crate::math::dense::dot;
+use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, Model, State, bias, integrate, mass_matrix, positions, velocities};
 use crate::scene::{ContactKind, Scene};
 use crate::solvers::quasistatic::{QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSolver};
@@ -117,6 +117,16 @@ impl QuasistaticStep {
     }
     pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
         self.contacts.surface(pair)
+    }
+    /// Writes what the next step takes from the last one.
+    pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
+        self.impedances.write_memory(writer);
+        self.solver.write_memory(writer);
+    }
+    /// Reads what [`QuasistaticStep::write_memory`] wrote.
+    pub(in crate::stepping) fn read_memory(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        self.impedances.read_memory(reader)?;
+        self.solver.read_memory(reader)
     }
     /// Solves for the end of the step.
     pub(in crate::stepping) fn step(

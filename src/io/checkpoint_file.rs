@@ -1,0 +1,85 @@
+//! Checkpoints as files.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::stepping::{Checkpoint, CheckpointError};
+
+/// A larger file is refused unread: a scene of a thousand bodies needs less than a megabyte.
+const BYTES_MAX: u64 = 1 << 30;
+
+/// The reason why a checkpoint was not written or not read.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointFileError {
+    /// The file cannot be written. An earlier checkpoint in its place is untouched.
+    #[error("cannot write the checkpoint {}; check the folder, the free space and the permissions", file.display())]
+    Write {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The file cannot be read.
+    #[error("cannot read the checkpoint {}; check the path", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: std::io::Error,
+    },
+    /// The file is too large.
+    #[error("checkpoint {}: it has {bytes} bytes, and at most {BYTES_MAX} are read; it is no checkpoint", file.display())]
+    Large {
+        /// The file.
+        file: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The checkpoint is refused.
+    #[error("checkpoint {}: {source}", file.display())]
+    Refused {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: CheckpointError,
+    },
+}
+
+/// Writes a checkpoint to `file`. The bytes go to a file beside it, `file` with `.partial` at its end, which then takes the name: at
+/// any instant `file` is a whole checkpoint, or the one before.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(file: &Path, checkpoint: &Checkpoint) -> Result<(), CheckpointFileError> {
+    let mut partial = file.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written = File::create(&partial).and_then(|mut target| {
+        target.write_all(&checkpoint.to_bytes())?;
+        target.sync_all()?;
+        std::fs::rename(&partial, file)
+    });
+    written.map_err(|source| CheckpointFileError::Write { file: file.to_path_buf(), source })
+}
+
+/// Reads the checkpoint `file`.
+///
+/// # Errors
+/// The file cannot be read, or is no whole checkpoint of a known version.
+pub fn read(file: &Path) -> Result<Checkpoint, CheckpointFileError> {
+    let failed = |source| CheckpointFileError::Read { file: file.to_path_buf(), source };
+    let mut bytes = Vec::new();
+    let source = File::open(file).map_err(failed)?;
+    let len = source.metadata().map_err(failed)?.len();
+    if len > BYTES_MAX {
+        return Err(CheckpointFileError::Large { file: file.to_path_buf(), bytes: len });
+    }
+    source.take(BYTES_MAX).read_to_end(&mut bytes).map_err(failed)?;
+    Checkpoint::from_bytes(&bytes).map_err(|source| refused(file, source))
+}
+
+/// The refusal of a checkpoint that was read from `file`.
+pub fn refused(file: &Path, source: CheckpointError) -> CheckpointFileError {
+    CheckpointFileError::Refused { file: file.to_path_buf(), source }
+}

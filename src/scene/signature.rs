@@ -1,0 +1,114 @@
+//! A scene's signature: its parts by name, each with a hash of all its properties.
+
+use std::fmt::{Debug, Write};
+
+use super::Scene;
+use super::parts::CollisionGeometry;
+use crate::geometry::HydroelasticGeometry;
+use crate::math::{ByteReader, ByteWriter, BytesError};
+
+/// Parts of a scene; a checkpoint belongs to the scene with the same ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SceneSignature {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    /// Kind and name, as in `body 'cup'`.
+    name: String,
+    hash: u64,
+}
+
+/// The hash FNV-1a of text: 64 bits, the same in every run and on every machine.
+struct Hasher(u64);
+
+impl Hasher {
+    const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+}
+
+impl Write for Hasher {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        for byte in text.bytes() {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(Self::PRIME);
+        }
+        Ok(())
+    }
+}
+
+/// The hash of everything that `Debug` shows: numbers are shown with all their digits.
+fn hash(properties: &dyn Debug) -> u64 {
+    let mut hasher = Hasher(Hasher::BASIS);
+    // Writing to a hasher cannot fail.
+    let _ = write!(hasher, "{properties:?}");
+    hasher.0
+}
+
+impl SceneSignature {
+    /// The signature of `scene`. Gravity and gains, which can change in a run, are left out.
+    pub fn new(scene: &Scene) -> Self {
+        let mut parts = Vec::new();
+        let mut push = |name: String, hash: u64| parts.push(Part { name, hash });
+        for body in scene.model.bodies().iter() {
+            push(format!("body '{}'", body.name), hash(body));
+        }
+        for joint in scene.model.joints().iter() {
+            push(format!("joint '{}'", joint.name), hash(joint));
+        }
+        for (name, actuator) in scene.joint_names.iter().zip(&scene.actuators) {
+            let properties = (actuator.effort_limit, actuator.gravity_compensation);
+            push(format!("actuator of joint '{name}'"), hash(&properties));
+        }
+        for geometry in scene.geometries.iter() {
+            // Everything else of the two representations follows from these; some of it is computed at its first use.
+            let CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material } = geometry;
+            let field = match hydroelastic {
+                HydroelasticGeometry::CompliantVolume(field) => hash(&(field.mesh(), field.pressure())),
+                HydroelasticGeometry::CompliantHalfSpace { stiffness, margin } => hash(&(stiffness, margin)),
+                HydroelasticGeometry::RigidSurface(surface) => hash(surface.mesh()),
+                HydroelasticGeometry::RigidHalfSpace => 0,
+            };
+            let properties = (body, X_BG, shape, field, rigid.is_some(), material);
+            push(format!("collision geometry '{name}'"), hash(&properties));
+        }
+        push("list of pairs that may touch".to_owned(), hash(&scene.pairs));
+        Self { parts }
+    }
+
+    /// The first part in which this signature, of a checkpoint, differs from that of the scene `here`.
+    pub fn difference(&self, here: &Self) -> Option<String> {
+        let find = |parts: &[Part], name: &str| parts.iter().find(|part| part.name == name).map(|part| part.hash);
+        for part in &self.parts {
+            match find(&here.parts, &part.name) {
+                None => return Some(format!("it has the {}, which this scene lacks", part.name)),
+                Some(hash) if hash != part.hash => return Some(format!("its {} has other properties", part.name)),
+                Some(_) => {}
+            }
+        }
+        let added = here.parts.iter().find(|part| find(&self.parts, &part.name).is_none());
+        if let Some(part) = added {
+            return Some(format!("it lacks the {} of this scene", part.name));
+        }
+        (self != here).then(|| "its parts are in another order".to_owned())
+    }
+
+    /// Writes the signature.
+    pub fn write(&self, writer: &mut ByteWriter) {
+        writer.len(self.parts.len());
+        for part in &self.parts {
+            writer.text(&part.name);
+            writer.u64(part.hash);
+        }
+    }
+
+    /// Reads what [`SceneSignature::write`] wrote.
+    ///
+    /// # Errors
+    /// Bytes that are no signature.
+    pub fn read(reader: &mut ByteReader<'_>) -> Result<Self, BytesError> {
+        let len = reader.len(16)?;
+        let part = |_| Ok(Part { name: reader.text()?.to_owned(), hash: reader.u64()? });
+        Ok(Self { parts: (0..len).map(part).collect::<Result<_, _>>()? })
+    }
+}

@@ -1,0 +1,222 @@
+//! Checkpoints: everything that a step takes from the one before, as bytes with a version and a checksum.
+//!
+//! All numbers are little-endian, floating point bit by bit. In this order: the mark `ISOBAR-C`, the version of
+//! the format (32 bits), the length of what follows (64 bits), and in it the version of Isobar, the scene's signature, the
+//! settings of the steps, the number of steps taken and their length, the simulation, and an attachment of the caller's own;
+//! at the end CRC-32 over all bytes before.
+
+use super::settings::StepSettings;
+use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce, Vector6};
+use crate::scene::SceneSignature;
+
+const MARK: &[u8; 8] = b"ISOBAR-C";
+/// The version of the format: it changes whenever the bytes do.
+const VERSION: u32 = 1;
+/// Length of the checksum.
+const CHECKSUM: usize = 4;
+const ISOBAR: &str = env!("CARGO_PKG_VERSION");
+
+/// The reason why a checkpoint is refused. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckpointError {
+    /// Other bytes.
+    #[error(
+        "it is no checkpoint of Isobar: `isobar run --checkpoint FILE` and the node's `~/save_checkpoint` write one"
+    )]
+    Foreign,
+    /// A format that this version does not know.
+    #[error(
+        "it has version {found} of the format, and this program knows version {VERSION}: use the version of Isobar that wrote it"
+    )]
+    Version {
+        /// The version of the format.
+        found: u32,
+    },
+    /// Bytes are missing or were added.
+    #[error("it has {found} bytes instead of {expected}: it was cut or is not whole; take an earlier one")]
+    Length {
+        /// Bytes given.
+        found: u64,
+        /// Bytes stated.
+        expected: u64,
+    },
+    /// Bytes have changed.
+    #[error("its checksum is wrong: it was damaged since it was written; take an earlier one")]
+    Checksum,
+    /// A value does not fit.
+    #[error("{problem}; take an earlier one")]
+    Malformed {
+        /// The problem.
+        problem: BytesError,
+    },
+    /// It belongs to another scene.
+    #[error("it is of another scene, by Isobar {written_by}: {difference}. Load the scene that it was made of")]
+    Scene {
+        /// The first difference.
+        difference: String,
+        /// The version of Isobar that wrote it.
+        written_by: String,
+    },
+    /// It belongs to other steps.
+    #[error("it was made with `{there}`, and these steps have `{here}`: continue with the same step and mode")]
+    Settings {
+        /// The first setting that differs, in the checkpoint.
+        there: String,
+        /// The same, here.
+        here: String,
+    },
+}
+
+impl From<BytesError> for CheckpointError {
+    fn from(problem: BytesError) -> Self {
+        Self::Malformed { problem }
+    }
+}
+
+/// A simulation between two steps. Made by [`Simulation::save`](super::Simulation::save).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkpoint {
+    isobar: String,
+    scene: SceneSignature,
+    settings: String,
+    step_count: u64,
+    step_ns: u64,
+    simulation: Vec<u8>,
+    attachment: Vec<u8>,
+}
+
+impl Checkpoint {
+    pub(super) fn new(scene: SceneSignature, settings: &StepSettings, step_count: u64, simulation: Vec<u8>) -> Self {
+        let step_ns = settings.step_ns;
+        let settings = describe(settings);
+        Self { isobar: ISOBAR.to_owned(), scene, settings, step_count, step_ns, simulation, attachment: Vec::new() }
+    }
+
+    /// Simulated time \[ns\].
+    pub fn time_ns(&self) -> u64 {
+        self.step_count.saturating_mul(self.step_ns)
+    }
+    /// Steps taken since the start or the last reset.
+    pub fn step_count(&self) -> u64 {
+        self.step_count
+    }
+    /// What the writer attached; a restored simulation ignores it.
+    pub fn attachment(&self) -> &[u8] {
+        &self.attachment
+    }
+    /// The same checkpoint with another attachment.
+    #[must_use]
+    pub fn with_attachment(self, attachment: Vec<u8>) -> Self {
+        Self { attachment, ..self }
+    }
+
+    /// As bytes, with a version and a checksum.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut content = ByteWriter::default();
+        content.text(&self.isobar);
+        self.scene.write(&mut content);
+        content.text(&self.settings);
+        content.u64(self.step_count);
+        content.u64(self.step_ns);
+        content.block(&self.simulation);
+        content.block(&self.attachment);
+        let mut writer = ByteWriter::default();
+        writer.raw(MARK);
+        writer.u32(VERSION);
+        writer.block(&content.into_bytes());
+        let mut bytes = writer.into_bytes();
+        let checksum = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// From the bytes of [`Checkpoint::to_bytes`].
+    ///
+    /// # Errors
+    /// Other bytes, another version of the format, a wrong length or a wrong checksum.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, CheckpointError> {
+        let mut reader = ByteReader::new(bytes);
+        if bytes.is_empty() || !bytes.iter().zip(MARK).all(|(a, b)| a == b) {
+            return Err(CheckpointError::Foreign);
+        }
+        let head = MARK.len() + size_of::<u32>() + size_of::<u64>() + CHECKSUM;
+        let found = bytes.len() as u64;
+        if bytes.len() < head {
+            return Err(CheckpointError::Length { found, expected: head as u64 });
+        }
+        reader.raw(MARK.len())?;
+        let version = reader.u32()?;
+        if version != VERSION {
+            return Err(CheckpointError::Version { found: version });
+        }
+        let expected = reader.u64()?.saturating_add(head as u64);
+        if expected != found {
+            return Err(CheckpointError::Length { found, expected });
+        }
+        let (sealed, checksum) = bytes.split_at(bytes.len() - CHECKSUM);
+        if checksum != crc32fast::hash(sealed).to_le_bytes() {
+            return Err(CheckpointError::Checksum);
+        }
+        let content = reader.raw(bytes.len() - head)?;
+        let mut reader = ByteReader::new(content);
+        let checkpoint = Self {
+            isobar: reader.text()?.to_owned(),
+            scene: SceneSignature::read(&mut reader)?,
+            settings: reader.text()?.to_owned(),
+            step_count: reader.u64()?,
+            step_ns: reader.u64()?,
+            simulation: reader.block()?.to_vec(),
+            attachment: reader.block()?.to_vec(),
+        };
+        reader.end()?;
+        Ok(checkpoint)
+    }
+
+    /// The simulation's own bytes, if the checkpoint is of that scene and of steps with these settings.
+    pub(super) fn open(
+        &self,
+        scene: &SceneSignature,
+        settings: &StepSettings,
+    ) -> Result<ByteReader<'_>, CheckpointError> {
+        if let Some(difference) = self.scene.difference(scene) {
+            return Err(CheckpointError::Scene { difference, written_by: self.isobar.clone() });
+        }
+        let here = describe(settings);
+        if self.settings != here {
+            let fields =
+                |text: &str| text.split([',', '{', '(', ')', '}']).map(|field| field.trim().to_owned()).collect();
+            let (there, here): (Vec<String>, Vec<String>) = (fields(&self.settings), fields(&here));
+            let differs = (0..there.len().max(here.len())).find(|index| there.get(*index) != here.get(*index));
+            let field = |fields: &[String]| differs.and_then(|index| fields.get(index)).cloned().unwrap_or_default();
+            return Err(CheckpointError::Settings { there: field(&there), here: field(&here) });
+        }
+        Ok(ByteReader::new(&self.simulation))
+    }
+}
+
+/// All settings of the steps, with all digits.
+fn describe(settings: &StepSettings) -> String {
+    format!("{settings:?}")
+}
+
+/// Writes the wrenches on the bodies.
+pub(super) fn write_wrenches(wrenches: &IndexVec<BodyIndex, SpatialForce>, writer: &mut ByteWriter) {
+    for F_BBo_W in wrenches.iter() {
+        F_BBo_W.to_vector().iter().for_each(|number| writer.f64(*number));
+    }
+}
+
+/// Reads what [`write_wrenches`] wrote, for the bodies of `wrenches`.
+pub(super) fn read_wrenches(
+    wrenches: &mut IndexVec<BodyIndex, SpatialForce>,
+    reader: &mut ByteReader<'_>,
+) -> Result<(), BytesError> {
+    for F_BBo_W in wrenches.iter_mut() {
+        let mut stacked = Vector6::zeros();
+        for number in stacked.iter_mut() {
+            *number = reader.finite()?;
+        }
+        *F_BBo_W = SpatialForce::from_vector(&stacked);
+    }
+    Ok(())
+}

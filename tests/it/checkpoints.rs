@@ -1,0 +1,318 @@
+//! Checkpoints: a restored run has the same bits as one that never stopped, and what is no checkpoint of the scene is
+//! refused.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use isobar::geometry::Shape;
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file::{self, LoadedScene};
+use isobar::math::{BodyIndex, Index, RigidTransform, ScalarJointIndex, SpatialForce, Vector3};
+use isobar::multibody::JointLimits;
+use isobar::scene::{Actuator, SceneBuilder};
+use isobar::stepping::{
+    Checkpoint, CheckpointError, CommandSchedule, JointCommand, QuasistaticStepping, Simulation, StepSettings,
+    Stepping, UnactuatedInertia,
+};
+
+use crate::random::Random;
+use crate::worlds::{GRAVITY, Slider, at, body_on_ground, compliant, quasistatic, settings, simulate};
+
+/// All that a step leaves behind, bit by bit.
+fn bits(simulation: &Simulation) -> Vec<u64> {
+    let (state, report) = (simulation.state(), simulation.report());
+    let mut snapshot = isobar::stepping::Snapshot::default();
+    simulation.snapshot_into(&mut snapshot);
+    let wrenches = simulation.body_wrenches().iter().flat_map(|F| F.to_vector().iter().copied().collect::<Vec<_>>());
+    let numbers = state.q.iter().chain(&state.v).copied().chain(snapshot.joint_effort.iter().copied()).chain(wrenches);
+    let counts = [report.solver_iterations, report.faces, report.faces_dropped, report.solver_fallbacks];
+    let counts = counts.into_iter().map(u64::from).chain([simulation.step_count(), report.solver_residual.to_bits()]);
+    numbers.map(f64::to_bits).chain(counts).collect()
+}
+
+/// The inputs of a step: the scene's commands, a command that is held from then on, and wrenches that change now and then.
+fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u64) {
+    let mut command = JointCommand::new(simulation.scene());
+    schedule.fill(simulation.time_ns(), &mut command);
+    if number == 2 && !command.targets.is_empty() {
+        let first = &mut command[ScalarJointIndex::from_usize(0)];
+        first.position = first.position.map(|position| position + 0.01);
+    }
+    if number % 7 == 3 {
+        let body = BodyIndex::from_usize(simulation.scene().model().bodies().len() - 1);
+        let push = 0.01 * (number % 5) as f64;
+        let wrench = SpatialForce::new(Vector3::z() * (0.1 * push), Vector3::x() * push);
+        simulation.set_external_wrench(body, wrench).unwrap();
+    }
+    simulation.step(&command).unwrap();
+}
+
+/// Runs `steps` steps; at random ones the run is saved, and a new simulation continues from there for a while beside it.
+fn continues(make: &dyn Fn() -> (Simulation, CommandSchedule), steps: u64, random: &mut Random, label: &str) {
+    let (mut simulation, schedule) = make();
+    let mut beside: Vec<(u64, Simulation)> = Vec::new();
+    for number in 0..steps {
+        if random.below(12) == 0 || number == 1 {
+            let bytes = simulation.save().to_bytes();
+            let (mut restored, _) = make();
+            restored.restore(&Checkpoint::from_bytes(&bytes).unwrap()).unwrap();
+            assert_eq!(bits(&restored), bits(&simulation), "{label}: as restored at step {number}");
+            beside.push((number, restored));
+        }
+        take_step(&mut simulation, &schedule, number);
+        let expected = bits(&simulation);
+        for (from, restored) in &mut beside {
+            take_step(restored, &schedule, number);
+            assert_eq!(bits(restored), expected, "{label}: step {number} after a checkpoint at {from}");
+            assert_eq!(restored.data().X_WB, simulation.data().X_WB);
+        }
+        beside.retain(|(from, _)| number < from + 25);
+    }
+    // a restored simulation also returns to the same start
+    let checkpoint = simulation.save();
+    let (mut restored, _) = make();
+    restored.restore(&checkpoint).unwrap();
+    simulation.reset();
+    restored.reset();
+    take_step(&mut simulation, &schedule, 0);
+    take_step(&mut restored, &schedule, 0);
+    assert_eq!(bits(&restored), bits(&simulation), "{label}: reset");
+}
+
+fn config(name: &str) -> LoadedScene {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config").join(name);
+    scene_file::load(&file, &PackageMap::default()).unwrap()
+}
+
+/// Shipped scenes, with their commands over time: pressure fields, rigid points, arms, grippers; in both modes.
+#[test]
+fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
+    let mut random = Random::new(11);
+    for (name, steps) in [
+        ("drop.yaml", 120),
+        ("spatula_slip.yaml", 60),
+        ("planar_gripper.yaml", 60),
+        ("cube_stacking.yaml", 25),
+        ("iiwa_demo.yaml", 40),
+    ] {
+        let loaded = config(name);
+        let dynamic = Stepping::Dynamic(loaded.dynamic);
+        let quasistatic = Stepping::Quasistatic(loaded.quasistatic);
+        for (mode, stepping) in [("dynamic", dynamic), ("quasistatic", quasistatic)] {
+            let settings = StepSettings { stepping, ..loaded.settings };
+            let make = || {
+                let simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).unwrap();
+                (simulation, loaded.commands.clone())
+            };
+            continues(&make, steps, &mut random, &format!("{name}, {mode}"));
+        }
+    }
+}
+
+/// A rigid box that lands on rigid ground and slides under changing wrenches, beside an impedance with friction and limits:
+/// loads of points, multipliers of contacts and of bounds, held targets.
+#[test]
+fn a_restored_run_of_rigid_contact_has_the_same_bits() {
+    let mut random = Random::new(12);
+    let rigid = isobar::contact::ContactProperties {
+        compliant: Some(false),
+        mu_dynamic: Some(0.3),
+        ..isobar::contact::ContactProperties::default()
+    };
+    let make = |settings: StepSettings| {
+        let mut builder = SceneBuilder::new();
+        let ground =
+            builder.add_geometry(BodyIndex::WORLD, "ground", RigidTransform::identity(), Shape::HalfSpace, &rigid);
+        ground.unwrap();
+        let limits = JointLimits { lower: -0.1, upper: 0.005, ..JointLimits::default() };
+        let actuator = Actuator { stiffness: 100.0, damping: 1.0, ..Actuator::PASSIVE };
+        Slider { friction: 0.2, limits, actuator, ..Slider::of_mass(0.5) }.add(&mut builder, "slider");
+        let inertia = isobar::math::SpatialInertia::from_central(
+            0.5,
+            &Vector3::zeros(),
+            &(isobar::math::Matrix3::identity() * 1e-3),
+        );
+        let body = builder.add_body("box", inertia);
+        let size = Vector3::new(0.1, 0.1, 0.06);
+        builder.add_geometry(body, "shape", RigidTransform::identity(), Shape::Box { size }, &rigid).unwrap();
+        let scene = builder.build(Vector3::z() * -GRAVITY).unwrap();
+        let mut state = scene.model().default_state();
+        scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.05));
+        (Simulation::new(Arc::new(scene), state, settings).unwrap(), CommandSchedule::default())
+    };
+    let stiff = UnactuatedInertia::SCALED;
+    for settings in [settings(1e-3), quasistatic(0.01, UnactuatedInertia::Mass), quasistatic(0.05, stiff)] {
+        continues(&|| make(settings), 150, &mut random, &format!("{settings:?}"));
+    }
+}
+
+/// Gravity and gains that were changed in the run are in the checkpoint.
+#[test]
+fn gravity_and_gains_of_the_run_are_restored() {
+    let actuator = Actuator { stiffness: 50.0, damping: 2.0, ..Actuator::PASSIVE };
+    let make = || Slider { actuator, ..Slider::of_mass(1.0) }.simulation(GRAVITY, settings(1e-3));
+    let mut simulation = make();
+    simulation.scene_mut().set_gravity(Vector3::new(0.5, 0.0, -3.0)).unwrap();
+    simulation.scene_mut().set_gains(ScalarJointIndex::from_usize(0), 70.0, 1.0).unwrap();
+    simulation.step(&JointCommand::default()).unwrap();
+    let mut restored = make();
+    restored.restore(&simulation.save()).unwrap();
+    simulation.step(&JointCommand::default()).unwrap();
+    restored.step(&JointCommand::default()).unwrap();
+    assert_eq!(bits(&restored), bits(&simulation));
+    assert_eq!(restored.scene().model().gravity_W(), &Vector3::new(0.5, 0.0, -3.0));
+}
+
+fn ball(radius: f64, step: f64) -> Simulation {
+    let (shape, moments) = (Shape::Sphere { radius }, Vector3::repeat(1e-4));
+    let (scene, mut state, body) =
+        body_on_ground(shape, 0.2, moments, &compliant(1e6, 1.0, 0.5), Vector3::z() * -GRAVITY);
+    scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.049));
+    Simulation::new(scene, state, settings(step)).unwrap()
+}
+
+/// A checkpoint of another scene, of another step or mode is refused with the difference, and the simulation goes on as if nothing
+/// had been tried.
+#[test]
+fn a_checkpoint_of_another_scene_is_refused_by_name() {
+    let mut simulation = ball(0.05, 1e-3);
+    (0..20).for_each(|_| {
+        simulation.step(&JointCommand::default()).unwrap();
+    });
+    let before = bits(&simulation);
+    let refused =
+        |simulation: &mut Simulation, other: &Simulation| simulation.restore(&other.save()).unwrap_err().to_string();
+    let larger = refused(&mut simulation, &ball(0.06, 1e-3));
+    assert!(larger.contains("collision geometry 'body/shape' has other properties"), "{larger}");
+    let slider = refused(&mut simulation, &Slider::of_mass(1.0).simulation(GRAVITY, settings(1e-3)));
+    assert!(slider.contains("body 'slider_body'") && slider.contains("lacks"), "{slider}");
+    let mut fewer = simulate(SceneBuilder::new(), GRAVITY, settings(1e-3));
+    let missing = refused(&mut fewer, &simulation);
+    assert!(missing.contains("body 'body'"), "{missing}");
+    let step = refused(&mut simulation, &ball(0.05, 2e-3));
+    assert!(step.contains("step_ns: 2000000") && step.contains("step_ns: 1000000"), "{step}");
+    let mut other = ball(0.05, 1e-3);
+    let stepping = Stepping::Quasistatic(QuasistaticStepping::default());
+    other.reset_with(StepSettings { stepping, ..settings(1e-3) }).unwrap();
+    let mode = refused(&mut simulation, &other);
+    assert!(mode.contains("Quasistatic") && mode.contains("Dynamic"), "{mode}");
+    assert_eq!(bits(&simulation), before);
+    simulation.step(&JointCommand::default()).unwrap();
+    let mut never = ball(0.05, 1e-3);
+    (0..21).for_each(|_| {
+        never.step(&JointCommand::default()).unwrap();
+    });
+    assert_eq!(bits(&simulation), bits(&never));
+}
+
+/// Every cut and every changed byte is noticed, and a simulation whose own bytes are damaged under a valid checksum refuses or
+/// takes them, without a panic, and is unchanged if it refuses.
+#[test]
+fn a_damaged_checkpoint_is_refused() {
+    let mut simulation = ball(0.05, 1e-3);
+    (0..20).for_each(|_| {
+        simulation.step(&JointCommand::default()).unwrap();
+    });
+    let bytes = simulation.save().to_bytes();
+    for len in 0..bytes.len() {
+        let error = Checkpoint::from_bytes(&bytes[..len]).unwrap_err();
+        assert!(matches!(error, CheckpointError::Length { .. } | CheckpointError::Foreign), "{len}: {error}");
+    }
+    for at in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[at] ^= 0x10;
+        assert!(Checkpoint::from_bytes(&damaged).is_err(), "byte {at}");
+    }
+    let mut longer = bytes.clone();
+    longer.push(0);
+    assert!(matches!(Checkpoint::from_bytes(&longer), Err(CheckpointError::Length { .. })));
+    assert_eq!(Checkpoint::from_bytes(b"#!/bin/sh\n"), Err(CheckpointError::Foreign));
+    let mut newer = bytes;
+    newer[8] = 99;
+    assert_eq!(Checkpoint::from_bytes(&newer), Err(CheckpointError::Version { found: 99 }));
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("isobar_{name}_{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.0.join(name)).unwrap()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn isobar_run(folder: &Folder, scene: &str, arguments: &[&str]) -> std::process::Output {
+    let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("config").join(scene);
+    program.current_dir(&folder.0).arg("run").arg(scene).arg("--quiet").args(arguments).output().unwrap()
+}
+
+/// Two runs of 0.05 s, the second from the first one's checkpoint, write the rows of one run of 0.1 s.
+#[test]
+fn the_program_continues_from_a_file() {
+    let folder = Folder::new("checkpoints");
+    let run = |arguments: &[&str]| {
+        let output = isobar_run(&folder, "drop.yaml", arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    run(&["--duration", "0.1", "--csv", "whole.csv", "--every", "3"]);
+    run(&["--duration", "0.05", "--csv", "first.csv", "--every", "3", "--checkpoint", "run.checkpoint"]);
+    run(&["--duration", "0.05", "--csv", "second.csv", "--every", "3", "--from", "run.checkpoint"]);
+    let rows = |name: &str| {
+        let text = folder.text(name);
+        text.lines()
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (whole, mut both) = (rows("whole.csv"), rows("first.csv"));
+    // the last row of the first run is not on the grid of three steps
+    both.pop();
+    both.extend(rows("second.csv"));
+    assert_eq!(both, whole);
+    assert!(!folder.0.join("run.checkpoint.partial").exists());
+    // each 20 ms, and at the end: the last one is of 0.05 s
+    let each = ["--checkpoint", "each.checkpoint", "--checkpoint-period", "0.02"];
+    run(&[["--duration", "0.05"].as_slice(), &each].concat());
+    let read = |name: &str| isobar::io::checkpoint_file::read(&folder.0.join(name)).unwrap();
+    assert_eq!(read("each.checkpoint"), read("run.checkpoint"));
+}
+
+/// Errors name the file and the way out.
+#[test]
+fn the_program_refuses_other_files_by_name() {
+    let folder = Folder::new("no_checkpoints");
+    let refused = |scene: &str, arguments: &[&str]| {
+        let output = isobar_run(&folder, scene, arguments);
+        assert_eq!(output.status.code(), Some(1));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let made = isobar_run(&folder, "drop.yaml", &["--duration", "0.01", "--checkpoint", "drop.checkpoint"]);
+    assert!(made.status.success());
+    std::fs::write(folder.0.join("text"), "no checkpoint").unwrap();
+    let bytes = std::fs::read(folder.0.join("drop.checkpoint")).unwrap();
+    std::fs::write(folder.0.join("cut"), &bytes[..bytes.len() / 2]).unwrap();
+    for (scene, file, means) in [
+        ("drop.yaml", "missing", "check the path"),
+        ("drop.yaml", "text", "no checkpoint of Isobar"),
+        ("drop.yaml", "cut", "it was cut"),
+        ("cube_stacking.yaml", "drop.checkpoint", "of another scene"),
+    ] {
+        let error = refused(scene, &["--duration", "0.01", "--from", file]);
+        assert!(error.contains(file) && error.contains(means), "{error}");
+    }
+    let step = refused("drop.yaml", &["--duration", "0.01", "--step", "0.0005", "--from", "drop.checkpoint"]);
+    assert!(step.contains("step_ns"), "{step}");
+    let write = refused("drop.yaml", &["--duration", "0.01", "--checkpoint", "missing/folder/file"]);
+    assert!(write.contains("missing/folder/file") && write.contains("check the folder"), "{write}");
+}
