@@ -1,5 +1,5 @@
 //! Finds the optional ROS 2 packages of the node in the environment, and sets a cfg for each that is
-//! installed. `ISOBAR_WITHOUT=tf2_msgs,control_msgs` leaves packages out all the same, to check that the
+//! installed. `ISOBAR_WITHOUT=tf2_msgs,control_msgs` leaves packages out even if installed, to check that the
 //! node builds without.
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ const OPTIONAL: [(&str, &str); 4] = [
     ("ros_gz_interfaces", "isobar_gazebo"),
     ("simulation_interfaces", "isobar_simulation"),
 ];
-/// What differs between versions of simulation_interfaces, by the field that tells: file, field, cfg.
+/// Differences between versions of simulation_interfaces, each identified by a field: file, field, cfg.
 /// Version 2.0 has the first of them, 2.1 all, 1.x none.
 const FIELDS: [(&str, &str, &str); 3] = [
     ("srv/SpawnEntity.srv", "entity_resource", "isobar_entity_resource"),
@@ -45,8 +45,8 @@ fn main() {
     }
 }
 
-/// Sets the cfgs of the simulation_interfaces that is installed there; false for one that knows no
-/// worlds, as before 1.1.
+/// Sets the cfgs of the installed simulation_interfaces; returns false for a version without worlds, before
+/// 1.1.
 fn tell_version(share: &Path) -> bool {
     if !share.join("srv/LoadWorld.srv").is_file() {
         return false;

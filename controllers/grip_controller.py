@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Grip force control of two opposed fingers, as a user's controller would do it: a ROS 2 process of its own.
+"""Grip force control of two opposed fingers, as a separate ROS 2 process, like a user's controller.
 
 Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error of the
-measured pad force trims it, and a weak spring keeps the fingers centred. Its time are the stamps of the joint states, and each
+measured pad force trims it, and a weak spring keeps the fingers centred. Its time is that of the stamps of the joint states, and each
 command carries the stamp of the state that it answers, so the same process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
@@ -22,11 +22,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-# The control period [s]; states that come more often get the last command again.
+# The control period [s]; states that arrive more often get the last command again.
 PERIOD = 0.005
-# A measurement older than this is no measurement [s]: the integral then rests.
+# A measurement older than this is not used [s]: the integral then stops.
 MEASUREMENT_AGE_MAX = 0.05
-# After a change of the wanted force the pads swing; the integral waits that long [s].
+# After a change of the wanted force the pads swing; the integral waits for this time [s].
 SETTLING = 0.25
 
 
@@ -36,7 +36,7 @@ def square_wave(time, low, high, period, duty):
 
 
 class Finger:
-    """One finger: its joint, the sign of its closing effort, and what is known of it."""
+    """One finger: its joint, the sign of its closing effort, and its measurements."""
 
     def __init__(self, joint, sign, axis):
         self.joint = joint
@@ -65,10 +65,10 @@ class GripController(Node):
         self.period = parameter("period", 6.0)
         self.duty = parameter("duty", 0.75)
         # Of the error of the grip force [1/s]; the integral is at most this part of the wanted force, so that
-        # it can neither let go nor crush.
+        # it can neither open the grip nor crush the object.
         self.gain = parameter("integral_gain", 2.0)
         self.trim = parameter("integral_limit", 0.3)
-        # Holds the middle between the fingers, which the grip force says nothing about [N/m, N s/m].
+        # Holds the middle between the fingers, which does not affect the grip force [N/m, N s/m].
         self.centering_stiffness = parameter("centering_stiffness", 50.0)
         self.centering_damping = parameter("centering_damping", 5.0)
         axis = parameter("force_axis", "y")

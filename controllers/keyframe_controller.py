@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Plays Cartesian keyframes with an arm and its gripper: a ROS 2 process of its own, as a user's controller would be.
+"""Plays Cartesian keyframes with an arm and its gripper, as a separate ROS 2 process, like a user's controller.
 
-A task file (parameter `task`; docs/reference/task-files.md explains its keys) says where the tool goes, what the gripper does,
-and which measured force ends a movement. The parameter `urdf` names the robot; without it the robot is that of the topic
-`robot_description`. Where keyframes are in frames of other things in a cell, the parameter `scene` names a scene file: the
-robot is its welded model that has the tool, and the file says where the other things are, as a calibration would. Each
+A task file (parameter `task`; docs/reference/task-files.md explains its keys) gives the path of the tool, the targets of the gripper,
+and the measured forces that end a movement. The parameter `urdf` names the robot; without it the robot is that of the topic
+`robot_description`. If keyframes are in frames of other bodies in the cell, the parameter `scene` names a scene file: the
+robot is its welded model that has the tool, and the file gives the poses of the other bodies, like a calibration. Each
 command carries the stamp of the state that it answers, so the same process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
   in   joint_states                           sensor_msgs/JointState; its stamps are the controller's time
   in   robot_description                      std_msgs/String, unless `urdf` or `scene` names a file
   in   <simulator>/wrench/<link>              geometry_msgs/WrenchStamped of the links that the task names, in their axes
-  in   <simulator>/external_joint_torques     sensor_msgs/JointState, if the task says `touch: external_torques`
+  in   <simulator>/external_joint_torques     sensor_msgs/JointState, if the task has `touch: external_torques`
   out  joint_commands                         sensor_msgs/JointState: positions, velocities, efforts of fingers that close by force
-  out  task/phase                             std_msgs/String, latched: the keyframe at hand, `done`, or `failed: ...`
+  out  task/phase                             std_msgs/String, latched: the present keyframe, `done`, or `failed: ...`
   out  task/force                             geometry_msgs/WrenchStamped, the contact force on the tool [N]
-  out  task/grip_force, task/load             std_msgs/Float64 [N]: grip force; the tool's pull downwards on what holds it
+  out  task/grip_force, task/load             std_msgs/Float64 [N]: grip force; the tool's downward force on the fingers
   out  task/commanded_pose, task/measured_pose   geometry_msgs/PoseStamped of the tool
 Forces and poses of task/ are in the robot's root frame or, with `scene`, in the world.
 """
@@ -76,8 +76,8 @@ class KeyframeController(Controller):
         self.measured_pose = self.create_publisher(PoseStamped, "task/measured_pose", 10)
 
     def describe(self, text):
-        # A robot without the tool is another one: the node of a world with several robots publishes one of
-        # them.
+        # A robot without the tool is not the right one: the node of a world with several robots publishes one
+        # of them.
         robot = Robot(text)
         if self.cell is None and self.task.tool in robot.links:
             self.cell = cell_of_robot(robot)
@@ -134,7 +134,7 @@ class KeyframeController(Controller):
             names = [finger.joint for finger in self.task.fingers]
             dt = 0.0 if self.gripped is None else self.time - self.gripped
             self.gripped = self.time
-            # Fingers without stiffness pass over positions; their velocity of zero is damping.
+            # Fingers without stiffness ignore positions; their velocity of zero is damping.
             message.name = [*self.targets.names, *names]
             message.position = [*positions, *(state[name][0] for name in names)]
             message.velocity = [*velocities, *(0.0 for _ in names)]

@@ -1,5 +1,5 @@
-//! A force controller in a closed loop: a soft fingertip on a vertical slider presses on the ground with
-//! 5 N, by the force that contact exerts on it.
+//! A force controller in a closed loop: a soft fingertip on a vertical slider presses on the ground with 5 N,
+//! using the measured contact force.
 //!
 //!     cargo run --example closed_loop
 
@@ -11,9 +11,9 @@ use isobar::{
     SceneBuilder, Shape, Simulation, SpatialInertia, StepSettings, Vector3,
 };
 
-/// What the fingertip is to press with [N].
+/// The force with which the fingertip should press [N].
 pub const WANTED: f64 = 5.0;
-/// How far the commanded position moves for each newton that is missing, in a second [m/(N s)].
+/// The speed of the commanded position for each newton of missing force [m/(N s)].
 const INTEGRAL_GAIN: f64 = 1e-2;
 
 /// A fingertip of 0.2 kg, 3 cm across, 5 mm above the ground, held by an impedance.
@@ -55,7 +55,7 @@ pub fn run() -> Result<f64, Box<dyn Error>> {
     let mut commanded = 0.0;
     let mut force = 0.0;
     for step in 0..3000 {
-        // The controller sees the last step's force, and moves the position that the impedance pulls towards.
+        // The controller reads the force of the last step, and moves the target position of the impedance.
         force = simulation.body_wrenches()[tip].f.z;
         commanded -= INTEGRAL_GAIN * (WANTED - force) * simulation.settings().step();
         command[slider].position = Some(commanded);

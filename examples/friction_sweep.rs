@@ -17,9 +17,9 @@ use isobar::{
 const GRAVITY: f64 = 9.81;
 /// Slope [rad].
 const SLOPE: f64 = std::f64::consts::FRAC_PI_6;
-/// The block comes to rest on the slope first [s].
+/// Time for the block to settle on the slope first [s].
 const SETTLING: f64 = 0.2;
-/// Time over which its acceleration is taken [s].
+/// Time over which its acceleration is measured [s].
 const DURATION: f64 = 0.5;
 
 /// One friction coefficient of the sweep.
@@ -32,7 +32,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Coulomb's law: g (sin - mu cos) where that is positive, else rest [m/s2].
+    /// Coulomb's law: g (sin - mu cos) if that is positive, else rest [m/s2].
     pub fn expected(&self) -> f64 {
         (GRAVITY * (SLOPE.sin() - self.friction * SLOPE.cos())).max(0.0)
     }
@@ -78,7 +78,7 @@ fn slide(friction: f64) -> Result<Sample, Box<dyn Error + Send + Sync>> {
 /// A scene that cannot be built, or a step that fails.
 pub fn run(frictions: &[f64], threads: usize) -> Result<Vec<Sample>, Box<dyn Error + Send + Sync>> {
     let next = AtomicUsize::new(0);
-    // Each thread takes the next coefficient until there is none.
+    // Each thread takes the next coefficient until none is left.
     let work = || {
         let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
         let taken = numbers.take_while(|number| *number < frictions.len());

@@ -1,4 +1,4 @@
-"""Any scene, with RViz if wanted. Start robot_state_publisher and controllers beside it, on simulated time.
+"""Any scene, optionally with RViz. Start robot_state_publisher and controllers separately, on simulated time.
 
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0]
     [lockstep:=false] [record:=FILE.mcap] [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
@@ -21,7 +21,7 @@ PARAMETERS = {
     "real_time_factor": (float, "0 is as fast as possible"),
     "lockstep": (bool, "take turns with the controllers"),
     "record": (str, "MCAP file"),
-    "publish_robot_description": (bool, "false where robot_state_publisher does it"),
+    "publish_robot_description": (bool, "false if robot_state_publisher does it"),
 }
 
 
@@ -38,7 +38,7 @@ def simulator(context):
             name="isobar",
             namespace=LaunchConfiguration("namespace"),
             output="screen",
-            # The simulator is the clock: it must not wait for one.
+            # The simulator publishes the clock and must not wait for one.
             parameters=[ParameterFile(LaunchConfiguration("params_file")), given],
             on_exit=Shutdown(),
         )
@@ -48,7 +48,7 @@ def simulator(context):
 def generate_launch_description():
     share = FindPackageShare("isobar")
     optional = [
-        DeclareLaunchArgument(name, default_value="", description=f"{meaning}; empty: as params_file and the node have it")
+        DeclareLaunchArgument(name, default_value="", description=f"{meaning}; empty: the value of params_file or the node's default")
         for name, (_, meaning) in PARAMETERS.items()
     ]
     return LaunchDescription(
@@ -57,7 +57,7 @@ def generate_launch_description():
             DeclareLaunchArgument(
                 "params_file",
                 default_value=PathJoinSubstitution([share, "config", "isobar_parameters.yaml"]),
-                description="parameters of the node; arguments that are given go before it",
+                description="parameters of the node; given arguments override it",
             ),
             *optional,
             DeclareLaunchArgument("use_rviz", default_value="false"),

@@ -1,4 +1,4 @@
-"""What the tasks' launch files share: isobar.launch.py, a controller, robot_state_publisher and RViz."""
+"""Shared parts of the tasks' launch files: isobar.launch.py, a controller, robot_state_publisher and RViz."""
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction
@@ -9,7 +9,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-# Handed on to isobar.launch.py if they are given, with their defaults here.
+# Passed to isobar.launch.py if they are given, with their defaults here.
 HANDED_ON = {
     "stepping": ("", "dynamic or quasistatic; empty: the scene's"),
     "step": ("", "step [s]; empty: the scene's"),
@@ -60,7 +60,7 @@ def task(scene, urdf, controllers, task_file=None):
         DeclareLaunchArgument("state_publisher", default_value="true", description="start robot_state_publisher"),
     ]
     if task_file:
-        arguments.append(DeclareLaunchArgument("task", default_value=task_file, description="what the robot does (YAML)"))
+        arguments.append(DeclareLaunchArgument("task", default_value=task_file, description="the keyframes of the robot (YAML)"))
     for name, (value, meaning) in HANDED_ON.items():
         arguments.append(DeclareLaunchArgument(name, default_value=value, description=meaning))
     robot_state_publisher = Node(

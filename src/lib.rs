@@ -1,7 +1,7 @@
 //! Isobar simulates contact-rich robot control: contact patches from pressure fields, joints with impedance
 //! control, robots from URDF files. The same library carries the program `isobar` and the ROS 2 node.
 //!
-//! A scene file, a simulation, and what touches what after a tenth of a second:
+//! Load a scene file, simulate it, and print the contact forces:
 //!
 //! ```
 //! use isobar::{JointCommand, PackageMap, Snapshot, load_scene};
@@ -21,38 +21,38 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The folder `examples` of the source has three more programs: a scene built in Rust whose contact patches are
-//! read, a controller in a closed loop, and a sweep over friction on all cores.
+//! The folder `examples` of the source has three more programs: a scene built in Rust whose contact patches
+//! are read, a controller in a closed loop, and a sweep over friction on all cores.
 //!
 //! # The rooms
-//! What a user needs most is exported here once more. Each room may use those above it only
-//! (`ARCHITECTURE.md` draws it).
+//! The most used items are re-exported here. Each room may use only those above it (`ARCHITECTURE.md` draws
+//! it).
 //!
-//! | room | what is in it |
+//! | room | contents |
 //! |---|---|
 //! | [`math`] | vectors, poses, spatial vectors, typed indices |
 //! | [`geometry`] | shapes, meshes and their filling, pressure fields, contact queries |
 //! | [`multibody`] | bodies and joints: kinematics, mass matrix, bias |
 //! | [`solvers`] | the convex problems of a step |
 //! | [`contact`] | materials; contact surfaces as entries of a problem |
-//! | [`scene`] | model, geometries, materials, actuators, and what may touch what |
+//! | [`scene`] | model, geometries, materials, actuators, and pairs that may touch |
 //! | [`stepping`] | [`Simulation`]: commands, steps, snapshots |
-//! | [`robot`] | robots as plain data, their way into a scene, their inspection |
+//! | [`robot`] | robots as plain data, their placement in a scene, their inspection |
 //! | [`recording`] | named outputs, units, rates |
-//! | [`names`] | the name that was meant; names that ROS accepts |
+//! | [`names`] | nearest valid names; names that ROS accepts |
 //! | [`io`] | files: scenes (YAML), robots (URDF, SRDF), meshes, recordings (CSV, MCAP) |
 //! | `picture` | scenes, contact and meshes as PNG; cargo feature `picture` |
 //! | `experiments` | the papers' experiments, task controllers, plots; cargo feature `experiments` |
 //! | `ros` | the ROS 2 node; cargo feature `ros` |
 //!
 //! # Cargo features
-//! `cli` (on by default) builds the program `isobar`, and switches `experiments` and `picture` on. With
-//! `default-features = false` the library is left, without command line, plots and PNG files. `ros` needs a sourced
-//! ROS 2 environment.
+//! `cli` (on by default) builds the program `isobar`, and enables `experiments` and `picture`. With
+//! `default-features = false` only the library is built, without command line, plots and PNG files. `ros`
+//! needs a sourced ROS 2 environment.
 //!
 //! # Conventions
-//! SI units everywhere. The notation is monogram: `p_WB` is the position of B in W, `X_WB` the pose of frame B in
-//! W, `V_WB` the spatial velocity of B in W, `F_BBo_W` a wrench on B about Bo in W's axes. The world is
+//! SI units everywhere. The notation is monogram: `p_WB` is the position of B in W, `X_WB` the pose of frame
+//! B in W, `V_WB` the spatial velocity of B in W, `F_BBo_W` a wrench on B about Bo in W's axes. The world is
 //! [`BodyIndex::WORLD`]. The same input gives the same bits.
 #![allow(non_snake_case)]
 
@@ -87,7 +87,7 @@ pub use stepping::{
     StepSettings, Stepping,
 };
 
-/// The Rust on the pages is compiled and run with the documentation's tests.
+/// The Rust code on the pages is compiled and run with the documentation tests.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../docs/tutorials/5-rust-library.md")]

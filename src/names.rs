@@ -1,14 +1,14 @@
-//! Names: the one that was meant, and those that ROS accepts in topics.
+//! Names: the nearest valid name, and names that ROS accepts in topics.
 
-/// Insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b` (optimal string
-/// alignment).
+/// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b` (optimal
+/// string alignment).
 pub fn edit_distance(a: &str, b: &str) -> usize {
     strsim::osa_distance(a, b)
 }
 
-/// The name of `known` that takes the fewest edits to reach from `name`, whatever the case of the
-/// letters: if at most a third of the longer name differs (two edits are always allowed), or if one
-/// contains the other. A name with a forgotten prefix (`left_`, a namespace) counts as one edit.
+/// The name of `known` with the fewest edits from `name`, ignoring case, if at most a third of the longer
+/// name differs (two edits are always allowed) or if one contains the other. A name with a forgotten prefix
+/// (`left_`, a namespace) counts as one edit.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = name.to_lowercase();
     known
@@ -48,7 +48,7 @@ pub fn topic_part(name: &str) -> String {
     if topic.is_empty() { "_".to_owned() } else { topic }
 }
 
-/// [`topic_part`] of each name, numbered where two names would share a topic.
+/// [`topic_part`] of each name, numbered if two names would share a topic.
 pub fn topic_parts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut taken: Vec<String> = Vec::new();
     for name in names {
@@ -68,7 +68,7 @@ pub fn topic_parts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// Distances that the definition gives by hand.
+    /// Distances computed by hand from the definition.
     #[test]
     fn edit_distances_of_known_pairs() {
         for (a, b, distance) in [("", "abc", 3), ("kitten", "sitting", 3), ("form", "from", 1), ("same", "same", 0)] {
@@ -76,7 +76,7 @@ mod tests {
         }
     }
 
-    /// A slip of the finger and a forgotten prefix are recognised; something else is not.
+    /// A typing error and a forgotten prefix are recognised; an unrelated name is not.
     #[test]
     fn only_a_near_name_is_found() {
         let joints = ["shoulder", "elbow", "wrist"];

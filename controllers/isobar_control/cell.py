@@ -1,4 +1,4 @@
-"""Where the things of a cell stand, as a user measures it once: from a scene file's welded models, or from the robot alone.
+"""The poses of the bodies in a robot cell, which a user measures once: from a scene file's welded models, or from the robot alone.
 
 No ROS.
 """
@@ -16,7 +16,7 @@ ORIGIN = (np.eye(3), np.zeros(3))
 
 @dataclass
 class Cell:
-    """A robot, the pose (R, p) of its root in the world, and those of all links that do not move, by name."""
+    """A robot, the pose (R, p) of its root in the world, and those of all fixed links, by name."""
 
     robot: Robot
     base: tuple
@@ -30,7 +30,7 @@ def times(X_AB, X_BC):
 
 
 def resting_links(robot, base, prefix=""):
-    """The poses of the robot's links that do not move."""
+    """The poses of the robot's fixed links."""
     links = [link for link in robot.links if not any(joint.kind in MOVING for joint in robot.above(link))]
     return {prefix + link: times(base, robot.pose(link, {})) for link in links}
 
@@ -50,7 +50,7 @@ def urdf_path(name, scene):
 
 
 def welded_frames(path):
-    """The poses of all links that do not move, and (robot, pose of its root) by the names of welded models."""
+    """The poses of all fixed links, and (robot, pose of its root) by the names of welded models."""
     scene = Path(path).resolve()
     frames, models = {"world": ORIGIN}, {}
     for model in yaml.safe_load(scene.read_text(encoding="utf-8"))["models"]:
@@ -59,7 +59,7 @@ def welded_frames(path):
         weld = model["weld"] or {}
         parent = weld.get("parent", "world")
         if parent not in frames:
-            raise RobotError(f"'{model['name']}' is welded to '{parent}', which moves or is not there")
+            raise RobotError(f"'{model['name']}' is welded to '{parent}', which moves or does not exist")
         place = rotation_rpy(*weld.get("rpy", [0.0, 0.0, 0.0])), np.array(weld.get("xyz", [0.0, 0.0, 0.0]), dtype=float)
         base = times(frames[parent], place)
         robot = Robot(urdf_path(model["urdf"], scene).read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Differential inverse kinematics: joint speeds that bring the tip of a chain towards a pose in one control period.
 
 Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is locked and the
-others solve again; where a joint would exceed its speed limit, the whole step becomes shorter; joints to spare go to a
+others solve again; if a joint would exceed its speed limit, the whole step becomes shorter; redundant joints return to a
 posture. The equations and constants are those of src/experiments/keyframes/differential.rs.
 """
 
@@ -20,14 +20,14 @@ DAMPING_MIN = 1e-5
 # or at a speed limit.
 ITERATIONS_MAX = 8
 ERROR_TOLERANCE = 1e-4
-# How fast joints to spare go to the posture in which the arm began, without moving the tool [1/s].
+# The rate at which redundant joints return to the initial posture of the arm, without moving the tool [1/s].
 POSTURE_RATE = 0.5
 # Joints stay this far from their limits [rad].
 LIMIT_MARGIN = 0.02
 
 
 class DifferentialInverse:
-    """Follows poses from period to period. `q` is what is commanded, not what is measured."""
+    """Follows poses from period to period. `q` is the commanded position, not the measured one."""
 
     def __init__(self, chain, q, speed=1.0):
         self.chain = chain

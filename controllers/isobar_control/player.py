@@ -1,4 +1,4 @@
-"""The controller of a task: follows the keyframes, and decides by measured forces. No ROS.
+"""The controller of a task: it follows the keyframes and uses measured forces for its decisions. No ROS.
 
 The equations are those of src/experiments/keyframes, and so are the commands: tests/it/controllers.rs compares them.
 """
@@ -12,13 +12,13 @@ from .motion import DifferentialInverse
 from .robot import Chain, rotation_about, rotation_rpy, rotation_vector
 from .task import EXTERNAL_TORQUES, TaskError
 
-# The arm may be this far from a keyframe at its end [m] or [rad]; then it goes on moving there for OVERTIME
-# times its duration at most.
+# The arm may be this far from a keyframe at its end [m] or [rad]; then it continues to move there for at most
+# OVERTIME times its duration.
 POSE_TOLERANCE = 2e-3
 OVERTIME = 3.0
 # Contact forces pass a low pass of this time constant before they are compared [s].
 FILTER_TIME = 0.02
-# Relative size of a singular value of J below which it is no support for an estimate of force [-].
+# Relative size of a singular value of J below which it is not used for an estimate of force [-].
 FORCE_SINGULAR = 0.02
 # Of `press`: speed for an error of force [m/s/N], the fastest [m/s], and how far from the path the tool may
 # get [m].
@@ -54,7 +54,7 @@ class Grip:
         self.force = self.integral = 0.0
 
     def felt(self, forces):
-        """How hard the pads are pressed, the mean of both [N]; `forces` are in the pads' axes."""
+        """The mean force that presses the pads [N]; `forces` are in the pads' axes."""
         along = [math.copysign(1.0, finger.factor) * float(f @ self.control.axis) for finger, f in zip(self.fingers, forces)]
         return 0.5 * sum(along)
 
@@ -82,12 +82,12 @@ class Grip:
 
 
 class Path:
-    """The way of the tool in one keyframe, from R, p on. Frame F of the keyframe: R_WF, p_WF."""
+    """The path of the tool in one keyframe, starting from R, p. Frame F of the keyframe: R_WF, p_WF."""
 
     def __init__(self, keyframe, frame, R, p, pressed, touch_height):
         self.keyframe, (self.R_WF, p_WF) = keyframe, frame
-        # Pressing goes on from keyframe to keyframe; without it the path begins where the tool was pressed
-        # to.
+        # The press offset continues from keyframe to keyframe; without `press` the path begins at the pressed
+        # pose.
         self.pressed = pressed if keyframe.press else 0.0
         self.along = self.R_WF @ keyframe.press["along"] if keyframe.press else np.zeros(3)
         self.R = R
@@ -107,11 +107,11 @@ class Path:
             self.axis = self.R_WF @ keyframe.circle["axis"]
 
     def part(self, time):
-        """Part of the way at a time since its start [s]."""
+        """Part of the path at a time since its start [s]."""
         return self.keyframe.time_scaling(clamp(time / self.keyframe.duration, 0.0, 1.0))
 
     def press(self, force, dt):
-        """Gives way or follows for `dt` [s] where a force is held; `force` is the contact force on the tool [N]."""
+        """Moves the press offset for `dt` [s] if a force is held; `force` is the contact force on the tool [N]."""
         if self.keyframe.press:
             # The force on the tool is against the direction in which it presses.
             missing = self.keyframe.press["force"] + float(force @ self.along)
@@ -119,7 +119,7 @@ class Path:
             self.pressed = clamp(self.pressed + speed * dt, -PRESS_TRAVEL_MAX, PRESS_TRAVEL_MAX)
 
     def at(self, part):
-        """R, p of the tool at a part of the way."""
+        """R, p of the tool at a part of the path."""
         angle = float(np.linalg.norm(self.turn))
         R = rotation_about(self.turn / angle, part * angle) @ self.R if angle > 1e-12 else self.R
         point = self.start + part * (self.finish - self.start)
@@ -145,7 +145,7 @@ class Player:
         self.arm = DifferentialInverse(self.chain, [positions[name] for name in self.chain.names], task.speed)
         self.grip = Grip(task.fingers, task.force_control) if task.force_control else None
         openings = [positions[finger.joint] / finger.factor for finger in task.fingers]
-        # The wanted opening, or None where a force is wanted; and what is commanded.
+        # The wanted opening, or None if a force is wanted; and the commanded one.
         self.open = self.opening = self.opening_before = sum(openings) / max(len(openings), 1)
         self.close = self.opening_rate = 0.0
         # Contact force on the tool in world axes [N], grip force [N].
@@ -155,7 +155,7 @@ class Player:
         R, p, _ = self.chain.forward(self.arm.q)
         self.target = R, p
         self.begin(0)
-        # What the fingers do in this tick: to open and to close as above.
+        # The target of the fingers in this tick: opening or force as above.
         self.gripping = self.open, self.close
 
     def frame_of(self, keyframe):
@@ -166,7 +166,7 @@ class Player:
 
     @property
     def load(self):
-        """How hard the tool pulls down on what holds it [N]."""
+        """The downward force of the tool on the fingers that hold it [N]."""
         return -float(self.force[2])
 
     @property
@@ -193,7 +193,7 @@ class Player:
         self.phase, self.ended = phase, True
 
     def sense(self, measured, dt):
-        """Takes over what is measured `dt` [s] after the last time."""
+        """Reads the measurements taken `dt` [s] after the previous ones."""
         share = dt / (FILTER_TIME + dt)
         self.force = self.force + (self.contact_force(measured) - self.force) * share
         forces = [measured.forces.get(finger.pad, np.zeros(3)) for finger in self.task.fingers if finger.pad]
@@ -258,7 +258,7 @@ class Player:
         return float(change @ (self.path.R_WF @ condition.along))
 
     def decide(self, dt):
-        """Whether the keyframe ends, fails, or goes on."""
+        """Whether the keyframe ends, fails, or continues."""
         keyframe = self.keyframe
         until = keyframe.until
         late = self.elapsed > (1.0 + OVERTIME) * keyframe.duration
@@ -286,7 +286,7 @@ class Player:
             self.end(f"failed: {self.phase}: out of reach by {error:.1e} m or rad")
 
     def finish(self):
-        """Goes on to the next keyframe if what is needed at the end of this one is there."""
+        """Continues with the next keyframe if the condition at the end of this one is met."""
         needs = self.keyframe.needs
         if needs is not None and not self.is_met(needs):
             self.fail(needs)
@@ -300,7 +300,7 @@ class Player:
             self.try_again()
 
     def try_again(self):
-        """Back to the first keyframe, if there are tries left."""
+        """Returns to the first keyframe, if retries are left."""
         if self.retries >= self.task.retries:
             what = f"grip force {self.felt:.1f} N, load {self.load:.2f} N, after {self.retries} retries"
             self.end(f"failed: {self.phase}: the grasp does not hold: {what}")
@@ -310,7 +310,7 @@ class Player:
 
 
 def wrench_of_torques(J, tau):
-    """The wrench F of least length with tau = J^T F, without directions for which the torques say little."""
+    """The wrench F of least norm with tau = J^T F, without directions on which the torques hardly depend."""
     values, vectors = np.linalg.eigh(J @ J.T)
     moment = J @ tau
     wrench = np.zeros(6)

@@ -1,4 +1,4 @@
-"""A controller as a process: answers joint states with joint commands, in its own time or in lockstep."""
+"""A controller as a process: answers joint states with joint commands, at its own pace or in lockstep."""
 
 import sys
 from collections import deque
@@ -40,8 +40,8 @@ def quaternion(R):
 def after_sensors(node, callback):
     """A callback for states that calls `callback` after all messages of other topics that were sent before the state.
 
-    The simulator sends what is felt in a step before the step's state, but an executor takes what has arrived in an order of its
-    own. A guard condition that the state triggers comes after all subscriptions.
+    The simulator sends the measured forces of a step before the step's state, but an executor takes arrived messages in any
+    order. A guard condition that the state triggers comes after all subscriptions.
     """
     states = deque()
 
@@ -76,16 +76,16 @@ class Commands:
 
 
 class Controller(Node):
-    """Answers each joint state with a command that carries its stamp. Its time are the stamps.
+    """Answers each joint state with a command that carries its stamp. The stamps are its time.
 
-    A controller has `begin(state)`, called with the first state it is ready for, which returns whether it is; `tick(state, dt)`,
+    A controller has `begin(state)`, called with each state until it returns true; `tick(state, dt)`,
     called once a `period` [s], or each state if those are longer apart; and `fill(message, time)`, which writes the command for the
     time at which the next state is due. `state` is a dictionary: (position, velocity) by joint.
     """
 
     def __init__(self, name):
         super().__init__(name)
-        # Of control [s]; states that come more often are answered with positions in between.
+        # The control period [s]; states that arrive more often are answered with interpolated positions.
         self.period = self.declare_parameter("period", 0.01).value
         self.time = self.step = self.stamp = self.ticked = self.told = None
         self.begun = False
@@ -98,7 +98,7 @@ class Controller(Node):
     def on_state(self, message):
         time = seconds(message.header.stamp)
         if time == self.time:
-            # A simulator in lockstep repeats a state that nobody answered, or not yet.
+            # A simulator in lockstep repeats a state that has no answer yet.
             if self.begun and monotonic() - self.said > REPEAT:
                 self.answer()
             return
@@ -130,7 +130,7 @@ class Controller(Node):
         return Header(stamp=self.stamp, frame_id=frame)
 
     def tell(self, phase):
-        """Makes the phase of the task known, once."""
+        """Publishes the phase of the task, once."""
         if phase == self.told:
             return
         self.told = phase

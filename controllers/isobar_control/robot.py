@@ -14,7 +14,7 @@ MOVING = {"revolute", "continuous", "prismatic"}
 
 
 class RobotError(ValueError):
-    """A URDF or a name that does not serve."""
+    """A URDF or a name that cannot be used."""
 
 
 def rotation_rpy(roll, pitch, yaw):
@@ -161,7 +161,7 @@ class Chain:
         self.upper = np.array([joint.upper for joint in self.joints])
         self.speed = np.array([joint.speed for joint in self.joints])
 
-        # What lies before each joint, and after the last, does not move: R_PJ, p_PJ from joint to joint.
+        # The constant transforms between joints, and after the last: R_PJ, p_PJ.
         self.fixed, R, p = [], np.eye(3), np.zeros(3)
         for joint in self.all:
             R, p = R @ joint.R_PJ, p + R @ joint.p_PJ

@@ -68,7 +68,7 @@ def part_quintic(s):
     return s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
 
 
-# Part of the way over part of the time.
+# Part of the path as a function of the part of the time.
 TIME_SCALINGS = {"linear": part_linear, "cubic": part_cubic, "quintic": part_quintic}
 
 
@@ -154,7 +154,7 @@ def read_condition(entry, where):
         raise TaskError(f"{where}: a condition has one of grip, load and touch")
     (sense,) = found
     if "along" in entry and sense != "touch":
-        raise TaskError(f"{where}: `along` belongs to `touch`")
+        raise TaskError(f"{where}: `along` is for `touch` only: remove it")
     along = direction(entry["along"], f"{where}, along") if "along" in entry else None
     limit = entry[sense]
     if sense == "load":
@@ -222,7 +222,7 @@ def read_grip(keyframe, entry, where, task):
         if task.force_control is None:
             raise TaskError(f"{where}: close needs the gripper's force_control")
         if keyframe.close <= task.force_control.holds:
-            raise TaskError(f"{where}: close must be above what force_control says that holds")
+            raise TaskError(f"{where}: close must be above the holding force of force_control")
 
 
 def read_gripper(content):
@@ -266,7 +266,7 @@ def read_task(text):
         fingers, control = read_gripper(content.get("gripper") or {})
         speed = positive(arm.get("speed", 1.0), "arm: speed")
         if speed > 1.0 or not arm["joints"]:
-            raise TaskError("arm: joints must be named, and speed be above 0 and at most 1")
+            raise TaskError("arm: joints must be named, and speed must be above 0 and at most 1")
         place = [vector(tool.get(name, [0, 0, 0]), f"tool, {name}") for name in ("xyz", "rpy")]
         retries = int(number(content.get("retries", 0), "retries", 0))
         head = [list(arm["joints"]), speed, tool["body"], *place, content.get("frame"), fingers, control]

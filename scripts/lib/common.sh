@@ -1,5 +1,6 @@
-# Functions that scripts/ros2-env, scripts/demo and scripts/test share. Sourced, never run; bash.
-# Every function returns non-zero after a message on stderr when it cannot do its work: a sourced file must not exit.
+# Functions shared by scripts/ros2-env, scripts/demo and scripts/test. Sourced, never run; bash. Every
+# function returns non-zero after a message on stderr when it cannot do its work: a sourced file must not
+# exit.
 
 isobar_say() { printf '\033[1misobar:\033[0m %s\n' "$*" >&2; }
 isobar_complain() { printf '\033[1;31misobar:\033[0m %s\n' "$*" >&2; }
@@ -49,8 +50,8 @@ isobar_find_python() {
   return 1
 }
 
-# isobar_have_libclang: whether bindgen, which reads the ROS headers, will find libclang by itself. The C++ interface,
-# libclang-cpp, does not serve it.
+# isobar_have_libclang: whether bindgen, which reads the ROS headers, finds libclang without help. The C++
+# interface, libclang-cpp, is not sufficient.
 isobar_have_libclang() {
   local file folders=(/usr/lib/llvm*/lib /usr/lib/*-linux-gnu /usr/lib64 /usr/lib /usr/local/lib)
   [ -n "${LIBCLANG_PATH:-}" ] && return 0
@@ -62,7 +63,7 @@ isobar_have_libclang() {
   return 1
 }
 
-# isobar_use_libclang PYTHON: takes the system's libclang, or a wheel's, which needs no rights.
+# isobar_use_libclang PYTHON: takes the system's libclang, or that of a wheel, which needs no root rights.
 isobar_use_libclang() {
   isobar_have_libclang && return 0
   "$1" -c 'import clang' 2>/dev/null || "$1" -m pip install -q libclang==18.1.1 || return 1
@@ -71,8 +72,8 @@ isobar_use_libclang() {
   export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS
 }
 
-# isobar_target_dir: where cargo builds for the ROS environment at hand. One folder an environment: generated
-# bindings of one must never meet the other's.
+# isobar_target_dir: the build folder of cargo for the present ROS environment. Each environment has its own
+# folder, because generated bindings differ.
 isobar_target_dir() {
   printf '%s/target/ros-%s-%s\n' "$ISOBAR_ROOT" "$ROS_DISTRO" "$(printf '%s' "$AMENT_PREFIX_PATH" | cksum | cut -d' ' -f1)"
 }
@@ -91,10 +92,11 @@ isobar_build_node() {
   isobar_say "built in $((SECONDS - started)) s: $ISOBAR_BIN/isobar_node"
 }
 
-# isobar_free_domain: a ROS domain of this run alone, so that two runs on a machine never hear each other.
+# isobar_free_domain: a separate ROS domain for this run, so that two runs on a machine do not interfere.
 isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
 
-# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an empty PID.
+# isobar_stop PID: ends a process of this script, first by SIGTERM; returns its exit status. Does
+# nothing for an empty PID.
 isobar_stop() {
   local pid=$1 tries=0
   [ -n "$pid" ] || return 0

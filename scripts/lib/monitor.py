@@ -1,4 +1,4 @@
-"""The demo's monitor: lets the paused simulation go when all listen, shows a live line while it runs, then a plot and a table."""
+"""The demo's monitor: unpauses the simulation when all processes listen, shows a live line while it runs, then a plot and a table."""
 
 import argparse
 import os
@@ -20,11 +20,13 @@ from std_srvs.srv import SetBool, Trigger
 
 # Simulated time between samples [s].
 SAMPLE = 0.01
-# Without a later clock for this long, or without all that is needed at the start, the run has failed [s].
+# The run fails if the clock stands still for this long, or if a topic is missing at the start for this long
+# [s].
 PATIENCE = 30.0
-# Between steps of the paused simulation at the start [s]: a late process was found within 3 s, which are 30 steps.
+# Between steps of the paused simulation at the start [s]: late processes were discovered within 3 s, which
+# are 30 steps.
 REQUEST = 0.1
-# An answer that has not come by then does not come [s].
+# An answer that takes longer than this is lost [s].
 ANSWER = 1.0
 # Part of a phase that counts as settled, for the table.
 SETTLED = 0.5
@@ -53,7 +55,7 @@ class Monitor(Node):
         self.pause = self.create_client(SetBool, "/isobar/pause")
 
     def unheard(self):
-        """The topics that the plot needs and on which nothing has come yet."""
+        """The topics that the plot needs and that have had no message yet."""
         clock = ["/clock"] if self.time is None else []
         return clock + [TOPICS[name] for name in NEEDED if self.latest[name] != self.latest[name]]
 
@@ -70,7 +72,7 @@ class Monitor(Node):
 
 
 def alive(pid):
-    """Whether a process runs; one that ended and was not waited for yet does not."""
+    """Whether a process runs; a process that ended but was not waited for does not run."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:
@@ -78,10 +80,10 @@ def alive(pid):
 
 
 def wait_for_all(monitor, processes):
-    """Until the node, the controller and the monitor hear each other; returns what is amiss, or None.
+    """Waits until the node, the controller and the monitor hear each other; returns a problem, or None.
 
-    That a publisher is known here says nothing of who else knows it. So the paused simulation takes a step now and then, until the
-    controller's answer to one has come: the state went to the controller, what was felt too, and the answer came back.
+    A publisher that is known here may be unknown to other processes. So the paused simulation takes a step now and then, until the
+    controller's answer to one has arrived: then the state and the forces reached the controller, and the answer came back.
     """
     deadline = time.monotonic() + PATIENCE
     asked = 0.0
@@ -89,7 +91,7 @@ def wait_for_all(monitor, processes):
         rclpy.spin_once(monitor, timeout_sec=0.05)
         now = time.monotonic()
         if not all(alive(pid) for pid in processes):
-            return "a process ended by itself"
+            return "a process ended unexpectedly"
         if now > deadline:
             return f"nothing was received on {', '.join(unheard)} for {PATIENCE:.0f} s"
         if now - asked > REQUEST and monitor.step.service_is_ready() and all(map(monitor.count_publishers, unheard)):
@@ -99,7 +101,7 @@ def wait_for_all(monitor, processes):
 
 
 def let_go(monitor, processes):
-    """Ends the pause; returns what is amiss, or None. No answer is sent to a client that the node does not know yet: then it asks again."""
+    """Ends the pause; returns a problem, or None. The node sends no answer to a client that it does not know yet, so the request is repeated."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and all(alive(pid) for pid in processes):
         if monitor.pause.service_is_ready():
@@ -108,7 +110,7 @@ def let_go(monitor, processes):
             if answer.done():
                 return None if answer.result().success else answer.result().message
         rclpy.spin_once(monitor, timeout_sec=0.05)
-    return "the simulation could not be let go"
+    return "the simulation could not be unpaused"
 
 
 def watch(monitor, seconds, processes):
@@ -121,7 +123,7 @@ def watch(monitor, seconds, processes):
         now = time.monotonic()
         for pid in processes:
             if not alive(pid):
-                print(f"\nprocess {pid} ended by itself", file=sys.stderr)
+                print(f"\nprocess {pid} ended unexpectedly", file=sys.stderr)
                 return None
         if now - last_wall < (0.2 if live else 1.0):
             continue

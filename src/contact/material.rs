@@ -22,7 +22,7 @@ pub struct ContactProperties {
     pub mu_dynamic: Option<f64>,
     /// Static friction coefficient [-]; read, but not used by the discrete step.
     pub mu_static: Option<f64>,
-    /// Stiffness of each point of rigid contact [N/m]; near-rigid where not stated.
+    /// Stiffness of each point of rigid contact [N/m]; near-rigid if not stated.
     pub point_contact_stiffness: Option<f64>,
 }
 

@@ -5,10 +5,11 @@ use crate::geometry::PointContacts;
 use crate::math::Vector3;
 use crate::solvers::{FaceInput, PatchBlock};
 
-/// A near-rigid point gives way by this part of a rigid one: the natural period of the masses on it is this part of a step
-/// (k = 4 pi^2 m / (beta dt)^2, with m the effective mass). Under its own weight a body then sinks by g dt^2 / 4000, and under a thousand
-/// times its weight by 2.5 um in a step of a millisecond, 62 um in one of five. Positions are rounded to 1e-16 m, so forces are to
-/// 4e3 m / dt^2 of that: 4e-7 N for 1 kg and 1 ms. Stiffer springs would cost digits.
+/// The natural period of the masses on a near-rigid point is this part of a step (k = 4 pi^2 m / (beta dt)^2,
+/// with m the effective mass). A body then sinks by g dt^2 / 4000 under its own weight; under a thousand
+/// times its weight it sinks by 2.5 um in a step of a millisecond, and by 62 um in one of five. Positions are
+/// rounded to 1e-16 m, so forces are accurate to 4e3 m / dt^2 times that: 4e-7 N for 1 kg and 1 ms. Stiffer
+/// springs would lose digits.
 pub const NEAR_RIGID_BETA: f64 = 0.1;
 /// Largest speed at which overlapping rigid shapes separate [m/s]; full correction in one step would throw
 /// them apart.
@@ -33,14 +34,17 @@ pub struct PointLoad {
     pub impulse_before: f64,
 }
 
-/// Appends the contact points to `block`, about the patch point `p_WC`, as springs with fe0 = -k phi. k is the material's
-/// stiffness; without one, that of [`NEAR_RIGID_BETA`], with `inverse_mass(p_CF, n)` the inverse effective mass [1/kg] of
-/// a point along its normal. A point with phi > 0 pushes only where the step would close its gap.
+/// Appends the contact points to `block`, about the patch point `p_WC`, as springs with fe0 = -k phi. k is
+/// the material's stiffness, or follows from [`NEAR_RIGID_BETA`] and the inverse effective mass
+/// `inverse_mass(p_CF, n)` [1/kg] of a point along its normal. A point with phi > 0 pushes only if the step
+/// would close its gap.
 ///
-/// Near-rigid shapes that overlap part at [`RECOVERY_SPEED_MAX`], and still carry any load. A depth that the load of the step before
-/// explains is the spring's own and has no bound; what is deeper counts as deeper by the recovery of one step at most:
+/// Near-rigid shapes that overlap separate at [`RECOVERY_SPEED_MAX`] and still carry any load. The depth that
+/// is due to the load of the previous step is the deflection of the spring and has no bound. Depth beyond it
+/// counts for at most the recovery of one step:
 ///   fe0 = k min(-phi, v_max dt + gamma_before/(k dt)).
-/// A spring that was pressed by gamma ends its step at the depth gamma/(k dt), so the bound acts only on overlaps that no load has made.
+/// A spring under the impulse gamma ends its step at the depth gamma/(k dt), so the bound acts only on
+/// overlaps that are not due to a load.
 pub fn push_points(
     points: &PointContacts,
     p_WC: &Vector3,

@@ -1,4 +1,4 @@
-//! What can end an experiment.
+//! Errors of experiments.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,21 @@ use crate::io::scene_file::SceneError;
 use crate::picture::PictureError;
 use crate::solvers::quasistatic::QuasistaticError;
 
-/// Why an experiment has no result.
+/// The reason why an experiment has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// A file or a folder that cannot be written.
-    #[error("{path} cannot be written", path = path.display())]
+    #[error("{path} cannot be written; check the folder and the permissions", path = path.display())]
     Write {
         /// Which.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
-    /// The scene is no scene.
+    /// The scene cannot be loaded.
     #[error(transparent)]
     Scene(#[from] SceneError),
-    /// The task is no task.
+    /// The task cannot be loaded.
     #[error(transparent)]
     Task(#[from] TaskError),
     /// A plot that cannot be drawn.

@@ -1,4 +1,4 @@
-//! What a task's steps cost at several grids, with polygons and with triangles: figure 8 of [Masterjohn
+//! The cost of a task's steps at several grids, with polygons and with triangles: figure 8 of [Masterjohn
 //! 2022].
 
 use std::fmt::Write as _;
@@ -14,14 +14,14 @@ use crate::io::scene_file::{self, LoadedScene, SceneError};
 /// Time between two rows of a CSV and two points of a plot \[s\].
 const SAMPLE: f64 = 0.02;
 
-/// Called with the name of a run, the number of steps taken, and how many there will be.
+/// Called with the name of a run, the number of steps taken, and their total.
 pub type Progress<'a> = dyn FnMut(&str, u64, u64) + 'a;
 
 /// Faces of contact surfaces with their names.
 pub(super) const KINDS: [(&str, FaceRepresentation); 2] =
     [("polygons", FaceRepresentation::Polygon), ("triangles", FaceRepresentation::TriangleFan)];
 
-/// Which grids are run with triangles too.
+/// The grids that are also run with triangles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Triangles {
     /// All grids.
@@ -35,16 +35,16 @@ pub enum Triangles {
 /// The grids of a study.
 #[derive(Clone, Debug)]
 pub struct Grids {
-    /// How many times shorter the edges are than the scene says [-].
+    /// The refinement: the edge lengths of the scene over those of the grid [-].
     pub refinements: Vec<f64>,
-    /// Which of them are run with triangles too.
+    /// The grids that are also run with triangles.
     pub triangles: Triangles,
 }
 
 /// One run of a study.
 #[derive(Clone, Debug)]
 pub struct GridRun {
-    /// How many times shorter the edges are than the scene says [-].
+    /// The refinement: the edge lengths of the scene over those of the grid [-].
     pub refinement: f64,
     /// `polygons` or `triangles`.
     pub faces: &'static str,
@@ -52,20 +52,20 @@ pub struct GridRun {
     pub cost: MeanCost,
     /// Whether the task succeeded.
     pub success: bool,
-    /// How it ended.
+    /// The end of the run.
     pub result: String,
 }
 
-/// Triangles over polygons at one grid.
+/// Ratios of triangles to polygons at one grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Ratio {
     /// The grid.
     pub refinement: f64,
-    /// Of the mean numbers of faces [-].
+    /// The ratio of the mean numbers of faces [-].
     pub faces: f64,
-    /// Of the solver's mean times [-].
+    /// The ratio of the solver's mean times [-].
     pub solver: f64,
-    /// Of the mean times of contact geometry [-].
+    /// The ratio of the mean times of contact geometry [-].
     pub contact: f64,
 }
 
@@ -77,7 +77,7 @@ pub struct GridStudy {
 }
 
 impl Grids {
-    /// The scenes of grid `number`: with polygons, and where they are asked for with triangles.
+    /// The scenes of grid `number`: with polygons, and with triangles if requested.
     pub(super) fn scenes(&self, scene: &Path, number: usize) -> Result<Vec<(&'static str, LoadedScene)>, SceneError> {
         let refinement = self.refinements.get(number).copied().unwrap_or(1.0);
         let loaded = scene_file::load_refined(scene, &PackageMap::from_environment(), refinement)?;
@@ -98,12 +98,12 @@ pub(super) fn every(loaded: &LoadedScene) -> usize {
 }
 
 impl GridStudy {
-    /// How many runs failed.
+    /// The number of failed runs.
     pub fn failures(&self) -> usize {
         self.runs.iter().filter(|run| !run.success).count()
     }
 
-    /// Triangles over polygons, at each grid that has both.
+    /// The ratios of triangles to polygons, at each grid that has both.
     pub fn ratios(&self) -> Vec<Ratio> {
         let ratio = |pair: &[GridRun]| {
             let [polygons, triangles] = pair else { return None };

@@ -17,10 +17,10 @@ const BAND: f64 = 46.0;
 /// A point of view.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Eye {
-    /// About z from the x axis, and above the horizontal [degrees].
+    /// Azimuth about z from the x axis, and elevation above the horizontal [degrees].
     pub(super) azimuth: f64,
     pub(super) elevation: f64,
-    /// From the target \[m\].
+    /// Distance from the target \[m\].
     pub(super) distance: f64,
     /// The middle of the picture \[m\].
     pub(super) target: [f64; 3],
@@ -55,14 +55,14 @@ pub(super) fn key_frame(
         ..View::default()
     };
     let mut image = scene_picture(loaded, simulation, view, FRAME, "")?;
-    // a robot behind the title would hide it
+    // the band keeps the robot from hiding the title
     image.fill([0.0, 0.0], [FRAME.0 as f64, BAND], PAPER, 1.0);
     let text = format!("{title}, t = {:.2} s", simulation.time());
     image.text(&text, [0.25 * BAND, 0.66 * BAND], 0.42 * BAND, Align::Left, INK);
     Ok(image)
 }
 
-/// Writes each key frame, and all of them on one sheet.
+/// Writes each key frame, and a sheet with all of them.
 pub(super) fn write_frames(frames: &[Image], out: &Path) -> Result<(), ExperimentError> {
     let rows = frames.len().div_ceil(SHEET_COLUMNS);
     let mut sheet = Image::new(SHEET_COLUMNS * FRAME.0, rows * FRAME.1, PAPER);

@@ -1,4 +1,4 @@
-//! Experiments of the papers that the program repeats: controllers, runs, and the files that they write.
+//! Experiments from the papers: controllers, runs, and output files.
 
 pub mod cube_stacking;
 mod error;

@@ -1,4 +1,4 @@
-//! Line charts as SVG: the one door to `plotters`.
+//! Line charts as SVG. Only this file uses `plotters`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use plotters::prelude::*;
 /// One line of a chart.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// What the legend says.
+    /// The text of the legend.
     pub name: String,
     /// Points (x, y).
     pub points: Vec<(f64, f64)>,
@@ -20,7 +20,7 @@ impl Series {
     }
 }
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// Evenly.
@@ -58,17 +58,17 @@ impl Chart {
 pub struct PlotError {
     /// The file.
     pub file: PathBuf,
-    /// What went wrong.
+    /// The error of the library.
     pub detail: String,
 }
 
 /// Size of a panel \[px\].
 const PANEL: (u32, u32) = (1080, 360);
-/// Width at its right for the names of the lines, which would hide them inside the chart \[px\].
+/// Width on its right for the names of the lines, which would cover the lines inside the chart \[px\].
 const LEGEND: u32 = 200;
 /// Colour of the marks.
 const MARK: RGBColor = RGBColor(170, 170, 170);
-/// Colours of the lines, for readers who do not see all colours [Okabe & Ito].
+/// Colours of the lines, distinguishable with colour blindness [Okabe & Ito].
 const COLORS: [RGBColor; 6] = [
     RGBColor(0, 0, 0),
     RGBColor(0, 114, 178),
@@ -105,7 +105,7 @@ fn span(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
 
 fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: &Chart) -> Result<(), String> {
     let logarithmic = chart.scale == Scale::Logarithmic;
-    // the logarithm is taken here, and its labels turned back: one kind of axis for both
+    // values are plotted by their logarithm and labelled by their value, so both scales use one kind of axis
     let to = |x: f64| if logarithmic { x.max(f64::MIN_POSITIVE).log10() } else { x };
     let points = || chart.series.iter().flat_map(|series| series.points.iter());
     let x = span(points().map(|(x, _)| to(*x)));
@@ -135,7 +135,7 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
     let inside = chart.marks.iter().map(|(x, name)| (to(*x), name)).filter(|(x, _)| (left..right).contains(x));
     for (number, (x, name)) in inside.enumerate() {
         let line = PathElement::new([(x, low), (x, high)], MARK);
-        // names of near marks would lie over each other
+        // names of marks close together would overlap
         let height = high - (high - low) * (0.02 + 0.07 * (number % 3) as f64);
         let name = Text::new(name.clone(), (x + 0.004 * (right - left), height), ("sans-serif", 13).into_font());
         context.draw_series([line]).map_err(|error| error.to_string())?;
@@ -154,7 +154,7 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
     Ok(())
 }
 
-/// Four digits after the point at most, and no zeros at the end.
+/// At most four digits after the point, without trailing zeros.
 fn short(value: f64) -> String {
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

@@ -11,27 +11,27 @@ const TOLERANCE: f64 = 1e-10;
 /// Damping of the least squares \[m2\], against singular poses: it costs iterations, not accuracy.
 const DAMPING: f64 = 1e-8;
 
-/// A pose that the arm does not reach.
+/// A pose out of the arm's reach.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "body '{body}' cannot be brought to {p:?}: {error:.1e} m or rad are left after {ITERATIONS_MAX} iterations; move the target into reach"
+    "body '{body}' cannot be brought to {p:?}: {error:.1e} m or rad remain after {ITERATIONS_MAX} iterations; move the target into reach"
 )]
 pub struct ReachError {
     /// The body.
     pub body: String,
-    /// Where it should be \[m\].
+    /// Its target position \[m\].
     pub p: [f64; 3],
-    /// What is left \[m\] or \[rad\].
+    /// The remaining error \[m\] or \[rad\].
     pub error: f64,
 }
 
-/// The rotation vector of R \[rad\]; by way of the quaternion, since a trace that rounding puts above 3 has no
-/// arc cosine.
+/// The rotation vector of R \[rad\]; computed from the quaternion, because a trace that rounding puts above 3
+/// has no arc cosine.
 pub(super) fn rotation_vector(R: &Rotation) -> Vector3 {
     nalgebra::UnitQuaternion::from_rotation_matrix(R).scaled_axis()
 }
 
-/// Changes the coordinates of `joints` in `q` so that `body` comes to the pose `X_WB`.
+/// Changes the coordinates of `joints` in `q` so that `body` reaches the pose `X_WB`.
 ///
 /// # Errors
 /// A pose out of reach.

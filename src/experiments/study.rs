@@ -1,13 +1,13 @@
-//! What the steps of a task cost, as figures 8 and 9 of [Masterjohn 2022] show it.
+//! The cost of a task's steps, as in figures 8 and 9 of [Masterjohn 2022].
 
 use crate::stepping::StepTimes;
 
-/// What one step took.
+/// The cost of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cost {
     /// Contact faces that the solver kept.
     pub faces: u32,
-    /// Where the wall-clock time went \[s\].
+    /// The wall-clock times of its parts \[s\].
     pub times: StepTimes,
 }
 
@@ -18,14 +18,14 @@ pub struct MeanCost {
     pub faces: f64,
     /// Mass matrix, bias and joint rows \[s\].
     pub motion: f64,
-    /// Geometric queries and the patches made of what they find \[s\].
+    /// Geometric queries and building the patches \[s\].
     pub contact: f64,
     /// Solver \[s\].
     pub solver: f64,
 }
 
 impl MeanCost {
-    /// The means of `costs`; zero of none.
+    /// The means of `costs`; zero if there are none.
     pub fn of(costs: impl Iterator<Item = Cost>) -> Self {
         let (mut sum, mut count) = (Self::default(), 0.0);
         for Cost { faces, times } in costs {
@@ -49,7 +49,7 @@ impl MeanCost {
     }
 }
 
-/// The power law y = factor x^exponent that fits the points best in their logarithms: (factor, exponent).
+/// The power law y = factor x^exponent that fits the logarithms of the points best: (factor, exponent).
 /// `None` for fewer than two different x, or a point that is not positive.
 pub fn power_law(points: &[(f64, f64)]) -> Option<(f64, f64)> {
     if points.iter().any(|(x, y)| !(*x > 0.0 && *y > 0.0)) {

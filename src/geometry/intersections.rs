@@ -9,7 +9,7 @@ const TOUCH_TOLERANCE: f64 = 1e-6;
 
 /// The pairs of triangles without a common vertex that intersect or overlap in a plane.
 pub(crate) struct Intersections {
-    /// How many pairs.
+    /// The number of pairs.
     pub(crate) count: usize,
     /// The first pair, and a point where they meet \[m\].
     pub(crate) first: Option<([u32; 2], Vector3)>,

@@ -133,8 +133,9 @@ impl Cores {
     }
 }
 
-/// The pressures that bound the layers of a tetrahedron between `lowest` and `highest` \[Pa\], where the pressure rises by
-/// `steepness` [Pa/m] and elements have the size `size` \[m\]: pairs of a lower and an upper bound.
+/// The pressures that bound the layers of a tetrahedron between `lowest` and `highest` \[Pa\], where the
+/// pressure rises by `steepness` [Pa/m] and elements have the size `size` \[m\]: pairs of a lower and an
+/// upper bound.
 pub(crate) fn levels(lowest: f64, highest: f64, steepness: f64, size: f64) -> impl Iterator<Item = (f64, f64)> {
     // NaN gives one layer
     let count = ((highest - lowest) / (steepness * size * THICKNESS)) as usize;
@@ -149,8 +150,8 @@ mod tests {
     use super::*;
     use crate::geometry::pressure_field::UNIT_TETRAHEDRON as CORNERS;
 
-    /// The unit tetrahedron with the pressure z between a quarter and a half: what the planes leave of it is at most
-    /// three quarters wide.
+    /// The unit tetrahedron with the pressure z between a quarter and a half: its part between the planes is
+    /// at most three quarters wide.
     #[test]
     fn a_layer_is_the_box_between_two_pressures() {
         let layer = Layer::new(&CORNERS, &[0.0, 0.0, 0.0, 1.0], 0.25, 0.5);
@@ -158,7 +159,8 @@ mod tests {
         assert_eq!(layer.bounds, expected);
     }
 
-    /// The layers follow each other without a gap from the lowest to the highest pressure, also where all pressures are equal.
+    /// The layers follow each other without a gap from the lowest to the highest pressure, also where all
+    /// pressures are equal.
     #[test]
     fn layers_leave_no_gap() {
         for (steepness, size, count) in [(1.0, 0.3, 3), (1.0, 1e-9, COUNT_MAX), (1.0, 5.0, 1), (0.0, 1.0, COUNT_MAX)] {

@@ -20,7 +20,7 @@ pub enum MeshError {
         element: usize,
         /// The vertex it names.
         vertex: u32,
-        /// How many there are.
+        /// The number of vertices.
         vertices: usize,
     },
 }

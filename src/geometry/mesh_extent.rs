@@ -12,7 +12,7 @@ static NEXT_IDENTITY: AtomicU64 = AtomicU64::new(1);
 /// The size of a mesh and its identity, which a clone shares: meshes never change once they are made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MeshExtent {
-    /// Which mesh it is, in this process.
+    /// The identity of the mesh in this process.
     pub(crate) identity: u64,
     /// Centre of a sphere around all vertices, in the mesh's frame \[m\].
     pub(crate) center: Vector3,

@@ -21,16 +21,16 @@ pub enum MeshNote {
     },
     /// Tetrahedra without volume, or triangles without area.
     Skipped {
-        /// What they are.
+        /// The kind of the elements.
         what: &'static str,
-        /// How many.
+        /// Their number.
         count: usize,
     },
     /// Tetrahedra without pressure at any corner.
     NoPressure {
-        /// How many.
+        /// Their number.
         count: usize,
-        /// Of how many.
+        /// The number of all tetrahedra.
         of: usize,
     },
     /// A rigid surface is not closed or not oriented.
@@ -40,11 +40,11 @@ pub enum MeshNote {
     },
     /// Parts of a rigid surface intersect.
     Intersecting {
-        /// How many pairs of triangles.
+        /// The number of pairs of triangles.
         count: usize,
         /// The first such pair, counted from 0.
         triangles: [u32; 2],
-        /// Where they meet.
+        /// A point where they meet.
         at: Place,
     },
 }
@@ -62,7 +62,7 @@ impl std::fmt::Display for MeshNote {
             Self::NoPressure { count, of } => write!(
                 f,
                 "{count} of {of} tetrahedra have no corner inside the mesh, so that there is no pressure in them and contact is \
-                 not felt there: refine the mesh, or give a pressure for each vertex"
+                 not made there: refine the mesh, or give a pressure for each vertex"
             ),
             Self::Unsound { defect } => unsound(defect, f),
             Self::Intersecting { count, triangles: [a, b], at } => write!(

@@ -84,7 +84,8 @@ impl TetCorners {
     }
 }
 
-/// The planes of the four faces of a tetrahedron, coordinate by coordinate, so that four distances are computed at once.
+/// The planes of the four faces of a tetrahedron, coordinate by coordinate, so that four distances are
+/// computed at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TetPlanes {
     x: [f64; 4],
@@ -236,7 +237,7 @@ impl PressureField {
     pub fn pressure_max(&self) -> f64 {
         self.pressure_max
     }
-    /// How many tetrahedra have no volume and were left out.
+    /// The number of tetrahedra without volume, which were left out.
     pub fn skipped(&self) -> usize {
         self.skipped
     }
@@ -286,8 +287,8 @@ fn check(mesh: &VolumeMesh, pressure: &[f64]) -> Result<(), GeometryError> {
     Ok(super::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?)
 }
 
-/// The linear function through four values: the gradient is the sum of value times gradient of the barycentric coordinate of
-/// each corner, in the order of the corners.
+/// The linear function through four values: the gradient is the sum of value times gradient of the
+/// barycentric coordinate of each corner, in the order of the corners.
 fn linear_pressure(corners: &[Vector3; 4], pressure: &[f64; 4]) -> LinearPressure {
     let coordinate_gradient = |i: usize| {
         let [v, a, b, c] = [0, 1, 2, 3].map(|k| corners[(i + k) % 4]);

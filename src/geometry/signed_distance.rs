@@ -89,7 +89,8 @@ impl ConvexSolid {
         Self { shape: SharedShape::cylinder(half, radius), X_GS }
     }
 
-    /// The polyhedron with these vertices and outward triangles, which must be convex; `None` where it is degenerate.
+    /// The polyhedron with these vertices and outward triangles, which must be convex; `None` where it is
+    /// degenerate.
     pub(crate) fn polyhedron(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Option<Self> {
         let points: Vec<Vec3> = vertices.iter().map(vector).collect();
         SharedShape::convex_mesh(points.clone(), triangles)

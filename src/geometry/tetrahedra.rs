@@ -2,8 +2,9 @@
 
 use crate::math::Vector3;
 
-/// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is flat and has
-/// no usable gradient. A regular one has 0.7; rounding of the positions leaves about 1e-15 of a flat one. [-]
+/// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is
+/// flat and has no usable gradient. A regular one has 0.7; rounding of the positions leaves about 1e-15 of a
+/// flat one. [-]
 const FLATNESS_MIN: f64 = 1e-12;
 
 /// The vertices of the face opposite each vertex of a tetrahedron, counter-clockwise seen from outside.

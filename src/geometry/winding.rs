@@ -20,7 +20,7 @@ const VOLUME_LINES: usize = 128;
 /// A crossing of a line along x with a surface.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossing {
-    /// Where \[m\].
+    /// The position of the crossing \[m\].
     pub(crate) x: f64,
     /// +1 where the line enters, -1 where it leaves.
     pub(crate) change: i32,

@@ -17,7 +17,7 @@ use crate::recording::{Outputs, joint_units};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
-/// Why a recording stopped.
+/// The reason why a recording stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The rows cannot be written.
@@ -30,7 +30,7 @@ pub struct CsvRecording<W: Write> {
     writer: csv::Writer<W>,
     free_bodies: Vec<BodyIndex>,
     contact_bodies: Vec<BodyIndex>,
-    /// One field's text, reused.
+    /// The text of one field, reused.
     field: String,
 }
 
@@ -93,7 +93,7 @@ impl<W: Write> CsvRecording<W> {
         self.writer.write_record(None::<&[u8]>).map_err(to_io)
     }
 
-    /// Writes what is still in memory.
+    /// Writes buffered rows to the file.
     ///
     /// # Errors
     /// The sink refuses.
@@ -118,8 +118,8 @@ impl<W: Write> CsvRecording<W> {
 fn to_io(error: csv::Error) -> RecordError {
     RecordError::Write(match error.into_kind() {
         csv::ErrorKind::Io(source) => source,
-        // The number of fields is ours; a mismatch would be a defect here, and is reported rather than
-        // hidden.
+        // The number of fields is fixed; a mismatch would be a defect of this file, and is reported rather
+        // than hidden.
         other => std::io::Error::other(format!("{other:?}")),
     })
 }

@@ -1,5 +1,5 @@
-//! Where a mesh address points: `package://name/path` (`model://` means the same), `file://path`, or a
-//! path relative to the robot file.
+//! Resolution of mesh addresses: `package://name/path` (`model://` means the same), `file://path`, or a path
+//! relative to the robot file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -7,11 +7,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// How deep below an entry of ROS_PACKAGE_PATH a package is looked for, as ROS 1 workspaces nest
+/// The depth of the search for a package below an entry of ROS_PACKAGE_PATH, because ROS 1 workspaces nest
 /// (src/stack/package).
 const PACKAGE_PATH_DEPTH: usize = 3;
 
-/// Where packages are: explicit entries first, then ROS 2 prefixes, then ROS 1 source folders.
+/// The locations of packages: explicit entries first, then ROS 2 prefixes, then ROS 1 source folders.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PackageMap {
     /// Package name to its share folder.
@@ -22,12 +22,12 @@ pub struct PackageMap {
     source_folders: Vec<PathBuf>,
 }
 
-/// An address that leads to no file.
+/// The reason why an address does not lead to a file.
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum ResolveError {
     /// No candidate exists.
     #[error(
-        "`{uri}` is not found; tried: {}; ways out: add the package's prefix to AMENT_PREFIX_PATH, its folder to \
+        "`{uri}` is not found; tried: {}; add the package's prefix to AMENT_PREFIX_PATH, its folder to \
          ROS_PACKAGE_PATH, or give the folder explicitly (NAME=PATH in the package map)",
         list(tried)
     )]
@@ -37,12 +37,12 @@ pub enum ResolveError {
         /// All paths that were tried.
         tried: Vec<PathBuf>,
     },
-    /// The address cannot be understood.
+    /// The address is malformed or not supported.
     #[error("`{uri}`: {reason}; use package://NAME/PATH, file:///PATH or a path relative to the robot file")]
     Unsupported {
         /// The address as written.
         uri: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: &'static str,
     },
 }
@@ -75,7 +75,7 @@ impl PackageMap {
         }
     }
 
-    /// Says where one package is; goes before everything else.
+    /// Sets the folder of one package, which takes precedence over all other locations.
     pub fn insert(&mut self, name: impl Into<String>, folder: impl Into<PathBuf>) {
         self.explicit.insert(name.into(), folder.into());
     }
@@ -90,7 +90,7 @@ impl PackageMap {
         self.source_folders.push(folder.into());
     }
 
-    /// The folder behind `uri`, by the rules of [`PackageMap::resolve`].
+    /// The folder at `uri`, by the rules of [`PackageMap::resolve`].
     pub fn resolve_folder(&self, uri: &str, base_dir: &Path) -> Option<PathBuf> {
         let uri = uri.trim();
         let candidates = if let Some(rest) = uri.strip_prefix("package://") {
@@ -109,7 +109,7 @@ impl PackageMap {
         candidates.into_iter().find(|folder| folder.is_dir())
     }
 
-    /// The file behind `uri`, in a robot file of the folder `base_dir`.
+    /// The file at `uri`, in a robot file of the folder `base_dir`.
     ///
     /// # Errors
     /// The address is malformed, or no candidate exists; the error lists the paths that were tried.
@@ -141,7 +141,7 @@ impl PackageMap {
         }
     }
 
-    /// The folders that may be the package, best first.
+    /// The candidate folders for the package, best first.
     fn package_folders(&self, name: &str, base_dir: &Path) -> Vec<PathBuf> {
         if let Some(folder) = self.explicit.get(name) {
             return vec![folder.clone()];
@@ -156,8 +156,8 @@ impl PackageMap {
         for folder in &self.source_folders {
             find_package(folder, name, PACKAGE_PATH_DEPTH, &mut folders);
         }
-        // Without any setting: the robot file usually lies inside its package or beside it; a clone's
-        // folder may have any name.
+        // Without any setting: the robot file usually lies inside its package or beside it; the folder of a
+        // clone may have any name.
         let absolute = normalize(&std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_path_buf()));
         for ancestor in absolute.ancestors() {
             let named = || manifest_name(&ancestor.join("package.xml")).as_deref() == Some(name);
@@ -167,7 +167,7 @@ impl PackageMap {
                 folders.push(ancestor.join(name));
             }
         }
-        // Where it would be expected: prefixes without the index, and for the error's list.
+        // The expected locations: prefixes without the index. They also appear in the error's list.
         folders.extend(self.prefixes.iter().map(|prefix| prefix.join("share").join(name)));
         folders.extend(self.source_folders.iter().map(|folder| folder.join(name)));
         let mut seen = BTreeSet::new();
@@ -180,7 +180,7 @@ fn split(value: &OsStr) -> Vec<PathBuf> {
     env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// The path without `.` and `..`, by its text alone.
+/// The path without `.` and `..`, by its text only.
 fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -195,7 +195,7 @@ fn normalize(path: &Path) -> PathBuf {
     normal
 }
 
-/// Whether `name` is the name of a folder, and no part of `relative` leads above where it starts.
+/// Whether `name` is the name of a folder, and no part of `relative` leads above its start.
 fn is_inside(name: &str, relative: &str) -> bool {
     let mut parts = Path::new(name).components();
     let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
@@ -212,7 +212,8 @@ fn is_inside(name: &str, relative: &str) -> bool {
         })
 }
 
-/// Appends `folder` if it is the package `name` (by its own name), and what lies below down to `depth`.
+/// Appends `folder` if it is the package `name` (by its own name), and searches the folders below down to
+/// `depth`.
 fn find_package(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {
     if folder.file_name() == Some(OsStr::new(name)) {
         found.push(folder.to_path_buf());

@@ -1,24 +1,24 @@
-//! MoveIt SRDF files: which pairs of links do not collide.
+//! MoveIt SRDF files: pairs of links that do not collide.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::xml;
 
-/// Two links that do not collide with each other, and why the file says so.
+/// Two links that do not collide with each other, and the reason in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DisabledPair {
     /// Name of one link.
     pub link1: String,
     /// Name of the other link.
     pub link2: String,
-    /// The file's reason, such as `Adjacent`; empty where it gives none.
+    /// The file's reason, such as `Adjacent`; empty if it gives none.
     pub reason: String,
     /// Line in the file, from 1.
     pub line: u32,
 }
 
-/// Why an SRDF file was refused.
+/// The reason why an SRDF file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SrdfError {
     /// The file cannot be read.
@@ -26,7 +26,7 @@ pub enum SrdfError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -39,7 +39,7 @@ pub enum SrdfError {
         line: u32,
         /// Column, from 1.
         column: u32,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
     /// The root element is not `<robot>`.
@@ -67,16 +67,16 @@ pub enum SrdfError {
 /// Reads the `disable_collisions` pairs of the SRDF file at `path`.
 ///
 /// # Errors
-/// The file cannot be read or is broken. Whether the links exist is for the caller, who knows the robot.
+/// The file cannot be read or is malformed. The caller, who has the robot, checks whether the links exist.
 pub fn load_file(path: &Path) -> Result<Vec<DisabledPair>, SrdfError> {
     let text = fs::read_to_string(path).map_err(|source| SrdfError::Read { file: path.to_path_buf(), source })?;
     load_str(&text, path)
 }
 
-/// As [`load_file`], from text; `label` stands for the file in messages.
+/// Like [`load_file`], from text; `label` replaces the file name in messages.
 ///
 /// # Errors
-/// The text is broken.
+/// The text is malformed.
 pub fn load_str(text: &str, label: &Path) -> Result<Vec<DisabledPair>, SrdfError> {
     let file = label.to_path_buf();
     let robot = match xml::parse(text) {

@@ -1,9 +1,9 @@
-//! XML with line numbers: the door of `roxmltree`. Everything else reads the plain tree of [`Element`]s.
+//! XML with line numbers, read by `roxmltree`. All other code uses the plain tree of [`Element`]s.
 
 /// The namespace of Drake's URDF extensions; an undeclared prefix `drake:` means the same.
 const DRAKE_NAMESPACE: &str = "http://drake.mit.edu";
 
-/// A document with more undeclared prefixes than this is not worth repairing.
+/// The largest number of undeclared prefixes that are repaired.
 const UNDECLARED_PREFIXES_MAX: usize = 64;
 
 /// Deeper documents are refused: no robot or mesh file nests like this, and the tree is walked recursively.
@@ -12,7 +12,7 @@ const DEPTH_MAX: usize = 200;
 /// An element, its attributes in document order, and its children.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Element {
-    /// Local name, with `prefix:` in front when the element is in a prefixed namespace.
+    /// Local name, preceded by `prefix:` if the element is in a prefixed namespace.
     pub(crate) name: String,
     /// Attribute names (prefixed as the element's) and values.
     pub(crate) attributes: Vec<(String, String)>,
@@ -39,11 +39,11 @@ impl Element {
     }
 }
 
-/// Why a text is not an XML document.
+/// The reason why a text is not an XML document.
 #[derive(Debug, thiserror::Error)]
 #[error("{detail} (line {line}, column {column})")]
 pub(crate) struct XmlError {
-    /// What is wrong.
+    /// The fault.
     pub(crate) detail: String,
     /// Line, from 1.
     pub(crate) line: u32,
@@ -76,12 +76,12 @@ fn error(detail: String, position: roxmltree::TextPos) -> XmlError {
     XmlError { detail, line: position.row, column: position.col }
 }
 
-/// roxmltree ends its messages with " at row:column"; the position is a field of its own here.
+/// roxmltree ends its messages with " at row:column"; here the position is a separate field.
 fn without_position(message: &str) -> String {
     message.rsplit_once(" at ").map_or(message, |(head, _)| head).to_owned()
 }
 
-/// The text with `prefix` declared on the root element; lines stay where they are.
+/// The text with `prefix` declared on the root element; line numbers do not change.
 fn declare(text: &str, prefix: &str) -> Option<String> {
     let mut at = 0;
     loop {

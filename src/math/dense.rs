@@ -1,6 +1,6 @@
 //! Small dense kernels on caller-owned slices: nothing here allocates.
 
-/// Why a factorization stopped.
+/// The reason why a factorization stopped.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("the matrix is not positive definite: pivot {pivot} of {size} is {value:e}")]
 pub struct NotPositiveDefinite {
@@ -12,8 +12,8 @@ pub struct NotPositiveDefinite {
     pub value: f64,
 }
 
-/// Cholesky factor L of a symmetric positive definite matrix, in place: `a` is `n` x `n`, row-major, and only its lower
-/// triangle is read; on return the lower triangle holds L with A = L L^T.
+/// Cholesky factor L of a symmetric positive definite matrix, in place: `a` is `n` x `n`, row-major, and only
+/// its lower triangle is read; on return the lower triangle holds L with A = L L^T.
 ///
 /// # Errors
 /// A pivot that is not positive (or not a number).

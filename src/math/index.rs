@@ -83,7 +83,7 @@ impl<I: Index, T> IndexVec<I, T> {
     pub fn clear(&mut self) {
         self.items.clear();
     }
-    /// How many elements there are.
+    /// The number of elements.
     pub fn len(&self) -> usize {
         self.items.len()
     }

@@ -8,7 +8,7 @@ use std::ops::{Add, Mul, Neg, Sub};
 
 use wide::{f64x2, f64x4};
 
-/// How many numbers a [`Lanes`] holds.
+/// The number of values in a [`Lanes`].
 pub const LANES: usize = 4;
 
 /// Four doubles that are processed together. A wider type would need more registers than a processor has and

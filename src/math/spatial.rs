@@ -32,7 +32,7 @@ pub struct SpatialVelocity {
 impl SpatialVelocity {
     /// No motion.
     pub const ZERO: Self = Self { w: Vector3::new(0.0, 0.0, 0.0), v: Vector3::new(0.0, 0.0, 0.0) };
-    /// From its two parts.
+    /// The velocity with these parts.
     pub const fn new(w: Vector3, v: Vector3) -> Self {
         Self { w, v }
     }
@@ -44,7 +44,7 @@ impl SpatialVelocity {
     pub fn to_vector(&self) -> Vector6 {
         Vector6::new(self.w.x, self.w.y, self.w.z, self.v.x, self.v.y, self.v.z)
     }
-    /// From a stacked (w, v).
+    /// The velocity of a stacked (w, v).
     pub fn from_vector(stacked: &Vector6) -> Self {
         Self { w: stacked.fixed_rows::<3>(0).into_owned(), v: stacked.fixed_rows::<3>(3).into_owned() }
     }
@@ -52,7 +52,8 @@ impl SpatialVelocity {
     pub fn dot(&self, force: &SpatialForce) -> f64 {
         self.w.dot(&force.tau) + self.v.dot(&force.f)
     }
-    /// Motion cross product V x U (both about the same point): the rate of U's components when U moves with V.
+    /// Motion cross product V x U (both about the same point): the rate of U's components when U moves with
+    /// V.
     pub fn cross_motion(&self, u: &Self) -> Self {
         Self { w: self.w.cross(&u.w), v: self.w.cross(&u.v) + self.v.cross(&u.w) }
     }
@@ -74,7 +75,7 @@ pub struct SpatialForce {
 impl SpatialForce {
     /// No force.
     pub const ZERO: Self = Self { tau: Vector3::new(0.0, 0.0, 0.0), f: Vector3::new(0.0, 0.0, 0.0) };
-    /// From its two parts.
+    /// The force with these parts.
     pub const fn new(tau: Vector3, f: Vector3) -> Self {
         Self { tau, f }
     }
@@ -86,7 +87,7 @@ impl SpatialForce {
     pub fn to_vector(&self) -> Vector6 {
         Vector6::new(self.tau.x, self.tau.y, self.tau.z, self.f.x, self.f.y, self.f.z)
     }
-    /// From a stacked (tau, f).
+    /// The force of a stacked (tau, f).
     pub fn from_vector(stacked: &Vector6) -> Self {
         Self { tau: stacked.fixed_rows::<3>(0).into_owned(), f: stacked.fixed_rows::<3>(3).into_owned() }
     }
@@ -129,8 +130,8 @@ macro_rules! vector_space {
 vector_space!(SpatialVelocity, w, v);
 vector_space!(SpatialForce, tau, f);
 
-/// Spatial inertia of a body about a reference point P, in given axes: mass \[kg\], first moment m p_PBcm [kg m]
-/// and rotational inertia about P [kg m2].
+/// Spatial inertia of a body about a reference point P, in given axes: mass \[kg\], first moment m p_PBcm [kg
+/// m] and rotational inertia about P [kg m2].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SpatialInertia {
     /// Mass \[kg\].
@@ -148,7 +149,8 @@ impl SpatialInertia {
         first_moment: Vector3::new(0.0, 0.0, 0.0),
         rotational: Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     };
-    /// From mass \[kg\], centre of mass p_PBcm \[m\] and the rotational inertia about the centre of mass [kg m2].
+    /// The inertia from mass \[kg\], centre of mass p_PBcm \[m\] and the rotational inertia about the centre of mass [kg
+    /// m2].
     pub fn from_central(mass: f64, p_PBcm: &Vector3, inertia_central: &Matrix3) -> Self {
         Self { mass, first_moment: p_PBcm * mass, rotational: inertia_central + parallel_axis(mass, p_PBcm) }
     }
@@ -160,7 +162,8 @@ impl SpatialInertia {
     pub fn central(&self) -> Matrix3 {
         self.rotational - parallel_axis(self.mass, &self.center_of_mass())
     }
-    /// The same inertia in the axes of A, with `R_AB` from this inertia's axes B to A; the reference point stays.
+    /// The same inertia in the axes of A, with `R_AB` from this inertia's axes B to A; the reference point
+    /// stays.
     pub fn rotate(&self, R_AB: &Rotation) -> Self {
         Self {
             mass: self.mass,

@@ -1,5 +1,5 @@
-//! Generalized forces by the recursive Newton-Euler algorithm [Featherstone 2008, ch. 5], in world axes about each
-//! tree's reference point.
+//! Generalized forces by the recursive Newton-Euler algorithm [Featherstone 2008, ch. 5], in world axes about
+//! each tree's reference point.
 
 use super::data::Data;
 use super::model::Model;

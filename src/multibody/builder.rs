@@ -45,8 +45,8 @@ impl ModelBuilder {
     /// Adds a joint between two bodies that have been added.
     ///
     /// # Errors
-    /// A name that is taken, a body that does not exist or has a parent already, an axis without direction, or a number
-    /// out of range. The builder is unchanged then.
+    /// A name that is taken, a body that does not exist or has a parent already, an axis without direction,
+    /// or a number out of range. The builder is unchanged then.
     pub fn add_joint(&mut self, spec: JointSpec) -> Result<JointIndex, ModelError> {
         if self.joints.iter().any(|joint| joint.name == spec.name) {
             return Err(ModelError::DuplicateJoint { name: spec.name });
@@ -92,8 +92,8 @@ impl ModelBuilder {
         Ok(joint)
     }
 
-    /// The model, in the gravity field `gravity_W` [m/s2, world]. Bodies without a joint get a floating joint to the
-    /// world, named after the body and numbered after all other joints.
+    /// The model, in the gravity field `gravity_W` [m/s2, world]. Bodies without a joint get a floating joint
+    /// to the world, named after the body and numbered after all other joints.
     ///
     /// # Errors
     /// Duplicate names, numbers that are not finite, joints that form a ring, unresolved mimics.

@@ -7,13 +7,14 @@ use crate::math::{
 
 /// Results of the algorithms, sized for one model. Each result is zero until its algorithm has run.
 ///
-/// Inside, each tree of bodies is described in world axes about its own reference point T, the origin of the tree's
-/// root body, so that bodies far from the world's origin lose no digits.
+/// Inside, each tree of bodies is described in world axes about its own reference point T, the origin of the
+/// tree's root body, so that bodies far from the world's origin lose no digits.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// Poses of all bodies; by [`kinematics`](super::kinematics).
     pub X_WB: IndexVec<BodyIndex, RigidTransform>,
-    /// Spatial velocities of all bodies about their origins, in world axes; by [`kinematics`](super::kinematics).
+    /// Spatial velocities of all bodies about their origins, in world axes; by
+    /// [`kinematics`](super::kinematics).
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Mass matrix, nv x nv, row-major, both triangles; by [`mass_matrix`](super::mass_matrix).
     pub M: Vec<f64>,
@@ -40,7 +41,7 @@ pub(super) struct LinkData {
     pub(super) p_WT: Vector3,
     /// Velocity about T.
     pub(super) V: SpatialVelocity,
-    /// Its acceleration relative to its parent's, without the part from vdot; about the fixed point that
+    /// Its acceleration relative to its parent's, without the part due to vdot, about the fixed point that
     /// coincides with T now.
     pub(super) bias: SpatialVelocity,
     /// Inertia about T in world axes.

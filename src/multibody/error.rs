@@ -53,7 +53,7 @@ pub enum ModelError {
     },
     /// A body with two parents: a closed chain.
     #[error(
-        "body '{body}' is the child of joint '{first}' and of joint '{second}': minimal coordinates know no closed \
+        "body '{body}' is the child of joint '{first}' and of joint '{second}': minimal coordinates do not support closed \
          chains, so remove one of the two"
     )]
     TwoParents {
@@ -65,7 +65,7 @@ pub enum ModelError {
         second: String,
     },
     /// Joints that form a ring without a path to the world.
-    #[error("joint '{joint}' closes a ring through body '{body}' that no path joins to the world: remove or turn it")]
+    #[error("joint '{joint}' closes a ring through body '{body}' that has no path to the world: remove or reverse it")]
     Ring {
         /// The body.
         body: String,
@@ -103,7 +103,7 @@ pub enum ModelError {
     },
     /// A motion without inertia: the mass matrix would be singular.
     #[error(
-        "nothing beyond joint '{joint}' resists its motion (body '{body}' and all that hangs on it: {mass} kg): give \
+        "nothing beyond joint '{joint}' resists its motion (body '{body}' and its descendants: {mass} kg): give \
          '{body}' mass and inertia, or the joint an armature, or make the joint fixed"
     )]
     Massless {

@@ -1,12 +1,16 @@
-//! Where a step's own momentum takes the bodies: motion without contact and without actuators, which keeps what a step may not lose.
+//! Free motion of bodies during a step: the motion without contacts and actuators, which must conserve
+//! momentum.
 //!
-//! The step's known forces (weight, external wrenches) act on the momentum at its start; then the bodies move freely for the whole step:
-//! - a **free body** turns without torque ([`torque_free`](super::torque_free)): momentum and energy stay to rounding;
+//! The known forces of the step (weight, external wrenches) act on the momentum at its start. Then the bodies
+//! move freely for the whole step:
+//! - a **free body** turns without torque ([`torque_free`](super::torque_free)): momentum and energy are
+//!   conserved to rounding;
 //! - **trees with joints** that turn fast follow  M(q) vdot + c(q, v) = 0  ([`tree_flow`](super::tree_flow));
-//! - where they turn slowly, the Coriolis forces are those of the start, and they are none of this module's.
+//! - for trees that turn slowly, the step uses the Coriolis forces at its start, and this module does
+//!   nothing.
 //!
-//! A kick at the start and an exact drift after it are a symplectic splitting: without contact the energy of a pendulum swings about its value
-//! and does not drift.
+//! A kick at the start followed by an exact drift is a symplectic splitting: without contact, the energy of a
+//! pendulum oscillates about its value and does not drift.
 
 use nalgebra::{Quaternion, UnitQuaternion};
 
@@ -19,14 +23,16 @@ use super::torque_free::Top;
 use super::tree_flow::TreeFlow;
 use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 
-/// Trees whose links turn by less than this in a step \[rad\] keep the explicit Coriolis forces, whose error in a step is second order in it.
+/// Trees whose links turn by less than this in a step \[rad\] keep the explicit Coriolis forces. Their error
+/// in a step is of second order in this turn.
 const SLOW_TURN: f64 = 5e-3;
 
-/// The end of the free motion, and the memory to find it.
+/// The end of the free motion, and the memory for computing it.
 #[derive(Clone, Debug, Default)]
 pub struct FreeMotion {
-    /// The end of the free motion of the blocks that have [`moved`](Self::moved). For the others the coordinates at the start, and velocities
-    /// zero. For all of them a step that ends with the velocities v ends at  base.q (+) dt (v - base.v).
+    /// The end of the free motion of the blocks that have [`moved`](Self::moved). The other blocks have the
+    /// coordinates of the start and zero velocities. A step that ends with the velocities v ends at the
+    /// coordinates base.q (+) dt (v - base.v).
     pub base: State,
     moved: Vec<bool>,
     flow: TreeFlow,
@@ -38,7 +44,7 @@ impl FreeMotion {
         self.moved[tree]
     }
 
-    /// Nothing moves by itself from `state`.
+    /// Sets the end to `state` without any free motion.
     pub fn stay(&mut self, model: &Model, state: &State) {
         self.base.clone_from(state);
         self.base.v.fill(0.0);
@@ -46,8 +52,8 @@ impl FreeMotion {
         self.moved.resize(model.trees().len(), false);
     }
 
-    /// The coordinates q0 of the joints with which the step ends at  q0 + dt v  to first order in what v differs by: those of `state` but where a tree
-    /// has moved. The coordinates of free bodies are not meant.
+    /// The coordinates q0 for which the joints end the step at  q0 + dt v, to first order in the change of v:
+    /// those of `state` except in trees that have moved. They do not apply to free bodies.
     pub fn reference(&self, model: &Model, state: &State, dt: f64, out: &mut State) {
         out.clone_from(state);
         let moved = |dof: usize| self.moved[model.tree_of_dof()[dof]];
@@ -59,10 +65,11 @@ impl FreeMotion {
         }
     }
 
-    /// Finds the free motion from `start`, whose kinematics is in `data`; `scratch` is overwritten. Returns whether anything has moved.
+    /// Computes the free motion from `start`, whose kinematics are in `data`; `scratch` is overwritten.
+    /// Returns whether any block has moved.
     ///
     /// # Errors
-    /// A spin beyond measure, or a singular mass matrix.
+    /// A spin that is too fast for the step, or a singular mass matrix.
     pub fn find(
         &mut self,
         model: &Model,

@@ -4,7 +4,8 @@ use super::joint::JointKind;
 use super::model::Model;
 use crate::math::Vector3;
 
-/// Below this the series of sin(x)/x to x^2 is exact to rounding: its next term x^4/120 is under 1e-18 \[rad\].
+/// Below this the series of sin(x)/x to x^2 is exact to rounding: its next term x^4/120 is under 1e-18
+/// \[rad\].
 const SMALL_HALF_ANGLE: f64 = 1e-4;
 
 /// q <- q (+) `dt` v with constant v [q, dt s]: exact for constant joint rates; quaternions are turned by the
@@ -31,7 +32,8 @@ pub fn integrate(model: &Model, q: &mut [f64], v: &[f64], dt: f64) {
     }
 }
 
-/// Q <- exp(r/2) Q for the quaternion (w, x, y, z) and the rotation vector r \[rad\] in the fixed frame's axes.
+/// Q <- exp(r/2) Q for the quaternion (w, x, y, z) and the rotation vector r \[rad\] in the fixed frame's
+/// axes.
 fn turn(quaternion: &mut [f64], rotation: &Vector3) {
     let &mut [w, x, y, z] = quaternion else { return };
     let half = 0.5 * rotation.norm();

@@ -2,7 +2,7 @@
 
 use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
 
-/// How the child frame B moves in the joint frame F. Coordinates q and velocities v of each kind:
+/// The motion of the child frame B in the joint frame F. Coordinates q and velocities v of each kind:
 ///
 /// | kind | q | v |
 /// |---|---|---|
@@ -12,9 +12,9 @@ use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
 /// | planar | x, y \[m\], theta \[rad\] | vx, vy, w |
 /// | floating | qw, qx, qy, qz, px, py, pz of X_FB | w_FB \[rad/s\], v_FBo \[m/s\], both in F's axes |
 ///
-/// Planar: p_FBo = x e1 + y e2 and theta turns about the axis a, with (e1, e2, a) right-handed and fixed in F: let k be
-/// the largest component of |a| (the last one of equals); e1 is the axis of F after k (x follows z) without its part
-/// along a, normalised. For a = z that is e1 = x, e2 = y.
+/// Planar: p_FBo = x e1 + y e2 and theta turns about the axis a, with (e1, e2, a) right-handed and fixed in
+/// F: let k be the largest component of |a| (the last one of equals); e1 is the axis of F after k (x follows
+/// z) without its part along a, normalised. For a = z that is e1 = x, e2 = y.
 ///
 /// Floating: for a body on the world with X_PF = 1 the velocity is (w_WB, v_WBo) in world axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,8 +95,8 @@ impl Default for JointLimits {
     }
 }
 
-/// A joint that follows another: q = multiplier * q_leader + offset. It has no coordinates of its own; its inertia acts
-/// on the leader's.
+/// A joint that follows another: q = multiplier * q_leader + offset. It has no coordinates of its own; its
+/// inertia acts on the leader's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mimic {
     /// Name of the leading joint, which may be added later.
@@ -118,7 +118,7 @@ pub struct JointSpec {
     pub child: BodyIndex,
     /// Pose of the joint frame F in P; X_PB = X_PF X_FB(q).
     pub X_PF: RigidTransform,
-    /// How B moves in F.
+    /// The motion of B in F.
     pub kind: JointKind,
     /// Axis in F [-], of any length above 1e-9; fixed and floating joints ignore it.
     pub axis_F: Vector3,
@@ -128,7 +128,7 @@ pub struct JointSpec {
     pub damping: f64,
     /// Coulomb friction [N m] or \[N\].
     pub friction: f64,
-    /// Rotor inertia as felt at the joint [kg m2] or \[kg\]; only 1-DOF joints can have one.
+    /// Rotor inertia at the joint [kg m2] or \[kg\]; only 1-DOF joints can have one.
     pub armature: f64,
     /// The joint that it follows.
     pub mimic: Option<Mimic>,
@@ -175,7 +175,7 @@ pub struct Joint {
     pub child: BodyIndex,
     /// Pose of the joint frame F in P.
     pub X_PF: RigidTransform,
-    /// How B moves in F.
+    /// The motion of B in F.
     pub kind: JointKind,
     /// Unit axis in F [-].
     pub axis_F: Vector3,
@@ -185,7 +185,7 @@ pub struct Joint {
     pub damping: f64,
     /// Coulomb friction [N m] or \[N\].
     pub friction: f64,
-    /// Rotor inertia as felt at the joint [kg m2] or \[kg\].
+    /// Rotor inertia at the joint [kg m2] or \[kg\].
     pub armature: f64,
     /// The joint that it follows, if any.
     pub mimic: Option<MimicOf>,

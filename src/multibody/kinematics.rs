@@ -13,8 +13,8 @@ pub fn kinematics(model: &Model, state: &State, data: &mut Data) {
     velocities(model, &state.v, data);
 }
 
-/// Fills `data.X_WB` from the coordinates `q`, and the columns and inertias that all other algorithms start from.
-/// Quaternions need not be normalised, but must not be zero.
+/// Fills `data.X_WB` from the coordinates `q`, and the columns and inertias that all other algorithms start
+/// from. Quaternions need not be normalised, but must not be zero.
 pub fn positions(model: &Model, q: &[f64], data: &mut Data) {
     debug_assert_eq!(q.len(), model.nq());
     for (number, link) in model.links().iter().enumerate().skip(1) {
@@ -51,7 +51,8 @@ pub fn velocities(model: &Model, v: &[f64], data: &mut Data) {
         moved.V = V_WP + V_PL;
         moved.bias = V_WP.cross_motion(&V_PL);
         if matches!(link.kind, JointKind::Planar | JointKind::Floating) {
-            // Their translational columns stay at the moving origin Lo: d/dt (v_Lo + w x p_LoT) has -w x v_Lo.
+            // Their translational columns stay at the moving origin Lo: d/dt (v_Lo + w x p_LoT) has -w x
+            // v_Lo.
             let v_Lo = V_PL.shift(&moved.p_TL).v;
             moved.bias.v -= V_PL.w.cross(&v_Lo);
         }

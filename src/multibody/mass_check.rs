@@ -7,13 +7,13 @@ use super::mass_matrix::mass_matrix;
 use super::model::Model;
 use crate::math::dense::dot;
 
-/// A pivot of M's factorization below this share of its diagonal entry is rounding, not inertia [-]: a chain of real
-/// robots loses up to 1e-8.
+/// A pivot of M's factorization below this share of its diagonal entry is rounding, not inertia; chains of
+/// real robots reach 1e-8. [-]
 const PIVOT_SHARE_MIN: f64 = 1e-13;
 
 impl Model {
-    /// Checks, at the default state, that the mass matrix is positive definite. Allocates; call it once, when the model
-    /// is to be simulated dynamically.
+    /// Checks, at the default state, that the mass matrix is positive definite. Allocates; call it once, when
+    /// the model is to be simulated dynamically.
     ///
     /// # Errors
     /// The outermost joint whose motion has no inertia.

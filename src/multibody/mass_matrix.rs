@@ -1,5 +1,6 @@
-//! The mass matrix by the composite rigid body algorithm [Featherstone, Rigid Body Dynamics Algorithms, 2008, ch. 6],
-//! in world axes about each tree's reference point, where shifting inertias between links costs nothing.
+//! The mass matrix by the composite rigid body algorithm [Featherstone, Rigid Body Dynamics Algorithms, 2008,
+//! ch. 6], in world axes about each tree's reference point, where shifting inertias between links costs
+//! nothing.
 
 use super::data::Data;
 use super::model::Model;

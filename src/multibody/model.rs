@@ -11,7 +11,8 @@ use crate::math::{BodyIndex, DofIndex, IndexVec, JointIndex, Vector3};
 
 /// Bodies and joints, and the data derived from them. Made by [`ModelBuilder`](super::ModelBuilder).
 ///
-/// Bodies and joints keep the order in which they were added. Degrees of freedom are numbered tree by tree, outwards.
+/// Bodies and joints keep the order in which they were added. Degrees of freedom are numbered tree by tree,
+/// outwards.
 #[derive(Clone, Debug)]
 pub struct Model {
     bodies: IndexVec<BodyIndex, Body>,
@@ -86,12 +87,13 @@ impl Model {
     pub fn scalar_joints(&self) -> &[JointIndex] {
         &self.scalar_joints
     }
-    /// The dofs that move `body`, sorted: those between it and the world, and those that lead its mimic joints.
+    /// The dofs that move `body`, sorted: those between it and the world, and those that lead its mimic
+    /// joints.
     pub fn body_dofs(&self, body: BodyIndex) -> &[DofIndex] {
         &self.links()[self.welded_group(body)].dofs
     }
-    /// Blocks of consecutive dofs; M has no entries between two blocks. A block is one tree of bodies that moves on the
-    /// world, or several that mimic joints couple.
+    /// Blocks of consecutive dofs; M has no entries between two blocks. A block is one tree of bodies that
+    /// moves on the world, or several that mimic joints couple.
     pub fn trees(&self) -> &[Range<usize>] {
         &self.topology.trees
     }

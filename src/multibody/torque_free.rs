@@ -1,11 +1,12 @@
 //! Torque-free rotation of a rigid body over a step, which conserves its angular momentum and its energy to
 //! rounding.
 //!
-//! With the body's momentum P = R^T L in its own axes, the implicit midpoint rule of Euler's equations  dP/dt = P x I^-1 P  is
+//! With the body's momentum P = R^T L in its own axes, the implicit midpoint rule of Euler's equations  dP/dt
+//! = P x I^-1 P  is
 //!   I W + (h/2) W x I W = P,      R <- R cay(h W),      cay(r) = (1 - [r]/2)^-1 (1 + [r]/2),
-//! in one unknown, the midpoint's angular velocity W. The Cayley map turns P by just what the rule changes it, so R P = L is
-//! exact, and so is the energy, a quadratic invariant. The rule is symmetric and of second order; five of them, the middle one backwards, are of
-//! fourth [Suzuki 1990].
+//! in one unknown, the midpoint's angular velocity W. The Cayley map turns P by exactly the change that the
+//! rule makes, so R P = L is exact. The energy, a quadratic invariant, is exact too. The rule is symmetric
+//! and of second order; five of them, the middle one backwards, are of fourth [Suzuki 1990].
 
 use nalgebra::{Quaternion, UnitQuaternion};
 
@@ -15,7 +16,8 @@ use crate::math::{Matrix3, Rotation, Vector3, skew};
 /// Below this turn in a step \[rad\] the error of a single midpoint rule is the third power of the turn over
 /// twelve: 1e-10 rad.
 const SINGLE_TURN_MAX: f64 = 1e-3;
-/// The largest turn of a fourth-order substep \[rad\]; its error is about 1e-3 of the fifth power of the turn: 3e-5 rad.
+/// The largest turn of a fourth-order substep \[rad\]; its error is about 1e-3 of the fifth power of the
+/// turn: 3e-5 rad.
 const SUBSTEP_TURN_MAX: f64 = 0.5;
 /// The orientation of a body that turns more often than this within a step [substeps] is meaningless.
 const SUBSTEPS_MAX: f64 = 1000.0;
@@ -37,24 +39,26 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// From the inertia about the centre of mass in the body's axes [kg m2]; `None` if it is not invertible.
+    /// The body with this inertia about the centre of mass in the body's axes [kg m2]; `None` if it is not invertible.
     pub(super) fn new(inertia: Matrix3) -> Option<Self> {
         let inverse = inertia.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))?;
         Some(Self { inertia, inverse })
     }
 
-    /// The angular momentum [N m s] at the orientation `R` and the angular velocity `w` [rad/s], in the fixed axes.
+    /// The angular momentum [N m s] at the orientation `R` and the angular velocity `w` [rad/s], in the fixed
+    /// axes.
     pub(super) fn momentum(&self, R: &UnitQuaternion<f64>, w: &Vector3) -> Vector3 {
         let R = matrix(R);
         R * (self.inertia * (R.inverse() * w))
     }
 
-    /// The angular velocity at the orientation `R` with the angular momentum `L` [N m s], both in the fixed axes [rad/s].
+    /// The angular velocity at the orientation `R` with the angular momentum `L` [N m s], both in the fixed
+    /// axes [rad/s].
     pub(super) fn angular_velocity(&self, R: &UnitQuaternion<f64>, L: &Vector3) -> Vector3 {
         let R = matrix(R);
         let P = R.inverse() * L;
         let w = self.inverse * P;
-        // the rounding of the inverse is the same in every step, and would add up
+        // the rounding of the inverse is the same in every step and would accumulate
         R * (w + self.inverse * (P - self.inertia * w))
     }
 
@@ -101,8 +105,8 @@ impl Top {
     }
 }
 
-/// The matrix of a quaternion; in contrast to products with the quaternion it does not scale with the rounding of its norm, which has a sign
-/// that lasts.
+/// The matrix of a quaternion. Unlike products with the quaternion, it does not scale with the rounding of
+/// its norm, which has a sign that lasts.
 fn matrix(R: &UnitQuaternion<f64>) -> Rotation {
     from_quaternion(&[R.w, R.i, R.j, R.k])
 }

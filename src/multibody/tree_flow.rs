@@ -1,5 +1,5 @@
-//! Trees of bodies that move on without forces, M(q) vdot + c(q, v) = 0: the classical Runge-Kutta scheme of fourth order in substeps that
-//! follow the fastest link.
+//! Trees of bodies that move without forces, M(q) vdot + c(q, v) = 0: the classical Runge-Kutta scheme of
+//! fourth order in substeps whose length depends on the fastest link.
 
 use super::bias::coriolis;
 use super::data::Data;
@@ -11,7 +11,8 @@ use super::model::Model;
 use super::state::State;
 use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place};
 
-/// The largest turn of a link in a substep \[rad\]; its error is about a hundredth of the fifth power of the turn: 3e-6 rad.
+/// The largest turn of a link in a substep \[rad\]; its error is about a hundredth of the fifth power of the
+/// turn: 3e-6 rad.
 const SUBSTEP_TURN_MAX: f64 = 0.2;
 /// The motion of links that turn more often than this within a step [substeps] is meaningless.
 const SUBSTEPS_MAX: f64 = 1000.0;
@@ -31,7 +32,7 @@ pub(super) struct TreeFlow {
 
 impl TreeFlow {
     /// Moves the trees in `moved`, after the forces at the start have changed their momentum. `turn` is the
-    /// largest turn of a link in the step \[rad\]. The first of the two data is that of the start, and the
+    /// largest turn of a link in the step \[rad\]. The first of the two data belongs to the start, and the
     /// second is overwritten.
     pub(super) fn find(
         &mut self,

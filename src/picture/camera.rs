@@ -1,16 +1,17 @@
-//! Where a picture is seen from, and how points come to pixels.
+//! The viewpoint of a picture, and the projection of points to pixels.
 
 use crate::math::Vector3;
 
-/// Below this share of the camera's distance to its target nothing is drawn: the near plane. \[-\]
+/// Distance of the near plane over the camera's distance to its target. Objects nearer than it are not drawn.
+/// \[-\]
 const NEAR_SHARE: f64 = 1e-3;
 /// Two directions whose cross product is shorter than this have no usable plane between them. \[-\]
 const PARALLEL: f64 = 1e-9;
 
-/// How depth acts on size.
+/// The effect of depth on size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Projection {
-    /// Far things are small.
+    /// Size decreases with depth.
     Perspective {
         /// Angle between the picture's lower and upper edge \[rad\].
         field_of_view: f64,
@@ -41,15 +42,15 @@ pub struct ScreenPoint {
     pub x: f64,
     /// Pixels from the upper edge.
     pub y: f64,
-    /// Grows with the distance from the eye, and is linear across every plane's picture.
+    /// Grows with the distance from the eye, and is linear across the picture of every plane.
     pub depth: f64,
-    /// 1/z in perspective, 1 without: the weight with which values interpolate.
+    /// The weight for interpolating values: 1/z in perspective, otherwise 1.
     pub weight: f64,
 }
 
 impl Camera {
-    /// A camera at `eye` that looks at `target` with `up` upwards (both \[m\], in W). Where these make no view (the same
-    /// point, or straight along `up`) the nearest one that does is taken.
+    /// A camera at `eye` that looks at `target` with `up` upwards (both \[m\], in W). If these define no view
+    /// (the same point, or straight along `up`), a nearby direction is used.
     pub fn look_at(eye: &Vector3, target: &Vector3, up: &Vector3, projection: Projection) -> Self {
         let offset = target - eye;
         let distance = if offset.norm() > 0.0 { offset.norm() } else { 1.0 };
@@ -65,8 +66,8 @@ impl Camera {
         Self { eye: *eye, right, up, forward, near: NEAR_SHARE * distance, projection }
     }
 
-    /// A camera at `distance` \[m\] from `target`, `azimuth` \[rad\] about z from the x axis and `elevation` \[rad\] above the
-    /// horizontal, z upwards.
+    /// A camera at `distance` \[m\] from `target`, `azimuth` \[rad\] about z from the x axis and `elevation`
+    /// \[rad\] above the horizontal, z upwards.
     pub fn orbit(target: &Vector3, azimuth: f64, elevation: f64, distance: f64, projection: Projection) -> Self {
         let out = Vector3::new(elevation.cos() * azimuth.cos(), elevation.cos() * azimuth.sin(), elevation.sin());
         Self::look_at(&(target + out * distance), target, &Vector3::z(), projection)
@@ -82,17 +83,18 @@ impl Camera {
         Vector3::new(v_W.dot(&self.right), v_W.dot(&self.up), v_W.dot(&self.forward))
     }
 
-    /// A direction given to the right, up and into the picture, in W.
+    /// The direction in W of the given components to the right, up and into the picture.
     pub fn world_direction(&self, v: &Vector3) -> Vector3 {
         self.right * v.x + self.up * v.y + self.forward * v.z
     }
 
-    /// The smallest depth that is drawn \[m\].
+    /// The depth of the near plane \[m\].
     pub fn near(&self) -> f64 {
         self.near
     }
 
-    /// The view point `p` on a picture of `width` x `height` pixels; its depth must be at least [`Camera::near`].
+    /// The view point `p` on a picture of `width` x `height` pixels; its depth must be at least
+    /// [`Camera::near`].
     pub fn project(&self, p: &Vector3, width: f64, height: f64) -> ScreenPoint {
         let (x0, y0) = (0.5 * width, 0.5 * height);
         match self.projection {
@@ -107,8 +109,8 @@ impl Camera {
         }
     }
 
-    /// `p` moved a little towards the eye, by `share` of its depth or of the picture's height, without moving on the picture:
-    /// lines on a surface then win against it.
+    /// `p` moved a little towards the eye, by `share` of its depth or of the picture's height, without moving
+    /// in the picture. Lines on a surface are then drawn in front of it.
     pub fn nearer(&self, p: &Vector3, share: f64) -> Vector3 {
         match self.projection {
             Projection::Perspective { .. } => p * (1.0 - share),
@@ -131,7 +133,7 @@ impl Camera {
         }
     }
 
-    /// Half the height of what the picture shows at the view depth `z` \[m\].
+    /// Half the height of the visible region at the view depth `z` \[m\].
     pub fn half_height(&self, z: f64) -> f64 {
         match self.projection {
             Projection::Perspective { field_of_view } => z * (0.5 * field_of_view).tan(),
@@ -139,7 +141,7 @@ impl Camera {
         }
     }
 
-    /// How many metres a pixel is wide at the view depth `z` \[m\] on a picture `height` pixels high.
+    /// The width of a pixel \[m\] at the view depth `z` \[m\] in a picture `height` pixels high.
     pub fn pixel_size(&self, z: f64, height: f64) -> f64 {
         match self.projection {
             Projection::Perspective { field_of_view } => 2.0 * z * (0.5 * field_of_view).tan() / height,

@@ -1,7 +1,8 @@
 //! The rasterizer: triangles and lines in space, with a depth buffer, on a grid finer than the picture.
 //!
-//! Opaque things go to one layer; of see-through things only the nearest to the eye is kept at each sample, and it is laid
-//! over the opaque layer where it is nearer. That needs no sorting, so the order of drawing does not matter but for ties.
+//! Opaque objects are drawn to one layer. Of transparent objects each sample keeps only the one nearest to
+//! the eye, which is blended over the opaque layer where it is nearer. No sorting is needed, and the order of
+//! drawing matters for ties only.
 
 use super::camera::{Camera, ScreenPoint};
 use super::clip::{Corner, clip};
@@ -11,31 +12,33 @@ use super::solid::Solid;
 use super::{Image, PictureError};
 use crate::math::{RigidTransform, Vector3};
 
-/// Samples along each side of a pixel: nine shades of an edge, which is as smooth as a screen shows.
+/// Samples along each side of a pixel: an edge has nine shades, which looks smooth on a screen.
 pub(super) const SAMPLES: usize = 3;
-/// Sides beyond this make buffers of more than a gigabyte. \[px\]
+/// The largest side; beyond it the buffers exceed a gigabyte. \[px\]
 const SIDE_MAX: usize = 4096;
-/// Smaller pictures show nothing. \[px\]
+/// The smallest side. \[px\]
 const SIDE_MIN: usize = 16;
-/// Screen positions are rounded to this part of a sample, so that triangles that share an edge share its samples too. \[1/sample\]
+/// Screen positions are rounded to this part of a sample, so that triangles that share an edge share its
+/// samples too. \[1/sample\]
 const SUBSAMPLES: f64 = 256.0;
-/// Positions are clamped to this \[samples\]: far outside every picture, and products of two stay exact in 64 bits. Clamping
-/// bends a triangle, so what reaches that far is cut before (`clip`).
+/// Positions are clamped to this \[samples\]: far outside every picture, and products of two are exact in 64
+/// bits. Clamping bends a triangle, so triangles that extend so far are cut before (`clip`).
 const POSITION_MAX: f64 = 1e6;
 
-/// A line that rises less than this \[samples\] is within one row.
+/// A line that rises by less than this \[samples\] lies within one row.
 const LEVEL: f64 = 1e-3;
-/// How much of what shines through a see-through thing hides where it is seen along its surface: its outline stays visible.
+/// Opacity that a transparent object gains where it is seen along its surface, so that its outline stays
+/// visible.
 const RIM: f32 = 0.7;
 
-/// What a solid looks like.
+/// The appearance of a solid.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint<'a> {
     /// Its colours.
     pub coat: Coat<'a>,
-    /// 1 hides what is behind, less lets it shine through.
+    /// 1 is opaque, less is transparent.
     pub alpha: f32,
-    /// How it takes the light.
+    /// Its shading.
     pub gloss: Gloss,
 }
 
@@ -49,13 +52,13 @@ pub enum Coat<'a> {
 }
 
 impl Paint<'_> {
-    /// An opaque or see-through colour with the common gloss.
+    /// An opaque or transparent colour with the common gloss.
     pub fn plain(color: Color, alpha: f32) -> Self {
         Paint { coat: Coat::Plain(color), alpha, gloss: Gloss::Satin }
     }
 }
 
-/// What is seen through at a sample.
+/// The nearest transparent surface at a sample.
 #[derive(Clone, Copy)]
 struct Veil {
     depth: f64,
@@ -63,7 +66,7 @@ struct Veil {
     alpha: f32,
 }
 
-/// A picture in the making.
+/// A picture while it is drawn.
 #[derive(Clone)]
 pub struct Canvas {
     width: usize,
@@ -105,7 +108,7 @@ impl Canvas {
         (&mut self.color, &mut self.depth)
     }
 
-    /// Where `p_W` is on the finished picture \[px\]; `None` where it is behind the near plane.
+    /// The position of `p_W` in the finished picture \[px\]; `None` if it is behind the near plane.
     pub fn locate(&self, p_W: &Vector3) -> Option<[f64; 2]> {
         let view = self.camera.view(p_W);
         if view.z < self.camera.near() || !view.iter().all(|x| x.is_finite()) {
@@ -118,13 +121,13 @@ impl Canvas {
     /// Draws `solid` at the pose `X_WS`. Triangles with a position that is not finite are left out.
     ///
     /// # Errors
-    /// Another count of values than of vertices.
+    /// Different numbers of values and vertices.
     pub fn solid(&mut self, solid: &Solid, X_WS: &RigidTransform, paint: &Paint<'_>) -> Result<(), PictureError> {
         self.solid_lifted(solid, X_WS, paint, 0.0)
     }
 
-    /// As [`Canvas::solid`], before surfaces within `lift` of it (a share of the depth): what lies in the surface of something
-    /// else is seen.
+    /// Like [`Canvas::solid`], in front of surfaces within `lift` of it (a share of the depth), for solids
+    /// that lie in the surface of another else is seen.
     pub(super) fn solid_lifted(
         &mut self,
         solid: &Solid,
@@ -197,8 +200,8 @@ impl Canvas {
         });
     }
 
-    /// Draws a line `width` pixels wide from `a_W` to `b_W` \[m\], before surfaces within `lift` of it (a share of the
-    /// depth), hidden by nearer ones.
+    /// Draws a line `width` pixels wide from `a_W` to `b_W` \[m\], in front of surfaces within `lift` of it
+    /// (a share of the depth) and hidden by nearer ones.
     pub fn line(&mut self, a_W: &Vector3, b_W: &Vector3, width: f64, color: Color, lift: f64) {
         let (mut a, mut b) = (self.camera.view(a_W), self.camera.view(b_W));
         let near = self.camera.near();
@@ -243,7 +246,8 @@ impl Canvas {
         }
     }
 
-    /// Lays what is see-through over the rest and forgets all depths: what follows is drawn on top.
+    /// Blends the transparent layer over the opaque one and clears all depths: later objects are drawn on
+    /// top.
     pub fn flatten(&mut self) {
         for ((color, depth), veil) in self.color.iter_mut().zip(&mut self.depth).zip(&mut self.veil) {
             if veil.depth < *depth {
@@ -253,7 +257,8 @@ impl Canvas {
         }
     }
 
-    /// The picture: see-through things laid over the opaque, then the mean of the samples of each pixel.
+    /// The picture: the transparent layer blended over the opaque one, then the mean of the samples of each
+    /// pixel.
     pub fn finish(&self) -> Image {
         let (width, height) = (self.width / SAMPLES, self.height / SAMPLES);
         let mut image = Image::new(width, height, [0.0; 3]);
@@ -274,7 +279,7 @@ impl Canvas {
     }
 }
 
-/// Refuses sizes that make no picture.
+/// Refuses sizes out of range.
 pub(super) fn check_size(width: usize, height: usize) -> Result<(), PictureError> {
     let good = |side: usize| (SIDE_MIN..=SIDE_MAX).contains(&side);
     if good(width) && good(height) {
@@ -284,8 +289,9 @@ pub(super) fn check_size(width: usize, height: usize) -> Result<(), PictureError
     }
 }
 
-/// Calls `paint` with column, row and barycentric coordinates of every sample whose centre is in the triangle. A centre on
-/// an edge belongs to one of the triangles that share it (top-left rule), either way round.
+/// Calls `paint` with column, row and barycentric coordinates of every sample whose centre is in the
+/// triangle. A centre on an edge belongs to one of the triangles that share it (top-left rule), either way
+/// round.
 pub(super) fn cover(
     points: &[ScreenPoint; 3],
     width: usize,

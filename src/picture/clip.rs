@@ -1,25 +1,27 @@
-//! Triangles are cut before they are projected: at the near plane, and at the sides of a window far larger than the picture.
+//! Triangles are cut before they are projected: at the near plane, and at the sides of a window far larger
+//! than the picture.
 
 use super::camera::Camera;
 use crate::math::Vector3;
 
-/// The window is this many times as wide and as high as the picture. What reaches farther is cut, so that positions on the
-/// screen stay far below the canvas's `POSITION_MAX` at every size: 8 x 12,288 samples are a tenth of it. \[-\]
+/// The window is this many times as wide and as high as the picture. Parts beyond it are cut, so that
+/// positions on the screen stay far below the canvas's `POSITION_MAX` at every size: 8 x 12,288 samples are a
+/// tenth of it. \[-\]
 const WINDOW: f64 = 8.0;
 
-/// A corner on its way to the screen.
+/// A corner before projection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Corner {
     /// In view coordinates \[m\].
     pub(super) view: Vector3,
     /// Direction of the surface, in W.
     pub(super) normal: Vector3,
-    /// What a colour scale colours.
+    /// The value for the colour scale.
     pub(super) value: f64,
 }
 
 impl Corner {
-    /// A corner that only covers.
+    /// A corner without normal and value.
     pub(super) fn bare(view: Vector3) -> Self {
         Self { view, normal: Vector3::zeros(), value: 0.0 }
     }
@@ -33,8 +35,8 @@ impl Corner {
     }
 }
 
-/// The part of a triangle that can be projected: in front of the near plane and within the window, as a convex polygon. Empty
-/// where no part can.
+/// The part of a triangle that can be projected: in front of the near plane and within the window, as a
+/// convex polygon. Empty if there is no such part.
 pub(super) fn clip(corners: &[Corner; 3], camera: &Camera, aspect: f64) -> Vec<Corner> {
     let mut kept: Vec<Corner> = corners.to_vec();
     cut(&mut kept, |view| view.z - camera.near());
@@ -45,8 +47,8 @@ pub(super) fn clip(corners: &[Corner; 3], camera: &Camera, aspect: f64) -> Vec<C
     kept
 }
 
-/// Leaves the part of a convex polygon where the linear function `side` of the view point is not below zero. A polygon that
-/// lies there as a whole stays as it is, bit for bit.
+/// Keeps the part of a convex polygon where the linear function `side` of the view point is not below zero. A
+/// polygon that lies entirely there keeps its bits.
 fn cut(polygon: &mut Vec<Corner>, side: impl Fn(&Vector3) -> f64) {
     if polygon.iter().all(|corner| side(&corner.view) >= 0.0) {
         return;

@@ -7,10 +7,11 @@ pub type Color = [f32; 3];
 pub const PAPER: Color = [0.985, 0.987, 0.992];
 /// Text and lines.
 pub const INK: Color = [0.13, 0.15, 0.19];
-/// Text and lines of less weight.
+/// Text and lines of lower contrast.
 pub const FAINT_INK: Color = [0.42, 0.45, 0.50];
 
-/// From the lowest to the highest value: dark blue, blue, green, yellow, red; the colours of the node's contact markers.
+/// From the lowest to the highest value: dark blue, blue, green, yellow, red; the colours of the node's
+/// contact markers.
 const STOPS: [Color; 5] =
     [[0.10, 0.10, 0.45], [0.10, 0.45, 0.85], [0.25, 0.75, 0.35], [0.98, 0.85, 0.20], [0.85, 0.15, 0.10]];
 
@@ -34,14 +35,14 @@ pub struct ColorScale {
 }
 
 impl ColorScale {
-    /// From 0 to the first round number (see `round_up`) that is not below the largest of `values`; 0 to 1
-    /// where none is above 0.
+    /// From 0 to the first round number (see `round_up`) that is not below the largest of `values`; 0 to 1 if
+    /// none is above 0.
     pub fn from_zero(values: impl Iterator<Item = f64>) -> Self {
         let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
         Self { low: 0.0, high: if largest > 0.0 { round_up(largest) } else { 1.0 } }
     }
 
-    /// The colour of `value`; values beyond the ends, and those that are no numbers, have the colour of an end.
+    /// The colour of `value`; values beyond the ends, and NaN, have the colour of an end.
     pub fn color(&self, value: f64) -> Color {
         let fraction = (value - self.low) / (self.high - self.low);
         let fraction = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
@@ -50,7 +51,7 @@ impl ColorScale {
         mix(STOPS[below], STOPS[below + 1], place - below as f32)
     }
 
-    /// `count` values that part the range into equal steps, both ends left out: the levels of contour lines.
+    /// `count` values that divide the range into equal steps, without both ends: the levels of contour lines.
     pub fn levels(&self, count: usize) -> Vec<f64> {
         (1..=count).map(|k| self.low + (self.high - self.low) * k as f64 / (count + 1) as f64).collect()
     }

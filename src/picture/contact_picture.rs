@@ -9,15 +9,16 @@ use super::{PictureError, frame, legend};
 use crate::geometry::ContactSurface;
 use crate::math::{Matrix3, Vector3};
 
-/// Contour lines between none and the largest pressure.
+/// The number of contour lines between zero and the largest pressure.
 const CONTOURS: usize = 7;
-/// Height of the picture above and below the surface, as a share of the surface's ball.
+/// Height of the picture above and below the surface, as a share of the radius around the surface.
 const ROOM: f64 = 1.08;
 
-/// Lines win against faces that are this little nearer, as a share of the picture's height: a surface is nearly flat. \[-\]
+/// Lines are drawn in front of faces that are nearer by less than this, as a share of the picture's height; a
+/// surface is nearly flat. \[-\]
 const LIFT: f64 = 0.02;
 
-/// One contact surface of a picture and what is written above it.
+/// One contact surface of a picture and its title.
 #[derive(Clone, Copy, Debug)]
 pub struct ContactPanel<'a> {
     /// The surface.
@@ -26,8 +27,9 @@ pub struct ContactPanel<'a> {
     pub title: &'a str,
 }
 
-/// Draws contact surfaces beside each other (or above, if they are long), all seen along the mean normal of the first and on one scale: polygons coloured by
-/// pressure, their edges, and lines of equal pressure. The picture is `width` x `height` pixels.
+/// Draws contact surfaces beside each other (or above, if they are long), all seen along the mean normal of
+/// the first and on one scale: polygons coloured by pressure, their edges, and lines of equal pressure. The
+/// picture is `width` x `height` pixels.
 ///
 /// # Errors
 /// A bad size, or a first surface without faces.
@@ -50,7 +52,7 @@ pub fn contact_surface(
     let room = |(across, down): (usize, usize)| (free.0 / across, (free.1 / down).saturating_sub(caption));
     let extent_of = |(columns, rows): (usize, usize)| ROOM * plane.extent(columns as f64 / rows.max(1) as f64);
     let pixel_of = |layout| extent_of(room(layout)) / room(layout).1.max(1) as f64;
-    // beside each other or one above the other, whichever shows more
+    // beside each other or one above the other, whichever allows the larger scale
     let (beside, above) = ((panels.len(), 1), (1, panels.len()));
     let layout = if pixel_of(beside) <= pixel_of(above) { beside } else { above };
     let (columns, rows) = room(layout);
@@ -90,7 +92,7 @@ pub fn contact_surface(
 struct Plane {
     center: Vector3,
     normal: Vector3,
-    /// The shorter way across the surface: upwards on the picture.
+    /// The direction of the surface's shorter extent: upwards in the picture.
     up: Vector3,
     across: f64,
     high: f64,
@@ -125,7 +127,8 @@ impl Plane {
     }
 }
 
-/// The direction across `normal` along which the spread is largest, by repeated multiplication; it need not be exact.
+/// The direction across `normal` along which the spread is largest, by repeated multiplication; it need not
+/// be exact.
 fn longest_axis(spread: &Matrix3, normal: &Vector3) -> Vector3 {
     let any = if normal.x.abs() < 0.9 { Vector3::x() } else { Vector3::y() };
     let start = (any - normal * normal.dot(&any)).normalize();

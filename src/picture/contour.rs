@@ -2,8 +2,8 @@
 
 use crate::math::Vector3;
 
-/// Appends to `lines` where the value on a convex polygon with linear values is `level`: at most one piece for each polygon.
-/// A corner exactly at the level counts as above it, so that neighbours agree.
+/// Appends to `lines` the segment of a convex polygon with linear values on which the value is `level`: at
+/// most one for each polygon. A corner exactly at the level counts as above it, so that neighbours agree.
 pub fn contour(corners: &[Vector3], values: &[f64], level: f64, lines: &mut Vec<[Vector3; 2]>) {
     let mut ends = [Vector3::zeros(); 2];
     let mut found = 0;

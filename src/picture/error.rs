@@ -1,8 +1,8 @@
-//! Why a picture cannot be made.
+//! Errors of making a picture.
 
 use std::path::PathBuf;
 
-/// Why a picture cannot be made or written.
+/// The reason why a picture cannot be made or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
     /// The size is empty or too large for the buffers.
@@ -19,7 +19,7 @@ pub enum PictureError {
         /// Largest side.
         max: usize,
     },
-    /// Values do not belong to the mesh.
+    /// The number of values differs from that of the vertices.
     #[error("there are {values} values for {vertices} vertices; give one value for each vertex")]
     ValueCount {
         /// Values given.
@@ -28,25 +28,25 @@ pub enum PictureError {
         vertices: usize,
     },
     /// An element names a vertex which does not exist.
-    #[error("element {element} names vertex {vertex}, but there are {vertices} vertices")]
+    #[error("element {element} names vertex {vertex}, but there are {vertices} vertices: repair the mesh")]
     VertexIndex {
         /// The element.
         element: usize,
         /// The vertex it names.
         vertex: u32,
-        /// How many there are.
+        /// The number of vertices.
         vertices: usize,
     },
     /// There is nothing to draw.
     #[error("there is nothing to draw: {what}")]
     Empty {
-        /// What is missing, and the way out.
+        /// The missing part, and the remedy.
         what: &'static str,
     },
     /// The picture cannot be encoded.
     #[error("the picture cannot be encoded as PNG: {detail}")]
     Encode {
-        /// What the encoder says.
+        /// The error of the encoder.
         detail: String,
     },
     /// The file cannot be written.
@@ -54,7 +54,7 @@ pub enum PictureError {
     Write {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
 }

@@ -1,9 +1,10 @@
-//! Balls around what is drawn, and the camera distance that shows one.
+//! Balls around drawn objects, and the camera distance that shows one.
 
 use super::camera::Camera;
 use crate::math::Vector3;
 
-/// Centre and radius \[m\] of a ball around the points: about the middle of their box. `None` without finite points.
+/// Centre and radius \[m\] of a ball around the points: about the middle of their box. `None` without finite
+/// points.
 pub fn ball(points: impl Iterator<Item = Vector3> + Clone) -> Option<(Vector3, f64)> {
     let finite = points.filter(|point| point.iter().all(|x| x.is_finite()));
     let (mut low, mut high) = (Vector3::repeat(f64::INFINITY), Vector3::repeat(f64::NEG_INFINITY));
@@ -18,13 +19,15 @@ pub fn ball(points: impl Iterator<Item = Vector3> + Clone) -> Option<(Vector3, f
     Some((center, finite.map(|point| (point - center).norm()).fold(0.0, f64::max)))
 }
 
-/// How much of the picture's half width and half height what is framed may fill: room for the legend and the title. \[-\]
+/// The part of the picture's half width and half height for the framed points; the rest is for the legend and
+/// the title. \[-\]
 const FILL: (f64, f64) = (0.74, 0.76);
-/// Rounds of centring; each leaves a tenth of the offset in perspective.
+/// Rounds of centring; each reduces the offset to about a tenth in perspective.
 const ROUNDS: usize = 6;
 
-/// The point to look at and the distance \[m\] from it, such that all points just fit a picture with `field_of_view` \[rad\] and
-/// that aspect (width over height), seen along `camera`'s axes. A `fixed` target or distance stays. `None` without points.
+/// The point to look at and the distance \[m\] from it, at which all points just fit a picture with
+/// `field_of_view` \[rad\] and the aspect `aspect` (width over height), seen along the axes of `camera`. A
+/// `fixed` target or distance is kept. `None` without points.
 pub fn fit(
     points: impl Iterator<Item = Vector3> + Clone,
     camera: &Camera,

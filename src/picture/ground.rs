@@ -1,4 +1,4 @@
-//! The ground: an endless plane with a grid that fades away, and the soft shadow that things cast on it.
+//! The ground: an infinite plane with a grid that fades out, and the soft shadows of objects on it.
 
 use super::canvas::{Canvas, SAMPLES, cover};
 use super::clip::{Corner, clip};
@@ -12,20 +12,20 @@ const PLANE: Color = [0.925, 0.932, 0.945];
 const LINE: Color = [0.74, 0.77, 0.81];
 /// Colour of the shadow.
 const SHADOW: Color = [0.50, 0.54, 0.62];
-/// What is deeper below the ground than this casts no shadow on it \[m\].
+/// Objects deeper below the ground than this cast no shadow on it \[m\].
 const SUNK: f64 = 1e-3;
-/// Lines seen at a flatter angle than this (its sine) do not get broader. \[-\]
+/// The sine of the angle of view below which lines do not get broader. \[-\]
 const GRAZING: f64 = 0.05;
-/// Every so many lines one is stronger.
+/// One in this many lines is stronger.
 const STRONG: i64 = 5;
-/// Directions of light, on a disc, whose shadows add up to a soft one.
+/// The number of light directions, on a disc, whose shadows add up to a soft one.
 const LIGHTS: usize = 40;
-/// Spreads points evenly over a disc \[rad\].
+/// The angle between successive points, which spreads them evenly over a disc \[rad\].
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
-/// How far the light leans from its middle on that disc. \[-\]
+/// The radius of that disc of light directions. \[-\]
 const SPREAD: f64 = 0.14;
 
-/// The plane z = 0 of a frame G, drawn before everything else.
+/// The plane z = 0 of a frame G, drawn before all objects.
 #[derive(Clone, Debug)]
 pub struct Ground {
     /// Pose of G.
@@ -34,12 +34,12 @@ pub struct Ground {
     pub spacing: f64,
     /// The point about which the ground is seen p_WC \[m\].
     pub center_W: Vector3,
-    /// How far from there it fades out \[m\].
+    /// The distance from there at which it fades out \[m\].
     pub reach: f64,
 }
 
 impl Canvas {
-    /// Draws the ground and the shadows that `solids` cast on it, before anything else is drawn.
+    /// Draws the ground and the shadows that `solids` cast on it, before all other objects.
     pub fn ground(&mut self, ground: &Ground, solids: &[(&Solid, RigidTransform)]) {
         let shadow = self.shadow(ground, solids);
         let (width, height) = self.samples();
@@ -73,7 +73,7 @@ impl Canvas {
         }
     }
 
-    /// How many of the lights are hidden at each sample.
+    /// The number of hidden lights at each sample.
     fn shadow(&self, ground: &Ground, solids: &[(&Solid, RigidTransform)]) -> Vec<u8> {
         let (width, height) = self.samples();
         let camera = *self.camera();
@@ -116,14 +116,14 @@ impl Canvas {
     }
 }
 
-/// How much of a grid line the place (x, y) \[m\] shows, where a pixel is `pixel` \[m\] wide. \[0 to 1\]
+/// The strength of grid lines at the point (x, y) \[m\], if a pixel is `pixel` \[m\] wide. \[0 to 1\]
 fn grid(x: f64, y: f64, spacing: f64, pixel: f64) -> f32 {
     let line = |v: f64| {
         let number = (v / spacing).round();
         let strong = number as i64 % STRONG == 0;
         let half = if strong { 0.9 } else { 0.55 } * pixel;
         let cover = ((half - (v - number * spacing).abs()) / pixel + 0.5).clamp(0.0, 1.0);
-        // lines closer than a few pixels would make patterns
+        // lines closer together than a few pixels would make moiré patterns
         let calm = (spacing / pixel / 6.0).min(1.0);
         cover * if strong { 1.0 } else { 0.6 } * calm
     };

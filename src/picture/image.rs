@@ -1,9 +1,9 @@
-//! A picture: pixels, and flat drawing on them.
+//! A picture: pixels, and two-dimensional drawing on them.
 
 use super::color::Color;
 use super::text;
 
-/// Where a text stands relative to its anchor.
+/// The alignment of a text with its anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// The text begins at the anchor.
@@ -73,7 +73,7 @@ impl Image {
         }
     }
 
-    /// Fills the rectangle from (x0, y0) to (x1, y1) \[px\], edges smooth, `alpha` of 1 hiding what was there.
+    /// Fills the rectangle from (x0, y0) to (x1, y1) \[px\], with smooth edges and the opacity `alpha`.
     pub fn fill(&mut self, [x0, y0]: [f64; 2], [x1, y1]: [f64; 2], color: Color, alpha: f64) {
         let share =
             |low: f64, high: f64, cell: usize| (high.min(cell as f64 + 1.0) - low.max(cell as f64)).clamp(0.0, 1.0);
@@ -84,7 +84,7 @@ impl Image {
         }
     }
 
-    /// Draws chains of lines `width` pixels wide with round ends; where they cross, the colour counts once.
+    /// Draws chains of lines `width` pixels wide with round ends; at crossings the colour is applied once.
     pub fn stroke(&mut self, chains: &[Vec<[f64; 2]>], width: f64, color: Color) {
         let radius = 0.5 * width;
         let points = || chains.iter().flatten();
@@ -121,7 +121,7 @@ impl Image {
     }
 }
 
-/// The pixels that the range from `low` to `high` meets.
+/// The pixels that the range from `low` to `high` touches.
 fn cells(low: f64, high: f64, count: usize) -> std::ops::Range<usize> {
     // a cast saturates, so that any number is safe
     (low.floor().max(0.0) as usize).min(count)..(high.ceil().max(0.0) as usize).min(count)

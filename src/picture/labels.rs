@@ -1,33 +1,33 @@
-//! Labels that give way to each other: each goes beside its point, or a little farther off with a line that leads back.
+//! Labels that do not overlap: each stands at its point, or farther away with a line to it.
 
 use super::image::{Align, Image};
 use super::legend;
 use super::{FAINT_INK, INK, text};
 
-/// Which forces have their size written beside them.
+/// The forces that are labelled with their size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Labels {
-    /// The largest first, each where it hides no other; what finds no room is left out and counted.
+    /// The largest first, each at a free position; labels without a free position are left out and counted.
     #[default]
     Apart,
     /// None.
     Hidden,
 }
 
-/// A text that wants to stand at a point.
+/// A label for a point.
 #[derive(Clone, Debug)]
 pub(super) struct Label {
     pub(super) text: String,
     /// The point \[px\].
     pub(super) at: [f64; 2],
-    /// The larger goes first.
+    /// Labels with a larger rank are placed first.
     pub(super) rank: f64,
 }
 
 /// A rectangle of the picture: left, top, right, bottom \[px\].
 pub(super) type Region = [f64; 4];
 
-/// Rings of positions around a point, in lines of text.
+/// Rings of positions around a point, their distance is counted in lines of text.
 const RINGS: [f64; 5] = [0.0, 1.7, 2.8, 4.2, 6.0];
 /// Positions on a ring.
 const POSITIONS: usize = 12;
@@ -36,8 +36,9 @@ const ROOM: f64 = 0.3;
 /// A label farther away than this many lines has a line that leads to its point.
 const LEAD: f64 = 2.0;
 
-/// Where the labels stand, the middle of each base line \[px\], in the order given; `None` where one finds no room outside of `taken`
-/// and of the others. Of two labels the one of higher rank is placed first, of equals the first.
+/// The positions of the labels, as the middle of each base line \[px\], in the order given; `None` for a
+/// label without a position outside of `taken` and the other labels. Of two labels the one of higher rank is
+/// placed first, of equals the first.
 pub(super) fn place(
     labels: &[Label],
     size: f64,
@@ -66,7 +67,7 @@ pub(super) fn place(
     places
 }
 
-/// Writes the labels and returns how many found no room.
+/// Writes the labels and returns the number that were left out.
 pub(super) fn write(image: &mut Image, labels: &[Label], taken: &[Region]) -> usize {
     let size = legend::text_size(image.height());
     let places = place(labels, size, taken, (image.width() as f64, image.height() as f64));
@@ -84,19 +85,19 @@ pub(super) fn write(image: &mut Image, labels: &[Label], taken: &[Region]) -> us
     places.iter().filter(|at| at.is_none()).count()
 }
 
-/// The point itself, then rings around it, from the right by turns.
+/// The point itself, then rings around it, starting on the right.
 fn positions(at: [f64; 2], size: f64) -> impl Iterator<Item = [f64; 2]> {
     RINGS.into_iter().flat_map(move |ring| {
         let count = if ring == 0.0 { 1 } else { POSITIONS };
         (0..count).map(move |k| {
             let (sine, cosine) = (std::f64::consts::TAU * k as f64 / count as f64).sin_cos();
-            // a text is wider than high
+            // a text is wider than it is high
             [at[0] + 1.6 * ring * size * cosine, at[1] + ring * size * sine]
         })
     })
 }
 
-/// What a text with the middle of its base line at `at` covers.
+/// The rectangle of a text with the middle of its base line at `at`.
 fn region(label: &str, at: [f64; 2], size: f64) -> Region {
     let half = 0.5 * text::width(label, size) + ROOM * size;
     [at[0] - half, at[1] - (1.0 + ROOM) * size, at[0] + half, at[1] + ROOM * size]
@@ -110,8 +111,8 @@ fn overlap(a: &Region, b: &Region) -> bool {
 mod tests {
     use super::*;
 
-    /// Forty labels at nearly one point: those that are shown do not overlap, lie on the picture and outside of what is taken, and
-    /// the largest stands at its point.
+    /// Forty labels at nearly one point: the visible ones do not overlap, lie inside the picture and outside
+    /// of the taken rectangles, and the largest stands at its point.
     #[test]
     fn labels_give_way_to_each_other() {
         let labels: Vec<_> = (0..40)

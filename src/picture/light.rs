@@ -1,26 +1,27 @@
-//! How surfaces take the light: two lamps that go with the camera, and a soft light from everywhere, brighter from above.
+//! Lighting of surfaces: two lamps that move with the camera, and ambient light that is brighter from above.
 
 use super::camera::Camera;
 use super::color::Color;
 use crate::math::Vector3;
 
-/// How a surface takes the light.
+/// The shading of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gloss {
     /// Light and shade and a soft highlight.
     Satin,
-    /// Little shade, no highlight: colours that carry values stay readable.
+    /// Weak shading without highlight, so that colours of values stay readable.
     Chart,
-    /// The colour as it is.
+    /// The colour without shading.
     Flat,
 }
 
-/// To the main lamp, right, up and into the picture: over the left shoulder.
+/// Direction to the main lamp (right, up, into the picture): over the left shoulder.
 const MAIN: [f64; 3] = [-0.45, 0.75, -0.65];
-/// To the second lamp.
+/// Direction to the second lamp.
 const FILL: [f64; 3] = [0.85, 0.10, -0.45];
 
-/// `color` under the lamps, on a surface with the normal `normal` (in W, of any length, either side) at the view point `view`.
+/// `color` under the lamps, on a surface with the normal `normal` (in W, of any length, either side) at the
+/// view point `view`.
 pub(super) fn shade(color: Color, camera: &Camera, normal: &Vector3, view: &Vector3, gloss: Gloss) -> Color {
     if gloss == Gloss::Flat {
         return color;
@@ -49,7 +50,7 @@ pub(super) fn shade(color: Color, camera: &Camera, normal: &Vector3, view: &Vect
     color.map(|channel| (channel * light as f32 + shine as f32).clamp(0.0, 1.0))
 }
 
-/// 0 where the surface is seen face on, 1 where it is seen along itself.
+/// 0 for a surface seen face on, 1 for one seen edge-on.
 pub(super) fn rim(camera: &Camera, normal: &Vector3, view: &Vector3) -> f32 {
     let facing = camera.view_direction(normal).dot(view).abs() / (normal.norm() * view.norm());
     if facing.is_finite() { (1.0 - facing.min(1.0)).powi(3) as f32 } else { 0.0 }

@@ -1,4 +1,4 @@
-//! A tetrahedral mesh: its surface with edges, beside it cut open with the pressure inside.
+//! A tetrahedral mesh: its surface with edges, and beside it a section with the pressure inside.
 
 use super::camera::{Camera, Projection};
 use super::canvas::{Canvas, Paint, check_size};
@@ -10,23 +10,24 @@ use super::{INK, PictureError, frame, legend};
 use crate::geometry::{Aabb, SurfaceMesh, VolumeMesh};
 use crate::math::{RigidTransform, Vector3};
 
-/// Contour lines between none and the largest pressure.
+/// The number of contour lines between zero and the largest pressure.
 const CONTOURS: usize = 7;
 /// Colour of the surface and of the edges.
 const SURFACE: Color = [0.62, 0.68, 0.76];
 const EDGE: Color = [0.16, 0.20, 0.28];
-/// How much of the view's direction goes along the cut's normal and along the box's other axes. \[-\]
+/// Components of the view direction along the normal of the cut and the other axes of the box. \[-\]
 const OBLIQUE: (f64, f64, f64) = (0.82, -0.42, 0.38);
-/// Lines win against faces that are this little nearer, as a share of the depth. \[-\]
+/// Lines are drawn in front of faces that are nearer by less than this, as a share of the depth. \[-\]
 const LIFT: f64 = 2e-3;
 /// Angle between the lower and upper edge of a panel \[rad\]: nearly parallel, so that sizes compare.
 const FIELD_OF_VIEW: f64 = 0.25;
 
-/// Draws `volume`: left its surface with all edges, right the mesh cut through the middle of its box, across the shortest side,
-/// with `pressure` \[Pa\] at the vertices in colours, the edges of the cut tetrahedra and lines of equal pressure.
+/// Draws `volume`: on the left its surface with all edges, on the right a section of the mesh through the
+/// middle of its box, across the shortest side, with `pressure` \[Pa\] at the vertices in colours, the edges
+/// of the cut tetrahedra and lines of equal pressure.
 ///
 /// # Errors
-/// A bad size, a mesh without tetrahedra, indices out of range, another count of pressures than of vertices.
+/// A bad size, a mesh without tetrahedra, indices out of range, different numbers of pressures and vertices.
 pub fn mesh_preview(
     volume: &VolumeMesh,
     pressure: &[f64],
@@ -125,7 +126,7 @@ fn draw_surface(canvas: &mut Canvas, surface: &SurfaceMesh) -> Result<(), Pictur
     Ok(())
 }
 
-/// Where the mesh is cut.
+/// The section of the mesh.
 struct Plane {
     point: Vector3,
     normal: Vector3,
@@ -173,7 +174,8 @@ impl Plane {
         kept
     }
 
-    /// What the plane cuts from each tetrahedron: a triangle or a quadrangle. A vertex on the plane counts as before it.
+    /// The section of each tetrahedron with the plane: a triangle or a quadrangle. A vertex on the plane
+    /// counts as in front of it.
     fn cut(&self, volume: &VolumeMesh, pressure: &[f64]) -> Cut {
         let mut cut = Cut::default();
         for tet in &volume.tets {

@@ -1,5 +1,5 @@
-//! Pictures: a small renderer without windows or graphics hardware. Scenes with their contact patches, contact surfaces in
-//! their plane, and tetrahedral meshes cut open. The same input gives the same bytes.
+//! Pictures: a small renderer without windows or graphics hardware. Scenes with their contact patches,
+//! contact surfaces in their plane, and tetrahedral meshes cut open. The same input gives the same bytes.
 
 mod camera;
 mod canvas;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use super::Image;
 
-/// Colours of a palette; the index after them is left for what is transparent.
+/// Colours of a palette; the index after them is reserved for transparent pixels.
 pub(super) const COLORS_MAX: usize = 255;
-/// Bits of each channel by which colours are counted: a step is 1/64 of the range, which is what smooth shades need at least.
+/// Bits of each channel by which colours are counted: a step is 1/64 of the range, just fine enough for
+/// smooth shades.
 const BITS: u32 = 6;
 
 /// A colour of the reduced cube.
@@ -29,18 +30,18 @@ impl Group {
             let values = || self.0.iter().map(|(cell, ..)| cell[channel]);
             values().max().unwrap_or(0) - values().min().unwrap_or(0)
         };
-        // of equals the later, green before red
+        // of equal ones the later, so green before red
         (0..3).map(|channel| (channel, width(channel))).max_by_key(|(_, width)| *width).unwrap_or((0, 0))
     }
 
-    /// What dividing it is worth: its width, and a little its pixels.
+    /// The value of dividing it: its width, with a small weight for its pixels.
     fn worth(&self) -> u64 {
         let count: u64 = self.0.iter().map(|(_, count, _)| count).sum();
         let width = u64::from(self.widest().1);
         width * width * count.isqrt()
     }
 
-    /// Divides the group across its widest channel where half of its pixels are on each side.
+    /// Divides the group across its widest channel at the median of its pixels.
     fn divide(mut self) -> (Self, Self) {
         let (channel, _) = self.widest();
         self.0.sort_by_key(|(cell, ..)| (cell[channel], *cell));

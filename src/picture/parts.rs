@@ -1,4 +1,4 @@
-//! The solids of a scene: what its bodies look like, or what contact queries see of them.
+//! The solids of a scene: the appearance of its bodies, or their geometries in contact queries.
 
 use super::PictureError;
 use super::canvas::{Canvas, Paint};
@@ -10,9 +10,9 @@ use crate::math::{BodyIndex, GeometryIndex, Index, RigidTransform, Vector3};
 use crate::scene::{CollisionGeometry, ContactKind, VisualGeometry};
 use crate::stepping::ContactPatch;
 
-/// How opaque the bodies at a patch are where the patch is to be seen.
+/// The opacity of the bodies at a patch in the contact view.
 pub(super) const GLASS: f32 = 0.22;
-/// Colours of bodies that name none.
+/// Colours of bodies without a stated colour.
 const COLORS: [Color; 6] = [
     [0.42, 0.56, 0.72],
     [0.80, 0.60, 0.38],
@@ -30,7 +30,7 @@ pub(super) struct Part {
     pub(super) alpha: f32,
 }
 
-/// All solids of the scene where they are.
+/// All solids of the scene at their poses.
 pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
     let (scene, snapshot) = (picture.scene, picture.snapshot);
     let touches = |body: BodyIndex| {
@@ -39,7 +39,7 @@ pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
     let pose = |body: BodyIndex| snapshot.X_WB.get(body).copied().unwrap_or_else(RigidTransform::identity);
     let own_color = |body: BodyIndex| COLORS[body.to_usize() % COLORS.len()];
     let mut parts = Vec::new();
-    // the contact view leaves out what does not touch: it would hide the patches
+    // the contact view leaves out bodies that do not touch, because they would hide the patches
     for visual in picture.visuals.iter().filter(|_| !picture.contact) {
         let Some(solid) = Solid::from_shape(&visual.shape) else { continue };
         let [r, g, b, a] = visual.color.map_or([0.0; 4], |color| color.map(|channel| channel as f32));
@@ -51,7 +51,7 @@ pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
         if if picture.contact { !touches(geometry.body) } else { looks().next().is_some() } {
             continue;
         }
-        // where contact is looked at, the geometry is what the simulation computes with
+        // the contact view shows the geometry of the simulation
         let used =
             if picture.contact { in_contact(picture, index, geometry) } else { Solid::from_shape(&geometry.shape) };
         let Some(solid) = used else { continue };
@@ -62,8 +62,8 @@ pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
     parts
 }
 
-/// What contact queries see of a geometry: the boundary of its tetrahedra or its triangles; its own shape, where it touches at
-/// points only.
+/// The surface of a geometry in contact queries: the boundary of its tetrahedra or its triangles, or its own
+/// shape if it touches at points only.
 fn in_contact(picture: &ScenePicture<'_>, index: GeometryIndex, geometry: &CollisionGeometry) -> Option<Solid> {
     let mine = |patch: &&ContactPatch| patch.geometry_A == index || patch.geometry_B == index;
     let mut kinds = picture.snapshot.contact_patches().iter().filter(mine).map(|patch| patch.kind);
@@ -75,7 +75,7 @@ fn in_contact(picture: &ScenePicture<'_>, index: GeometryIndex, geometry: &Colli
     }
 }
 
-/// The colour that most of the visual geometries have, of equals the first.
+/// The most frequent colour of the visual geometries; of equally frequent ones the first.
 fn common_color<'a>(visuals: impl Iterator<Item = &'a VisualGeometry>) -> Option<Color> {
     let colors: Vec<[f64; 4]> = visuals.filter_map(|visual| visual.color).collect();
     let count = |color: &[f64; 4]| colors.iter().filter(|other| *other == color).count();
@@ -93,7 +93,7 @@ pub(super) fn draw_parts(canvas: &mut Canvas, parts: &[Part]) -> Result<(), Pict
     for part in parts {
         canvas.solid(&part.solid, &part.X_WS, &Paint::plain(part.color, part.alpha))?;
         let in_world = |p: &Vector3| part.X_WS.rotation * p + part.X_WS.translation.vector;
-        // the edges of glass are faint: what is behind is to be seen
+        // the edges of glass are faint, so that the bodies behind stay visible
         let dark = scaled(part.color, 0.55);
         let (width, color) = if part.alpha > GLASS { (0.9, dark) } else { (0.6, mix(dark, PAPER, 0.45)) };
         for [a, b] in &part.solid.creases {

@@ -1,4 +1,4 @@
-//! Contact faces as they are drawn: polygons with pressures at their corners, edges and lines of equal pressure.
+//! Drawn contact faces: polygons with pressures at their corners, edges and lines of equal pressure.
 
 use super::PictureError;
 use super::canvas::{Canvas, Coat, Paint};
@@ -10,7 +10,7 @@ use crate::geometry::ContactSurface;
 use crate::math::{RigidTransform, Vector3};
 use crate::stepping::PatchFaces;
 
-/// Contact faces: corners, one face after the other, the pressure at each, and where the faces end.
+/// Contact faces: corners, one face after the other, the pressure at each, and the end of each face.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Faces<'a> {
     pub(super) corners: &'a [Vector3],
@@ -30,7 +30,7 @@ impl<'a> From<&'a PatchFaces> for Faces<'a> {
     }
 }
 
-/// What is drawn on the faces.
+/// The style of the faces.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceStyle<'a> {
     pub(super) scale: ColorScale,
@@ -40,14 +40,15 @@ pub(super) struct FaceStyle<'a> {
     pub(super) contours: (f64, Color),
     /// Width \[px\] and colour of the faces' edges; a width of 0 draws none.
     pub(super) edges: (f64, Color),
-    /// Less than 1 lets what is behind shine through.
+    /// 1 is opaque, less is transparent.
     pub(super) alpha: f32,
-    /// Faces win against surfaces that are this little nearer, edges against twice that, contour lines against three times. \[-\]
+    /// Faces are drawn in front of surfaces that are nearer by less than this share of the depth; edges
+    /// within twice that, contour lines within three times. \[-\]
     pub(super) lift: f64,
 }
 
 impl<'a> Faces<'a> {
-    /// Corners and pressures of each face; broken ends give no face.
+    /// Corners and pressures of each face; invalid ends give no face.
     fn each(&self) -> impl Iterator<Item = (&'a [Vector3], &'a [f64])> {
         let (corners, pressure) = (self.corners, self.pressure);
         let starts = std::iter::once(0).chain(self.ends.iter().copied());

@@ -1,4 +1,4 @@
-//! Pictures as PNG files, moving ones as animated PNG: the door of the crate `png`.
+//! Pictures as PNG files, moving ones as animated PNG. Only this file uses the crate `png`.
 
 use std::path::Path;
 
@@ -8,10 +8,11 @@ use super::{Image, PictureError};
 /// Milliseconds in the unit of a frame's time.
 const MILLISECONDS: u16 = 1000;
 
-/// The picture as the bytes of a PNG file (8 bits a channel, no alpha). The same picture gives the same bytes.
+/// The picture as the bytes of a PNG file (8 bits a channel, no alpha). The same picture gives the same
+/// bytes.
 ///
 /// # Errors
-/// What the encoder refuses.
+/// The errors of the encoder.
 pub fn encode_png(image: &Image) -> Result<Vec<u8>, PictureError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, side(image.width()), side(image.height()));
@@ -24,21 +25,22 @@ pub fn encode_png(image: &Image) -> Result<Vec<u8>, PictureError> {
     Ok(bytes)
 }
 
-/// Pictures of one size as the bytes of one animated PNG file, each shown for `frame_ms` \[ms\], for ever. Colours are reduced to 255; a
-/// frame after the first holds the rectangle that has changed. The same pictures give the same bytes.
+/// Pictures of one size as the bytes of one animated PNG file, each shown for `frame_ms` \[ms\], in an
+/// endless loop. Colours are reduced to 255; a frame after the first holds the rectangle that has changed.
+/// The same pictures give the same bytes.
 ///
 /// # Errors
-/// No picture, pictures of different sizes, or what the encoder refuses.
+/// No picture, pictures of different sizes, or an error of the encoder.
 pub fn encode_animation(images: &[Image], frame_ms: u16) -> Result<Vec<u8>, PictureError> {
     let Some(first) = images.first() else {
-        return Err(PictureError::Empty { what: "a moving picture needs a frame at least" });
+        return Err(PictureError::Empty { what: "a moving picture needs at least one frame" });
     };
     let (width, height) = (first.width(), first.height());
     if images.iter().any(|image| (image.width(), image.height()) != (width, height)) {
         return Err(PictureError::Encode { detail: "the frames have different sizes; draw all with one".to_owned() });
     }
     let palette = Palette::of(images);
-    // the index after the colours is transparent: it leaves what is there
+    // the index after the colours is transparent and leaves the previous pixel
     let clear = palette.colors.len();
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, side(width), side(height));
@@ -57,7 +59,7 @@ pub fn encode_animation(images: &[Image], frame_ms: u16) -> Result<Vec<u8>, Pict
     for image in &images[1..] {
         let next = palette.indices(image);
         let Changed { x, y, width: across, height: down } = Changed::between(&shown, &next, width);
-        // whole first, so that no rectangle in between reaches beyond the picture
+        // the first frame is the whole picture, so that no later rectangle extends beyond it
         writer.reset_frame_position().map_err(refused)?;
         writer.set_frame_dimension(side(across), side(down)).map_err(refused)?;
         writer.set_frame_position(side(x), side(y)).map_err(refused)?;
@@ -74,7 +76,8 @@ pub fn encode_animation(images: &[Image], frame_ms: u16) -> Result<Vec<u8>, Pict
     Ok(bytes)
 }
 
-/// The rectangle in which two frames differ \[px\]; one pixel where they are the same, since a frame cannot be empty.
+/// The rectangle in which two frames differ \[px\]; one pixel if they are equal, since a frame cannot be
+/// empty.
 struct Changed {
     x: usize,
     y: usize,
@@ -99,7 +102,7 @@ impl Changed {
 /// Writes the picture to a PNG file.
 ///
 /// # Errors
-/// What the encoder refuses, or a file that cannot be written.
+/// An error of the encoder, or a file that cannot be written.
 pub fn write_png(image: &Image, file: &Path) -> Result<(), PictureError> {
     write(&encode_png(image)?, file)
 }
@@ -107,7 +110,7 @@ pub fn write_png(image: &Image, file: &Path) -> Result<(), PictureError> {
 /// Writes pictures to an animated PNG file; see [`encode_animation`].
 ///
 /// # Errors
-/// As [`encode_animation`], or a file that cannot be written.
+/// The errors of [`encode_animation`], or a file that cannot be written.
 pub fn write_animation(images: &[Image], frame_ms: u16, file: &Path) -> Result<(), PictureError> {
     write(&encode_animation(images, frame_ms)?, file)
 }

@@ -17,17 +17,17 @@ use crate::stepping::{ContactPatch, Snapshot};
 
 /// Angle between the lower and the upper edge of the picture \[rad\].
 const FIELD_OF_VIEW: f64 = 0.6;
-/// Contour lines between none and the largest pressure.
+/// The number of contour lines between zero and the largest pressure.
 const CONTOURS: usize = 7;
-/// How much of what is before them the patches hide in the view of the whole scene.
+/// The opacity of patches behind other bodies in the view of the whole scene.
 const SHINE: f32 = 0.85;
 /// A patch whose normal is steeper than this lies flat. \[-\] sin(45 degrees)
 const LYING: f64 = 0.7;
-/// Forces are drawn in this colour, which no pressure has.
+/// The colour of forces, which no pressure has.
 const FORCE: Color = [0.80, 0.16, 0.55];
 /// Length of the arrow of the largest force, as a share of the radius of the scene. \[-\]
 const LONGEST: f64 = 0.22;
-/// The ground is drawn for a scene of this radius at least \[m\].
+/// The smallest radius of a scene for drawing the ground \[m\].
 const RADIUS_MIN: f64 = 1e-6;
 
 /// Azimuth and elevation of a scene \[rad\].
@@ -38,32 +38,32 @@ const ASIDE: (f64, f64) = (0.62, 0.34);
 /// Draws the scene.
 ///
 /// # Errors
-/// A bad size, no patch where the patches are to be seen, or a scene without anything to see.
+/// A bad size, no patch in the contact view, or a scene without visible objects.
 pub fn scene_picture(picture: &ScenePicture<'_>) -> Result<Image, PictureError> {
     Stage::new(picture, std::slice::from_ref(picture.snapshot))?.draw(picture)
 }
 
-/// Draws the scene at each of the instants `snapshots`, in place of its own, from one place and with one scale of pressures and
-/// forces: the frames of a moving picture.
+/// Draws the scene at each of the instants `snapshots` instead of its own, from one viewpoint and with one
+/// scale of pressures and forces: the frames of a moving picture.
 ///
 /// # Errors
-/// As [`scene_picture`]; no patch at any of the instants where the patches are to be seen.
+/// The errors of [`scene_picture`]; in the contact view, no patch at any of the instants.
 pub fn scene_pictures(picture: &ScenePicture<'_>, snapshots: &[Snapshot]) -> Result<Vec<Image>, PictureError> {
     let stage = Stage::new(picture, snapshots)?;
     snapshots.iter().map(|snapshot| stage.draw(&ScenePicture { snapshot, ..*picture })).collect()
 }
 
-/// What all frames of a moving picture have in common.
+/// Data shared by all frames of a moving picture.
 struct Stage {
     camera: Camera,
-    /// From the eye to the target \[m\].
+    /// The distance from the eye to the target \[m\].
     distance: f64,
-    /// Centre and radius of a ball around everything \[m\].
+    /// Centre and radius of a ball around all objects \[m\].
     whole: (Vector3, f64),
-    /// The lowest point of everything \[m\].
+    /// The lowest point of all objects \[m\].
     lowest: f64,
     scale: ColorScale,
-    /// Whether there are pressures at all: contact points of rigid bodies have forces but no pressure.
+    /// Whether there are pressures: contact points of rigid bodies have forces but no pressure.
     pressures: bool,
     largest_force: f64,
 }
@@ -147,7 +147,7 @@ impl Stage {
             alpha: 1.0,
             lift: 1e-3,
         };
-        // where the bodies are not of glass, the patches shine through them
+        // if the bodies are not of glass, the patches show through them
         let scene = FaceStyle { edges: (0.0, line), contours: (1.0, [1.0; 3]), alpha: SHINE, ..contact };
         if !picture.contact {
             canvas.flatten();
@@ -159,7 +159,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The ground of the scene, or a plane through the origin or below everything that gives the eye a hold.
+    /// The ground of the scene, or a plane through the origin or below all objects, as a visual reference.
     fn ground(&self, picture: &ScenePicture<'_>) -> Ground {
         let half_space = picture.scene.geometries().iter().find(|geometry| matches!(geometry.shape, Shape::HalfSpace));
         let pose = |body| picture.snapshot.X_WB.get(body).copied().unwrap_or_else(RigidTransform::identity);
@@ -173,8 +173,8 @@ impl Stage {
         Ground { X_WG, spacing: round_down(0.25 * radius), center_W, reach: 4.5 * radius }
     }
 
-    /// Draws the net force of each patch as an arrow at its centroid and returns the labels that belong beside them. The force is
-    /// the one on B: it ends at the patch, or begins there where A is fixed.
+    /// Draws the net force of each patch as an arrow at its centroid and returns the labels that belong
+    /// beside them. It is the force on B: the arrow ends at the patch, or begins there if A is fixed.
     fn draw_forces(&self, canvas: &mut Canvas, patches: &[ContactPatch]) -> Result<Vec<Label>, PictureError> {
         let longest = LONGEST * self.whole.1;
         let mut labels = Vec::new();
@@ -197,7 +197,7 @@ impl Stage {
     }
 }
 
-/// From where to look, when nothing says it: azimuth and elevation \[rad\]. `largest` is the patch that is to be seen, if any.
+/// The default view: azimuth and elevation \[rad\]. `largest` is the patch to show, if any.
 fn direction(largest: Option<&ContactPatch>) -> (f64, f64) {
     let Some(faces) = largest.map(|patch| &patch.faces) else { return DIRECTION };
     let sum: Vector3 = faces.normal_W.iter().zip(&faces.area).map(|(normal, area)| normal * *area).sum();
@@ -205,14 +205,14 @@ fn direction(largest: Option<&ContactPatch>) -> (f64, f64) {
     if normal.z.abs() > LYING {
         return DIRECTION;
     }
-    // of the two sides the one that is nearer to the common view
+    // of the two sides, the one nearer to the default view
     let common = Vector3::new(DIRECTION.0.cos(), DIRECTION.0.sin(), 0.0);
     let side = if normal.dot(&common) < 0.0 { -normal } else { normal };
     let away = if Vector3::z().dot(&side.cross(&common)) < 0.0 { -ASIDE.0 } else { ASIDE.0 };
     (side.y.atan2(side.x) + away, ASIDE.1)
 }
 
-/// What title, axes, scale and pressure bar cover.
+/// The rectangles of title, axes, scale and pressure bar.
 fn explained(width: f64, height: f64) -> Vec<Region> {
     let size = legend::text_size(height as usize);
     vec![
@@ -223,7 +223,7 @@ fn explained(width: f64, height: f64) -> Vec<Region> {
     ]
 }
 
-/// Title, axes and scale; of the forces' labels, how many there are and how many found no room.
+/// Draws title, axes and scale. `labels` gives the number of force labels and the number left out.
 fn explain(
     image: &mut Image,
     picture: &ScenePicture<'_>,

@@ -1,4 +1,4 @@
-//! Solids as they are drawn: triangles with a normal at each corner, and the edges that the eye looks for.
+//! Solids for drawing: triangles with a normal at each corner, and visible edges.
 
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
@@ -7,11 +7,12 @@ use crate::geometry::Shape;
 use crate::geometry::{SurfaceMesh, VolumeMesh, make};
 use crate::math::Vector3;
 
-/// Faces that meet at a smaller angle than this look like one round surface. \[-\] cos(35 degrees)
+/// Faces that meet at a smaller angle than this are shaded as one round surface. \[-\] cos(35 degrees)
 const CREASE_COSINE: f64 = 0.819;
 /// Triangles that meet at a smaller angle than this are one flat face. \[-\] cos(0.1 degrees)
 const FLAT_COSINE: f64 = 0.999_998_5;
-/// Segments around a drawn circle: straight edges shorter than 7 pixels on a picture that the circle fills.
+/// Segments around a drawn circle: on a circle that fills a picture, the straight edges are shorter than 7
+/// pixels.
 const SEGMENTS: usize = 72;
 /// Segments of a quarter circle.
 const QUARTER: usize = 18;
@@ -30,14 +31,14 @@ pub struct Solid {
 }
 
 impl Solid {
-    /// From triangles of any kind: open, closed, with shared vertices or without. Elements that name missing vertices, have
-    /// no area or are not finite are left out.
+    /// A solid from triangles of any kind: open, closed, with shared vertices or without. Elements that name missing
+    /// vertices, have no area or are not finite are left out.
     pub fn from_surface(mesh: &SurfaceMesh) -> Self {
         Self::with_creases(mesh, CREASE_COSINE)
     }
 
-    /// As [`Solid::from_surface`], each triangle flat and all edges drawn but those between triangles of one plane: a mesh as it
-    /// is, not the shape that it stands for.
+    /// Like [`Solid::from_surface`], with flat triangles and all edges except those between triangles of one
+    /// plane. It shows the mesh itself and not the shape that it approximates.
     pub fn faceted(mesh: &SurfaceMesh) -> Self {
         Self::with_creases(mesh, FLAT_COSINE)
     }
@@ -144,7 +145,7 @@ impl Solid {
         Self::turned(&[(0.0, 0.0), (radius, 0.0), (radius, neck), (2.4 * radius, neck), (0.0, length)])
     }
 
-    /// The solid that the profile of (radius, z) points \[m\], from below to above, makes when it turns about z.
+    /// The solid of revolution about z of the profile of (radius, z) points \[m\], from below to above.
     fn turned(profile: &[(f64, f64)]) -> Self {
         let mut mesh = SurfaceMesh::default();
         for (radius, z) in profile {
@@ -173,7 +174,7 @@ fn joined_vertices(vertices: &[Vector3]) -> Vec<u32> {
     vertices.iter().enumerate().map(|(index, vertex)| *first.entry(key(vertex)).or_insert(index as u32)).collect()
 }
 
-/// The boundary of a volume; nothing where the mesh is broken.
+/// The boundary of a volume; empty for an invalid mesh.
 pub(super) fn boundary_or_nothing(mesh: &VolumeMesh) -> SurfaceMesh {
     make::boundary(mesh).unwrap_or_default()
 }

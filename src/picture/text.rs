@@ -1,13 +1,14 @@
 //! A small font of pen strokes.
 //!
-//! A glyph is a list of strokes on a grid: pairs of base-36 digits (x, y), x from 0, y with the descender at 0, the base line
-//! at 4, the height of small letters at 12 (`c`) and of capitals at 16 (`g`). A stroke that begins with `~` is rounded.
+//! A glyph is a list of strokes on a grid: pairs of base-36 digits (x, y), x from 0, y with the descender at
+//! 0, the base line at 4, the height of small letters at 12 (`c`) and of capitals at 16 (`g`). A stroke that
+//! begins with `~` is rounded.
 
 /// Width of the pen, as a share of the height of capitals.
 pub(super) const PEN: f64 = 0.115;
 /// Grid units from the base line to the top of capitals.
 const CAPITAL: f64 = 12.0;
-/// Where the base line is on the grid.
+/// The height of the base line on the grid.
 const BASE: f64 = 4.0;
 /// Grid units between two glyphs.
 const GAP: f64 = 3.6;
@@ -16,7 +17,7 @@ const BLANK: f64 = 3.0;
 
 const RING: &str = "~3c0c08043464686c3c";
 
-/// The strokes of a character; a frame for one that the font lacks.
+/// The strokes of a character; a frame for a character that the font lacks.
 fn glyph(character: char) -> &'static [&'static str] {
     match character {
         ' ' => &[],
@@ -121,7 +122,7 @@ fn sign(character: char) -> &'static [&'static str] {
     }
 }
 
-/// Places of a stroke on the grid.
+/// Points of a stroke on the grid.
 fn points(stroke: &str) -> Vec<[f64; 2]> {
     let digits: Vec<f64> = stroke.chars().filter_map(|digit| digit.to_digit(36)).map(f64::from).collect();
     let mut points: Vec<[f64; 2]> = digits.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();

@@ -1,5 +1,5 @@
-//! What is recorded and published of a simulation, and when: named outputs, units, rates. The files are
-//! in `io`.
+//! The recorded and published quantities of a simulation and their times: named outputs, units, rates. The
+//! files are in `io`.
 
 mod outputs;
 mod rates;

@@ -1,9 +1,9 @@
-//! Named outputs of a scene: single numbers that a person follows, evaluated from a snapshot.
+//! Named outputs of a scene: single numbers, evaluated from a snapshot.
 
 use crate::math::{BodyIndex, ScalarJointIndex, Vector3};
 use crate::stepping::{ContactPatch, Snapshot};
 
-/// Which part of a contact force is wanted.
+/// The measured part of a contact force.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ForceComponent {
     /// Its component along a direction fixed in the world.
@@ -12,8 +12,8 @@ pub enum ForceComponent {
     AlongBody(Vector3),
     /// Its length.
     Magnitude,
-    /// The sum over all faces of the force against the face's normal: how hard the body is pressed,
-    /// whatever the directions; never negative up to rounding.
+    /// The sum over all faces of the force against the face's normal. It measures how hard the body is
+    /// pressed, for any directions, and is not negative except for rounding.
     Normal,
 }
 
@@ -39,14 +39,14 @@ impl PatchFilter {
     }
 }
 
-/// What an output measures.
+/// The quantity that an output measures.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Quantity {
     /// Coordinate `axis` (0, 1, 2) of the origin of `body` in the frame of `reference` \[m\].
     Position {
         /// The body.
         body: BodyIndex,
-        /// The body in whose frame it is measured; mostly the world.
+        /// The body in whose frame it is measured; usually the world.
         reference: BodyIndex,
         /// 0, 1, 2 for x, y, z.
         axis: usize,
@@ -88,7 +88,7 @@ pub enum Quantity {
         body: BodyIndex,
         /// Only the force from this body.
         other: Option<BodyIndex>,
-        /// Which part.
+        /// The part.
         component: ForceComponent,
     },
     /// Contact area \[m2\].
@@ -123,7 +123,7 @@ impl Quantity {
     }
 }
 
-/// The sum; of nothing it is +0, where `Iterator::sum` gives -0, which would show in recordings.
+/// The sum. An empty sum is +0; `Iterator::sum` gives -0, which would appear in recordings.
 fn total(terms: impl Iterator<Item = f64>) -> f64 {
     terms.fold(0.0, |sum, term| sum + term)
 }
@@ -136,7 +136,7 @@ fn contact_force(snapshot: &Snapshot, body: BodyIndex, other: Option<BodyIndex>,
         };
         return total(filter.patches(snapshot).map(pressed));
     }
-    // F_BC acts on B: a body that is A of a patch feels the opposite.
+    // F_BC acts on B: the force on the body A of a patch is the opposite.
     let on_body = |patch: &ContactPatch| if patch.body_B == body { patch.F_BC_W.f } else { -patch.F_BC_W.f };
     let force_W: Vector3 = filter.patches(snapshot).map(on_body).fold(Vector3::zeros(), |sum, force| sum + force);
     match component {
@@ -153,7 +153,7 @@ pub struct Output {
     pub name: String,
     /// Unit, as in `rad`.
     pub unit: &'static str,
-    /// What it measures.
+    /// The measured quantity.
     pub quantity: Quantity,
 }
 
@@ -165,7 +165,7 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The outputs, all values not a number until evaluated.
+    /// The outputs; all values are NaN until evaluated.
     pub fn new(outputs: Vec<Output>) -> Self {
         let values = vec![f64::NAN; outputs.len()];
         Self { outputs, values }
@@ -214,8 +214,8 @@ mod tests {
         }
     }
 
-    /// Action and reaction: a body that is A of a patch feels the opposite of what is stored for B;
-    /// `other` and `body` choose patches; the normal part adds up where the vectors cancel. Numbers by
+    /// Action and reaction: the force on the body A of a patch is the opposite of the force stored for B.
+    /// `other` and `body` select patches. The normal parts add up although the vectors cancel. Numbers by
     /// hand.
     #[test]
     fn contact_outputs_choose_patches_and_signs() {

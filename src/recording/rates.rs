@@ -17,7 +17,7 @@ pub struct Rates {
     pub contact_patches: f64,
 }
 
-/// What of a snapshot is due.
+/// The parts of a snapshot that are due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Due {
     /// The clock.
@@ -39,12 +39,13 @@ impl Due {
     pub const ALL: Self =
         Self { clock: true, joint_states: true, wrenches: true, poses: true, outputs: true, contact_patches: true };
 
-    /// Whether there is anything to do.
+    /// Whether any part is due.
     pub fn any(self) -> bool {
         self != Self::default()
     }
 
-    /// What the step from `before_ns` to `now_ns` made due: whatever passed a multiple of its period.
+    /// The parts that are due after the step from `before_ns` to `now_ns`: those for which a multiple of the
+    /// period was passed.
     pub fn between(before_ns: u64, now_ns: u64, rates: &Rates) -> Self {
         let due = |rate: f64| {
             if rate <= 0.0 {

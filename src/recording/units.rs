@@ -7,11 +7,11 @@ use crate::scene::Scene;
 /// Units of a joint with one degree of freedom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JointUnits {
-    /// Of its position.
+    /// The unit of its position.
     pub position: &'static str,
-    /// Of its velocity.
+    /// The unit of its velocity.
     pub velocity: &'static str,
-    /// Of its effort.
+    /// The unit of its effort.
     pub effort: &'static str,
 }
 

@@ -1,4 +1,5 @@
-//! What a robot file says, as plain data: names, numbers in SI units, loaded shapes. No tree, no model.
+//! The contents of a robot file as plain data: names, numbers in SI units, loaded shapes. It builds no tree
+//! and no model.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use crate::multibody::{JointKind, Mimic};
 /// A robot as its file describes it. The links and joints form one tree (checked at loading).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RobotDescription {
-    /// Name of the robot; the file's stem where the file gives none.
+    /// Name of the robot; the file's stem if the file gives none.
     pub name: String,
     /// The file that it came from, or the label of the text.
     pub file: PathBuf,
@@ -20,7 +21,7 @@ pub struct RobotDescription {
     pub joints: Vec<Joint>,
     /// Collision filter groups in the file's order.
     pub collision_filter_groups: Vec<CollisionFilterGroup>,
-    /// What was skipped, repaired or assumed.
+    /// Notes about skipped, repaired or assumed elements.
     pub warnings: Vec<LoadWarning>,
 }
 
@@ -33,11 +34,11 @@ impl RobotDescription {
     pub fn joint(&self, name: &str) -> Option<&Joint> {
         self.joints.iter().find(|joint| joint.name == name)
     }
-    /// The link that is no joint's child; `None` for a robot without links.
+    /// The link that is not the child of any joint; `None` for a robot without links.
     pub fn root(&self) -> Option<&Link> {
         self.links.iter().find(|link| self.joints.iter().all(|joint| joint.child != link.name))
     }
-    /// Degrees of freedom of the joints (mimic joints included, the base not) [-].
+    /// Degrees of freedom of the joints, including mimic joints and without the base [-].
     pub fn num_dofs(&self) -> usize {
         self.joints.iter().map(|joint| joint.kind.nv()).sum()
     }
@@ -52,7 +53,7 @@ impl RobotDescription {
 pub struct Link {
     /// Unique name.
     pub name: String,
-    /// Mass properties; `None` where the file has no `<inertial>`.
+    /// Mass properties; `None` if the file has no `<inertial>`.
     pub inertial: Option<Inertial>,
     /// Collision geometries in the file's order.
     pub collisions: Vec<CollisionElement>,
@@ -83,7 +84,7 @@ pub struct CollisionElement {
     pub X_BG: RigidTransform,
     /// The shape; scale applied.
     pub shape: Shape,
-    /// Contact properties as far as the file states them.
+    /// The contact properties that the file states.
     pub properties: ContactProperties,
     /// The file says that the mesh is convex; the shape is then `Shape::Convex`.
     pub declare_convex: bool,
@@ -91,14 +92,14 @@ pub struct CollisionElement {
     pub line: u32,
 }
 
-/// A geometry that is only seen.
+/// A geometry that is only displayed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VisualElement {
     /// Name in the file, or `<link>_visual_<k>` with the index k in the link, from 0.
     pub name: String,
     /// Pose of the geometry's frame G in the link's frame B.
     pub X_BG: RigidTransform,
-    /// The shape; `None` for meshes that were not asked for or cannot be read.
+    /// The shape; `None` for meshes that were not requested or cannot be read.
     pub shape: Option<Shape>,
     /// Address of the mesh as the file writes it.
     pub mesh: Option<String>,
@@ -122,9 +123,9 @@ pub struct Joint {
     /// Pose of the joint frame F in the parent link's frame P; the child's frame is F when the joint is
     /// at zero.
     pub X_PF: RigidTransform,
-    /// Unit axis in F; for planar joints the plane's normal. (1, 0, 0) where the file gives none.
+    /// Unit axis in F; for planar joints the plane's normal. (1, 0, 0) if the file gives none.
     pub axis: Vector3,
-    /// Limits as far as the file states them.
+    /// The limits that the file states.
     pub limits: Limits,
     /// Viscous damping [N m s/rad] or [N s/m], not negative.
     pub damping: f64,
@@ -135,8 +136,8 @@ pub struct Joint {
     /// Inertia of the motor's rotor about its own axis, before the gear [kg m2] (for prismatic joints
     /// \[kg\]).
     pub rotor_inertia: f64,
-    /// Motor turns per joint turn [-] (for prismatic joints [1/m] where the rotor inertia is in kg m2);
-    /// 1 without a gear.
+    /// Motor turns per joint turn [-] (for prismatic joints [1/m] if the rotor inertia is in kg m2); 1
+    /// without a gear.
     pub gear_ratio: f64,
     /// Gains of the motor's low-level controller (`drake:controller_gains`).
     pub controller_gains: Option<ControllerGains>,
@@ -176,7 +177,7 @@ pub struct ControllerGains {
     pub d: f64,
 }
 
-/// A named set of links, and the groups that it does not collide with (`drake:collision_filter_group`).
+/// A named set of links, and the groups with which it does not collide (`drake:collision_filter_group`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CollisionFilterGroup {
     /// Unique name.
@@ -187,14 +188,14 @@ pub struct CollisionFilterGroup {
     pub members: Vec<String>,
     /// Names of groups whose links belong to this group too.
     pub member_groups: Vec<String>,
-    /// Names of the groups that this group does not collide with; its own name: its members do not
+    /// Names of the groups that this group does not collide with; with its own name, its members do not
     /// collide with each other.
     pub ignored_groups: Vec<String>,
     /// Line in the file, from 1.
     pub line: u32,
 }
 
-/// Something that was skipped, repaired or assumed while loading.
+/// A note about an element that was skipped, repaired or assumed while loading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadWarning {
     /// The file.
@@ -203,7 +204,7 @@ pub struct LoadWarning {
     pub line: u32,
     /// The element, as in `joint \`elbow\``.
     pub element: String,
-    /// What happened, and the way out.
+    /// The note, and what to do about it.
     pub message: String,
 }
 

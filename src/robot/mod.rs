@@ -1,4 +1,4 @@
-//! Robots as plain data, whichever file they came from: described, put into a scene, inspected.
+//! Robots as plain data, independent of the file format: description, placement in a scene, inspection.
 
 mod description;
 pub mod inspect;

@@ -1,4 +1,4 @@
-//! A robot description put into a scene.
+//! Placement of a robot description in a scene.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use crate::math::{BodyIndex, JointIndex, RigidTransform, SpatialInertia};
 use crate::multibody::{JointLimits, JointSpec, Mimic};
 use crate::scene::{Actuator, SceneBuildError, SceneBuilder, VisualGeometry};
 
-/// How a robot enters a scene.
+/// Options for adding a robot to a scene.
 pub struct RobotPlacement<'a> {
-    /// What its links and joints are called in the scene, from their names in the file.
+    /// Maps names of links and joints in the file to names in the scene.
     pub rename: &'a dyn Fn(&str) -> String,
     /// The body that its root is welded to, and the root's pose in it; `None` leaves the root free.
     pub weld: Option<(BodyIndex, RigidTransform)>,
@@ -22,7 +22,7 @@ pub struct RobotPlacement<'a> {
     pub disabled_pairs: &'a [(String, String)],
 }
 
-/// A robot in a scene: where its links and joints went, by their names in the file.
+/// A robot in a scene: the bodies of its links and its joints, by their names in the file.
 #[derive(Clone, Debug)]
 pub struct PlacedRobot {
     /// Bodies of the links.
@@ -36,8 +36,7 @@ pub struct PlacedRobot {
 /// Adds all links, joints, collision geometries and filters of `robot` to `builder`.
 ///
 /// # Errors
-/// What the scene refuses: properties out of range, shapes that cannot be tessellated, joints that make
-/// no tree.
+/// Properties out of range, shapes that cannot be tessellated, joints that make no tree.
 pub fn add_robot(
     builder: &mut SceneBuilder,
     robot: &RobotDescription,
@@ -123,7 +122,7 @@ fn joint_spec(joint: &Joint, parent: BodyIndex, child: BodyIndex, rename: &dyn F
     }
 }
 
-/// The pairs of links that collision filter groups keep apart.
+/// The pairs of links that do not collide because of collision filter groups.
 fn filtered_pairs(groups: &[CollisionFilterGroup]) -> Vec<(String, String)> {
     let by_name: BTreeMap<&str, &CollisionFilterGroup> =
         groups.iter().filter(|group| !group.ignore).map(|group| (group.name.as_str(), group)).collect();
@@ -139,7 +138,8 @@ fn filtered_pairs(groups: &[CollisionFilterGroup]) -> Vec<(String, String)> {
     pairs
 }
 
-/// All links of a group, those of its member groups included; groups that contain each other end the search.
+/// All links of a group, including those of its member groups. The search ends at groups that contain each
+/// other.
 fn members<'a>(
     group: &'a CollisionFilterGroup,
     groups: &BTreeMap<&'a str, &'a CollisionFilterGroup>,
@@ -175,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Member groups count, a group may name itself, and groups within each other do not hang the search.
+    /// Member groups count, a group may name itself, and the search ends for groups that contain each other.
     #[test]
     fn filter_groups_expand_to_pairs() {
         let groups = [

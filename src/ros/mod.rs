@@ -6,7 +6,7 @@
 //! spin        commands, services, parameters -> checked -> Mailbox
 //! simulation  Mailbox -> step -> snapshot in a spare buffer -> queue; paced by the real-time factor, or in lockstep
 //! publish     queue -> messages -> topics; gives the buffer back; diagnostics and log lines
-//! record      messages -> file, when asked for
+//! record      messages -> file, if requested
 //! ```
 //!
 //! The main thread waits for signals. A full queue drops a publication and never delays a step.

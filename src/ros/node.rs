@@ -42,7 +42,7 @@ pub enum NodeError {
     #[error("{0}\nThe parameters are:\n{1}")]
     Parameters(String, String),
     /// No scene was named.
-    #[error("no scene: give one with --ros-args -p scene:=FILE.yaml")]
+    #[error("no scene was given: add --ros-args -p scene:=FILE.yaml")]
     NoScene,
     /// The scene cannot be loaded.
     #[error(transparent)]
@@ -63,7 +63,7 @@ pub enum NodeError {
     #[error("{0}")]
     Aborted(String),
     /// A thread ended by itself, which is a defect.
-    #[error("the {0} thread died; the lines above say why. Please report this")]
+    #[error("the {0} thread panicked; the lines above give the reason. Please report this defect")]
     ThreadDied(&'static str),
 }
 
@@ -100,7 +100,7 @@ async fn run_async() -> Result<(), NodeError> {
     }
 }
 
-/// A loaded scene with the rates that it states.
+/// A loaded scene with its publishing rates.
 struct World {
     source: SceneSource,
     loaded: LoadedScene,
@@ -116,7 +116,7 @@ impl World {
             return Err(refuse(&parameters));
         }
         if parameters.use_sim_time() {
-            tracing::warn!("use_sim_time is true, but this node is the clock: it is ignored");
+            tracing::warn!("use_sim_time is ignored, because this node publishes the clock: leave it false here");
         }
         if parameters.text("scene").is_empty() {
             return Err(NodeError::NoScene);
@@ -170,7 +170,7 @@ impl Session {
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
-        // Done before the scene is shared, so that values given at the start hold from the first step.
+        // Done before the scene is shared, so that values given at the start apply from the first step.
         physics.apply(Arc::make_mut(&mut loaded.scene))?;
         let scene = loaded.scene.clone();
         let joints = scene.joint_names().len();

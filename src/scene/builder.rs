@@ -22,7 +22,7 @@ pub struct SceneBuilder {
     actuators: Vec<(JointIndex, Actuator)>,
     root_welds: Vec<JointIndex>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
-    /// The divisor of stated resolution hints [-].
+    /// The divisor of the stated resolution hints [-].
     refinement: f64,
 }
 
@@ -163,8 +163,8 @@ impl SceneBuilder {
         self.excluded.insert((a.min(b), a.max(b)));
     }
 
-    /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do not
-    /// collide; a joint that leaves its body free, or that stands on the world itself, does not count.
+    /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do
+    /// not collide; a joint that leaves its body free, or whose parent is the world itself, does not count.
     ///
     /// # Errors
     /// The errors of [`ModelBuilder::build`].

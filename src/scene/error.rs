@@ -6,7 +6,7 @@ use crate::multibody::ModelError;
 /// The reason why a scene cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum SceneBuildError {
-    /// The bodies and joints make no model.
+    /// The bodies and joints do not form a model.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A geometry cannot be tessellated.
@@ -32,7 +32,9 @@ pub enum SceneBuildError {
         range: &'static str,
     },
     /// A refinement of the tessellations that is not positive.
-    #[error("the refinement is {value}: give a positive number such as 1 (as the files say) or 2 (twice as fine)")]
+    #[error(
+        "the refinement is {value}: give a positive number such as 1 (as stated in the files) or 2 (twice as fine)"
+    )]
     Refinement {
         /// The refinement [-].
         value: f64,

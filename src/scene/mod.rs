@@ -17,7 +17,7 @@ use crate::geometry::MeshNote;
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex, Vector3};
 use crate::multibody::Model;
 
-/// Everything about a world that does not change from step to step. `Send + Sync`: share it behind an `Arc`.
+/// The data of a world that do not change from step to step. It is `Send + Sync`: share it in an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Scene {
     model: Model,
@@ -45,7 +45,7 @@ impl Scene {
     pub fn contact_pairs(&self) -> &[ContactPair] {
         &self.pairs
     }
-    /// The pairs without a pressure field on either side, which touch at points.
+    /// The pairs of two rigid geometries, which touch at points.
     pub fn rigid_pairs(&self) -> impl Iterator<Item = &ContactPair> {
         self.pairs.iter().filter(|pair| pair.kind == ContactKind::Points)
     }

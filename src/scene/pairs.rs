@@ -27,9 +27,10 @@ pub(super) fn contact_pairs(
     pairs
 }
 
-/// Whether a joint holds the two bodies so close that their geometries are not meant to touch: a moving joint between
-/// what is welded to them. Free bodies, and whatever stands on the world's own body, may touch it; of what is welded to
-/// the world only the bodies that the joint names count.
+/// Whether a joint keeps the two bodies so close together that their geometries are not meant to touch: a
+/// moving joint between the groups of bodies that are welded to them. Free bodies may touch the world's own
+/// body, and so may bodies on a joint with it. Of the bodies welded to the world, only those named by the
+/// joint count.
 fn joined(model: &Model, a: BodyIndex, b: BodyIndex) -> bool {
     let world = model.welded_group(BodyIndex::WORLD);
     let fixed = model.welded_group(a) == world || model.welded_group(b) == world;

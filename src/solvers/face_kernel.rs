@@ -72,7 +72,7 @@ impl PatchBlock {
     }
 
     /// The potential of the patch at V \[J\], without Hunt-Crossley dissipation: minus its derivative is the impulse.
-    ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the fall of the force with vn.
+    ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the decrease of the force with vn.
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
         debug_assert_eq!(self.hunt_crossley, 0.0, "this law has another potential");
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));

@@ -67,8 +67,8 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds the upper triangle of J^T H J with a symmetric H. `places` are the rows of the velocities, in the
-    /// same order; those of a free body are consecutive.
+    /// Adds the upper triangle of J^T H J with a symmetric H. `places` holds the row indices of the
+    /// velocities, in the same order; those of a free body are consecutive.
     pub(super) fn add_hessian(&self, H: &Matrix6, places: &[u32], out: &mut PaddedSymmetric) {
         let H: &[Six; 6] = &H.data.0;
         for (a, (dof, column)) in self.jointed.iter().enumerate() {
@@ -102,7 +102,8 @@ impl PatchJacobian {
     }
 }
 
-/// Six consecutive velocities (w; v) of a body at its origin, in world axes, that move C by   V_C = sign (w; v + w x p).
+/// Six consecutive velocities (w; v) of a body at its origin, in world axes, that move C by   V_C = sign (w;
+/// v + w x p).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FreeBody {
     /// The first of the six generalized velocities.

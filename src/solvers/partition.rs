@@ -49,7 +49,7 @@ impl DisjointSets {
     }
 }
 
-/// Lists the indices of `(index, part)` part by part, in their order, and gives each part its range of the list.
+/// Lists the indices of `(index, part)` part by part, in their order, and writes the range of each part.
 pub(super) fn distribute<Part>(
     parts: &mut [Part],
     list: &mut Vec<u32>,

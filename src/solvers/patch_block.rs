@@ -31,8 +31,8 @@ pub struct PatchLaw {
     pub friction: f64,
     /// Stiction tolerance v_s [m/s]: the slip speed below which friction is regularized.
     pub stiction_tolerance: f64,
-    /// sigma [-]: with n0 the lagged normal impulse of a face and w its inverse effective mass, the regularization speed of
-    /// the face is max(v_s, mu sigma w n0). Zero leaves v_s alone.
+    /// sigma [-]: with n0 the lagged normal impulse of a face and w its inverse effective mass, the
+    /// regularization speed of the face is max(v_s, mu sigma w n0). With zero it is v_s.
     pub friction_compliance: f64,
 }
 
@@ -175,8 +175,8 @@ impl PatchBlock {
         self.store(face, face.elastic_force, 0.0);
     }
 
-    /// Adds a face whose `elastic_force` fe is the force at the velocities v0 themselves, those at the end of the step, and
-    /// not at its start; the law must have no dissipation. With vn0 = n . v_F(v0):
+    /// Adds a face whose `elastic_force` fe is the force at the velocities v0, that is, at the end of the
+    /// step and not at its start. The law must have no dissipation. With vn0 = n . v_F(v0):
     ///   f = (fe - dt k (vn - vn0))+,   friction bound mu dt fe+.
     pub fn push_face_about(&mut self, face: &FaceInput) {
         debug_assert!(self.hunt_crossley == 0.0 && self.damped_step == self.law.step, "no dissipation");

@@ -100,7 +100,7 @@ impl Checkpoint {
     pub fn step_count(&self) -> u64 {
         self.step_count
     }
-    /// What the writer attached; a restored simulation ignores it.
+    /// Data of the writer; a restored simulation ignores them.
     pub fn attachment(&self) -> &[u8] {
         &self.attachment
     }

@@ -15,8 +15,9 @@ pub struct JointTarget {
     pub effort: Option<f64>,
 }
 
-/// The standing command of all joints of a scene, in the order of [`Scene::joint_names`]: `command[joint]` is the target of
-/// the joint that [`Scene::joint`] finds. The default has no targets, and commands nothing in any scene.
+/// The standing command of all joints of a scene, in the order of [`Scene::joint_names`]: `command[joint]` is
+/// the target of the joint that [`Scene::joint`] finds. The default has no targets, and commands nothing in
+/// any scene.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JointCommand {
     /// One target per joint.

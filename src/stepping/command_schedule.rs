@@ -32,7 +32,8 @@ pub enum Waveform {
         /// Phase at t = 0 \[rad\].
         phase: f64,
     },
-    /// Linear between points (time \[s\], value), constant before the first and after the last; times increase.
+    /// Linear between points (time \[s\], value), constant before the first and after the last; times
+    /// increase.
     Table(Vec<(f64, f64)>),
 }
 

@@ -32,7 +32,7 @@ pub enum SimulationError {
 #[derive(Debug, thiserror::Error)]
 pub enum StepError {
     /// The number of joints of the command differs from that of the scene.
-    #[error("the command has {given} joints; the scene has {expected}")]
+    #[error("the command has {given} joints; the scene has {expected}: make it with JointCommand::new(&scene)")]
     CommandLength {
         /// Joints of the command.
         given: usize,
@@ -40,13 +40,13 @@ pub enum StepError {
         expected: usize,
     },
     /// A command that is not finite.
-    #[error("the command of joint '{joint}' is not finite")]
+    #[error("the command of joint '{joint}' is not finite: send finite numbers")]
     CommandNotFinite {
         /// The joint.
         joint: String,
     },
     /// An external wrench that is not finite.
-    #[error("the external wrench on body '{body}' is not finite")]
+    #[error("the external wrench on body '{body}' is not finite: give finite numbers")]
     WrenchNotFinite {
         /// The body.
         body: String,
@@ -65,7 +65,7 @@ pub enum StepError {
     },
     /// A purely quasistatic step with a body that nothing supports.
     #[error(
-        "t = {time} s: nothing supports '{name}', and without inertia no step can tell how it falls: put it on something, or switch the mass term on (inertia: mass)"
+        "t = {time} s: nothing supports '{name}', and without inertia its fall is undefined: put it on a support, or switch the mass term on (inertia: mass)"
     )]
     NoSupport {
         /// Simulated time \[s\].
@@ -83,7 +83,7 @@ pub enum StepError {
     },
     /// A body or link that turns many times within a step.
     #[error(
-        "t = {time} s: something turns by {turn:.0} rad within a step, too fast to follow; the last good state stays. Reduce the step, or look for what made it spin"
+        "t = {time} s: a body or link turns by {turn:.0} rad within a step, too fast to follow; the last good state stays. Reduce the step, or check the efforts and wrenches that spin it"
     )]
     Spin {
         /// Simulated time \[s\].
@@ -93,7 +93,7 @@ pub enum StepError {
     },
     /// The solver's residual is not a number.
     #[error(
-        "t = {time} s: the residual of the step is not a number: speeds or forces have outgrown all numbers; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
+        "t = {time} s: the residual of the step is not a number: speeds or forces overflow; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
     )]
     Residual {
         /// Simulated time \[s\].

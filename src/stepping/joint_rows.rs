@@ -8,8 +8,8 @@ use crate::scene::{Actuator, Scene};
 use crate::solvers::BoxRow;
 use crate::solvers::dynamic::ContactProblem;
 
-/// Near-rigid rows give way by this part of a rigid one: their natural period is this part of a step
-/// (R = beta^2 / (4 pi^2) w, with w the inverse effective mass). Softer rows would show, stiffer ones cost digits.
+/// The natural period of near-rigid rows is this part of a step (R = beta^2 / (4 pi^2) w, with w the inverse
+/// effective mass). Softer rows would yield visibly; stiffer ones would lose digits.
 const NEAR_RIGID_BETA: f64 = 0.1;
 /// Time constant with which a joint beyond its limit returns \[s\]; full correction in one step would throw
 /// it back.
@@ -31,8 +31,8 @@ pub(super) struct JointRows {
 }
 
 impl JointRows {
-    /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation. `gravity` is
-    /// the generalized gravity force [N m] or \[N\].
+    /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation.
+    /// `gravity` is the generalized gravity force [N m] or \[N\].
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,

@@ -38,7 +38,8 @@ impl JointPaths {
     }
 
     /// tau = J^T F: the efforts that contact exerts about the joints' axes [N m] or \[N\], in the order of
-    /// [`Scene::joint_names`]; a mimic joint's is its own. `F_BBo_W` are the net contact wrenches on the bodies.
+    /// [`Scene::joint_names`]; a mimic joint's is its own. `F_BBo_W` are the net contact wrenches on the
+    /// bodies.
     pub fn contact_efforts(
         &self,
         scene: &Scene,
@@ -108,7 +109,7 @@ impl ForceTorqueSensor {
     /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its
     /// axes [N m, N]. It is the rate of change of momentum of all bodies that the joint carries, less weight,
     /// contact and external wrenches. `before` is the momentum at the start of the step. A quasistatic step
-    /// has no momentum, so that the wrench is that of the equilibrium. Rotor inertias are left out.
+    /// has no momentum, and the wrench is that of the equilibrium. Rotor inertias are left out.
     pub fn measure(&self, simulation: &Simulation, before: &SpatialForce) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let rate = match simulation.settings().stepping {

@@ -28,7 +28,7 @@ pub struct Overlap {
     pub pressure_max: f64,
     /// Depth of the deepest contact point of rigid geometries \[m\]; 0 for others.
     pub depth: f64,
-    /// Whether the overlap is deeper than the search for contact points with a mesh reaches, so that no force
+    /// Whether the overlap is too deep for the search for contact points with a mesh, so that no force
     /// separates the two.
     pub is_lost: bool,
 }

@@ -16,7 +16,7 @@ pub(super) struct StepContact {
     pub(super) impulse: SpatialForce,
 }
 
-/// How a step ended. Memory is reused from step to step.
+/// The end of a step. Memory is reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepResult {
     /// Positions and velocities at the end of the step.

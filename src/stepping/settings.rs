@@ -45,9 +45,9 @@ impl Default for Stepping {
 /// Options of a dynamic step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DynamicStepping {
-    /// Friction compliance sigma [-]: the regularization speed of a face is at least mu sigma w n0, with w the
-    /// inverse effective mass and n0 the normal impulse. 0 leaves the stiction tolerance alone; 1e-3 is the convention of the
-    /// semi-analytic primal solvers.
+    /// Friction compliance sigma [-]: the regularization speed of a face is at least mu sigma w n0, with w
+    /// the inverse effective mass and n0 the normal impulse. With 0 the stiction tolerance alone applies;
+    /// 1e-3 is the convention of the semi-analytic primal solvers.
     pub friction_compliance: f64,
     /// Dissipation law.
     pub dissipation: DissipationModel,

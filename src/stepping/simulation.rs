@@ -149,7 +149,7 @@ impl Simulation {
         self.restart(self.stepper.stepping());
     }
 
-    /// Does the same as [`Simulation::reset`], and takes later steps with `settings`: the way to change
+    /// Does the same as [`Simulation::reset`], and takes later steps with `settings`. Use it to change
     /// between dynamic and quasistatic steps.
     ///
     /// # Errors

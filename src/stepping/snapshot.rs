@@ -14,11 +14,13 @@ pub struct StepReport {
     pub solver_residual: f64,
     /// Whether the solver reached its tolerance.
     pub solver_converged: bool,
-    /// Quasistatic steps: how many of the step's programs Clarabel solved because the cone engine did not converge.
+    /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
+    /// did not converge.
     pub solver_fallbacks: u32,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
-    /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the normal.
+    /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the
+    /// normal.
     pub faces_dropped: u32,
 }
 
@@ -82,7 +84,7 @@ pub struct ContactPatch {
 /// The state of the simulation at one instant, as publishers and recorders need it.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// How many steps have been taken.
+    /// The number of steps taken.
     pub step: u64,
     /// Simulated time \[ns\]: an integer, so that stamps compare equal.
     pub time_ns: u64,
@@ -100,9 +102,10 @@ pub struct Snapshot {
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     /// The report of the last step.
     pub report: StepReport,
-    /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare memory.
+    /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare
+    /// memory.
     pub(super) patches: Vec<ContactPatch>,
-    /// How many of `patches` are in contact.
+    /// The number of `patches` in contact.
     pub(super) patch_count: usize,
 }
 

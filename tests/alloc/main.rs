@@ -1,4 +1,4 @@
-//! A steady step and a warm contact query allocate nothing: a counting allocator says so.
+//! A steady step and a warm contact query allocate nothing, measured with a counting allocator.
 #![allow(non_snake_case)]
 #![allow(unsafe_code, reason = "a global allocator can only be written with it")]
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
@@ -28,7 +28,7 @@ use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, Quasistati
 use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings, Stepping};
 
 thread_local! {
-    /// Allocations of this thread: of one test, whatever others do.
+    /// Allocations of this thread, and so of one test only.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -42,8 +42,8 @@ fn count_one() {
 
 struct Counting;
 
-// SAFETY: every call is passed on unchanged to the system allocator, which upholds the contract of `GlobalAlloc`;
-// the counter needs no memory of its own.
+// SAFETY: every call is passed on unchanged to the system allocator, which upholds the contract of
+// `GlobalAlloc`; the counter needs no memory of its own.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count_one();
@@ -64,8 +64,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The grip of config/spatula_slip.yaml: closing, holding at 16 N and slipping at 1 N warm all buffers up; after that
-/// neither steps nor snapshots allocate.
+/// The grip of config/spatula_slip.yaml: closing, holding at 16 N and slipping at 1 N let all buffers grow;
+/// then neither steps nor snapshots allocate.
 #[test]
 fn a_steady_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
@@ -92,7 +92,7 @@ fn a_steady_step_allocates_nothing() {
     assert_eq!(allocations, 0);
 }
 
-/// Quasistatic steps of the stacked cubes beside an arm that moves, one of them pushed.
+/// Quasistatic steps of the stacked cubes and a moving arm that pushes one of them.
 #[test]
 fn a_steady_quasistatic_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");
@@ -118,8 +118,8 @@ fn a_steady_quasistatic_step_allocates_nothing() {
     assert_eq!(allocations() - before, 0);
 }
 
-/// A bubble that slides on a cylinder, a rigid box and a floor: reused lists and new searches alike stay in the memory
-/// that the first round took.
+/// A bubble that slides on a cylinder, a rigid box and a floor: reused lists and new searches stay in the
+/// memory of the first round.
 #[test]
 fn a_warm_query_allocates_nothing() {
     let build = |shape: &Shape, compliant, hint| {
@@ -165,7 +165,8 @@ fn notched() -> SurfaceMesh {
     SurfaceMesh { vertices, triangles }
 }
 
-/// Allocations of 500 steps after 500 others, with rigid `shapes` piled on a rigid half space at their heights.
+/// Allocations of 500 steps after 500 others, with rigid `shapes` piled on a rigid half space at their
+/// heights.
 fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
     let rigid = ContactProperties { compliant: Some(false), ..ContactProperties::default() };
     let mut builder = SceneBuilder::new();
@@ -195,8 +196,8 @@ fn allocations_of_pile(shapes: &[(Shape, f64)]) -> u64 {
     allocations() - before
 }
 
-/// Rigid contact allocates nothing between boxes, meshes, balls and half spaces, nor where an overlap goes through the expanding
-/// polytope (a cylinder on a box).
+/// Rigid contact allocates nothing between boxes, meshes, balls and half spaces, nor for an overlap that
+/// needs the expanding polytope (a cylinder on a box).
 #[test]
 fn steady_rigid_contact_allocates_nothing() {
     let cube = Shape::Box { size: Vector3::repeat(0.1) };
@@ -210,7 +211,8 @@ fn steady_rigid_contact_allocates_nothing() {
     assert_eq!(allocations_of_pile(&[(cube, 0.05), (cylinder, 0.14)]), 0);
 }
 
-/// Consecutive quasistatic steps of an arm that stacks ten cubes: the second round through them stays in the memory of the first.
+/// Consecutive quasistatic steps of an arm that stacks ten cubes: the second round needs no more memory than
+/// the first.
 #[test]
 fn a_steady_quasistatic_solve_allocates_nothing() {
     for file in golden::folder("quasistatic/qp_sequence") {

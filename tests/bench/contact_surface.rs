@@ -1,13 +1,13 @@
 //! Time of contact queries by resolution: warm, when bodies move a little from query to query, and cold.
 //!
 //! `cargo bench --bench contact_surface` prints a table; with `-- --json`, one JSON object a line, which
-//! tests/bench/drake_contact_surface.py reads and compares with another simulator; with `-- WORD`, the cases with that word in
-//! their names only.
+//! tests/bench/drake_contact_surface.py reads and compares with another simulator; with `-- WORD`, the cases
+//! with that word in their names only.
 //!
-//! How to read it: body B goes round a circle of 1 mm radius in 300 queries while it turns to and fro, which is 21 um and
-//! about 0.1 mrad a query, or 2 cm/s at 1 kHz. A time is the mean of a whole round, all searches included; the median of
-//! the rounds is printed. `warm` reuses what earlier queries found, `cold` searches every time. Time over faces is the cost
-//! of a face. Compare only figures of one run on one machine.
+//! How to read it: body B goes round a circle of 1 mm radius in 300 queries while it turns to and fro, which
+//! is 21 um and about 0.1 mrad a query, or 2 cm/s at 1 kHz. A time is the mean of a whole round, all searches
+//! included; the median of the rounds is printed. `warm` reuses what earlier queries found, `cold` searches
+//! every time. Time over faces is the cost of a face. Compare only figures of one run on one machine.
 #![allow(non_snake_case, missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;

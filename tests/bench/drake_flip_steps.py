@@ -2,16 +2,16 @@
 """Drake's steps from states of our pancake flip, with polygons and with triangle fans: what contact costs its solver, and whether they are our steps.
 
     python3 tests/bench/drake_flip_steps.py                        # Drake's default solver
-    python3 tests/bench/drake_flip_steps.py --approximation tamsi  # what the paper calls its solver
+    python3 tests/bench/drake_flip_steps.py --approximation tamsi  # the solver named in the paper
     python3 tests/bench/drake_flip_steps.py --refinement 2 --markdown
     python3 tests/bench/drake_flip_steps.py --golden tests/golden/pancake_flip/steps.json  # the reference of a test
 
-How to read it: tests/bench/flip_states.rs runs our controller and writes down positions and velocities at which steps begin, what the actuators
-did during the step, and the velocities at its end. Drake takes the same step from each state, with our actuators' efforts as forces:
-MultibodyPlant's discrete update, called from Python, in plants with polygons, with triangles and without contact, by turns. Contact geometry is
-QueryObject.ComputeContactSurfaces alone. What is left of a step without it, less the same of the plant without contact, is what contact
-costs: its Jacobians and the solver. All is done `--rounds` times; of each state the shortest time counts, and the table has the means of these.
-Our run has about one point between rigid bodies a step, which Drake's steps have not: the velocities are compared where no such point is. Compare ratios, not machines. Drake is optional: `pip install drake`.
+How to read it: tests/bench/flip_states.rs runs our controller and writes down positions and velocities at the start of steps, the actuators' efforts
+during the step, and the velocities at its end. Drake takes the same step from each state, with our actuators' efforts as forces:
+MultibodyPlant's discrete update, called from Python, in plants with polygons, with triangles and without contact, in turn. Contact geometry is
+QueryObject.ComputeContactSurfaces alone. The rest of a step, minus the rest of the plant without contact, is the cost of
+contact: its Jacobians and the solver. Everything is repeated `--rounds` times; the table has the means over the states of the shortest times.
+Our run has about one point between rigid bodies per step, and Drake's steps have none: velocities are compared at states without such points. Compare ratios, not machines. Drake is optional: `pip install drake`.
 """
 
 import argparse

@@ -7,16 +7,16 @@
     python3 tests/bench/drake_polygons.py flip --our-surfaces  # Drake's rigid shapes tessellated as ours are
     python3 tests/bench/drake_polygons.py --refinement 2 --markdown flip    # either on finer grids, either as Markdown
 
-How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step by turns. A step is
+How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step in turn. A step is
 Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is QueryObject.ComputeContactSurfaces alone, called before every fifth
-step, whose own time does not count. The rest is subtracted, the step less the query: contact Jacobians, the solver and everything else. A
+step, which is not timed. The rest is subtracted, the step less the query: contact Jacobians, the solver and everything else. A
 third plant, whose pairs are all filtered out, takes the same steps without contact: its rest does not depend on faces and is subtracted
 too. The table gives, row by row, the round with the median ratio.
 The flip: tests/bench/flip_states.rs runs our controller and writes down joint positions, poses and our faces; Drake sets the joints and
 free bodies, its poses of all bodies must be ours, and its contact surfaces are counted pair by pair. `found` are the faces of the
 surfaces, `kept` those on which pressure rises as the bodies approach (both programs leave out the others), slivers those smaller than
-1e-14 m2, which ours leaves out and Drake does not. `states alike` are those in which the pair has as many polygons and as many triangles in
-both programs. Rigid pairs have no surface and are not looked at: our run has about one point of them a step.
+1e-14 m2, which Isobar leaves out and Drake does not. `states alike` are those in which the pair has as many polygons and as many triangles in
+both programs. Rigid pairs have no surface and are not compared: our run has about one point of them per step.
 Compare ratios, not machines. Drake is optional: `pip install drake`.
 """
 
@@ -41,9 +41,9 @@ KINDS = ("polygon", "triangle")
 DRAKE = "https://drake.mit.edu"
 POSE_TOLERANCE = 1e-9  # URDF numbers have ten digits; [m], and of the entries of rotation matrices [-]
 GRADIENT_MIN = 1e-14  # below it a face makes no spring, in both programs [Pa/m]
-QUERY_EVERY = 5  # steps; odd, so that either kind comes first as often
+QUERY_EVERY = 5  # steps; odd, so that each kind comes first equally often
 COUNT_EVERY = 50  # steps
-AREA_MIN = 1e-14  # smaller faces ours leaves out and Drake does not: FACE_AREA_MIN in src/geometry/hydroelastic [m2]
+AREA_MIN = 1e-14  # Isobar leaves out smaller faces and Drake does not: FACE_AREA_MIN in src/geometry/hydroelastic [m2]
 COUNTS = ("found", "found, slivers left out", "kept", "kept, slivers left out")
 
 

@@ -1,6 +1,7 @@
-//! Time of one evaluation of a model's kinematics, mass matrix and bias forces. Read the middle figure of each line:
-//! `planar_gripper` has two prismatic joints and one floating body (8 dofs), `arm` seven revolute joints in a row,
-//! `humanoid` a floating base with five such arms (41 dofs). The rest of a simulation step has to fit around it.
+//! Time of one evaluation of a model's kinematics, mass matrix and bias forces. Read the middle figure of
+//! each line: `planar_gripper` has two prismatic joints and one floating body (8 dofs), `arm` seven revolute
+//! joints in a row, `humanoid` a floating base with five such arms (41 dofs). The rest of a simulation step
+//! has to fit around it.
 #![allow(missing_docs, non_snake_case, clippy::unwrap_used)]
 
 use criterion::{Criterion, criterion_group, criterion_main};

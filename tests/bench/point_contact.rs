@@ -1,4 +1,5 @@
-//! Contact points between rigid shapes, by kind of pair: time of a query at resting contact, 1 um deep, all buffers warm.
+//! Contact points between rigid shapes, by kind of pair: time of a query at resting contact, 1 um deep, all
+//! buffers warm.
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 #![allow(missing_docs)]
 #![allow(non_snake_case)]
@@ -22,8 +23,8 @@ fn dented_ball(resolution: f64) -> SurfaceMesh {
 /// Depth at which all pairs are measured [m].
 const DEPTH: f64 = 1e-6;
 
-/// The pose of `b` above `a`, at about `height` [m], at which the deepest point is [`DEPTH`] deep: a tessellated ball is a little
-/// smaller than its radius.
+/// The pose of `b` above `a`, at about `height` [m], at which the deepest point is [`DEPTH`] deep: a
+/// tessellated ball is a little smaller than its radius.
 fn resting(a: &RigidShape, b: &RigidShape, height: f64) -> RigidTransform {
     let (mut workspace, mut out) = (RigidWorkspace::default(), PointContacts::default());
     let mut z = height;

@@ -1,10 +1,12 @@
-//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm beside Clarabel, in one run;
-//! then whole steps, geometry and Jacobians included, of the same task as it ships (96 contacts on average), and the solver's part.
+//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm
+//! beside Clarabel, in one run; then whole steps, geometry and Jacobians included, of the same task as it
+//! ships (96 contacts on average), and the solver's part.
 //!
-//! How to read it: each line is a set of problems; the columns are medians over the problems of the best of the rounds [us]. The rounds go
-//! through all engines one after the other, so that a busy machine is as unfair to one as to the other. `cold` starts from v = 0 and no
-//! multipliers; `warm` follows a sequence of steps with the multipliers and velocities of the step before (on the corpus, whose problems
-//! do not follow each other, it solves the same problem again). `worst` is the largest of the problems.
+//! How to read it: each line is a set of problems; the columns are medians over the problems of the best of
+//! the rounds [us]. The rounds go through all engines one after the other, so that a busy machine is as
+//! unfair to one as to the other. `cold` starts from v = 0 and no multipliers; `warm` follows a sequence of
+//! steps with the multipliers and velocities of the step before (on the corpus, whose problems do not follow
+//! each other, it solves the same problem again). `worst` is the largest of the problems.
 #![allow(non_snake_case, missing_docs)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 

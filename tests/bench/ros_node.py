@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What the ROS layer costs, and how fast lockstep is. Needs the node: . scripts/ros2-env, then build it.
 
-  lockstep  steps a second with an rclpy controller that answers each state, in the scene of the node's tests; several runs.
-  layer     the node's own time a step on the step thread [us], from /diagnostics, with 1 kHz joint states and commands,
+  lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's tests; several runs.
+  layer     the node's own time per step on the step thread [us], from /diagnostics, with 1 kHz joint states and commands,
             30 Hz markers of the spatula scene's contact (about 150 faces), and all of them read; real time.
 
     ISOBAR_BIN=target/.../release python tests/bench/ros_node.py [lockstep|layer] [--runs N] [--seconds S]
@@ -26,7 +26,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
-# What holds the spatula [N].
+# Force that holds the spatula [N].
 GRIP = {"left_finger_sliding_joint": 16.0, "right_finger_sliding_joint": -16.0}
 
 
@@ -47,9 +47,9 @@ class Client:
     """Answers states, and keeps what else it hears."""
 
     def __init__(self):
-        # What a fast controller leaves out: each entity costs time at every wake.
+        # Entities that a fast controller leaves out: each costs time at every wake.
         self.node = rclpy.create_node("bench", start_parameter_services=False, enable_rosout=False)
-        # Far cheaper a message than the others.
+        # Far cheaper per message than the others.
         self.executor = EventsExecutor()
         self.executor.add_node(self.node)
         self.states = 0

@@ -1,4 +1,4 @@
-//! Coherent queries give the surface of full ones, bit for bit, however the bodies move.
+//! Coherent queries give the surface of full ones, bit for bit, for any motion of the bodies.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ fn bits(surface: &ContactSurface) -> Vec<u64> {
         .collect()
 }
 
-/// Two workspaces, one of which reuses what it found, and the geometries that they are asked about.
+/// Two workspaces, one with coherence, and the queried geometries.
 struct Twin<'a> {
     A: &'a HydroelasticGeometry,
     B: &'a HydroelasticGeometry,
@@ -49,7 +49,7 @@ impl<'a> Twin<'a> {
         let (surface, expected) = (ContactSurface::new(), ContactSurface::new());
         Self { A, B, coherent: HydroelasticWorkspace::default(), full, surface, expected }
     }
-    /// The number of faces, after both queries gave the same bits.
+    /// The number of faces, after checking that both queries give the same bits.
     fn faces(&mut self, X_WA: &RigidTransform, X_WB: &RigidTransform, what: &str) -> usize {
         contact_surface(self.A, X_WA, self.B, X_WB, &mut self.coherent, &mut self.surface).unwrap();
         contact_surface(self.A, X_WA, self.B, X_WB, &mut self.full, &mut self.expected).unwrap();
@@ -62,8 +62,8 @@ impl<'a> Twin<'a> {
     }
 }
 
-/// A walk of both bodies: B is drawn to a distance of A that changes sign of contact now and then, at speeds from a
-/// nanometre to a millimetre a step; sometimes it jumps, sometimes it rests.
+/// A random walk of both bodies: B moves towards a changing distance from A, in contact and out of it, at
+/// speeds from a nanometre to a millimetre per step; sometimes it jumps or rests.
 fn wander(name: &str, A: &HydroelasticGeometry, B: &HydroelasticGeometry, distance: f64, steps: usize) {
     let mut twin = Twin::new(A, B);
     let mut sequence = Random::new(7);
@@ -146,8 +146,8 @@ fn two_convex_meshes() {
     wander("convex meshes", &a, &b, 0.07, 10_000);
 }
 
-/// Boxes of equal size and stiffness that slide on each other face to face: planes coincide with faces of both meshes, and
-/// ties decide who owns a face.
+/// Boxes of equal size and stiffness that slide on each other face to face: planes coincide with faces of
+/// both meshes, and ties decide the owner of a face.
 #[test]
 fn ties_are_broken_alike() {
     let size = Vector3::new(0.06, 0.05, 0.04);
@@ -182,8 +182,8 @@ fn dumbbell(half_length: f64) -> HydroelasticGeometry {
     HydroelasticGeometry::CompliantVolume(Box::new(PressureField::new(mesh, pressure).unwrap()))
 }
 
-/// A dumbbell that stands on one ball and tips until the other one touches too: the second patch has no edge in common with
-/// the first one, and appears in the very step in which the full query has it.
+/// A dumbbell that stands on one ball and tips until the other one touches too: the second patch has no edge
+/// in common with the first one, and appears in the very step in which the full query has it.
 #[test]
 fn a_patch_that_appears_elsewhere_is_found() {
     let dumbbell = dumbbell(0.06);
@@ -212,7 +212,8 @@ fn a_patch_that_appears_elsewhere_is_found() {
     }
 }
 
-/// A ball that dips into the gap between two others: one patch, two, and none again, in both directions of time.
+/// A ball that dips into the gap between two others: one patch, two, and none again, in both directions of
+/// time.
 #[test]
 fn patches_split_merge_and_vanish() {
     let pair = dumbbell(0.021);
@@ -230,8 +231,8 @@ fn patches_split_merge_and_vanish() {
     assert!(counts.iter().all(|count| *count > 100), "steps with no, one and two patches: {counts:?}");
 }
 
-/// Same input, same bits: a run repeats, and what a workspace did before for others does not matter. A workspace that is
-/// passed round between pairs notices, also when the pairs have a mesh in common.
+/// Same input, same bits: a run repeats, independent of earlier queries of the workspace. A workspace that is
+/// shared by pairs detects the change of pair, also if the pairs have a mesh in common.
 #[test]
 fn a_workspace_may_serve_several_pairs() {
     let bubble = build(&BUBBLE, Some(1e5), 0.03);
@@ -267,7 +268,8 @@ fn a_workspace_may_serve_several_pairs() {
     assert!(shared.coherence_report().reused > 300, "a clone is the same mesh: {:?}", shared.coherence_report());
 }
 
-/// The check compares every n-th coherent query and finds no difference; resting bodies need no search at all.
+/// The check compares every n-th coherent query and finds no difference; resting bodies need no search at
+/// all.
 #[test]
 fn the_check_counts_and_agrees() {
     let bubble = build(&BUBBLE, Some(1e5), 0.03);

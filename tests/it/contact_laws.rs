@@ -27,7 +27,8 @@ fn velocity(simulation: &Simulation) -> SpatialVelocity {
     simulation.data().V_WB[simulation.scene().free_bodies()[0]]
 }
 
-/// Below the friction angle a box creeps at v_s x / sqrt(1 - x^2), x = tan(angle)/mu: the regularization alone.
+/// Below the friction angle a box creeps at v_s x / sqrt(1 - x^2), x = tan(angle)/mu: the regularization
+/// alone.
 #[test]
 fn box_on_an_incline_sticks_below_the_friction_angle() {
     let (friction, stiction_tolerance) = (0.5_f64, 1e-6);
@@ -42,7 +43,7 @@ fn box_on_an_incline_sticks_below_the_friction_angle() {
     }
 }
 
-/// Above it, the box slides with a = g (sin - mu cos).
+/// Above the friction angle the box slides with a = g (sin - mu cos).
 #[test]
 fn box_on_an_incline_slides_above_the_friction_angle() {
     let (friction, angle) = (0.3_f64, 0.5_f64);
@@ -56,8 +57,8 @@ fn box_on_an_incline_slides_above_the_friction_angle() {
     assert!((acceleration - law).abs() < 1e-3 * law);
 }
 
-/// Hunt-Crossley impact without gravity: d (vi + vo) = ln[(1 + d vi)/(1 - d vo)], whatever the geometry and modulus
-/// [Hunt and Crossley 1975]; the error is of first order in the step.
+/// Hunt-Crossley impact without gravity: d (vi + vo) = ln[(1 + d vi)/(1 - d vo)], for any geometry and
+/// modulus [Hunt and Crossley 1975]; the error is of first order in the step.
 #[test]
 fn hunt_crossley_restitution() {
     let (d, vi) = (1.5, 0.4);
@@ -88,8 +89,8 @@ fn hunt_crossley_restitution() {
     assert!(errors[1] < 0.7 * errors[0], "first order in the step: {errors:?}");
 }
 
-/// A sphere that slides without spin ends rolling at 5/7 of its speed, whatever the friction. Without dissipation: that
-/// presses harder ahead of the contact than behind it, which is rolling resistance.
+/// A sphere that slides without spin ends rolling at 5/7 of its speed, for any friction. Dissipation is zero,
+/// because it increases the pressure ahead of the contact, which is rolling resistance.
 #[test]
 fn sliding_sphere_ends_rolling() {
     let (radius, mass, v0) = (0.05, 0.2, 0.5);
@@ -121,7 +122,7 @@ fn two_runs_give_the_same_bits() {
     assert_eq!(once(), once());
 }
 
-/// A reset forgets everything: the second run repeats the first bit by bit.
+/// A reset clears all memory: the second run repeats the first bit by bit.
 #[test]
 fn reset_repeats_the_run() {
     let mut simulation = box_on_incline(0.4, 0.3, 1e-6);
@@ -140,8 +141,9 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect()
 }
 
-/// The step after `event` is that of a new simulation from the same state, bit by bit, while one that goes on without it starts its solver
-/// from the change of the step before and ends elsewhere within the tolerance.
+/// The step after `event` is that of a new simulation from the same state, bit by bit, while a simulation
+/// that continues without the event starts its solver from the change of the previous step and ends elsewhere
+/// within the tolerance.
 fn forgets_the_step_before(event: impl Fn(&mut Simulation)) {
     let tilted = || {
         let mut simulation = box_on_incline(0.4, 0.3, 1e-6);
@@ -161,7 +163,7 @@ fn forgets_the_step_before(event: impl Fn(&mut Simulation)) {
     assert!(difference < 1e-6 * velocity(&goes_on).v.norm(), "{difference}");
 }
 
-/// A state that is set has no step before it.
+/// A state that was set has no previous step.
 #[test]
 fn a_state_that_is_set_has_no_past() {
     forgets_the_step_before(|simulation| {
@@ -169,7 +171,7 @@ fn a_state_that_is_set_has_no_past() {
     });
 }
 
-/// A step that fails leaves the state, and nothing of what it computed to the next one.
+/// A step that fails does not change the state, and passes none of its results to the next step.
 #[test]
 fn a_step_that_fails_leaves_nothing_behind() {
     forgets_the_step_before(|simulation| {
@@ -183,9 +185,9 @@ fn a_step_that_fails_leaves_nothing_behind() {
     });
 }
 
-/// Linear dissipation [Masterjohn et al. 2022, eq. 3]: for a box that is pressed flat, with F0 and K the sums of the faces'
-/// elastic forces and stiffnesses, v = (v0 - dt g + dt F0/m) / (1 + dt (dt + tau) K/m). F0 is read off the faces, K off a
-/// step without dissipation.
+/// Linear dissipation [Masterjohn et al. 2022, eq. 3]: for a box that is pressed flat, with F0 and K the sums
+/// of the faces' elastic forces and stiffnesses, v = (v0 - dt g + dt F0/m) / (1 + dt (dt + tau) K/m). F0 is
+/// read off the faces, K off a step without dissipation.
 #[test]
 fn linear_dissipation_follows_its_law() {
     let (mass, v0, dt) = (0.5, -0.1, 1e-3);
@@ -223,8 +225,8 @@ fn linear_dissipation_follows_its_law() {
     }
 }
 
-/// The wrench on a body is about its origin: the sum of its faces' forces, each with its arm from there, for a box whose
-/// origin lies beside it. The origin moves by less than 1e-9 m in the step, which is 1e-8 of the arm.
+/// The wrench on a body is about its origin: the sum of its faces' forces, each with its arm from there, for
+/// a box with its origin outside. The origin moves by less than 1e-9 m in the step, which is 1e-8 of the arm.
 #[test]
 fn body_wrench_is_about_the_origin_of_the_body() {
     let mass = 0.5;

@@ -15,16 +15,17 @@ use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner
 
 use crate::random::Random;
 
-/// How many pairs, each at one pose.
+/// The number of pairs, each at one pose.
 const CASES: u32 = 10_000;
 /// Rounding of a sum of a few dozen products, as a share of the largest of them.
 const ROUNDING: f64 = 64.0 * f64::EPSILON;
-/// Rounding of a place [m]: [`ROUNDING`] of half a metre, in a corner of a face a few times as flat as it is wide.
+/// Rounding of a position [m]: [`ROUNDING`] of half a metre, in a corner of a face a few times as flat as it
+/// is wide.
 const PLACE_ROUNDING: f64 = 1e-12;
 /// Half the size of all shapes, about [m].
 const SIZE: f64 = 0.05;
 
-/// What a geometry is made of. The numbers of a shape are shares of [`SIZE`].
+/// The definition of a geometry. The numbers of a shape are shares of [`SIZE`].
 #[derive(Clone, Debug)]
 struct Recipe {
     kind: Kind,
@@ -101,7 +102,7 @@ impl Recipe {
                     return HydroelasticGeometry::from_volume(filling.mesh.clone(), pressure).unwrap();
                 }
             },
-            // a mesh of tetrahedra with a pressure of its own, zero on the boundary
+            // a mesh of tetrahedra with its own pressure, zero on the boundary
             Kind::Volume => match self.modulus {
                 None => return HydroelasticGeometry::from_surface(boundary(&FILLINGS[choice].mesh).unwrap()).unwrap(),
                 Some(modulus) => {
@@ -155,11 +156,11 @@ fn pairs() -> impl Strategy<Value = (Recipe, Recipe, RigidTransform, RigidTransf
 struct Field {
     /// Pressure by the face's own element [Pa].
     pressure: f64,
-    /// How much of it rounding can be [Pa]: of the place of Q, and of the gradient, which is as much less exact as the
-    /// element is longer than high.
+    /// Its rounding [Pa]: from the position of Q, and from the gradient, whose error grows with the element's
+    /// length over its height.
     error: f64,
     gradient_W: Vector3,
-    /// How far Q is outside the element [m].
+    /// The distance of Q outside the element [m].
     outside: f64,
 }
 
@@ -213,8 +214,9 @@ fn rigid_side(
 /// A geometry at its pose.
 type Posed<'a> = (&'a HydroelasticGeometry, &'a RigidTransform);
 
-/// What holds of a face by itself: both fields have its pressure at its corners and its centroid, which lie in both elements;
-/// its normal points from A into B, its corners turn about it, and the slopes are those of the fields along it.
+/// Laws of a single face: both fields have its pressure at its corners and its centroid, which lie in both
+/// elements; its normal points from A into B, its corners turn about it, and the slopes are those of the
+/// fields along it.
 fn check_face(surface: &ContactSurface, face: usize, A: Posed, B: Posed) -> Result<(), TestCaseError> {
     let (normal, area) = (surface.normal[face], surface.area[face]);
     let (corners, pressures) = surface.polygon(face);
@@ -242,7 +244,7 @@ fn check_face(surface: &ContactSurface, face: usize, A: Posed, B: Posed) -> Resu
             prop_assert!(slope >= FACE_GRADIENT_COSINE_MIN * steepness || on_half_space, "slope {slope}");
         }
         if let (Some(a), Some(b)) = (&field_A, &field_B) {
-            // beyond the face B's pressure is the larger one, and nothing rises along it
+            // beyond the face B's pressure is the larger one, and no pressure rises along it
             let difference = b.gradient_W - a.gradient_W;
             let along = difference - normal * difference.dot(&normal);
             prop_assert!(difference.dot(&normal) > 0.0);
@@ -267,7 +269,7 @@ fn wrench(surface: &ContactSurface) -> SpatialForce {
     surface.static_wrench_on_B()
 }
 
-/// What the program counts on the way, so that a run without contact does not pass.
+/// Counts that make a run without contact fail.
 #[derive(Default)]
 struct Seen {
     touching: u32,
@@ -276,8 +278,8 @@ struct Seen {
     kinds: BTreeMap<(Kind, bool), u32>,
 }
 
-/// Newton's third law, equilibrium on every face, and signs: at 10,000 random poses of random pairs. Exchanging A and B gives the
-/// same faces and the opposite wrench.
+/// Newton's third law, equilibrium on every face, and signs: at 10,000 random poses of random pairs.
+/// Exchanging A and B gives the same faces and the opposite wrench.
 #[test]
 fn random_pairs_obey_newton_and_share_their_pressure() {
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };

@@ -12,24 +12,26 @@ use serde_json::Value;
 use crate::contact_surface_file::{given, is_compliant, number, pose, vector, vectors};
 use crate::golden;
 
-/// Relative difference that two programs with 16 digits may show after a few thousand operations on cancelling terms.
+/// The relative difference that two programs with 16 digits may have after a few thousand operations on
+/// cancelling terms.
 const TOLERANCE_GIVEN: f64 = 1e-10;
-/// The same with a tessellation of our own, whose vertices differ in the last digits.
+/// The same with our own tessellation, whose vertices differ in the last digits.
 const TOLERANCE_OWN: f64 = 1e-9;
 /// A torque about the world's origin is compared with the greater of itself and its force at this arm [m]: at the origin
 /// of a symmetrical contact it is zero but for rounding.
 const TORQUE_ARM: f64 = 1e-2;
-/// A slope below this share of the gradient is rounding: the pressure is constant across the face, and whether a program
-/// counts it among the kept faces is chance (though both mostly agree in poses along the axes).
+/// A slope below this share of the gradient is rounding: the pressure is constant across the face, and
+/// rounding decides whether a program keeps it (though both mostly agree in poses along the axes).
 const SLOPE_ROUNDING: f64 = 1e-12;
 /// The same for our faces, as a share of p_max / sqrt(area), since they do not keep their gradients.
 const OUR_SLOPE_ROUNDING: f64 = 1e-10;
 
-/// A stiffness is compared with the greater of itself and this share of p_max sqrt(area), which is about what a surface of
-/// that size and pressure has.
+/// A stiffness is compared with the greater of itself and this share of p_max sqrt(area), which is the
+/// typical stiffness of a surface of that size and pressure.
 const STIFFNESS_SHARE: f64 = 1e-3;
 
-/// Sums over a surface: those of all faces, and those of the faces that a discrete step keeps whatever the rounding.
+/// Sums over a surface: those of all faces, and those of the faces that a discrete step keeps with any
+/// rounding.
 struct Totals {
     area: f64,
     force: SpatialForce,
@@ -58,7 +60,7 @@ fn totals(surface: &ContactSurface) -> Totals {
     totals
 }
 
-/// What the file's kept faces hold of faces whose slope is rounding, which the sums of ours leave out.
+/// The share of faces in the file whose slope is rounding; our sums leave them out.
 fn kept_by_chance(faces: &[Value]) -> SpatialForce {
     let mut total = SpatialForce::ZERO;
     for face in faces {
@@ -77,8 +79,9 @@ fn kept_by_chance(faces: &[Value]) -> SpatialForce {
     total
 }
 
-/// Largest relative difference of `ours` from the totals of the file. The force of the kept faces is left out where the
-/// file lists no faces and its sums hold faces by chance, which shows in their unequal number (`None` for `by_chance`).
+/// Largest relative difference of `ours` from the totals of the file. The force of the kept faces is left out
+/// if the file lists no faces and its sums include faces by rounding, which shows in their unequal number
+/// (`None` for `by_chance`).
 fn worst(ours: &Totals, expected: &Value, sign: f64, by_chance: Option<SpatialForce>, stiffness_share: f64) -> f64 {
     let scalar =
         |ours: f64, key: &str| (ours - number(&expected[key])).abs() / number(&expected[key]).abs().max(1e-300);
@@ -89,7 +92,7 @@ fn worst(ours: &Totals, expected: &Value, sign: f64, by_chance: Option<SpatialFo
     };
     let kept =
         by_chance.map_or(0.0, |extra| wrench(&(ours.force_kept * sign + extra), "force_solver", "torque_solver_W"));
-    // where the kept faces are all kept by chance, their stiffness is rounding
+    // if all kept faces are kept by rounding, their stiffness is rounding
     let stiff = stiffness_share * number(&expected["p_max"]) * number(&expected["area"]).sqrt();
     let expected_stiffness = number(&expected["stiffness"]);
     let stiffness = (ours.stiffness - expected_stiffness).abs() / expected_stiffness.abs().max(stiff);

@@ -1,15 +1,17 @@
-//! The force of a contact surface is a continuous function of the poses: it changes no faster than the motion explains, also
+//! The force of a contact surface is a continuous function of the poses: the motion bounds its change, also
 //! where patches split, merge, appear elsewhere and vanish.
 //!
-//! **The law.** Let the pressure field of A be continuous, and zero on A's boundary. The force on B is the integral of p n over the
-//! surface of equal pressure, which together with parts of A's boundary, where p_A = 0, bounds the region Omega in which B is in
-//! charge: the part of A inside B where p_B > p_A (all of it where B is rigid). So by the divergence theorem
+//! **The law.** Let the pressure field of A be continuous, and zero on A's boundary. The force on B is the
+//! integral of p n over the surface of equal pressure, which together with parts of A's boundary, where p_A =
+//! 0, bounds the region Omega: the part of A inside B where p_B > p_A (all of it where B is rigid). So by the
+//! divergence theorem
 //!   F = -+ integral over Omega of grad p_A dV.
-//! Seen from A, a motion of B by u changes p_B by grad p_B . u, so the surface moves by |grad p_B . u| / |grad p_B - grad p_A|, and
-//! along the normal the gradients' difference is g_A + g_B (both are the slopes into their geometries). Hence, to first order,
+//! Seen from A, a motion of B by u changes p_B by grad p_B . u, so the surface moves by |grad p_B . u| /
+//! |grad p_B - grad p_A|, and along the normal the gradients' difference is g_A + g_B (both are the slopes
+//! into their geometries). Hence, to first order,
 //!   |dF| <= sum over the faces of area |grad p_A| |grad p_B| |u| / (g_A + g_B),
-//! and area |grad p_A| |u| where B is rigid. The torque has the same bound with the distance from A's origin in each term.
-//! Nothing in it is fitted; [`SLACK`] is for the second order, within a step.
+//! and area |grad p_A| |u| where B is rigid. The torque has the same bound with the distance from A's origin
+//! in each term. The bound has no fitted constant; [`SLACK`] allows for second-order terms within a step.
 
 use isobar::contact::GRADIENT_MIN;
 use isobar::geometry::fill::{FillSettings, fill};
@@ -21,7 +23,8 @@ use isobar::math::{RigidTransform, Rotation, SpatialForce, Vector3};
 
 use crate::fill::surfaces::{ball, cuboid, ring};
 
-/// The bound may grow within a step by this share of itself: steps are a thousandth of a patch's size and less. [-]
+/// The bound may grow within a step by this share of itself: steps are a thousandth of a patch's size and
+/// less. [-]
 const SLACK: f64 = 0.05;
 /// Forces are compared down to this [N]: rounding of newtons.
 const FORCE_ROUNDING: f64 = 1e-12;
@@ -81,7 +84,7 @@ fn wrenches(surface: &ContactSurface) -> (SpatialForce, SpatialForce) {
     (full, kept)
 }
 
-/// How many parts of the surface have no corner in common.
+/// The number of parts of the surface without common corners.
 fn patches(surface: &ContactSurface) -> usize {
     let mut owner: Vec<usize> = (0..surface.len()).collect();
     fn root(owner: &mut [usize], mut face: usize) -> usize {
@@ -105,7 +108,7 @@ fn patches(surface: &ContactSurface) -> usize {
     (0..surface.len()).filter(|face| owner[*face] == *face).count()
 }
 
-/// What a path showed.
+/// The result of a path.
 #[derive(Debug, Default)]
 struct Report {
     /// Largest change of force in a step over the bound [-].
@@ -114,7 +117,7 @@ struct Report {
     torque: f64,
     /// The same of the force without the faces that a discrete step drops.
     kept_force: f64,
-    /// By how much a change of force exceeded the bound [N], of all faces.
+    /// The excess of a change of force over the bound [N], for all faces.
     excess: f64,
     /// The same of the faces that a discrete step keeps [N].
     kept_excess: f64,
@@ -124,7 +127,7 @@ struct Report {
     left_out: f64,
     /// Steps without contact, with one patch, with two, with more.
     steps: [u32; 4],
-    /// How often the number of patches changed.
+    /// The number of changes in the number of patches.
     changes: u32,
 }
 
@@ -231,8 +234,8 @@ fn force_is_continuous_while_a_patch_appears_elsewhere() {
     }
 }
 
-/// A ring is pressed on the edge of a box, which wanders from its middle, where there are two patches, over its rim, where they
-/// become one, and off it.
+/// A ring is pressed on the edge of a box, which wanders from its middle, where there are two patches, over
+/// its rim, where they become one, and off it.
 #[test]
 fn force_is_continuous_on_an_edge() {
     let ring = filled(&ring(0.05, 0.02, 36, 18), 0.01);
@@ -252,10 +255,10 @@ fn force_is_continuous_on_an_edge() {
     }
 }
 
-/// What is left out is measured apart. The slope of a pressure along a rigid normal is a constant of the element, so that a
-/// discrete step, which leaves out slopes at or below zero, has all of an element's faces or none: its force jumps where a flat side
-/// passes from elements of one kind into those of the other through a plane between them, or turns. The full surface jumps too
-/// where a flat side turns past 5 pi / 8, and nowhere else.
+/// The effect of omitted faces is measured separately. The slope of a pressure along a rigid normal is
+/// constant in an element, so a discrete step, which leaves out slopes at or below zero, keeps all of an
+/// element's faces or none. Its force jumps when a flat side passes through a plane between elements of both
+/// kinds, or turns. The full surface jumps too where a flat side turns past 5 pi / 8, and nowhere else.
 #[test]
 fn what_rules_leave_out_is_measured_apart() {
     let bubble = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.01));

@@ -29,8 +29,7 @@ struct Played {
     end: Result<(), ControllerError>,
 }
 
-/// Plays a task in its scene to the end, and writes what was measured and commanded, a line each control
-/// period.
+/// Plays a task in its scene to the end, and writes measurements and commands, one line per control period.
 fn play(name: &str, file: &Path, record: &mut dyn Write) -> (LoadedScene, Played) {
     let task = Task::read(file).expect("a task");
     let path = root().join(format!("config/{name}.yaml"));
@@ -86,7 +85,7 @@ fn python() -> Option<String> {
     usable.then_some(python)
 }
 
-/// A spatula that should weigh more than it does is no grasp; it is tried again once.
+/// If the required weight exceeds that of the spatula, the grasp fails and is repeated once.
 fn a_grasp_that_fails(folder: &Path) -> PathBuf {
     let text = std::fs::read_to_string(task_file("pancake_flip")).expect("the file");
     let changed = text.replace("load: [0.4, 1.4]", "load: [5, 6]").replace("retries: 2", "retries: 1");
@@ -125,7 +124,7 @@ fn program_and_process_command_the_same() {
     }
     records.push(a_grasp_that_fails(&folder));
     let Some(python) = python() else {
-        // not captured, so that it is seen
+        // not captured, so that it is visible
         let text =
             "\nSKIPPED: the commands of the Python controller are not compared: python3 has no numpy or PyYAML\n";
         std::io::stderr().write_all(text.as_bytes()).expect("standard error");

@@ -1,4 +1,4 @@
-//! The programs in examples/, run as they are, against the laws that they show.
+//! The programs in examples/, run unchanged, against the laws that they show.
 
 #[path = "../../examples/closed_loop.rs"]
 #[allow(dead_code, unreachable_pub, reason = "a program of its own")]
@@ -10,8 +10,8 @@ mod contact_patches;
 #[allow(dead_code, unreachable_pub, reason = "a program of its own")]
 mod friction_sweep;
 
-/// Weight is what the ground carries; at rest nothing but pressure carries it. After two seconds of a
-/// damped bounce the rest of the motion is far below 1e-6 of the weight.
+/// The ground carries the weight; at rest only pressure carries it. After two seconds of a damped bounce the
+/// rest of the motion is far below 1e-6 of the weight.
 #[test]
 fn the_ground_carries_the_ball() {
     let outcome = contact_patches::run().unwrap();
@@ -20,9 +20,9 @@ fn the_ground_carries_the_ball() {
     }
 }
 
-/// The force follows dF/dt = k K (F_wanted - F) with the integral gain K = 0.01 m/(N s) and k, the
-/// stiffness of impedance and contact in series: at least 500 N/m near 5 N, as the contact is stiffer
-/// than the impedance of 1000 N/m. After 2.5 s in contact exp(-12.5) of 5 N is left, 2e-5 N.
+/// The force follows dF/dt = k K (F_wanted - F) with the integral gain K = 0.01 m/(N s) and k, the stiffness
+/// of impedance and contact in series: at least 500 N/m near 5 N, as the contact is stiffer than the
+/// impedance of 1000 N/m. After 2.5 s in contact exp(-12.5) of 5 N remains, 2e-5 N.
 #[test]
 fn the_loop_reaches_the_wanted_force() {
     let force = closed_loop::run().unwrap();

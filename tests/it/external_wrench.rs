@@ -13,7 +13,8 @@ fn push(f: Vector3) -> SpatialForce {
     SpatialForce::new(Vector3::zeros(), f)
 }
 
-/// a = F/m and alpha = tau/I; a force beside the centre of mass turns the body, too. Without other forces the step is exact in v.
+/// a = F/m and alpha = tau/I; a force beside the centre of mass turns the body, too. Without other forces the
+/// step is exact in v.
 #[test]
 fn a_free_body_accelerates_by_force_over_mass() {
     let (mass, moment, step) = (2.0, 0.5, 1e-3);
@@ -37,8 +38,8 @@ fn a_free_body_accelerates_by_force_over_mass() {
     assert!(simulation.data().V_WB[body].v.norm() < 1e-12);
 }
 
-/// On a block at rest on the ground a horizontal push below mu m g meets as much friction, in both modes and with or without
-/// inertia; above it the block moves, and without inertia nothing holds it.
+/// On a block at rest on the ground a horizontal push below mu m g meets as much friction, in both modes and
+/// with or without inertia; above it the block moves, and without inertia it has no equilibrium.
 #[test]
 fn a_pushed_block_stays_while_friction_can_hold_it() {
     let (mass, friction) = (0.5, 0.4);
@@ -61,7 +62,7 @@ fn a_pushed_block_stays_while_friction_can_hold_it() {
             simulation.step(&JointCommand::default()).expect("a step");
         }
         let before = simulation.data().X_WB[body].translation.vector;
-        // at the height of the ground: nothing tips the block
+        // at the height of the ground, so that it does not tip the block
         let low = |f: f64| SpatialForce::new(Vector3::new(0.0, -0.05 * f, 0.0), Vector3::x() * f);
         simulation.set_external_wrench(body, low(0.8 * bound)).expect("a wrench");
         for _ in 0..100 {
@@ -85,7 +86,8 @@ fn a_pushed_block_stays_while_friction_can_hold_it() {
     }
 }
 
-/// A spring of k holds mass and push: k x = F - m g in both modes; the sensor in the joint feels the opposite of both.
+/// A spring of k holds mass and push: k x = F - m g in both modes; the sensor in the joint measures the
+/// opposite of both.
 #[test]
 fn a_spring_gives_way_by_force_over_stiffness() {
     let (mass, stiffness, force) = (0.5, 2000.0, 12.0);
@@ -110,7 +112,7 @@ fn a_spring_gives_way_by_force_over_stiffness() {
     }
 }
 
-/// Gravity and gains changed between quasistatic steps hold from the next one on: k x = -m g.
+/// Changes of gravity and gains between quasistatic steps apply from the next one on: k x = -m g.
 #[test]
 fn gravity_and_gains_change_between_quasistatic_steps() {
     let mut builder = SceneBuilder::new();

@@ -1,4 +1,4 @@
-//! How many corners a contact polygon has where one grid lies over another, which is how many triangles the fan of it has.
+//! The number of corners of a contact polygon between two grids, which is the number of triangles in its fan.
 
 use isobar::geometry::{
     ContactSurface, FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace, SurfaceMesh, VolumeMesh,
@@ -9,7 +9,8 @@ use isobar::math::{RigidTransform, Vector3};
 /// Rows and columns of parallelograms in a grid.
 const CELLS: u32 = 64;
 
-/// Edges that span a plane grid [m]: its cells are parallelograms, each divided by the edge from the end of the first to that of the second.
+/// Edges that span a plane grid [m]: its cells are parallelograms, each divided by the edge from the end of
+/// the first to that of the second.
 type Edges = [Vector3; 2];
 
 /// Edges of length `a` and `b` [m] with `between` them, turned by `angle` about z [rad].
@@ -41,9 +42,10 @@ fn pyramid(edges: Edges) -> HydroelasticGeometry {
     HydroelasticGeometry::from_volume(VolumeMesh { vertices, tets }, pressure).expect("a volume")
 }
 
-/// Mean corners by Euler's formula. A vertex of a grid has six edges and a crossing four; with V vertices and X crossings on an area there are
-/// E = 3 V + 2 X edges and F = E - V - X faces, whose corners are 2 E. A cell of area S has one vertex and one edge of each of three
-/// directions; edges u of one grid and w of the other cross |u x w| / (S S') times on a unit of area.
+/// Mean corners by Euler's formula. A vertex of a grid has six edges and a crossing four; with V vertices and
+/// X crossings on an area there are E = 3 V + 2 X edges and F = E - V - X faces, whose corners are 2 E. A
+/// cell of area S has one vertex and one edge of each of three directions; edges u of one grid and w of the
+/// other cross |u x w| / (S S') times on a unit of area.
 fn mean_corners(grids: [Edges; 2]) -> f64 {
     let densities = grids.map(|[a, b]| 1.0 / a.cross(&b).norm());
     let directions = grids.map(|[a, b]| [a, b, b - a]);
@@ -53,8 +55,9 @@ fn mean_corners(grids: [Edges; 2]) -> f64 {
     (6.0 * vertices + 4.0 * crossings) / (2.0 * vertices + crossings)
 }
 
-/// Oracle: Euler's formula. Where one triangulation lies over another, polygons have between three and four corners on average, and fans as many
-/// triangles: 3.5 to 3.63 where triangles are as wide as long, and more the narrower they are.
+/// Oracle: Euler's formula. Where one triangulation lies over another, polygons have between three and four
+/// corners on average, and fans have as many triangles: 3.5 to 3.63 for triangles as wide as long, and more
+/// for narrower ones.
 #[test]
 fn polygons_of_two_grids_have_the_corners_of_eulers_formula() {
     let at = |z: f64| RigidTransform::translation(0.0, 0.0, z);

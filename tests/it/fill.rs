@@ -1,4 +1,4 @@
-//! Laws of filled meshes: what is inside, how well, and what is refused.
+//! Laws of filled meshes: contents, quality, and refusals.
 
 mod given;
 mod nested;
@@ -26,9 +26,9 @@ fn filled(surface: &SurfaceMesh, hint: f64) -> Filling {
     fill(surface, &FillSettings { resolution_hint: Some(hint), ..FillSettings::default() }).unwrap()
 }
 
-/// Positive volumes, two tetrahedra at each inner face, turned against each other, and angles within the guarantee. A face of
-/// one tetrahedron only has all its corners on the surface (`depth` zero): else it is a crack, as where neighbours split a
-/// quadrilateral differently.
+/// Positive volumes, two tetrahedra at each inner face, turned against each other, and angles within the
+/// guarantee. A face of one tetrahedron only has all its corners on the surface (`depth` zero): else it is a
+/// crack, as where neighbours split a quadrilateral differently.
 fn check_mesh(mesh: &VolumeMesh, depth: &[f64], name: &str) {
     let mut faces: BTreeMap<[u32; 3], Vec<bool>> = BTreeMap::new();
     for tet in &mesh.tets {
@@ -57,8 +57,8 @@ fn on_boundary(filling: &Filling) -> Vec<Vector3> {
     pairs.filter(|(_, depth)| **depth == 0.0).map(|(vertex, _)| *vertex).collect()
 }
 
-/// Every shape, every orientation and resolution: conforming, positive, within the angles; every tetrahedron has a vertex
-/// inside, so none is without pressure; the pressure runs from zero to E.
+/// Every shape, every orientation and resolution: conforming, positive, within the angles; every tetrahedron
+/// has a vertex inside, so none is without pressure; the pressure runs from zero to E.
 #[test]
 fn tetrahedra_conform_and_keep_their_angles() {
     let surfaces = [("ball", ball(0.05, 0.01)), ("torus", torus()), ("ell", ell()), ("cavity", box_with_cavity())];
@@ -99,7 +99,8 @@ fn volume_of_smooth_bodies_converges_at_second_order() {
 /// A sharp edge is cut by at most a triangle with legs h: over all edges L, a volume of L h^2 / 2.
 #[test]
 fn volume_of_bodies_with_edges_is_second_order() {
-    // edges: box 4 (a + b + c); the L has 6 corners of 0.04 and two outlines of 0.24; the cavity has the edges of two boxes
+    // edges: box 4 (a + b + c); the L has 6 corners of 0.04 and two outlines of 0.24; the cavity has the
+    // edges of two boxes
     let box_edges = 4.0 * (0.05 + 0.04 + 0.03) * 2.0;
     let cases = [("box", cuboid(Vector3::new(0.05, 0.04, 0.03)), box_edges, 8.0 * 0.05 * 0.04 * 0.03)];
     let (ell_edges, cavity_edges) = (6.0 * 0.03 + 2.0 * 0.4, 12.0 * 0.1 + 12.0 * 0.04);
@@ -134,7 +135,7 @@ fn boundary_vertices_lie_on_the_surface() {
     }
 }
 
-/// F = pi E d^2 (1 - 2 d / (3 R)), second order in the edge length.
+/// Closed form F = pi E d^2 (1 - 2 d / (3 R)), with an error of second order in the edge length.
 #[test]
 fn ball_on_a_half_space_approaches_the_closed_form() {
     let (radius, modulus, depth) = (0.05, 1e5, 0.015);
@@ -147,7 +148,8 @@ fn ball_on_a_half_space_approaches_the_closed_form() {
         let force = on_floor(&soft, &RigidTransform::translation(0.0, 0.0, radius - depth)).static_wrench_on_B().f;
         (-force.z - closed).abs() / closed
     });
-    // the chords of the surface that is filled (edges of 3 mm) are 0.05 % of the radius inside: 0.3 % of the force
+    // the chords of the surface that is filled (edges of 3 mm) are 0.05 % of the radius inside: 0.3 % of the
+    // force
     assert!(errors[2] < 0.02 && errors[2] < 0.5 * errors[1] && errors[1] < 0.5 * errors[0], "{errors:?}");
 }
 
@@ -164,7 +166,7 @@ fn compliant_mesh(surface: SurfaceMesh, hint: f64) -> HydroelasticGeometry {
     HydroelasticGeometry::new(&Shape::Mesh(Arc::new(surface)), &parameters).unwrap()
 }
 
-/// A bridge stands on both legs, and not on the air between them: a convex hull would.
+/// A bridge stands on both legs and not on the gap between them, unlike its convex hull.
 #[test]
 fn a_bridge_stands_on_both_legs() {
     let soft = compliant_mesh(bridge(), 0.006);
@@ -189,7 +191,7 @@ fn filling_is_deterministic() {
     assert_eq!(filled(&surface, 0.008), filled(&surface, 0.008));
 }
 
-/// What is written is read back bit for bit.
+/// A written file is read back bit for bit.
 #[test]
 fn a_written_filling_reads_back() {
     let filling = filled(&torus(), 0.012);
@@ -210,7 +212,7 @@ fn a_thin_plate_is_refined() {
     check_mesh(&filling.mesh, &filling.depth, "plate");
 }
 
-/// A limit on the count is kept, and the message says what to do.
+/// A limit on the count is respected, and the message gives the remedy.
 #[test]
 fn too_many_tetrahedra_are_refused() {
     let settings = FillSettings { resolution_hint: Some(1e-4), tets_max: 5000 };
@@ -224,7 +226,8 @@ fn too_many_tetrahedra_are_refused() {
     assert!(matches!(fill(&ball(0.05, 0.02), &hint), Err(FillError::Hint { .. })));
 }
 
-/// Two boxes through each other are one body: the volume of the union, and a pressure that knows nothing of the faces inside.
+/// Two intersecting boxes are one body: the volume is that of the union, and inner faces do not affect the
+/// pressure.
 #[test]
 fn parts_that_go_through_each_other_are_united() {
     let half = Vector3::new(0.03, 0.03, 0.03);
@@ -242,11 +245,13 @@ fn parts_that_go_through_each_other_are_united() {
     let error = (filling.quality.volume - union).abs();
     assert!(error < 0.5 * edges * filling.spacing.powi(2), "{error} of {union}");
     check_mesh(&filling.mesh, &filling.depth, "union");
-    // the union is 6 cm thick: its deepest point is 3 cm inside, that of one box cut by the other's faces 2 cm
+    // the union is 6 cm thick: its deepest point is 3 cm inside, that of one box cut by the other's faces 2
+    // cm
     assert!(filling.depth_max() > 0.026, "{}", filling.depth_max());
 }
 
-/// The program fills a file, prints how well, and writes what the library reads; a broken file it refuses with the place.
+/// The program fills a file, prints the quality, and writes a file that the library reads. It refuses a
+/// broken file and names the place.
 #[test]
 fn the_program_fills_a_file() {
     let folder = std::env::temp_dir().join(format!("isobar_mesh_{}", std::process::id()));

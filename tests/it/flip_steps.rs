@@ -1,4 +1,5 @@
-//! Dynamic steps of the pancake flip against Drake's: arm, fingers, spatula and pancake with all their contact surfaces at once.
+//! Dynamic steps of the pancake flip against Drake's: arm, fingers, spatula and pancake with all their
+//! contact surfaces at once.
 
 use std::path::Path;
 
@@ -13,7 +14,8 @@ use serde_json::Value;
 
 use crate::golden;
 
-/// Largest difference of a velocity [m/s], [rad/s]. Drake's solver ends within 1e-6 of the momenta; speeds in the run are of 0.2.
+/// Largest difference of a velocity [m/s], [rad/s]. Drake's solver ends within 1e-6 of the momenta; speeds in
+/// the run are of 0.2.
 const DIFFERENCE_MAX: f64 = 5e-6;
 
 /// The scene; its actuators pass efforts on and do nothing else.

@@ -45,8 +45,8 @@ fn shapes() -> Vec<Shape> {
     ]
 }
 
-/// Rigid half space on a compliant sphere: F = pi E d^2 (1 - 2 d / (3 R)), from the pressure E (1 - r / R). The chords of
-/// the mesh miss the arc by h^2, so halving h takes the error to a quarter.
+/// Rigid half space on a compliant sphere: F = pi E d^2 (1 - 2 d / (3 R)), from the pressure E (1 - r / R).
+/// The chords of the mesh miss the arc by h^2, so halving h takes the error to a quarter.
 #[test]
 fn sphere_on_plane_converges_with_order_two() {
     let (radius, depth) = (0.05, 0.01);
@@ -67,15 +67,15 @@ fn sphere_on_plane_converges_with_order_two() {
         let order = (pair[0] / pair[1]).log2();
         assert!((1.8..2.2).contains(&order), "order {order} of {errors:?}");
     }
-    // the chord of an arc of length h misses it by h^2 / (8 R), a share h^2 / (8 R d) of the depth; twice that counts in
-    // the force, and the largest edge is longer than the hint
+    // the chord of an arc of length h misses it by h^2 / (8 R), a share h^2 / (8 R d) of the depth; twice
+    // that counts in the force, and the largest edge is longer than the hint
     for (error, hint) in errors.iter().zip([0.02_f64, 0.01, 0.005, 0.0025]) {
         assert!(*error < hint * hint / (radius * depth), "{errors:?}");
     }
 }
 
-/// A box flat on a plane: F = (E / H) (a b d - (a + b) d^2 + 4 d^3 / 3), H half the shortest edge. The pressure is linear in
-/// each cell of the mesh, so the mesh is exact; the sizes take every order of the axes.
+/// A box flat on a plane: F = (E / H) (a b d - (a + b) d^2 + 4 d^3 / 3), H half the shortest edge. The
+/// pressure is linear in each cell of the mesh, so the mesh is exact; the sizes take every order of the axes.
 #[test]
 fn box_on_plane_is_exact() {
     let depth: f64 = 0.004;
@@ -92,9 +92,9 @@ fn box_on_plane_is_exact() {
     }
 }
 
-/// Two equal boxes share the depth: F(d) is the force of one of them on a plane at d / 2. Their sides are coplanar, so
-/// planes coincide with faces of both meshes, and within d / 2 of a side the two fields are one and the same; the surface
-/// must still cover the whole rectangle once, seen from above.
+/// Two equal boxes share the depth: F(d) is the force of one of them on a plane at d / 2. Their sides are
+/// coplanar, so planes coincide with faces of both meshes, and within d / 2 of a side the two fields are
+/// equal; the surface must still cover the whole rectangle once, seen from above.
 #[test]
 fn equal_boxes_are_half_as_stiff_and_ties_count_once() {
     let depth = 0.004;
@@ -107,14 +107,14 @@ fn equal_boxes_are_half_as_stiff_and_ties_count_once() {
     assert!((covered - 0.1 * 0.06).abs() < 1e-12 * 0.006, "{covered}");
     let force = stacked.static_wrench_on_B().f;
     assert!((force.z - on_ground).abs() < 1e-12 * on_ground, "{force} {on_ground}");
-    // where the fields are one and the same, any surface is one of equal pressure: its slope is rounding's choice, within
+    // where the fields are equal, any surface is one of equal pressure, and rounding decides its slope within
     // the strip d / 2 wide along the sides
     let strip = MODULUS * (0.25 * depth / 0.02) * 0.5 * depth * 0.1;
     assert!(force.x.abs() <= strip && force.y.abs() <= strip, "{force} {strip}");
 }
 
-/// The plane through two opposite edges of a cube contains inner faces of its mesh; each is counted for one of the
-/// tetrahedra beside it, so the cut's area is that of the rectangle.
+/// The plane through two opposite edges of a cube contains inner faces of its mesh; each is counted for one
+/// of the tetrahedra beside it, so the cut's area is that of the rectangle.
 #[test]
 fn a_cut_along_inner_faces_counts_once() {
     let area = 0.1 * 0.1 * 2.0_f64.sqrt();
@@ -169,8 +169,8 @@ fn exchanging_the_geometries_reverses_the_force() {
     assert!(met > 1000, "the poses overlap: {met} faces");
 }
 
-/// Equilibrium: on a face between two compliant geometries both fields have the pressure of the face, at its centroid and
-/// its corners, and the corners turn counter-clockwise about the normal from A into B.
+/// Equilibrium: on a face between two compliant geometries both fields have the pressure of the face, at its
+/// centroid and its corners, and the corners turn counter-clockwise about the normal from A into B.
 #[test]
 fn both_fields_have_the_pressure_of_the_face() {
     let mut sequence = Random::new(2);
@@ -203,8 +203,8 @@ fn value(geometry: &HydroelasticGeometry, element: u32, X_WG: &RigidTransform, p
     field.linear()[element as usize].at(&p_GQ)
 }
 
-/// Additivity: the surface of two meshes is the sum over all pairs of their tetrahedra taken alone, which no tree and no
-/// shortcut over many elements has a part in.
+/// Additivity: the surface of two meshes is the sum over all pairs of their tetrahedra taken separately,
+/// without a tree or other shortcuts over many elements.
 #[test]
 fn nothing_is_missed_by_the_tree() {
     let mut sequence = Random::new(3);
@@ -250,7 +250,8 @@ fn parts(field: &PressureField) -> Vec<HydroelasticGeometry> {
     field.mesh().tets.iter().map(part).collect()
 }
 
-/// A compliant half space goes over into a rigid one as its stiffness grows; the difference is one over the stiffness.
+/// A compliant half space tends to a rigid one as its stiffness grows; the difference is proportional to one
+/// over the stiffness.
 #[test]
 fn a_stiff_half_space_is_nearly_rigid() {
     let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), None);
@@ -265,8 +266,8 @@ fn a_stiff_half_space_is_nearly_rigid() {
     }
 }
 
-/// With a margin m the pressure goes on below zero and the force at depth d is unchanged up to the mesh: at a gap smaller
-/// than m there are faces, all with negative pressure.
+/// With a margin m the pressure continues below zero and the force at depth d is unchanged up to the mesh: at
+/// a gap smaller than m there are faces, all with negative pressure.
 #[test]
 fn a_margin_gives_faces_before_contact() {
     let margin = 0.002;
@@ -286,8 +287,8 @@ fn a_margin_gives_faces_before_contact() {
     }
 }
 
-/// A rigid plate thinner than the compliant body around it: only the sides that face the rise of the pressure count, so the
-/// far side does not cancel the near one.
+/// A rigid plate thinner than the compliant body around it: only the sides that face rising pressure count,
+/// so the far side does not cancel the near one.
 #[test]
 fn a_thin_plate_feels_its_near_side() {
     let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.005));
@@ -302,9 +303,10 @@ fn a_thin_plate_feels_its_near_side() {
     assert!((force - exact).abs() < 0.005 * 0.005 / (radius * depth) * exact, "{force} {exact}");
 }
 
-/// A plate of 5 cm by 4 cm wholly inside a bubble of 10 cm: its side that looks at the middle, to which the pressure rises, feels the
-/// bubble, and the other does not. The force is the integral of the bubble's pressure over that side; as large on a very stiff
-/// plate as on a rigid one, as long as the pressure falls behind all of the other side at more than 5 pi / 8.
+/// A plate of 5 cm by 4 cm wholly inside a bubble of 10 cm: its side that faces the middle, where the
+/// pressure rises, is in contact, and the other side is not. The force is the integral of the bubble's
+/// pressure over that side; it is the same on a very stiff plate as on a rigid one, as long as the pressure
+/// behind the whole other side falls at more than 5 pi / 8.
 #[test]
 fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
     let radius = 0.05;
@@ -315,7 +317,7 @@ fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
     for (height, turn) in [(0.014, 0.0), (0.02, 0.3), (-0.016, 0.0), (0.03, 1.2)] {
         let R = Rotation::from_axis_angle(&Vector3::x_axis(), turn);
         let X_WP = RigidTransform::from_parts((R * Vector3::new(0.0, 0.0, height)).into(), R);
-        // midpoints of a grid of the side that looks at the middle, in the plate's frame
+        // midpoints of a grid of the side that faces the middle, in the plate's frame
         let side = height - 0.001_f64.copysign(height);
         let count = 400;
         let mut exact = 0.0;
@@ -330,7 +332,8 @@ fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
             let surface = query(&ball, &at(0.0, 0.0, 0.0), plate, &X_WP);
             let force = R.inverse() * surface.static_wrench_on_B().f;
             let outward = force.z * height.signum();
-            // chords of `hint` miss the ball by hint^2 / (8 R) of its radius; the plate's rims are a twentieth of its side
+            // chords of `hint` miss the ball by hint^2 / (8 R) of its radius; the plate's rims are a
+            // twentieth of its side
             let allowed = 2.0 * (hint / radius).powi(2) + if plate.is_compliant() { 0.05 } else { 0.0 };
             assert!((outward - exact).abs() < allowed * exact, "{} at {height}: {outward} {exact}", plate.kind());
             assert!(force.xy().norm() < 0.01 * exact, "{force}");
@@ -338,10 +341,11 @@ fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
     }
 }
 
-/// Identical boxes face to face, along each axis and both ways, in any pose of the pair: sides coincide, fields are one and the
-/// same along the rim, and rounding decides on which side of an element a point lies. The force is that of two equal springs in
-/// series, from the first touch on, and the side is covered once. In poses along the axes that is exact but for the corners; in
-/// others rounding may count a strip half the depth wide along the rim, where the fields are the same, twice.
+/// Identical boxes face to face, along each axis and both ways, in any pose of the pair: sides coincide,
+/// fields are equal along the rim, and rounding decides on which side of an element a point lies. The force
+/// is that of two equal springs in series, from the first touch on, and the side is covered once. In poses
+/// along the axes that is exact but for the corners; in others rounding may count a strip half the depth wide
+/// along the rim, where the fields are the same, twice.
 #[test]
 fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
     let size = Vector3::new(0.1, 0.06, 0.04);
@@ -363,11 +367,12 @@ fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
                     let force = X_WA.rotation.inverse() * surface.static_wrench_on_B().f;
                     let d = 0.5 * depth;
                     let exact = MODULUS / half * (a * b * d - (a + b) * d * d + 4.0 / 3.0 * d * d * d);
-                    // In the four corners, within d of two sides, the pressures are those of cells that lie beside each other at 45
-                    // degrees in both meshes, so that planes between them may count: sqrt(2) d^2 each, at E d / H at most. Places
-                    // have a rounding of 1e-15 m.
+                    // In the four corners, within d of two sides, the pressures are those of cells that lie
+                    // beside each other at 45 degrees in both meshes, so that planes between them may count:
+                    // sqrt(2) d^2 each, at E d / H at most. Places have a rounding of 1e-15 m.
                     let corners = 4.0 * 2.0_f64.sqrt() * d * d;
-                    // The pressure in the strips rises from 0 at the side to E d / H, so that they hold d / 2 of it on average.
+                    // The pressure in the strips rises from 0 at the side to E d / H, so that they hold d / 2
+                    // of it on average.
                     let strips = if number == 0 { 0.0 } else { 2.0 * (a + b) * d };
                     let allowed = 1e-9 * exact + MODULUS / half * (corners * d + strips * 0.5 * d + a * b * 1e-15);
                     assert!(
@@ -389,7 +394,7 @@ fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
     }
 }
 
-/// Flat tetrahedra and triangles are left out and counted, and what is left is finite.
+/// Flat tetrahedra and triangles are left out and counted, and the rest is finite.
 #[test]
 fn slivers_never_make_nan() {
     let mut mesh = sphere(0.05, 0.05);
@@ -414,7 +419,8 @@ fn slivers_never_make_nan() {
     }
 }
 
-/// Same input, same bits, whatever the workspace and the surface held before; faces are sorted by (A, B).
+/// Same input, same bits, independent of the previous contents of workspace and surface; faces are sorted by
+/// (A, B).
 #[test]
 fn a_query_repeats_bit_for_bit() {
     let (A, B) = (build(&shapes()[1], Some(1e5), None), build(&shapes()[3], Some(1e7), None));
@@ -448,8 +454,9 @@ fn gradients_combine_in_series() {
     assert_eq!(effective_gradient(3e6, 6e6), 2e6);
 }
 
-/// A tessellation fills its boundary: the tetrahedra's volumes add up to the volume that the boundary encloses, the
-/// boundary is closed, and no inner vertex lies on it. Overlaps and gaps would break one of these.
+/// A tessellation fills its boundary: the tetrahedra's volumes add up to the volume that the boundary
+/// encloses, the boundary is closed, and no inner vertex lies on it. Overlaps and gaps would break one of
+/// these.
 #[test]
 fn tessellations_fill_their_boundary() {
     let meshes = [
@@ -492,7 +499,8 @@ fn is_closed(surface: &SurfaceMesh) -> bool {
     single && edges.iter().all(|(a, b)| edges.binary_search(&(*b, *a)).is_ok())
 }
 
-/// Hull of a cube's corners, face middles, and points inside: 8 or 14 vertices (those in the planes may go), volume 1.
+/// Hull of a cube's corners, face middles, and points inside: 8 or 14 vertices (those in the planes may go),
+/// volume 1.
 #[test]
 fn hull_of_a_cube() {
     let mut sequence = Random::new(5);

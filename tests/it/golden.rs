@@ -1,8 +1,8 @@
-//! Where the data that tests compare with are read from, and what happens where they are missing.
+//! The location of reference data, and the treatment of missing data.
 //!
-//! References below tests/golden belong to the source: one that is missing fails its test. Data made by
-//! others are installed apart: a test without them is skipped with a line on the terminal, or fails
-//! where `ISOBAR_REQUIRE_ALL` is set.
+//! References below tests/golden belong to the source: a missing one fails its test. Data from other projects
+//! are installed separately: without them a test is skipped with a line on the terminal, or fails if
+//! `ISOBAR_REQUIRE_ALL` is set.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,13 +18,13 @@ pub(crate) fn skip(what: &str) {
     say(&message);
 }
 
-/// A line on the terminal, also where the test passes and the harness keeps what it prints.
+/// A line on the terminal, even if the test passes and the harness captures its output.
 fn say(message: &str) {
-    // A test is no worse for a terminal that is closed.
+    // A closed terminal does not fail a test.
     let _ = writeln!(std::io::stderr(), "{message}");
 }
 
-/// The folder of robots made by others, `share/example-robot-data` of the Python package, which
+/// The folder of robots from other projects, `share/example-robot-data` of the Python package, which
 /// ISOBAR_ROBOT_DATA names.
 pub(crate) fn robots_of_others() -> Option<PathBuf> {
     let folder = std::env::var_os("ISOBAR_ROBOT_DATA").map(PathBuf::from);
@@ -34,9 +34,8 @@ pub(crate) fn robots_of_others() -> Option<PathBuf> {
     folder
 }
 
-/// The folder of objects made by others, `pybullet_data` of the Python package pybullet, which
-/// ISOBAR_MESH_DATA names. It serves a survey of meshes only, and `ISOBAR_REQUIRE_ALL` does not ask for
-/// it.
+/// The folder of objects from other projects, `pybullet_data` of the Python package pybullet, which
+/// ISOBAR_MESH_DATA names. It serves a survey of meshes only, and `ISOBAR_REQUIRE_ALL` does not require it.
 pub(crate) fn objects_of_others() -> Option<PathBuf> {
     let folder = std::env::var_os("ISOBAR_MESH_DATA").map(PathBuf::from);
     if folder.is_none() {
@@ -85,7 +84,7 @@ pub(crate) fn folder(relative: &str) -> Vec<serde_json::Value> {
     files.iter().filter_map(|name| json(&format!("{relative}/{name}"))).collect()
 }
 
-/// The names of the JSON files directly in `folder`, sorted; none where there is no such folder.
+/// The names of the JSON files directly in `folder`, sorted; none if there is no such folder.
 fn json_files(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .map(|entries| entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())

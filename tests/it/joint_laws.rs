@@ -19,8 +19,8 @@ fn effort(effort: f64) -> JointCommand {
     command(JointTarget { effort: Some(effort), ..JointTarget::default() })
 }
 
-/// An impedance holds its load at the sag m g / K, stably, with a step a thousand times longer than the natural period
-/// over 2 pi would allow an explicit scheme.
+/// An impedance holds its load at the sag m g / K, stably, with a step a thousand times longer than the
+/// natural period over 2 pi would allow an explicit scheme.
 #[test]
 fn stiff_impedance_is_stable_and_sags_by_the_load() {
     let actuator = Actuator { stiffness: 1e6, damping: 1e3, ..Actuator::PASSIVE };
@@ -30,7 +30,7 @@ fn stiff_impedance_is_stable_and_sags_by_the_load() {
     assert!((sag - GRAVITY / 1e6).abs() < 1e-9, "sag {sag:e} m");
 }
 
-/// Without any command the impedance holds the joint where it started.
+/// Without any command the impedance holds the joint at its start.
 #[test]
 fn uncommanded_impedance_holds_its_start() {
     let actuator = Actuator { stiffness: 1e6, damping: 1e3, gravity_compensation: true, ..Actuator::PASSIVE };
@@ -71,7 +71,7 @@ fn joint_limits_hold() {
     assert!((simulation.state().q[0] - 0.05).abs() < 1e-5, "{:?}", simulation.state());
 }
 
-/// Dry friction holds a smaller force, and takes its bound from a larger one.
+/// Dry friction balances a smaller force, and reduces a larger one by its bound.
 #[test]
 fn dry_joint_friction() {
     let slider = Slider { friction: 2.0, ..Slider::of_mass(1.0) };

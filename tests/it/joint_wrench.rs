@@ -1,4 +1,4 @@
-//! What joints feel: virtual power, and the tension of a pendulum.
+//! Loads of joints: virtual power, and the tension of a pendulum.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ fn body(builder: &mut SceneBuilder, name: &str) -> BodyIndex {
     builder.add_body(name, SpatialInertia::from_central(1.5, &Vector3::new(0.1, -0.05, 0.2), &moments))
 }
 
-/// Revolute, prismatic, fixed and revolute joints about skew axes, one after the other; and a body beside them.
+/// Revolute, prismatic, fixed and revolute joints about skew axes, one after the other; and a body beside
+/// them.
 fn chain() -> (Arc<Scene>, Vec<BodyIndex>) {
     let mut builder = SceneBuilder::new();
     let bodies: Vec<BodyIndex> = (0..5).map(|number| body(&mut builder, &format!("b{number}"))).collect();
@@ -56,8 +57,9 @@ fn contact_efforts_have_the_power_of_their_wrenches() {
     assert!((of_joints - of_bodies).abs() < 1e-12 * of_bodies.abs().max(1.0), "{of_joints} and {of_bodies}");
 }
 
-/// A pendulum of mass m at distance l that swings down from the horizontal: where it has turned by theta its rod pulls
-/// with m g sin(theta) + m l w^2 and bears no torque about the hinge; a first-order step of 0.1 ms errs by some 1e-3.
+/// A pendulum of mass m at distance l that swings down from the horizontal: where it has turned by theta its
+/// rod pulls with m g sin(theta) + m l w^2 and bears no torque about the hinge; a first-order step of 0.1 ms
+/// errs by some 1e-3.
 #[test]
 fn a_sensor_in_a_hinge_measures_the_tension_of_a_pendulum() {
     let (mass, length, dt) = (2.0, 0.5, 1e-4);

@@ -40,7 +40,8 @@ fn shape(body: &Value) -> Shape {
     }
 }
 
-/// Friction and dissipation are those of the body where it states its own, else of the case and the result.
+/// Friction and dissipation are those of the body if it states its own, otherwise those of the case and the
+/// result.
 fn properties(case: &Value, body: &Value, dissipation: f64) -> ContactProperties {
     ContactProperties {
         compliant: Some(body["compliance"] == "compliant"),

@@ -1,10 +1,11 @@
-//! The pages: every command on a tutorial or how-to page runs and prints what the page says, every link leads somewhere, every path
-//! that a page names exists, and prose fits 100 columns.
+//! The pages: every command on a tutorial or how-to page runs and prints what the page says, every link leads
+//! somewhere, every path that a page names exists, and prose fits 100 columns.
 //!
-//! The word after a fence's language says what a block is. `yaml NAME`, `xml NAME`, `python NAME`: a file that the reader saves. `sh`:
-//! commands, run in a folder with the files of the page before them. `sh fails`: commands that end with an error. `sh setup`:
-//! commands that make the program, which the tests have. `sh ros`, `sh ros background`: commands for `tests/ros/test_pages.py`.
-//! `text output`: lines that the commands before it print, with … for anything.
+//! The word after the language of a fence gives the kind of a block. `yaml NAME`, `xml NAME`, `python NAME`:
+//! a file that the reader saves. `sh`: commands, run in a folder with the files of the page before them. `sh
+//! fails`: commands that end with an error. `sh setup`: commands that make the program, which the tests have.
+//! `sh ros`, `sh ros background`: commands for `tests/ros/test_pages.py`. `text output`: lines that the
+//! commands before it print, with … for anything.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -136,7 +137,7 @@ fn every_link_leads_somewhere() {
     assert!(broken.is_empty(), "links that lead nowhere:\n{}", broken.join("\n"));
 }
 
-/// All pages can be reached from the index, and all pictures are shown somewhere.
+/// All pages can be reached from the index, and every picture is used.
 #[test]
 fn nothing_is_lost() {
     let mut shown = BTreeSet::new();
@@ -211,7 +212,8 @@ fn all_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The options that a command's help lists are those of its section on the page of the command line, and help has no signs of mark-up.
+/// The options that a command's help lists are those of its section on the page of the command line, and help
+/// has no signs of mark-up.
 #[test]
 fn the_command_line_page_lists_every_option() {
     let text = text(Path::new("docs/reference/command-line.md"));
@@ -286,7 +288,8 @@ fn folder(page: &Path) -> PathBuf {
     folder
 }
 
-/// Runs a block in bash, where `isobar` is the program of this build; what it printed, and whether it ended well.
+/// Runs a block in bash, where `isobar` is the program of this build; what it printed, and whether it ended
+/// well.
 fn run(block: &Block, folder: &Path) -> (String, bool) {
     let program = Path::new(env!("CARGO_BIN_EXE_isobar")).parent().expect("a folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
@@ -301,7 +304,7 @@ fn run_page(page: &Path) -> usize {
     let text = text(page);
     let (blocks, _) = parts(&text);
     let folder = folder(page);
-    // what the last commands printed, if they were run
+    // the output of the last commands, if they were run
     let (mut printed, mut count) = (None::<String>, 0);
     for block in &blocks {
         let at = format!("{}:{}", page.display(), block.line);
@@ -356,7 +359,8 @@ fn commands_of_theory_pages_run() {
     run_shelf(RUN[2]);
 }
 
-/// Setting up is not repeated by these tests; its commands are the ones that the scripts of the repository use themselves.
+/// These tests do not repeat the set-up; its commands are the ones that the scripts of the repository use
+/// themselves.
 #[test]
 fn setup_commands_are_known() {
     let known = [
@@ -377,8 +381,9 @@ fn setup_commands_are_known() {
     }
 }
 
-/// Law of the theory page: a ball that rolls without dissipation slows as exp(-(5/7) g dt t/R). The scene is the page's; the facets
-/// of its mesh (4 mm of a radius of 50 mm) and the first bounce from 0.2 mm leave 2 % of the rate.
+/// Law of the theory page: a ball that rolls without dissipation slows as exp(-(5/7) g dt t/R). The scene is
+/// the page's; the facets of its mesh (4 mm of a radius of 50 mm) and the first bounce from 0.2 mm leave 2 %
+/// of the rate.
 #[test]
 fn rolling_slows_as_the_page_says() {
     let page = Path::new("docs/theory/dynamic-step.md");

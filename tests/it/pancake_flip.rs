@@ -9,7 +9,7 @@ use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
 use isobar::math::Vector3;
 
-/// Slips and settlements of a pose in the grip and of the arm under its load stay far below this [m].
+/// Slip and settling of the pose in the grip, and of the arm under its load, are far below this [m].
 const HELD: f64 = 0.01;
 
 fn path(name: &str) -> PathBuf {
@@ -52,18 +52,21 @@ fn check(run: &Run) {
     assert!(sample(at("flip")).pancake[0].abs() < 0.06 + HELD);
 }
 
-/// The paper's task at the coarsest grids, about 230 faces a step: the pancake ends upside down, on the stove, at rest.
+/// The paper's task at the coarsest grids, about 230 faces per step: the pancake ends upside down, on the
+/// stove, at rest.
 #[test]
 fn pancake_lands_on_its_other_side() {
     let run = run(1.0, FaceRepresentation::Polygon);
     check(&run);
     assert!((150.0..300.0).contains(&mean_faces(&run)), "{}", mean_faces(&run));
-    // the solver starts from the change of the step before: from the velocities alone it takes 2.5 iterations
+    // the solver starts from the change of the previous step; from the velocities alone it takes 2.5
+    // iterations
     let iterations = run.samples.iter().map(|sample| f64::from(sample.iterations)).sum::<f64>();
     assert!(iterations < 1.8 * run.samples.len() as f64, "{iterations} iterations in {} steps", run.samples.len());
 }
 
-/// The same at finer grids, and with triangles: "the robot completed the task successfully at all grid refinement levels".
+/// The same at finer grids, and with triangles: "the robot completed the task successfully at all grid
+/// refinement levels".
 #[test]
 fn pancake_lands_on_its_other_side_at_every_refinement() {
     for refinement in [1.6, 2.0, 3.2] {
@@ -72,7 +75,8 @@ fn pancake_lands_on_its_other_side_at_every_refinement() {
     check(&run(1.0, FaceRepresentation::TriangleFan));
 }
 
-/// The same where "the spatula resembles a box", with five sides, and the bubbles' edges are as long as the handle's; docs/results/pancake-flip.md has these lines.
+/// The same with a spatula that "resembles a box", with five sides and edges of the bubbles as long as the
+/// handle's; docs/results/pancake-flip.md has these lines.
 #[test]
 fn pancake_lands_on_its_other_side_with_a_handle_like_a_box() {
     let file = path("config/pancake_flip.yaml");
@@ -89,8 +93,8 @@ fn pancake_lands_on_its_other_side_with_a_handle_like_a_box() {
     assert!((150.0..300.0).contains(&mean_faces(&run)), "{}", mean_faces(&run));
 }
 
-/// What the pads feel decides: a spatula that is lighter in the grip than it should be is no grasp, and is tried again as often as the file
-/// says; a blade that meets nothing is told.
+/// Measured pad forces decide: if the load in the grip is too small, the grasp fails and is repeated as often
+/// as the file states; a blade without contact is reported.
 #[test]
 fn grasps_that_do_not_hold_and_touches_that_do_not_come_end_the_task() {
     let loaded = scene_file::load(&path("config/pancake_flip.yaml"), &PackageMap::new()).expect("a scene");

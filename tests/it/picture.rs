@@ -1,5 +1,6 @@
-//! The renderer: coverage, depth, projection, colours, contours, and pictures that are the same each time. Whole pictures are
-//! compared by what they show (counts of colours), never by bytes. They stay in the build folder's `tmp` for a look.
+//! The renderer: coverage, depth, projection, colours, contours, and reproducible pictures. Whole pictures
+//! are compared by their contents (counts of colours), never by bytes. They are kept in the `tmp` folder of
+//! the build.
 
 use std::path::Path;
 
@@ -54,8 +55,9 @@ fn keep(image: &Image, name: &str) {
     picture::write_png(image, &file).expect("written");
 }
 
-/// Area law: a triangle of area A covers A pixels; what its edges round is at most a sample along the perimeter, and mostly
-/// cancels: 0.2 % of the perimeter's pixels is far above the mean of the cut samples, and far below a missing row.
+/// Area law: a triangle of area A covers A pixels; rounding at its edges is at most a sample along the
+/// perimeter and mostly cancels: 0.2 % of the perimeter's pixels is far above the mean of the cut samples,
+/// and far below a missing row.
 #[test]
 fn a_triangle_covers_its_area() {
     let corners = [[-0.4, -0.35, 0.0], [0.42, -0.1, 0.0], [-0.1, 0.45, 0.3]];
@@ -68,7 +70,7 @@ fn a_triangle_covers_its_area() {
 }
 
 /// Two triangles that share an edge leave no gap and do not overlap: their
-/// pixels add up to those of the square, whatever the winding.
+/// pixels add up to those of the square, for both windings.
 #[test]
 fn triangles_that_share_an_edge_share_no_sample() {
     // the diagonal runs through 240 sample centres
@@ -87,7 +89,7 @@ fn triangles_that_share_an_edge_share_no_sample() {
     assert!((one + two - both).abs() <= 2.0 * rounding, "{one} + {two} is not {both}");
 }
 
-/// The nearer surface wins in both orders; a see-through one mixes only where it is nearer.
+/// The nearer surface wins in both orders; a transparent one is blended only where it is nearer.
 #[test]
 fn depth_decides_and_not_the_order() {
     let low = triangle([[-0.4, -0.4, 0.0], [0.4, -0.4, 0.0], [0.0, 0.4, 0.0]]);
@@ -128,7 +130,7 @@ fn perspective_projects_by_similar_triangles() {
     assert!(camera.view_direction(&Vector3::z()).x.abs() < 1e-15 && camera.view_direction(&Vector3::z()).y > 0.0);
 }
 
-/// Nothing panics, and nothing is drawn, for what no picture can show; a triangle through the eye's plane is cut there.
+/// Objects that cannot be drawn are skipped without a panic; a triangle through the eye's plane is cut there.
 #[test]
 fn odd_geometry_is_survived() {
     let projection = Projection::Perspective { field_of_view: 0.8 };
@@ -168,7 +170,8 @@ fn sizes_and_counts_are_checked() {
     assert!(matches!(refused, Err(PictureError::ValueCount { values: 1, vertices: 3 })));
 }
 
-/// The scale starts dark blue, ends red, and keeps these colours beyond its ends; its end is the next round number.
+/// The scale starts dark blue, ends red, and keeps these colours beyond its ends; its end is the next round
+/// number.
 #[test]
 fn the_colour_scale_ends_where_it_says() {
     let scale = ColorScale::from_zero([3.0, 21_300.0, f64::NAN].into_iter());
@@ -202,8 +205,9 @@ fn contour_lines_lie_at_their_level() {
     assert!((lines[0][0] - lines[0][1]).norm() > 0.5);
 }
 
-/// Solids bound their shapes: the signed volume by the divergence theorem is that of the shape within what chords miss, and
-/// the normals point out. Chords of 72 segments miss 0.13 % around a circle, those of 36 half meridians 0.25 % more.
+/// Solids bound their shapes: the signed volume by the divergence theorem is that of the shape up to the
+/// error of chords, and the normals point out. Chords of 72 segments miss 0.13 % around a circle, those of 36
+/// half meridians 0.25 % more.
 #[test]
 fn solids_have_the_volume_of_their_shape() {
     let pi = std::f64::consts::PI;
@@ -246,7 +250,8 @@ fn ball_on_plate() -> [ContactSurface; 2] {
     })
 }
 
-/// The picture of a contact surface: the same bytes twice, a PNG file, and as much coloured area in both panels.
+/// The picture of a contact surface: the same bytes twice, a PNG file, and as much coloured area in both
+/// panels.
 #[test]
 fn a_contact_surface_is_drawn_the_same_each_time() {
     let surfaces = ball_on_plate();
@@ -273,7 +278,8 @@ fn a_contact_surface_is_drawn_the_same_each_time() {
     assert!(matches!(picture::contact_surface(&empty, "", "", (640, 400)), Err(PictureError::Empty { .. })));
 }
 
-/// The cut through a cube's star shows the pressure's peak in its middle and none at its rim; broken meshes are refused.
+/// The cut through a cube's star shows the pressure's peak in its middle and none at its rim; broken meshes
+/// are refused.
 #[test]
 fn a_mesh_is_shown_cut_open() {
     let volume = make::ellipsoid(&Vector3::new(0.05, 0.03, 0.04), 0.012);
@@ -281,8 +287,9 @@ fn a_mesh_is_shown_cut_open() {
         (0..volume.vertices.len()).map(|v| if v + 1 == volume.vertices.len() { 1e5 } else { 0.0 }).collect();
     let image = mesh_preview(&volume, &pressure, "ellipsoid", "5 x 3 x 4 cm", (960, 480)).expect("a picture");
     keep(&image, "mesh_preview.png");
-    // The pressure falls linearly from the centre: above the share f of its peak is (1 - f)^2 of the cut. Red passes blue where
-    // 0.25 + 0.73 s = 0.35 - 0.15 s between green and yellow, at f = 0.528. The edges, which meet in the centre, darken some.
+    // The pressure falls linearly from the centre: above the share f of its peak is (1 - f)^2 of the cut. Red
+    // passes blue where 0.25 + 0.73 s = 0.35 - 0.15 s between green and yellow, at f = 0.528. The edges,
+    // which meet in the centre, darken some.
     let cut = (440..860).flat_map(|x| (60..440).map(move |y| (x, y))).map(|(x, y)| image.pixel(x, y));
     let cut: Vec<_> = cut.filter(|[r, g, b]| r.max(g).max(b) - r.min(g).min(b) > 60).collect();
     let high = cut.iter().filter(|[r, _, b]| r > b).count() as f64 / cut.len() as f64;
@@ -310,8 +317,8 @@ fn spatula(steps: usize) -> (scene_file::LoadedScene, Snapshot) {
     (loaded, snapshot)
 }
 
-/// The scene's picture shows the beech of the handle, the dark carriers, and pressure colours where it looks at the contact;
-/// without contact the contact view says so.
+/// The scene's picture shows the beech of the handle, the dark carriers, and pressure colours in the contact
+/// view; without contact the contact view is an error.
 #[test]
 fn a_scene_shows_its_bodies_and_its_contact() {
     let (loaded, snapshot) = spatula(200);
@@ -340,8 +347,8 @@ fn a_scene_shows_its_bodies_and_its_contact() {
     let patch = (60..370).flat_map(|x| (60..300).map(move |y| (x, y))).map(|(x, y)| contact.pixel(x, y));
     let patch = patch.filter(|[r, g, b]| vivid(i32::from(*r), i32::from(*g), i32::from(*b))).count();
     assert!(beech > 300 && dark > 3_000, "{beech} pixels of beech, {dark} dark ones");
-    // A patch of 14.6 cm2 at 15.5 pixels a centimetre, turned by 0.62 and 0.34 rad, has 2,700 pixels; lines, arrow and text hide
-    // some of them, and a part of the patch behind it is seen.
+    // A patch of 14.6 cm2 at 15.5 pixels a centimetre, turned by 0.62 and 0.34 rad, has 2,700 pixels; lines,
+    // arrow and text hide some of them, and a part of the patch behind it is visible.
     assert!((1_800..4_000).contains(&patch), "{patch} pixels in pressure colours");
     let (loaded, snapshot) = spatula(0);
     let refused = scene_picture(&ScenePicture {

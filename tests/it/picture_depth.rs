@@ -1,4 +1,4 @@
-//! Depth holds at any size and from any distance, and a moving picture shows what its frames show.
+//! Depth is correct at any size and from any distance, and a moving picture shows its frames.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ const FIELD_OF_VIEW: f64 = 0.6;
 /// Half the edge of the block [m].
 const HALF: f64 = 0.04;
 
-/// A red block on a green table as large as a hall, from `distance` [m] and a little above: corners of the table lie behind the eye.
+/// A red block on a green table as large as a hall, from `distance` [m] and a little above: corners of the
+/// table lie behind the eye.
 fn block_on_table((width, height): (usize, usize), camera: Camera) -> Image {
     let mut canvas = Canvas::new(width, height, camera, [1.0; 3]).expect("a canvas");
     let paint = |color| Paint { coat: Coat::Plain(color), alpha: 1.0, gloss: Gloss::Flat };
@@ -26,7 +27,8 @@ fn block_on_table((width, height): (usize, usize), camera: Camera) -> Image {
     canvas.finish()
 }
 
-/// Area [px] of the convex hull of the block's corners on the picture, and its perimeter: its outline, by Andrew's chain.
+/// Area [px] of the convex hull of the block's corners on the picture, and its perimeter: its outline, by
+/// Andrew's chain.
 fn silhouette(camera: &Camera, (width, height): (usize, usize)) -> (f64, f64) {
     let mut points: Vec<[f64; 2]> = (0..8)
         .map(|k| {
@@ -58,9 +60,10 @@ fn silhouette(camera: &Camera, (width, height): (usize, usize)) -> (f64, f64) {
     (area.abs(), perimeter)
 }
 
-/// Law: a block that stands on a table hides as many pixels as the hull of its projected corners has area; none of it sinks into the
-/// table, at any size of the picture and from any distance. A pixel on the outline is a mix of both colours, and samples on a
-/// grid of 3 x 3 round its share by 1/18 of a pixel in the mean: 0.06 of the perimeter bounds the error.
+/// Law: a block that stands on a table hides as many pixels as the hull of its projected corners has area;
+/// none of it is hidden by the table, at any size of the picture and from any distance. A pixel on the
+/// outline is a mix of both colours, and samples on a grid of 3 x 3 round its share by 1/18 of a pixel in the
+/// mean: 0.06 of the perimeter bounds the error.
 #[test]
 fn depth_holds_at_any_size_and_distance() {
     for distance in [0.4, 0.6, 6.0] {
@@ -84,8 +87,9 @@ fn depth_holds_at_any_size_and_distance() {
     }
 }
 
-/// Frames of a moving picture, put together as the PNG specification says, are the frames that were given: within half a step of
-/// the palette's cells, 1/128 of the range, where there are fewer colours than the palette holds.
+/// Frames of a moving picture, put together as the PNG specification says, are the frames that were given:
+/// within half a step of the palette's cells, 1/128 of the range, where there are fewer colours than the
+/// palette holds.
 #[test]
 fn a_moving_picture_shows_its_frames() {
     let (width, height) = (60, 40);
@@ -127,8 +131,9 @@ fn a_moving_picture_shows_its_frames() {
     assert!(encode_animation(&[Image::new(20, 20, [0.0; 3]), Image::new(20, 30, [0.0; 3])], 100).is_err());
 }
 
-/// A block of foam that stands on the ground, seen with its contact patch: the patch lies in the plane of the ground and is seen as a
-/// whole. Its 64 cm2 are the projected area of the cube's foot; lines, arrow and label hide less than a fifth of it.
+/// A block of foam that stands on the ground, seen with its contact patch: the patch lies in the plane of the
+/// ground and is seen as a whole. Its 64 cm2 are the projected area of the cube's foot; lines, arrow and
+/// label hide less than a fifth of it.
 #[test]
 fn a_patch_in_the_plane_of_the_ground_is_seen() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -164,7 +169,8 @@ fn a_patch_in_the_plane_of_the_ground_is_seen() {
             title: "",
         })
         .expect("a picture");
-        // the colours of the pressure scale are more vivid than glass, ground and text; the bar is at the right edge
+        // the colours of the pressure scale are more vivid than glass, ground and text; the bar is at the
+        // right edge
         let vivid = |[r, g, b]: [u8; 3]| r.max(g).max(b) - r.min(g).min(b) > 100;
         let columns = 0..size.0 * 3 / 4;
         let seen = columns.flat_map(|x| (0..size.1).map(move |y| (x, y))).filter(|(x, y)| vivid(image.pixel(*x, *y)));

@@ -38,7 +38,8 @@ fn box_mesh(size: &Vector3) -> SurfaceMesh {
     SurfaceMesh { vertices, triangles: quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect() }
 }
 
-/// A U-shaped block, not convex: a box of `size` with a channel through its top along y, half as wide and deep.
+/// A U-shaped block, not convex: a box of `size` with a channel through its top along y, half as wide and
+/// deep.
 fn channel(size: &Vector3) -> SurfaceMesh {
     let profile =
         [(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (0.25, 0.5), (0.25, 0.0), (-0.25, 0.0), (-0.25, 0.5), (-0.5, 0.5)];
@@ -66,8 +67,8 @@ fn points_of(a: &Shape, X_WA: &RigidTransform, b: &Shape, X_WB: &RigidTransform,
     out
 }
 
-/// Arms of example-robot-data hold a posture with gains for two seconds: links that overlap at the start are named and left
-/// out, and the others do not disturb. (The folder that ISOBAR_ROBOT_DATA names.)
+/// Arms of example-robot-data hold a posture with gains for two seconds: links that overlap at the start are
+/// named and left out, and the others have no effect. (The files are in the folder ISOBAR_ROBOT_DATA.)
 #[test]
 fn arms_hold_their_posture() {
     let Some(folder) = golden::robots_of_others() else { return };
@@ -94,7 +95,7 @@ fn arms_hold_their_posture() {
         let started = std::time::Instant::now();
         run(&mut simulation, &JointCommand::default(), 2.0);
         let now = snapshot(&simulation);
-        // Fingers that start closed touch; no pair presses harder than that.
+        // Fingers that start closed touch; no other pair presses harder.
         let speed = now.joint_velocity.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let touching = now.contact_patches().len();
         for patch in now.contact_patches() {
@@ -139,8 +140,8 @@ fn snapshot(simulation: &Simulation) -> Snapshot {
     snapshot
 }
 
-/// A stack stands for a minute: no box turns or drifts, every face rests on four points or more, and each contact carries
-/// what stands above it. Sinking: g (beta dt/(2 pi))^2 a box and point share, some nanometres.
+/// A stack stands for a minute: no box turns or drifts, every face rests on four points or more, and each
+/// contact carries the weight above it. Sinking: g (beta dt/(2 pi))^2 a box and point share, some nanometres.
 #[test]
 fn stack_of_boxes_stands() {
     let size = Vector3::new(0.1, 0.08, 0.06);
@@ -160,8 +161,8 @@ fn stack_of_boxes_stands() {
             let weight = (5 - i) as f64 * mass * GRAVITY;
             assert!((patch.F_BC_W.f.z - weight).abs() < 1e-6 * weight, "{i}: {} N for {weight}", patch.F_BC_W.f.z);
         }
-        // Four springs at each face: k = (2 pi/(beta dt))^2/w with w = (1 + 12 a^2/(b^2 + c^2) + ...)/m at the corners, which box and
-        // box have twice. The i-th face carries 5 - i weights.
+        // Four springs at each face: k = (2 pi/(beta dt))^2/w with w = (1 + 12 a^2/(b^2 + c^2) + ...)/m at
+        // the corners, which box and box have twice. The i-th face carries 5 - i weights.
         let corner = |a: f64, b: f64| 3.0 * a * a / (a * a + b * b);
         let w = 1.0 + corner(size.x, size.z) + corner(size.y, size.z);
         let share = (NEAR_RIGID_BETA * 1e-3 / std::f64::consts::TAU).powi(2) * GRAVITY * w / 4.0;
@@ -232,7 +233,8 @@ fn box_tips_at_its_aspect_ratio() {
     }
 }
 
-/// A sphere that slides without spin ends rolling at 5/7 of its speed, to the last digits: points have no rolling resistance.
+/// A sphere that slides without spin ends rolling at 5/7 of its speed, to the last digits: points have no
+/// rolling resistance.
 #[test]
 fn sliding_sphere_ends_rolling() {
     let (radius, mass, v0) = (0.05, 0.2, 0.5);
@@ -249,7 +251,7 @@ fn sliding_sphere_ends_rolling() {
     assert!((V.v.x - V.w.y * radius).abs() < 1e-5 * v0);
 }
 
-/// Hunt-Crossley impact: d (vi + vo) = ln[(1 + d vi)/(1 - d vo)], whatever the stiffness; first order in the step.
+/// Hunt-Crossley impact: d (vi + vo) = ln[(1 + d vi)/(1 - d vo)], for any stiffness; first order in the step.
 #[test]
 fn restitution_does_not_depend_on_stiffness() {
     let (d, vi) = (1.5, 0.4);
@@ -305,8 +307,9 @@ fn poses(count: usize) -> impl Iterator<Item = RigidTransform> {
     })
 }
 
-/// Largest difference of two manifolds, the second with A and B exchanged [m, or -]: of each point of one to the nearest of the
-/// other in position, normal (times the millimetre) and distance; infinite where they have unequal numbers of points.
+/// Largest difference of two manifolds, the second with A and B exchanged [m, or -]: of each point of one to
+/// the nearest of the other in position, normal (times the millimetre) and distance; infinite where they have
+/// unequal numbers of points.
 fn distance_of_manifolds(ab: &PointContacts, ba: &PointContacts) -> f64 {
     if ab.len() != ba.len() {
         return f64::INFINITY;
@@ -326,10 +329,10 @@ fn distance_of_manifolds(ab: &PointContacts, ba: &PointContacts) -> f64 {
     one_sided(ab, ba).max(one_sided(ba, ab))
 }
 
-/// Every pair of shapes at 300 poses: numbers are finite, normals are unit vectors, swapping A and B gives the same points
-/// with opposite normals, all of them, and the second answer has the bits of the first. Shapes that are alike have no order of
-/// their own: of those the depth is the same to the accuracy of GJK and EPA (but not of two equal meshes, which have no best way out
-/// deep inside each other).
+/// Every pair of shapes at 300 poses: numbers are finite, normals are unit vectors, swapping A and B gives
+/// the same points with opposite normals, all of them, and the second answer has the bits of the first.
+/// Shapes that are alike have no order of their own: of those the depth is the same to the accuracy of GJK
+/// and EPA (but not of two equal meshes, which have no best direction deep inside each other).
 #[test]
 fn every_pair_is_finite_symmetric_and_repeatable() {
     let sizes = [1.0, 0.9].map(sized_zoo).concat();
@@ -363,7 +366,8 @@ fn every_pair_is_finite_symmetric_and_repeatable() {
     }
 }
 
-/// Shapes in one place, and shapes whose faces lie in one plane: finite numbers, and a way out where they overlap.
+/// Shapes at the same position, and shapes with faces in one plane: finite numbers, and contact points for
+/// overlaps.
 #[test]
 fn coincident_shapes_have_finite_contacts() {
     for a in zoo() {
@@ -382,8 +386,8 @@ fn coincident_shapes_have_finite_contacts() {
     }
 }
 
-/// The depth of a box that slides over the edge of another changes no faster than it moves, and the points are the corners
-/// of what the two faces share.
+/// The depth of a box that slides over the edge of another changes no faster than the box moves, and the
+/// points are the corners of the area that the two faces share.
 #[test]
 fn box_slides_over_an_edge_continuously() {
     let size = Vector3::new(0.1, 0.1, 0.1);
@@ -406,7 +410,8 @@ fn box_slides_over_an_edge_continuously() {
     }
 }
 
-/// A channel, which is not convex, rests on its feet upside down and carries a box in its groove; both carry their weight.
+/// A channel, which is not convex, rests upside down on its feet, and carries a box in its groove; contact
+/// forces balance the weights.
 #[test]
 fn meshes_rest_on_each_other() {
     let size = Vector3::new(0.2, 0.1, 0.1);
@@ -432,7 +437,7 @@ fn meshes_rest_on_each_other() {
         let on_top = now.F_BBo_W[simulation.scene().free_bodies()[1]].f;
         assert!((on_top.z - 0.4 * GRAVITY).abs() < 1e-4, "{name}: {on_top:?}");
         let moved = now.X_WB[simulation.scene().free_bodies()[1]].translation.vector - bodies[1].2.translation.vector;
-        // nothing stops a ball that the settling block has set rolling
+        // a ball that the settling block has set rolling does not stop
         let allowed = if name == "sphere" { 1e-4 } else { 1e-5 };
         assert!(moved.norm() < allowed, "{name} moved by {moved:?}");
     }

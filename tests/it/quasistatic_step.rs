@@ -18,7 +18,7 @@ use isobar::stepping::{JointCommand, JointTarget, Simulation, StepSettings, Unac
 
 use crate::worlds::at;
 
-/// All three, which must agree on what does not depend on inertia.
+/// All three kinds of inertia; results that do not depend on inertia must agree.
 const INERTIAS: [UnactuatedInertia; 3] = [UnactuatedInertia::None, UnactuatedInertia::Mass, UnactuatedInertia::SCALED];
 /// Steps from short to the longest of the paper [s].
 const STEPS: [f64; 4] = [0.01, 0.1, 0.2, 0.4];
@@ -27,7 +27,7 @@ fn rigid(friction: f64) -> ContactProperties {
     ContactProperties { compliant: Some(false), mu_dynamic: Some(friction), ..ContactProperties::default() }
 }
 
-/// Impedance of stiffness k with an effort limit, and no damping, which quasistatic steps have no use for.
+/// Impedance of stiffness k with an effort limit, without damping, which quasistatic steps do not use.
 fn spring(stiffness: f64, effort_limit: f64) -> Actuator {
     Actuator { stiffness, effort_limit, ..Actuator::PASSIVE }
 }

@@ -17,7 +17,7 @@ const GEARED: &str = r#"<robot name="geared" xmlns:drake="http://drake.mit.edu">
   </transmission>
 </robot>"#;
 
-/// A rotor behind a gear of ratio N is felt at the joint with N^2 of its inertia.
+/// A rotor behind a gear of ratio N acts at the joint with N^2 times its inertia.
 #[test]
 fn rotor_inertia_is_reflected_through_the_gear() {
     let packages = PackageMap::new();

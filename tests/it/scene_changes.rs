@@ -1,4 +1,4 @@
-//! A scene refuses values that make no sense, and says so; it then is as it was.
+//! A scene refuses invalid values with an error and then is unchanged.
 
 use isobar::math::{Index, ScalarJointIndex, Vector3};
 use isobar::multibody::ModelError;

@@ -1,4 +1,4 @@
-//! Scene files: what is refused and how, what is built, what is recorded.
+//! Scene files: refusals and their messages, built scenes, recordings.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// A gripper as the first model; what follows stands on line 7.
+/// A gripper as the first model; the text after it starts on line 7.
 const GRIPPER: &str = "step: 0.001
 models:
   - name: gripper
@@ -38,11 +38,12 @@ models:
     joints: { left_finger_sliding_joint: -0.01 }
 ";
 
-/// Every mistake is answered with its line and column, and with the way out.
+/// The error of every mistake gives its line and column, and the remedy.
 #[test]
 fn mistakes_are_refused_with_place_and_way_out() {
     let cases = [
-        // (what follows the gripper, with § before the place that the message must name; what it must say)
+        // before§(the text after the gripper, with § before§ before the place that the message must name;
+        // what it must say)
         ("§gravty: [0, 0, -9.81]", "did you mean `gravity`?"),
         ("    §stifness: 3", "`stifness` is no key of a model"),
         ("    actuators: { left_finger_sliding_joint: { §stifness: 3 } }", "did you mean `stiffness`?"),
@@ -106,7 +107,7 @@ fn initial_positions_keep_to_the_limits() {
     assert!(error.to_string().contains("`models`"), "{error}");
 }
 
-/// The scene is what the file says: names, prefix, poses, gains, limits, materials, filters, warnings.
+/// The scene follows the file: names, prefix, poses, gains, limits, materials, filters, warnings.
 #[test]
 fn a_scene_is_what_its_file_says() {
     let text = format!(
@@ -181,8 +182,9 @@ fn the_robot_is_described_first() {
     assert!(error.contains("rabot") && error.contains("robot"), "{error}");
 }
 
-/// A gripper whose second finger mimics the first, under `actuators: "*"`: only the leader has a spring, so it goes all the way
-/// where it is commanded to (without gravity; after ten time constants of its damping, 0.02 s, the rest is below 1e-5 m).
+/// A gripper whose second finger mimics the first, under `actuators: "*"`: only the leader has a spring, so
+/// it reaches its command (without gravity; after ten time constants of its damping, 0.02 s, the rest is
+/// below 1e-5 m).
 #[test]
 fn a_mimic_joint_does_not_fight_its_leader() {
     let folder = std::env::temp_dir().join(format!("isobar_mimic_{}", std::process::id()));
@@ -245,8 +247,8 @@ fn a_model_that_overlaps_itself_is_reported() {
     );
 }
 
-/// Conservation of energy bounds a fall: nothing that starts at rest on a dissipative ground gains energy; the ball's force at rest
-/// is its weight. Also: what a recording says is what a CSV reader gets back, bit by bit.
+/// Conservation of energy bounds a fall: nothing that starts at rest on a dissipative ground gains energy;
+/// the ball's force at rest is its weight. Also, a CSV reader gets the recorded numbers back, bit by bit.
 #[test]
 fn drop_settles_and_is_recorded() {
     let mut loaded = scene_file::load(&config().join("drop.yaml"), &PackageMap::new()).expect("the scene loads");
@@ -362,7 +364,8 @@ fn physical_spatula_is_made_of_its_parts() {
     assert!((stated.inertia_I - inertia).norm() < 1e-5 * inertia.norm(), "{inertia}");
 }
 
-/// The program runs a scene and records it; it refuses a command for a joint that does not exist, and a scene with a slip.
+/// The program runs a scene and records it; it refuses a command for a joint that does not exist, and a scene
+/// with a mistake.
 #[test]
 fn the_program_runs_scenes() {
     let folder = std::env::temp_dir().join(format!("isobar_run_{}", std::process::id()));
@@ -402,7 +405,7 @@ fn examples_load() {
     }
 }
 
-/// Every scene that comes with the house loads.
+/// Every shipped scene loads.
 #[test]
 fn all_scenes_in_config_load() {
     let entries = std::fs::read_dir(config()).expect("a folder").map(|entry| entry.expect("an entry").path());
@@ -418,7 +421,8 @@ fn all_scenes_in_config_load() {
     }
 }
 
-/// Models come and go: what a file says of one that is taken out goes with it; an entity keeps the names that are free.
+/// Models are added and removed: entries that concern only a removed model are removed with it; an entity
+/// keeps the names that are free.
 #[test]
 fn models_are_added_and_taken_out_before_a_scene_is_built() {
     let packages = PackageMap::new();
@@ -437,7 +441,7 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
         X_WB: RigidTransform::translation(1.0, 2.0, 3.0),
     };
     let links = |scene: &LoadedScene| scene.models.iter().map(|model| model.name.clone()).collect::<Vec<_>>();
-    // Its link's name is taken by the model that is there.
+    // The name of its link is used by the existing model.
     source.add(entity("second"), &packages, &|name| name == "spatula").unwrap();
     let loaded = source.build(&packages).unwrap();
     assert_eq!(links(&loaded), ["gripper", "spatula", "second"]);
@@ -445,7 +449,7 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
     assert!(second.is_free && loaded.scene.body_name(second.root).starts_with("second_"));
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial, loaded.settings).unwrap();
     assert_eq!(simulation.data().X_WB[second.root].translation.vector, Vector3::new(1.0, 2.0, 3.0));
-    // A state that is set is gone on from; the start stays what a reset goes back to.
+    // The simulation continues from a state that was set; a reset still returns to the start.
     let mut state = simulation.state().clone();
     loaded.scene.model().set_free_body_pose(&mut state, second.root, &RigidTransform::translation(5.0, 0.0, 9.0));
     simulation.set_state(state).unwrap();
@@ -456,7 +460,7 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
     assert!((acceleration.v - Vector3::new(0.0, 0.0, -9.81)).norm() < 1e-6, "{acceleration:?}");
     simulation.reset();
     assert_eq!(simulation.data().X_WB[second.root].translation.vector, Vector3::new(1.0, 2.0, 3.0));
-    // Without the spatula its output is gone, too, with a warning.
+    // Without the spatula its output is removed too, with a warning.
     assert!(source.remove("spatula"));
     let loaded = source.build(&packages).unwrap();
     assert_eq!(links(&loaded), ["gripper", "second"]);

@@ -1,4 +1,4 @@
-//! Meshes of a scene: what is wrong with them is told, and what their files say is used.
+//! Meshes of a scene: their defects are reported, and the contents of their files are used.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -25,7 +25,8 @@ impl Folder {
     fn write(&self, name: &str, text: &str) {
         std::fs::write(self.0.join(name), text).unwrap();
     }
-    /// A robot of one link with a collision element for each of (name, file, properties), and a scene of it 5 mm in the ground.
+    /// A robot of one link with a collision element for each of (name, file, properties), and a scene of it 5
+    /// mm in the ground.
     fn robot(&self, elements: &[(&str, &str, &str)]) {
         let mut urdf =
             "<robot name='r' xmlns:drake='http://drake.mit.edu'><link name='body'><inertial><mass value='1'/>\
@@ -76,8 +77,8 @@ fn joined(a: &SurfaceMesh, b: &SurfaceMesh, shift: Vector3) -> SurfaceMesh {
 const SOFT: &str = "<drake:compliant_hydroelastic/><drake:hydroelastic_modulus value='1e5'/>";
 const RIGID: &str = "<drake:rigid_hydroelastic/>";
 
-/// Repairs, parts that are left out, and defects of rigid meshes are warnings of the scene, of `isobar run` and of `isobar inspect`,
-/// each with the geometry's name.
+/// Repairs, parts that are left out, and defects of rigid meshes are warnings of the scene, of `isobar run`
+/// and of `isobar inspect`, each with the geometry's name.
 #[test]
 fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
     let folder = Folder::new("mesh_notes");
@@ -125,7 +126,7 @@ fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
         assert!(of_run.is_some_and(|text| text.contains(expected)), "{name}: {run}");
         assert!(of_inspect.is_some_and(|text| text.contains(expected)), "{name}: {inspect}");
     }
-    // an inverted rigid mesh is felt like a good one
+    // an inverted rigid mesh makes contact like a correct one
     let geometry = |name: &str| {
         let mut all = loaded.scene.geometries().iter();
         all.find(|geometry| geometry.name == format!("body/{name}")).unwrap().hydroelastic.clone()
@@ -139,7 +140,7 @@ fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
     assert!((enclosed(a.mesh()) - enclosed(b.mesh())).abs() < 1e-12 * enclosed(b.mesh()).abs());
 }
 
-/// A grid of tetrahedra with `pressure` as a legacy VTK file, and what else stands in it.
+/// A grid of tetrahedra with `pressure` as a legacy VTK file, and its other contents.
 fn vtk(vertices: &[[f64; 3]], tets: &[[u32; 4]], fields: &[(&str, Vec<f64>)]) -> String {
     let mut text = "# vtk DataFile Version 3.0\ntest\nASCII\nDATASET UNSTRUCTURED_GRID\n".to_owned();
     writeln!(text, "POINTS {} double", vertices.len()).unwrap();
@@ -170,8 +171,9 @@ fn octahedron() -> (Vec<[f64; 3]>, Vec<[u32; 4]>) {
     (vertices, tets)
 }
 
-/// The pressures that a VTK file states are the field, whatever the modulus; without them the field is the modulus times the
-/// distance. A link in a scene made of such a mesh is carried by the ground with that pressure. Other fields are told.
+/// The pressures that a VTK file states are the field, independent of the modulus; without them the field is
+/// the modulus times the distance. A link in a scene made of such a mesh is carried by the ground with that
+/// pressure. Other fields are reported.
 #[test]
 fn a_volume_mesh_may_bring_its_pressure() {
     let folder = Folder::new("vtk_pressure");
@@ -205,8 +207,8 @@ fn a_volume_mesh_may_bring_its_pressure() {
     }
 }
 
-/// Tetrahedra without a vertex inside have no pressure: they are counted, contact stays finite, and a mesh of nothing else is
-/// refused with the way out.
+/// Tetrahedra without a vertex inside have no pressure: they are counted, contact stays finite, and a mesh
+/// with only such tetrahedra is refused, with the remedy.
 #[test]
 fn tetrahedra_without_an_inner_vertex_are_told() {
     let folder = Folder::new("vtk_no_interior");
@@ -273,7 +275,7 @@ fn a_margin_of_a_scene_reaches_the_geometry() {
     assert!((0.002 - 1e-9..0.004).contains(&(without - with)), "{without} {with}");
 }
 
-/// Reading leaves out nothing silently: the first field with `pressure` in its name counts.
+/// No field is left out silently: the first field with `pressure` in its name is used.
 #[test]
 fn fields_that_are_not_used_are_named() {
     let folder = Folder::new("vtk_fields");
@@ -285,8 +287,8 @@ fn fields_that_are_not_used_are_named() {
     assert_eq!((pressure.unwrap()[0], ignored), (2.0, vec!["a".to_owned(), "pressure2".to_owned()]));
 }
 
-/// Two rigid meshes that start deeper in each other than contact points are found: a warning says so. As deep as they are found, and
-/// apart, there is none.
+/// Two rigid meshes that overlap at the start, too deep for contact points, give a warning. At smaller
+/// depths, and apart, they give none.
 #[test]
 fn rigid_meshes_that_start_too_deep_are_told() {
     let folder = Folder::new("too_deep");

@@ -1,4 +1,5 @@
-//! The robots and objects of urdf/: against Pinocchio, against the makers' data sheets, and against `isobar inspect`.
+//! The robots and objects of urdf/: against Pinocchio, against manufacturers' figures, and against `isobar
+//! inspect`.
 
 use std::collections::BTreeSet;
 use std::f64::consts::PI;
@@ -19,7 +20,8 @@ use serde_json::Value;
 use crate::golden::{difference, floats};
 use crate::worlds::welded;
 
-/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 leaves no room for a mistake.
+/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 leaves no
+/// room for a mistake.
 const TOLERANCE: f64 = 1e-9;
 
 fn folder() -> PathBuf {
@@ -38,7 +40,7 @@ fn shipped() -> Vec<PathBuf> {
     files
 }
 
-/// Oracle: Pinocchio's own reading of the same files; see tests/golden/robots/README.md.
+/// Oracle: Pinocchio with the same files; see tests/golden/robots/README.md.
 #[test]
 fn mass_matrix_and_gravity_match_the_independent_program() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/robots/robots.json");
@@ -72,7 +74,8 @@ fn mass_matrix_and_gravity_match_the_independent_program() {
     }
 }
 
-/// Place of link B's origin in the frame of link A [m], as a function of angles of some joints; all others are at zero.
+/// Position of link B's origin in the frame of link A [m], as a function of angles of some joints; all others
+/// are at zero.
 fn place<'a>(scene: &'a Scene, [A, B]: [&str; 2]) -> impl FnMut(&[(&str, f64)]) -> Vector3 + use<'a> {
     let model = scene.model();
     let mut data = Data::new(model);
@@ -87,8 +90,9 @@ fn place<'a>(scene: &'a Scene, [A, B]: [&str; 2]) -> impl FnMut(&[(&str, f64)]) 
     }
 }
 
-/// Distance of that place, largest over the angles of these joints [m]. In each angle the squared distance is a constant and a wave, so
-/// that three angles tell where it is largest; turns about the joints, from several starts, until nothing is gained.
+/// The largest distance of that position over the angles of these joints [m]. In each angle the squared
+/// distance is a constant plus a sine wave, so three values give its maximum. The joints are turned in
+/// rounds, from several starts, until the distance no longer grows.
 fn largest_distance(mut place: impl FnMut(&[(&str, f64)]) -> Vector3, joints: &[&str]) -> f64 {
     let mut largest: f64 = 0.0;
     for start in 0..8_u32 {
@@ -112,7 +116,8 @@ fn robot(name: &str) -> RobotDescription {
     load(&folder().join(format!("{name}.urdf")))
 }
 
-/// Oracle: the makers' figures, sources in docs/reference/robots.md. Mass within 10 % (they round, and count cables), with hand and without.
+/// Oracle: the manufacturers' figures; sources are in docs/reference/robots.md. Masses, with and without
+/// hand, agree within 10 % (the figures are rounded and include cables).
 #[test]
 fn masses_are_those_of_the_data_sheets() {
     for (name, kilograms) in [("iiwa7", 23.9), ("iiwa14", 29.9), ("wsg50", 1.2), ("j2n6s300", 5.4), ("j2s7s300", 6.18)]
@@ -133,8 +138,8 @@ fn masses_are_those_of_the_data_sheets() {
     }
 }
 
-/// Oracle: the makers' figures, sources in docs/reference/robots.md. Reach is the length of the arm stretched straight, along it: from the middle of joint 2
-/// to that of joint 6, or of the grasp. Within 1 %.
+/// Oracle: the manufacturers' figures; sources are in docs/reference/robots.md. Reach is the length of the
+/// stretched arm: from the middle of joint 2 to that of joint 6, or of the grasp. It agrees within 1 %.
 #[test]
 fn reaches_are_those_of_the_data_sheets() {
     let straight = ["j2s7s300_joint_2", "j2s7s300_joint_4", "j2s7s300_joint_6"].map(|joint| (joint, PI));
@@ -150,8 +155,9 @@ fn reaches_are_those_of_the_data_sheets() {
     }
 }
 
-/// Oracle: the lengths of the public description. Elbow and wrist put the middle of the grasp aside of the straight arm, so that it comes 5.6 mm
-/// farther from joint 2 than along the arm (docs/reference/robots.md).
+/// Oracle: the lengths of the public description. Elbow and wrist put the middle of the grasp beside the
+/// straight arm, so that it reaches 5.6 mm farther from joint 2 than along the arm
+/// (docs/reference/robots.md).
 #[test]
 fn the_curved_wrist_reaches_a_little_farther_than_its_length() {
     let scene = welded(&robot("j2n6s300"));
@@ -160,8 +166,8 @@ fn the_curved_wrist_reaches_a_little_farther_than_its_length() {
     assert!((largest - 0.9112).abs() < 1e-4, "{largest} m");
 }
 
-/// What `isobar inspect` says of every file that we ship: nothing to repair, no likely mistake but the published inertia of the spatula,
-/// which has it in its name. All meshes are there.
+/// The report of `isobar inspect` on every shipped file: no repairs, and no likely mistake except the
+/// published inertia of the spatula, which is named after it. All meshes exist.
 #[test]
 fn nothing_shipped_needs_a_warning() {
     for file in shipped() {
@@ -183,7 +189,8 @@ fn nothing_shipped_needs_a_warning() {
     }
 }
 
-/// The meshes that stand for ellipsoids in tools that know none: every vertex is on the ellipsoid, and the surface is closed.
+/// The meshes that represent ellipsoids in tools without ellipsoids: every vertex is on the ellipsoid, and
+/// the surface is closed.
 #[test]
 fn meshes_that_stand_for_ellipsoids_lie_on_them() {
     for (file, mesh) in
@@ -210,14 +217,15 @@ fn meshes_that_stand_for_ellipsoids_lie_on_them() {
     }
 }
 
-/// Every scene of config/ with every mesh that it names, from a folder that need not be called like the package.
+/// Every scene of config/ with every mesh that it names, from a folder whose name differs from that of the
+/// package.
 #[test]
 fn no_shipped_scene_needs_a_warning() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
     let files = std::fs::read_dir(folder).expect("config/").map(|entry| entry.expect("a file").path());
     let is_scene = |file: &PathBuf| {
         let is_yaml = file.extension().is_some_and(|ending| ending == "yaml");
-        // the node's own parameters stand beside the scenes
+        // the node's own parameters are in the same folder as the scenes
         is_yaml && !std::fs::read_to_string(file).expect("a file").contains("ros__parameters")
     };
     let scenes: Vec<PathBuf> = files.filter(is_scene).collect();
@@ -243,8 +251,9 @@ fn all_meshes_together_are_small() {
     assert!((100_000..5_000_000).contains(&bytes), "{bytes} bytes");
 }
 
-/// Law: stacks of cubes and an arm in impedance control with its weight compensated are in equilibrium. Friction is regularized: a
-/// cube that carries no load along the ground does not creep, and one sinks into the next by g dt2/40 for each cube above.
+/// Law: stacks of cubes and an arm in impedance control with its weight compensated are in equilibrium.
+/// Friction is regularized: a cube that carries no load along the ground does not creep, and one sinks into
+/// the next by g dt2/40 for each cube above.
 #[test]
 fn the_cubes_and_the_arm_of_the_stacking_scene_stand() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");

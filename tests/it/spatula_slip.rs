@@ -13,12 +13,13 @@ use crate::golden;
 
 /// The grip opens at 4.5 s and 10.5 s [s].
 const RELEASES: [f64; 2] = [4.5, 10.5];
-/// After a change of the command the pads and the fingers' masses swing for about 0.1 s; the reference itself is within 1 % after
-/// that. [s]
+/// After a change of the command the pads and the fingers' masses swing for about 0.1 s; the reference itself
+/// is within 1 % after that. [s]
 const SETTLED: f64 = 0.2;
 
-/// Tolerance of the pitch at `time` [rad]: held, both programs follow one convex problem a step and differ by its tolerance; a
-/// release magnifies that, and after the second one the contact history has parted.
+/// Tolerance of the pitch at `time` [rad]: while held, both programs solve the same convex problem in each
+/// step and differ by its tolerance; a release magnifies this, and after the second one the contact histories
+/// differ.
 fn pitch_tolerance(time: f64) -> f64 {
     match time {
         _ if time <= RELEASES[0] => 1e-3,
@@ -27,7 +28,7 @@ fn pitch_tolerance(time: f64) -> f64 {
     }
 }
 
-/// The commanded grip force at the step that ends at `time`, and since when it stands [N, s].
+/// The commanded grip force at the step that ends at `time`, and the time since which it stands [N, s].
 fn command(time: f64) -> (f64, f64) {
     let phase = (time - 1e-6).rem_euclid(6.0);
     if phase < 4.5 { (16.0, phase) } else { (1.0, phase - 4.5) }
@@ -111,8 +112,8 @@ fn same_scene_same_bits() {
     assert_eq!(run(300), run(300));
 }
 
-/// [Masterjohn 2022, section V-C]: 16 N hold the spatula, at 1 N it turns; with polygons and with triangles, which take about four times the faces
-/// (the paper: 4.05).
+/// [Masterjohn 2022, section V-C]: 16 N hold the spatula, at 1 N it turns; with polygons and with triangles,
+/// which take about four times the faces (the paper: 4.05).
 #[test]
 fn spatula_is_held_firmly_and_slips_while_the_force_is_low() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
@@ -135,7 +136,7 @@ fn spatula_is_held_firmly_and_slips_while_the_force_is_low() {
     assert!((3.0..5.0).contains(&ratio), "{faces:?}");
 }
 
-/// A run that holds everywhere, or nowhere, is no success.
+/// A run that always holds, or never, does not succeed.
 #[test]
 fn a_spatula_that_never_slips_is_no_success() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");

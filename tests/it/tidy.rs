@@ -1,6 +1,7 @@
 //! The rules of ARCHITECTURE.md that a program can check.
 
 mod imports;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -58,13 +59,18 @@ const EVERYWHERE: [&str; 3] = ["nalgebra", "thiserror", "tracing_subscriber"];
 const FILE_LINES_MAX: usize = 600;
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    files(folder, &["rs"], found);
+}
+
+/// The files below `folder` with one of these extensions, sorted.
+fn files(folder: &Path, extensions: &[&str], found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files(&path, extensions, found);
+        } else if path.extension().is_some_and(|extension| extensions.iter().any(|known| extension == *known)) {
             found.push(path);
         }
     }
@@ -88,6 +94,27 @@ fn all_sources() -> BTreeMap<String, String> {
 /// The text of a file of the project.
 fn read(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("a file of the project")
+}
+
+/// The text of a comment line, without its slashes.
+fn comment(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("//")?;
+    Some(rest.trim_start_matches(['/', '!']).trim())
+}
+
+/// (path relative to the project, text) of sources, examples, tests and pages.
+fn all_texts() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|page| root.join(page)).into();
+    for folder in ["src", "examples", "tests/it", "docs"] {
+        let mut inside = Vec::new();
+        files(&root.join(folder), &["rs", "md"], &mut inside);
+        found.append(&mut inside);
+    }
+    let relative = |path: &PathBuf| path.strip_prefix(root).expect("below the root").to_string_lossy().into_owned();
+    let named = found.iter().map(|path| (relative(path), std::fs::read_to_string(path).expect("a text")));
+    named.filter(|(path, _)| path != "tests/it/tidy/words.rs").collect()
 }
 
 fn room_of(path: &str) -> Option<&str> {
@@ -219,7 +246,7 @@ fn units_do_not_look_like_links() {
         let text = std::fs::read_to_string(&path).expect("a source file");
         for (number, line) in text.lines().enumerate() {
             let documents = line.trim_start().starts_with("///") || line.trim_start().starts_with("//!");
-            // What stands in backticks is code.
+            // Text in backticks is code.
             let prose: String = line.split('`').step_by(2).collect::<Vec<_>>().join("``");
             if documents && UNITS.iter().any(|unit| prose.replace("\\[", "").contains(&format!("[{unit}]"))) {
                 wrong.push(format!("{}:{}", path.display(), number + 1));

@@ -1,4 +1,4 @@
-//! Robot files: what is read, what is refused and how.
+//! Robot files: reading, refusals and their messages.
 #![allow(non_snake_case)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests")]
 
@@ -59,8 +59,8 @@ fn expected_robots() -> Vec<(String, usize, f64, usize)> {
     table.lines().skip(1).map(row).collect()
 }
 
-/// Real input: every robot of example-robot-data, made by others, loads; what is skipped is a warning. Degrees of
-/// freedom, mass and number of collision geometries are those that Pinocchio finds.
+/// Real input: every robot of example-robot-data loads; skipped parts give warnings. Degrees of freedom, mass
+/// and number of collision geometries are those that Pinocchio finds.
 #[test]
 fn all_example_robots_load() {
     let Some(folder) = crate::golden::robots_of_others() else { return };

@@ -27,7 +27,8 @@ pub(crate) fn compliant(modulus: f64, dissipation: f64, friction: f64) -> Contac
     }
 }
 
-/// One free body of `shape` above a rigid half space z <= 0 of the same friction, origin at its centre of mass.
+/// One free body of `shape` above a rigid half space z <= 0 of the same friction, origin at its centre of
+/// mass.
 pub(crate) fn body_on_ground(
     shape: Shape,
     mass: f64,
@@ -101,7 +102,7 @@ pub(crate) fn run(simulation: &mut Simulation, command: &JointCommand, seconds: 
     }
 }
 
-/// The robot alone, welded to the world, with gravity as on Earth.
+/// The robot alone, welded to the world, with standard gravity.
 pub(crate) fn welded(robot: &RobotDescription) -> Scene {
     let mut builder = SceneBuilder::new();
     let placement = RobotPlacement {

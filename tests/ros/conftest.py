@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-# Before rclpy reads them. The domain is this run's alone, so that nothing else on the machine is heard.
+# Before rclpy reads them. The domain is used by this run only, so that other ROS processes on the machine are
+# not heard.
 os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(1 + os.getpid() % 100))
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
 
@@ -22,9 +23,9 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = Path(__file__).resolve().parent / "scenes"
-# Long enough for a loaded machine; nothing waits that long when it works [s].
+# Long enough for a loaded machine; a passing test never waits this long [s].
 PATIENCE = 30.0
-# For a process to end by itself [s].
+# For a process to end without a signal [s].
 GRACE = 5.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -61,7 +62,7 @@ def pytest_make_collect_report(collector):
     return report
 
 
-# The nodes of the test at hand: whoever waits gives up when one of them dies.
+# The nodes of the present test: waits end when one of them dies.
 RUNNING = []
 
 
@@ -190,7 +191,7 @@ class Listener:
     def publisher(self, kind, topic):
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
-        # Known on this side; on the node's a moment later.
+        # Known on this side; the node knows it a moment later.
         self.spin_for(0.1)
         return publisher
 

@@ -56,7 +56,7 @@ def test_reset_gives_each_state_a_stamp_of_its_own(start, listener):
 
 def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     start()
-    # A busy machine takes time from some seconds.
+    # Some seconds are slow on a busy machine.
     runs = lambda m: int(value_of(m, "steps")) > 100 and float(value_of(m, "real-time factor")) > 0.5
     message = listener.wait_for(DiagnosticArray, "/diagnostics", runs, "diagnostics of running")
     assert message.status[0].name == "isobar: simulation"

@@ -79,7 +79,8 @@ def test_a_long_period_takes_several_newton_steps():
 
 def test_limits_and_speeds_hold_and_what_is_left_is_done_by_the_others():
     chain, _ = chain_of("iiwa14_wsg50.urdf")
-    # The elbow is out to the side, so that the arm has a joint to spare; the second may not go where the path wants it to.
+    # The elbow is out to the side, so that the arm has a redundant joint; the second joint cannot follow the
+    # path.
     q = np.array([-1.2, 0.9, 1.57, -1.6, -1.0, 0.9, 0.4])
     chain.upper[1] = q[1] + 0.005 + LIMIT_MARGIN
     arm = DifferentialInverse(chain, q)
@@ -106,7 +107,7 @@ def test_out_of_reach_limits_and_speeds_hold():
         assert np.isfinite(arm.q).all() and (arm.q <= chain.upper).all() and (arm.q >= chain.lower).all()
         assert (np.abs(arm.q - before) <= chain.speed * 0.01 * (1 + 1e-9)).all()
         before = arm.q
-    # Stretched towards the goal, as far as its hand that must not turn lets it.
+    # Stretched towards the goal, as far as the fixed orientation of its hand permits.
     assert np.linalg.norm(chain.forward(before)[1] - np.array([0, 0, 0.36])) > 0.8
 
 
@@ -177,7 +178,7 @@ def test_a_guard_ends_a_movement_and_a_force_is_held():
     before = [p for phase, p in path if phase == "go"][-1]
     assert np.abs(before - [0.1, 0, 0]).max() < 1e-3 and abs(player.opening - 0.04) < 1e-3
     assert abs(wall(path[-1][1])[2] - 10.0) < 0.1
-    # 3 N, and what it moves within two ticks and the filter's 20 ms, at 0.15 m/s at most.
+    # 3 N, and its motion within two ticks and the filter's 20 ms, at 0.15 m/s at most.
     assert min(p[2] for phase, p in path if phase == "down") > -0.05 - 3 / 2000 - 0.15 * 0.04
     assert np.abs(np.diff([p[2] for _, p in path])).max() < 0.15 * 0.01 + 1e-6, "no jumps from keyframe to keyframe"
 
@@ -271,7 +272,7 @@ def test_a_tool_goes_down_until_it_touches_and_slides_from_there():
     grip = lambda player: 25.0 if player.open is None else 0.0
     player, path, phases = Gantry().play(TOOL_TASK, load, grip, frames=table)
     assert phases == ["reach", "grasp", "down", "slide", "done"]
-    # 1 N at 500 N/m, and what the filter and two ticks take at 0.1 m/s.
+    # 1 N at 500 N/m, and the motion during the filter's delay and two ticks at 0.1 m/s.
     assert 0.28 - 0.002 - 0.1 * 0.06 < player.touch_height < 0.28
     assert np.abs(path[-1][1] - [0.6, 0.0, player.touch_height + 0.02]).max() < 1e-3
     assert np.abs(np.diff([p for _, p in path], axis=0)).max() < 0.015, "no jumps"
@@ -288,7 +289,7 @@ def test_a_grip_closes_to_its_force_and_keeps_the_middle():
     task = read_task(TOOL_TASK)
     grip = Grip(task.fingers, task.force_control)
     still = [(0.0, 0.0), (0.0, 0.0)]
-    # Pads that feel 90 % of the efforts: the integral makes up for it.
+    # Pads that measure 90 % of the efforts: the integral corrects this.
     efforts = [0.0, 0.0]
     for _ in range(2000):
         pads = [np.array([0.0, -0.9 * efforts[0], 0.0]), np.array([0.0, -0.9 * efforts[1], 0.0])]

@@ -23,7 +23,7 @@ def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tm
     monitor = LaunchedProcess([*program, "--watch", str(node.process.pid)], tmp_path)
     RUNNING.append(monitor)
     listener.wait_until(lambda: all(force.get_subscription_count() for force in forces), "monitor")
-    # Whoever asks for steps knows all publishers.
+    # A process that asks for steps knows all publishers.
     listener.wait_until(lambda: now() > 0.0, "first step")
     listener.spin_for(1.0)
     assert now() < STANDS
@@ -33,7 +33,7 @@ def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tm
         for force in forces:
             force.publish(Float64(data=16.0))
 
-    # From here on it may end: by itself when it has seen enough, and with the node if it hangs.
+    # From here on the monitor may end: after its last sample, or with the node if it hangs.
     RUNNING.remove(monitor)
     listener.node.create_subscription(JointState, "/joint_states", answer, 10)
     listener.wait_until(lambda: monitor.process.poll() is not None, "end of the monitor")

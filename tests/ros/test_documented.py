@@ -37,7 +37,7 @@ def compare(documented, running):
     """Both lists are of (name, type)."""
     rows = [(pattern(name), name, kind) for name, kind in documented]
     for name, kind in running:
-        # A plain row fits before one with a blank in it.
+        # A row without a placeholder is matched before one with a placeholder.
         fits = sorted((row for row in rows if row[0].match(name)), key=lambda row: "<" in row[1])
         assert fits, f"{name} [{kind}] is not documented"
         assert fits[0][2] == kind, f"{name} is {kind}, not {fits[0][2]}"

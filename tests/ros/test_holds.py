@@ -55,7 +55,7 @@ def test_a_command_for_one_joint_holds_the_other_where_its_trajectory_has_brough
 
 
 def test_a_newer_trajectory_on_fewer_joints_holds_the_other_without_velocity(start, listener):
-    # A velocity v that is left behind moves the joint by damping / stiffness * v = 0.3 rad.
+    # A velocity v that remains in the command moves the joint by damping / stiffness * v = 0.3 rad.
     start(parameters=["gains.turn.stiffness:=10.0", "gains.turn.damping:=6.0"])
     states = listener.listen(JointState, "joint_states")
     _, trajectories = moved(listener, states)

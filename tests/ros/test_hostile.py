@@ -116,7 +116,7 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
         kind = chance.choice(list(topics))
         message = topics[kind][1](chance)
         if number % 10 == 0:
-            # Bytes that are no message of the type: cut off, or with lengths out of nowhere.
+            # Bytes that are no message of the type: cut off, or with random lengths.
             data = bytearray(serialize_message(message))
             for _ in range(chance.randrange(1, 6)):
                 data[chance.randrange(4, len(data)) if len(data) > 4 else 0] = chance.randrange(256)
@@ -139,7 +139,7 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     for answer in answers:
         results = getattr(answer.result(), "results", None) or [getattr(answer.result(), "result", None)]
         assert not any(getattr(result, "successful", False) for result in results)
-    # Corrupted bytes may by chance make a good command; what counts is that it is one.
+    # Corrupted bytes may by chance make a valid command; it must then be handled as one.
     assert all(math.isfinite(x) for state in states for x in [*state.position, *state.velocity, *state.effort])
     publishers[JointState].publish(JointState(name=["slide", "turn"], position=[0.02, 0.0], velocity=[0.0, 0.0], effort=[0.0, 0.0]))
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
@@ -248,7 +248,7 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
         assert len(result.error_message) < 5000 and "root:" not in result.error_message
     entities = worlds.names().entities
     assert entities[:2] == ["press", "ball"], entities
-    # What was fit to be spawned, after all, is taken away again; the control loop has never stopped.
+    # Valid entities that were spawned are deleted again; the control loop has never stopped.
     assert worlds.call("ResetSimulation", scope=srv.ResetSimulation.Request.SCOPE_SPAWNED).result.result == 1
     assert worlds.names().entities == ["press", "ball"]
     assert all(math.isfinite(x) for state in states for x in [*state.position, *state.velocity, *state.effort])

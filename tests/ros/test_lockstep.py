@@ -41,7 +41,7 @@ def bits(states):
 def test_two_runs_are_equal_bit_by_bit(start):
     first_node, first = run(start, 400)
     assert first_node.end() == 0
-    # The second run is disturbed: its controller is slow every now and then.
+    # The second run is disturbed: its controller is slow at times.
     second_node = start(parameters=LOCKSTEP)
     calls = []
 
@@ -60,7 +60,7 @@ def test_two_runs_are_equal_bit_by_bit(start):
 
 
 def test_a_state_comes_after_what_was_felt_with_it(start):
-    """A controller that feels, as users write them: each state finds the wrench of its own time, every time."""
+    """A controller that uses wrenches, as users write them: each state finds the wrench of its own time, every time."""
     start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])
     node = rclpy.create_node("feeling")
     executor = SingleThreadedExecutor()

@@ -1,6 +1,6 @@
 """The commands of tutorials and how-to pages that need ROS: blocks that are marked `sh ros`, run as a reader would run them.
 
-A block that is marked `background` goes on while the blocks after it run; one that starts a simulator first ends those before it. Other
+A block marked `background` continues while the blocks after it run; one that starts a simulator first ends the earlier ones. Other
 blocks are files and commands that the ROS ones need; `tests/it/pages.rs` describes the marks.
 """
 
@@ -125,7 +125,7 @@ def test_commands_of_a_page_run(page, environment, request):
                     printed, again = run_block(page, text, folder, variables), text
                     background.check()
                 case ["text", "output"] if printed:
-                    # A process hears of its peers one by one: a list of topics is whole after some time.
+                    # A process discovers its peers one by one: a list of topics is complete after some time.
                     deadline = time.monotonic() + PATIENCE
                     while (absent := missing(text, printed)) and time.monotonic() < deadline:
                         printed = run_block(page, again, folder, variables)

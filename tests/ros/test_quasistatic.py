@@ -102,7 +102,7 @@ def test_without_support_the_last_good_state_stays_and_the_body_is_named(start, 
     listener.wait_until(lambda: "nothing supports 'ball'" in node.log(), "the error")
     assert "last good state" in node.log()
     assert node.process.poll() is None
-    # Another mode at a reset goes on.
+    # The simulation continues after a change of mode at a reset.
     assert listener.set_parameter("stepping", "dynamic").successful
     assert listener.set_parameter("step", 0.001).successful
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success

@@ -24,7 +24,7 @@ from simulation_interfaces.msg import (  # noqa: E402
 )
 
 STEP_NS = 1_000_000
-# A scene that nothing has moved for a while is at rest to this [m].
+# A settled scene is at rest to this [m].
 AT_REST = 1e-4
 
 
@@ -132,7 +132,7 @@ def test_states_follow_each_other_as_the_standard_says(simulator):
         assert simulator.set_state(impossible).result == codes.INCORRECT_TRANSITION
     assert simulator.set_state(S.STATE_PLAYING).result == Result.RESULT_OK
     simulator.listener.wait_until(lambda: simulator.time() > 0, "time")
-    # The other way to pause is known, too.
+    # The other service for pausing is consistent with it.
     assert simulator.listener.call(SetBool, "/isobar/pause", SetBool.Request(data=True)).success
     assert simulator.state() == S.STATE_PAUSED
     assert simulator.set_state(S.STATE_QUITTING).result == Result.RESULT_OK
@@ -189,7 +189,7 @@ def test_the_action_steps_with_feedback(simulator, listener):
     goal = Goal(listener, steps)
     result = goal.result()
     assert (result.status, result.result.result.result) == (GoalStatus.STATUS_SUCCEEDED, Result.RESULT_OK)
-    # Feedback and results come on different ways: what is still under way when the result is there, nobody hears.
+    # Feedback and results come on different channels: feedback that arrives after the result is lost.
     completed = [feedback.completed_steps for feedback in goal.feedback]
     assert completed and completed == sorted(set(completed)) and completed[-1] <= steps
     assert all(feedback.completed_steps + feedback.remaining_steps == steps for feedback in goal.feedback)
@@ -211,7 +211,7 @@ def test_the_action_is_canceled_in_the_middle(simulator, listener):
     assert f"canceled after {taken // STEP_NS} steps" in result.result.result.error_message
     listener.spin_for(0.2)
     assert simulator.time() - before == taken, "it stands"
-    # The next one starts from there; pausing again and letting go on end it.
+    # The next one starts from there; pausing again and resuming end it.
     assert simulator.call("StepSimulation", steps=3).result.result == Result.RESULT_OK
     assert simulator.time() - before == taken + 3 * STEP_NS
     endless = Goal(listener, 10**12)
@@ -219,7 +219,7 @@ def test_the_action_is_canceled_in_the_middle(simulator, listener):
     assert simulator.set_state(SimulationState.STATE_PLAYING).result == Result.RESULT_OK
     result = endless.result()
     assert result.status == GoalStatus.STATUS_ABORTED and "interrupted" in result.result.result.error_message
-    # Canceling what is over is answered, too.
+    # Canceling a finished goal is answered too.
     assert not endless.cancel().goals_canceling
     assert simulator.node.process.poll() is None
 
@@ -246,7 +246,7 @@ def test_resets_are_by_scope(simulator, listener):
         listener.spin_for(0.2)
         return result, simulator.time(), states[-1].position[0] > 0.08
 
-    # Without steps in between, one after the other.
+    # One after the other, without steps in between.
     assert reset(scopes.SCOPE_TIME) == (Result.RESULT_OK, 0, True)
     assert simulator.call("StepSimulation", steps=7).result.result == Result.RESULT_OK
     assert simulator.time() == 7 * STEP_NS
@@ -333,7 +333,7 @@ def test_states_of_entities_are_read_and_set(simulator, listener):
     welded = simulator.place("press")
     assert welded.result == Result.RESULT_OPERATION_FAILED and "welded" in welded.error_message
     assert simulator.entity("ball") == fallen, "what was refused has changed nothing"
-    # A reset goes back to the scene's start, not to where it was put.
+    # A reset returns to the scene's start, not to the pose that was set.
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
     listener.wait_until(lambda: abs(simulator.entity("ball").pose.position.z - 0.0499) < AT_REST, "the start")
 
@@ -348,7 +348,7 @@ def test_parts_of_a_state_are_set(simulator, listener):
         request = srv.SetEntityState.Request(entity="ball", **parts)
         request.state.pose.position.z = 2.0
         request.state.twist.linear.y = -0.7
-        # What is not to be set may be anything.
+        # Fields that are not to be set may have any value.
         request.state.pose.orientation.w = 1.0 if request.set_pose else math.nan
         request.state.twist.linear.x = 0.0 if request.set_twist else math.inf
         result = listener.call(srv.SetEntityState, "/isobar/set_entity_state", request).result

@@ -44,12 +44,12 @@ def test_a_trajectory_is_followed_and_its_end_held(start, listener):
     # The spring of 2 kN/m and 100 N s/m follows a cubic of some hundredths of a second more slowly than that: it lags.
     assert abs(joint(top, "slide")[0] - 0.04 + SAG) < 4e-3
     assert 0.4e9 < stamp_ns(top) - began < 1.5e9
-    # A second one takes the place of the first while that is under way.
+    # A second trajectory replaces the first one before its end.
     trajectories.publish(JointTrajectory(joint_names=["slide"], points=[point(5.0, [0.09])]))
     listener.spin_for(0.2)
     trajectories.publish(JointTrajectory(joint_names=["slide"], points=[point(0.3, [-0.01])]))
     listener.wait_until(at(states, -0.01 - SAG), "the second trajectory")
-    # A command ends one, too.
+    # A command ends a trajectory too.
     trajectories.publish(JointTrajectory(joint_names=["slide"], points=[point(5.0, [0.09])]))
     listener.spin_for(0.1)
     listener.publisher(JointState, "joint_commands").publish(JointState(name=["slide"], position=[0.02]))

@@ -91,7 +91,7 @@ def test_a_robot_of_text_is_spawned_falls_and_is_deleted(worlds, listener):
     assert worlds.names().entities == ["press", "ball", "one"]
     placed = worlds.entity("one")
     assert (placed.pose.position.x, placed.pose.position.z) == (1.0, 0.5)
-    # What was there goes on as it was, and so does time.
+    # The existing models continue unchanged, and so does time.
     assert worlds.time() == stamp
     assert worlds.entity("press").pose == before.pose
     assert worlds.call("StepSimulation", steps=100).result.result == OK
@@ -130,7 +130,7 @@ def test_a_robot_is_spawned_from_a_file_and_commanded(worlds, listener):
         return abs(states[-1].velocity[1] - 2.0) < 0.05
 
     listener.wait_until(turns, "its speed")
-    # Its names are taken: in the common topics they have its own in front.
+    # Its names are in use: in the common topics they are prefixed with its own.
     everything = listener.listen(JointState, "/joint_states")
     listener.wait_until(lambda: everything, "joint states of all")
     assert {"left_slide", "right_slide", "slide"} == {name for name in everything[-1].name if "slide" in name}
@@ -139,7 +139,7 @@ def test_a_robot_is_spawned_from_a_file_and_commanded(worlds, listener):
     assert (again.result.result, again.entity_name) == (OK, "third_2")
     assert "third_2_slide" in listener.fresh("/joint_states").name
     assert abs(states[-1].velocity[1] - 2.0) < 0.05, "the first one goes on turning"
-    # A namespace stands in front of the name, and of its topics.
+    # A namespace precedes the name and its topics.
     other = worlds.spawn("fourth", uri=file, position=(0.0, 8.0, 0.0), namespace="team")
     assert (other.result.result, other.entity_name) == (OK, "team/fourth")
     theirs = listener.listen(JointState, "/team/fourth/joint_states")
@@ -194,7 +194,7 @@ def test_names_and_addresses_are_checked(worlds):
     for uri in ("nowhere.urdf", "package://nowhere/x.urdf", "package://../../../etc/passwd", "/dev/zero", "http://x/y", "/"):
         assert code(name="a", uri=uri) == Result.RESULT_NOT_FOUND, uri
     assert code(name="a", uri="/etc/passwd") == codes.UNSUPPORTED_FORMAT
-    # The world that runs would halt with it.
+    # The running world would halt with it.
     weightless = BRICK.replace('"1e-4"', '"0"')
     assert code(name="a", text=weightless) == Result.RESULT_OPERATION_FAILED
     assert worlds.names().entities == ["press", "ball"]

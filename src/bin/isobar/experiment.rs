@@ -40,10 +40,10 @@ struct Stacking {
     /// The scene.
     #[arg(long, default_value = "config/cube_stacking.yaml")]
     scene: PathBuf,
-    /// The task: where the grasp goes, and when the gripper closes.
+    /// The task: waypoints of the grasp, and times at which the gripper closes.
     #[arg(long, default_value = "config/tasks/cube_stacking.yaml")]
     task: PathBuf,
-    /// Step of the dynamic run that counts as the truth, in seconds.
+    /// Step of the dynamic reference run, in seconds.
     #[arg(long, default_value_t = 5e-4)]
     truth_step: f64,
     /// Folder for the CSV, the plots and the pictures.
@@ -80,10 +80,10 @@ struct SpatulaSlip {
 
 #[derive(clap::Args)]
 struct Study {
-    /// Grids, as parts of the edges that the scene states: 2 has edges half as long.
+    /// Refinements of the scene's grids: 2 has edges half as long.
     #[arg(long, value_delimiter = ',', default_values_t = [1.0, 1.6, 2.0, 3.2, 4.0], value_parser = parse_refinement)]
     refinements: Vec<f64>,
-    /// Which grids are run with triangles too.
+    /// The grids that are also run with triangles.
     #[arg(long, value_enum, default_value_t = WithTriangles::Every)]
     triangles: WithTriangles,
 }
@@ -153,7 +153,7 @@ impl Stacking {
     }
 }
 
-/// A bar of the present run's steps.
+/// A progress bar for the steps of the present run.
 #[derive(Default)]
 struct Bar {
     name: String,
@@ -200,7 +200,7 @@ fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The commands for which problem (1) has no answer, and why.
+/// The commands for which problem (1) has no unique answer, with their diagnoses.
 fn ill_posed() -> Result<(), Box<dyn Error>> {
     say!("\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground.");
     say!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
@@ -213,7 +213,7 @@ fn ill_posed() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Which of motion and forces the problem with impedances leaves open.
+/// The motion and forces that the problem with impedances leaves undetermined.
 fn determined(diagnosis: &LcpDiagnosis) -> String {
     let LcpDiagnosis::Solvable { velocities, forces } = diagnosis else { return diagnosis.to_string() };
     let motion = if velocities.iter().all(SolutionRange::is_determined) { "one motion" } else { "many motions" };
@@ -234,7 +234,7 @@ fn stacking_table(runs: &Runs, out: &Path) -> Result<(), Box<dyn Error>> {
     for (name, reason) in &runs.failed {
         eprintln!("{name}: {reason}");
     }
-    let titles = ["miss [mm]", "integral error", "median step [us]", "not converged"];
+    let titles = ["final error [mm]", "integral error", "median step [us]", "not converged"];
     say!("{:22} {:>12} {:>16} {:>16} {:>14} {:>8}", "", titles[0], titles[1], titles[2], titles[3], "steps");
     let truth_name = "truth (dynamic)".to_owned();
     let others = runs.others.iter().map(|(name, _, trace)| (name, trace));
@@ -250,7 +250,7 @@ fn stacking_table(runs: &Runs, out: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The runs of a study, what they have in common, and the verdict for the shell.
+/// The runs of a study, their common data, and the exit status.
 fn grid_table(study: &GridStudy, out: &Path) -> Result<(), Box<dyn Error>> {
     let titles = ["faces", "contact [us]", "solver [us]", "step [us]"];
     say!(

@@ -11,7 +11,8 @@ use isobar::robot::inspect::report;
 pub(crate) struct Arguments {
     /// Robot file (URDF).
     file: PathBuf,
-    /// Where a package of `package://NAME/...` is; goes before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
+    /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
+    /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
     packages: Vec<(String, PathBuf)>,
     /// Leave out collision meshes that are not found or cannot be read, with a warning.

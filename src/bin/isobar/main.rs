@@ -32,7 +32,7 @@ struct Arguments {
 enum Command {
     /// Repeat an experiment of a paper: CSV, plots and pictures.
     Experiment(experiment::Arguments),
-    /// Print what a robot file holds, and warn of likely mistakes.
+    /// Print the contents of a robot file, and warn of likely mistakes.
     Inspect(inspect::Arguments),
     /// Fill a closed triangle mesh with tetrahedra and a pressure field.
     Mesh(mesh::Arguments),
@@ -70,7 +70,7 @@ fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
-/// Prints a line. A reader of the pipe who has had enough, as `head` or `less`, is no error.
+/// Prints a line. A reader that closes the pipe early, such as `head` or `less`, is not an error.
 fn print_line(line: fmt::Arguments<'_>) -> io::Result<()> {
     match writeln!(io::stdout(), "{line}") {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -78,7 +78,7 @@ fn print_line(line: fmt::Arguments<'_>) -> io::Result<()> {
     }
 }
 
-/// The error and what caused it, one line each.
+/// The error and its causes, one line each.
 fn print_chain(error: &dyn Error) {
     eprintln!("isobar: {error}");
     let mut source = error.source();

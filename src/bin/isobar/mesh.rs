@@ -14,10 +14,10 @@ use isobar::picture;
 pub(crate) struct Arguments {
     /// Closed triangle mesh (STL, OBJ or COLLADA).
     file: PathBuf,
-    /// Hydroelastic modulus in pascals: the pressure where the mesh is deepest.
+    /// Hydroelastic modulus in pascals: the pressure at the deepest point of the mesh.
     #[arg(long, default_value_t = 1e6)]
     modulus: f64,
-    /// Wanted edge length of the tetrahedra in metres; about 2000 tetrahedra where absent.
+    /// Wanted edge length of the tetrahedra in metres; by default about 2000 tetrahedra.
     #[arg(long)]
     hint: Option<f64>,
     /// Multiply the coordinates by this (0.001 for a file in millimetres).
@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
     /// Write the tetrahedra and the pressure to this file (legacy ASCII VTK).
     #[arg(long, value_name = "FILE.vtk")]
     out: Option<PathBuf>,
-    /// Draw the filling, cut open and from outside, to this file.
+    /// Draw the filling to this file, from outside and in a section.
     #[arg(long, value_name = "FILE.png")]
     preview: Option<PathBuf>,
-    /// Refuse to make more tetrahedra than this.
+    /// Largest number of tetrahedra; the command refuses to make more.
     #[arg(long, default_value_t = TETS_MAX)]
     max_tets: usize,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let data = mesh_files::read(&arguments.file, &Vector3::from_element(arguments.scale))?;
     let MeshData::Surface(surface) = data else {
-        return Err(format!("{} holds tetrahedra already: use it as it is", arguments.file.display()).into());
+        return Err(format!("{} contains tetrahedra already: use it unchanged", arguments.file.display()).into());
     };
     let settings = FillSettings { resolution_hint: arguments.hint, tets_max: arguments.max_tets };
     let start = Instant::now();

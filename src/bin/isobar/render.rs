@@ -19,19 +19,19 @@ pub(crate) struct Arguments {
     /// Simulated time of the picture in seconds; the scene runs its own commands until then.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_time)]
     time: f64,
-    /// A moving picture (animated PNG) begins at this time, in seconds.
+    /// Start of a moving picture (animated PNG), in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "to", conflicts_with = "time")]
     from: Option<f64>,
     /// The end of a moving picture, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "frames")]
     to: Option<f64>,
-    /// How many pictures a moving picture has, evenly from its begin to its end.
+    /// Number of frames of a moving picture, evenly spaced from its start to its end.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(2..=2000), requires = "to")]
     frames: Option<u32>,
-    /// How fast a moving picture is shown: 2 is twice as fast as simulated time.
+    /// Speed of a moving picture: 2 is twice as fast as simulated time.
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = parse_speed, requires = "frames")]
     speed: f64,
-    /// Keyframes that drive the scene (a file of config/tasks), in place of the scene's own commands.
+    /// Keyframes that drive the scene (a file of config/tasks), instead of the scene's own commands.
     #[arg(long, value_name = "FILE.yaml")]
     task: Option<PathBuf>,
     /// The picture.
@@ -40,14 +40,14 @@ pub(crate) struct Arguments {
     /// Columns and rows of the picture.
     #[arg(long, value_name = "WxH", default_value = "1280x960", value_parser = parse_size)]
     size: (usize, usize),
-    /// From where: degrees about z from the x axis, degrees above the horizontal, and metres from the middle
-    /// of the picture (far enough to see everything where left out).
+    /// The viewpoint: degrees about z from the x axis, degrees above the horizontal, and metres from the
+    /// middle of the picture (by default far enough to show the whole scene).
     #[arg(long, value_name = "AZ,EL[,DIST]", allow_hyphen_values = true, value_parser = parse_view)]
     view: Option<(f64, f64, Option<f64>)>,
-    /// The middle of the picture in metres; the middle of everything where left out.
+    /// The middle of the picture in metres; by default the middle of the scene.
     #[arg(long, value_name = "X,Y,Z", allow_hyphen_values = true, value_parser = parse_point)]
     look_at: Option<Vector3>,
-    /// Look at the contact patches, through the bodies that touch.
+    /// Show the contact patches through the touching bodies.
     #[arg(long)]
     contact: bool,
     /// Draw the largest contact patch in its plane instead: as polygons, and as triangle fans.
@@ -59,21 +59,22 @@ pub(crate) struct Arguments {
     /// Leave out the arrows of the contact forces.
     #[arg(long)]
     no_forces: bool,
-    /// Forces beside the arrows: `apart` gives each a place of its own where there is room, `none` leaves them out.
+    /// Labels of the forces at the arrows: `apart` places them without overlap, `none` leaves them out.
     #[arg(long, value_name = "WHICH", value_enum, default_value_t = ForceLabels::Apart)]
     labels: ForceLabels,
-    /// Written above the picture; the scene file's name where left out.
+    /// Title of the picture; by default the name of the scene file.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Where a package of `package://NAME/...` is; goes before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
+    /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
+    /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
     packages: Vec<(String, PathBuf)>,
 }
 
-/// Which forces are written beside their arrows.
+/// The forces that are labelled at their arrows.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum ForceLabels {
-    /// Each with room of its own, the largest first.
+    /// Without overlap, the largest first.
     Apart,
     /// None.
     None,
@@ -139,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     let times = times(arguments)?;
     let snapshots = simulate(&mut loaded, arguments.task.as_deref(), &times)?;
-    let Some(first) = snapshots.first() else { return Err("there is no time to draw; give --time".into()) };
+    let Some(first) = snapshots.first() else { return Err("no time was given: add --time".into()) };
     let name = arguments.scene.file_stem().map(|stem| stem.to_string_lossy().replace('_', " ")).unwrap_or_default();
     let title = arguments.title.clone().unwrap_or(name);
     let direction = arguments.view.map(|(azimuth, elevation, _)| (azimuth.to_radians(), elevation.to_radians()));
@@ -170,22 +171,24 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The times of the pictures \[s\], in their order.
+/// The times of the pictures \[s\], in order.
 fn times(arguments: &Arguments) -> Result<Vec<f64>, String> {
     let (Some(to), Some(frames)) = (arguments.to, arguments.frames) else { return Ok(vec![arguments.time]) };
     let from = arguments.from.unwrap_or(0.0);
     if to <= from {
-        return Err(format!("a moving picture ends after it begins: give --to more than {from} s, not {to} s"));
+        return Err(format!(
+            "the end of a moving picture must be after its start: give --to more than {from} s, not {to} s"
+        ));
     }
     let part = |frame| f64::from(frame) / f64::from(frames - 1);
     Ok((0..frames).map(|frame| from + (to - from) * part(frame)).collect())
 }
 
-/// A scene in motion, and what drives it.
+/// A running scene and its commands.
 struct Driver {
     simulation: Simulation,
     command: JointCommand,
-    /// Keyframes; the scene's own commands without.
+    /// Keyframes; if absent, the scene's own commands apply.
     task: Option<(Controller, Sensors, Measurement)>,
 }
 

@@ -24,23 +24,23 @@ pub(crate) struct Arguments {
     /// Simulated time to run, in seconds; with `--from`, further time.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     duration: f64,
-    /// How steps are taken, whatever the scene says: with the scene's own options of that mode.
+    /// The stepping mode, instead of the scene's; with the scene's options of that mode.
     #[arg(long, value_name = "MODE", value_enum)]
     stepping: Option<Mode>,
-    /// The step, whatever the scene says, in seconds.
+    /// The step in seconds, instead of the scene's.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     step: Option<f64>,
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Record what the ROS 2 node would publish, at the rates of the scene's `publish`, to this MCAP file, in
-    /// the profile of rosbag2.
+    /// Record the messages that the ROS 2 node would publish, at the rates of the scene's `publish`, to this
+    /// MCAP file, in the profile of rosbag2.
     #[arg(long, value_name = "FILE.mcap")]
     record: Option<PathBuf>,
-    /// Write every n-th step to the CSV file only.
+    /// Write only every n-th step to the CSV file.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
-    /// A constant command, as in `--command elbow.position=0.5`; goes before the scene's commands.
+    /// A constant command, as in `--command elbow.position=0.5`; takes precedence over the scene's commands.
     /// Quantities: position, velocity, effort.
     #[arg(long = "command", value_name = "JOINT.QUANTITY=VALUE", allow_hyphen_values = true)]
     commands: Vec<String>,
@@ -57,24 +57,25 @@ pub(crate) struct Arguments {
     /// Write the wall-clock time of each step, in seconds, to this file, one line a step.
     #[arg(long, value_name = "FILE")]
     timing: Option<PathBuf>,
-    /// Where a package of `package://NAME/...` is; goes before AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
+    /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
+    /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
     packages: Vec<(String, PathBuf)>,
-    /// Print neither progress nor summary.
+    /// Print no progress and no summary.
     #[arg(long)]
     quiet: bool,
 }
 
-/// How steps are taken.
+/// The stepping mode.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Mode {
-    /// Newton's law, momentum included.
+    /// Newton's law with momentum.
     Dynamic,
     /// Equilibrium at the end of each step.
     Quasistatic,
 }
 
-/// What can go wrong besides the scene and the steps.
+/// Errors other than those of the scene and the steps.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error("--command {text}: {problem}")]
@@ -260,7 +261,7 @@ fn parse_command(text: &str, scene: &Scene) -> Result<(ScalarJointIndex, JointTa
         "position" => target.position = Some(value),
         "velocity" => target.velocity = Some(value),
         "effort" => target.effort = Some(value),
-        _ => return Err(fail(format!("`{quantity}` is no quantity; use position, velocity or effort"))),
+        _ => return Err(fail(format!("`{quantity}` is not a quantity; use position, velocity or effort"))),
     }
     Ok((joint, target))
 }

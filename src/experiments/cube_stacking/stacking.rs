@@ -12,21 +12,21 @@ use crate::stepping::{JointCommand, JointTarget, Simulation, SimulationError, St
 
 /// Names in config/cube_stacking.yaml.
 const CUBE: &str = "cube_red";
-/// Where the red cube is to be: upon the stack \[m\].
+/// The goal of the red cube: on top of the stack \[m\].
 pub const GOAL: [f64; 3] = [0.7, 0.0, 0.26];
-/// Waypoints of the arm are this far apart \[s\]; between them its joints move linearly.
+/// The time between waypoints of the arm \[s\]; between them its joints move linearly.
 const WAYPOINT: f64 = 0.1;
 
-/// Why the experiment has no result.
+/// The reason why the experiment has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum StackingError {
-    /// The scene is another one.
+    /// The scene is not the one of this experiment.
     #[error("the scene has no '{name}'; use config/cube_stacking.yaml")]
     Scene {
-        /// What is missing.
+        /// The missing name.
         name: String,
     },
-    /// The task is not readable, or not of this form.
+    /// The task cannot be read or has the wrong form.
     #[error(transparent)]
     Task(#[from] TaskError),
     /// A keyframe that this experiment cannot play.
@@ -34,7 +34,7 @@ pub enum StackingError {
     Keyframe {
         /// The keyframe.
         keyframe: String,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         what: &'static str,
     },
     /// A pose out of reach.
@@ -57,11 +57,11 @@ pub struct Script {
 }
 
 impl Script {
-    /// Solves for the joints at each waypoint of the task file at `path`, offline: it is played by position
-    /// only, and measured forces decide nothing.
+    /// Solves for the joints at each waypoint of the task file at `path`, offline. The task is played by
+    /// position only, without measured forces.
     ///
     /// # Errors
-    /// A file that cannot be read or has keyframes of another kind; another scene; a pose out of reach.
+    /// A file that cannot be read or has unsupported keyframes; a wrong scene; a pose out of reach.
     pub fn read(loaded: &LoadedScene, path: &Path) -> Result<Self, StackingError> {
         let task = Task::read(path)?;
         check(&task)?;
@@ -118,7 +118,7 @@ fn check(task: &Task) -> Result<(), StackingError> {
     let tool = task.tool.xyz.iter().chain(&task.tool.rpy).all(|x| *x == 0.0);
     if !tool || task.arm.speed < 1.0 {
         return Err(StackingError::Task(TaskError::Setting {
-            what: "this experiment moves a body's own frame at full speed: leave out xyz and rpy of tool, and speed",
+            what: "this experiment moves a body's own frame at full speed: leave out speed and the tool's xyz and rpy",
         }));
     }
     for keyframe in &task.keyframes {
@@ -127,7 +127,7 @@ fn check(task: &Task) -> Result<(), StackingError> {
             return fail("duration must be at least 0.1 s");
         }
         if !by_position_only(keyframe) {
-            return fail("this experiment plays name, duration, xyz, open and needs only");
+            return fail("this experiment supports only name, duration, xyz, open and needs");
         }
     }
     Ok(())
@@ -139,7 +139,7 @@ fn by_position_only(keyframe: &Keyframe) -> bool {
     pose && time_scaling.is_none() && close.is_none() && press.is_none() && until.is_none() && !from_touch
 }
 
-/// Where the tip is to be \[m\], and the opening \[m\]. The first keyframe with an opening sets it from the
+/// The target of the tip \[m\], and the opening \[m\]. The first keyframe with an opening sets it from the
 /// start.
 fn target(task: &Task, time: f64, X_WF: &RigidTransform, start: &Vector3) -> (Vector3, f64) {
     let mut p = *start;
@@ -165,11 +165,11 @@ pub struct Trace {
     pub time: Vec<f64>,
     /// Coordinates (w, x, y, z of the quaternion; x, y, z) [-, m].
     pub q: Vec<[f64; 7]>,
-    /// Steps that the solver did not bring to its tolerance.
+    /// Steps in which the solver did not reach its tolerance.
     pub not_converged: u64,
     /// Wall-clock time of each step \[s\].
     pub step_times: Vec<f64>,
-    /// The solver's part of it \[s\].
+    /// The solver's share of that time \[s\].
     pub solver_times: Vec<f64>,
 }
 
@@ -207,8 +207,8 @@ impl Trace {
     }
 }
 
-/// Runs the task with steps of `step` \[s\]; samples are at least `sample` apart \[s\]. `progress` is called with
-/// each step's number and how many there are; `clock` is the time for the measured steps \[s\].
+/// Runs the task with steps of `step` \[s\]; samples are at least `sample` apart \[s\]. `progress` is called
+/// with the number of each step and their total; `clock` returns the time for measuring steps \[s\].
 ///
 /// # Errors
 /// A step that fails.

@@ -1,4 +1,5 @@
-//! Figures 7 and 8 of [Pang & Tedrake 2021]: the cube with long quasistatic steps beside short dynamic ones.
+//! Figures 7 and 8 of [Pang & Tedrake 2021]: the cube with long quasistatic steps, compared with short
+//! dynamic ones.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use crate::io::scene_file::{self, LoadedScene};
 use crate::picture::{View, write_png};
 use crate::stepping::{Simulation, Stepping};
 
-/// Quasistatic steps of the paper \[s\], and those of the dynamic mode beside them.
+/// Quasistatic steps of the paper \[s\], and those of the dynamic mode for comparison.
 const STEPS: [f64; 4] = [0.01, 0.1, 0.2, 0.4];
 const DYNAMIC_STEPS: [f64; 4] = [1e-3, 2e-3, 5e-3, 1e-2];
 /// Samples of the truth \[s\].
@@ -28,18 +29,18 @@ pub struct Runs {
     pub truth: Trace,
     /// Name, step \[s\], and the cube.
     pub others: Vec<(String, f64, Trace)>,
-    /// Runs that a step ended: name and reason.
+    /// Runs in which a step failed: name and reason.
     pub failed: Vec<(String, String)>,
 }
 
-/// What is run, and where the files go.
+/// The input of a study, and the folder of its files.
 #[derive(Clone, Debug)]
 pub struct TimeStepStudy {
     /// The scene file.
     pub scene: PathBuf,
     /// The task file.
     pub task: PathBuf,
-    /// Step of the dynamic run that counts as the truth \[s\].
+    /// Step of the dynamic reference run \[s\].
     pub truth_step: f64,
     /// Folder for tables, plots and pictures.
     pub out: PathBuf,
@@ -86,7 +87,7 @@ impl TimeStepStudy {
     /// `figure_7.svg` and a picture of each end.
     ///
     /// # Errors
-    /// As [`TimeStepStudy::stack`].
+    /// The errors of [`TimeStepStudy::stack`].
     pub fn errors(&self, clock: &dyn Fn() -> f64, progress: &mut Progress<'_>) -> Result<Runs, ExperimentError> {
         let runs = self.runs(&DYNAMIC_STEPS, clock, progress)?;
         let mut text = String::from("mode,step,integral_error\n");

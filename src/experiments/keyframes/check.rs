@@ -1,4 +1,4 @@
-//! What a task's numbers must be.
+//! Checks of the numbers in a task file.
 
 use super::task::{Condition, Keyframe, Sense, Task, TaskError};
 
@@ -10,7 +10,7 @@ impl Task {
     pub(super) fn check(&self) -> Result<(), TaskError> {
         let fail = |what| Err(TaskError::Setting { what });
         if self.arm.joints.is_empty() || !positive(self.arm.speed) || self.arm.speed > 1.0 {
-            return fail("arm: joints must be named, and speed be above 0 and at most 1");
+            return fail("arm: joints must be named, and speed must be above 0 and at most 1");
         }
         if !self.tool.xyz.iter().chain(&self.tool.rpy).all(|x| x.is_finite()) {
             return fail("tool: xyz and rpy must be finite");
@@ -57,7 +57,7 @@ impl Task {
             (keyframe.close.is_none() || control.is_some(), "close needs the gripper's force_control"),
             (
                 keyframe.close.is_none_or(|force| control.is_none_or(|control| control.holds < force)),
-                "close must be above what force_control says that holds",
+                "close must be above the holding force of force_control",
             ),
             (
                 keyframe.press.is_none_or(|press| direction(&press.along) && press.force >= 0.0 && press.force < 1e9),

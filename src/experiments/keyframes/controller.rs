@@ -1,4 +1,4 @@
-//! The controller of a task: follows the keyframes, and decides by measured forces.
+//! The controller of a task: it follows the keyframes and uses measured forces for its decisions.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::multibody::State;
 use crate::scene::Scene;
 use crate::stepping::{JointCommand, JointTarget};
 
-/// The arm may be this far from a keyframe at its end \[m\] or \[rad\]; then it goes on moving there for
+/// The arm may be this far from a keyframe at its end \[m\] or \[rad\]; then it continues to move there for
 /// `OVERTIME` at most.
 const POSE_TOLERANCE: f64 = 2e-3;
-/// How much longer than planned a keyframe may take, in parts of its duration [-].
+/// The extra time that a keyframe may take, as a part of its duration [-].
 const OVERTIME: f64 = 3.0;
 
-/// Why a task cannot go on.
+/// The reason why a task cannot continue.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ControllerError {
-    /// The scene lacks something that the task names.
+    /// The scene lacks an item that the task names.
     #[error("the scene has no {kind} '{name}'; change the scene or the task file")]
     Scene {
         /// Body or joint.
@@ -31,17 +31,17 @@ pub enum ControllerError {
     },
     /// A pose out of reach.
     #[error(
-        "t = {time:.3} s: keyframe '{keyframe}' is out of the arm's reach: {error:.1e} m or rad are left; move it nearer"
+        "t = {time:.3} s: keyframe '{keyframe}' is out of the arm's reach: {error:.1e} m or rad remain; move it nearer"
     )]
     Reach {
         /// Time \[s\].
         time: f64,
         /// The keyframe.
         keyframe: String,
-        /// What is left \[m\] or \[rad\].
+        /// The remaining error \[m\] or \[rad\].
         error: f64,
     },
-    /// The pads hold nothing, or not enough.
+    /// The measured grip or load is too small.
     #[error(
         "t = {time:.3} s: the grasp does not hold in keyframe '{keyframe}': grip force {force:.1} N, load {load:.2} N, after {retries} retries"
     )]
@@ -57,8 +57,8 @@ pub enum ControllerError {
         /// Retries so far.
         retries: u32,
     },
-    /// The tool was to touch and did not.
-    #[error("t = {time:.3} s: keyframe '{keyframe}' ended without a touch; let it go lower, or lower its threshold")]
+    /// The tool did not touch as expected.
+    #[error("t = {time:.3} s: keyframe '{keyframe}' ended without a touch; move it lower, or lower its threshold")]
     NoTouch {
         /// Time \[s\].
         time: f64,
@@ -81,7 +81,7 @@ pub struct Event {
 struct Names {
     arm: Vec<ScalarJointIndex>,
     fingers: Vec<ScalarJointIndex>,
-    /// The body of each keyframe's frame; the world where there is none.
+    /// The body of each keyframe's frame; the world if it has none.
     frames: Vec<BodyIndex>,
 }
 
@@ -104,7 +104,7 @@ pub struct Controller {
     /// Path time in the keyframe, and real time in it \[s\].
     path_time: f64,
     elapsed: f64,
-    /// For how long its condition has been met \[s\].
+    /// The time for which its condition has been met \[s\].
     held: f64,
     /// The contact force when the keyframe began \[N\].
     force_before_W: Vector3,
@@ -171,7 +171,7 @@ impl Controller {
     pub fn task(&self) -> &Task {
         &self.task
     }
-    /// What has begun so far.
+    /// The keyframes that have begun so far.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -183,19 +183,19 @@ impl Controller {
     pub fn keyframe(&self) -> usize {
         self.number
     }
-    /// How often a grasp was tried again.
+    /// The number of repeated grasps.
     pub fn retries(&self) -> u32 {
         self.retries
     }
-    /// Where the tool is commanded to be.
+    /// The commanded pose of the tool.
     pub fn X_WT(&self) -> RigidTransform {
         self.arm.X_WT()
     }
 
-    /// Takes over what is measured and writes the command for the next `dt` \[s\].
+    /// Reads the measurements and writes the command for the next `dt` \[s\].
     ///
     /// # Errors
-    /// A grasp that does not hold, a pose out of reach, or a touch that does not come.
+    /// A grasp that does not hold, a pose out of reach, or a missing touch.
     pub fn control(
         &mut self,
         measured: &Measurement,
@@ -243,7 +243,7 @@ impl Controller {
         }
     }
 
-    /// How hard the tool pulls down on what holds it \[N\].
+    /// The downward force of the tool on the fingers that hold it \[N\].
     fn load(&self) -> f64 {
         -self.senses.force_W.z
     }
@@ -260,7 +260,7 @@ impl Controller {
         }
     }
 
-    /// Whether the keyframe ends, fails, or goes on.
+    /// Whether the keyframe ends, fails, or continues.
     fn decide(&mut self, dt: f64) -> Result<(), ControllerError> {
         let keyframe = &self.task.keyframes[self.number];
         let (until, needs, duration) = (keyframe.until, keyframe.needs, keyframe.duration);
@@ -294,7 +294,7 @@ impl Controller {
         self.finish(needs)
     }
 
-    /// Goes on to the next keyframe if what is needed at the end of this one is there.
+    /// Continues with the next keyframe if the condition at the end of this one is met.
     fn finish(&mut self, needs: Option<Condition>) -> Result<(), ControllerError> {
         match needs {
             Some(needs) if !self.is_met(&needs) => self.fail(&needs),
@@ -305,7 +305,7 @@ impl Controller {
         }
     }
 
-    /// A condition is not met.
+    /// The error of a condition that is not met.
     fn fail(&mut self, condition: &Condition) -> Result<(), ControllerError> {
         match condition.sense {
             Sense::Grip(_) | Sense::Load(_) => self.try_again(),
@@ -316,7 +316,7 @@ impl Controller {
         }
     }
 
-    /// Back to the first keyframe, if there are tries left.
+    /// Returns to the first keyframe, if retries are left.
     fn try_again(&mut self) -> Result<(), ControllerError> {
         if self.retries >= self.task.retries {
             let keyframe = self.task.keyframes[self.number].name.clone();

@@ -9,22 +9,23 @@ use crate::multibody::{Data, Model, positions};
 /// Lengths are compared with angles at this scale \[m\]: about the size of an arm's links.
 const LENGTH: f64 = 0.3;
 /// Below this manipulability, sqrt(det(J Jᵀ)) with lengths in `LENGTH`, the least squares are damped [-]. The
-/// arms that we ship have 0.3 to 1 where they work.
+/// arms in this project have 0.3 to 1 in their tasks.
 const MANIPULABILITY_MIN: f64 = 0.05;
 /// Damping at a singular pose [-]; it grows from none at `MANIPULABILITY_MIN` [Nakamura & Hanafusa 1986].
 const DAMPING_MAX: f64 = 0.08;
-/// Least damping, against rounding [-].
+/// The smallest damping, against rounding [-].
 const DAMPING_MIN: f64 = 1e-5;
-/// Newton steps of one control period; one is usual, long periods need two or three.
+/// Newton steps of one control period; one is usual, and long periods need two or three.
 const ITERATIONS_MAX: u32 = 8;
-/// They end when the commanded pose is within this of the wanted one \[m\] or \[rad\], or at a speed limit.
+/// They end when the commanded pose is this close to the wanted one \[m\] or \[rad\], or at a speed limit.
 const ERROR_TOLERANCE: f64 = 1e-4;
-/// How fast joints to spare go to the posture in which the arm began, without moving the tool [1/s].
+/// The rate at which redundant joints return to the initial posture of the arm, without moving the tool
+/// [1/s].
 const POSTURE_RATE: f64 = 0.5;
 /// Joints stay this far from their limits \[rad\].
 const LIMIT_MARGIN: f64 = 0.02;
 
-/// The inverse of one arm. Its coordinates are those commanded, not those measured.
+/// The inverse kinematics of one arm. Its coordinates are the commanded ones, not the measured ones.
 #[derive(Clone, Debug)]
 pub struct DifferentialInverse {
     joints: Vec<JointIndex>,
@@ -33,13 +34,13 @@ pub struct DifferentialInverse {
     q: Vec<f64>,
     data: Data,
     columns: Vec<Vector6>,
-    /// Which of the columns belongs to each joint.
+    /// The column of each joint.
     column_of: Vec<usize>,
     /// Positions at the start of a period \[rad\], and the speeds of its iterations together [rad/s].
     start: Vec<f64>,
     total: Vec<f64>,
     speeds: Vec<f64>,
-    /// The posture that joints to spare go to \[rad\], and how fast they would without a tool [rad/s].
+    /// The posture of redundant joints \[rad\], and their speeds towards it without the tool [rad/s].
     posture: Vec<f64>,
     to_posture: Vec<f64>,
     locked: Vec<bool>,
@@ -48,8 +49,8 @@ pub struct DifferentialInverse {
 }
 
 impl DifferentialInverse {
-    /// For the frame T, at `X_BT` in `body`, moved by `joints`, from the coordinates `q` of the whole model;
-    /// `speed` is the part of the joints' speed limits that may be used.
+    /// The inverse kinematics for the frame T, at `X_BT` in `body`, moved by `joints`, from the coordinates
+    /// `q` of the whole model; `speed` is the part of the joints' speed limits that may be used.
     pub fn new(
         model: &Model,
         joints: &[JointIndex],
@@ -90,7 +91,7 @@ impl DifferentialInverse {
     pub fn X_WT(&self) -> RigidTransform {
         self.data.X_WB[self.body] * self.X_BT
     }
-    /// The pose of a body that does not move, or of the arm as commanded.
+    /// The pose of a fixed body, or of a body of the arm as commanded.
     pub fn X_WB(&self, body: BodyIndex) -> RigidTransform {
         self.data.X_WB[body]
     }
@@ -103,7 +104,8 @@ impl DifferentialInverse {
         self.speeds[i]
     }
 
-    /// The error of the tool's pose: rotation \[rad\] and translation \[m\] from the commanded to the wanted one.
+    /// The error of the tool's pose: rotation \[rad\] and translation \[m\] from the commanded to the wanted
+    /// one.
     pub fn error(&self, X_WT: &RigidTransform) -> Vector6 {
         let X = self.X_WT();
         let turn = rotation_vector(&(X_WT.rotation * X.rotation.inverse()));
@@ -111,8 +113,8 @@ impl DifferentialInverse {
         Vector6::new(turn.x, turn.y, turn.z, shift.x, shift.y, shift.z)
     }
 
-    /// Moves towards `X_WT` within `dt` \[s\], as far as speeds and limits allow; returns which part of the way
-    /// was allowed, 0 to 1.
+    /// Moves towards `X_WT` within `dt` \[s\], as far as speeds and limits allow; returns the part of the way
+    /// that was allowed, 0 to 1.
     pub fn advance(&mut self, model: &Model, X_WT: &RigidTransform, dt: f64) -> f64 {
         self.total.fill(0.0);
         for (start, joint) in self.start.iter_mut().zip(&self.joints) {
@@ -136,12 +138,12 @@ impl DifferentialInverse {
         part
     }
 
-    /// Stays where it is commanded to be.
+    /// Keeps the commanded pose.
     pub fn rest(&mut self) {
         self.speeds.fill(0.0);
     }
 
-    /// Joint speeds that would make up for the whole error of the pose within `dt`, to first order.
+    /// Joint speeds that would correct the whole error of the pose within `dt`, to first order.
     fn find_speeds(&mut self, model: &Model, X_WT: &RigidTransform, dt: f64, with_posture: bool) {
         let mut V = self.error(X_WT) / dt;
         V.fixed_rows_mut::<3>(3).scale_mut(1.0 / LENGTH);
@@ -167,7 +169,7 @@ impl DifferentialInverse {
     }
 
     /// Damped least squares with the joints that are not locked: z + J^T (J J^T + damping² 1)^-1 (V - J z),
-    /// where z goes to the posture. Whether there was a solution.
+    /// where z moves towards the posture. Returns whether there was a solution.
     fn solve(&mut self, V: &Vector6) -> bool {
         let mut gram = Matrix6::zeros();
         let mut V = *V;
@@ -190,7 +192,7 @@ impl DifferentialInverse {
         true
     }
 
-    /// Locks the joints that would leave their range; whether there were any.
+    /// Locks the joints that would leave their range, and returns whether there were any.
     fn lock_at_limits(&mut self, model: &Model, dt: f64) -> bool {
         let mut any = false;
         for (i, joint) in self.joints.iter().enumerate() {

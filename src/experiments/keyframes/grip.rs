@@ -3,14 +3,15 @@
 use super::task::{Finger, ForceControl};
 use crate::math::Vector3;
 
-/// The integral is at most this part of the wanted force, so that it can neither let go nor crush [-].
+/// The integral is at most this part of the wanted force, so that it can neither open the grip nor crush the
+/// object [-].
 const INTEGRAL_LIMIT: f64 = 0.3;
-/// The integral counts only when the force has risen to this part of the wanted one [-].
+/// The integral starts when the force has risen to this part of the wanted one [-].
 const SETTLED: f64 = 0.7;
 /// Damping of the centering and opening spring, a time \[s\]: damping = this times the stiffness.
 const DAMPING_TIME: f64 = 0.02;
 
-/// What the gripper is to do.
+/// The target of the gripper.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum GripCommand {
     /// Move to this opening \[m\] or \[rad\].
@@ -37,7 +38,7 @@ pub(super) struct Grip {
     integral: f64,
 }
 
-/// How hard the pads of two fingers are pressed: the mean of both \[N\]. `forces` are in the pads' axes.
+/// The mean force that presses the pads of two fingers \[N\]. `forces` are in the pads' axes.
 pub(super) fn closing_force(fingers: &[Finger], control: &ForceControl, forces: &[Vector3]) -> f64 {
     let axis = Vector3::from(control.axis);
     let along = fingers.iter().zip(forces).map(|(finger, force)| finger.factor.signum() * force.dot(&axis));
@@ -45,7 +46,7 @@ pub(super) fn closing_force(fingers: &[Finger], control: &ForceControl, forces: 
 }
 
 impl Grip {
-    /// Efforts of the two fingers \[N\] for the next `dt` \[s\]; `felt` is their [`closing_force`] now.
+    /// Efforts of the two fingers \[N\] for the next `dt` \[s\]; `felt` is their present [`closing_force`].
     pub(super) fn efforts(
         &mut self,
         fingers: &[Finger],

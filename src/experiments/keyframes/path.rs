@@ -1,16 +1,16 @@
-//! The way of the tool in one keyframe.
+//! The path of the tool in one keyframe.
 
 use super::super::reach::rotation_vector;
 use super::task::{Circle, Keyframe, Press, TimeScaling};
 use crate::math::{RigidTransform, Rotation, Vector3};
 
-/// Of a held force: speed for an error of force [m/s/N], the fastest [m/s], and how far from its path the
-/// tool may get \[m\].
+/// For a held force: speed over force error [m/s/N], largest speed [m/s], and largest distance of the tool
+/// from its path \[m\].
 const PRESS_GAIN: f64 = 0.003;
 const PRESS_SPEED_MAX: f64 = 0.03;
 const PRESS_TRAVEL_MAX: f64 = 0.06;
 
-/// X from position and fixed-axis angles.
+/// The pose X from position and fixed-axis angles.
 pub(super) fn pose(xyz: &[f64; 3], rpy: &[f64; 3]) -> RigidTransform {
     RigidTransform::from_parts(Vector3::from(*xyz).into(), rotation(rpy))
 }
@@ -19,8 +19,7 @@ fn rotation(rpy: &[f64; 3]) -> Rotation {
     Rotation::from_euler_angles(rpy[0], rpy[1], rpy[2])
 }
 
-/// Where the point P of the tool ends in the world, if it is to be at `xyz` in F and the tool turned by
-/// `rpy`.
+/// The end of the tool's point P in the world, if it is to be at `xyz` in F and the tool turned by `rpy`.
 fn end_point(X_WF: &RigidTransform, xyz: &[f64; 3], rpy: Option<&[f64; 3]>, p_TP: &Vector3) -> Vector3 {
     let Some(rpy) = rpy else { return X_WF.translation.vector + X_WF.rotation * Vector3::from(*xyz) };
     let X_FT = pose(xyz, rpy);
@@ -34,30 +33,30 @@ fn unit(axis: &[f64; 3]) -> Vector3 {
     Vector3::from(*axis).normalize()
 }
 
-/// The way of the tool T in world W, from where a keyframe begins.
+/// The path of the tool T in the world W, from the start of a keyframe.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
     start: RigidTransform,
     /// The keyframe's frame F.
     X_WF: RigidTransform,
-    /// The point P of the tool that moves as the keyframe says.
+    /// The point P of the tool that follows the keyframe.
     p_TP: Vector3,
-    /// Where P is at the start and at the end.
+    /// The positions of P at the start and at the end.
     from: Vector3,
     to: Vector3,
-    /// How the tool turns meanwhile, axis times angle \[rad\]; `None`: not at all.
+    /// The rotation of the tool, axis times angle \[rad\]; `None` for no rotation.
     turn: Option<Vector3>,
     circle: Option<Circle>,
     press: Option<Press>,
     scaling: TimeScaling,
     duration: f64,
-    /// How far the tool has been pressed off its path \[m\].
+    /// The distance by which the tool is pressed off its path \[m\].
     pressed: f64,
 }
 
 impl Path {
-    /// From the tool at `start`, pressed off its path by `pressed` \[m\]. `touch_z` is the height from which
-    /// heights count in a keyframe with `from_touch` \[m\].
+    /// The path from the tool pose `start`, pressed off by `pressed` \[m\]. `touch_z` is the reference of
+    /// heights in a keyframe with `from_touch` \[m\].
     pub(super) fn new(
         keyframe: &Keyframe,
         scaling: TimeScaling,
@@ -67,8 +66,8 @@ impl Path {
         touch_z: f64,
     ) -> Self {
         let press = keyframe.press;
-        // pressing goes on from keyframe to keyframe; without it the path begins where the tool was pressed
-        // to
+        // the press offset continues from keyframe to keyframe; without `press` the path begins at the
+        // pressed pose to
         let pressed = if press.is_some() { pressed } else { 0.0 };
         let mut start = start;
         if let Some(press) = press {
@@ -100,7 +99,7 @@ impl Path {
         }
     }
 
-    /// Part of the way at `time` since the start \[s\].
+    /// Part of the path at `time` since the start \[s\].
     pub(super) fn part(&self, time: f64) -> f64 {
         self.scaling.at((time / self.duration).clamp(0.0, 1.0))
     }
@@ -110,12 +109,12 @@ impl Path {
         self.X_WF.rotation * unit(along)
     }
 
-    /// How far the tool is pressed off its path \[m\].
+    /// The distance by which the tool is pressed off its path \[m\].
     pub(super) fn pressed(&self) -> f64 {
         self.pressed
     }
 
-    /// Gives way or follows for `dt` \[s\] where a force is held: `force_W` is the contact force on the tool
+    /// Moves the press offset for `dt` \[s\] if a force is held: `force_W` is the contact force on the tool
     /// \[N\].
     pub(super) fn press(&mut self, force_W: &Vector3, dt: f64) {
         if let Some(press) = &self.press {
@@ -126,7 +125,7 @@ impl Path {
         }
     }
 
-    /// X_WT at a part of the way.
+    /// X_WT at a part of the path.
     pub(super) fn at(&self, part: f64) -> RigidTransform {
         let rotation = match &self.turn {
             Some(turn) => Rotation::new(turn * part) * self.start.rotation,

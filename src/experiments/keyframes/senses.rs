@@ -1,4 +1,4 @@
-//! What the controller measures: only what a real robot has.
+//! The measurements of the controller, limited to those of a real robot.
 
 use super::grip::closing_force;
 use super::task::{Task, TouchSensor};
@@ -9,23 +9,23 @@ use crate::scene::Scene;
 
 /// Contact forces pass a low pass of this time constant before they are compared \[s\].
 const FILTER_TIME: f64 = 0.02;
-/// Relative size of a singular value of J below which it is no support for an estimate of force [-].
+/// Relative size of a singular value of J below which it is not used for an estimate of force [-].
 const FORCE_SINGULAR: f64 = 0.02;
 
-/// What the sensors of the robot measure at one time.
+/// The measurements of the robot's sensors at one time.
 #[derive(Clone, Debug, Default)]
 pub struct Measurement {
     /// Positions of the scene's joints, in the order of [`Scene::joint_names`] \[rad\] or \[m\].
     pub positions: Vec<f64>,
     /// Their velocities [rad/s] or [m/s].
     pub velocities: Vec<f64>,
-    /// Efforts that contact exerts about their axes [N m] or \[N\]; empty where the task does not need them.
+    /// Efforts that contact exerts about their axes [N m] or \[N\]; empty if the task does not need them.
     pub external_torques: Vec<f64>,
     /// Contact forces on the bodies of [`Task::sensing_bodies`], in the bodies' axes \[N\].
     pub forces: Vec<Vector3>,
 }
 
-/// What is derived from measurements.
+/// Quantities derived from measurements.
 #[derive(Clone, Debug)]
 pub(super) struct Senses {
     touch: TouchSource,
@@ -41,7 +41,7 @@ pub(super) struct Senses {
     pub(super) grip: f64,
 }
 
-/// Where the contact force on the tool comes from.
+/// The source of the contact force on the tool.
 #[derive(Clone, Debug)]
 enum TouchSource {
     Nothing,
@@ -58,7 +58,7 @@ enum TouchSource {
 }
 
 impl Senses {
-    /// Of a task in a scene; `q` are the coordinates of what is not measured.
+    /// The senses of a task in a scene; `q` holds the coordinates of joints that are not measured.
     pub(super) fn new(task: &Task, scene: &Scene, arm: &[ScalarJointIndex], tool: BodyIndex, q: &[f64]) -> Self {
         let model = scene.model();
         let sensing = task.sensing_bodies();
@@ -86,7 +86,7 @@ impl Senses {
         Self { touch, pads, q, data, force_W: Vector3::zeros(), grip: 0.0 }
     }
 
-    /// Takes over what is measured `dt` after the last time \[s\].
+    /// Reads the measurements taken `dt` \[s\] after the previous ones.
     pub(super) fn update(&mut self, task: &Task, scene: &Scene, measured: &Measurement, dt: f64) {
         let model = scene.model();
         for (joint, position) in scene.joints().iter().zip(&measured.positions) {
@@ -129,8 +129,8 @@ impl TouchSource {
     }
 }
 
-/// The wrench F of least length with tau = J^T F, as (moment, force): F = (J J^T)^+ J tau, without directions
-/// in which the torques tell little of F. `rows` are J's columns with their torques.
+/// The wrench F of least norm with tau = J^T F, as (moment, force): F = (J J^T)^+ J tau, without directions
+/// in which the torques hardly depend on F. `rows` are J's columns with their torques.
 fn wrench_of_torques(rows: impl Iterator<Item = (Vector6, f64)>) -> Vector6 {
     let (mut gram, mut moment) = (Matrix6::zeros(), Vector6::zeros());
     for (column, torque) in rows {

@@ -7,12 +7,12 @@ use crate::math::BodyIndex;
 use crate::scene::Scene;
 use crate::stepping::{JointPaths, Simulation};
 
-/// What a task's controller measures in a simulation.
+/// The measurements of a task's controller in a simulation.
 #[derive(Clone, Debug)]
 pub struct Sensors {
     /// The bodies of [`Task::sensing_bodies`].
     bodies: Vec<BodyIndex>,
-    /// For the torques of contact, where the task needs them.
+    /// For the torques of contact, if the task needs them.
     paths: Option<JointPaths>,
 }
 
@@ -29,7 +29,7 @@ impl Sensors {
         Ok(Self { bodies, paths: torques.then(|| JointPaths::new(scene.model())) })
     }
 
-    /// Writes what they measure now.
+    /// Writes their present measurements.
     pub fn measure(&self, simulation: &Simulation, measured: &mut Measurement) {
         let (scene, state) = (simulation.scene(), simulation.state());
         let joints = || scene.joints().iter().map(|joint| &scene.model().joints()[*joint]);

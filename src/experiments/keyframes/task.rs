@@ -11,21 +11,21 @@ use crate::io::scene_file::{self, SceneError};
 /// A task file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
-    /// Not readable, or not of this form.
+    /// The file cannot be read or has the wrong form.
     #[error(transparent)]
     File(#[from] SceneError),
-    /// A number out of its range, or a keyframe that lacks something.
+    /// A number out of its range, or a keyframe without a required part.
     #[error("keyframe '{keyframe}': {what}")]
     Keyframe {
         /// The keyframe.
         keyframe: String,
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         what: &'static str,
     },
     /// A setting that is out of its range.
     #[error("{what}")]
     Setting {
-        /// What is wrong, and what would be right.
+        /// The fault and its remedy.
         what: &'static str,
     },
 }
@@ -36,21 +36,21 @@ pub enum TaskError {
 pub struct Task {
     /// The arm's joints.
     pub arm: Arm,
-    /// What the keyframes place.
+    /// The frame that the keyframes move.
     pub tool: Tool,
-    /// The body whose frame poses and directions are in, where a keyframe names no other.
+    /// The body in whose frame poses and directions are, unless a keyframe names another one.
     #[serde(default)]
     pub frame: Option<String>,
-    /// How the tool moves along its way, where a keyframe does not say it.
+    /// The default time law of the tool along its path.
     #[serde(default)]
     pub time_scaling: TimeScaling,
     /// The fingers.
     #[serde(default)]
     pub gripper: Gripper,
-    /// What measures the contact force on the tool.
+    /// The sensor of the contact force on the tool.
     #[serde(default)]
     pub touch: Option<TouchSensor>,
-    /// How often a grasp that fails is tried again, from the first keyframe on.
+    /// The number of times that a failed grasp is repeated, from the first keyframe on.
     #[serde(default)]
     pub retries: u32,
     /// The keyframes, in order.
@@ -63,7 +63,7 @@ pub struct Task {
 pub struct Arm {
     /// Their names in the scene.
     pub joints: Vec<String>,
-    /// Which part of their speed limits may be used [-].
+    /// The part of their speed limits that may be used [-].
     #[serde(default = "one")]
     pub speed: f64,
 }
@@ -92,7 +92,7 @@ pub struct Tool {
 pub struct Gripper {
     /// The fingers.
     pub fingers: Vec<Finger>,
-    /// Two fingers can close by force; without this all of them are commanded by position.
+    /// Two fingers can close by force; without this, all fingers are commanded by position.
     #[serde(default)]
     pub force_control: Option<ForceControl>,
 }
@@ -120,25 +120,25 @@ pub struct ForceControl {
     pub stiffness: f64,
     /// Stiffness that holds the middle between the fingers [N/m].
     pub centering: f64,
-    /// How fast the force rises [N/s].
+    /// The rate at which the force rises [N/s].
     pub ramp: f64,
     /// Gain of the integral of the measured error [1/s].
     pub integral: f64,
-    /// A pad force below this holds nothing \[N\].
+    /// The smallest pad force that can hold an object \[N\].
     pub holds: f64,
 }
 
-/// What measures the contact force on the tool.
+/// The sensor of the contact force on the tool.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TouchSensor {
     /// The contact torques at the arm's joints.
     ExternalTorques,
-    /// The contact forces on these bodies; they are added.
+    /// The contact forces on these bodies; they are summed.
     Links(Vec<String>),
 }
 
-/// Part of the way over part of the time.
+/// The part of the path as a function of the part of the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TimeScaling {
@@ -152,7 +152,7 @@ pub enum TimeScaling {
 }
 
 impl TimeScaling {
-    /// Part of the way [-] at the part `s` of the time, 0 to 1 [-].
+    /// Part of the path [-] at the part `s` of the time, 0 to 1 [-].
     pub fn at(self, s: f64) -> f64 {
         match self {
             Self::Linear => s,
@@ -171,7 +171,7 @@ pub struct Circle {
     /// Direction of its axis in the keyframe's frame.
     #[serde(default = "upwards")]
     pub axis: [f64; 3],
-    /// How many turns.
+    /// The number of turns.
     #[serde(default = "one")]
     pub turns: f64,
 }
@@ -180,7 +180,7 @@ fn upwards() -> [f64; 3] {
     [0.0, 0.0, 1.0]
 }
 
-/// A held force: the tool gives way or follows along a direction until the force is as wanted.
+/// A held force: the tool moves along a direction until the force has the wanted value.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Press {
@@ -190,7 +190,7 @@ pub struct Press {
     pub force: f64,
 }
 
-/// What a condition compares.
+/// The quantity of a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sense {
     /// The grip force is at least this \[N\].
@@ -210,13 +210,13 @@ pub enum Sense {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "ConditionFile")]
 pub struct Condition {
-    /// What must be measured.
+    /// The required measurement.
     pub sense: Sense,
-    /// For how long without a break \[s\].
+    /// The time for which it must hold without a break \[s\].
     pub duration: f64,
 }
 
-/// A condition as the file has it.
+/// A condition as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConditionFile {
@@ -239,60 +239,61 @@ impl TryFrom<ConditionFile> for Condition {
             _ => return Err("a condition has one of grip, load and touch"),
         };
         if file.along.is_some() && file.touch.is_none() {
-            return Err("`along` belongs to `touch`");
+            return Err("`along` is for `touch` only: remove it");
         }
         Ok(Self { sense, duration: file.duration })
     }
 }
 
-/// Where the tool is to be, and what the fingers do meanwhile.
+/// A target of the tool and of the fingers.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keyframe {
     /// Its name, for messages.
     pub name: String,
-    /// How long it takes \[s\]; longer where a joint reaches its speed limit.
+    /// Its duration \[s\]; it takes longer if a joint reaches its speed limit.
     pub duration: f64,
     /// The body in whose frame poses and directions are.
     #[serde(default)]
     pub frame: Option<String>,
-    /// Where `point` ends \[m\]; it moves in a straight line. Without `xyz`, `by` and `circle` it stays.
+    /// The end of `point` \[m\]; it moves in a straight line. Without `xyz`, `by` and `circle` it stays.
     #[serde(default)]
     pub xyz: Option<[f64; 3]>,
-    /// By how much `point` moves \[m\].
+    /// The displacement of `point` \[m\].
     #[serde(default)]
     pub by: Option<[f64; 3]>,
     /// A circle on which `point` moves.
     #[serde(default)]
     pub circle: Option<Circle>,
-    /// How the tool is turned at the end, fixed-axis angles \[rad\]; without it the tool keeps its orientation.
+    /// The orientation of the tool at the end, fixed-axis angles \[rad\]; without it the tool keeps its
+    /// orientation.
     #[serde(default)]
     pub rpy: Option<[f64; 3]>,
     /// A point of the tool, in its frame \[m\].
     #[serde(default)]
     pub point: [f64; 3],
-    /// How the tool moves along its way.
+    /// The time law of the tool along its path.
     #[serde(default)]
     pub time_scaling: Option<TimeScaling>,
     /// The opening at the end \[m\] or \[rad\].
     #[serde(default)]
     pub open: Option<f64>,
-    /// The force to close with \[N\]. Without `open` and `close` the gripper goes on as before.
+    /// The force to close with \[N\]. Without `open` and `close` the gripper keeps its target.
     #[serde(default)]
     pub close: Option<f64>,
-    /// A force that is held meanwhile.
+    /// A force that is held during the keyframe.
     #[serde(default)]
     pub press: Option<Press>,
-    /// What ends the keyframe; if it does not happen within `duration`, the keyframe has failed.
+    /// The condition that ends the keyframe; the keyframe fails if it is not met within `duration`.
     #[serde(default)]
     pub until: Option<Condition>,
-    /// What must be measured at the end.
+    /// The condition at the end.
     #[serde(default)]
     pub needs: Option<Condition>,
-    /// Whether heights count from where the tool touched.
+    /// Whether heights are measured from the height of the touch.
     #[serde(default)]
     pub from_touch: bool,
-    /// The name of its start in the plots.
+    /// The name of its start in plots.
     #[serde(default)]
     pub event: Option<String>,
 }
@@ -301,7 +302,7 @@ impl Task {
     /// Reads and checks the file.
     ///
     /// # Errors
-    /// A file that cannot be read, is not of this form, or has a number out of range.
+    /// A file that cannot be read, has the wrong form, or has a number out of range.
     pub fn read(path: &Path) -> Result<Self, TaskError> {
         let task: Self = scene_file::read_yaml(path)?;
         task.check()?;

@@ -13,23 +13,23 @@ const SPATULA: &str = "pancake_spatula";
 const STOVE: &str = "stove_top";
 /// Radius of the stove top \[m\], as in urdf/stove.urdf.
 const STOVE_RADIUS: f64 = 0.12;
-/// The pancake lies on the stove when its middle is this high above the stove top, at least and at most \[m\]:
-/// half its thickness over the top, and not on its rim.
+/// Smallest and largest height of the pancake's middle above the stove top when it lies on the stove \[m\]:
+/// half its thickness, and not on the rim.
 const LYING: [f64; 2] = [0.005, 0.015];
-/// A pancake whose upper side is turned down has its axis within this of straight down \[rad\].
+/// A flipped pancake has its axis within this angle of straight down \[rad\].
 const FLAT: f64 = 0.1;
-/// At rest it moves no faster than this [m/s].
+/// Its largest speed at rest [m/s].
 const REST: f64 = 5e-3;
 /// A run that takes longer than this has failed \[s\].
 const TIME_MAX: f64 = 90.0;
 
-/// Why a run has no result.
+/// The reason why a run has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum FlipError {
-    /// The scene is another one.
+    /// The scene is not the one of this experiment.
     #[error("the scene has no '{name}'; use config/pancake_flip.yaml")]
     Scene {
-        /// What is missing.
+        /// The missing name.
         name: &'static str,
     },
     /// No task.
@@ -46,20 +46,19 @@ pub enum FlipError {
     Step(#[from] StepError),
 }
 
-/// How the pancake lies at the end.
+/// The pose of the pancake at the end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Angle of its upper side's normal from straight down \[rad\]: 0 when flipped, pi when it lies as it
-    /// began.
+    /// Angle of its upper side's normal from straight down \[rad\]: 0 if flipped, pi if it lies as it began.
     pub from_upside_down: f64,
-    /// Where its middle is in the frame of the stove top \[m\].
+    /// The position of its middle in the frame of the stove top \[m\].
     pub p: [f64; 3],
-    /// How fast its middle moves [m/s].
+    /// The speed of its middle [m/s].
     pub speed: f64,
 }
 
 impl Outcome {
-    /// Upside down, on the stove, and at rest.
+    /// Whether it is upside down, on the stove, and at rest.
     pub fn flipped(&self) -> bool {
         let [x, y, z] = self.p;
         self.from_upside_down < FLAT
@@ -80,7 +79,7 @@ pub struct Sample {
     pub iterations: u32,
     /// Whether the solver reached its tolerance.
     pub converged: bool,
-    /// Where the wall-clock time of the step went \[s\].
+    /// The wall-clock times of the parts of the step \[s\].
     pub times: StepTimes,
     /// Number of the controller's keyframe.
     pub keyframe: usize,
@@ -99,15 +98,15 @@ pub struct Sample {
 pub struct Run {
     /// One sample a step.
     pub samples: Vec<Sample>,
-    /// What began when.
+    /// Events and their times.
     pub events: Vec<Event>,
-    /// Grasps that were tried again.
+    /// The number of repeated grasps.
     pub retries: u32,
-    /// How the pancake lies at the end.
+    /// The pose of the pancake at the end.
     pub outcome: Outcome,
 }
 
-/// A task in motion.
+/// A running task.
 #[derive(Debug)]
 pub struct Flip {
     simulation: Simulation,
@@ -118,7 +117,7 @@ pub struct Flip {
     bodies: Bodies,
 }
 
-/// The bodies that are looked at.
+/// The observed bodies.
 #[derive(Clone, Copy, Debug)]
 struct Bodies {
     pancake: BodyIndex,
@@ -130,7 +129,7 @@ impl Flip {
     /// The scene with the task's controller.
     ///
     /// # Errors
-    /// A scene or a task that lacks something.
+    /// A scene or a task with missing parts.
     pub fn new(loaded: &LoadedScene, task: Task) -> Result<Self, FlipError> {
         let scene = &loaded.scene;
         let bodies = Bodies::of(scene)?;
@@ -151,7 +150,7 @@ impl Flip {
         &self.controller
     }
 
-    /// Controls and takes one step; `clock` tells the time for its measurement \[s\].
+    /// Controls and takes one step; `clock` returns the time for its measurement \[s\].
     ///
     /// # Errors
     /// The controller gives up, or a step fails.
@@ -182,7 +181,7 @@ impl Flip {
         })
     }
 
-    /// How the pancake lies now.
+    /// The present pose of the pancake.
     pub fn outcome(&self) -> Outcome {
         let X_SP = self.bodies.pancake_on_stove(&self.simulation);
         let down = -(X_SP.rotation * Vector3::z()).z;
@@ -194,10 +193,10 @@ impl Flip {
         }
     }
 
-    /// The whole task; `look` sees each step and stops the run by returning false.
+    /// Runs the whole task; `look` is called after each step and stops the run by returning false.
     ///
     /// # Errors
-    /// As [`Flip::step`].
+    /// The errors of [`Flip::step`].
     pub fn run(
         mut self,
         clock: &dyn Fn() -> f64,

@@ -15,7 +15,7 @@ use crate::picture::Image;
 
 const STAND: Eye = Eye { azimuth: -75.0, elevation: 20.0, distance: 1.15, target: [0.06, -0.16, 0.95] };
 const STOVE: Eye = Eye { azimuth: -22.0, elevation: 16.0, distance: 0.75, target: [0.37, 0.10, 0.89] };
-/// Key frames: keyframe, part of its time, and from where it is seen.
+/// Key frames: keyframe, part of its time, and viewpoint.
 const FRAMES: [(&str, f64, Eye); 12] = [
     ("approach", 1.0, STAND),
     ("grasp", 0.2, STAND),
@@ -33,8 +33,8 @@ const FRAMES: [(&str, f64, Eye); 12] = [
 const COLUMNS: &str = "refinement,faces_kind,time,keyframe,faces,solver_iterations,spatula_pitch,grip_force,\
     pancake_x,pancake_y,pancake_z,pancake_side\n";
 
-/// Flips the pancake at each grid and writes tables, plots and key frames into `out`. `clock` is the time for
-/// the measured steps \[s\].
+/// Flips the pancake at each grid and writes tables, plots and key frames into `out`. `clock` returns the
+/// time for measuring steps \[s\].
 ///
 /// # Errors
 /// A scene or task that cannot be read, a controller that gives up, a step that fails, or a file that cannot
@@ -92,16 +92,16 @@ fn grid_run(refinement: f64, faces: &'static str, run: &Run) -> GridRun {
     GridRun { refinement, faces, cost: MeanCost::of(costs), success: run.outcome.flipped(), result }
 }
 
-/// A flip that is under way.
+/// A running flip.
 struct UnderWay {
     flip: Flip,
     samples: Vec<Sample>,
-    /// Its keyframe, and when that began \[s\].
+    /// Its keyframe, and the start time of that \[s\].
     keyframe: usize,
     begin: f64,
 }
 
-/// The scenes step by turns, so that what else the machine does slows all of them down; key frames show the
+/// The scenes step in turn, so that other load on the machine slows all of them alike; key frames show the
 /// first.
 fn runs(
     scenes: &[(&'static str, LoadedScene)],
@@ -155,7 +155,7 @@ fn take_frame(
     Ok(())
 }
 
-/// Figure 9, and what else happened: pitch, grip force, side and height of the pancake.
+/// Figure 9 and further plots: pitch, grip force, side and height of the pancake.
 fn plots(runs: &[(Run, usize)], out: &Path) -> Result<(), ExperimentError> {
     let Some((first, _)) = runs.first() else { return Ok(()) };
     let marks: Vec<_> = first.events.iter().map(|event| (event.time, event.name.clone())).collect();

@@ -1,6 +1,6 @@
 //! Section V-A of [Pang & Tedrake 2021]: two fingers touch a sphere, squeeze it, pull down and slip; by the
 //! complementarity problem (6), whose friction is Coulomb's, and by the convex program (10), whose sliding
-//! bodies keep a gap. Three commands show why the paper gives up the complementarity problem (1), whose
+//! bodies keep a gap. Three commands show why the paper abandons the complementarity problem (1), in which
 //! fingers track their commands perfectly.
 
 use crate::math::Vector3;
@@ -29,8 +29,8 @@ pub struct Sample {
     pub q: [f64; 5],
     /// Normal forces of left finger, right finger and ground \[N\].
     pub normal: [f64; 3],
-    /// Mean of the two fingers' friction on the sphere, upwards \[N\]: each one's own is not unique while both
-    /// stick.
+    /// Mean of the two fingers' friction on the sphere, upwards \[N\]: each one's own is not unique while
+    /// both stick.
     pub friction: f64,
     /// Signed distance of the left finger \[m\].
     pub phi: f64,
@@ -65,17 +65,17 @@ pub fn run() -> Result<[Vec<Sample>; 2], QuasistaticError> {
 /// 2021, section III-B].
 #[derive(Clone, Debug)]
 pub struct IllPosed {
-    /// What the fingers are told.
+    /// The description of the command.
     pub name: &'static str,
     /// Commanded (x_l, x_r, y) \[m\].
     pub command: [f64; 3],
-    /// Why problem (1) has no or many solutions.
+    /// The diagnosis of problem (1), which has no or many solutions.
     pub tracked: LcpDiagnosis,
-    /// The same of problem (6), whose fingers have impedances.
+    /// The diagnosis of problem (6), in which the fingers have impedances.
     pub with_impedances: LcpDiagnosis,
 }
 
-/// Three commands to fingers that just touch the sphere: both inwards, both where they are, and both upwards.
+/// Three commands to fingers that just touch the sphere: both inwards, both standing still, and both upwards.
 ///
 /// # Errors
 /// A diagnosis that exceeds its limit.

@@ -12,12 +12,12 @@ use super::slip::{DURATION, Sample, Slip, stretches, succeeded};
 use crate::io::scene_file::LoadedScene;
 use crate::picture::Image;
 
-/// Key frames: times \[s\], and from where they are seen.
+/// Key frames: times \[s\] and viewpoints.
 const FRAMES: [f64; 3] = [4.4, 6.0, 12.0];
 const EYE: Eye = Eye { azimuth: -38.0, elevation: 20.0, distance: 0.75, target: [0.27, 0.0, 0.24] };
 
-/// Lets the spatula slip at each grid and writes tables, plots and key frames into `out`. `clock` is the time
-/// for the measured steps \[s\].
+/// Lets the spatula slip at each grid and writes tables, plots and key frames into `out`. `clock` returns the
+/// time for measuring steps \[s\].
 ///
 /// # Errors
 /// A scene that cannot be read, a step that fails, or a file that cannot be written.
@@ -69,7 +69,7 @@ fn grid_run(refinement: f64, faces: &'static str, samples: &[Sample]) -> GridRun
     }
 }
 
-/// The scenes step by turns, so that what else the machine does slows all of them down; key frames show the
+/// The scenes step in turn, so that other load on the machine slows all of them alike; key frames show the
 /// first.
 fn runs(
     scenes: &[(&'static str, LoadedScene)],

@@ -12,9 +12,9 @@ const PAD: &str = "left_finger_bubble";
 const FINGER: &str = "left_finger_sliding_joint";
 /// Two periods of the square wave \[s\].
 pub const DURATION: f64 = 12.0;
-/// Above this commanded force the spatula is to be held \[N\].
+/// The spatula should be held above this commanded force \[N\].
 const FIRM: f64 = 8.0;
-/// After a change of the command the pads swing for about that long \[s\].
+/// The time for which the pads swing after a change of the command \[s\].
 const SETTLING: f64 = 0.3;
 /// A held spatula creeps by the regularized slip of its faces, up to the stiction tolerance (1e-4 m/s) over
 /// the radius of the patch (about 15 mm) where the load is near the limit of friction; beyond it, it slips
@@ -22,16 +22,16 @@ const SETTLING: f64 = 0.3;
 const CREEP_MAX: f64 = 7e-3;
 /// A spatula that slips under control turns faster than this on average [rad/s].
 const SLIP_MIN: f64 = 2e-2;
-/// The pad feels what is commanded within this, when the grip has settled [-].
+/// The largest relative error of the pad force, after the grip has settled [-].
 const FORCE_TOLERANCE: f64 = 0.02;
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum SlipError {
-    /// The scene is another one.
+    /// The scene is not the one of this experiment.
     #[error("the scene has no '{name}'; use config/spatula_slip.yaml")]
     Scene {
-        /// What is missing.
+        /// The missing name.
         name: &'static str,
     },
     /// No simulation of the scene.
@@ -47,7 +47,7 @@ pub enum SlipError {
 pub struct Sample {
     /// Time \[s\].
     pub time: f64,
-    /// What the step took.
+    /// The cost of the step.
     pub cost: Cost,
     /// Whether the solver reached its tolerance.
     pub converged: bool,
@@ -55,7 +55,7 @@ pub struct Sample {
     pub commanded: f64,
     /// Force that presses the left pad back \[N\].
     pub grip: f64,
-    /// The handle above the horizontal \[rad\].
+    /// The elevation of the handle above the horizontal \[rad\].
     pub pitch: f64,
 }
 
@@ -66,16 +66,16 @@ pub struct Stretch {
     pub time: [f64; 2],
     /// The commanded force \[N\].
     pub commanded: f64,
-    /// How much the pitch has changed from when the grip had settled to the end \[rad\].
+    /// The change of the pitch from the settling of the grip to the end \[rad\].
     pub turned: f64,
-    /// Its mean rate meanwhile [rad/s].
+    /// The mean rate of that change [rad/s].
     pub rate: f64,
     /// Largest difference of the measured from the commanded force after settling, relative [-].
     pub force_error: f64,
 }
 
 impl Stretch {
-    /// Held where the force is high, turning where it is low, and the force as commanded.
+    /// Whether it is held if the force is high, turns if it is low, and the force is as commanded.
     pub fn as_it_should(&self) -> bool {
         let rate = self.rate.abs();
         let moves = if self.commanded > FIRM { rate < CREEP_MAX } else { rate > SLIP_MIN };
@@ -83,7 +83,7 @@ impl Stretch {
     }
 }
 
-/// The scene in motion under its own commands.
+/// The running scene under its own commands.
 #[derive(Debug)]
 pub struct Slip {
     simulation: Simulation,
@@ -97,7 +97,7 @@ impl Slip {
     /// The scene at its start.
     ///
     /// # Errors
-    /// A scene that lacks something.
+    /// A scene with missing parts.
     pub fn new(loaded: &LoadedScene) -> Result<Self, SlipError> {
         let scene = &loaded.scene;
         let body = |name: &'static str| scene.body(name).ok_or(SlipError::Scene { name });
@@ -117,7 +117,7 @@ impl Slip {
         self.simulation.time() >= DURATION - 0.5 * self.simulation.settings().step()
     }
 
-    /// Takes one step; `clock` tells the time for its measurement \[s\].
+    /// Takes one step; `clock` returns the time for its measurement \[s\].
     ///
     /// # Errors
     /// A step that fails.
@@ -162,8 +162,7 @@ pub fn stretches(samples: &[Sample]) -> Vec<Stretch> {
     found
 }
 
-/// Whether a run shows what the task is about: held firmly and let slip at least once each, all as it should
-/// be.
+/// Whether a run succeeds: the spatula is held firmly and slips at least once each, all as it should be.
 pub fn succeeded(stretches: &[Stretch]) -> bool {
     let firm = stretches.iter().filter(|stretch| stretch.commanded > FIRM).count();
     firm > 0 && firm < stretches.len() && stretches.iter().all(Stretch::as_it_should)

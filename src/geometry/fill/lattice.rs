@@ -1,4 +1,5 @@
-//! The body-centred cubic lattice: two cubic grids of the same spacing, one at the centres of the other's cells.
+//! The body-centred cubic lattice: two cubic grids of the same spacing, one at the centres of the other's
+//! cells.
 //!
 //! In units of half a spacing, points of one grid have even coordinates and points of the other grid odd
 //! ones. A tetrahedron has one long edge (the spacing h) in each grid, at right angles, and four short ones

@@ -94,7 +94,8 @@ impl Filling {
         (missed > MISS_MAX * self.spacing).then_some((self.missed_at, missed))
     }
 
-    /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the largest such distance.
+    /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the
+    /// largest such distance.
     pub fn pressure(&self, modulus: f64) -> Vec<f64> {
         let deepest = self.depth_max();
         self.depth.iter().map(|depth| modulus * (depth / deepest)).collect()
@@ -158,8 +159,8 @@ pub(crate) fn fill_checked(checked: &CheckedSurface, settings: &FillSettings) ->
     best.ok_or(FillError::Hint { value: spacing })
 }
 
-/// The spacing that gives about [`TETS_WANTED`] tetrahedra, and two layers in a plate: volume over area is half a
-/// plate's thickness.
+/// The spacing that gives about [`TETS_WANTED`] tetrahedra, and two layers in a plate: volume over area is
+/// half a plate's thickness.
 fn default_spacing(surface: &SurfaceMesh, enclosed: f64) -> f64 {
     let area: f64 = surface
         .triangles

@@ -32,7 +32,7 @@ const CUT_STEPS: usize = 64;
 /// opposite offsets lead to the others.
 const FORWARD: [Site; 7] = [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, 1]];
 
-/// How inside and outside are distinguished.
+/// The method that distinguishes inside from outside.
 pub(super) enum Sides<'a> {
     /// By the normal at the nearest point: for surfaces that do not meet themselves.
     Normals(&'a SurfaceDistance<'a>),

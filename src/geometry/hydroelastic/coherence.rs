@@ -14,9 +14,9 @@ use crate::math::{RigidTransform, Vector3};
 /// of coordinates of metres and far below any reach.
 pub(super) const REACH_SLACK: f64 = 1e-9;
 
-/// A small reach makes a list cheap to use, a large one makes collecting it rare. For each element size of
-/// reach, a face costs this share more to cut and collect. With the motion s of a step and an element size h,
-/// the total cost is smallest at d = sqrt(s h) times the root of this. [-]
+/// The reach d of a list over sqrt(s h), with the motion s of a step and the element size h. A small reach
+/// makes a list cheap to use, and a large one makes collecting it rare: the cost of collecting is proportional
+/// to s / d and that of cutting to d / h, so their sum is smallest at d proportional to sqrt(s h). [-]
 const REACH_FACTOR: f64 = 1.5;
 
 /// Smallest reach, for bodies almost at rest, as a share of the element size; its cost is negligible. [-]

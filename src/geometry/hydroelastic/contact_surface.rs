@@ -33,10 +33,10 @@ pub struct ContactSurface {
     pub area: Vec<f64>,
     /// Pressure p0 at the centroid \[Pa\], which is the mean over the face.
     pub pressure: Vec<f64>,
-    /// How fast A's pressure rises into A: g_A = -grad p_A . Cz [Pa/m]; infinite where A is rigid. Positive
+    /// The slope of A's pressure into A: g_A = -grad p_A . Cz [Pa/m]; infinite where A is rigid. Positive
     /// except at some irregular corners of the field [pressure-field contact patches, eq. 17].
     pub g_A: Vec<f64>,
-    /// How fast B's pressure rises into B: g_B = grad p_B . Cz [Pa/m]; infinite where B is rigid.
+    /// The slope of B's pressure into B: g_B = grad p_B . Cz [Pa/m]; infinite where B is rigid.
     pub g_B: Vec<f64>,
     /// The element of A: a tetrahedron, a triangle, or 0 of a half space.
     pub element_A: Vec<u32>,
@@ -70,7 +70,7 @@ impl ContactSurface {
     pub fn new() -> Self {
         Self::default()
     }
-    /// How many faces there are.
+    /// The number of faces.
     pub fn len(&self) -> usize {
         self.area.len()
     }

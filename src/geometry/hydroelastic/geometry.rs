@@ -20,7 +20,8 @@ pub struct RigidSurface {
 }
 
 impl RigidSurface {
-    /// From a triangle mesh. A triangle without area takes no part and is counted in [`RigidSurface::skipped`].
+    /// A surface from a triangle mesh. A triangle without area takes no part and is counted in
+    /// [`RigidSurface::skipped`].
     ///
     /// # Errors
     /// A position that is not finite, an index out of range, or a mesh without any area.
@@ -111,7 +112,7 @@ impl HydroelasticGeometry {
     /// Like [`HydroelasticGeometry::new`], and adds remarks about the shape's mesh to `notes`.
     ///
     /// # Errors
-    /// As [`HydroelasticGeometry::new`].
+    /// The errors of [`HydroelasticGeometry::new`].
     pub fn with_notes(
         shape: &Shape,
         parameters: &HydroelasticParameters,
@@ -175,8 +176,8 @@ impl HydroelasticGeometry {
         self.aabb().transformed(X_WG)
     }
 
-    /// Centre \[m\], in the geometry's frame, and radius \[m\] of a sphere around the geometry: about the middle of its
-    /// box. `None` for a half space.
+    /// Centre \[m\], in the geometry's frame, and radius \[m\] of a sphere around the geometry: about the
+    /// middle of its box. `None` for a half space.
     pub fn bounding_sphere(&self) -> Option<(Vector3, f64)> {
         let vertices = self.vertices();
         if vertices.is_empty() {

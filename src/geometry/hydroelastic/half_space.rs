@@ -164,8 +164,8 @@ pub(super) fn volume_compliant(
     }
 }
 
-/// The part of a rigid surface that lies in a compliant half space with the pressure `stiffness` * depth, or at most
-/// `margin` above it.
+/// The part of a rigid surface that lies in a compliant half space with the pressure `stiffness` * depth, or
+/// at most `margin` above it.
 #[inline(always)]
 pub(super) fn surface_compliant(
     (rigid, X_WM): (&RigidSurface, &RigidTransform),

@@ -24,9 +24,9 @@ use crate::math::RigidTransform;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a {a} and a {b} have no contact surface: make one of them compliant, and not both half spaces")]
 pub struct NoContactSurface {
-    /// What A is.
+    /// The kind of A.
     pub a: &'static str,
-    /// What B is.
+    /// The kind of B.
     pub b: &'static str,
 }
 

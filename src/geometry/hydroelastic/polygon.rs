@@ -9,7 +9,8 @@ use crate::geometry::NO_NEIGHBOUR;
 use crate::geometry::pressure_field::{FacePlane, TetCorners, TetPlanes};
 use crate::math::Vector3;
 
-/// A plane cuts a tetrahedron in at most 4 corners, and each of 4 clipping planes removes at least one and adds two at most.
+/// A plane cuts a tetrahedron in at most 4 corners, and each of 4 clipping planes removes at least one and
+/// adds two at most.
 pub(super) const CORNERS_MAX: usize = 8;
 
 /// The corners before the first cut, and two new ones from each of four, rounded up to a power of two.
@@ -48,7 +49,7 @@ impl Point {
 /// A convex plane polygon.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConvexPolygon {
-    /// How many corners there are.
+    /// The number of corners.
     count: usize,
     /// The point numbers of the corners in order, the first in the lowest byte; bytes from `count` on are
     /// undefined.
@@ -83,10 +84,12 @@ impl ZeroSet {
         Self { count: 3, positions: [a, b, c, a].map(|corner| [corner.x, corner.y, corner.z, 0.0]) }
     }
 
-    /// The zero set, within a tetrahedron, of the linear function with the values `values` at its corners. Its border runs
-    /// counter-clockwise as seen from the side of positive values. `positive` is [`signs`] of the values.
+    /// The zero set, within a tetrahedron, of the linear function with the values `values` at its corners.
+    /// Its border runs counter-clockwise as seen from the side of positive values. `positive` is [`signs`] of
+    /// the values.
     ///
-    /// Zero counts as negative, so that a zero set in the face between two tetrahedra belongs to one of them only.
+    /// Zero counts as negative, so that a zero set in the face between two tetrahedra belongs to one of them
+    /// only.
     #[inline(always)]
     pub(super) fn new(TetCorners(corners): &TetCorners, values: &[f64; 4], positive: usize) -> Self {
         let (edges, count) = &ZERO_SET_EDGES[positive & 15];
@@ -116,7 +119,7 @@ enum Side {
 }
 
 impl Side {
-    /// From the smallest and the largest distance of the corners.
+    /// The position, from the smallest and the largest distance of the corners.
     #[inline(always)]
     fn new(lowest: f64, highest: f64) -> Self {
         if lowest >= -COPLANAR_DISTANCE && highest <= COPLANAR_DISTANCE {
@@ -433,7 +436,8 @@ mod tests {
     use super::*;
     use crate::geometry::pressure_field::UNIT_TETRAHEDRON as CORNERS;
 
-    /// All 14 patterns: the zero set of a linear function has its border counter-clockwise about the gradient.
+    /// All 14 patterns: the zero set of a linear function has its border counter-clockwise about the
+    /// gradient.
     #[test]
     fn zero_sets_turn_about_the_gradient() {
         for positive in 1..15 {

@@ -53,8 +53,8 @@ pub(super) fn contact_surface(
     }
 }
 
-/// Fills `lists.pairs` with the pairs of a tetrahedron and a triangle that come near each other or, given a `reach` above
-/// zero \[m\], with those that can have a face after a motion of that size.
+/// Fills `lists.pairs` with the pairs of a tetrahedron and a triangle that come near each other or, given a
+/// `reach` above zero \[m\], with those that can have a face after a motion of that size.
 fn find_pairs(
     volume: &PressureField,
     rigid: &RigidSurface,

@@ -29,7 +29,7 @@ const PRESSURE_ROUNDING: f64 = 1e-10;
 /// direction. [-]
 const GRADIENT_ROUNDING: f64 = 1e-11;
 
-/// Which geometry is which in a query.
+/// The roles of the geometries in a query.
 struct Roles<'a> {
     inner: &'a PressureField,
     outer: &'a PressureField,
@@ -83,8 +83,8 @@ pub(super) fn contact_surface(
     }
 }
 
-/// Fills `lists.pairs` with the pairs whose plane of equal pressure crosses both tetrahedra or, given a `reach` \[m\], with
-/// those that can have a face after a motion of that size.
+/// Fills `lists.pairs` with the pairs whose plane of equal pressure crosses both tetrahedra or, given a
+/// `reach` \[m\], with those that can have a face after a motion of that size.
 fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &mut Lists) {
     let Roles { inner, outer, .. } = roles;
     let margin = reach.unwrap_or(0.0) + PLANE_SLACK;

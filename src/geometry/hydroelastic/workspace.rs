@@ -72,7 +72,8 @@ impl HydroelasticWorkspace {
 /// Elements and pairs of elements of one query, and of the next ones while the list is valid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
-    /// Elements of the outer geometry that can touch the inner one, or of the only mesh that can touch a half space; sorted.
+    /// Elements of the outer geometry that can touch the inner one, or of the only mesh that can touch a half
+    /// space; sorted.
     pub(super) near: Vec<u32>,
     /// The tetrahedra of a compliant outer geometry, in the inner one's frame.
     pub(super) tets: Vec<OuterTet>,

@@ -6,8 +6,8 @@ use crate::geometry::mesh_measure::centroid;
 use crate::geometry::{Aabb, GeometryError, SurfaceMesh};
 use crate::math::Vector3;
 
-/// A point counts as outside a plane when it is farther than this share of the mesh's size: single-precision files (STL)
-/// leave about 1e-7. [-]
+/// A point counts as outside a plane when it is farther than this share of the mesh's size: single-precision
+/// files (STL) leave about 1e-7. [-]
 const CONVEX_TOLERANCE: f64 = 1e-6;
 /// The same threshold while a hull is built from the given points. [-]
 const HULL_TOLERANCE: f64 = 1e-10;

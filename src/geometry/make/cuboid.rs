@@ -43,8 +43,8 @@ fn differs(size: f64, shortest: f64) -> bool {
 /// the surface. These come first; the others lie on the medial surface, where the distance to the surface is
 /// largest.
 ///
-/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a rectangle, a segment or
-/// a point in the plane of the two longer edges.
+/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a
+/// rectangle, a segment or a point in the plane of the two longer edges.
 ///
 /// Beside the medial surface the pressure is constant along the shorter sides. Whether a face across it acts
 /// as a spring there depends on the sign of a rounded zero, and no choice is better than the other. The

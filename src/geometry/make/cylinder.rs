@@ -18,7 +18,8 @@ fn rim(i: usize, count: usize) -> Vector3 {
     Vector3::new(angle.cos(), angle.sin(), 0.0)
 }
 
-/// The three tetrahedra of the prism between the triangles (a, b, c) and (d, e, f), with walls split along a-e, b-f and a-f.
+/// The three tetrahedra of the prism between the triangles (a, b, c) and (d, e, f), with walls split along
+/// a-e, b-f and a-f.
 fn prism([a, b, c]: [u32; 3], [d, e, f]: [u32; 3]) -> [[u32; 4]; 3] {
     [[d, e, a, f], [e, b, a, f], [b, c, a, f]]
 }

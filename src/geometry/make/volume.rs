@@ -9,8 +9,8 @@ use crate::math::Vector3;
 /// blunt tip a few.
 const INFLATION_SWEEPS: usize = 50;
 
-/// The largest distance of a vertex to the boundary \[m\], and the pressure \[Pa\] at each vertex: `modulus` times the distance
-/// over the largest.
+/// The largest distance of a vertex to the boundary \[m\], and the pressure \[Pa\] at each vertex: `modulus`
+/// times the distance over the largest.
 ///
 /// # Errors
 /// A mesh whose vertices all lie on its boundary.

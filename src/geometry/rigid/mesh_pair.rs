@@ -66,7 +66,8 @@ impl Triangle {
     }
 }
 
-/// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation \[m\].
+/// The axis from `a` into `b` along which they overlap least or are farthest apart, and that separation
+/// \[m\].
 fn axis(a: &Triangle, b: &Triangle, size: f64) -> (f64, Vector3) {
     let separation = |n: &Vector3| -b.reach(&-n) - a.reach(n);
     let mut best = (separation(&a.normal), a.normal);

@@ -14,7 +14,7 @@ pub struct PointContacts {
 }
 
 impl PointContacts {
-    /// How many points there are.
+    /// The number of points.
     pub fn len(&self) -> usize {
         self.phi.len()
     }

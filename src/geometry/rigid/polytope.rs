@@ -4,8 +4,8 @@ use super::vector_index::VectorIndex;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Triangles whose normals differ by less than this angle \[rad\], and whose planes by less than this share of the size,
-/// are one face: single-precision files leave about 1e-7.
+/// Triangles whose normals differ by less than this angle \[rad\], and whose planes by less than this share
+/// of the size, are one face: single-precision files leave about 1e-7.
 const COPLANAR_ANGLE: f64 = 1e-5;
 /// See [`COPLANAR_ANGLE`]. [-]
 const COPLANAR_OFFSET: f64 = 1e-6;
@@ -33,7 +33,7 @@ pub(super) struct Polytope {
 }
 
 impl Polytope {
-    /// From a convex triangle mesh: coplanar triangles become one face.
+    /// The polyhedron of a convex triangle mesh: coplanar triangles become one face.
     pub(super) fn new(mesh: &SurfaceMesh) -> Self {
         let size = mesh.vertices.iter().fold(0.0_f64, |size, vertex| size.max((vertex - mesh.vertices[0]).norm()));
         let mut groups: Vec<(Vector3, f64, Vec<u32>)> = Vec::new();

@@ -134,7 +134,8 @@ impl RigidShape {
         }
     }
 
-    /// Centre of a sphere around the shape [m, world], and its radius \[m\], which is infinite for a half space.
+    /// Centre of a sphere around the shape [m, world], and its radius \[m\], which is infinite for a half
+    /// space.
     pub fn bounding_sphere_W(&self, X_WG: &RigidTransform) -> (Vector3, f64) {
         (self.center_W(X_WG), self.radius)
     }

@@ -6,7 +6,8 @@ use super::workspace::RigidWorkspace;
 use crate::geometry::Aabb;
 use crate::math::{RigidTransform, Vector3};
 
-/// The contact of a ball about `center` \[m\] with the surface point `nearest`; the normal points away from the ball.
+/// The contact of a ball about `center` \[m\] with the surface point `nearest`; the normal points away from
+/// the ball.
 fn contact(center: &Vector3, radius: f64, nearest: &Vector3, inside: bool) -> PointContact {
     let to = nearest - center;
     let distance = to.norm();
@@ -101,7 +102,8 @@ pub(super) fn against_mesh(
     }
 }
 
-/// The point of the triangle nearest to `p`, and whether it lies strictly inside [Ericson 2005, section 5.1.5].
+/// The point of the triangle nearest to `p`, and whether it lies strictly inside [Ericson 2005, section
+/// 5.1.5].
 fn nearest_on_triangle(p: &Vector3, [a, b, c]: &[Vector3; 3]) -> (Vector3, bool) {
     let (ab, ac) = (b - a, c - a);
     let at = |q: &Vector3| (ab.dot(&(p - q)), ac.dot(&(p - q)));

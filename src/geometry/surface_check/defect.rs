@@ -23,7 +23,7 @@ pub enum SurfaceDefect {
     /// No triangle has an area.
     #[error("none of the {triangles} triangles has any area: check the mesh file and its scale")]
     Empty {
-        /// How many there are.
+        /// The number of triangles.
         triangles: usize,
     },
     /// An edge with one triangle only.
@@ -32,7 +32,7 @@ pub enum SurfaceDefect {
          {triangle}), at a hole too large to close by guessing: close it in the mesh, declare it convex to use its hull, or make it rigid"
     )]
     Open {
-        /// How many such edges.
+        /// The number of such edges.
         count: usize,
         /// A triangle.
         triangle: u32,
@@ -47,7 +47,7 @@ pub enum SurfaceDefect {
          {triangles:?}): separate the parts of the mesh that meet there, declare it convex to use its hull, or make it rigid"
     )]
     NonManifold {
-        /// How many such edges.
+        /// The number of such edges.
         count: usize,
         /// The triangles at the first.
         triangles: Vec<u32>,

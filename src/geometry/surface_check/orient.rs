@@ -7,8 +7,8 @@ use super::work::Work;
 /// share is 0.09. [-]
 const VOLUME_MIN: f64 = 1e-9;
 
-/// Turns triangles until the two at each edge agree. Of two ways to turn a component, the one that turns fewer triangles is
-/// taken.
+/// Turns triangles until the two at each edge agree. Of two ways to turn a component, the one that turns
+/// fewer triangles is taken.
 pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
     let count = work.triangles.len();
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];

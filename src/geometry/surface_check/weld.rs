@@ -105,8 +105,8 @@ fn drop_triangles(work: &mut Work, goes: impl Fn([u32; 3]) -> bool) {
     work.report.dropped += before - work.triangles.len();
 }
 
-/// Flips the longest edge of each triangle whose third vertex lies on it, with the neighbour there: the vertex then splits
-/// the neighbour's edge. Returns how many were flipped.
+/// Flips the longest edge of each triangle whose third vertex lies on it, with the neighbour there: the
+/// vertex then splits the neighbour's edge. Returns how many were flipped.
 fn flip_caps(work: &mut Work) -> usize {
     let edges = work.edges();
     let mut touched = vec![false; work.triangles.len()];
@@ -130,7 +130,8 @@ fn flip_caps(work: &mut Work) -> usize {
         if d == c || has_edge(&edges, c, d) {
             continue;
         }
-        // (a, b, c) and (b, a, d) become (c, a, d) and (b, c, d); the same turned around if the neighbour is turned
+        // (a, b, c) and (b, a, d) become (c, a, d) and (b, c, d); the same turned around if the neighbour is
+        // turned
         work.triangles[k] = [c, a, d];
         work.triangles[other] = [b, c, d];
         touched[k] = true;

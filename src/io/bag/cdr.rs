@@ -7,7 +7,7 @@ const ENCAPSULATION: [u8; 4] = [0x00, 0x01, 0x00, 0x00];
 #[derive(Debug)]
 pub(super) struct Cdr<'a> {
     buffer: &'a mut Vec<u8>,
-    /// Where the first field is: alignment counts from there.
+    /// The offset of the first field, from which alignment counts.
     origin: usize,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Cdr<'a> {
         self.buffer.push(0);
     }
 
-    /// The length of a sequence, whose elements follow. No message here comes near 2^32 elements.
+    /// The length of a sequence, whose elements follow. No message here has nearly 2^32 elements.
     pub(super) fn length(&mut self, elements: usize) {
         self.u32(u32::try_from(elements).unwrap_or(u32::MAX));
     }
@@ -72,7 +72,8 @@ impl<'a> Cdr<'a> {
 mod tests {
     use super::*;
 
-    /// Alignment counts from behind the encapsulation; strings carry their zero; by hand from the standard.
+    /// Alignment counts from the end of the encapsulation, and strings include their zero. The bytes were
+    /// written by hand from the standard.
     #[test]
     fn fields_are_aligned_to_their_size() {
         let mut buffer = vec![9];

@@ -5,7 +5,7 @@ use crate::math::{RigidTransform, SpatialForce};
 
 const NS_PER_SECOND: u64 = 1_000_000_000;
 
-/// Simulated time as a stamp; it starts over after 68 years, as the message's 32-bit seconds do.
+/// Simulated time as a stamp; the 32-bit seconds of the message wrap after 68 years.
 pub(super) fn time(cdr: &mut Cdr<'_>, ns: u64) {
     cdr.i32((ns / NS_PER_SECOND) as i32);
     cdr.u32((ns % NS_PER_SECOND) as u32);

@@ -21,7 +21,7 @@ use crate::recording::{Due, Outputs};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
-/// A recording that is written by the thread that steps the simulation.
+/// A recording, written by the thread that steps the simulation.
 pub struct BagRecording {
     encoder: BagEncoder,
     writer: BagWriter,
@@ -30,7 +30,7 @@ pub struct BagRecording {
 }
 
 impl BagRecording {
-    /// Makes the file at `file`. Arguments as of [`BagEncoder::new`].
+    /// Makes the file at `file`. The other arguments are those of [`BagEncoder::new`].
     ///
     /// # Errors
     /// The file cannot be made.
@@ -46,7 +46,7 @@ impl BagRecording {
         Ok(Self { encoder, writer, batch: Batch::default(), started: false })
     }
 
-    /// Appends what is due of `snapshot`; `outputs` are the values of the scene's outputs.
+    /// Appends the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs.
     ///
     /// # Errors
     /// The disk refuses.

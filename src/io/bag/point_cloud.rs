@@ -1,4 +1,4 @@
-//! Contact patches as a sensor_msgs/PointCloud2: one point a face.
+//! Contact patches as a sensor_msgs/PointCloud2: one point per face.
 
 use super::cdr::Cdr;
 use super::encode::header;
@@ -6,7 +6,7 @@ use crate::math::{GeometryIndex, SpatialVelocity, Vector3};
 use crate::scene::Scene;
 use crate::stepping::{ContactPatch, Snapshot};
 
-/// The fields of a point: all FLOAT32 but the last.
+/// The fields of a point: all FLOAT32 except the last.
 pub const CONTACT_FIELDS: [&str; 15] = [
     "x",
     "y",
@@ -65,10 +65,10 @@ impl ContactPairs {
     }
 }
 
-/// Appends the contact faces of `snapshot` in `frame` as a message. Normals point from A into B,
-/// tractions \[Pa\] act on B with friction included, and slip [m/s] is the tangential velocity of B's
-/// surface relative to A's. Points of two rigid geometries have no area: theirs and their pressure are
-/// 0, and their force \[N\] is written instead of the traction.
+/// Appends the contact faces of `snapshot` in `frame` as a message. Normals point from A into B, tractions
+/// \[Pa\] act on B with friction included, and slip [m/s] is the tangential velocity of B's surface relative
+/// to A's. Points of two rigid geometries have an area and a pressure of 0, and their force \[N\] is written
+/// instead of the traction.
 pub fn write_contact_patches(buffer: &mut Vec<u8>, snapshot: &Snapshot, frame: &str, pairs: &ContactPairs) {
     let patches = snapshot.contact_patches();
     let faces: usize = patches.iter().map(|patch| patch.faces.centroid_W.len()).sum();

@@ -1,4 +1,4 @@
-//! The message types of a bag: their names and definitions, as ROS 2 lays them down (`ros2msg`).
+//! The message types of a bag: their names and definitions, as ROS 2 specifies them (`ros2msg`).
 
 /// A message type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ const POINT_FIELD: (&str, &str) = (
      uint8 FLOAT64=8\nstring name\nuint32 offset\nuint8 datatype\nuint32 count\n",
 );
 
-/// What separates the definitions of the types that a message is made of.
+/// The separator between the definitions of a message and of the types inside it.
 const SEPARATOR: &str = "================================================================================\n";
 
 impl MessageType {

@@ -1,4 +1,4 @@
-//! The topics of a bag, and which messages of a snapshot go to which.
+//! The topics of a bag, and the messages of a snapshot for each.
 
 use super::encode;
 use super::point_cloud::{ContactPairs, write_contact_patches};
@@ -17,15 +17,15 @@ pub struct Topic {
     pub name: String,
     /// Its type.
     pub message: MessageType,
-    /// How many messages a publisher keeps.
+    /// The number of messages that a publisher keeps.
     pub depth: usize,
-    /// Whether messages may be lost on the way.
+    /// Whether messages may be lost in transit.
     pub best_effort: bool,
-    /// Whether a subscriber that comes late gets the last message.
+    /// Whether a late subscriber gets the last message.
     pub latched: bool,
 }
 
-/// What of a scene goes into a bag, under which names.
+/// The contents of a bag and their names.
 #[derive(Clone, Debug)]
 pub struct BagPlan {
     /// The node's full name, in front of its private topics, as in `/isobar`.
@@ -61,7 +61,7 @@ impl Batch {
         starts.zip(&self.entries).map(|(start, (topic, end))| (*topic, &self.bytes[start..*end]))
     }
 
-    /// Empties the batch, for the instant `time_ns`.
+    /// Empties the batch and sets its time to `time_ns`.
     pub fn restart(&mut self, time_ns: u64) {
         self.time_ns = time_ns;
         self.bytes.clear();
@@ -165,7 +165,7 @@ impl BagEncoder {
         &self.topics
     }
 
-    /// Appends what does not change: the robots' descriptions, the list of contact pairs, and the transforms of
+    /// Appends the constant messages: the robots' descriptions, the list of contact pairs, and the transforms of
     /// welded models.
     pub fn latched(&self, batch: &mut Batch) {
         let ns = batch.time_ns;
@@ -177,7 +177,7 @@ impl BagEncoder {
         batch.push(self.contact_pairs, |buffer| encode::text(buffer, &self.pairs.to_json()));
     }
 
-    /// Appends what is due of `snapshot`, the state before the clock; `outputs` are the values of the
+    /// Appends the due messages of `snapshot`, the state before the clock; `outputs` are the values of the
     /// scene's outputs.
     pub fn write(&self, due: Due, snapshot: &Snapshot, outputs: &[f64], batch: &mut Batch) {
         let ns = snapshot.time_ns;

@@ -9,7 +9,7 @@ use mcap::records::MessageHeader;
 
 use super::topics::Topic;
 
-/// Why a recording stopped.
+/// The reason why a recording stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum BagError {
     /// The file cannot be made.
@@ -17,15 +17,15 @@ pub enum BagError {
     Create {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// The file cannot be continued.
-    #[error("cannot go on writing {}: {problem}; check the free space", file.display())]
+    #[error("cannot continue writing {}: {problem}; check the free space", file.display())]
     Write {
         /// The file.
         file: PathBuf,
-        /// What was wrong.
+        /// The cause.
         problem: String,
     },
 }
@@ -85,9 +85,8 @@ fn fail(file: &Path, error: &mcap::McapError) -> BagError {
     BagError::Write { file: file.to_path_buf(), problem: error.to_string() }
 }
 
-/// The quality of service as rosbag2 keeps it, so that a player offers the same: history 1 keeps the
-/// last, reliability 1 and durability 1 are reliable and transient local, 2 are best effort and
-/// volatile.
+/// The quality of service in the form of rosbag2, so that a player offers the same: history 1 keeps the last,
+/// reliability 1 and durability 1 are reliable and transient local, 2 are best effort and volatile.
 fn qos(topic: &Topic) -> String {
     let forever = "{sec: 9223372036, nsec: 854775807}";
     let (reliability, durability) = (if topic.best_effort { 2 } else { 1 }, if topic.latched { 1 } else { 2 });

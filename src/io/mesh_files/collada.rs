@@ -1,10 +1,10 @@
 //! COLLADA 1.4/1.5 (.dae): the triangles of the visual scene, posed by its nodes, in metres.
 //!
-//! A small reader of our own, since a robot's meshes need little of the format, and need the nodes' poses and the unit
-//! applied: `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the geometries that the scene instances.
-//! Lines, materials, lights, skins' deformations and animations are left aside. `up_axis` is not applied, as RViz,
-//! MoveIt and Pinocchio do not either: robot files are made with these tools, and turning the mesh would take it off
-//! its link.
+//! A small reader of our own: robot meshes use little of the format, but need the poses of nodes and the
+//! unit. It reads `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the geometries that the
+//! scene instances. Lines, materials, lights, deformations of skins and animations are ignored. `up_axis` is
+//! not applied, as in RViz, MoveIt and Pinocchio: robot files are made with these tools, and turning the mesh
+//! would take it off its link.
 
 use std::collections::BTreeMap;
 
@@ -54,19 +54,19 @@ impl Affine {
     }
 }
 
-/// Nodes that instance nodes deeper than this instance themselves.
+/// Nodes that instance other nodes deeper than this are taken to instance themselves.
 const NODE_DEPTH_MAX: usize = 100;
-/// More nodes than this, counting each instance, are a file that unfolds without end.
+/// The largest number of nodes, counting each instance; a file with more has endless instances.
 const NODES_MAX: usize = 100_000;
 
-/// What the reader gathers, and how many nodes it has passed.
+/// The result of the reader, and the number of nodes that it has visited.
 #[derive(Default)]
 struct Gathered {
     welder: Welder,
     nodes: usize,
 }
 
-/// What the file's elements are called.
+/// The elements of the file by their ids.
 type Ids<'a> = BTreeMap<&'a str, &'a Element>;
 
 /// Reads the scene's triangles.
@@ -127,11 +127,11 @@ fn exactly<const N: usize>(element: &Element) -> Result<[f64; N], Malformed> {
     found.try_into().map_err(wrong)
 }
 
-/// Appends what `node` and the nodes below it instance, with `X` from the parent's frame to the file's.
+/// Appends the instances in `node` and the nodes below it, with `X` from the parent's frame to the file's.
 fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, gathered: &mut Gathered) -> Result<(), Malformed> {
     gathered.nodes += 1;
     if depth > NODE_DEPTH_MAX || gathered.nodes > NODES_MAX {
-        return Err(Malformed::new("nodes that do not instance themselves", "a scene that unfolds without end"));
+        return Err(Malformed::new("nodes that do not instance themselves", "a scene with endless instances"));
     }
     let mut X = *X;
     for child in &node.children {
@@ -165,8 +165,8 @@ fn add_node(node: &Element, X: &Affine, ids: &Ids, depth: usize, gathered: &mut 
 fn dangling(element: &Element, attribute: &str) -> Malformed {
     let reference = element.attribute(attribute).unwrap_or("");
     Malformed::new(
-        format!("what <{}> in line {} refers to", element.name, element.line),
-        format!("nothing with the id `{reference}`"),
+        format!("the element that <{}> in line {} refers to", element.name, element.line),
+        format!("no element with the id `{reference}`"),
     )
 }
 
@@ -258,7 +258,7 @@ fn polygons(primitive: &Element, stride: usize, offset: usize) -> Result<Vec<[us
         "tristrips" => {
             for p in primitive.children("p") {
                 let corners = corners_of(p)?;
-                // Every second triangle of a strip turns the other way.
+                // Every second triangle of a strip has the opposite orientation.
                 triangles.extend(corners.windows(3).enumerate().map(|(k, corner)| match k % 2 {
                     0 => [corner[0], corner[1], corner[2]],
                     _ => [corner[1], corner[0], corner[2]],

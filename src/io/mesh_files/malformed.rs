@@ -1,6 +1,6 @@
 //! The error of a format's reader, before the file's name is known.
 
-/// What a format's reader expected, and what it found.
+/// The contents that a reader expected and those that it found.
 #[derive(Debug)]
 pub(super) struct Malformed {
     pub(super) expected: String,

@@ -1,7 +1,8 @@
-//! Mesh files: STL, OBJ and COLLADA surfaces, VTK volumes. The format follows the file name's ending.
+//! Mesh files: STL, OBJ and COLLADA surfaces, VTK volumes. The extension of the file name decides the format.
 //!
-//! Lengths are metres (a COLLADA file may state another unit). Identical vertices are welded, triangles that repeat a
-//! vertex are dropped. A scale with a negative determinant mirrors the mesh, so its triangles are turned around.
+//! Lengths are metres (a COLLADA file may state another unit). Identical vertices are merged, and triangles
+//! that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so its triangles
+//! are turned around.
 
 mod collada;
 mod malformed;
@@ -20,7 +21,7 @@ use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 use malformed::Malformed;
 
-/// Why a mesh file was refused.
+/// The reason why a mesh file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum MeshFileError {
     /// The file cannot be read.
@@ -28,37 +29,37 @@ pub enum MeshFileError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The ending names no format that is read.
+    /// The extension is not that of a supported format.
     #[error(
-        "{file}: meshes of this format are not read; convert it to STL or OBJ (surfaces) or legacy ASCII VTK (volumes)"
+        "{file}: this mesh format is not supported; convert it to STL or OBJ (surfaces) or legacy ASCII VTK (volumes)"
     )]
     Format {
         /// The file.
         file: PathBuf,
     },
-    /// The contents are not what the format asks for.
+    /// The contents do not follow the format.
     #[error("{file}: not a complete {format} file: expected {expected}, found {found}; export the mesh again")]
     Corrupt {
         /// The file.
         file: PathBuf,
         /// Name of the format.
         format: &'static str,
-        /// What should be there.
+        /// The expected contents.
         expected: String,
-        /// What is there.
+        /// The contents found.
         found: String,
     },
 }
 
-/// A mesh as its file gives it, scale applied.
+/// A mesh as given by its file, scale applied.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MeshData {
     /// Triangles.
     Surface(SurfaceMesh),
-    /// Tetrahedra, with a pressure \[Pa\] per vertex where the file gives one.
+    /// Tetrahedra, with a pressure \[Pa\] per vertex if the file gives one.
     Volume {
         /// The mesh.
         mesh: VolumeMesh,
@@ -69,7 +70,7 @@ pub enum MeshData {
     },
 }
 
-/// Whether the ending of `path` names a format that [`read`] reads.
+/// Whether the extension of `path` is that of a format that [`read`] supports.
 pub fn is_supported(path: &Path) -> bool {
     matches!(extension(path).as_str(), "stl" | "obj" | "dae" | "vtk")
 }
@@ -86,7 +87,7 @@ pub fn read(path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
     read_bytes(&bytes, path, scale)
 }
 
-/// As [`read`], from the contents of the file; `path` names the format and stands in the errors.
+/// Like [`read`], from the contents of the file; `path` gives the format and the name in errors.
 ///
 /// # Errors
 /// The contents are of an unknown format, cut short or malformed.
@@ -116,7 +117,7 @@ fn extension(path: &Path) -> String {
     path.extension().map(|ending| ending.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// Indices in range, numbers finite, something there.
+/// Checks that indices are in range, numbers are finite, and the mesh is not empty.
 fn check(mesh: MeshData) -> Result<MeshData, Malformed> {
     let (vertices, corners, cells): (&[Vector3], Vec<u32>, usize) = match &mesh {
         MeshData::Surface(surface) => {

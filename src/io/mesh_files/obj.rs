@@ -1,11 +1,11 @@
-//! Wavefront OBJ: the door of `tobj`. All groups of the file become one mesh; polygons are cut into triangles.
+//! Wavefront OBJ, read by `tobj`. All groups of the file become one mesh; polygons are cut into triangles.
 
 use super::malformed::Malformed;
 use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Reads an OBJ file; materials, normals and texture coordinates are left aside.
+/// Reads an OBJ file; materials, normals and texture coordinates are ignored.
 pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let options =
         tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };

@@ -1,4 +1,4 @@
-//! STL, binary and ASCII: the door of `stl_io`.
+//! STL, binary and ASCII, read by `stl_io`.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Length of a binary file's head: 80 free bytes and the number of triangles [bytes].
+/// Length of the header of a binary file: 80 free bytes and the number of triangles [bytes].
 const HEAD: usize = 84;
 /// Length of a binary triangle: normal, three corners, two attribute bytes [bytes].
 const TRIANGLE: usize = 50;
@@ -17,11 +17,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let stated = bytes.get(80..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
     let binary_length = stated.map(|count| HEAD + TRIANGLE * count as usize);
     let says_solid = bytes.trim_ascii_start().starts_with(b"solid");
-    // Some binary writers begin their head with "solid"; the exact length tells.
+    // Some binary writers begin the header with "solid"; the exact length identifies these files.
     match binary_length {
         Some(length) if length == bytes.len() || !says_solid => read_binary(bytes, length),
         _ if says_solid => read_ascii(bytes),
-        _ => Err(Malformed::new("a head of 84 bytes or the word `solid`", format!("{} bytes", bytes.len()))),
+        _ => Err(Malformed::new("a header of 84 bytes or the word `solid`", format!("{} bytes", bytes.len()))),
     }
 }
 
@@ -30,7 +30,7 @@ fn read_binary(bytes: &[u8], length: usize) -> Result<SurfaceMesh, Malformed> {
         let triangles = (length - HEAD) / TRIANGLE;
         return Err(Malformed::new(format!("{length} bytes for {triangles} triangles"), format!("{}", bytes.len())));
     }
-    // The free part of the head is blanked, so that no text in it passes for an ASCII file.
+    // The free part of the header is blanked, so that no text in it is taken for an ASCII file.
     let mut blanked = vec![0; 80];
     blanked.extend_from_slice(&bytes[80..length]);
     collect(&blanked)

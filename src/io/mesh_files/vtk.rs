@@ -6,10 +6,10 @@ use crate::math::Vector3;
 
 /// VTK's number of the linear tetrahedron.
 const VTK_TETRA: usize = 10;
-/// More of anything than this is a damaged count, not a mesh.
+/// A larger count of points or cells is taken as a damaged file.
 const COUNT_MAX: usize = 50_000_000;
 
-/// Words of the file, with the line for messages.
+/// The words of the file, with their lines for messages.
 struct Words<'a> {
     words: Vec<(&'a str, usize)>,
     next: usize,
@@ -35,10 +35,12 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The tetrahedra, a pressure at each vertex \[Pa\], and the names of scalars at the vertices that are not used.
+/// The tetrahedra, a pressure at each vertex \[Pa\], and the names of scalars at the vertices that are not
+/// used.
 type Grid = (VolumeMesh, Option<Vec<f64>>, Vec<String>);
 
-/// Reads the grid and the point data whose name contains `pressure`. Other scalars are named in the third part.
+/// Reads the grid and the point data whose name contains `pressure`. Other scalars are named in the third
+/// part.
 pub(super) fn read(bytes: &[u8]) -> Result<Grid, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| Malformed::new("text (an ASCII file)", "binary data"))?;
     let mut lines = text.lines().enumerate();
@@ -72,7 +74,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Grid, Malformed> {
         None => return Err(Malformed::new("a CELL_TYPES section", "none")),
     }
     if pressure.as_ref().is_some_and(|values| values.len() != mesh.vertices.len()) {
-        return Err(Malformed::new("one pressure per point", "another number"));
+        return Err(Malformed::new("one pressure per point", "a different number"));
     }
     orient(&mut mesh)?;
     Ok((mesh, pressure, ignored))

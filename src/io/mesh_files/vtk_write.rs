@@ -1,4 +1,4 @@
-//! Writes legacy ASCII VTK, which the reader in this folder reads back bit for bit.
+//! Writes legacy ASCII VTK, which the reader in this folder reads back with the same bits.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,17 +9,18 @@ use crate::geometry::VolumeMesh;
 /// VTK's number of the linear tetrahedron.
 const VTK_TETRA: usize = 10;
 
-/// Why a mesh file was not written.
+/// The reason why a mesh file was not written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write the mesh file {file}: {source}")]
 pub struct MeshWriteError {
     /// The file.
     pub file: PathBuf,
-    /// What the system says.
+    /// The error of the system.
     pub source: std::io::Error,
 }
 
-/// Writes tetrahedra with the pressure at each vertex \[Pa\] as an unstructured grid; `title` goes into the second line.
+/// Writes tetrahedra with the pressure at each vertex \[Pa\] as an unstructured grid; `title` becomes the
+/// second line.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -28,7 +29,7 @@ pub fn write_vtk(path: &Path, title: &str, mesh: &VolumeMesh, pressure: &[f64]) 
     fs::write(path, text).map_err(|source| MeshWriteError { file: path.to_path_buf(), source })
 }
 
-/// The contents of the file. `{:?}` prints the shortest digits that read back as the same number.
+/// The contents of the file. `{:?}` prints the shortest text that reads back as the same number.
 fn text(title: &str, mesh: &VolumeMesh, pressure: &[f64]) -> String {
     let title: String = title.chars().filter(|c| !c.is_control()).take(255).collect();
     let (vertices, tets) = (mesh.vertices.len(), mesh.tets.len());

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Collects triangles by their corners' positions; equal positions become one vertex, in order of first appearance.
+/// Collects triangles by their corners' positions; equal positions become one vertex, in order of first
+/// appearance.
 #[derive(Default)]
 pub(super) struct Welder {
     mesh: SurfaceMesh,

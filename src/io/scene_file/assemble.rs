@@ -1,4 +1,4 @@
-//! A scene file's sections made into a scene.
+//! Assembly of a scene from the sections of a scene file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -21,7 +21,7 @@ use crate::robot::{PlacedRobot, visuals};
 use crate::scene::{ContactKind, Scene, SceneBuilder};
 use crate::stepping::{CommandSchedule, JointSchedule, Overlap, StepSettings, Stepping, overlaps};
 
-/// Columns of a recording that no output can be called after.
+/// Columns of a recording whose names outputs cannot have.
 const RESERVED_NAMES: [&str; 6] =
     ["time", "faces", "faces_dropped", "solver_iterations", "solver_residual", "solver_converged"];
 
@@ -42,7 +42,7 @@ pub(super) fn assemble(
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
     builder.set_refinement(refinement.or(spec.contact.refinement).unwrap_or(1.0)).map_err(|source| {
-        let what = "the tessellations cannot be refined".to_owned();
+        let what = "the resolution cannot be refined".to_owned();
         SceneError::Build { place: spec.place.clone(), what, source: Box::new(source) }
     })?;
     add_ground(&mut builder, spec)?;
@@ -58,7 +58,7 @@ pub(super) fn assemble(
     exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
     let mut scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
         place: spec.place.clone(),
-        what: "the models make no scene".to_owned(),
+        what: "the models do not form a scene".to_owned(),
         source: Box::new(source),
     })?;
     let noted = scene.mesh_notes().iter();
@@ -141,8 +141,8 @@ fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(),
     if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
 }
 
-/// The names of the file that were found. Where models were taken out, what belonged to them is left out
-/// with a warning.
+/// The names of the file that were found. If models were taken out, entries that belonged to them are left
+/// out with a warning.
 fn without_gaps<T>(
     spec: &SceneSpec,
     found: impl Iterator<Item = Result<T, SceneError>>,
@@ -152,7 +152,7 @@ fn without_gaps<T>(
     for result in found {
         match result {
             Ok(item) => kept.push(item),
-            Err(error) if spec.has_gaps => warnings.push(format!("{error}; it is left out")),
+            Err(error) if spec.has_gaps => warnings.push(format!("{error}; the entry is left out")),
             Err(error) => return Err(error),
         }
     }
@@ -164,7 +164,7 @@ fn add_ground(builder: &mut SceneBuilder, spec: &SceneSpec) -> Result<(), SceneE
     let added = builder.add_geometry(BodyIndex::WORLD, "ground", ground.X_WG, Shape::HalfSpace, &ground.properties);
     added.map(|_| ()).map_err(|source| SceneError::Build {
         place: ground.place.clone(),
-        what: "the ground cannot enter the scene".to_owned(),
+        what: "the ground cannot be added to the scene".to_owned(),
         source: Box::new(source),
     })
 }
@@ -179,7 +179,7 @@ fn check_unique(
     let conflict = |what: &str, name: &str| SceneError::Conflict {
         place: spec.place.clone(),
         problem: format!(
-            "{what} `{name}` of model `{}` is in an earlier model too; give this model a prefix, as in `prefix: {}_`",
+            "{what} `{name}` of model `{}` exists in an earlier model too; give this model a prefix, as in `prefix: {}_`",
             spec.name.name, spec.name.name
         ),
     };
@@ -248,7 +248,7 @@ fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobo
     let mut state = scene.model().default_state();
     for (model, robot) in models.iter().zip(placed) {
         for (joint, position) in &model.spec.joints {
-            // A mimic joint has no coordinate of its own: it starts where its leader puts it.
+            // A mimic joint has no coordinate of its own: its start follows from its leader.
             if let Some(index) = robot.joints.get(&joint.name)
                 && scene.model().joints()[*index].nq == 1
             {
@@ -263,7 +263,7 @@ fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobo
     state
 }
 
-/// For each model the first of those that it is welded to, itself included: they move as one robot.
+/// For each model, the first of the models welded to it, itself included. These move as one robot.
 fn mechanisms(
     models: &[LoadedModel<'_>],
     placed: &[PlacedRobot],
@@ -307,8 +307,8 @@ fn lost_overlaps(scene: &Scene, initial: &State, mechanisms: &[usize], placed: &
     let apart = |overlap: &Overlap| mechanism(overlap.A).is_none() || mechanism(overlap.A) != mechanism(overlap.B);
     let warning = |overlap: Overlap| {
         format!(
-            "rigid `{}` and `{}` start {:.1} mm deep in each other, deeper than contact with a mesh that is not convex is found: \
-             nothing pushes them apart; change the start, make one of them compliant, or split the mesh into convex pieces",
+            "rigid `{}` and `{}` overlap by {:.1} mm at the start, which is too deep for contact with a mesh that is not convex: \
+             no force separates them; change the initial state, make one of them compliant, or split the mesh into convex pieces",
             scene.geometry_name(overlap.A),
             scene.geometry_name(overlap.B),
             overlap.depth * 1e3
@@ -317,8 +317,8 @@ fn lost_overlaps(scene: &Scene, initial: &State, mechanisms: &[usize], placed: &
     overlaps(scene, initial).into_iter().filter(|overlap| overlap.is_lost && apart(overlap)).map(warning).collect()
 }
 
-/// Collision meshes of neighbouring links often overlap although no joint joins the two: such links
-/// would press against each other for ever. Rigid ones pass through each other from the start on.
+/// Collision meshes of neighbouring links often overlap although no joint connects the two. Such links would
+/// press against each other permanently. Rigid ones therefore pass through each other from the start.
 fn ignore_overlapping_links(
     scene: &mut Scene,
     overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,
@@ -335,7 +335,7 @@ fn ignore_overlapping_links(
     }
     for ((a, b), (model, depth)) in links {
         warnings.push(format!(
-            "{}: rigid links `{}` and `{}` overlap at the start ({:.1} mm) and pass through each other from then on; say so \
+            "{}: rigid links `{}` and `{}` overlap at the start ({:.1} mm) and pass through each other from then on; state this \
              with `no_contact: [[{}, {}]]`, or let them touch with `contact: {{ overlapping_links: keep }}`",
             models[model].spec.place,
             scene.body_name(a),
@@ -348,7 +348,7 @@ fn ignore_overlapping_links(
     }
 }
 
-/// Warns of likely mistakes: a model that overlaps itself, gains without an effort to give.
+/// Warns of likely mistakes: a model that overlaps itself, and gains with an effort limit of 0.
 fn warn_of_scene(
     scene: &Scene,
     overlapping: &[(usize, Overlap)],

@@ -26,7 +26,7 @@ pub(super) fn read_command((key, node): &(Key, Node)) -> Result<CommandSpec, Sce
     Ok(CommandSpec { joint: Named { place: key.place.clone(), name: key.name.clone() }, schedule })
 }
 
-/// Periods and times in files \[s\]: from a microsecond to a year.
+/// The range of periods and times in files \[s\]: from a microsecond to a year.
 const TIME: Range = Range::Between(1e-6, 3.2e7, "s");
 
 fn to_ns(seconds: f64) -> u64 {
@@ -86,6 +86,6 @@ fn read_table(node: &Node) -> Result<Waveform, SceneError> {
 }
 
 fn not_increasing(place: &Place, value: f64) -> SceneError {
-    let allowed = "later than the point before it: sort the table by time".to_owned();
+    let allowed = "later than the previous point: sort the table by time".to_owned();
     SceneError::OutOfRange { place: place.clone(), what: "the time [s] of a point".to_owned(), value, allowed }
 }

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a scene file, each with its place and the way out.
+//! The errors of scene files, each with its place in the file and its remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Why a scene file was refused.
+/// The reason why a scene file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SceneError {
     /// The file cannot be read.
@@ -36,7 +36,7 @@ pub enum SceneError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -45,15 +45,15 @@ pub enum SceneError {
         "{place}: cannot be read as YAML: {detail}; check the keys, the indentation and the brackets around this line"
     )]
     Syntax {
-        /// Where the parser stopped.
+        /// The place where the parser stopped.
         place: Place,
-        /// What it says.
+        /// The message of the parser.
         detail: String,
     },
-    /// A key that no section of that kind has.
-    #[error("{place}: `{key}` is no key of {section}{suggestion}; its keys are {known}")]
+    /// A key that sections of this kind do not have.
+    #[error("{place}: {section} has no key `{key}`{suggestion}; its keys are {known}")]
     UnknownKey {
-        /// Where the key is.
+        /// The place of the key.
         place: Place,
         /// The key as written.
         key: String,
@@ -64,48 +64,48 @@ pub enum SceneError {
         /// The keys of such a section.
         known: String,
     },
-    /// A key that must be there.
+    /// A required key is missing.
     #[error("{place}: {section} needs `{key}`: add it, as in `{example}`")]
     MissingKey {
-        /// Where the section is.
+        /// The place of the section.
         place: Place,
         /// The section, as in "a model".
         section: &'static str,
         /// The key that is missing.
         key: &'static str,
-        /// A line that would do.
+        /// An example of the line.
         example: &'static str,
     },
-    /// A value of another type than the key wants.
+    /// A value of the wrong type.
     #[error("{place}: {what} must be {expected}, found {found}")]
     WrongType {
-        /// Where the value is.
+        /// The place of the value.
         place: Place,
-        /// What the value is for.
+        /// The purpose of the value.
         what: String,
-        /// What it must be, with an example.
+        /// The expected type, with an example.
         expected: &'static str,
-        /// What it is.
+        /// The value found.
         found: String,
     },
     /// A number outside its range.
-    #[error("{place}: {what} is {value}, must be {allowed}")]
+    #[error("{place}: {what} is {value}; it must be {allowed}")]
     OutOfRange {
-        /// Where the number is.
+        /// The place of the number.
         place: Place,
-        /// What the number is for, with its unit.
+        /// The purpose of the number, with its unit.
         what: String,
         /// The number.
         value: f64,
-        /// What is allowed.
+        /// The allowed range.
         allowed: String,
     },
-    /// A name that nothing has.
+    /// An unknown name.
     #[error("{place}: there is no {kind} `{name}`{suggestion}; there are {known}")]
     UnknownName {
-        /// Where the name is.
+        /// The place of the name.
         place: Place,
-        /// What is looked for, as in "joint of model `arm`".
+        /// The kind of the item, as in "joint of model `arm`".
         kind: String,
         /// The name as written.
         name: String,
@@ -114,45 +114,45 @@ pub enum SceneError {
         /// The names that exist.
         known: String,
     },
-    /// A name that several things have.
+    /// An ambiguous name.
     #[error("{place}: {kind} `{name}` is ambiguous; write one of {candidates}")]
     Ambiguous {
-        /// Where the name is.
+        /// The place of the name.
         place: Place,
-        /// What is looked for.
+        /// The kind of the item.
         kind: String,
         /// The name as written.
         name: String,
         /// The full names.
         candidates: String,
     },
-    /// Two things of one name, or two sections that exclude each other.
+    /// Two items with the same name, or two sections that exclude each other.
     #[error("{place}: {problem}")]
     Conflict {
-        /// Where the second one is.
+        /// The place of the second one.
         place: Place,
-        /// What is wrong, and the way out.
+        /// The fault and its remedy.
         problem: String,
     },
     /// A file that the scene names cannot be loaded.
     #[error("{place}: {what} cannot be loaded")]
     Load {
-        /// Where the file is named.
+        /// The place where the file is named.
         place: Place,
-        /// What it is, with its path.
+        /// The kind of the file, with its path.
         what: String,
         /// Why.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The parts do not make a scene.
+    /// The parts do not form a scene.
     #[error("{place}: {what}")]
     Build {
-        /// The section that is at fault, or the file's start.
+        /// The place of the faulty section, or the start of the file.
         place: Place,
-        /// What was being built.
+        /// The failed part of the assembly.
         what: String,
-        /// Why it failed.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

@@ -31,9 +31,9 @@ pub struct SceneModel {
     pub root: BodyIndex,
     /// All its links, the root among them.
     pub bodies: Vec<BodyIndex>,
-    /// Whether nothing holds its root.
+    /// Whether its root is free.
     pub is_free: bool,
-    /// How many of its joints have one degree of freedom.
+    /// The number of its joints with one degree of freedom.
     pub joints: usize,
 }
 
@@ -44,22 +44,22 @@ pub struct LoadedScene {
     pub scene: Arc<Scene>,
     /// Positions and velocities at the start.
     pub initial: State,
-    /// How steps are taken.
+    /// The settings of steps.
     pub settings: StepSettings,
-    /// The options of dynamic steps: those in `settings` where the file asks for them, and for a change
+    /// The options of dynamic steps: those in `settings` if the file selects dynamic steps, and for a change
     /// of mode.
     pub dynamic: DynamicStepping,
-    /// The options of quasistatic steps: those in `settings` where the file asks for them, and for a
+    /// The options of quasistatic steps: those in `settings` if the file selects quasistatic steps, and for a
     /// change of mode.
     pub quasistatic: QuasistaticStepping,
     /// Publishing rates of a node.
     pub publish: PublishSettings,
     /// The named outputs.
     pub outputs: Outputs,
-    /// The commands that the file brings along.
+    /// The commands in the file.
     pub commands: CommandSchedule,
-    /// Name and URDF text of each model: first the robot (the model that the key `robot` names, or the first one with joints
-    /// that move), then the others in the file's order.
+    /// Name and URDF text of each model: first the robot (the model that the key `robot` names, or the first
+    /// one with joints that move), then the others in the file's order.
     pub robot_descriptions: Vec<(String, String)>,
     /// The models, in the file's order.
     pub models: Vec<SceneModel>,
@@ -67,9 +67,9 @@ pub struct LoadedScene {
     pub joint_groups: Vec<JointGroup>,
     /// Joints with a force-torque sensor, fixed or not.
     pub force_torque: Vec<JointIndex>,
-    /// What the bodies look like; the meshes only where they were asked for.
+    /// The appearance of the bodies; meshes only if requested.
     pub visuals: Vec<VisualGeometry>,
-    /// What was skipped, repaired or assumed, and what is likely to go wrong; one message each.
+    /// Warnings about skipped, repaired or assumed items and likely mistakes.
     pub warnings: Vec<String>,
 }
 

@@ -2,10 +2,10 @@
 
 use crate::names::nearest;
 
-/// How many names a message lists before it only counts.
+/// The largest number of names in a message; of longer lists it gives the count.
 const NAMES_LISTED: usize = 12;
 
-/// `, did you mean `x`?` for the valid name nearest to `name`, or nothing when none is near.
+/// `, did you mean `x`?` for the valid name nearest to `name`, or nothing if none is near.
 pub(super) fn suggestion<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     match nearest(name, known) {
         Some(near) => format!(", did you mean `{near}`?"),
@@ -26,7 +26,7 @@ pub(super) fn list<'a>(known: impl IntoIterator<Item = &'a str>) -> String {
     }
 }
 
-/// Whether `name` fits `pattern`, in which each `*` stands for any characters.
+/// Whether `name` fits `pattern`, in which each `*` matches any characters.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(start) else { return false };
@@ -45,7 +45,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Stars stand for any characters, and only stars do.
+    /// Only stars match any characters.
     #[test]
     fn patterns_match() {
         for (pattern, name, fits) in [
@@ -61,7 +61,7 @@ mod tests {
         }
     }
 
-    /// A slip of the finger is recognised; something else is not.
+    /// A typing error is recognised; an unrelated name is not.
     #[test]
     fn suggests_only_what_is_near() {
         let known = ["stiffness", "damping", "effort_limit"];

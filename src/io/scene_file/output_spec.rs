@@ -1,4 +1,4 @@
-//! The section `outputs`: what a scene measures, first as written, then resolved against the scene.
+//! The section `outputs`: the outputs of a scene, first as written, then resolved against the scene.
 
 use super::error::{Place, SceneError};
 use super::reader::{Named, Section, direction, mapping, text, unknown_name};
@@ -7,7 +7,7 @@ use super::yaml::{Key, Node};
 use crate::math::{BodyIndex, Vector3};
 use crate::recording::{ForceComponent, Output, PatchFilter, Quantity};
 
-/// An output as the file writes it, checked but for the names in it.
+/// An output as written in the file, checked except for its names.
 #[derive(Clone, Debug)]
 pub(super) struct OutputSpec {
     name: Named,

@@ -1,4 +1,4 @@
-//! One model of a scene file put into the scene.
+//! Placement of a model of a scene file in the scene.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::math::{BodyIndex, RigidTransform};
 use crate::robot::{CollisionElement, Joint, PlacedRobot, RobotDescription, RobotPlacement, add_robot};
 use crate::scene::{Actuator, SceneBuilder};
 
-/// A model's files, read.
+/// The contents of a model's files.
 pub(super) struct LoadedModel<'a> {
     pub(super) spec: &'a ModelSpec,
     pub(super) robot: RobotDescription,
@@ -138,7 +138,7 @@ fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneEr
     spec.materials.iter().try_for_each(|rule| check_rule(rule, &elements))
 }
 
-/// An error where a rule meets none of the elements, given as (link, collision element).
+/// An error if a rule matches none of the elements, which are given as (link, collision element).
 pub(super) fn check_rule(rule: &MaterialRule, elements: &[(&str, &str)]) -> Result<(), SceneError> {
     for (pattern, names) in [
         (&rule.body, elements.iter().map(|(body, _)| *body).collect::<Vec<_>>()),
@@ -153,7 +153,9 @@ pub(super) fn check_rule(rule: &MaterialRule, elements: &[(&str, &str)]) -> Resu
         }
     }
     if !elements.iter().any(|(body, geometry)| applies(rule, body, geometry)) {
-        let problem = "this material meets no geometry: no body of that name has a geometry of that name".to_owned();
+        let problem =
+            "this material matches no geometry: no body of that name has a geometry of that name; correct the names"
+                .to_owned();
         return Err(SceneError::Conflict { place: rule.place.clone(), problem });
     }
     Ok(())
@@ -164,15 +166,15 @@ fn applies(rule: &MaterialRule, body: &str, geometry: &str) -> bool {
     fits(&rule.body, body) && fits(&rule.geometry, geometry)
 }
 
-/// What a link or joint of the model is called in the scene: its own name after the model's prefix.
+/// The name of a link or joint in the scene: its own name after the model's prefix.
 pub(super) fn scene_name(spec: &ModelSpec, name: &str) -> String {
     let name = format!("{}{name}", spec.prefix);
     // The scene has a world of its own, and many robot files have a root link of that name.
     if name == "world" { format!("{}_world", spec.name.name) } else { name }
 }
 
-/// Adds the model to `builder`. `rules` are the scene's materials; the model's own win over them, and
-/// later over earlier.
+/// Adds the model to `builder`. `rules` are the scene's materials; the model's own override them, and later
+/// over earlier.
 pub(super) fn place_model(
     builder: &mut SceneBuilder,
     model: &LoadedModel<'_>,
@@ -193,13 +195,13 @@ pub(super) fn place_model(
     };
     add_robot(builder, &model.robot, &placement).map_err(|source| SceneError::Build {
         place: spec.place.clone(),
-        what: format!("model `{}` cannot enter the scene", spec.name.name),
+        what: format!("model `{}` cannot be added to the scene", spec.name.name),
         source: Box::new(source),
     })
 }
 
-/// The impedance of a joint: effort limit of its URDF and no gains, then what the entries that match it say. A mimic joint
-/// has no gains: a spring of its own would fight the one of its leader.
+/// The impedance of a joint: the effort limit of its URDF and no gains, overridden by the entries that match
+/// it. A mimic joint has no gains: its spring would act against that of its leader.
 fn actuator(spec: &ModelSpec, joint: &Joint) -> Actuator {
     let initial = Actuator {
         effort_limit: joint.limits.effort.unwrap_or(f64::INFINITY),
@@ -216,7 +218,7 @@ fn actuator(spec: &ModelSpec, joint: &Joint) -> Actuator {
     })
 }
 
-/// The body and pose that the model is welded to, looked up among the bodies that are there already.
+/// The body and pose that the model is welded to, looked up among the existing bodies.
 pub(super) fn weld_of(
     spec: &ModelSpec,
     bodies: &[(String, BodyIndex)],

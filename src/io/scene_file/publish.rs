@@ -1,4 +1,4 @@
-//! How often a node publishes what.
+//! The publishing rates of a node.
 
 use super::error::SceneError;
 use super::reader::{Range, Section};
@@ -38,7 +38,7 @@ impl Default for PublishSettings {
 }
 
 impl From<&PublishSettings> for Rates {
-    /// What a scene file asks for; outputs go with the wrenches.
+    /// The rates in a scene file; outputs have the rate of the wrenches.
     fn from(publish: &PublishSettings) -> Self {
         Self {
             clock: publish.clock,

@@ -1,4 +1,4 @@
-//! Checked access to the nodes of a file: sections that know their keys, numbers that know their range.
+//! Checked access to the nodes of a file: sections with known keys, numbers with known ranges.
 
 use super::error::{Place, SceneError};
 use super::names;
@@ -8,7 +8,7 @@ use crate::math::Vector3;
 /// Longer texts are not shown whole in messages [characters].
 const SHOWN_MAX: usize = 60;
 
-/// What a number may be. All are finite.
+/// The allowed range of a number. All numbers are finite.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Range {
     /// Any finite number.
@@ -17,7 +17,7 @@ pub(super) enum Range {
     Positive,
     /// Zero or more.
     NotNegative,
-    /// From the first to the second, both included; the text says the unit or the way out.
+    /// From the first to the second, both included; the text gives the unit or the remedy.
     Between(f64, f64, &'static str),
 }
 
@@ -41,17 +41,17 @@ impl Range {
     }
 }
 
-/// A number as a person writes it: with an exponent where it would have many zeros.
+/// A number as text, with an exponent if it would have many zeros.
 fn plain(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e6).contains(&value.abs()) { format!("{value:e}") } else { format!("{value}") }
 }
 
-/// A mapping whose keys have been checked against those that it may have.
+/// A mapping whose keys have been checked against the allowed ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Section<'a> {
-    /// What the section is in messages, as in "a model".
+    /// The name of the section in messages, as in "a model".
     pub(super) what: &'static str,
-    /// Where it starts.
+    /// The start of the section.
     pub(super) place: &'a Place,
     entries: &'a [(Key, Node)],
 }
@@ -68,18 +68,18 @@ impl<'a> Section<'a> {
         Ok(Self { what, place: &node.place, entries })
     }
 
-    /// The value of `key`; an empty value counts as absent.
+    /// The value of `key`; an empty value counts as missing.
     pub(super) fn get(&self, key: &str) -> Option<&'a Node> {
         let found = self.entries.iter().find(|(entry, _)| entry.name == key).map(|(_, node)| node);
         found.filter(|node| !matches!(node.value, Value::Null))
     }
 
-    /// Where the key itself stands, for messages about the section below it.
+    /// The place of the key itself, for messages about the section below it.
     pub(super) fn key_place(&self, key: &str) -> &'a Place {
         self.entries.iter().find(|(entry, _)| entry.name == key).map_or(self.place, |(entry, _)| &entry.place)
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(super) fn require(&self, key: &'static str, example: &'static str) -> Result<&'a Node, SceneError> {
         self.get(key).ok_or_else(|| SceneError::MissingKey {
             place: self.place.clone(),
@@ -114,7 +114,7 @@ impl<'a> Section<'a> {
         self.get(key).map(|node| vector(node, &label(key, unit), range)).transpose()
     }
 
-    /// The one entry of a section that is a choice: its key, whose place names it, and its value.
+    /// The single entry of a section that is a choice: its key with its place, and its value.
     pub(super) fn only(node: &'a Node, what: &'static str, keys: &[&str]) -> Result<(&'a Key, &'a Node), SceneError> {
         let section = Self::new(node, what, keys)?;
         match section.entries {
@@ -125,13 +125,13 @@ impl<'a> Section<'a> {
             }),
             [_, (second, _), ..] => Err(SceneError::Conflict {
                 place: second.place.clone(),
-                problem: format!("{what} is one thing only, `{}` is a second one; remove one", second.name),
+                problem: format!("{what} has one entry only, and `{}` is a second one; remove one", second.name),
             }),
         }
     }
 }
 
-/// A text with its place: mostly the name of something.
+/// A text with its place, usually a name.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Named {
     pub(super) place: Place,
@@ -192,7 +192,7 @@ pub(super) fn vector(node: &Node, what: &str, range: Range) -> Result<Vector3, S
 
 /// A direction: three numbers that are not all zero, normalised.
 pub(super) fn direction(node: &Node, what: &str) -> Result<Vector3, SceneError> {
-    /// A direction shorter than this is a zero with rounding [-].
+    /// A direction shorter than this is zero up to rounding [-].
     const LENGTH_MIN: f64 = 1e-9;
     let direction = vector(node, what, Range::Any)?;
     direction.try_normalize(LENGTH_MIN).ok_or_else(|| SceneError::OutOfRange {
@@ -227,7 +227,7 @@ fn unknown_key(key: &Key, section: &'static str, keys: &[&str]) -> SceneError {
     }
 }
 
-/// The error of a name that nothing has.
+/// The error of an unknown name.
 pub(super) fn unknown_name<'n>(
     named: &Named,
     kind: impl Into<String>,

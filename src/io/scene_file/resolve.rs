@@ -1,4 +1,4 @@
-//! Names of a file looked up in the scene that was built from it.
+//! Lookup of a file's names in the scene that was built from it.
 
 use super::error::SceneError;
 use super::reader::{Named, unknown_name};
@@ -6,7 +6,7 @@ use crate::math::{BodyIndex, JointIndex, ScalarJointIndex};
 use crate::recording::{JointUnits, joint_units};
 use crate::scene::Scene;
 
-/// Looks names up; every miss says what there is.
+/// Looks up names; an error lists the existing ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names<'a> {
     pub(super) scene: &'a Scene,

@@ -1,4 +1,4 @@
-//! What a scene file may say: its sections as plain data, names still unresolved.
+//! The sections of a scene file as plain data, with names still unresolved.
 
 use super::commands::{CommandSpec, read_command};
 use super::error::{Place, SceneError};
@@ -12,13 +12,13 @@ use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
 use crate::stepping::{DissipationModel, DynamicStepping};
 
-/// Angles of poses beyond two turns are degrees \[rad\].
+/// Angles of poses beyond about two turns are taken for degrees \[rad\].
 const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
-/// Lengths of poses beyond this are millimetres \[m\].
+/// Lengths of poses beyond this are taken for millimetres \[m\].
 const LENGTH: Range = Range::Between(-1e4, 1e4, "m");
-/// No two surfaces rub harder [-].
+/// Largest friction coefficient [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
-/// From soft gel to diamond \[Pa\].
+/// The range of the modulus, from soft gel to diamond \[Pa\].
 const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubber, 1e11 metal)");
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
@@ -60,21 +60,21 @@ pub(super) struct SceneSpec {
     pub(super) outputs: Vec<OutputSpec>,
     /// Joints with a force-torque sensor.
     pub(super) force_torque: Vec<Named>,
-    /// Whether names of models that were taken out may be left over: what they are in is left out, with
-    /// a warning.
+    /// Whether names of models that were taken out may remain: the entries with them are left out, with a
+    /// warning.
     pub(super) has_gaps: bool,
 }
 
-/// How contacts are resolved.
+/// The faces of contact surfaces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ContactSpec {
     pub(super) stiction_tolerance: Option<f64>,
     /// The options of dynamic steps.
     pub(super) dynamic: DynamicStepping,
     pub(super) faces: FaceRepresentation,
-    /// What stated resolution hints are divided by [-].
+    /// The divisor of the stated resolution hints [-].
     pub(super) refinement: Option<f64>,
-    /// Whether rigid links of a robot that overlap at the start touch all the same.
+    /// Whether rigid links of a robot that overlap at the start can touch nevertheless.
     pub(super) keep_overlapping_links: bool,
 }
 
@@ -84,8 +84,7 @@ pub(super) struct ModelSpec {
     pub(super) place: Place,
     pub(super) name: Named,
     pub(super) urdf: Named,
-    /// The URDF's text and the folder that its relative paths start at, where it does not come from the
-    /// file `urdf`.
+    /// The URDF's text and the folder of its relative paths, if it does not come from the file `urdf`.
     pub(super) text: Option<(String, std::path::PathBuf)>,
     pub(super) srdf: Option<Named>,
     pub(super) prefix: String,
@@ -103,7 +102,7 @@ pub(super) struct Placed {
     pub(super) value: f64,
 }
 
-/// What the root of a model hangs on.
+/// The attachment of a model's root.
 #[derive(Clone, Debug)]
 pub(super) enum BaseSpec {
     /// Welded to a body; `None` is the world.
@@ -148,7 +147,7 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
     let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?;
     for (number, model) in models.iter().enumerate() {
         if let Some(first) = models[..number].iter().find(|first| first.name.name == model.name.name) {
-            let problem = format!("a model `{}` is there already ({}); rename one", model.name.name, first.name.place);
+            let problem = format!("a model `{}` exists already ({}); rename one", model.name.name, first.name.place);
             return Err(SceneError::Conflict { place: model.name.place.clone(), problem });
         }
     }
@@ -291,7 +290,7 @@ fn read_base(model: &Section<'_>, name: &str) -> Result<BaseSpec, SceneError> {
     }
 }
 
-/// The pose of `xyz` \[m\] and `rpy` \[rad\] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero where absent.
+/// The pose of `xyz` \[m\] and `rpy` \[rad\] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero if absent.
 fn read_pose(section: &Section<'_>) -> Result<RigidTransform, SceneError> {
     let p = section.vector("xyz", "[m]", LENGTH)?.unwrap_or_default();
     let rpy = section.vector("rpy", "[rad]", ANGLE)?.unwrap_or_default();

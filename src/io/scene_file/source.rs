@@ -1,4 +1,4 @@
-//! A scene file as it was read: models can be added and taken out before it is built.
+//! A scene file before it is built: models can be added and taken out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct SceneSource {
     folder: PathBuf,
 }
 
-/// A robot or an object that is no part of the file.
+/// A robot or an object that is not part of the file.
 #[derive(Clone, Debug)]
 pub struct Entity {
     /// Its name among the models.
@@ -30,9 +30,9 @@ pub struct Entity {
     pub urdf: String,
     /// The name of the URDF in messages, instead of a file.
     pub label: PathBuf,
-    /// The folder that relative paths of the URDF start at.
+    /// The folder of the URDF's relative paths.
     pub folder: PathBuf,
-    /// Where its root link is at the start, in the world.
+    /// The pose of its root link at the start, in the world.
     pub X_WB: RigidTransform,
 }
 
@@ -40,24 +40,24 @@ impl SceneSource {
     /// Reads the scene file at `path`.
     ///
     /// # Errors
-    /// As [`load`](super::load), for what is wrong with the file itself.
+    /// The errors of [`load`](super::load) that concern the file itself.
     pub fn read(path: &Path) -> Result<Self, SceneError> {
         let text =
             std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
         Self::read_str(&text, path)
     }
 
-    /// As [`SceneSource::read`], from text; `label` stands for the file in messages, and its folder for
+    /// Like [`SceneSource::read`], from text; `label` replaces the file name in messages, and its folder is
     /// the file's.
     ///
     /// # Errors
-    /// As [`SceneSource::read`].
+    /// The errors of [`SceneSource::read`].
     pub fn read_str(text: &str, label: &Path) -> Result<Self, SceneError> {
         let spec = schema::read_scene(&yaml::parse(text, label)?)?;
         Ok(Self { spec, folder: label.parent().unwrap_or(Path::new("")).to_path_buf() })
     }
 
-    /// A world with nothing in it, whose relative addresses start at `folder`.
+    /// An empty world whose relative addresses start at `folder`.
     ///
     /// # Errors
     /// The text of the empty scene cannot be read, which is a defect of this program.
@@ -65,7 +65,7 @@ impl SceneSource {
         Self::read_str("models: []", &folder.join("nothing.yaml"))
     }
 
-    /// The folder that relative addresses start at.
+    /// The folder of relative addresses.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -75,8 +75,8 @@ impl SceneSource {
         self.spec.models.iter().map(|model| model.name.name.as_str())
     }
 
-    /// Takes a model out, and with it whatever of the file is about it alone: outputs, commands,
-    /// sensors, materials. False where there is none of that name.
+    /// Takes a model out, with all entries of the file that concern it only: outputs, commands, sensors,
+    /// materials. Returns false if there is no model of that name.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.spec.models.len();
         self.spec.models.retain(|model| model.name.name != name);
@@ -84,12 +84,12 @@ impl SceneSource {
         self.spec.models.len() < before
     }
 
-    /// Adds an entity behind the models that are there. It is free, unless its root link is called
-    /// `world` or has no mass: then it is welded where it stands. Links and joints whose names are
-    /// `taken` get the entity's name in front.
+    /// Adds an entity after the existing models. It is free, unless its root link is called `world` or has no
+    /// mass: then it is welded at its pose. Links and joints whose names are `taken` are prefixed with the
+    /// entity's name.
     ///
     /// # Errors
-    /// What is wrong with the URDF.
+    /// A fault of the URDF.
     pub fn add(
         &mut self,
         entity: Entity,
@@ -122,10 +122,10 @@ impl SceneSource {
         Ok(())
     }
 
-    /// Builds the scene, as [`load`](super::load) does.
+    /// Builds the scene, like [`load`](super::load).
     ///
     /// # Errors
-    /// As [`load`](super::load).
+    /// The errors of [`load`](super::load).
     pub fn build(&self, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
         assemble::assemble(&self.spec, &self.folder, packages, &LoadOptions::default(), None)
     }
@@ -137,7 +137,7 @@ pub fn robot_name(urdf: &str) -> Option<String> {
     robot.attribute("name").map(str::to_owned)
 }
 
-/// Whether nothing could move the root: it is called `world`, or neither it nor what is fixed to it has mass.
+/// Whether the root cannot move: it is called `world`, or neither it nor a link fixed to it has mass.
 fn is_held(robot: &RobotDescription) -> bool {
     let Some(root) = robot.root() else { return true };
     let mut fixed = vec![root.name.as_str()];

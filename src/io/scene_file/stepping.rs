@@ -1,4 +1,4 @@
-//! The `stepping` and `quasistatic` of a scene file.
+//! The keys `stepping` and `quasistatic` of a scene file.
 
 use super::error::SceneError;
 use super::reader::{Range, Section, unknown_name, wrong_type};
@@ -6,14 +6,14 @@ use super::yaml::{Node, Value};
 use crate::solvers::quasistatic::{Engine, FrictionCone, QuasistaticSettings};
 use crate::stepping::{Integrator, QuasistaticStepping, UnactuatedInertia};
 
-/// Steps outside this range are slips of the unit \[s\].
+/// The allowed range of a step \[s\]; a step outside it has the wrong unit.
 const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
 /// Quasistatic steps are longer \[s\].
 const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
 /// Default step of each mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
 
-/// The mode that the file asks for.
+/// The mode in the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum SteppingMode {
     #[default]
@@ -21,14 +21,14 @@ pub(super) enum SteppingMode {
     Quasistatic,
 }
 
-/// What the file says about stepping.
+/// The stepping settings of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteppingSpec {
     pub(super) step_ns: u64,
     pub(super) mode: SteppingMode,
-    /// How dynamic steps treat what moves on by itself.
+    /// The integration of free motion in dynamic steps.
     pub(super) integrator: Integrator,
-    /// The options of quasistatic steps, also where the file asks for dynamic ones.
+    /// The options of quasistatic steps, also if the file selects dynamic ones.
     pub(super) quasistatic: QuasistaticStepping,
 }
 
@@ -77,7 +77,7 @@ fn read_friction(section: &Section<'_>) -> Result<FrictionCone, SceneError> {
     }
 }
 
-/// The one of `choices` that the text of `key` names, if it is given.
+/// The entry of `choices` that the text of `key` names, if it is given.
 fn choice<T: Copy>(
     section: &Section<'_>,
     key: &str,

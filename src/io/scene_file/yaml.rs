@@ -1,4 +1,4 @@
-//! YAML text as a tree whose every node knows its line and column: the only file that names serde_saphyr.
+//! YAML text as a tree with the line and column of every node. Only this file uses `serde_saphyr`.
 
 use std::fmt;
 use std::path::Path;
@@ -12,13 +12,13 @@ use super::error::{Place, SceneError};
 /// A value of the file with its place.
 #[derive(Clone, Debug)]
 pub(super) struct Node {
-    /// Where the value starts.
+    /// The start of the value.
     pub(super) place: Place,
     /// The value.
     pub(super) value: Value,
 }
 
-/// What a node holds.
+/// The contents of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Null,
@@ -64,7 +64,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
     }
 }
 
-/// Parses `text` into a type of its own, whose serde attributes say what is allowed.
+/// Parses `text` into a type of its own, whose serde attributes define the allowed contents.
 pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SceneError> {
     let file: Arc<Path> = Arc::from(file);
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
@@ -74,11 +74,11 @@ pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T
     })
 }
 
-/// The parser's message without its own location suffix, which the place says already.
+/// The parser's message without its own location suffix, which the place already contains.
 fn plain_message(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
-    // What a caller of the parser could set is no way out for the author of a file.
+    // Settings of the parser are of no use to the author of a file.
     let ends = [" at line ", ", set DuplicateKeyPolicy"].map(|suffix| line.rfind(suffix).unwrap_or(line.len()));
     line[..ends[0].min(ends[1])].to_owned()
 }
@@ -106,7 +106,7 @@ fn to_node(raw: Spanned<Raw>, file: &Arc<Path>) -> Node {
     Node { place, value }
 }
 
-/// A value as the parser hands it over.
+/// A value from the parser.
 enum Raw {
     Null,
     Bool(bool),
@@ -174,7 +174,7 @@ impl<'de> Visitor<'de> for RawVisitor {
 mod tests {
     use super::*;
 
-    /// Every node and key knows its line and column, counted from 1, in block and in flow style.
+    /// Every node and key has its line and column, counted from 1, in block and in flow style.
     #[test]
     fn places_are_those_of_the_text() {
         let node =
@@ -192,7 +192,7 @@ mod tests {
         assert!(matches!(at[3].value, Value::Null));
     }
 
-    /// What is no YAML, or has a key twice, is refused with its place.
+    /// Text that is not YAML, or has a key twice, is refused with its place.
     #[test]
     fn broken_text_is_refused_with_its_place() {
         for (text, line) in [("a: [1, 2\nb: 3\n", 2), ("a: 1\nb: 2\na: 3\n", 3), ("a: {b: 1, b: 2}", 1)] {

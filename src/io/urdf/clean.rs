@@ -7,7 +7,7 @@ use super::place::Place;
 use crate::io::xml::Element;
 use crate::robot::LoadWarning;
 
-/// How many numbers an attribute holds, and whether it must be there.
+/// The number of values in an attribute, and whether it is required.
 struct Number {
     attribute: &'static str,
     count: usize,
@@ -22,8 +22,8 @@ const fn optional(attribute: &'static str, count: usize) -> Number {
     Number { attribute, count, required: false }
 }
 
-/// What the standard says about an element: attributes that are text and must be there, attributes that
-/// are numbers, and children. Children that a link or robot may have many of are listed in [`MANY`].
+/// The standard's rules for an element: required text attributes, numeric attributes, and children. Children
+/// that may be repeated are listed in [`MANY`].
 struct Rule {
     element: &'static str,
     texts: &'static [&'static str],
@@ -112,11 +112,11 @@ fn rule(element: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.element == element)
 }
 
-/// The standard elements of `robot` with everything that `urdf-rs` asks for, and nothing else. Links, joints,
-/// visuals and collisions keep their number and order.
+/// The standard elements of `robot` with exactly the parts that `urdf-rs` requires. Links, joints, visuals
+/// and collisions keep their number and order.
 ///
 /// # Errors
-/// A standard element lacks something, or a number is not a number.
+/// A standard element lacks a part, or a number cannot be read.
 pub(super) fn clean(robot: &Element, file: &Path, warnings: &mut Vec<LoadWarning>) -> Result<Element, UrdfError> {
     let mut copy = copy(robot, &Place::named(file, robot), warnings)?;
     copy.attributes.push(("version".to_owned(), "1.1".to_owned()));
@@ -172,7 +172,7 @@ fn check_number(element: &Element, number: &Number, place: &Place) -> Result<(),
     Ok(())
 }
 
-/// Children that must be there, and stand-ins for what `urdf-rs` does not know.
+/// Required children, and substitutes for elements that `urdf-rs` does not support.
 fn complete(
     copied: &mut Element,
     element: &Element,

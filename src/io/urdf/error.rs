@@ -1,11 +1,11 @@
-//! Everything that can be wrong with a robot file, each with the way out.
+//! The errors of robot files, each with its remedy.
 
 use std::path::PathBuf;
 
 use crate::io::mesh_files::MeshFileError;
 use crate::io::package::ResolveError;
 
-/// Why a robot file was refused.
+/// The reason why a robot file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum UrdfError {
     /// The file cannot be read.
@@ -13,7 +13,7 @@ pub enum UrdfError {
     Read {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         #[source]
         source: std::io::Error,
     },
@@ -29,7 +29,7 @@ pub enum UrdfError {
         line: u32,
         /// Column, from 1.
         column: u32,
-        /// What is wrong.
+        /// The fault.
         detail: String,
     },
     /// An element is wrong.
@@ -41,12 +41,12 @@ pub enum UrdfError {
         line: u32,
         /// The element, as in `joint \`elbow\``.
         element: String,
-        /// What is wrong, and the way out.
+        /// The fault and its remedy.
         problem: Box<UrdfProblem>,
     },
 }
 
-/// What is wrong with an element of a robot file.
+/// A fault of an element of a robot file.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 pub enum UrdfProblem {
@@ -60,7 +60,7 @@ pub enum UrdfProblem {
     BadNumber { attribute: String, value: String, expected: String },
     #[error("{quantity} is {value}, must be {expected}")]
     OutOfRange { quantity: String, value: f64, expected: &'static str },
-    #[error("{what} `{name}` is there already (line {first_line}); names must be unique, rename one")]
+    #[error("{what} `{name}` exists already (line {first_line}); names must be unique, rename one")]
     Duplicate { what: &'static str, name: String, first_line: u32 },
     #[error("there is no {what} `{name}`{suggestion}")]
     Unknown { what: &'static str, name: String, suggestion: String },
@@ -80,13 +80,11 @@ pub enum UrdfProblem {
     ZeroAxis,
     #[error("joint type `{found}` is not supported; {way_out}")]
     JointType { found: String, way_out: String },
-    #[error(
-        "<geometry> has no shape that is known{found}; use box, sphere, cylinder, mesh, drake:capsule or drake:ellipsoid"
-    )]
+    #[error("<geometry> has no known shape{found}; use box, sphere, cylinder, mesh, drake:capsule or drake:ellipsoid")]
     NoShape { found: String },
     #[error("both drake:compliant_hydroelastic and drake:rigid_hydroelastic are given; keep one")]
     CompliantAndRigid,
-    #[error("the joint mimics itself, directly or through others; let it follow another joint")]
+    #[error("the joint mimics itself, directly or through others; make it follow another joint")]
     MimicLoop,
     #[error("{0}")]
     Mesh(#[from] MeshFileError),

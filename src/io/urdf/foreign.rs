@@ -1,4 +1,4 @@
-//! The elements that Drake's users write into robot files (`drake:...`), and the joints' actuators.
+//! Drake's extensions of robot files (`drake:...`), and the joints' actuators.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::io::xml::Element;
 use crate::math::Vector3;
 use crate::robot::{CollisionFilterGroup, ControllerGains, LoadWarning};
 
-/// What drives a joint: inertia of the rotor [kg m2], gear ratio [-], gains of the low-level controller.
+/// The drive of a joint: rotor inertia [kg m2], gear ratio [-], gains of the low-level controller.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Motor {
     pub(super) rotor_inertia: f64,
@@ -68,7 +68,7 @@ pub(super) fn properties(
             "drake:point_contact_stiffness" => properties.point_contact_stiffness = positive()?,
             other => {
                 let near = suggestion(other, PROPERTIES.into_iter());
-                warnings.push(inside.warning(format!("this contact property is not known and not used{near}")));
+                warnings.push(inside.warning(format!("this contact property is unknown and not used{near}")));
             }
         }
     }
@@ -101,10 +101,9 @@ fn value(element: &Element, place: &Place) -> Result<f64, UrdfError> {
     place.number(element, "value")?.ok_or_else(missing)
 }
 
-/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`,
-/// `capsule`. Beside a mesh, which is there for tools that know the standard only, it is what the mesh
-/// stands for, and the mesh is not read. The capsule's `length` is that of the cylinder, without the
-/// caps. Numbers were checked before.
+/// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`, `capsule`. If
+/// there is also a mesh, for tools that support the standard only, the mesh represents this shape and is not
+/// read. The capsule's `length` is that of the cylinder, without the caps. Numbers were checked before.
 pub(super) fn shape(geometry: &Element, place: &Place) -> Result<Option<Shape>, UrdfError> {
     const FOREIGN: [&str; 3] = ["drake:capsule", "capsule", "drake:ellipsoid"];
     const STANDARD: [&str; 3] = ["box", "sphere", "cylinder"];
@@ -140,7 +139,7 @@ pub(super) fn motors(
         {
             if !joints.contains(joint) {
                 let near = suggestion(joint, joints.iter().copied());
-                warnings.push(place.warning(format!("its motor is not used: there is no joint `{joint}`{near}")));
+                warnings.push(place.warning(format!("the motor is not used: there is no joint `{joint}`{near}")));
             }
             motors.insert(joint.to_owned(), motor);
         }
@@ -192,7 +191,7 @@ pub(super) fn collision_filter_groups(robot: &Element, file: &Path) -> Result<Ve
     Ok(groups)
 }
 
-/// Makes every `<drake:joint type="planar">` a standard one: it moves in the plane normal to z, whatever
+/// Makes every `<drake:joint type="planar">` a standard one: it moves in the plane normal to z, regardless of
 /// its axis.
 pub(super) fn adopt_planar_joints(robot: &mut Element) {
     for joint in robot.children.iter_mut() {
@@ -206,7 +205,7 @@ pub(super) fn adopt_planar_joints(robot: &mut Element) {
 }
 
 /// Elements of Drake at the top of the file that change the mechanics and are not supported: refused for
-/// joints, warned of otherwise.
+/// joints, otherwise reported in a warning.
 pub(super) fn check_unsupported(
     robot: &Element,
     file: &Path,

@@ -25,7 +25,7 @@ pub(super) struct GeometryReader<'a> {
 }
 
 impl GeometryReader<'_> {
-    /// The collision geometry of `element`, the link's `number`th; `None` when it was skipped with a warning.
+    /// The collision geometry of `element`, the link's `number`th; `None` if it was skipped with a warning.
     pub(super) fn collision(
         &mut self,
         element: &Element,
@@ -42,7 +42,7 @@ impl GeometryReader<'_> {
         let shape = match (&standard.shape, foreign_shape) {
             (StandardShape::Mesh { uri, .. }, Some(shape)) => {
                 if let Err(UrdfError::Invalid { problem, .. }) = self.find(uri, place) {
-                    warnings.push(place.warning(format!("the mesh that other tools read here: {problem}")));
+                    warnings.push(place.warning(format!("the mesh for other tools: {problem}")));
                 }
                 shape
             }
@@ -71,8 +71,8 @@ impl GeometryReader<'_> {
         }))
     }
 
-    /// The visual geometry of `element`. Nothing about a visual is an error: what cannot be shown is
-    /// warned of.
+    /// The visual geometry of `element`. A fault of a visual is never an error: a visual that cannot be shown
+    /// is warned of.
     pub(super) fn visual(
         &mut self,
         element: &Element,
@@ -116,7 +116,7 @@ impl GeometryReader<'_> {
         }
     }
 
-    /// The file behind a mesh's address, of a format that is read.
+    /// The file at a mesh's address, if its format is supported.
     fn find(&self, uri: &str, place: &Place) -> Result<PathBuf, UrdfError> {
         let path = self.packages.resolve(uri, self.base_dir);
         let path = path.map_err(|error| place.fail(UrdfProblem::MeshPath(error)))?;
@@ -162,7 +162,7 @@ impl GeometryReader<'_> {
     }
 }
 
-/// A primitive with positive sizes. Meshes do not come here.
+/// A primitive with positive sizes; not used for meshes.
 fn checked(shape: &StandardShape, place: &Place) -> Result<Shape, UrdfError> {
     match shape {
         StandardShape::Sphere { radius } => Ok(Shape::Sphere { radius: place.positive("`radius`", *radius)? }),

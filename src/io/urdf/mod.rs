@@ -1,12 +1,12 @@
 //! Robot files (URDF) to plain data.
 //!
-//! An XML pass with positions reads what Drake's users add to a URDF, checks the standard elements so
-//! that errors name file, line and element, and hands a clean copy to `urdf-rs`. Meshes are found (see
-//! [`crate::io::package`]) and read (see [`crate::io::mesh_files`]). What a file leaves out is decided
-//! here, not by defaults of a parser:
+//! An XML pass with positions reads Drake's extensions of a URDF, checks the standard elements so that errors
+//! name file, line and element, and passes a clean copy to `urdf-rs`. Meshes are found (see
+//! [`crate::io::package`]) and read (see [`crate::io::mesh_files`]). Defaults for missing parts are set here,
+//! not by a parser:
 //! - no `<axis>`: (1, 0, 0), as URDF says;
 //! - no `<inertial>`: `None`;
-//! - `continuous` joints have no position limits, whatever the file says;
+//! - `continuous` joints have no position limits, regardless of the file;
 //! - `revolute` and `prismatic` joints without `<limit>`, or without `lower` or `upper` in it: no limit
 //!   on that side, with a warning, as Drake reads them (URDF's default of 0 would lock the joint);
 //! - limits that are infinite: no limit.
@@ -41,17 +41,18 @@ const AXIS_LENGTH_MIN: f64 = 1e-9;
 /// Reads the robot file at `path`.
 ///
 /// # Errors
-/// The file cannot be read or is broken; the error names file, line, element and the way out.
+/// The file cannot be read or is malformed; the error names file, line, element and the remedy.
 pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
     let bytes = fs::read(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
     // Comments in other encodings than UTF-8 are common, and harmless.
     load_str(&String::from_utf8_lossy(&bytes), path, path.parent().unwrap_or(Path::new("")), packages, options)
 }
 
-/// Reads a robot from text. `label` stands for the file in messages; relative mesh paths start at `base_dir`.
+/// Reads a robot from text. `label` replaces the file name in messages; relative mesh paths start at
+/// `base_dir`.
 ///
 /// # Errors
-/// The text is broken; the error names label, line, element and the way out.
+/// The text is malformed; the error names label, line, element and the remedy.
 pub fn load_str(
     text: &str,
     label: &Path,
@@ -79,7 +80,7 @@ pub fn load_str(
     description.name = match robot.attribute("name") {
         Some(name) => name.to_owned(),
         None => {
-            description.warnings.push(place.warning("the robot has no name; the file's is used"));
+            description.warnings.push(place.warning("the robot has no name; the file name is used"));
             label.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
         }
     };

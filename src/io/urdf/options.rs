@@ -1,6 +1,6 @@
 //! Choices at loading.
 
-/// What to do with a collision mesh that is not found or cannot be read.
+/// The treatment of a collision mesh that is not found or cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnUnreadableMesh {
     /// Refuse the robot.
@@ -13,9 +13,9 @@ pub enum OnUnreadableMesh {
 /// Choices at loading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadOptions {
-    /// What to do with a collision mesh that is not found or cannot be read.
+    /// The treatment of a collision mesh that is not found or cannot be read.
     pub on_unreadable_collision_mesh: OnUnreadableMesh,
-    /// Read the meshes of visuals too. Without this they are only looked for, so that missing ones are
-    /// warned of.
+    /// Read the meshes of visuals too. If false, they are only searched for, so that missing ones are warned
+    /// of.
     pub load_visual_meshes: bool,
 }

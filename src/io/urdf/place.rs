@@ -1,4 +1,4 @@
-//! Where in the file something stands, for errors and warnings.
+//! Places in a robot file, for errors and warnings.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::io::xml::Element;
 use crate::names::nearest;
 use crate::robot::LoadWarning;
 
-/// An element of the file, by its line and a name for people.
+/// An element of the file, by its line and a readable name.
 #[derive(Clone, Debug)]
 pub(super) struct Place<'a> {
     pub(super) file: &'a Path,
@@ -50,13 +50,13 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// An attribute that must be there.
+    /// A required attribute.
     pub(super) fn required<'e>(&self, element: &'e Element, attribute: &str) -> Result<&'e str, UrdfError> {
         let missing = || self.fail(UrdfProblem::MissingAttribute { attribute: attribute.to_owned() });
         element.attribute(attribute).ok_or_else(missing)
     }
 
-    /// The numbers in an attribute, if it is there; finite unless `infinite` is allowed.
+    /// The numbers in an attribute, if it is given; finite unless `infinite` is allowed.
     pub(super) fn numbers<const N: usize>(
         &self,
         element: &Element,
@@ -75,7 +75,7 @@ impl<'a> Place<'a> {
         numbers.map(Some).ok_or_else(|| self.fail(bad()))
     }
 
-    /// One number in an attribute, if it is there.
+    /// One number in an attribute, if it is given.
     pub(super) fn number(&self, element: &Element, attribute: &str) -> Result<Option<f64>, UrdfError> {
         Ok(self.numbers::<1>(element, attribute, false)?.map(|[number]| number))
     }
@@ -95,7 +95,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// `; did you mean ...?` with the nearest of `names`, or what to do if none is near.
+/// `; did you mean ...?` with the nearest of `names`, or advice if none is near.
 pub(super) fn suggestion<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
     match nearest(wanted, names.clone()) {
         Some(name) => format!("; did you mean `{name}`?"),

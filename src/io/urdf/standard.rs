@@ -1,9 +1,9 @@
-//! The standard elements, read by `urdf-rs`: its door.
+//! The standard elements, read by `urdf-rs`.
 //!
-//! urdf-rs refuses or misreads some of what real files hold (an empty `<texture/>`, foreign elements
-//! inside standard ones, a `<limit>` without `velocity`, words that are no numbers), and it says neither
-//! where nor what was missing. So it gets a clean text that holds only standard elements, complete and
-//! checked by [`super::check`].
+//! urdf-rs refuses or misreads some parts of real files (an empty `<texture/>`, foreign elements inside
+//! standard ones, a `<limit>` without `velocity`, words that are not numbers), and its errors give neither
+//! the place nor the missing part. So it gets a clean text with only standard elements, complete and checked
+//! by [`super::check`].
 
 use std::collections::BTreeMap;
 
@@ -121,7 +121,7 @@ fn visual_geometry(visual: &urdf_rs::Visual) -> StandardGeometry {
 fn shape(geometry: &urdf_rs::Geometry) -> StandardShape {
     match geometry {
         urdf_rs::Geometry::Box { size } => StandardShape::Box { size: Vector3::from(**size) },
-        // A capsule never reaches urdf-rs: it is no standard element (see `super::foreign`).
+        // A capsule never reaches urdf-rs because it is not a standard element (see `super::foreign`).
         urdf_rs::Geometry::Cylinder { radius, length } | urdf_rs::Geometry::Capsule { radius, length } => {
             StandardShape::Cylinder { radius: *radius, length: *length }
         }
@@ -141,7 +141,7 @@ fn joint(joint: &urdf_rs::Joint) -> StandardJoint {
             urdf_rs::JointType::Prismatic => JointKind::Prismatic,
             urdf_rs::JointType::Planar => JointKind::Planar,
             urdf_rs::JointType::Floating => JointKind::Floating,
-            // Spherical is refused before (see `super::check`).
+            // Spherical joints are refused earlier (see `super::check`).
             urdf_rs::JointType::Fixed | urdf_rs::JointType::Spherical => JointKind::Fixed,
         },
         X_PF: pose(&joint.origin),

@@ -1,4 +1,4 @@
-//! Whether names are unique and known, and the joints make one tree.
+//! Checks that names are unique and known, and that the joints form one tree.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
 use crate::robot::{Joint, RobotDescription};
 
-/// Checks the robot's names and its tree; mimics that follow nothing are taken out.
+/// Checks the robot's names and its tree; mimics of unknown joints are removed.
 pub(super) fn check(robot: &mut RobotDescription) -> Result<(), UrdfError> {
     let links = robot.links.iter().map(|link| ("link", link.name.as_str(), link.line));
     let joints = robot.joints.iter().map(|joint| ("joint", joint.name.as_str(), joint.line));
@@ -82,8 +82,8 @@ fn check_root(robot: &RobotDescription, above: &BTreeMap<&str, &Joint>) -> Resul
     Err(place.fail(UrdfProblem::ManyRoots { roots: named.join(", ") }))
 }
 
-/// Mimics that cannot be: a loop is refused; one that follows nothing movable is left out with a
-/// warning, since robot files in use hold such leftovers.
+/// Removes invalid mimics. A loop is refused. A mimic without a movable leader is left out with a warning,
+/// because robot files in use contain such leftovers.
 fn check_mimics(robot: &mut RobotDescription) -> Result<(), UrdfError> {
     let joints: BTreeMap<&str, &Joint> = robot.joints.iter().map(|joint| (joint.name.as_str(), joint)).collect();
     let mut left_out = Vec::new();
@@ -95,7 +95,7 @@ fn check_mimics(robot: &mut RobotDescription) -> Result<(), UrdfError> {
                 Some(format!("<mimic> is left out: there is no joint `{}`{near}", mimic.joint))
             }
             Some(followed) if joint.kind.nv() != 1 || followed.kind.nv() != 1 => Some(format!(
-                "<mimic> is left out: it joins joints with one degree of freedom, this one is {}, `{}` is {}",
+                "<mimic> is left out: it needs joints with one degree of freedom, but this one is {} and `{}` is {}",
                 joint.kind.name(),
                 followed.name,
                 followed.kind.name()
@@ -134,7 +134,7 @@ fn check_mimic_loop(
 fn check_groups(robot: &RobotDescription) -> Result<(), UrdfError> {
     let links: Vec<&str> = robot.links.iter().map(|link| link.name.as_str()).collect();
     let groups: Vec<&str> = robot.collision_filter_groups.iter().map(|group| group.name.as_str()).collect();
-    // A group that is switched off may name what is gone, as Drake skips it.
+    // A group that is switched off may contain unknown names, because Drake skips it.
     for group in robot.collision_filter_groups.iter().filter(|group| !group.ignore) {
         let members = group.members.iter().map(|name| ("link", name, &links));
         let others = group.member_groups.iter().chain(&group.ignored_groups);

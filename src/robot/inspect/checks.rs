@@ -1,4 +1,4 @@
-//! What a robot file may say without being broken, and what is likely to go wrong in a simulation.
+//! Likely mistakes in a valid robot file that would show in a simulation.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,12 @@ use crate::scene::{SceneBuildError, SceneBuilder};
 /// Files round inertias to about six digits; a violation below this part of the largest moment is
 /// rounding. [-]
 const MOMENT_SLACK: f64 = 1e-6;
-/// A radius of gyration this many times the link's size, or more, is a wrong unit or a typing error: no
-/// body has one larger than its reach, and few links reach five times as far as what is drawn of them.
-/// [-]
+/// A radius of gyration this many times the link's size, or more, is a wrong unit or a typing error: it
+/// cannot exceed the reach of the body, and few links extend to five times their drawn size. [-]
 const GYRATION_LARGE: f64 = 5.0;
-/// As large a ratio the other way round: the mass would sit in a hundredth of the link's size. [-]
+/// The smallest ratio: the mass would be concentrated in a hundredth of the link's size. [-]
 const GYRATION_SMALL: f64 = 0.01;
-/// Nothing that a robot carries has a radius of gyration above this. Used where a link has no geometry. \[m\]
+/// No part of a robot has a radius of gyration above this. Used if a link has no geometry. \[m\]
 const GYRATION_MAX: f64 = 10.0;
 
 /// Warnings of likely mistakes, in the file's order of links, then of joints.
@@ -29,7 +28,7 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
         let Some(body) = bodies.get(link.name.as_str()) else { continue };
         if body.mass == 0.0 && body.first_link == link.name && body.joint.is_some() {
             found.push(format!(
-                "{at} moves (joint `{}`) and has no mass, nor has what is welded to it: give it an <inertial>",
+                "{at} moves (joint `{}`), and neither it nor a link welded to it has mass: give it an <inertial>",
                 body.joint.unwrap_or_default()
             ));
         }
@@ -57,7 +56,7 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
     found
 }
 
-/// What a scene would say of a collision element's mesh, or why it would refuse it.
+/// The notes of a scene about a collision element's mesh, or its reason for refusing the mesh.
 fn mesh(collision: &CollisionElement) -> Vec<String> {
     if !matches!(collision.shape, Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. }) {
         return Vec::new();
@@ -66,8 +65,8 @@ fn mesh(collision: &CollisionElement) -> Vec<String> {
     let (name, shape) = (&collision.name, collision.shape.clone());
     match scene.add_geometry(BodyIndex::WORLD, name, collision.X_BG, shape, &collision.properties) {
         Ok(_) => scene.mesh_notes().iter().map(|(_, note)| note.to_string()).collect(),
-        Err(SceneBuildError::Geometry { source, .. }) => vec![format!("no scene takes it: {source}")],
-        Err(error) => vec![format!("no scene takes it: {error}")],
+        Err(SceneBuildError::Geometry { source, .. }) => vec![format!("a scene refuses it: {source}")],
+        Err(error) => vec![format!("a scene refuses it: {error}")],
     }
 }
 
@@ -104,8 +103,8 @@ fn welded_bodies(robot: &RobotDescription) -> BTreeMap<&str, Body<'_>> {
     robot.links.iter().zip(first_links).map(|(link, first)| (link.name.as_str(), body(first))).collect()
 }
 
-/// What is wrong with a link's inertia. `alone`: no other mass is welded to the link, so that a point
-/// mass has nothing to lend it resistance against rotation.
+/// The fault of a link's inertia. With `alone`, no other mass is welded to the link, so a point mass has no
+/// resistance to rotation.
 fn inertia(inertial: &Inertial, link: &Link, alone: bool) -> Option<String> {
     let mut moments: Vec<f64> = inertial.inertia_I.symmetric_eigenvalues().iter().copied().collect();
     moments.sort_by(f64::total_cmp);
@@ -114,7 +113,7 @@ fn inertia(inertial: &Inertial, link: &Link, alone: bool) -> Option<String> {
     let shown = format!("{least:.3e}, {middle:.3e}, {greatest:.3e} kg m2");
     if inertial.mass == 0.0 {
         let turns = moments.iter().any(|moment| *moment != 0.0);
-        return turns.then(|| format!("the mass is zero and the inertia ({shown}) is not: give both or none"));
+        return turns.then(|| format!("the mass is zero but the inertia ({shown}) is not: give both or none"));
     }
     if least < -slack || (alone && least <= slack) {
         return Some(format!(
@@ -123,7 +122,7 @@ fn inertia(inertial: &Inertial, link: &Link, alone: bool) -> Option<String> {
     }
     if least + middle < greatest - slack {
         return Some(format!(
-            "the inertia breaks the triangle inequality (principal moments {shown}): no body has it; check the units \
+            "the inertia breaks the triangle inequality (principal moments {shown}): such a body does not exist; check the units \
              and the signs of ixy, ixz, iyz"
         ));
     }
@@ -137,11 +136,11 @@ fn gyration(radius: f64, link: &Link) -> Option<String> {
     let size = collisions.chain(visuals).filter_map(|(shape, p_BG)| reach(shape, p_BG)).reduce(f64::max);
     match size {
         Some(size) if radius > GYRATION_LARGE * size => Some(format!(
-            "the inertia is large for the mass: radius of gyration {radius:.3e} m in a link that reaches {size:.3e} m; \
+            "the inertia is large for the mass: radius of gyration {radius:.3e} m in a link of reach {size:.3e} m; \
              check the units"
         )),
         Some(size) if radius < GYRATION_SMALL * size => Some(format!(
-            "the inertia is small for the mass: radius of gyration {radius:.3e} m in a link that reaches {size:.3e} m; \
+            "the inertia is small for the mass: radius of gyration {radius:.3e} m in a link of reach {size:.3e} m; \
              check the units"
         )),
         None if radius > GYRATION_MAX => {
@@ -180,11 +179,12 @@ fn limits(joint: &Joint) -> Vec<String> {
     }
     if joint.limits.effort == Some(0.0) && joint.mimic.is_none() {
         found.push(
-            "the effort limit is 0: its actuator can do nothing; state the effort, or leave it unactuated".into(),
+            "the effort limit is 0, so its actuator has no effect; state the effort, or leave the joint unactuated"
+                .into(),
         );
     }
     if joint.limits.velocity == Some(0.0) && joint.mimic.is_none() {
-        found.push("the velocity limit is 0; state the speed".into());
+        found.push("the velocity limit is 0; state the largest speed".into());
     }
     found
 }

@@ -54,7 +54,7 @@ fn tree(robot: &RobotDescription, text: &mut String) {
         below.entry(&joint.parent).or_default().push(joint);
     }
     line!(text, "  {}", link_line(root));
-    // A stack instead of recursion: the first joint of a link must come out first, so pushed last.
+    // A stack instead of recursion. The first joint of a link must come out first, so it is pushed last.
     let joints_below = |link: &str| below.get(link).map_or(&[][..], Vec::as_slice).iter().rev();
     let mut stack: Vec<(&Joint, usize)> = joints_below(&root.name).map(|joint| (*joint, 1)).collect();
     while let Some((joint, depth)) = stack.pop() {

@@ -21,12 +21,12 @@ const CANCEL_REJECTED: i8 = 1;
 const CANCEL_UNKNOWN: i8 = 2;
 const CANCEL_TERMINATED: i8 = 3;
 
-/// How long a result is kept for clients that have not asked for it yet.
+/// The time for which a result is kept for clients that have not requested it yet.
 const RESULT_KEPT: Duration = Duration::from_secs(60);
 /// The largest number of goals kept, including finished ones.
 const GOALS_MAX: usize = 100;
 
-/// How a goal ends.
+/// The end of a goal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GoalOutcome {
     Succeeded = 4,
@@ -114,8 +114,8 @@ impl<T: ActionType + 'static> ActionServer<T> {
         self.publish_status();
     }
 
-    /// Answers requests for results and cancellations, and forgets old results. Returns the goals to cancel: every
-    /// cancellation is granted.
+    /// Answers requests for results and cancellations, and forgets old results. Returns the goals to cancel:
+    /// every cancellation is granted.
     pub(crate) fn serve_clients(&mut self) -> Vec<GoalId> {
         let mut canceled = Vec::new();
         while let Some(request) = self.cancel_requests.next() {

@@ -1,4 +1,4 @@
-//! The node as the client library knows it: publishers, subscriptions, spinning.
+//! The node of the client library: publishers, subscriptions, spinning.
 
 use std::pin::Pin;
 use std::sync::PoisonError;
@@ -19,7 +19,7 @@ const REQUESTS_KEPT: usize = 100;
 #[error(transparent)]
 pub struct ClientError(#[from] r2r::Error);
 
-/// How messages of a topic are kept and resent.
+/// The retention of a topic's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Qos {
     /// This many of the newest messages, until each subscriber has them.
@@ -143,7 +143,8 @@ impl SerializedPublisher {
     }
 }
 
-/// Messages of a topic. It keeps the ten oldest and drops newer ones, so take all of them after every spin.
+/// Messages of a topic. It keeps the ten oldest messages and drops newer ones, so take all of them after
+/// every spin.
 pub(crate) struct Subscription<T>(Pin<Box<dyn Stream<Item = T> + Send>>);
 
 impl<T> Subscription<T> {

@@ -73,7 +73,7 @@ pub(crate) fn retry_responses() -> bool {
             if oldest.since.elapsed() < DISCOVERY_TIMEOUT {
                 unsent.push_back(oldest);
             } else {
-                tracing::warn!("no response could be sent to a request, since its client was not found: {error}");
+                tracing::warn!("a response was dropped because its client was not found: {error}");
             }
         }
         !unsent.is_empty()

@@ -27,7 +27,7 @@ impl Tolerance {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GoalTerms {
     pub(crate) number: u64,
-    /// On the way; `None` uses the node's own tolerance.
+    /// The tolerance along the path; `None` uses the node's own.
     pub(crate) path: Vec<Option<Tolerance>>,
     /// At the end.
     pub(crate) end: Vec<Tolerance>,
@@ -35,7 +35,7 @@ pub(crate) struct GoalTerms {
     pub(crate) time_tolerance_ns: Option<u64>,
 }
 
-/// How a goal ended.
+/// The end of a goal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum GoalEnd {
     Reached,

@@ -11,8 +11,9 @@ pub(crate) struct Knot {
     pub(crate) acceleration: Option<f64>,
 }
 
-/// Position and velocity after `t` \[s\] of a segment of `T` \[s\]. The polynomial is the one of least degree that meets both ends:
-/// linear between positions, cubic with velocities, quintic with accelerations too. Values that overflow are not finite.
+/// Position and velocity after `t` \[s\] of a segment of `T` \[s\]. The polynomial is the one of least degree
+/// that meets both ends: linear between positions, cubic with velocities, quintic with accelerations too.
+/// Values that overflow are not finite.
 pub(crate) fn interpolate(from: &Knot, to: &Knot, T: f64, t: f64) -> (f64, f64) {
     let d = to.position - from.position;
     let Some(v1) = to.velocity else { return (from.position + d * t / T, d / T) };

@@ -342,7 +342,7 @@ mod tests {
         assert!(matches!(refuse(&joints, [&nan, &nan, &[]]), CommandError::NotFinite { array: "position", .. }));
         refuse(&joints, [&[0.01, f64::NAN], &[0.1, 0.1], &[]]);
         refuse(&joints, [&[0.01, 0.02], &[f64::NAN], &[]]);
-        assert!(matches!(refuse(&joints, [&[0.01], &[], &[2.0]]), CommandError::Length { .. }), "of which joint?");
+        assert!(matches!(refuse(&joints, [&[0.01], &[], &[2.0]]), CommandError::Length { .. }), "the joint is unknown");
         joints[0].mode = ControlMode::Effort;
         joints[1].mode = ControlMode::Position;
         let read: Vec<_> = targets(&joints, [&[0.01], &[], &[2.0]]).unwrap();

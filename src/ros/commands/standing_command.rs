@@ -28,7 +28,7 @@ impl StandingTarget {
     }
 }
 
-/// How commands are followed.
+/// The settings for following commands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FollowSettings {
     /// Largest distance of a joint from its trajectory \[rad\] or \[m\]; 0 allows any.

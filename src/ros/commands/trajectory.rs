@@ -21,7 +21,7 @@ pub(crate) struct PointMessage<'a> {
     pub(crate) time_ns: i64,
 }
 
-/// Why a trajectory was refused.
+/// The reason why a trajectory was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum TrajectoryError {
     #[error("unknown joint '{name}'{suggestion}")]

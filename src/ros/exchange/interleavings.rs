@@ -78,7 +78,7 @@ impl Steps {
                 (self.world, self.joints) = *world;
                 mailbox.world_entered(self.world);
             }
-            // Joints stand at their index and a half.
+            // The position of a joint is its index plus a half.
             let position: Vec<f64> = (0..self.joints).map(|joint| joint as f64 + 0.5).collect();
             let velocity = vec![0.0; self.joints];
             let states = JointStates { time_ns: self.time_ns, position: &position, velocity: &velocity };

@@ -19,7 +19,7 @@ pub(crate) struct Lockstep {
     /// Real time allowed for a command; zero is unlimited.
     pub(crate) timeout: Duration,
     pub(crate) on_timeout: OnTimeout,
-    /// How many controllers the simulation waits for.
+    /// The number of controllers that the simulation waits for.
     pub(crate) controllers: usize,
 }
 

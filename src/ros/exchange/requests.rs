@@ -43,6 +43,6 @@ pub(crate) struct BodyStates {
 pub(crate) enum StepRefusal {
     #[error("the simulation is running: pause it first")]
     NotPaused,
-    #[error("the steps that wait must be below 2^64 together: ask for fewer")]
+    #[error("the total of requested steps must be below 2^64: request fewer")]
     TooMany,
 }

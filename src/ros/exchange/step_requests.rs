@@ -62,7 +62,7 @@ impl StepRequests {
         }
     }
 
-    /// How many steps of a request have been taken; `None` when it is over.
+    /// The number of steps of a request that have been taken; `None` if it is over.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) fn progress(&self, id: u64, mailbox: &Mailbox) -> Option<u64> {
         let request = self.requests.iter().find(|request| request.id == id)?;

@@ -15,7 +15,7 @@ pub(crate) struct NewWorld {
     pub(crate) stepping: SceneStepping,
     pub(crate) commands: CommandSchedule,
     pub(crate) force_torque: Vec<JointIndex>,
-    /// How many controllers lockstep waits for.
+    /// The number of controllers that lockstep waits for.
     pub(crate) controllers: usize,
     /// The parts of the old state that it takes over; `None` if it starts at time zero.
     pub(crate) carryover: Option<Carryover>,

@@ -55,7 +55,7 @@ impl Diagnostics {
         let (level, message) = match health.activity {
             Activity::Halted => (ERROR, "halted: a step has failed; call ~/reset".to_owned()),
             Activity::Running if slow => {
-                (WARN, format!("slower than asked for: {:.3} of {real_time_factor}", health.real_time_factor))
+                (WARN, format!("slower than requested: {:.3} of {real_time_factor}", health.real_time_factor))
             }
             _ if health.unconverged > 0 => (WARN, format!("{} steps did not converge", health.unconverged)),
             _ if !grown.is_empty() => (WARN, grown.join(", ")),

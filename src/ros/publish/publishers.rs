@@ -128,7 +128,7 @@ impl Publishers {
         Ok(publishers)
     }
 
-    /// Publishes what arrives until the simulation's end of the queue is dropped.
+    /// Publishes arriving states until the simulation's end of the queue is dropped.
     pub(crate) fn run(&mut self, states: &StateReceiver, mailbox: &Mailbox) {
         // The queue has room for every buffer on its way back.
         let give_back = |state| drop(states.spare.try_send(state));

@@ -43,7 +43,7 @@ pub(crate) struct TopicPlan {
     pub(crate) recorder: Option<Recorder>,
     /// Topics of the URDF texts, and the texts.
     pub(crate) descriptions: Vec<(String, String)>,
-    /// What RViz draws besides robots.
+    /// The bodies that RViz draws besides robots.
     pub(crate) scene_markers: MarkerArray,
 }
 

@@ -73,7 +73,7 @@ impl Recording {
             let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let ending = file.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
             file.set_file_name(format!("{stem}_{}{ending}", self.made));
-            tracing::info!("the recording goes on in {}", file.display());
+            tracing::info!("the recording continues in {}", file.display());
         }
         let (recorder, disk) = recorder(&file, BagEncoder::new(scene, outputs, descriptions, &self.plan))?;
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || disk.run());
@@ -93,7 +93,7 @@ impl Recorder {
         }
         let Ok(mut batch) = self.spare.try_recv() else {
             if let Some(suppressed) = self.lost.due(Instant::now()) {
-                tracing::warn!("the disk is too slow: an instant is missing in the recording{}", and_more(suppressed));
+                tracing::warn!("the disk is too slow: the recording lacks an instant{}", and_more(suppressed));
             }
             return;
         };
@@ -113,7 +113,7 @@ impl RecorderDisk {
         let Self { mut writer, filled, spare } = self;
         while let Ok(batch) = filled.recv() {
             if let Err(error) = write_batch(&mut writer, &batch) {
-                tracing::error!("{error}. The recording ends here");
+                tracing::error!("{error}. The recording has ended");
                 return;
             }
             let _ = spare.try_send(batch);

@@ -86,7 +86,7 @@ mod tests {
             pacer.restart();
             pacer.delay(start, 0, factor);
             assert_eq!(pacer.delay(start, MS, factor), Duration::from_secs_f64(DELAY_MAX));
-            assert_eq!(pacer.delay(start, 2 * MS, 1.0), Duration::ZERO, "another factor begins anew");
+            assert_eq!(pacer.delay(start, 2 * MS, 1.0), Duration::ZERO, "a new factor starts a new reference");
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct RunningWorld {
     /// The number of the world.
     pub(super) number: u64,
     simulation: Simulation,
-    /// How the scene itself steps.
+    /// The scene's own stepping settings.
     stepping: SceneStepping,
     /// The command for joints that no controller has commanded.
     schedule: CommandSchedule,
@@ -56,7 +56,7 @@ impl RunningWorld {
     /// number of controllers.
     pub(super) fn enter(&mut self, mut next: NewWorld) -> (Option<Carryover>, usize) {
         if let Err(error) = next.go_on(&self.simulation) {
-            tracing::error!("{error}. The new world begins at its start");
+            tracing::error!("{error}. The new world starts from its initial state");
         }
         let NewWorld { number, simulation, stepping, commands, force_torque, controllers, carryover } = next;
         *self = Self::new(number, simulation, stepping, commands, &force_torque);
@@ -83,7 +83,7 @@ impl RunningWorld {
             return;
         }
         if let Err(error) = physics.apply(self.simulation.scene_mut()) {
-            tracing::error!("{error}. The simulation goes on with the value before");
+            tracing::error!("{error}. The simulation continues with the previous value");
         }
     }
 
@@ -97,7 +97,7 @@ impl RunningWorld {
             }
             Ok(()) => {}
             Err(error) => {
-                tracing::error!("{error}. The reset keeps the steps as they were");
+                tracing::error!("{error}. The reset keeps the previous stepping settings");
                 self.simulation.reset();
             }
         }
@@ -122,7 +122,7 @@ impl RunningWorld {
         }
         let set = self.simulation.set_state(state);
         if let Err(error) = &set {
-            tracing::error!("{error}. The bodies stay where they are");
+            tracing::error!("{error}. The bodies are not moved");
         }
         set.is_ok()
     }

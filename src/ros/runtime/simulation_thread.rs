@@ -260,9 +260,9 @@ impl<'a> SimulationThread<'a> {
         self.output.pending = !sent && due == Due::ALL;
     }
 
-    /// Takes one step with the standing command, or with the scene's own commands where there is none.
-    /// Returns false if a reset or another world arrived before the step. A failed step leaves the last good
-    /// state and halts the simulation.
+    /// Takes one step with the standing command, or with the scene's own commands if there is none. Returns
+    /// false if a reset or another world arrived before the step. A failed step leaves the last good state
+    /// and halts the simulation.
     fn step(&mut self, settings: &RunSettings) -> bool {
         let time_ns = self.time_ns();
         let feedback = self.feedback_at.is_none_or(|at| at.elapsed() >= FEEDBACK_PERIOD);
@@ -315,7 +315,7 @@ impl<'a> SimulationThread<'a> {
                 CommandEvent::TrajectoryEnded(Progress::Missed { joint, error }) => {
                     let joint = self.world.joint_name(joint.to_usize());
                     tracing::error!(
-                        "t = {time:.4} s: trajectory aborted: joint '{joint}' is {error:.4} from its end, longer than it may be"
+                        "t = {time:.4} s: trajectory aborted: joint '{joint}' is {error:.4} from its end after the time allowed"
                     );
                 }
                 CommandEvent::TrajectoryEnded(Progress::Overflow { joint }) => {

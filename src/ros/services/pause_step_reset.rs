@@ -24,7 +24,7 @@ impl PauseStepReset {
         let control = &mut context.control;
         while let Some(request) = self.reset.next() {
             control.mailbox.request_reset(ResetScope { state: true, time: false });
-            let message = "the simulation starts over at its next step; time goes on".to_owned();
+            let message = "the simulation restarts at its next step; time continues".to_owned();
             request.respond(Trigger::Response { success: true, message });
         }
         while let Some(request) = self.pause.next() {

@@ -318,7 +318,7 @@ impl Controllers {
                     let name = &self.controllers[number].joints[*joint].name;
                     let more = and_more(suppressed);
                     tracing::warn!(
-                        "{prefix}{topic}: {array} {asked} of joint '{name}' is beyond its limit; {used} is used{more}"
+                        "{prefix}{topic}: {array} {asked} of joint '{name}' exceeds its limit; {used} is used{more}"
                     );
                 }
             }

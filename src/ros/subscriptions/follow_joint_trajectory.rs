@@ -110,7 +110,7 @@ impl FollowJointTrajectoryServer {
                 (GoalOutcome::Aborted, Refusal(PATH_TOLERANCE_VIOLATED, what))
             }
             GoalEnd::End { joint, error } => {
-                let what = format!("joint '{}' was {error:.4} from its end when the time was over", named(joint));
+                let what = format!("joint '{}' was {error:.4} from its end when the time had passed", named(joint));
                 (GoalOutcome::Aborted, Refusal(GOAL_TOLERANCE_VIOLATED, what))
             }
             GoalEnd::Overflow { joint } => {
@@ -122,7 +122,7 @@ impl FollowJointTrajectoryServer {
                 (GoalOutcome::Canceled, Refusal(SUCCESSFUL, "canceled".to_owned()))
             }
             GoalEnd::Interrupted => {
-                let what = "a command, another trajectory, a reset or a change of the world took its place";
+                let what = "a command, another trajectory, a reset or a change of the world ended it";
                 (GoalOutcome::Aborted, Refusal(INVALID_GOAL, what.to_owned()))
             }
         };
@@ -164,7 +164,7 @@ pub(crate) fn terms(
     joints: &[CommandedJoint],
 ) -> Result<GoalTerms, Refusal> {
     if !goal.multi_dof_trajectory.points.is_empty() || !goal.multi_dof_trajectory.joint_names.is_empty() {
-        return Err(Refusal::invalid("joints with several degrees of freedom follow no trajectories here"));
+        return Err(Refusal::invalid("trajectories of joints with several degrees of freedom are not supported"));
     }
     let names = &goal.trajectory.joint_names;
     let path = tolerances(&goal.path_tolerance, "path_tolerance", names, joints)?;
@@ -183,7 +183,7 @@ pub(crate) fn terms(
     })
 }
 
-/// One entry per joint of `names`; `None` where the message has none.
+/// One entry per joint of `names`; `None` if the message has none.
 fn tolerances(
     given: &[JointTolerance],
     array: &str,

@@ -258,7 +258,8 @@ mod tests {
         assert_eq!([0, 11, 12].map(|place| parts[0].dof(place)), [Some(0), Some(17), None]);
     }
 
-    /// Oracle: the same problem as one island, to a finer tolerance. The light body is solved to the tolerance of its own momentum.
+    /// Oracle: the same problem as one island, to a finer tolerance. The light body is solved to the
+    /// tolerance of its own momentum.
     #[test]
     fn islands_have_the_solution_of_the_whole() {
         let one_block: Vec<Range<usize>> = std::iter::once(0..SIZE).collect();

@@ -1,10 +1,12 @@
 //! Derivatives of a step by implicit differentiation of its conditions of optimality.
 //!
-//! At the solution  Q v - b = sum J_i^T gamma_i + ...  with gamma_i = P_K(gamma_i - y_i/R_i), y_i = J_i v + phi_i/h n. For a direction (db, dy_i) of
-//! the data, where dy_i = dJ_i v + dphi_i/h n at fixed v and db contains  dJ_i^T gamma_i - dQ v  as well,
+//! At the solution  Q v - b = sum J_i^T gamma_i + ...  with gamma_i = P_K(gamma_i - y_i/R_i), y_i = J_i v +
+//! phi_i/h n. For a direction (db, dy_i) of the data, where dy_i = dJ_i v + dphi_i/h n at fixed v and db
+//! contains  dJ_i^T gamma_i - dQ v  as well,
 //!   H dv = db + sum J_i^T P'(dgamma_i - dy_i/R_i),   dgamma_i <- P'(dgamma_i - (J_i dv + dy_i)/R_i),   H = Q + sum J_i^T P'/R_i J_i.
-//! One factor of H serves all directions; since R is small, two or three rounds give the derivative of the exact step to rounding. It
-//! exists where no contact is at the border between open, sticking and sliding; at a border it is that of one side.
+//! One factor of H serves all directions; since R is small, two or three rounds give the derivative of the
+//! exact step to rounding. The derivative exists if no contact is at the border between open, sticking and
+//! sliding; at a border it is that of one side.
 
 use super::cone_engine::{ConeEngine, ConeStatus};
 use super::factor::substitute;
@@ -15,7 +17,7 @@ use crate::math::Vector3;
 const ROUNDS_MAX: u32 = 60;
 /// Relative change of dv between two rounds at which they end [-].
 const CHANGE: f64 = 1e-13;
-/// The point of linearization is solved to this part of the tolerance, so that the state of every contact is
+/// The step is solved to this part of the tolerance for linearization, so that the state of every contact is
 /// unambiguous [-].
 const SHARPER: f64 = 1e-4;
 
@@ -78,7 +80,7 @@ impl Linearization {
                 return Err(QuasistaticError::NotConverged {
                     iterations: report.iterations,
                     residual,
-                    status: "no point to take derivatives at".to_owned(),
+                    status: "the cone engine did not reach the tolerance for derivatives".to_owned(),
                 });
             }
             ConeStatus::Unbounded { dof } => {
@@ -96,7 +98,7 @@ impl Linearization {
                 return Err(QuasistaticError::NotConverged {
                     iterations: report.iterations,
                     residual: f64::INFINITY,
-                    status: "the Hessian at the solution has no factor".to_owned(),
+                    status: "the Hessian at the solution is not positive definite".to_owned(),
                 });
             }
             self.factors.extend_from_slice(&newton.hessian);

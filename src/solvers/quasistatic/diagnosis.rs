@@ -90,7 +90,7 @@ impl fmt::Display for LcpDiagnosis {
                 }
                 write!(
                     out,
-                    " sum to a negative number whatever the free bodies do. Give the actuators a stiffness (impedances)"
+                    " sum to a negative number for any motion of the free bodies. Give the actuators a stiffness (impedances)"
                 )
             }
             Self::NoBalance => {
@@ -115,7 +115,7 @@ impl fmt::Display for LcpDiagnosis {
                 for (dof, range) in velocities.iter().enumerate().filter(|(_, range)| !range.is_determined()) {
                     write!(out, " velocity {dof} in [{:.3e}, {:.3e}];", shown(range.smallest), shown(range.largest))?;
                 }
-                write!(out, " nothing decides between them. Give the actuators a stiffness (impedances)")
+                write!(out, " the problem does not determine them. Give the actuators a stiffness (impedances)")
             }
         }
     }
@@ -126,8 +126,8 @@ fn shown(end: f64) -> f64 {
     if end.abs() < WIDTH { 0.0 } else { end }
 }
 
-/// Diagnoses eq. 1 (velocities of `tracking` prescribed) or eq. 6 (none): an exhaustive search over contact modes with linear programs, for
-/// problems of a few contacts.
+/// Diagnoses eq. 1 (velocities of `tracking` prescribed) or eq. 6 (none): an exhaustive search over contact
+/// modes with linear programs, for problems of a few contacts.
 ///
 /// # Errors
 /// A problem that has no complementarity form; a search that exceeds its limit.

@@ -4,7 +4,8 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NotPositive;
 
-/// The inner product of two equally long slices in four sums, in an order that does not depend on the machine.
+/// The inner product of two equally long slices in four sums, in an order that does not depend on the
+/// machine.
 #[inline]
 pub(super) fn dot4(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];

@@ -1,9 +1,10 @@
 //! The friction constraint of one contact: its multipliers, the impulse of its augmented Lagrangian at a
 //! velocity, and the derivative.
 //!
-//! The augmented Lagrangian of  y = (phi/h, 0, 0) + J v  in the dual cone of K = {|gamma_t| <= mu gamma_n}  is  R/2 |P_K(gamma - y/R)|^2  with
-//! penalty 1/R. Minus its derivative in y is the impulse P_K(gamma - y/R), and that is also the next multiplier [Rockafellar 1976]. A
-//! pyramid is the same for each ray r_j: beta_j <- (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
+//! The augmented Lagrangian of  y = (phi/h, 0, 0) + J v  in the dual cone of K = {|gamma_t| <= mu gamma_n}
+//! is  R/2 |P_K(gamma - y/R)|^2  with penalty 1/R. Minus its derivative in y is the impulse P_K(gamma - y/R),
+//! and that is also the next multiplier [Rockafellar 1976]. A pyramid is the same for each ray r_j: beta_j <-
+//! (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
 
 use super::FrictionCone;
 use super::interior_point::ray;

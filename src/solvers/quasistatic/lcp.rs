@@ -1,10 +1,11 @@
-//! The step with Coulomb's law as a linear complementarity problem [Pang & Tedrake 2021, eqs. 1 and 6], on a polyhedral cone.
+//! The step with Coulomb's law as a linear complementarity problem [Pang & Tedrake 2021, eqs. 1 and 6], on a
+//! polyhedral cone.
 //!
 //! For each contact, with rays d_j (impulses lambda_n, lambda_j; slip speed Gamma):
 //!   0 <= lambda_n perp phi/h + n . v >= 0,   0 <= lambda_j perp Gamma + d_j . v >= 0,   0 <= Gamma perp mu lambda_n - sum lambda_j >= 0,
-//! and Q v - b = sum of impulses for every velocity that is not prescribed. Eq. 6 prescribes none (actuators are impedances); eq. 1 prescribes
-//! those of the robot (perfect tracking). Unlike the convex program it has no boundary layer while sliding; it may have several
-//! solutions or none.
+//! and Q v - b = sum of impulses for every velocity that is not prescribed. Eq. 6 prescribes none (actuators
+//! are impedances); eq. 1 prescribes those of the robot (perfect tracking). Unlike the convex program it has
+//! no boundary layer while sliding; it may have several solutions or none.
 
 use super::interior_point::ray;
 use super::lemke::{ComplementarityProblem, LemkeEnd};
@@ -13,8 +14,8 @@ use crate::math::Vector3;
 
 /// Limit of pivots per unknown; Lemke's path takes one or two.
 const PIVOTS_PER_UNKNOWN: u32 = 50;
-/// Velocities are shifted by this multiple of their natural size to make them positive; if that fails, by its
-/// square, then by its cube [-].
+/// Velocities are shifted by this multiple of their natural size to make them positive; if the method fails,
+/// by its square, then by its cube [-].
 const SHIFT: f64 = 100.0;
 
 /// The solution of Lemke's method.
@@ -30,7 +31,8 @@ pub struct LcpSolution {
     pub slip_speeds: Vec<f64>,
     /// Pivots.
     pub pivots: u32,
-    /// Largest min(|z|, |w|) over all pairs, and largest imbalance of a velocity, in the units of the problem.
+    /// Largest min(|z|, |w|) over all pairs, and largest imbalance of a velocity, in the units of the
+    /// problem.
     pub residual: f64,
 }
 
@@ -41,8 +43,8 @@ pub(super) struct Pair {
     pub(super) constant: f64,
 }
 
-/// The mixed problem: unknowns x = (velocities that are not prescribed, z); balance . x + constant = 0 for each velocity, and a pair
-/// for each z.
+/// The mixed problem: unknowns x = (velocities that are not prescribed, z); balance . x + constant = 0 for
+/// each velocity, and a pair for each z.
 #[derive(Clone, Debug)]
 pub(super) struct Statement {
     /// The velocities that are not prescribed.
@@ -198,8 +200,8 @@ impl Statement {
 /// Solves eq. 6 (no `tracking`) or eq. 1 (the velocities of `tracking` are prescribed) by Lemke's method.
 ///
 /// # Errors
-/// Fewer than two rays; rows or patches, which have no such form; no solution on Lemke's path: the diagnosis of
-/// [`super::diagnose_lcp`] says why.
+/// Fewer than two rays; rows or patches, which have no such form; no solution on Lemke's path: the diagnosis
+/// of [`super::diagnose_lcp`] says why.
 pub fn solve_lcp(
     problem: &QuasistaticProblem,
     rays: u32,
@@ -223,9 +225,9 @@ pub fn solve_lcp(
                 z[..free].iter_mut().for_each(|u| *u -= shift);
                 return Ok(read(problem, &statement, tracking, &z, pivots, residual));
             }
-            LemkeEnd::Solved(_) => status = "a velocity grows with every limit on it: nothing holds it",
+            LemkeEnd::Solved(_) => status = "a velocity is unbounded: give it an impedance or a mass",
             LemkeEnd::Ray => status = "Lemke's path ends on a ray: the problem has no solution",
-            LemkeEnd::PivotLimit => status = "the pivots ran out",
+            LemkeEnd::PivotLimit => status = "the limit of pivots was reached",
         }
     }
     Err(QuasistaticError::NotConverged { iterations: pivots, residual: f64::INFINITY, status: status.to_owned() })

@@ -1,4 +1,5 @@
-//! Lemke's method for linear complementarity problems, with lexicographic pivoting [Cottle, Pang & Stone 2009, sections 4.4 and 4.9].
+//! Lemke's method for linear complementarity problems, with lexicographic pivoting [Cottle, Pang & Stone
+//! 2009, sections 4.4 and 4.9].
 
 /// A pivot smaller than this part of the largest entry of its column is rounding [-].
 const PIVOT_MIN: f64 = 1e-11;
@@ -93,7 +94,8 @@ impl Tableau {
         self.entries[row * self.width + column]
     }
 
-    /// Whether row a is lexicographically before row b, each divided by its entry of `column`: first by q, then by the basis inverse.
+    /// Whether row a is lexicographically before row b, each divided by its entry of `column`: first by q,
+    /// then by the basis inverse.
     fn precedes(&self, a: usize, b: usize, column: usize) -> bool {
         let (scale_a, scale_b) = (self.entry(a, column), self.entry(b, column));
         let order = std::iter::once(self.width - 1).chain(0..self.size);

@@ -74,7 +74,8 @@ fn refill(buffer: &mut Vec<f64>, len: usize) {
     buffer.resize(len, 0.0);
 }
 
-/// The impulse of a bound at speed v, and minus its derivative: the augmented Lagrangian of lower <= v <= upper.
+/// The impulse of a bound at speed v, and minus its derivative: the augmented Lagrangian of lower <= v <=
+/// upper.
 fn bound_impulse(bound: &VelocityBound, penalty: f64, multiplier: f64, v: f64) -> (f64, f64) {
     let low = multiplier + penalty * (bound.lower - v);
     let high = multiplier + penalty * (bound.upper - v);
@@ -272,7 +273,8 @@ impl IslandNewton {
         (squared / self.force_scale).sqrt()
     }
 
-    /// Adds the Hessian of the smooth potentials and of the constraints at the present point, and factorizes it.
+    /// Adds the Hessian of the smooth potentials and of the constraints at the present point, and factorizes
+    /// it.
     pub(super) fn factorize_hessian(
         &mut self,
         problem: &QuasistaticProblem,

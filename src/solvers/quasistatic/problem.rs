@@ -14,8 +14,9 @@ pub struct ContactKey {
     pub point: u32,
 }
 
-/// A rigid contact point. With n the normal from A into B, t1 and t2 the tangents (right-handed, t1 x t2 = n), and v_C the velocity of B
-/// relative to A there, the friction constraint [Pang & Tedrake 2021, eq. 10b; Anitescu 2006] is
+/// A rigid contact point. With n the normal from A into B, t1 and t2 the tangents (right-handed, t1 x t2 =
+/// n), and v_C the velocity of B relative to A there, the friction constraint [Pang & Tedrake 2021, eq. 10b;
+/// Anitescu 2006] is
 ///   phi/h + n . v_C >= mu |(t1 . v_C, t2 . v_C)|   (exact cone), or
 ///   phi/h + (n + mu d_j) . v_C >= 0 for d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2, j = 0 .. m-1   (pyramid of m rays).
 #[derive(Clone, Debug)]
@@ -40,11 +41,13 @@ pub struct VelocityBound {
     pub upper: f64,
 }
 
-/// min over v of  1/2 v^T Q v - b^T v + potentials of rows and patches,  subject to the contacts' friction constraints and the bounds.
+/// min over v of  1/2 v^T Q v - b^T v + potentials of rows and patches,  subject to the contacts' friction
+/// constraints and the bounds.
 ///
-/// Q = blkdiag(M_u, h^2 K_a) with M_u = 0 in a purely quasistatic step, b = h (tau_u; K_a dq_cmd + tau_a): the linear term has
-/// a block of tau_u and the commanded increment dq_cmd = q_cmd - q, which eqs. 10a and 11 of the paper misprint. Multipliers of
-/// the constraints are impulses [N s]; impulse / h is the contact force. All memory is reused from step to step.
+/// Q = blkdiag(M_u, h^2 K_a) with M_u = 0 in a purely quasistatic step, b = h (tau_u; K_a dq_cmd + tau_a):
+/// the linear term has a block of tau_u and the commanded increment dq_cmd = q_cmd - q, which eqs. 10a and 11
+/// of the paper misprint. Multipliers of the constraints are impulses [N s]; impulse / h is the contact
+/// force. All memory is reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub struct QuasistaticProblem {
     size: usize,
@@ -89,8 +92,8 @@ impl QuasistaticProblem {
     pub fn size(&self) -> usize {
         self.size
     }
-    /// Adds a contact; `columns` are the non-zero columns of its Jacobian, (n . v_C, t1 . v_C, t2 . v_C) for each generalized velocity,
-    /// ascending.
+    /// Adds a contact; `columns` are the non-zero columns of its Jacobian, (n . v_C, t1 . v_C, t2 . v_C) for
+    /// each generalized velocity, ascending.
     pub fn add_contact(
         &mut self,
         key: ContactKey,
@@ -114,7 +117,8 @@ impl QuasistaticProblem {
     pub fn columns(&self, contact: &ConeContact) -> &[(u32, Vector3)] {
         &self.columns[contact.columns.clone()]
     }
-    /// Whether all columns of all contacts are finite, without a branch for each number: 0 x is NaN for what is not.
+    /// Whether all columns of all contacts are finite, without a branch for each number: 0 x is NaN if x is
+    /// not finite.
     pub(super) fn columns_are_finite(&self) -> bool {
         let (pairs, rest) = self.columns.as_chunks::<2>();
         let mut sums = [Vector3::zeros(); 2];
@@ -128,7 +132,8 @@ impl QuasistaticProblem {
         }
         sums[0] + sums[1] == Vector3::zeros()
     }
-    /// y = (phi/h, 0, 0) + J v: the velocity (n, t1, t2) of B relative to A at the contact, with the gap as a normal velocity [m/s].
+    /// y = (phi/h, 0, 0) + J v: the velocity (n, t1, t2) of B relative to A at the contact, with the gap as a
+    /// normal velocity [m/s].
     pub fn contact_velocity(&self, contact: &ConeContact, v: &[f64]) -> Vector3 {
         let mut y = Vector3::new(contact.gap_rate, 0.0, 0.0);
         for (dof, column) in self.columns(contact) {
@@ -148,8 +153,8 @@ impl QuasistaticProblem {
             bound.upper = if open { (bound.upper - margin).max(middle) } else { bound.upper - margin };
         }
     }
-    /// Sets the friction bounds of all patches to mu times their normal impulses at v; returns the largest change relative to the
-    /// largest bound [-].
+    /// Sets the friction bounds of all patches to mu times their normal impulses at v; returns the largest
+    /// change relative to the largest bound [-].
     pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
         let (mut change, mut largest) = (0.0_f64, 0.0_f64);
         for patch in &mut self.patches[..self.patch_count] {

@@ -40,7 +40,8 @@ pub struct QuasistaticSettings {
     pub iterations_max: u32,
     /// Largest number of multiplier updates.
     pub outer_max: u32,
-    /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w the inverse mass that it feels in the metric of diag(Q).
+    /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w its inverse mass in the metric of
+    /// diag(Q).
     pub penalty_softness: f64,
     /// Proximal weight relative to the smallest stiffness, which holds a velocity without a term in Q between
     /// two multiplier updates. It changes the path, not the solution.
@@ -128,7 +129,7 @@ pub enum QuasistaticError {
     },
     /// No term resists a force: the cost decreases without bound along a direction of the velocities.
     #[error(
-        "nothing holds generalized velocity {dof} against the impulse {impulse:.3e} on it: no contact, no impedance and no mass; \
+        "no contact, impedance or mass resists the impulse {impulse:.3e} on generalized velocity {dof}; \
          give its body the mass term"
     )]
     Unbounded {
@@ -138,7 +139,7 @@ pub enum QuasistaticError {
         impulse: f64,
     },
     /// The constraints contradict each other.
-    #[error("the contacts and bounds leave no velocity: {detail}")]
+    #[error("no velocity satisfies all contacts and bounds: {detail}")]
     Infeasible {
         /// The contradicting constraints, with their weights in the certificate.
         detail: String,

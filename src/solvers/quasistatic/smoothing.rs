@@ -3,8 +3,9 @@
 //!
 //!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone; pyramid: - kappa sum_j log(r_j . y))
 //!
-//! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2),
-//! inside the friction cone, with gamma . y = 2 kappa. As kappa goes to zero the step goes to the exact one.
+//! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa
+//! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa goes
+//! to zero the step goes to the exact one.
 
 use super::interior_point::ray;
 use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
@@ -13,7 +14,8 @@ use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
 /// The limit of Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
-/// Half the squared Newton decrement relative to kappa at which the minimum is found [-]; its square root is the error in v.
+/// Half the squared Newton decrement relative to kappa at which the minimum is found [-]; its square root is
+/// the error in v.
 const DECREMENT: f64 = 1e-20;
 /// A step covers at most this part of the distance to the border [-].
 const TO_THE_BORDER: f64 = 0.95;
@@ -94,7 +96,7 @@ impl SmoothedStep {
                 return Err(failed(
                     iterations,
                     decrement,
-                    "a velocity is held by nothing, not even a contact at a distance",
+                    "no impedance, mass or distant contact resists some velocity",
                 ));
             }
             self.direction.clear();

@@ -43,7 +43,7 @@ struct Run {
 }
 
 impl QuasistaticSolver {
-    /// Impulse on B of each contact in its axes (n, t1, t2) [N s]: the multiplier of the friction constraint. Where contacts are
+    /// Impulse on B of each contact in its axes (n, t1, t2) [N s]: the multiplier of the friction constraint. If contacts are
     /// redundant (four corners of a face) only their sum is unique.
     pub fn contact_impulses(&self) -> &[Vector3] {
         &self.contacts

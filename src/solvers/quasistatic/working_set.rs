@@ -24,7 +24,7 @@ impl WorkingSet {
     pub(super) fn kept(&self) -> &[u32] {
         &self.kept
     }
-    /// Whether nothing is left out.
+    /// Whether all contacts are included.
     pub(super) fn is_full(&self) -> bool {
         self.left_out.is_empty()
     }
@@ -63,7 +63,8 @@ impl WorkingSet {
     }
 }
 
-/// Whether phi/h + n . v_C >= mu |v_t| + margin: by the exact cone, within which the pyramid's rays are satisfied, too.
+/// Whether phi/h + n . v_C >= mu |v_t| + margin: by the exact cone, within which the pyramid's rays are
+/// satisfied, too.
 #[inline]
 fn is_open(problem: &QuasistaticProblem, index: usize, v: &[f64], margin: f64) -> bool {
     let contact = &problem.contacts()[index];

@@ -1,4 +1,4 @@
-//! The geometric half of a step: the pairs that are near each other, and the surfaces or points where they
+//! The geometric half of a step: the pairs that are near each other, and the surfaces or points at which they
 //! touch.
 
 use crate::contact::{mean_point, patch_point};

@@ -23,7 +23,7 @@ const DETECTION_MARGIN: f64 = 1.25;
 const SUPPORT_FACTOR: f64 = 4.0;
 const SUPPORT_LOOKS_MAX: u32 = 10;
 /// Between two queries of their surface, pairs with a pressure field move by at most this part of the smaller
-/// one's radius. It is less than the depth of their fields, so that they cannot pass through each other
+/// one's radius. It is less than the depth of their fields, so they cannot pass through each other
 /// undetected. [-]
 const MOTION_PART: f64 = 0.2;
 
@@ -154,7 +154,7 @@ impl QuasistaticContacts {
         false
     }
 
-    /// The points at the poses in `data`, with the detection distances of `like`.
+    /// Finds the points at the poses in `data`, with the detection distances of `like`.
     pub(in crate::stepping) fn find_as(&mut self, like: &Self, scene: &Scene, data: &Data) {
         self.start.place(scene, data);
         self.detection.clone_from(&like.detection);

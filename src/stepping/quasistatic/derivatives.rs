@@ -1,10 +1,12 @@
-//! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd by implicit differentiation of its convex program.
+//! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd by implicit differentiation of its convex
+//! program.
 //!
-//! The program's data (Q, b, gaps, Jacobians, limits) are functions of the configuration and the commands. Their directions are
-//! central differences of the assembly and of the geometry queries, with the solution v and the impulses gamma held fixed: curvature of
-//! surfaces, turning normals and lever arms are in. What the solution does is then exact, from one factorization: no step is solved
-//! again for a column. Where the Jacobians are those of the middle of the step, the middle moves with the solution it was found from,
-//! and each of these solutions is differentiated in turn.
+//! The program's data (Q, b, gaps, Jacobians, limits) are functions of the configuration and the commands.
+//! Their directions are central differences of the assembly and of the geometry queries at fixed solution v
+//! and impulses gamma. They include the curvature of surfaces, turning normals and lever arms. The change of
+//! the solution is then exact, from one factorization: no step is solved again for a column. If the Jacobians
+//! are those of the middle of the step, the middle depends on earlier solutions, and each of these is
+//! differentiated in turn.
 
 use super::impedances::Impedances;
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
@@ -29,7 +31,7 @@ const SAME_POINT: f64 = 100.0 * INCREMENT;
 /// Smallest cosine between the normals of a point before and after [-]: 8 degrees. The angle between two
 /// faces of a shape is larger.
 const SAME_NORMAL: f64 = 0.99;
-/// Below this the series of the tangent map of a rotation to its square is exact to rounding \[rad\].
+/// Below this angle the quadratic series of the tangent map of a rotation is exact to rounding \[rad\].
 const SMALL_ANGLE: f64 = 1e-4;
 
 /// The reason why a step has no derivatives.
@@ -50,14 +52,15 @@ pub enum DerivativeError {
     },
     /// Contact points appear, disappear or jump on both sides of the configuration.
     #[error(
-        "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along column {column} of the derivatives: there are none here"
+        "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along column {column} of the derivatives, which do not exist here: choose another configuration"
     )]
     Features {
         /// The first geometry.
         A: String,
         /// The other one.
         B: String,
-        /// The generalized velocity, or their number plus that of the joint whose command moves.
+        /// The index of the generalized velocity, or the number of these plus the index of the joint whose
+        /// command varies.
         column: usize,
     },
     /// The command is malformed, or the step itself cannot be taken.
@@ -96,9 +99,10 @@ struct Place {
 
 /// Derivatives of quasistatic steps, and their memory.
 ///
-/// Tangent coordinates: a small change of a configuration has one number for each generalized velocity, dq = v dt. Those of a joint are
-/// its own; a free body has six, a rotation vector \[rad\] and a displacement of its origin \[m\], in the axes that its velocities have.
-/// `A` maps changes of q, so measured, to changes of q+ measured the same way at q+; `B` maps changes of commands to the latter.
+/// Tangent coordinates: a small change of a configuration has one number for each generalized velocity, dq =
+/// v dt. A joint has its own; a free body has six, a rotation vector \[rad\] and a displacement of its origin
+/// \[m\], in the axes of its velocities. `A` maps changes of q to changes of q+, and `B` maps changes of
+/// commands to changes of q+, all in these coordinates.
 ///
 /// ```no_run
 /// use isobar::stepping::{DerivativeError, JointCommand, QuasistaticDerivatives, Simulation};
@@ -194,7 +198,8 @@ impl QuasistaticDerivatives {
     pub fn A(&self, row: usize, column: usize) -> f64 {
         self.ends[column * self.v.len() + row]
     }
-    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`. Zero for joints without stiffness.
+    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`. Zero for joints without
+    /// stiffness.
     pub fn B(&self, row: usize, joint: usize) -> f64 {
         self.A(row, self.v.len() + joint)
     }
@@ -305,7 +310,7 @@ impl QuasistaticDerivatives {
 }
 
 impl Place {
-    /// The command with all positions that hold.
+    /// The command with all standing positions.
     fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
         let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
             let target = command.targets.as_slice().get(joint).copied().unwrap_or_default();
@@ -439,7 +444,7 @@ fn difference(a: &Sample, b: &Sample, width: f64, direction: &mut ProblemDirecti
     direction.contacts.extend(a.contacts.iter().zip(&b.contacts).map(|(a, b)| (a - b) / width));
 }
 
-/// How the end q+ = q (+) h v moves, where v moves by `dv` and q by one along `moved`. Of a free body
+/// The change of the end q+ = q (+) h v if v changes by `dv` and q by one along `moved`. For a free body
 ///   dr+ = exp(h w) dr + D(h w) h dw,   D(r) = 1 + (1 - cos |r|)/|r|^2 [r] + (|r| - sin |r|)/|r|^3 [r]^2.
 fn move_end(model: &Model, h: f64, v: &[f64], moved: Option<usize>, dv: &[f64], end: &mut [f64]) {
     for (dof, (end, dv)) in end.iter_mut().zip(dv).enumerate() {

@@ -25,7 +25,7 @@ enum EffortSource {
     Constant(f64),
 }
 
-/// The impedances of the present step, and the positions that hold until new ones are commanded.
+/// The impedances of the present step, and the positions that stand until new ones are commanded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Impedances {
     /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` \[rad\] or \[m\].
@@ -57,7 +57,7 @@ impl Impedances {
         Self { targets: scene.joints().iter().map(|index| start(*index)).collect(), ..Self::default() }
     }
 
-    /// The positions that hold until new ones are commanded \[rad\] or \[m\].
+    /// The positions that stand until new ones are commanded \[rad\] or \[m\].
     pub(super) fn targets(&self) -> &[f64] {
         &self.targets
     }
@@ -201,7 +201,7 @@ impl Impedances {
         }
     }
 
-    /// Stores the targets of a successful step, which hold from now on.
+    /// Stores the targets of a successful step, which stand from now on.
     pub(super) fn keep(&mut self, targets: &[JointTarget]) {
         for (held, target) in self.targets.iter_mut().zip(targets) {
             *held = target.position.unwrap_or(*held);
@@ -222,8 +222,8 @@ impl Impedances {
 }
 
 impl ScalarJoint<'_> {
-    /// The impedance K (q_cmd - q - h u) + tau, implicit in the step's end. An actuator without stiffness is a damper that
-    /// pulls towards its velocity command, or passes efforts on.
+    /// The impedance K (q_cmd - q - h u) + tau, implicit in the step's end. An actuator without stiffness is
+    /// a damper that pulls towards its velocity command, or applies efforts only.
     fn actuator(
         &self,
         actuator: &Actuator,

@@ -27,10 +27,11 @@ use crate::stepping::snapshot::{StepReport, StepTimes};
 const LOOKS_MAX: u32 = 12;
 /// The largest number of linearisations of the pressure fields within a step: most steps take 3 to 8.
 const LINEARIZATIONS_MAX: u32 = 60;
-/// Rigid contact moves along the Jacobians of the middle of the step, where a body or link turns by more than this over half of it
-/// \[rad\]: an arm's fingertips leave the straight line by turn^2 times half a metre, which is 2 um here and a centimetre at 0.15.
-/// A step has that many turns at most to find its middle.
+/// Rigid contact moves along the Jacobians of the middle of the step if a body or link turns by more than
+/// this over half of it \[rad\]. An arm's fingertips leave the straight line by turn^2 times half a metre,
+/// which is 2 um here and a centimetre at 0.15.
 const TURN_MIN: f64 = 2e-3;
+/// The largest number of such moves to the middle in a step.
 pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
@@ -146,7 +147,7 @@ impl QuasistaticStep {
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
             if self.has_fields {
-                self.place_end(input); // whose memory the middle was tried in
+                self.place_end(input); // its memory was used for trials of the middle
             }
             if !moved {
                 break;
@@ -320,7 +321,7 @@ impl QuasistaticStep {
     pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
         let model = input.scene.model();
         let h = input.settings.step();
-        // the largest turn of a body over half the step, or of what the middle was taken for
+        // the largest turn of a body over half the step, or over half the previous trial
         let turned = |a: &Data, b: &Data| {
             let turns = a.X_WB.iter().zip(b.X_WB.iter());
             turns.map(|(a, b)| (a.rotation.matrix() - b.rotation.matrix()).norm()).fold(0.0, f64::max)

@@ -78,7 +78,7 @@ impl Support {
     }
 }
 
-/// Whether the pair number `index` moves with `tree`.
+/// Whether `tree` carries a geometry of pair number `index`.
 pub(super) fn concerns(scene: &Scene, index: usize, tree: usize) -> bool {
     let pair = &scene.contact_pairs()[index];
     let model = scene.model();

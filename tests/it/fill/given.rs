@@ -1,4 +1,4 @@
-//! What a surface may have wrong: repaired, or refused with the place.
+//! Defects of surfaces: repaired, or refused with the place.
 
 use isobar::geometry::SurfaceMesh;
 use isobar::geometry::make::centroid;
@@ -11,7 +11,7 @@ fn cube() -> SurfaceMesh {
     cuboid(Vector3::new(0.5, 0.5, 0.5))
 }
 
-/// The volume that a repaired surface encloses, and what it took.
+/// The volume that a repaired surface encloses, and its repairs.
 fn repaired(surface: &SurfaceMesh) -> (f64, isobar::geometry::surface_check::CheckedSurface) {
     let checked = check_surface(surface).unwrap();
     (centroid(&checked.mesh).0, checked)
@@ -36,7 +36,7 @@ fn vertices_at_the_same_place_are_welded() {
     let (volume, checked) = repaired(&soup);
     assert_eq!((checked.mesh.vertices.len(), checked.report.welded), (8, 28));
     assert!((volume - 1.0).abs() < 1e-12);
-    // the same with rounding in the places
+    // the same with rounding in the positions
     let mut shaken = soup;
     shaken.vertices.iter_mut().enumerate().for_each(|(k, vertex)| vertex.x += 1e-8 * (k % 3) as f64);
     assert_eq!(repaired(&shaken).1.mesh.vertices.len(), 8);
@@ -68,7 +68,8 @@ fn a_hole_inside_is_a_cavity() {
     assert!((repaired(&surface).0 - (0.001 - 0.000_064)).abs() < 1e-15);
 }
 
-/// A vertex on an edge, with a triangle without area between: the edge is flipped and the surface stays closed.
+/// A vertex on an edge, with a triangle without area between: the edge is flipped and the surface stays
+/// closed.
 #[test]
 fn triangles_without_area_go() {
     let mut surface = cube();
@@ -111,7 +112,8 @@ fn a_flat_or_broken_surface_is_refused() {
     assert!(matches!(check_surface(&SurfaceMesh::default()), Err(SurfaceDefect::Empty { .. })));
 }
 
-/// A surface without outside: the projective plane with six vertices, every edge of which joins two triangles.
+/// A surface without outside: the projective plane with six vertices, every edge of which joins two
+/// triangles.
 #[test]
 fn a_one_sided_surface_is_refused() {
     let triangles = vec![
@@ -131,7 +133,7 @@ fn a_one_sided_surface_is_refused() {
     assert!(matches!(error, SurfaceDefect::OneSided { .. }), "{error}");
 }
 
-/// Two triangles through each other are named, with the place.
+/// Two intersecting triangles are named, with the position.
 #[test]
 fn intersections_are_named() {
     let mut surface = cube();

@@ -25,7 +25,7 @@ fn inside_out(mut surface: SurfaceMesh) -> SurfaceMesh {
     surface
 }
 
-/// How many tetrahedra hold a point by more than `margin`, in barycentric coordinates.
+/// The number of tetrahedra that contain a point by more than `margin`, in barycentric coordinates.
 fn holders(mesh: &VolumeMesh, point: &Vector3, margin: f64) -> usize {
     let volume = |[a, b, c, d]: [Vector3; 4]| (b - a).cross(&(c - a)).dot(&(d - a));
     let holds = |tet: &&[u32; 4]| {
@@ -40,7 +40,7 @@ fn holders(mesh: &VolumeMesh, point: &Vector3, margin: f64) -> usize {
     mesh.tets.iter().filter(holds).count()
 }
 
-/// Points all over the filling lie in one tetrahedron at most.
+/// Points of the filling lie in one tetrahedron at most.
 fn check_overlap(filling: &Filling, name: &str) {
     let mut state = 1_u64;
     let mut random = || {
@@ -56,8 +56,8 @@ fn check_overlap(filling: &Filling, name: &str) {
     }
 }
 
-/// A cube inside a cube, turned the same way, adds nothing to it: the volume is that of the outer one, which a lattice with an
-/// even number of cells along its edges fills exactly.
+/// A cube inside a cube, turned the same way, adds nothing to it: the volume is that of the outer one, which
+/// a lattice with an even number of cells along its edges fills exactly.
 #[test]
 fn a_part_inside_the_material_of_another_adds_nothing() {
     for edge in [0.01, 0.02, 0.04, 0.06, 0.09] {
@@ -74,7 +74,8 @@ fn a_part_inside_the_material_of_another_adds_nothing() {
     }
 }
 
-/// A hollow cube that is inside out as a whole is the same body as one that is not; so is one with a part in its hole.
+/// A hollow cube that is inside out as a whole is the same body as one that is not; so is one with a part in
+/// its hole.
 #[test]
 fn a_hollow_mesh_inside_out_stays_hollow() {
     let hollow = 1e-3 - 0.04_f64.powi(3);
@@ -93,8 +94,8 @@ fn a_hollow_mesh_inside_out_stays_hollow() {
     }
 }
 
-/// Shells in shells alternate: material, hole, material, hole, whatever way each is turned but for those that are turned as material
-/// inside material.
+/// Shells in shells alternate: material, hole, material, hole, in any orientation except for those that are
+/// turned as material inside material.
 #[test]
 fn shells_alternate_from_outside_in() {
     let edges = [0.1, 0.08, 0.06, 0.04];
@@ -116,7 +117,8 @@ fn shells_alternate_from_outside_in() {
     }
 }
 
-/// A block with a slot narrower than the lattice: vertices that move onto the edges of one wall do not go through the other.
+/// A block with a slot narrower than the lattice: vertices that move onto the edges of one wall do not go
+/// through the other.
 #[test]
 fn walls_of_a_narrow_slot_stay_apart() {
     for (turn, slot) in [(0.0, 4e-4), (0.7, 1e-3), (1.7, 3e-3)] {
@@ -142,8 +144,8 @@ fn walls_of_a_narrow_slot_stay_apart() {
     }
 }
 
-/// What is wrong with given tetrahedra is an error that names them: without volume, two on the same side of a face, through each
-/// other, one inside another. The same tetrahedra turned over are no defect.
+/// Defects of given tetrahedra are errors that name them: without volume, two on the same side of a face,
+/// intersecting, one inside another. Reversed orientation is not a defect.
 #[test]
 fn overlapping_and_flat_tetrahedra_are_refused() {
     let good = VolumeMesh {

@@ -1,5 +1,5 @@
-//! Meshes made by others, filled or refused with the reason. `docs/reference/meshes.md` says where they come from; the table there is
-//! what this test prints with `--nocapture`.
+//! Meshes from other projects, filled or refused with the reason. `docs/results/meshes.md` gives their
+//! sources; its table is the output of this test with `--nocapture`.
 
 use std::time::Instant;
 

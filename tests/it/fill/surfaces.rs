@@ -71,7 +71,8 @@ pub(super) fn torus() -> SurfaceMesh {
     ring(0.05, 0.02, 72, 36)
 }
 
-/// A torus about z of `radius` to the middle of its tube and `tube` of the tube [m], with so many corners around each.
+/// A torus about z of `radius` to the middle of its tube and `tube` of the tube [m], with so many corners
+/// around each.
 pub(crate) fn ring(radius: f64, tube: f64, corners: u32, tube_corners: u32) -> SurfaceMesh {
     let mut surface = SurfaceMesh::default();
     for i in 0..corners {

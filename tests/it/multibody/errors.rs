@@ -1,4 +1,4 @@
-//! What cannot be a model is refused with its reason.
+//! Invalid models are refused with the reason.
 
 use isobar::math::{BodyIndex, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointSpec, Mimic, ModelBuilder, ModelError};

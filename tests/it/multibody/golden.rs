@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use crate::golden::{difference, floats};
 
-/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 leaves room for the
-/// cancellation in a few metres of lever arm and none for a mistake.
+/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 allows for
+/// cancellation in a few metres of lever arm, and detects mistakes.
 const TOLERANCE: f64 = 1e-9;
-/// The files that must be there; the folder may hold more.
+/// The required files; the folder may contain more.
 const ROBOTS: [&str; 4] = ["panda", "ur5", "kinova", "talos"];
 
 fn folder() -> PathBuf {

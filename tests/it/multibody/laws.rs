@@ -97,8 +97,9 @@ fn mass_matrix_is_symmetric_and_block_diagonal() {
     }
 }
 
-/// Velocity of points: Jacobian times v, `V_WB`, and the central difference of poses along `integrate`. The difference
-/// has error h^2/6 times third derivatives (below 1e4 here) and rounding 1e-15/h: 1e-6 with h = 1e-5.
+/// Velocity of points: Jacobian times v, `V_WB`, and the central difference of poses along `integrate`. The
+/// difference has error h^2/6 times third derivatives (below 1e4 here) and rounding 1e-15/h: 1e-6 with h =
+/// 1e-5.
 #[test]
 fn jacobians_match_differences_of_poses() {
     const H: f64 = 1e-5;
@@ -133,8 +134,8 @@ fn jacobians_match_differences_of_poses() {
     }
 }
 
-/// d'Alembert's principle, from poses, velocities and Jacobians only: tau = sum over bodies of J_cm^T m (a_cm - g) +
-/// J_w^T d/dt(I w), with the rates by central differences along the motion (v, vdot); error as above.
+/// d'Alembert's principle, from poses, velocities and Jacobians only: tau = sum over bodies of J_cm^T m (a_cm
+/// - g) + J_w^T d/dt(I w), with the rates by central differences along the motion (v, vdot); error as above.
 #[test]
 fn inverse_dynamics_is_the_virtual_power_of_inertial_forces() {
     const H: f64 = 1e-5;
@@ -178,8 +179,9 @@ fn inverse_dynamics_is_the_virtual_power_of_inertial_forces() {
     }
 }
 
-/// d/dt of the energy is zero along free motion: the power of gravity is what potential energy loses, and c does no
-/// work beyond what M's rate takes. Central difference along the exact direction (v, vdot); error as above.
+/// d/dt of the energy is zero along free motion: the power of gravity is the loss of potential energy, and
+/// the work of c is that of the rate of M. Central difference along the exact direction (v, vdot); error as
+/// above.
 #[test]
 fn free_motion_conserves_energy() {
     const H: f64 = 1e-5;
@@ -250,7 +252,7 @@ fn a_free_asymmetric_body_keeps_energy_and_momentum() {
     assert!(coarse.0 / fine.0 > 3.5 && coarse.1 / fine.1 > 3.5, "second order at least");
 }
 
-/// Gravity accelerates the centre of mass by g whatever the spin: exact but for rounding.
+/// Gravity accelerates the centre of mass by g for any spin, exactly up to rounding.
 #[test]
 fn a_thrown_body_falls_with_g() {
     let g = Vector3::new(0.3, 0.0, -9.81);
@@ -264,7 +266,7 @@ fn a_thrown_body_falls_with_g() {
     assert!((a_cm - g).norm() < 1e-13 * 10.0);
 }
 
-/// The reference point of each tree travels with it: positions far away cost no digits.
+/// The reference point of each tree moves with it, so positions far away lose no digits.
 #[test]
 fn a_robot_far_away_has_the_same_mass_matrix() {
     let build = |offset: f64| {
@@ -292,7 +294,7 @@ fn a_robot_far_away_has_the_same_mass_matrix() {
     assert_close(&near.gravity, &far.gravity, 1e-12, "tau_g");
 }
 
-/// Welding and merging are the same.
+/// Welding bodies and merging them are equivalent.
 #[test]
 fn welded_bodies_equal_a_merged_body() {
     let X_AB = Random::new(3).pose(1.0);

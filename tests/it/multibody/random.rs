@@ -27,8 +27,8 @@ pub(super) fn state(random: &mut Random, model: &Model) -> State {
     state
 }
 
-/// Twelve bodies on random parents with every kind of joint, one floating body without a joint, and mimic joints, one
-/// of which couples two trees.
+/// Twelve bodies on random parents with every kind of joint, one floating body without a joint, and mimic
+/// joints, one of which couples two trees.
 pub(super) fn model(seed: u64) -> Model {
     let mut random = Random::new(seed);
     let mut builder = ModelBuilder::new();

@@ -20,7 +20,8 @@ pub(super) fn rigid(friction: f64) -> ContactProperties {
     ContactProperties { compliant: Some(false), mu_dynamic: Some(friction), ..ContactProperties::default() }
 }
 
-/// A body that slides along `axis` of the world, with a box of `size` about its origin; the joint's zero is at `X_WB`.
+/// A body that slides along `axis` of the world, with a box of `size` about its origin; the joint's zero is
+/// at `X_WB`.
 pub(super) fn add_pusher(
     builder: &mut SceneBuilder,
     (name, mass): (&str, f64),

@@ -1,4 +1,5 @@
-//! Bodies that nothing touches keep their momentum and energy, in any inertial frame, and joints that spin fast follow the equations of motion.
+//! Bodies without contact conserve their momentum and energy, in any inertial frame, and joints that spin
+//! fast follow the equations of motion.
 
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::multibody::{Data, JointKind, JointSpec, Model, State, bias, energy, kinematics, mass_matrix};
@@ -40,8 +41,9 @@ fn leaks(simulation: &mut Simulation, seconds: f64) -> (f64, f64) {
     (momentum, gain)
 }
 
-/// A nut of 2.3 g and a box off its centre of mass tumble for a minute at 10 rad/s, whatever the speed of the frame, falling or not. Bound: one
-/// rounding of 2e-16 in each of the 60,000 steps, all with the same sign, is 1.3e-11; four of them may meet.
+/// A nut of 2.3 g and a box off its centre of mass tumble for a minute at 10 rad/s, for any speed of the
+/// frame, falling or not. Bound: one rounding of 2e-16 in each of the 60,000 steps, all with the same sign,
+/// is 1.3e-11; four of them may meet.
 #[test]
 fn tumbling_keeps_momentum_and_energy_in_every_frame() {
     let nut = SpatialInertia::from_central(
@@ -67,7 +69,8 @@ fn tumbling_keeps_momentum_and_energy_in_every_frame() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A box that spins about its middle axis with 30 rad/s turns over again and again: 5 s against steps of a hundredth.
+/// A box that spins about its middle axis with 30 rad/s turns over again and again: 5 s against steps of a
+/// hundredth.
 #[test]
 fn a_box_turns_over_as_it_should() {
     let V = SpatialVelocity::new(Vector3::new(0.1, 30.0, 0.1), Vector3::zeros());
@@ -85,7 +88,7 @@ fn a_box_turns_over_as_it_should() {
     }
 }
 
-/// What Coriolis forces of the start make of a fast spin is an error and no number.
+/// With the Coriolis forces of the start, a fast spin gives an error and not a wrong result.
 #[test]
 fn a_residual_that_is_no_number_is_an_error() {
     let V = SpatialVelocity::new(Vector3::new(10.0, 300.0, 10.0), Vector3::zeros());
@@ -206,7 +209,7 @@ fn a_gyroscope_follows_its_equations_of_motion() {
     assert!(worst < 0.01 * largest, "{worst} of {largest} rad");
 }
 
-/// The energy of what swings far and fast: a double pendulum on a fixed base, and one that a free base carries.
+/// The energy of large, fast swings: a double pendulum on a fixed base, and one on a free base.
 #[test]
 fn far_swings_keep_their_energy() {
     for (floating, bound) in [(false, 0.01), (true, 0.01)] {

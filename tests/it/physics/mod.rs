@@ -1,4 +1,5 @@
-//! Physics off the beaten track: heavy loads on light bodies, spin, impacts, coarse faces. Scenes that nobody tuned, against closed forms and laws.
+//! Physics of extreme cases: heavy loads on light bodies, spin, impacts, coarse faces. The scenes are not
+//! tuned; closed forms and laws are the oracles.
 
 mod bodies;
 mod free_flight;

@@ -1,5 +1,5 @@
-//! Rigid contact carries any load. Points are springs whose stiffness belongs to the masses on them, k = m (2 pi/(beta dt))^2, and
-//! rigid shapes that overlap part with a bounded speed: neither may bound the force.
+//! Rigid contact carries any load. Points are springs whose stiffness belongs to the masses on them, k = m (2
+//! pi/(beta dt))^2, and rigid shapes that overlap separate with a bounded speed. Neither may bound the force.
 
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, RigidTransform, Vector3};
@@ -9,9 +9,9 @@ use isobar::stepping::{JointCommand, Simulation, Snapshot};
 use super::bodies::{add_pusher, box_inertia, efforts, finish, rigid};
 use crate::worlds::{GRAVITY, at, run, settings};
 
-/// What a pinch and a pile may give way [m].
+/// The allowed penetration in a pinch and a pile [m].
 const PENETRATION_MAX: f64 = 1e-4;
-/// What a force may be off [-].
+/// The allowed relative error of a force [-].
 const FORCE_ERROR_MAX: f64 = 0.01;
 
 fn snapshot(simulation: &Simulation) -> Snapshot {
@@ -20,8 +20,8 @@ fn snapshot(simulation: &Simulation) -> Snapshot {
     snapshot
 }
 
-/// A cube of 30 mm and `mass` between two fingers that press with `force` [N], at steps of `step` [s]: what the gap is short of the cube [m], and
-/// the force that the cube feels from one finger [N].
+/// A cube of 30 mm and `mass` between two fingers that press with `force` [N], at steps of `step` [s]:
+/// returns the size of the cube minus the gap [m], and the force of one finger on the cube [N].
 fn pinch(mass: f64, finger: f64, force: f64, step: f64) -> (f64, f64) {
     let (edge, wide) = (0.03, Vector3::new(0.02, 0.05, 0.05));
     let mut builder = SceneBuilder::new();
@@ -44,7 +44,8 @@ fn pinch(mass: f64, finger: f64, force: f64, step: f64) -> (f64, f64) {
     (edge - gap, felt.map_or(0.0, |patch| patch.F_BC_W.f.x.abs()))
 }
 
-/// A light part between fingers is not crushed, however hard they press, and feels what they press with.
+/// A light part between fingers is not crushed by any force, and the contact force equals that of the
+/// fingers.
 #[test]
 fn a_light_part_is_not_crushed() {
     let mut wrong = Vec::new();
@@ -65,7 +66,7 @@ fn a_light_part_is_not_crushed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A heavy box on a light one on the ground: each contact carries what stands above it, and nothing sinks.
+/// A heavy box on a light one on the ground: each contact carries the weight above it, and no box sinks.
 #[test]
 fn a_light_box_carries_a_heavy_one() {
     let mut wrong = Vec::new();
@@ -99,7 +100,7 @@ fn a_light_box_carries_a_heavy_one() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Shapes that are found overlapping part slowly, whatever the load before: a cube that is set 5 mm deep into the ground.
+/// Shapes that overlap without a load separate slowly: a cube that is set 5 mm deep into the ground.
 #[test]
 fn deep_overlaps_part_slowly() {
     for step in [1e-3, 5e-3] {

@@ -7,7 +7,8 @@ use isobar::solvers::quasistatic::{
 use super::problems::{corpus_problem, sequence_problem};
 use crate::golden::{folder, numbers};
 
-/// Largest difference of h v [m] or [rad] from the reference; what the reference solutions agree to among each other.
+/// Largest difference of h v [m] or [rad] from the reference; the reference solutions agree with each other
+/// to this.
 const DISPLACEMENT: f64 = 2e-5;
 /// The same for the sequences: one reference, at a looser gap.
 const DISPLACEMENT_OF_SEQUENCES: f64 = 3e-5;

@@ -10,7 +10,7 @@ const STEP: f64 = 0.05;
 /// Largest error of a derivative relative to the largest of its column, and absolutely for columns below 1.
 const TOLERANCE: f64 = 1e-6;
 
-/// A scene: its problem at parameters (configuration and commands), and where they start.
+/// A scene: its problem as a function of parameters (configuration and commands), and their start values.
 struct Scene {
     name: &'static str,
     start: Vec<f64>,

@@ -78,8 +78,9 @@ fn point_above_a_slope(push: f64) -> QuasistaticProblem {
     problem
 }
 
-/// The last step lets expect that contacts stay open. This one ends on one of them, slides along it and ends on the other as well; without
-/// the wall it would move by x along it, (z + x) / sqrt 2 = -0.004 and x = z + push.
+/// According to the last step, the contacts should stay open. This step ends on one of them, slides along it
+/// and ends on the other as well; without the wall it would move by x along it, (z + x) / sqrt 2 = -0.004 and
+/// x = z + push.
 #[test]
 fn contacts_that_were_expected_open_bear_what_comes() {
     let settings = settings(Engine::Cone);
@@ -102,7 +103,8 @@ fn contacts_that_were_expected_open_bear_what_comes() {
     }
 }
 
-/// A weight that nothing but a contact holds, which the last step lets expect to stay open: it ends the step there.
+/// A weight that only one contact can hold; according to the last step this contact should stay open. The
+/// weight ends the step on it.
 #[test]
 fn a_contact_that_was_expected_open_bears_a_weight() {
     let above = |weight: f64| {
@@ -141,7 +143,7 @@ fn the_cone_is_the_same_in_all_directions() {
     }
 }
 
-/// Turning the tangents of every contact of a corpus problem changes nothing but the names of the axes.
+/// Turning the tangents of every contact of a corpus problem changes only the names of the axes.
 #[test]
 fn turned_tangents_give_the_same_step() {
     for file in folder("quasistatic/qp_corpus").iter().step_by(6) {
@@ -259,7 +261,7 @@ fn everything(friction_of_patch: f64) -> QuasistaticProblem {
 #[test]
 fn engines_agree_on_rows_bounds_contacts_and_patches() {
     for friction in [FrictionCone::Exact, FrictionCone::Pyramid { rays: 6 }] {
-        // an interior point knows the normal impulses to no more than that
+        // an interior-point method gives the normal impulses to this accuracy only
         let change = |engine: Engine| if engine == Engine::Cone { 1e-9 } else { 1e-5 };
         let solve = |engine: Engine| {
             let mut problem = everything(0.4);
@@ -278,7 +280,8 @@ fn engines_agree_on_rows_bounds_contacts_and_patches() {
         };
         let (v, problem, solver) = solve(Engine::Cone);
         let (reference, _, reference_solver) = solve(Engine::Clarabel);
-        // only the patch's friction holds the spin, and the interior point ends with a change of friction bounds of 1e-5
+        // only the patch's friction resists the spin, and the interior point ends with a change of friction
+        // bounds of 1e-5
         for (a, b) in v.iter().zip(&reference) {
             assert!((a - b).abs() * STEP < 2e-6, "{v:?} and {reference:?}");
         }
@@ -363,7 +366,7 @@ fn ill_formed_problems_are_refused() {
     assert_eq!(error, QuasistaticError::NotForLemke);
 }
 
-/// Too few iterations: clarabel takes over, and that is counted and reported.
+/// With too few iterations Clarabel solves the step, and this is counted and reported.
 #[test]
 fn a_fallback_is_counted() {
     let file = &folder("quasistatic/qp_corpus")[5];
@@ -374,13 +377,13 @@ fn a_fallback_is_counted() {
     let report = solver.solve(&mut problem, &mut v, &hasty).unwrap();
     assert!(report.fallback && report.engine == Engine::Clarabel);
     assert_eq!(solver.fallbacks(), 1);
-    // and its multipliers warm the next step up
+    // and its multipliers are the warm start of the next step
     let report = solver.solve(&mut problem, &mut v, &settings(Engine::Cone)).unwrap();
     assert!(!report.fallback, "{report:?}");
     assert_eq!(solver.fallbacks(), 1);
 }
 
-/// Same input, same bits, whatever was solved before with other memory.
+/// Same input, same bits, independent of earlier solves.
 #[test]
 fn the_same_sequence_gives_the_same_bits() {
     let files = folder("quasistatic/qp_corpus");

@@ -1,5 +1,5 @@
-//! The planar gripper of the paper [Pang & Tedrake 2021, section V-A]: two fingers squeeze a disc of 10 N that rests on the ground and then
-//! pull down.
+//! The planar gripper of the paper [Pang & Tedrake 2021, section V-A]: two fingers squeeze a disc of 10 N
+//! that rests on the ground and then pull down.
 
 use isobar::math::Vector3;
 use isobar::solvers::quasistatic::{
@@ -15,7 +15,8 @@ const RADIUS: f64 = 0.1;
 const WEIGHT: f64 = 10.0;
 const STIFFNESS: f64 = 1000.0;
 const FRICTION: f64 = 0.5;
-/// Largest difference of a displacement [m] and of a force [N] by a pivoting or Newton method, and through an interior point.
+/// Largest difference of a displacement [m] and of a force [N] by a pivoting or Newton method, and through an
+/// interior point.
 const EXACT: (f64, f64) = (1e-8, 1e-5);
 const INTERIOR: (f64, f64) = (1e-7, 1e-4);
 
@@ -44,13 +45,13 @@ fn settings(engine: Engine) -> QuasistaticSettings {
     QuasistaticSettings { engine, friction: FrictionCone::Pyramid { rays: 2 }, ..QuasistaticSettings::default() }
 }
 
-/// Steps of a trajectory of our own: displacement, q after, forces (n, t) of the three contacts.
+/// Steps of our own trajectory: displacement, q after, forces (n, t) of the three contacts.
 struct Trajectory {
     q: Vec<Vec<f64>>,
     forces: Vec<Vec<Vector3>>,
 }
 
-/// Runs the commands of `file` and compares what is unique.
+/// Runs the commands of `file` and compares the unique quantities.
 fn run(file: &Value, engine: Engine, (metres, newtons): (f64, f64)) -> Trajectory {
     let steps = file["steps"].as_array().unwrap();
     let mut q = numbers(&steps[0]["q_before"]);
@@ -112,7 +113,7 @@ fn the_convex_program_follows_the_gripper_of_the_paper() {
     for (engine, tolerance) in [(Engine::Cone, EXACT), (Engine::Clarabel, INTERIOR)] {
         let trajectory = run(&file, engine, tolerance);
         assert_events(&trajectory, 28..=33);
-        // sliding opens a boundary layer of mu h v = 1 mm, which decays by a factor of three a step after it
+        // sliding opens a boundary layer of mu h v = 1 mm, which decays by a factor of three per step after it
         let gap = |step: usize| trajectory.q[step][0] - trajectory.q[step][2] - RADIUS;
         assert!((gap(22) - FRICTION * 0.002).abs() < 1e-6, "the layer is mu times the slip of a step: {}", gap(22));
         for step in 23..28 {
@@ -195,7 +196,8 @@ fn ill_posed_commands_are_diagnosed() {
     }
 }
 
-/// The experiment tells the same of the three commands: no solution, and twice many; with impedances all have some.
+/// The experiment gives the same diagnoses of the three commands: one has no solution and two have many; with
+/// impedances all have a solution.
 #[test]
 fn the_experiment_names_the_three_ill_posed_commands() {
     let cases = isobar::experiments::planar_gripper::ill_posed().unwrap();

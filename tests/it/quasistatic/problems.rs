@@ -53,7 +53,7 @@ pub(crate) fn corpus_problem(file: &Value, mode: &str) -> QuasistaticProblem {
     problem
 }
 
-/// A step of a sequence; several points of one pair are told apart by their order.
+/// A step of a sequence; several points of one pair are distinguished by their order.
 pub(crate) fn sequence_problem(step: &Value) -> QuasistaticProblem {
     let n = step["n_v"].as_u64().unwrap() as usize;
     let mut problem = QuasistaticProblem::default();

@@ -116,7 +116,8 @@ fn error(case: &Case, smoothed: bool) -> f64 {
             });
             tangent(model, &before, &after).into_iter().map(move |change| change / (2.0 * increment))
         };
-        // with twice the increment, whose error is four times as large, the differences' own error is taken off
+        // with twice the increment, whose error is four times as large, the differences' own error is taken
+        // off
         let slopes = slope(INCREMENT).zip(slope(2.0 * INCREMENT)).map(|(near, far)| (4.0 * near - far) / 3.0);
         for (row, slope) in slopes.enumerate() {
             let value = if column < n { derivatives.A(row, column) } else { derivatives.B(row, column - n) };
@@ -177,8 +178,8 @@ fn derivatives_of_a_pushed_cube_are_those_of_its_steps() {
     agrees(&Case { name: "pushed cube", scene, state, settings, command: positions(&[0.012]), wrenches: Vec::new() });
 }
 
-/// Two fingers of two links hold a disc in their plane, against its weight: with their first links at the angle `upper` and the second
-/// bent by `bend`, pressed together by `squeeze` [rad]. The links turn.
+/// Two fingers of two links hold a disc in their plane, against its weight: with their first links at the
+/// angle `upper` and the second bent by `bend`, pressed together by `squeeze` [rad]. The links turn.
 fn planar_hand(name: &'static str, upper: f64, bend: f64, squeeze: f64) -> Case {
     let mut builder = SceneBuilder::new();
     let inertia = || SpatialInertia::from_central(0.05, &Vector3::zeros(), &(Matrix3::identity() * 1e-5));
@@ -232,14 +233,15 @@ fn derivatives_of_a_planar_hand_are_those_of_its_steps() {
     agrees(&planar_hand("planar hand", 2.1, -1.1, 0.01));
 }
 
-/// Squeezed harder: the links turn by 0.06 rad. (A squeeze that drives the disc out, as 0.08 rad do at 1.9 and -1.0, is unstable: there
-/// A has entries of thousands, and differences see another step.)
+/// Squeezed harder: the links turn by 0.06 rad. (A squeeze that drives the disc out, as 0.08 rad do at 1.9
+/// and -1.0, is unstable: there A has entries of thousands, and differences see another step.)
 #[test]
 fn derivatives_hold_where_links_turn_far() {
     agrees(&planar_hand("planar hand that is squeezed", 2.1, -1.1, 0.08));
 }
 
-/// The hand again, with a pull on a finger's last link, which turns with the link's lever arm, and a push and a twist on the disc.
+/// The hand again, with a pull on a finger's last link, which turns with the link's lever arm, and a push and
+/// a twist on the disc.
 #[test]
 fn derivatives_count_external_wrenches() {
     let mut case = planar_hand("planar hand that is pulled at", 2.1, -1.1, 0.01);

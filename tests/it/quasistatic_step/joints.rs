@@ -1,5 +1,5 @@
-//! Joints of quasistatic steps: effort limits against contact, dampers, dry friction; bodies that begin overlapping, and motion
-//! that nothing announces.
+//! Joints of quasistatic steps: effort limits against contact, dampers, dry friction; bodies that begin
+//! overlapping, and motion that nothing announces.
 
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialForce, SpatialInertia, Vector3};
@@ -58,7 +58,7 @@ fn dampers_and_dry_friction_of_passive_joints_resist() {
     }
 }
 
-/// A box that begins 30 mm deep in the ground comes out at 0.1 m/s.
+/// A box that starts 30 mm deep in the ground separates at 0.1 m/s.
 #[test]
 fn overlapping_bodies_part_slowly() {
     let mut builder = SceneBuilder::new();
@@ -74,8 +74,9 @@ fn overlapping_bodies_part_slowly() {
     }
 }
 
-/// A finger pushes a cube, which was at rest, 60 mm in one step; a wall 20 mm behind the cube stops both. That the cube will move was to
-/// be seen nowhere before the step was solved. Without friction, so that sliding keeps no gap.
+/// A finger pushes a cube, which was at rest, 60 mm in one step; a wall 20 mm behind the cube stops both.
+/// Before the step is solved, nothing indicates that the cube will move. There is no friction, so that
+/// sliding keeps no gap.
 #[test]
 fn what_is_pushed_in_a_step_is_stopped_in_it() {
     for step in STEPS {

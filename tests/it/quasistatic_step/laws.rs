@@ -27,7 +27,8 @@ fn block_on_incline(slope: f64, step: f64, inertia: UnactuatedInertia) -> (Simul
     (simulate(builder, gravity, quasistatic(step, inertia), &rest), body, gravity)
 }
 
-/// tan = 0.45 under mu = 0.5: it stays where it is for any step and inertia, and the contact carries its weight.
+/// tan = 0.45 under mu = 0.5: it stays where it is for any step and inertia, and the contact carries its
+/// weight.
 #[test]
 fn a_block_sticks_on_an_incline_below_the_friction_angle() {
     for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
@@ -42,8 +43,8 @@ fn a_block_sticks_on_an_incline_below_the_friction_angle() {
     }
 }
 
-/// Above the friction angle nothing holds it: with its mass it slides down the slope, m v/h = m g sin - mu m g cos in each
-/// step; without, there is no equilibrium, and the error names it.
+/// Above the friction angle the body slides down the slope if it has mass, m v/h = m g sin - mu m g cos in
+/// each step; without, there is no equilibrium, and the error names it.
 #[test]
 fn a_block_slides_above_the_friction_angle() {
     let (mut simulation, body, gravity) = block_on_incline(0.75, 0.01, UnactuatedInertia::Mass);
@@ -60,7 +61,8 @@ fn a_block_slides_above_the_friction_angle() {
     assert_eq!(before, bits(&simulation), "the last good state stays");
 }
 
-/// Two boxes one upon the other in the air: without inertia nothing supports them; with their mass they fall g h^2 a step.
+/// Two boxes in the air, one on the other: without inertia nothing supports them; with their mass they fall g
+/// h^2 a step.
 #[test]
 fn what_nothing_supports_is_named() {
     let boxes = |inertia| {
@@ -83,7 +85,8 @@ fn what_nothing_supports_is_named() {
     assert!((fallen - GRAVITY * 0.01).abs() < 1e-7, "{fallen}");
 }
 
-/// Equilibrium knows no fall: without inertia a box above the ground is on it after one step, however far below it is.
+/// Equilibrium has no free fall: without inertia a box above the ground is on it after one step, at any
+/// height.
 #[test]
 fn a_body_above_its_support_ends_the_step_on_it() {
     for (height, step) in [0.01, 0.3, 3.0].into_iter().flat_map(|height| STEPS.map(|step| (height, step))) {
@@ -99,7 +102,7 @@ fn a_body_above_its_support_ends_the_step_on_it() {
     }
 }
 
-/// A finger pushes a block over the ground: its spring carries mu m g, and the block goes with the finger.
+/// A finger pushes a block over the ground: its spring carries mu m g, and the block moves with the finger.
 #[test]
 fn a_pushed_block_pushes_back_with_its_friction() {
     for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
@@ -143,7 +146,8 @@ fn a_pushed_block_pushes_back_with_its_friction() {
     }
 }
 
-/// A finger is commanded far behind a wall: it stops at the wall for any step, and presses with K times what it lacks.
+/// A finger is commanded far behind a wall: it stops at the wall for any step, and presses with K times the
+/// remaining distance.
 #[test]
 fn nothing_is_passed_through_in_a_long_step() {
     for step in STEPS {
@@ -169,7 +173,7 @@ fn nothing_is_passed_through_in_a_long_step() {
     }
 }
 
-/// The command that came last holds; efforts end at their limit, positions at theirs.
+/// The last command stands; efforts and positions end at their limits.
 #[test]
 fn limits_and_standing_commands_hold() {
     let mut builder = SceneBuilder::new();
@@ -195,7 +199,7 @@ fn limits_and_standing_commands_hold() {
     assert!((q + 0.05).abs() < 1e-8, "{q} m");
 }
 
-/// A tower of three boxes for each step and inertia: each contact carries all that is above it.
+/// A tower of three boxes for each step and inertia: each contact carries the weight above it.
 #[test]
 fn forces_of_a_tower_are_the_weights() {
     for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
@@ -254,7 +258,8 @@ fn same_input_same_bits() {
     assert_eq!(first, run());
 }
 
-/// A change of mode at a reset: the box that rested in equilibrium falls freely in the dynamic mode, and back.
+/// A change of mode at a reset: the box that rested in equilibrium falls freely in the dynamic mode, and
+/// back.
 #[test]
 fn the_mode_changes_at_a_reset() {
     let mut builder = SceneBuilder::new();

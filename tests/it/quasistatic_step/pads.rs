@@ -12,8 +12,9 @@ use crate::worlds::{GRAVITY, at, compliant, quasistatic};
 /// Iteration on the pressure fields ends below 1e-8 m; times their stiffness here, 1e5 N/m [N].
 const FORCE_TOLERANCE: f64 = 2e-3;
 
-/// A soft pad is pressed against a wall, from afar and far into it: the spring's force is that of the field at the end of the
-/// step, for any step, and that of the closed form F = (E/H) (a b d - (a + b) d^2 + 4/3 d^3), H half the pad's thickness.
+/// A soft pad is pressed against a wall, from afar and far into it: the spring's force is that of the field
+/// at the end of the step, for any step, and that of the closed form F = (E/H) (a b d - (a + b) d^2 + 4/3
+/// d^3), H half the pad's thickness.
 #[test]
 fn a_pad_presses_with_the_spring_of_its_finger() {
     for step in STEPS {
@@ -58,8 +59,8 @@ fn a_pad_presses_with_the_spring_of_its_finger() {
     }
 }
 
-/// Two soft pads hold a box in the air, at 20 N where 2 mu N > m g: each presses with K times what its command is ahead, and the
-/// box stays where it is.
+/// Two soft pads hold a box in the air, at 20 N where 2 mu N > m g: each presses with K times the lead of its
+/// command, and the box does not move.
 #[test]
 fn two_pads_hold_a_box() {
     for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
@@ -128,7 +129,8 @@ fn add_lift_and_pads(
     bodies[0]
 }
 
-/// A soft box above a rigid ground, without inertia: no field is reached at first, and the step ends where the field carries it.
+/// A soft box above a rigid ground, without inertia: no field is reached at first, and the step ends where
+/// the field carries it.
 #[test]
 fn a_soft_box_sinks_until_its_field_carries_it() {
     for (step, height) in STEPS.into_iter().flat_map(|step| [0.0, 0.004, 0.05].map(|height| (step, height))) {

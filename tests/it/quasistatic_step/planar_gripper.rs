@@ -26,8 +26,8 @@ fn force(loaded: &LoadedScene, snapshot: &Snapshot, body: &str, other: &str) -> 
     snapshot.contact_patches().iter().map(of).sum()
 }
 
-/// Positions and c_n of all contacts, and the sum of the fingers' friction, which are unique; c_f of each finger is not. The
-/// interior point errs by some 1e-8 m a step, and the errors of 35 steps add up.
+/// Positions and c_n of all contacts, and the sum of the fingers' friction, which are unique; c_f of each
+/// finger is not. The interior point errs by some 1e-8 m a step, and the errors of 35 steps add up.
 fn agrees(engine: Engine, friction: FrictionCone, tolerance_m: f64, tolerance_N: f64) {
     let Some(golden) = golden::json("quasistatic/planar_gripper_qp_tstop0.23_quasistatic.json") else { return };
     let loaded = load();

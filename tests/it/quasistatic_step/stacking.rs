@@ -25,7 +25,7 @@ fn the_red_cube_lands_on_the_stack() {
     }
 }
 
-/// What this player cannot do is refused, with the file and the place.
+/// Keyframes that this player does not support are refused, with the file and the place.
 #[test]
 fn keyframes_of_another_kind_are_refused() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");

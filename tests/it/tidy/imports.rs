@@ -1,8 +1,9 @@
 //! Circles of imports between the files of the library.
 //!
-//! A file imports another one when it names something that is defined there: in a `use`, or by a path in its code. Names are
-//! followed through `pub use` to the file that defines them. Declaring a module (`mod`) or handing its names on (`pub use`) is
-//! no import, unless the file uses the name itself. Tests inside a file are left out.
+//! A file imports another one when it names something that is defined there: in a `use`, or by a path in its
+//! code. Names are followed through `pub use` to the file that defines them. Declaring a module (`mod`) or
+//! handing its names on (`pub use`) is no import, unless the file uses the name itself. Tests inside a file
+//! are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +97,7 @@ impl File {
     }
 }
 
-/// Where a path leads.
+/// The target of a path.
 enum Target<'a> {
     Module,
     File(&'a str),
@@ -208,8 +209,8 @@ fn no_files_import_each_other_in_a_circle() {
     assert!(named.is_empty(), "circles of imports; move what both need to a file of its own: {named:#?}");
 }
 
-/// Oracle: four files written for the purpose. `b` takes `A` from `a` through the names that the root hands on, and `a` calls
-/// `b` by a path; the root and `c` only declare, hand on or test.
+/// Oracle: four files written for the purpose. `b` takes `A` from `a` through the names that the root hands
+/// on, and `a` calls `b` by a path; the root and `c` only declare, hand on or test.
 #[test]
 fn a_circle_is_found_through_re_exports_and_paths() {
     let source = |name: &str, code: &str| (format!("src/{name}"), code.to_owned());

@@ -1,4 +1,4 @@
-//! Every element of a robot file arrives where it belongs.
+//! Every element of a robot file is read into its field.
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
@@ -62,7 +62,7 @@ fn joints_arrive() {
     assert_eq!(shoulder.line, 50);
 }
 
-/// What a file leaves out is decided by the reader's documented rules.
+/// The documented rules of the reader decide about missing parts of a file.
 #[test]
 fn what_is_left_out_of_joints_has_documented_values() {
     let arm = arm();
@@ -123,7 +123,7 @@ fn contact_properties_arrive() {
     assert_eq!(typo.line, 29);
 }
 
-/// Combinations that cannot both be meant are pointed out.
+/// Contradictory combinations give warnings.
 #[test]
 fn contradicting_contact_properties_are_warned_of() {
     let with = |properties: &str| {
@@ -152,7 +152,7 @@ fn filter_groups_arrive() {
     );
 }
 
-/// A visual never blocks: missing and unknown meshes are warnings.
+/// A visual never prevents loading: missing and unknown meshes give warnings.
 #[test]
 fn visuals_only_warn() {
     let arm = arm();
@@ -167,7 +167,7 @@ fn visuals_only_warn() {
     }
 }
 
-/// Prefixes without a declaration are common in robot files; so are leftovers that follow nothing.
+/// Prefixes without a declaration are common in robot files; so are leftover mimics of unknown joints.
 #[test]
 fn leftovers_of_other_tools_are_read() {
     let loaded = load(
@@ -184,7 +184,7 @@ fn leftovers_of_other_tools_are_read() {
     assert!(empty.root().is_none() && empty.warnings[0].message.contains("no links"));
 }
 
-/// Drake's planar joint moves in the plane normal to z; its motors may name joints that are gone.
+/// Drake's planar joint moves in the plane normal to z; its motors may name joints that no longer exist.
 #[test]
 fn elements_that_drake_reads_otherwise() {
     let loaded = load(&robot(
@@ -215,7 +215,8 @@ fn srdf_pairs_arrive() {
     }
 }
 
-/// A mesh for tools that know the standard only, and the shape that it stands for: the shape is taken, wherever it stands.
+/// A mesh for tools that know the standard only, and the shape that it represents: the shape is used, in
+/// either order.
 #[test]
 fn a_shape_is_taken_before_the_mesh_that_stands_for_it() {
     let mesh = |file: &str| format!("<mesh filename='package://toy/meshes/{file}'><drake:declare_convex/></mesh>");

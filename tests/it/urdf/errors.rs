@@ -1,4 +1,4 @@
-//! Broken robot files are refused with file, line, element and the way out; no text makes the reader panic.
+//! Broken robot files are refused with file, line, element and the remedy; no text makes the reader panic.
 
 use isobar::io::package::PackageMap;
 use isobar::io::urdf::{LoadOptions, OnUnreadableMesh, load_file, load_str};
@@ -105,7 +105,8 @@ fn joints() {
     refused(&with("<joint name='j'><parent link='a'/><child link='b'/></joint>"), &["`type`"]);
 }
 
-/// A collision mesh that cannot be had is an error with all tried paths and the remedies, or a warning when asked for.
+/// A collision mesh that is not found is an error with all tried paths and the remedies, or a warning if
+/// requested.
 #[test]
 fn collision_meshes_that_cannot_be_read() {
     let mesh = |uri: &str| {

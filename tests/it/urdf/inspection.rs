@@ -40,7 +40,8 @@ fn mistakes(mass: &str, moments: [&str; 3], limit: &str) -> String {
 
 const LIMIT: &str = "lower='-1' upper='1' effort='1' velocity='1'";
 
-/// What is welded together is one body: massless frames on a link with mass are fine, a point mass too.
+/// Links that are welded together are one body: massless frames on a link with mass are accepted, and so is a
+/// point mass.
 #[test]
 fn welded_links_are_one_body() {
     let inertial = |mass: &str, i: &str| {
@@ -112,7 +113,7 @@ fn the_program_inspects() {
     assert!(code == Some(1) && errors.contains("because: "), "{errors}");
 }
 
-/// A reader who has had enough, as `| head`, is no error; a disk that is full is one.
+/// A reader that closes the pipe early, such as `| head`, is not an error; a full disk is one.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_closed_pipe_is_no_error_and_a_full_disk_is() {

@@ -86,8 +86,8 @@ fn vtk_volumes_are_turned_and_carry_pressure() {
     assert_eq!(pressure.unwrap(), [100.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
-/// Nodes stretch, turn and shift, the unit is a decimetre, `up_axis` does nothing:
-/// p = 0.1 (Rz(90) (Rx(90) diag(2, 1, 1) q + (0, 0, 5)) + (10, 0, 0)) = 0.1 (10 + z, 2 x, 5 + y).
+/// Nodes stretch, turn and shift, the unit is a decimetre, `up_axis` has no effect: p = 0.1 (Rz(90) (Rx(90)
+/// diag(2, 1, 1) q + (0, 0, 5)) + (10, 0, 0)) = 0.1 (10 + z, 2 x, 5 + y).
 #[test]
 fn collada_nodes_and_units_are_applied() {
     let tetra = surface(&toy("tetra.dae"), [1.0; 3]);
@@ -159,7 +159,7 @@ fn addresses_lead_to_files() {
     for address in addresses {
         assert!(packages().resolve(address, &base).is_ok(), "{address}");
     }
-    // They lead nowhere but into their package, even where there is a file.
+    // Addresses lead only into their package, even if a file exists elsewhere.
     assert!(packages().resolve("package://toy/meshes/../meshes/cube.obj", &base).is_ok());
     let inside = std::fs::canonicalize(toy("cube.obj")).unwrap();
     let tricks = [
@@ -175,7 +175,7 @@ fn addresses_lead_to_files() {
     assert!(packages().resolve_folder("package://toy/..", &base).is_none());
     // Without any setting, a robot file inside the package finds it.
     assert!(PackageMap::new().resolve("package://toy/meshes/cube.obj", &base.join("install/share/toy/meshes")).is_ok());
-    // An explicit entry goes before everything else.
+    // An explicit entry takes precedence.
     let mut explicit = packages();
     explicit.insert("toy", base.join("workspace/src/stack/toy_folder"));
     assert!(explicit.resolve("package://toy/meshes/tetra.stl", &base).is_ok());

@@ -59,7 +59,7 @@ pub(super) fn fixed() -> Vec<Declaration> {
         description: description.to_owned(),
     };
     let rate = |name: &str, topic: &str| {
-        let description = format!("{topic} [Hz of simulated time]; 0 is never, -1 takes the scene's.");
+        let description = format!("{topic} [Hz of simulated time]; 0 disables it, -1 selects the scene's rate.");
         declare(name, Kind::Number(FROM_SCENE, RATE_MAX), ParameterValue::Number(FROM_SCENE), true, &description)
     };
     let text = |name: &str, default: &str, description: &str| {
@@ -78,21 +78,21 @@ pub(super) fn fixed() -> Vec<Declaration> {
             Kind::Choice(&STEPPING),
             ParameterValue::Text(STEPPING[0].to_owned()),
             true,
-            "dynamic, quasistatic, or empty for the scene's own; a change while running holds from the next ~/reset on.",
+            "dynamic, quasistatic, or empty for the scene's own; a change while running applies from the next ~/reset on.",
         ),
         number(
             "step",
             0.0,
             (0.0, STEP_MAX),
             true,
-            "Step [s], 1e-6 at least; 0 takes the scene's. A change while running holds from the next ~/reset on.",
+            "Step [s], at least 1e-6; 0 selects the scene's. A change while running applies from the next ~/reset on.",
         ),
         number(
             "real_time_factor",
             1.0,
             (0.0, REAL_TIME_FACTOR_MAX),
             true,
-            "Simulated seconds a second of real time, 1e-6 at least; 0 is as fast as possible.",
+            "Simulated seconds per second of real time, at least 1e-6; 0 is as fast as possible.",
         ),
         rate("clock_rate", "/clock"),
         rate("joint_state_rate", "joint_states and ~/external_joint_torques"),
@@ -103,7 +103,7 @@ pub(super) fn fixed() -> Vec<Declaration> {
             Kind::Number(FROM_SCENE, RATE_MAX),
             ParameterValue::Number(FROM_SCENE),
             true,
-            "~/output/<name> [Hz of simulated time]; 0 is never, -1 takes the rate of the wrenches.",
+            "~/output/<name> [Hz of simulated time]; 0 disables it, -1 selects the rate of the wrenches.",
         ),
         rate("contact_patch_rate", "~/contact_patches"),
         declare(
@@ -111,54 +111,58 @@ pub(super) fn fixed() -> Vec<Declaration> {
             Kind::Number(FROM_SCENE, RATE_MAX),
             ParameterValue::Number(FROM_SCENE),
             true,
-            "~/contact_markers [Hz of real time, at most 30]; 0 is never, -1 takes the scene's.",
+            "~/contact_markers [Hz of real time, at most 30]; 0 disables it, -1 selects the scene's rate.",
         ),
         number(
             "marker_pressure_max",
             0.0,
             (0.0, 1e12),
             true,
-            "Pressure at the end of the markers' colour scale [Pa]; 0 takes the largest at hand.",
+            "Pressure at the end of the markers' colour scale [Pa]; 0 selects the largest present pressure.",
         ),
         number(
             "command_timeout",
             0.0,
             (0.0, 1e6),
             true,
-            "Simulated time without a command after which the joints are held where they are [s]; 0 is never.",
+            "Simulated time without a command after which the joints are held in place [s]; 0 disables this.",
         ),
         number(
             "trajectory_tolerance",
             0.0,
             (0.0, 1e6),
             true,
-            "A joint further from its trajectory than this aborts it [rad or m]; 0 never does.",
+            "Largest distance of a joint from its trajectory before the trajectory is aborted [rad or m]; 0 disables this.",
         ),
-        flag("lockstep", false, "Whether each step waits for the command that carries the stamp of the state."),
+        flag("lockstep", false, "Whether each step waits for a command with the stamp of the state."),
         number(
             "lockstep_timeout",
             1.0,
             (0.0, 1e6),
             false,
-            "Real time that a command may take in lockstep, after the first one [s]; 0 is for ever.",
+            "Largest real time to wait for a command in lockstep, after the first one [s]; 0 is unlimited.",
         ),
         declare(
             "lockstep_on_timeout",
             Kind::Choice(&ON_TIMEOUT),
             ParameterValue::Text(ON_TIMEOUT[0].to_owned()),
             false,
-            "What a late command leads to in lockstep: hold waits on, abort ends the node with an error, continue steps \
-             under the last command.",
+            "Reaction to a late command in lockstep: hold keeps waiting, abort ends the node with an error, continue steps \
+             with the last command.",
         ),
-        flag("start_paused", false, "Whether the simulation waits for ~/pause or ~/step at the start."),
+        flag("start_paused", false, "Whether the simulation starts paused, until ~/pause or ~/step."),
         flag(
             "robot_namespaces",
             false,
-            "Whether each model with joints has topics of its own in a namespace of its name, with its URDF's joint names.",
+            "Whether each model with joints has its own topics in a namespace of its name, with the joint names of its URDF.",
         ),
-        text("record", "", "MCAP file to record to; empty is none."),
-        flag("publish_clock", true, "Whether this node owns /clock."),
-        flag("publish_tf", true, "Whether the poses of free bodies go to /tf; needs tf2_msgs when the node is built."),
+        text("record", "", "MCAP file to record to; if empty, nothing is recorded."),
+        flag("publish_clock", true, "Whether this node publishes /clock."),
+        flag(
+            "publish_tf",
+            true,
+            "Whether the poses of free bodies are published on /tf; needs tf2_msgs when the node is built.",
+        ),
         flag(
             "publish_robot_description",
             false,
@@ -170,7 +174,7 @@ pub(super) fn fixed() -> Vec<Declaration> {
             Kind::Bool,
             ParameterValue::Bool(false),
             true,
-            "For the other nodes: this one is the clock, and ignores it.",
+            "For other nodes; this node publishes the clock and ignores it.",
         ),
     ]
 }
@@ -180,7 +184,7 @@ pub(super) const GRAVITY: &str = "gravity";
 pub(super) const GAINS: &str = "gains.";
 pub(super) const MODES: &str = "control_modes.";
 
-/// Values of a scene file that parameters can change.
+/// The values of a scene file that parameters can change.
 #[derive(Clone, Debug)]
 pub(crate) struct SceneDefaults {
     pub(crate) gravity_W: Vector3,
@@ -208,7 +212,7 @@ pub(super) fn of_scene(scene: &SceneDefaults) -> Vec<Declaration> {
         GRAVITY.to_owned(),
         Kind::Vector(GRAVITY_MAX),
         ParameterValue::Numbers(vec![g.x, g.y, g.z]),
-        "Gravity [m/s2, world]; from the next step on.".to_owned(),
+        "Gravity [m/s2, world]; applies from the next step on.".to_owned(),
     )];
     for (joint, actuator) in scene.joints.iter().zip(&scene.actuators) {
         for (gain, unit, value) in
@@ -218,14 +222,14 @@ pub(super) fn of_scene(scene: &SceneDefaults) -> Vec<Declaration> {
                 format!("{GAINS}{joint}.{gain}"),
                 Kind::Number(0.0, GAIN_MAX),
                 ParameterValue::Number(value),
-                format!("{gain} of joint {joint}'s actuator [{unit}]; from the next step on."),
+                format!("{gain} of joint {joint}'s actuator [{unit}]; applies from the next step on."),
             ));
         }
         declarations.push(declare(
             format!("{MODES}{joint}"),
             Kind::Choice(&ControlMode::NAMES),
             ParameterValue::Text("auto".to_owned()),
-            format!("The quantities of a command that joint {joint} takes; auto takes those that are filled."),
+            format!("The quantities of a command that joint {joint} takes; auto takes the filled ones."),
         ));
     }
     declarations

@@ -219,7 +219,7 @@ impl Parameters {
                     let suggestion = did_you_mean(text, choices.iter().copied());
                     let named = choices.iter().map(|choice| if choice.is_empty() { "''" } else { choice });
                     let named = named.collect::<Vec<_>>().join(", ");
-                    return Err(format!("'{}' is none of {named}{suggestion}", shown(text)));
+                    return Err(format!("'{}' is not one of {named}{suggestion}", shown(text)));
                 }
                 value.clone()
             }
@@ -242,13 +242,13 @@ impl Parameters {
             (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
         };
         if name == "step" && matches!(checked, ParameterValue::Number(step) if step > 0.0 && step < STEP_MIN) {
-            return Err(format!("a step is 0, which takes the scene's, or from {STEP_MIN} s to {STEP_MAX} s"));
+            return Err(format!("a step must be 0 (the scene's) or from {STEP_MIN} s to {STEP_MAX} s"));
         }
         if name == "real_time_factor"
             && matches!(checked, ParameterValue::Number(factor) if factor > 0.0 && factor < REAL_TIME_FACTOR_MIN)
         {
             return Err(format!(
-                "a factor is 0, which is as fast as possible, or from {REAL_TIME_FACTOR_MIN} to {REAL_TIME_FACTOR_MAX}"
+                "a factor must be 0 (as fast as possible) or from {REAL_TIME_FACTOR_MIN} to {REAL_TIME_FACTOR_MAX}"
             ));
         }
         Ok((index, checked))
@@ -257,10 +257,10 @@ impl Parameters {
     fn changeable(&self, name: &str, value: &ParameterValue) -> Result<(usize, ParameterValue), String> {
         let (index, checked) = self.checked(name, value)?;
         if self.running && !self.declarations[index].dynamic && self.values[index] != checked {
-            return Err("can only be set at the start".to_owned());
+            return Err("can only be set at the start: restart the node with the new value".to_owned());
         }
         if name == "use_sim_time" && checked == ParameterValue::Bool(true) {
-            return Err("this node is the clock".to_owned());
+            return Err("this node publishes the clock: leave use_sim_time false here".to_owned());
         }
         Ok((index, checked))
     }

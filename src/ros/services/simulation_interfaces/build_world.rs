@@ -154,7 +154,7 @@ fn add(
     let namespace = namespace.strip_prefix('/').unwrap_or(&namespace);
     if !namespace.is_empty() && !namespace.split('/').all(is_namespace_part) {
         let what = format!(
-            "'{}' is not a namespace: each part begins with a letter or _ and has letters, digits and _ of ASCII",
+            "'{}' is not a namespace: each part must start with a letter or _ and consist of ASCII letters, digits and _",
             shown(namespace)
         );
         return Err(refused(spawn::NAMESPACE_INVALID, what));
@@ -163,7 +163,7 @@ fn add(
         let frame = shown(&pose.header.frame_id);
         return Err(refused(
             spawn::INVALID_POSE,
-            format!("frame '{frame}': poses are given in '{}' here", present.frame),
+            format!("frame '{frame}' is not supported: give poses in '{}'", present.frame),
         ));
     }
     let X_WB = read_pose(&pose.pose).map_err(|outcome| refused(spawn::INVALID_POSE, outcome.error_message))?;
@@ -213,11 +213,11 @@ fn unique_name(
         "" => {
             return Err(refused(
                 spawn::NAME_INVALID,
-                "the request has no name, and the name in the URDF cannot be one",
+                "the request has no name, and the name in the URDF is not valid: give a name",
             ));
         }
         _ if !is_name(&name) => {
-            let rule = "names are letters, digits and _ - . of ASCII, begin with a letter, and are not `world`";
+            let rule = "names consist of ASCII letters, digits and _ - . , start with a letter, and are not `world`";
             return Err(refused(spawn::NAME_INVALID, format!("'{}': {rule}", shown(&name))));
         }
         _ => name,
@@ -228,7 +228,10 @@ fn unique_name(
         return Ok(name);
     }
     if !allow_renaming {
-        return Err(refused(spawn::NAME_NOT_UNIQUE, format!("there is an entity '{}' already", shown(&name))));
+        return Err(refused(
+            spawn::NAME_NOT_UNIQUE,
+            format!("an entity '{}' exists already: choose another name", shown(&name)),
+        ));
     }
     let mut number = 2;
     while taken(&format!("{name}_{number}")) {
@@ -266,7 +269,7 @@ fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -
     if text.trim_start().starts_with('<') {
         return Err(refused(
             load::UNSUPPORTED_FORMAT,
-            "worlds are scene files here, in YAML: see docs/reference/scene-files.md",
+            "a world must be a scene file in YAML: see docs/reference/scene-files.md",
         ));
     }
     if text.len() > TEXT_LENGTH_MAX {
@@ -291,7 +294,10 @@ fn check_ending(file: &Path, endings: &[&str], code: u8) -> Result<(), Outcome> 
     if endings.contains(&ending.as_str()) {
         return Ok(());
     }
-    Err(refused(code, format!("{}: files end in .{} here", shown(&file.to_string_lossy()), endings.join(" or ."))))
+    Err(refused(
+        code,
+        format!("{}: the file name must end in .{}", shown(&file.to_string_lossy()), endings.join(" or .")),
+    ))
 }
 
 fn read(file: &Path, code: u8) -> Result<String, Outcome> {

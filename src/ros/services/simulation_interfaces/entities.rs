@@ -172,7 +172,7 @@ impl Region {
         let wrong = |what: &str| Err(refused(FAILED, format!("bounds: {what}")));
         match (bounds.type_, points.as_slice()) {
             (BOUNDS_EMPTY, _) => Ok(None),
-            (BOUNDS_CONVEX_HULL, _) => Err(refused(UNSUPPORTED, "bounds may be boxes and spheres only")),
+            (BOUNDS_CONVEX_HULL, _) => Err(refused(UNSUPPORTED, "only boxes and spheres are supported as bounds")),
             (BOUNDS_BOX | BOUNDS_SPHERE, points) if points.iter().any(|p| p.iter().any(|x| x.is_nan())) => {
                 wrong("a coordinate is not a number")
             }
@@ -198,7 +198,7 @@ pub(crate) fn read_pose(pose: &Pose) -> Result<RigidTransform, Outcome> {
     let (p, q) = (&pose.position, &pose.orientation);
     let position = Vector3::new(p.x, p.y, p.z);
     if !position.iter().all(|x| x.abs() <= FAR) {
-        return invalid("the position is not finite, or further than 10 km away");
+        return invalid("the position is not finite, or farther than 10 km away");
     }
     let quaternion = nalgebra::Quaternion::new(q.w, q.x, q.y, q.z);
     let error = (quaternion.norm() - 1.0).abs();

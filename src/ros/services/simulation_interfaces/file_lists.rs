@@ -73,7 +73,7 @@ impl FileLists {
 
 impl ListRequest {
     fn refuse(self) {
-        let result = refused(FAILED, format!("{REQUESTS_MAX} requests for lists wait already: ask again later"));
+        let result = refused(FAILED, format!("{REQUESTS_MAX} requests for lists are waiting: try again later"));
         match self {
             Self::Spawnables(request, _) => {
                 request.respond(GetSpawnables::Response { result, spawnables: Vec::new() });

@@ -74,7 +74,7 @@ impl SimulationInterfaces {
                 features: codes::FEATURES.to_vec(),
                 spawn_formats: vec!["urdf".to_owned()],
                 custom_info: format!(
-                    "Isobar {}; docs/reference/ros.md describes how it reads the standard",
+                    "Isobar {}; docs/reference/ros.md describes its interpretation of the standard",
                     env!("CARGO_PKG_VERSION")
                 ),
             };
@@ -149,7 +149,7 @@ impl SimulationInterfaces {
             };
             let control = &mut context.control;
             match steps::change(control, wanted) {
-                // The new state holds from the next step boundary on.
+                // The new state applies from the next step boundary on.
                 Ok(()) if control.mailbox.quitting() => request.respond(SetSimulationState::Response { result: ok() }),
                 Ok(()) => self.at_boundary(control, None, move |_| {
                     request.respond(SetSimulationState::Response { result: ok() });
@@ -180,7 +180,7 @@ impl SimulationInterfaces {
                 } else {
                     refused(
                         codes::UNSUPPORTED,
-                        "the scope has no bit that is known here: time is 1, state 2, spawned 4",
+                        "the scope has no known bit: use 1 for time, 2 for state, 4 for spawned",
                     )
                 };
                 request.respond(ResetSimulation::Response { result });
@@ -253,7 +253,10 @@ impl SimulationInterfaces {
         let state = &request.state;
         if !["", "world", self.frame.as_str()].contains(&state.header.frame_id.as_str()) {
             let frame = shown(&state.header.frame_id);
-            return Err(refused(INVALID_POSE, format!("frame '{frame}': states are given in '{}' here", self.frame)));
+            return Err(refused(
+                INVALID_POSE,
+                format!("frame '{frame}' is not supported: give states in '{}'", self.frame),
+            ));
         }
         #[cfg(isobar_set_parts)]
         let (pose, twist) = (request.set_pose, request.set_twist);
@@ -262,7 +265,7 @@ impl SimulationInterfaces {
         let X_WB = pose.then(|| read_pose(&state.pose)).transpose()?;
         let V_WB = twist.then(|| read_twist(&state.twist)).transpose()?;
         if !model.is_free {
-            return Err(refused(FAILED, format!("entity '{}' is welded where it is", shown(&model.name))));
+            return Err(refused(FAILED, format!("entity '{}' is welded and cannot be moved", shown(&model.name))));
         }
         Ok(Placement { body: model.root, X_WB, V_WB })
     }

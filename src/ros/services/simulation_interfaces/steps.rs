@@ -41,7 +41,7 @@ pub(super) fn state(control: &SimulationControl) -> u8 {
 /// Changes the state.
 pub(super) fn change(control: &mut SimulationControl, wanted: u8) -> Result<(), Outcome> {
     if wanted == state(control) {
-        return Err(refused(ALREADY_THERE, "that is the present state"));
+        return Err(refused(ALREADY_THERE, "the simulation is in this state already"));
     }
     match wanted {
         PLAYING => {
@@ -58,7 +58,7 @@ pub(super) fn change(control: &mut SimulationControl, wanted: u8) -> Result<(), 
         }
         QUITTING => control.mailbox.quit(),
         _ => {
-            let what = "a state may be set to stopped, playing, paused and quitting; worlds are loaded by ~/load_world";
+            let what = "the state can be set to stopped, playing, paused or quitting; use ~/load_world to load a world";
             return Err(refused(INCORRECT_TRANSITION, what));
         }
     }

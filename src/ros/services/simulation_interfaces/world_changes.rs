@@ -132,8 +132,7 @@ impl WorldChanges {
         if self.queue.len() < CHANGES_MAX {
             self.queue.push_back((change, request));
         } else {
-            request
-                .refuse(refused(FAILED, format!("{CHANGES_MAX} changes of the world wait already: ask again later")));
+            request.refuse(refused(FAILED, format!("{CHANGES_MAX} changes of the world are waiting: try again later")));
         }
     }
 
@@ -218,7 +217,7 @@ impl WorldChanges {
                 Err(TryRecvError::Disconnected) => {
                     request.refuse(refused(
                         FAILED,
-                        "the thread that builds the world has failed; the node's log says why",
+                        "the thread that builds the world has failed; the log of the node gives the reason",
                     ));
                 }
             },

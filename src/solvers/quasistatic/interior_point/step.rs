@@ -1,9 +1,11 @@
 //! The reference: the step as a quadratic program over linear and second-order cones for Clarabel [Goulart & Chen 2024].
 //!
-//! In its form   min 1/2 x^T P x + q^T x  s.t.  A x + s = d, s in cones   the unknowns x are v, then what the rows and the patches' faces add:
-//! - contact: s = (phi/h + v_n, mu v_t) in the second-order cone, with dual (gamma_n, gamma_t/mu); or one row a ray, with dual beta_j;
+//! In its form   min 1/2 x^T P x + q^T x  s.t.  A x + s = d, s in cones   the unknowns x are v, then those of
+//! the rows and of the patches' faces:
+//! - contact: s = (phi/h + v_n, mu v_t) in the second-order cone, with dual (gamma_n, gamma_t/mu); or one row per ray, with dual beta_j;
 //! - row: l(u) = min (v_hat - u - p + m)^2/(2 R) + upper p - lower m over p, m >= 0, the Huber function whose slope is clamped;
-//! - face, normal: 1/2 h r e^2 with e >= fe0/r - v_n, e >= 0 and r the fall of the force with the velocity [N s/m];
+//! - face, normal: 1/2 h r e^2 with e >= fe0/r - v_n, e >= 0 and r the decrease of the force with the
+//!   velocity [N s/m];
 //! - face, friction: mu n0 t with t >= |(v_t, v_s)|: the regularized norm, exactly.
 
 use std::f64::consts::TAU;
