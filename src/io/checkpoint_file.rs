@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use crate::stepping::{Checkpoint, CheckpointError};
 
-/// A larger file is refused unread: a scene of a thousand bodies needs less than a megabyte.
+/// The largest file that is read: a scene of a thousand bodies needs less than a megabyte.
 const BYTES_MAX: u64 = 1 << 30;
 
 /// The reason why a checkpoint was not written or not read.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckpointFileError {
-    /// The file cannot be written. An earlier checkpoint in its place is untouched.
+    /// The file cannot be written. An earlier checkpoint at its path is unchanged.
     #[error("cannot write the checkpoint {}; check the folder, the free space and the permissions", file.display())]
     Write {
         /// The file.
@@ -46,8 +46,8 @@ pub enum CheckpointFileError {
     },
 }
 
-/// Writes a checkpoint to `file`. The bytes go to a file beside it, `file` with `.partial` at its end, which then takes the name: at
-/// any instant `file` is a whole checkpoint, or the one before.
+/// Writes a checkpoint to `file`. The bytes are written to `file` with `.partial` appended, which is then
+/// renamed: at any instant `file` is a complete checkpoint, the new or the previous one.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -66,7 +66,7 @@ pub fn write(file: &Path, checkpoint: &Checkpoint) -> Result<(), CheckpointFileE
 /// Reads the checkpoint `file`.
 ///
 /// # Errors
-/// The file cannot be read, or is no whole checkpoint of a known version.
+/// The file cannot be read, or is not a complete checkpoint of a supported version.
 pub fn read(file: &Path) -> Result<Checkpoint, CheckpointFileError> {
     let failed = |source| CheckpointFileError::Read { file: file.to_path_buf(), source };
     let mut bytes = Vec::new();

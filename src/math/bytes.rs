@@ -1,4 +1,5 @@
-//! Numbers and names as bytes and back: little-endian, floating point bit by bit, lists with their length first.
+//! Conversion of numbers and names to bytes and back: little-endian, with the bits of floating-point numbers,
+//! and lists after their length.
 
 /// Appends values to a list of bytes.
 #[derive(Clone, Debug, Default)]
@@ -11,7 +12,7 @@ impl ByteWriter {
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
-    /// Appends bytes as they are.
+    /// Appends bytes unchanged.
     pub fn raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -56,14 +57,14 @@ impl ByteWriter {
     }
 }
 
-/// The reason why bytes are not what was expected.
+/// The reason why bytes cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BytesError {
     /// They end before the value does.
     #[error("it ends early")]
     Short,
-    /// A value that was never written.
-    #[error("it holds a value that makes no sense here")]
+    /// A value that is never written.
+    #[error("it holds an invalid value")]
     Nonsense,
 }
 
@@ -78,7 +79,7 @@ impl<'a> ByteReader<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { rest: bytes }
     }
-    /// Takes the next `len` bytes as they are.
+    /// Takes the next `len` bytes unchanged.
     ///
     /// # Errors
     /// Fewer are left.
@@ -161,7 +162,7 @@ impl<'a> ByteReader<'a> {
     /// Takes a list of `len` numbers that are finite.
     ///
     /// # Errors
-    /// Bytes are missing, the list has another length, or a number is not finite.
+    /// Bytes are missing, the list has a different length, or a number is not finite.
     pub fn numbers_of(&mut self, len: usize) -> Result<Vec<f64>, BytesError> {
         let numbers = self.numbers()?;
         if numbers.len() == len { Ok(numbers) } else { Err(BytesError::Nonsense) }

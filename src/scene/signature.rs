@@ -7,7 +7,7 @@ use super::parts::CollisionGeometry;
 use crate::geometry::HydroelasticGeometry;
 use crate::math::{ByteReader, ByteWriter, BytesError};
 
-/// Parts of a scene; a checkpoint belongs to the scene with the same ones.
+/// Parts of a scene; a checkpoint belongs to a scene with the same parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SceneSignature {
     parts: Vec<Part>,
@@ -37,7 +37,7 @@ impl Write for Hasher {
     }
 }
 
-/// The hash of everything that `Debug` shows: numbers are shown with all their digits.
+/// The hash of the `Debug` output, which has all digits of numbers.
 fn hash(properties: &dyn Debug) -> u64 {
     let mut hasher = Hasher(Hasher::BASIS);
     // Writing to a hasher cannot fail.
@@ -61,7 +61,8 @@ impl SceneSignature {
             push(format!("actuator of joint '{name}'"), hash(&properties));
         }
         for geometry in scene.geometries.iter() {
-            // Everything else of the two representations follows from these; some of it is computed at its first use.
+            // The other data of the two representations follow from these; some are computed at their first
+            // use.
             let CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material } = geometry;
             let field = match hydroelastic {
                 HydroelasticGeometry::CompliantVolume(field) => hash(&(field.mesh(), field.pressure())),
@@ -90,7 +91,7 @@ impl SceneSignature {
         if let Some(part) = added {
             return Some(format!("it lacks the {} of this scene", part.name));
         }
-        (self != here).then(|| "its parts are in another order".to_owned())
+        (self != here).then(|| "its parts have a different order".to_owned())
     }
 
     /// Writes the signature.
@@ -102,10 +103,10 @@ impl SceneSignature {
         }
     }
 
-    /// Reads what [`SceneSignature::write`] wrote.
+    /// Reads the output of [`SceneSignature::write`].
     ///
     /// # Errors
-    /// Bytes that are no signature.
+    /// Bytes that are not a signature.
     pub fn read(reader: &mut ByteReader<'_>) -> Result<Self, BytesError> {
         let len = reader.len(16)?;
         let part = |_| Ok(Part { name: reader.text()?.to_owned(), hash: reader.u64()? });

@@ -1,9 +1,10 @@
-//! Checkpoints: everything that a step takes from the one before, as bytes with a version and a checksum.
+//! Checkpoints: all data that a step takes from the previous one, as bytes with a version and a checksum.
 //!
-//! All numbers are little-endian, floating point bit by bit. In this order: the mark `ISOBAR-C`, the version of
-//! the format (32 bits), the length of what follows (64 bits), and in it the version of Isobar, the scene's signature, the
-//! settings of the steps, the number of steps taken and their length, the simulation, and an attachment of the caller's own;
-//! at the end CRC-32 over all bytes before.
+//! All numbers are little-endian, and floating-point numbers keep their bits. The parts in order are the mark
+//! `ISOBAR-C`, the version of the format (32 bits), the length of the contents (64 bits), the contents, and a
+//! CRC-32 over all previous bytes. The contents are the version of Isobar, the scene's signature, the
+//! settings of the steps, the number of steps taken and their length, the simulation, and an attachment of
+//! the caller.
 
 use super::settings::StepSettings;
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce, Vector6};
@@ -16,7 +17,7 @@ const VERSION: u32 = 1;
 const CHECKSUM: usize = 4;
 const ISOBAR: &str = env!("CARGO_PKG_VERSION");
 
-/// The reason why a checkpoint is refused. Nothing has changed then.
+/// The reason why a checkpoint is refused. The simulation is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
     /// Other bytes.
@@ -24,7 +25,7 @@ pub enum CheckpointError {
         "it is no checkpoint of Isobar: `isobar run --checkpoint FILE` and the node's `~/save_checkpoint` write one"
     )]
     Foreign,
-    /// A format that this version does not know.
+    /// A format that this version does not support.
     #[error(
         "it has version {found} of the format, and this program knows version {VERSION}: use the version of Isobar that wrote it"
     )]
@@ -43,7 +44,7 @@ pub enum CheckpointError {
     /// Bytes have changed.
     #[error("its checksum is wrong: it was damaged since it was written; take an earlier one")]
     Checksum,
-    /// A value does not fit.
+    /// A value is not valid.
     #[error("{problem}; take an earlier one")]
     Malformed {
         /// The problem.
@@ -73,7 +74,7 @@ impl From<BytesError> for CheckpointError {
     }
 }
 
-/// A simulation between two steps. Made by [`Simulation::save`](super::Simulation::save).
+/// A simulation between two steps. It is made by [`Simulation::save`](super::Simulation::save).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoint {
     isobar: String,
@@ -104,13 +105,13 @@ impl Checkpoint {
     pub fn attachment(&self) -> &[u8] {
         &self.attachment
     }
-    /// The same checkpoint with another attachment.
+    /// The same checkpoint with a different attachment.
     #[must_use]
     pub fn with_attachment(self, attachment: Vec<u8>) -> Self {
         Self { attachment, ..self }
     }
 
-    /// As bytes, with a version and a checksum.
+    /// The checkpoint as bytes, with a version and a checksum.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut content = ByteWriter::default();
         content.text(&self.isobar);
@@ -130,10 +131,10 @@ impl Checkpoint {
         bytes
     }
 
-    /// From the bytes of [`Checkpoint::to_bytes`].
+    /// The checkpoint from the bytes of [`Checkpoint::to_bytes`].
     ///
     /// # Errors
-    /// Other bytes, another version of the format, a wrong length or a wrong checksum.
+    /// Bytes of another kind, an unsupported version of the format, a wrong length or a wrong checksum.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, CheckpointError> {
         let mut reader = ByteReader::new(bytes);
         if bytes.is_empty() || !bytes.iter().zip(MARK).all(|(a, b)| a == b) {
@@ -206,7 +207,7 @@ pub(super) fn write_wrenches(wrenches: &IndexVec<BodyIndex, SpatialForce>, write
     }
 }
 
-/// Reads what [`write_wrenches`] wrote, for the bodies of `wrenches`.
+/// Reads the output of [`write_wrenches`] for the bodies of `wrenches`.
 pub(super) fn read_wrenches(
     wrenches: &mut IndexVec<BodyIndex, SpatialForce>,
     reader: &mut ByteReader<'_>,

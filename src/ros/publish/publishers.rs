@@ -311,7 +311,7 @@ impl Publishers {
         note_failure(&mut self.failures, tf.publish_free(snapshot.time_ns, &self.world_frame, bodies));
     }
 
-    /// Publishes what holds as long as the world does.
+    /// Publishes the messages that stay valid while the world exists.
     fn publish_latched(&mut self) {
         let sent = self.scene_markers.publish(&self.world.scene_markers);
         note_failure(&mut self.failures, sent);

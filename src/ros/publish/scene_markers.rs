@@ -1,5 +1,5 @@
-//! The models that have no joints to move, as RViz markers: tables, objects, tools. RViz draws robots from their descriptions,
-//! but these models have none on a topic that a task listens to.
+//! The models without moving joints as RViz markers: tables, objects, tools. RViz draws robots from their
+//! descriptions, but these models have no description on a topic that the tasks' configurations use.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ const TRIANGLE_LIST: i32 = 11;
 const ADD: i32 = 0;
 const DELETE_ALL: i32 = 3;
 
-/// The colour of a geometry whose file states none.
+/// The colour of a geometry without a stated colour.
 const COLOR: [f64; 4] = [0.7, 0.7, 0.72, 1.0];
 /// Weights of a triangle's normal in its brightness, which makes flat shapes readable in viewers without shading.
 const LIGHT: [f64; 3] = [0.25, 0.15, 0.9];
 
-/// A geometry that is drawn: its body, its pose in the body, what is drawn, and red, green, blue, alpha in 0..1.
+/// A drawn geometry: its body, its pose in the body, its shape, and red, green, blue, alpha in 0..1.
 type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
 
 /// The markers of all models without joints that move, each in the frame of its model's root. The first one deletes those of the
