@@ -63,10 +63,11 @@ def rigid(mu, hint=None):
 
 
 def compliant(modulus, hint, mu, dissipation=5.0):
-    """Contact properties of a compliant volume: E_h [Pa], edge length [m], friction [-], Hunt-Crossley dissipation [s/m]."""
+    """Contact properties of a compliant volume: E_h [Pa], edge length [m] or None, friction [-], Hunt-Crossley dissipation [s/m]."""
+    edges = [] if hint is None else [f'<drake:mesh_resolution_hint value="{number(hint)}"/>']
     return [
         "<drake:compliant_hydroelastic/>",
-        f'<drake:mesh_resolution_hint value="{number(hint)}"/>',
+        *edges,
         f'<drake:hydroelastic_modulus value="{number(modulus)}"/>',
         f'<drake:hunt_crossley_dissipation value="{number(dissipation)}"/>',
         f'<drake:mu_dynamic value="{number(mu)}"/>',

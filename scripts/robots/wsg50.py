@@ -39,7 +39,7 @@ def finger(side, sign):
         visual(f"{side}_finger", box(FINGER), "wsg50_finger", middle),
         visual(f"{side}_pad", box(PAD), "wsg50_pad", pad),
         collision(f"{side}_finger", box((x, y, z - 0.004)), rigid(0.7), (0, middle[1], z / 2 + 0.002)),
-        collision(f"{side}_pad", box(PAD), compliant(1e6, 0.01, 1.0), pad),
+        collision(f"{side}_pad", box(PAD), compliant(1e6, None, 1.0), pad),
         comment=f"The {side} finger; its pad is a compliant volume.",
     )
     lower, upper = sorted((0, sign * 0.055))

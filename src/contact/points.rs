@@ -66,6 +66,6 @@ pub fn push_points(
                 (stiffness, (-stiffness * phi).min(most))
             }
         };
-        block.push_face(&FaceInput { p_CF, normal: *normal, stiffness, elastic_force });
+        block.push_face(&FaceInput { p_CF, normal: *normal, stiffness, elastic_force, spin_arm_squared: 0.0 });
     }
 }

@@ -54,8 +54,9 @@ pub use aabb::Aabb;
 pub use cells::{CellDefect, check_cells};
 pub use error::GeometryError;
 pub use hydroelastic::{
-    CoherenceCheck, CoherenceReport, ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FaceRepresentation,
-    HydroelasticGeometry, HydroelasticWorkspace, NoContactSurface, RigidSurface, contact_surface, effective_gradient,
+    CoherenceCheck, CoherenceReport, ContactSurface, FACE_AREA_MIN, FACE_GRADIENT_COSINE_MIN, FacePart,
+    FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace, NoContactSurface, RigidSurface, contact_surface,
+    effective_gradient,
 };
 pub use make::HydroelasticParameters;
 pub use mesh::{MeshError, SurfaceMesh, VolumeMesh};

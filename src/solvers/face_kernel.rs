@@ -1,10 +1,13 @@
 //! The sum over a patch's faces: the only loop of the solver that grows with the number of faces.
 //!
-//! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, s^2 = |vt|^2 + eps^2:
-//!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]   normal impulse, [Masterjohn 2022, eqs. 13-16]
-//!   gamma_t = -mu n0 vt / s                                [N s]   lagged regularized Coulomb friction
-//! Both fall monotonically with the velocity, so they are the negative gradient of a convex potential.
-//! Its Hessian in v is  G = (mu n0 / s)(1 - n n^T - t t^T) - gamma_n' n n^T  with t = vt / s.
+//! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, wn = n.w its spin about the normal,
+//! s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
+//!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal impulse, [Masterjohn 2022, eqs. 13-16]
+//!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
+//!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
+//! All fall monotonically with the velocity, so they are the negative gradient of a convex potential.
+//! Its Hessian in v is  G = (mu n0 / s)(1 - n n^T - t t^T) - gamma_n' n n^T  with t = vt / s. Spin adds, with z = rho^2 wn / s,
+//!   (mu n0 / s)(rho^2 - z^2) in (wn, wn)  and  -(mu n0 / s) z t in (wn, v).
 
 use super::patch_block::{FaceLanes, PatchBlock};
 use crate::math::lanes::{LANES, LaneSum, LaneSum3, Lanes, Lanes3};
@@ -18,17 +21,34 @@ struct FaceImpulse {
     t: Lanes3,
     /// mu n0 / s \[kg\].
     kt: Lanes,
+    /// rho^2 wn / s \[m\].
+    z: Lanes,
     /// -d gamma_n / d vn \[kg\].
     kn: Lanes,
 }
 
+/// `SPINS`: whether some face has a spin arm.
 #[inline(always)]
-fn face_impulse(faces: &FaceLanes, w: Lanes3, v_C: Lanes3, step: Lanes, hunt_crossley: Lanes) -> FaceImpulse {
+fn face_impulse<const SPINS: bool>(
+    faces: &FaceLanes,
+    w: Lanes3,
+    v_C: Lanes3,
+    step: Lanes,
+    hunt_crossley: Lanes,
+) -> FaceImpulse {
     let n = faces.normal;
     let v = v_C + w.cross(faces.p_CF);
     let vn = v.dot(n);
     let vt = v - n.scale(vn);
-    let inverse_s = (vt.dot(vt) + faces.slip_scale_squared).inverse_sqrt();
+    let mut s_squared = vt.dot(vt) + faces.slip_scale_squared;
+    let mut z = Lanes::ZERO;
+    if SPINS {
+        let wn = w.dot(n);
+        z = faces.spin_arm_squared * wn;
+        s_squared = s_squared + z * wn;
+    }
+    let inverse_s = s_squared.inverse_sqrt();
+    z = z * inverse_s;
     let fe = (faces.elastic_force - faces.force_rate * vn).positive_part();
     let damping = (Lanes::splat(1.0) - hunt_crossley * vn).positive_part();
     let pushes = fe.is_positive() * damping.is_positive();
@@ -37,6 +57,7 @@ fn face_impulse(faces: &FaceLanes, w: Lanes3, v_C: Lanes3, step: Lanes, hunt_cro
         gamma: n.scale(step * fe * damping) - vt.scale(kt),
         t: vt.scale(inverse_s),
         kt,
+        z,
         kn: pushes * step * (faces.force_rate * damping + hunt_crossley * fe),
     }
 }
@@ -44,28 +65,43 @@ fn face_impulse(faces: &FaceLanes, w: Lanes3, v_C: Lanes3, step: Lanes, hunt_cro
 impl PatchBlock {
     /// Net contact impulse on B about C [N m s, N s] at the relative velocity V of C.
     pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
+        if self.spins { self.sum_impulse::<true>(V) } else { self.sum_impulse::<false>(V) }
+    }
+
+    fn sum_impulse<const SPINS: bool>(&self, V: &SpatialVelocity) -> SpatialForce {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         for faces in &self.lanes {
-            let gamma = face_impulse(faces, w, v, step, d).gamma;
+            let FaceImpulse { gamma, z, .. } = face_impulse::<SPINS>(faces, w, v, step, d);
             f.add(gamma);
             tau.add(faces.p_CF.cross(gamma));
+            if SPINS {
+                tau.add(faces.normal.scale(-(faces.friction_bound * z)));
+            }
         }
         SpatialForce::new(tau.total(), f.total())
     }
 
     /// Net contact impulse on B about C; `hessian` becomes the 6x6 Hessian of the patch's potential in V [kg m2, kg m, kg].
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
+        if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) }
+    }
+
+    fn sum_hessian<const SPINS: bool>(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         let mut sums = HessianSums::ZERO;
         for faces in &self.lanes {
-            let impulse = face_impulse(faces, w, v, step, d);
+            let impulse = face_impulse::<SPINS>(faces, w, v, step, d);
             f.add(impulse.gamma);
             tau.add(faces.p_CF.cross(impulse.gamma));
             sums.add(faces, &impulse);
+            if SPINS {
+                tau.add(faces.normal.scale(-(faces.friction_bound * impulse.z)));
+                sums.add_spin(faces, &impulse);
+            }
         }
         *hessian = sums.to_matrix();
         SpatialForce::new(tau.total(), f.total())
@@ -82,7 +118,8 @@ impl PatchBlock {
             let vn = v.dot(faces.normal);
             let vt = v - faces.normal.scale(vn);
             let fe = (faces.elastic_force - faces.force_rate * vn).positive_part();
-            let slip_squared = vt.dot(vt) + faces.slip_scale_squared;
+            let wn = w.dot(faces.normal);
+            let slip_squared = vt.dot(vt) + faces.slip_scale_squared + faces.spin_arm_squared * wn * wn;
             for lane in 0..LANES {
                 let rate = faces.force_rate.0[lane];
                 if rate > 0.0 {
@@ -94,13 +131,14 @@ impl PatchBlock {
         total
     }
 
-    /// Contact force on B of each face [N, world], in the order in which the faces were pushed.
+    /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque about its own
+    /// normal is in the patch's impulse only.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         forces.clear();
         for faces in &self.lanes {
-            let gamma = face_impulse(faces, w, v, step, d).gamma;
+            let gamma = face_impulse::<true>(faces, w, v, step, d).gamma;
             for lane in 0..LANES.min(self.len() - forces.len()) {
                 forces.push(gamma.get(lane) / self.law.step);
             }
@@ -144,6 +182,30 @@ impl HessianSums {
         add_all(&mut self.vv, [xx, xy, xz, yy, yz, zz]);
     }
 
+    /// The terms of spin about the normals: vt.t depends on w by c x t, and wn by n.
+    #[inline(always)]
+    fn add_spin(&mut self, faces: &FaceLanes, impulse: &FaceImpulse) {
+        let FaceImpulse { t, kt, z, .. } = *impulse;
+        let n = faces.normal;
+        let nz = n.scale(-(kt * z));
+        let nr = n.scale(kt * (faces.spin_arm_squared - z * z));
+        let ct = faces.p_CF.cross(t);
+        add_all(
+            &mut self.ww,
+            [
+                nr.x * n.x + nz.x * ct.x + ct.x * nz.x,
+                nr.x * n.y + nz.x * ct.y + ct.x * nz.y,
+                nr.x * n.z + nz.x * ct.z + ct.x * nz.z,
+                nr.y * n.y + nz.y * ct.y + ct.y * nz.y,
+                nr.y * n.z + nz.y * ct.z + ct.y * nz.z,
+                nr.z * n.z + nz.z * ct.z + ct.z * nz.z,
+            ],
+        );
+        let rows = [nz.x, nz.y, nz.z].map(|nz| [nz * t.x, nz * t.y, nz * t.z]);
+        let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = rows;
+        add_all(&mut self.wv, [xx, xy, xz, yx, yy, yz, zx, zy, zz]);
+    }
+
     #[inline(always)]
     fn to_matrix(&self) -> Matrix6 {
         // each row of wv is a row of the upper right block
@@ -174,7 +236,7 @@ mod tests {
     use super::*;
     use crate::math::Vector6;
 
-    fn patch(dissipation: DissipationLaw) -> PatchBlock {
+    fn patch(dissipation: DissipationLaw, arm: f64) -> PatchBlock {
         let mut block = PatchBlock::new();
         block.reset(PatchLaw {
             step: 1e-2,
@@ -192,7 +254,8 @@ mod tests {
             let a = f64::from(i);
             let normal = Vector3::new(0.2 * (a * 1.3).sin(), 0.3 * (a * 0.7).cos(), 1.0).normalize();
             let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.3 * a.sin()) * 0.05;
-            block.push_face(&FaceInput { p_CF, normal, stiffness: 200.0 + 10.0 * a, elastic_force: 1.0 + 0.1 * a });
+            let (stiffness, elastic_force) = (200.0 + 10.0 * a, 1.0 + 0.1 * a);
+            block.push_face(&FaceInput { p_CF, normal, stiffness, elastic_force, spin_arm_squared: arm * arm * a });
         }
         block.lag_friction();
         block
@@ -201,9 +264,10 @@ mod tests {
     /// The Hessian is minus the derivative of the impulse: central differences, whose error is of the order h^2.
     #[test]
     fn hessian_is_the_derivative_of_the_impulse() {
-        for law in [DissipationLaw::HuntCrossley { dissipation: 3.0 }, DissipationLaw::Linear { relaxation_time: 0.02 }]
-        {
-            let block = patch(law);
+        let laws =
+            [DissipationLaw::HuntCrossley { dissipation: 3.0 }, DissipationLaw::Linear { relaxation_time: 0.02 }];
+        for (law, arm) in laws.into_iter().flat_map(|law| [0.0, 0.01].map(|arm| (law, arm))) {
+            let block = patch(law, arm);
             let V = Vector6::new(0.3, -0.2, 0.4, 0.01, 0.02, -0.03);
             let mut H = Matrix6::zeros();
             let impulse = block.impulse_and_hessian(&SpatialVelocity::from_vector(&V), &mut H);
@@ -217,7 +281,7 @@ mod tests {
                 };
                 let column = (at(-1.0) - at(1.0)) / (2.0 * h);
                 let error = (column - H.column(j)).norm();
-                assert!(error < 1e-7 * H.norm(), "{law:?} column {j}: {error:e}");
+                assert!(error < 1e-7 * H.norm(), "{law:?}, arm {arm} m, column {j}: {error:e}");
             }
         }
     }
@@ -225,7 +289,7 @@ mod tests {
     /// The sum of the face forces is the patch's wrench.
     #[test]
     fn face_forces_sum_to_the_wrench() {
-        let block = patch(DissipationLaw::HuntCrossley { dissipation: 1.0 });
+        let block = patch(DissipationLaw::HuntCrossley { dissipation: 1.0 }, 0.01);
         let V = SpatialVelocity::new(Vector3::new(0.1, 0.2, 0.3), Vector3::new(0.1, 0.0, -0.02));
         let mut forces = Vec::new();
         block.face_forces(&V, &mut forces);

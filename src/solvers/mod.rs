@@ -14,4 +14,4 @@ mod patch_block;
 pub mod quasistatic;
 
 pub use box_row::BoxRow;
-pub use patch_block::{DissipationLaw, FaceInput, PatchBlock, PatchLaw};
+pub use patch_block::{DissipationLaw, FaceInput, FrictionPart, PatchBlock, PatchLaw};

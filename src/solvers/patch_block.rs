@@ -47,6 +47,29 @@ pub struct FaceInput {
     pub stiffness: f64,
     /// Elastic force at the start of the step, fe0 = A p0 = -k phi0 \[N\].
     pub elastic_force: f64,
+    /// Square of the arm rho \[m2\] at which the friction of the face resists spin about its own normal; 0 for a point.
+    pub spin_arm_squared: f64,
+}
+
+/// A place at which a part of a face's friction acts, while the whole normal force acts at the face's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrictionPart {
+    /// Position from the patch point C \[m\].
+    pub p_CF: Vector3,
+    /// The part of the face's friction bound [-]; those of a face sum to 1.
+    pub share: f64,
+    /// As [`FaceInput::spin_arm_squared`] \[m2\].
+    pub spin_arm_squared: f64,
+}
+
+/// A face whose friction acts at the lanes that follow it.
+#[derive(Clone, Copy, Debug)]
+struct DividedFace {
+    face: usize,
+    /// Where its parts end in `shares`; they start where those of the divided face before end.
+    end: usize,
+    /// mu n0 of the whole face [N s].
+    bound: f64,
 }
 
 /// [`LANES`] faces side by side; unused lanes hold faces that never push.
@@ -64,6 +87,8 @@ pub(super) struct FaceLanes {
     pub(super) friction_bound: Lanes,
     /// Square of the regularization speed [m2/s2].
     pub(super) slip_scale_squared: Lanes,
+    /// rho^2 \[m2\].
+    pub(super) spin_arm_squared: Lanes,
 }
 
 impl FaceLanes {
@@ -74,6 +99,7 @@ impl FaceLanes {
         force_rate: Lanes::ZERO,
         friction_bound: Lanes::ZERO,
         slip_scale_squared: Lanes::splat(1.0), // any positive number: keeps 1/sqrt finite in unused lanes
+        spin_arm_squared: Lanes::ZERO,
     };
 }
 
@@ -88,6 +114,11 @@ pub struct PatchBlock {
     pub(super) damped_step: f64,
     pub(super) lanes: Vec<FaceLanes>,
     len: usize,
+    divided: Vec<DividedFace>,
+    /// The shares of all parts [-].
+    shares: Vec<f64>,
+    /// Whether a face has a spin arm; without one the kernel leaves those terms out.
+    pub(super) spins: bool,
     pub(super) jacobian: PatchJacobian,
     /// J v0: the velocity at which the lagged impulses are evaluated.
     pub(super) V0: SpatialVelocity,
@@ -113,6 +144,9 @@ impl PatchBlock {
             damped_step: 0.0,
             lanes: Vec::new(),
             len: 0,
+            divided: Vec::new(),
+            shares: Vec::new(),
+            spins: false,
             jacobian: PatchJacobian::default(),
             V0: SpatialVelocity::ZERO,
             inverse_mass: Matrix6::zeros(),
@@ -130,6 +164,9 @@ impl PatchBlock {
         self.law = law;
         self.lanes.clear();
         self.len = 0;
+        self.divided.clear();
+        self.shares.clear();
+        self.spins = false;
         self.jacobian.clear();
         self.V0 = SpatialVelocity::ZERO;
         self.inverse_mass = Matrix6::zeros();
@@ -186,6 +223,47 @@ impl PatchBlock {
         self.store(face, at_rest, self.law.friction * n0);
     }
 
+    /// Moves a part of the friction of the face that was added last to a place of its own, which counts as a face without
+    /// normal force. Once it has parts, nothing of its friction acts at the face itself.
+    pub fn push_friction_part(&mut self, part: &FrictionPart) {
+        let Some(last) = self.len.checked_sub(1) else { return };
+        let open = self.divided.last().filter(|divided| {
+            let first = self.divided.iter().rev().nth(1).map_or(0, |before| before.end);
+            divided.face + divided.end - first == last
+        });
+        if open.is_none() {
+            let bound = &mut self.lanes[last / LANES].friction_bound.0[last % LANES];
+            self.divided.push(DividedFace { face: last, end: self.shares.len(), bound: std::mem::take(bound) });
+        }
+        let Some(divided) = self.divided.last_mut() else { return };
+        divided.end += 1;
+        let (face, bound) = (divided.face, part.share * divided.bound);
+        self.shares.push(part.share);
+        let normal = self.lanes[face / LANES].normal.get(face % LANES);
+        let FrictionPart { p_CF, spin_arm_squared, .. } = *part;
+        let input = FaceInput { p_CF, normal, stiffness: 0.0, elastic_force: 0.0, spin_arm_squared };
+        self.store(&input, 0.0, bound);
+    }
+
+    /// Hands the friction bounds of the divided faces to their parts. Deviation: the regularization speed of friction
+    /// compliance is the part's share of the face's, which leaves differences of the inverse mass within a face out.
+    pub(super) fn divide_bounds(&mut self) {
+        let mut start = 0;
+        for divided in &mut self.divided {
+            let (block, lane) = (divided.face / LANES, divided.face % LANES);
+            divided.bound = std::mem::take(&mut self.lanes[block].friction_bound.0[lane]);
+            let slip_squared = self.lanes[block].slip_scale_squared.0[lane];
+            for (number, share) in self.shares[start..divided.end].iter().enumerate() {
+                let part = divided.face + 1 + number;
+                let (block, lane) = (&mut self.lanes[part / LANES], part % LANES);
+                block.friction_bound.0[lane] = share * divided.bound;
+                let least = self.law.stiction_tolerance * self.law.stiction_tolerance;
+                block.slip_scale_squared.0[lane] = least.max(share * share * slip_squared);
+            }
+            start = divided.end;
+        }
+    }
+
     /// Fills the next lane.
     fn store(&mut self, face: &FaceInput, elastic_force: f64, friction_bound: f64) {
         let lane = self.len % LANES;
@@ -199,7 +277,9 @@ impl PatchBlock {
             block.force_rate.0[lane] = self.damped_step * face.stiffness;
             block.friction_bound.0[lane] = friction_bound;
             block.slip_scale_squared.0[lane] = self.law.stiction_tolerance * self.law.stiction_tolerance;
+            block.spin_arm_squared.0[lane] = face.spin_arm_squared;
         }
+        self.spins |= face.spin_arm_squared > 0.0;
         self.len += 1;
     }
 
@@ -211,8 +291,14 @@ impl PatchBlock {
     /// largest change and the largest of the old and new bounds [N s].
     pub fn refresh_friction(&mut self, V: &SpatialVelocity) -> (f64, f64) {
         let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        for divided in &self.divided {
+            self.lanes[divided.face / LANES].friction_bound.0[divided.face % LANES] = divided.bound;
+        }
         for face in 0..self.len {
             let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
+            if block.force_rate.0[lane] == 0.0 {
+                continue; // a part, whose bound follows from its face's
+            }
             let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
             let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
             let damping = (1.0 - self.hunt_crossley * vn).max(0.0);
@@ -221,6 +307,7 @@ impl PatchBlock {
             change = change.max((bound - before).abs());
             largest = largest.max(bound).max(before);
         }
+        self.divide_bounds();
         (change, largest)
     }
 

@@ -1,5 +1,6 @@
 //! All settings of stepping.
 
+use crate::contact::FaceFriction;
 use crate::geometry::FaceRepresentation;
 use crate::solvers::dynamic::NewtonSettings;
 use crate::solvers::quasistatic::QuasistaticSettings;
@@ -105,6 +106,8 @@ pub struct StepSettings {
     pub stiction_tolerance: f64,
     /// Whether a pair of elements makes one face or a fan of triangles.
     pub faces: FaceRepresentation,
+    /// Where the friction of a face acts.
+    pub face_friction: FaceFriction,
     /// Dynamic or quasistatic, with the options of that mode.
     pub stepping: Stepping,
 }
@@ -115,6 +118,7 @@ impl Default for StepSettings {
             step_ns: 1_000_000,
             stiction_tolerance: 1e-6,
             faces: FaceRepresentation::default(),
+            face_friction: FaceFriction::default(),
             stepping: Stepping::default(),
         }
     }
@@ -128,8 +132,8 @@ impl StepSettings {
 
     /// The settings of both modes.
     pub(super) fn common(&self) -> CommonSettings {
-        let Self { step_ns, stiction_tolerance, faces, stepping: _ } = *self;
-        CommonSettings { step_ns, stiction_tolerance, faces }
+        let Self { step_ns, stiction_tolerance, faces, face_friction, stepping: _ } = *self;
+        CommonSettings { step_ns, stiction_tolerance, faces, face_friction }
     }
 }
 
@@ -139,6 +143,7 @@ pub(super) struct CommonSettings {
     pub(super) step_ns: u64,
     pub(super) stiction_tolerance: f64,
     pub(super) faces: FaceRepresentation,
+    pub(super) face_friction: FaceFriction,
 }
 
 impl CommonSettings {
@@ -149,8 +154,8 @@ impl CommonSettings {
 
     /// The settings of steps in the mode `stepping`.
     pub(super) fn with(&self, stepping: Stepping) -> StepSettings {
-        let Self { step_ns, stiction_tolerance, faces } = *self;
-        StepSettings { step_ns, stiction_tolerance, faces, stepping }
+        let Self { step_ns, stiction_tolerance, faces, face_friction } = *self;
+        StepSettings { step_ns, stiction_tolerance, faces, face_friction, stepping }
     }
 }
 

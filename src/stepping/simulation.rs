@@ -432,7 +432,10 @@ impl Simulation {
         self.stepper.face_forces(number, &self.state.v, &mut faces.force_B_W);
         faces.clear();
         match pair.kind {
-            ContactKind::PressureField => self.write_surface(index, faces),
+            ContactKind::PressureField => {
+                add_parts(self.stepper.surface(index).1, &mut faces.force_B_W);
+                self.write_surface(index, faces);
+            }
             ContactKind::Points => {
                 let points = self.stepper.points(index);
                 faces.centroid_W.extend_from_slice(&points.p_WC);
@@ -447,8 +450,8 @@ impl Simulation {
 
     fn write_surface(&self, pair: usize, faces: &mut PatchFaces) {
         let (surface, kept) = self.stepper.surface(pair);
-        for face in kept {
-            let i = *face as usize;
+        for number in (0..kept.len()).filter(|number| !is_part(kept, *number)) {
+            let i = kept[number] as usize;
             faces.centroid_W.push(surface.centroid[i]);
             faces.normal_W.push(surface.normal[i]);
             faces.area.push(surface.area[i]);
@@ -459,6 +462,26 @@ impl Simulation {
             faces.vertex_ends.push(faces.vertices_W.len() as u32);
         }
     }
+}
+
+/// Whether entry `number` of the solver's faces is a part of the face before it.
+fn is_part(kept: &[u32], number: usize) -> bool {
+    number > 0 && kept[number] == kept[number - 1]
+}
+
+/// Adds the forces of the parts of divided faces to those of their faces.
+fn add_parts(kept: &[u32], forces: &mut Vec<Vector3>) {
+    let mut count = 0;
+    for number in 0..kept.len().min(forces.len()) {
+        let force = forces[number];
+        if is_part(kept, number) {
+            forces[count - 1] += force;
+        } else {
+            forces[count] = force;
+            count += 1;
+        }
+    }
+    forces.truncate(count);
 }
 
 impl PatchFaces {

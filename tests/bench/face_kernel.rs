@@ -8,7 +8,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use isobar::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 use isobar::solvers::{DissipationLaw, FaceInput, PatchBlock, PatchLaw};
 
-fn patch(faces: usize) -> PatchBlock {
+fn patch(faces: usize, spin_arm_squared: f64) -> PatchBlock {
     let mut block = PatchBlock::new();
     block.reset(PatchLaw {
         step: 1e-3,
@@ -26,7 +26,7 @@ fn patch(faces: usize) -> PatchBlock {
         let a = i as f64;
         let normal = Vector3::new(0.1 * (a * 1.3).sin(), 0.1 * (a * 0.7).cos(), 1.0).normalize();
         let p_CF = Vector3::new((a * 2.1).sin(), (a * 1.7).cos(), 0.1 * a.sin()) * 0.02;
-        block.push_face(&FaceInput { p_CF, normal, stiffness: 200.0, elastic_force: 0.1 });
+        block.push_face(&FaceInput { p_CF, normal, stiffness: 200.0, elastic_force: 0.1, spin_arm_squared });
     }
     block.lag_friction();
     block
@@ -36,9 +36,13 @@ fn sweep(criterion: &mut Criterion) {
     let V = SpatialVelocity::new(Vector3::new(0.01, 0.02, 0.03), Vector3::new(1e-3, 2e-3, -1e-4));
     let mut group = criterion.benchmark_group("face_kernel");
     for faces in [16, 128, 512, 1504] {
-        let block = patch(faces);
+        let (block, spinning) = (patch(faces, 0.0), patch(faces, 1e-6));
         group.bench_with_input(BenchmarkId::new("impulse", faces), &block, |b, block| b.iter(|| block.impulse(&V)));
         group.bench_with_input(BenchmarkId::new("impulse_and_hessian", faces), &block, |b, block| {
+            let mut hessian = Matrix6::zeros();
+            b.iter(|| block.impulse_and_hessian(&V, &mut hessian));
+        });
+        group.bench_with_input(BenchmarkId::new("impulse_and_hessian_with_spin", faces), &spinning, |b, block| {
             let mut hessian = Matrix6::zeros();
             b.iter(|| block.impulse_and_hessian(&V, &mut hessian));
         });

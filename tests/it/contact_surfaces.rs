@@ -201,7 +201,8 @@ fn given_meshes_agree() {
 /// taken from the file: the points of a convex hull, or a whole volume mesh.
 fn own(geometry: &Value, mesh: &Value) -> HydroelasticGeometry {
     let size = |key: &str| number(&geometry[key]);
-    let shape = match geometry["type"].as_str().unwrap() {
+    let kind = geometry["type"].as_str().unwrap();
+    let shape = match kind {
         "sphere" => Shape::Sphere { radius: size("radius") },
         "ellipsoid" => Shape::Ellipsoid { semi_axes: vector(&geometry["abc"]) },
         "box" => Shape::Box { size: vector(&geometry["size"]) },
@@ -216,7 +217,8 @@ fn own(geometry: &Value, mesh: &Value) -> HydroelasticGeometry {
     };
     let parameters = HydroelasticParameters {
         compliant: is_compliant(geometry).then(|| size("E")),
-        resolution_hint: geometry["hint"].as_f64(),
+        // Drake tessellates boxes and convex meshes without it
+        resolution_hint: geometry["hint"].as_f64().filter(|_| !["box", "convex"].contains(&kind)),
         slab_thickness: geometry["slab_thickness"].as_f64(),
         margin: geometry["margin"].as_f64().unwrap_or(0.0),
     };

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use isobar::contact::FaceFriction;
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
@@ -86,7 +87,12 @@ fn steps_of_the_flip_are_the_references() {
     let mut compared = 0;
     for (faces, kind) in [(FaceRepresentation::Polygon, "polygon"), (FaceRepresentation::TriangleFan, "triangle")] {
         let dynamic = DynamicStepping { integrator: Integrator::SemiImplicit, ..loaded.dynamic };
-        let settings = StepSettings { faces, stepping: Stepping::Dynamic(dynamic), ..loaded.settings };
+        let settings = StepSettings {
+            faces,
+            face_friction: FaceFriction::Centroid,
+            stepping: Stepping::Dynamic(dynamic),
+            ..loaded.settings
+        };
         let mut simulation =
             Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).expect("a simulation");
         for step in golden["steps"].as_array().expect("steps") {

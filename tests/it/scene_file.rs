@@ -75,6 +75,7 @@ fn mistakes_are_refused_with_place_and_way_out() {
         ("commands: { left_finger_sliding_joint: { effort: { table: [[1, 0], [§1, 2]] } } }", "sort the table"),
         ("publish: { joint_states: §-1 }", "Hz"),
         ("publish: { §joint_state: 100 }", "did you mean `joint_states`?"),
+        ("contact: { face_friction: §everywhere }", "`centroid`"),
         ("outputs: { a: { §pich: { body: gripper } } }", "did you mean `pitch`?"),
         ("outputs: { a: { pitch: { body: §griper } } }", "did you mean `gripper`?"),
         ("outputs: { a: { position: { body: gripper, axis: §w } } }", "`x`, `y`, `z`"),

@@ -102,6 +102,33 @@ impl ContactSurface {
     pub fn gradient(&self, face: usize) -> f64 {
         effective_gradient(self.g_A[face], self.g_B[face])
     }
+    /// Mean squared distance of the points of face `face` from its centroid \[m2\].
+    pub fn spread(&self, face: usize) -> f64 {
+        spread(self.polygon(face).0, &self.centroid[face], &self.normal[face], self.area[face])
+    }
+    /// Face `face` divided among its corners: for each a part between the middles of its two edges and the centroid of the face.
+    pub fn corner_parts(&self, face: usize) -> impl Iterator<Item = FacePart> {
+        let (corners, pressures) = self.polygon(face);
+        let (count, c, p_c, normal) = (corners.len(), self.centroid[face], self.pressure[face], self.normal[face]);
+        (0..count).map(move |number| {
+            let (before, after) = ((number + count - 1) % count, (number + 1) % count);
+            let (x, m, n) = (corners[number], corners[before], corners[after]);
+            let (m, n) = (0.5 * (m + x), 0.5 * (x + n));
+            let (p_x, p_m, p_n) = (
+                pressures[number],
+                0.5 * (pressures[before] + pressures[number]),
+                0.5 * (pressures[number] + pressures[after]),
+            );
+            // the triangles (c, m, x) and (c, x, n)
+            let first = 0.5 * (m - c).cross(&(x - c)).dot(&normal);
+            let second = 0.5 * (x - c).cross(&(n - c)).dot(&normal);
+            let area = (first + second).max(FACE_AREA_MIN);
+            let (first, second) = (first / area, second / area);
+            let centroid = (c + x + m * first + n * second) / 3.0;
+            let pressure = (p_c + p_x + p_m * first + p_n * second) / 3.0;
+            FacePart { centroid, area, pressure, spread: spread(&[c, m, x, n], &centroid, &normal, area) }
+        })
+    }
     /// Sum of the areas \[m2\].
     pub fn total_area(&self) -> f64 {
         self.area.iter().sum()
@@ -179,6 +206,32 @@ impl ContactSurface {
         }
         self.corner_ends.push((start + count) as u32);
     }
+}
+
+/// A part of a face.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FacePart {
+    /// Centroid [m, world].
+    pub centroid: Vector3,
+    /// Area \[m2\].
+    pub area: f64,
+    /// Pressure at the centroid \[Pa\].
+    pub pressure: f64,
+    /// Mean squared distance of its points from the centroid \[m2\].
+    pub spread: f64,
+}
+
+/// Mean squared distance of the points of a polygon from its centroid \[m2\], by triangles (centroid, a, b): the integral of
+/// r^2 over one is (area/6)(a.a + a.b + b.b).
+fn spread(corners: &[Vector3], centroid: &Vector3, normal: &Vector3, area: f64) -> f64 {
+    let Some(last) = corners.last() else { return 0.0 };
+    let (mut a, mut sum) = (last - centroid, 0.0);
+    for corner in corners {
+        let b = corner - centroid;
+        sum += a.cross(&b).dot(normal) * (a.dot(&a) + a.dot(&b) + b.dot(&b));
+        a = b;
+    }
+    (sum / (12.0 * area)).max(0.0)
 }
 
 /// The effective pressure gradient g = g_A g_B / (g_A + g_B) [Pa/m], two springs in series [pressure-field

@@ -12,7 +12,7 @@ mod volume_volume;
 mod workspace;
 
 pub use coherence::{CoherenceCheck, CoherenceReport};
-pub use contact_surface::{ContactSurface, FACE_AREA_MIN, FaceRepresentation, effective_gradient};
+pub use contact_surface::{ContactSurface, FACE_AREA_MIN, FacePart, FaceRepresentation, effective_gradient};
 pub use geometry::{HydroelasticGeometry, RigidSurface};
 pub use slope::FACE_GRADIENT_COSINE_MIN;
 pub use workspace::HydroelasticWorkspace;

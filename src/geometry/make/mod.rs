@@ -6,6 +6,7 @@
 //! along rays from the centre, to smaller values at the blunt ends. Rigid shapes are the boundaries of the
 //! same tessellations.
 
+mod bisect;
 mod convex;
 mod cuboid;
 mod cylinder;
@@ -29,7 +30,7 @@ use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use star::MedialMesh;
 
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
-/// resolution. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
+/// resolution of its own: it is exact without one. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
 /// of a cylinder or capsule (80 of a long cylinder, 528 of a capsule). The sphere then has 91 % of its
 /// volume, the others 97 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
@@ -92,7 +93,8 @@ fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64) -> Option<Medi
             MedialMesh::star(ellipsoid(&semi_axes.add_scalar(margin), resolution), semi_axes.min())
         }
         Shape::Box { size } => {
-            let (mesh, on_surface) = cuboid(&(size * 0.5).add_scalar(margin));
+            let (mut mesh, on_surface) = cuboid(&(size * 0.5).add_scalar(margin));
+            bisect::bisect(&mut mesh, resolution);
             MedialMesh { mesh, on_surface, depth: 0.5 * size.min() }
         }
         Shape::Cylinder { radius, length } => {
@@ -146,7 +148,7 @@ fn compliant(
             None => return Err(GeometryError::NoVolume { tets: 0 }),
         },
     };
-    let pressure = medial
+    let mut pressure: Vec<f64> = medial
         .mesh
         .vertices
         .iter()
@@ -162,7 +164,13 @@ fn compliant(
             _ => -modulus * margin / medial.depth,
         })
         .collect();
-    Ok(Tessellation::Volume(medial.mesh, pressure))
+    let mut mesh = medial.mesh;
+    if let (Shape::Mesh(_) | Shape::Convex(_), Some(longest)) = (shape, parameters.resolution_hint) {
+        for [a, b] in bisect::bisect(&mut mesh, longest) {
+            pressure.push(0.5 * (pressure[a as usize] + pressure[b as usize]));
+        }
+    }
+    Ok(Tessellation::Volume(mesh, pressure))
 }
 
 /// A mesh that is not convex, filled with tetrahedra.

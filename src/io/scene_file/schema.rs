@@ -7,7 +7,7 @@ use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
 use super::stepping::{SteppingSpec, read_stepping};
 use super::yaml::Node;
 use super::{PublishSettings, publish};
-use crate::contact::ContactProperties;
+use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
 use crate::stepping::{DissipationModel, DynamicStepping};
@@ -72,6 +72,7 @@ pub(super) struct ContactSpec {
     /// The options of dynamic steps.
     pub(super) dynamic: DynamicStepping,
     pub(super) faces: FaceRepresentation,
+    pub(super) face_friction: FaceFriction,
     /// The divisor of the stated resolution hints [-].
     pub(super) refinement: Option<f64>,
     /// Whether rigid links of a robot that overlap at the start can touch nevertheless.
@@ -184,7 +185,15 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
     let contact = Section::new(
         node,
         "`contact`",
-        &["stiction_tolerance", "friction_compliance", "dissipation", "faces", "refinement", "overlapping_links"],
+        &[
+            "stiction_tolerance",
+            "friction_compliance",
+            "dissipation",
+            "faces",
+            "face_friction",
+            "refinement",
+            "overlapping_links",
+        ],
     )?;
     let keep_overlapping_links = match contact.text("overlapping_links")? {
         None => false,
@@ -210,6 +219,14 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             _ => return Err(unknown_name(&choice, "kind of faces", ["polygons", "triangles"])),
         },
     };
+    let face_friction = match contact.text("face_friction")? {
+        None => FaceFriction::default(),
+        Some(choice) => match choice.name.as_str() {
+            "spread" => FaceFriction::Spread,
+            "centroid" => FaceFriction::Centroid,
+            _ => return Err(unknown_name(&choice, "friction of faces", ["spread", "centroid"])),
+        },
+    };
     Ok(ContactSpec {
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
         dynamic: DynamicStepping {
@@ -220,6 +237,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             ..DynamicStepping::default()
         },
         faces,
+        face_friction,
         refinement: contact.number("refinement", "[-]", Range::Between(0.1, 100.0, "(no unit)"))?,
         keep_overlapping_links,
     })

@@ -30,6 +30,7 @@ impl PatchBlock {
             faces.friction_bound = mu * n0;
             faces.slip_scale_squared = slip_scale * slip_scale;
         }
+        self.divide_bounds();
     }
 }
 
@@ -99,6 +100,7 @@ mod tests {
             normal: Vector3::new(wave(i, 4), wave(i, 5), 2.0).normalize(),
             stiffness: 200.0 + 30.0 * wave(i, 6),
             elastic_force: 3.0 * wave(i, 8),
+            spin_arm_squared: 0.0,
         };
         let faces: Vec<_> = (0..11).map(face).collect();
         faces.iter().for_each(|face| block.push_face(face));

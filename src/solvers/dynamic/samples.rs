@@ -16,6 +16,12 @@ pub(super) const LAW: PatchLaw = PatchLaw {
 pub(super) fn push_square(patch: &mut PatchBlock, elastic_force: f64) {
     for i in 0..25 {
         let p_CF = Vector3::new(0.01 * f64::from(i % 5) - 0.02, 0.01 * f64::from(i / 5) - 0.02, 0.0);
-        patch.push_face(&FaceInput { p_CF, normal: Vector3::z(), stiffness: 400.0, elastic_force });
+        patch.push_face(&FaceInput {
+            p_CF,
+            normal: Vector3::z(),
+            stiffness: 400.0,
+            elastic_force,
+            spin_arm_squared: 0.0,
+        });
     }
 }

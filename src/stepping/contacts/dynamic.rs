@@ -73,7 +73,7 @@ impl DynamicContacts {
         };
         let (block, momentum_matrix) = problem.add_patch();
         input.start_patch(pair, &p_WC, momentum_matrix, &mut self.columns, block);
-        let count = push_faces(surface, &p_WC, block, kept);
+        let count = push_faces(surface, &p_WC, input.settings.face_friction, block, kept);
         self.faces += count.kept;
         self.faces_dropped += count.dropped;
         self.active.push(ActivePatch { pair: index, p_WC });

@@ -270,7 +270,7 @@ impl QuasistaticContacts {
                 friction_compliance: 0.0,
             });
             self.columns.push(block, v);
-            let count = push_faces_about(surface, &p_WC, block, kept);
+            let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
             self.active.push(ActivePatch { pair: index, p_WC });

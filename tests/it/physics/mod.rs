@@ -3,4 +3,5 @@
 
 mod bodies;
 mod free_flight;
+mod pushes;
 mod rigid_force;

@@ -250,7 +250,13 @@ fn everything(friction_of_patch: f64) -> QuasistaticProblem {
     for i in 0..5 {
         for j in 0..5 {
             let p_CF = Vector3::new(f64::from(i - 2) * 0.02, f64::from(j - 2) * 0.02, 0.0);
-            patch.push_face(&FaceInput { p_CF, normal: Vector3::z(), stiffness: 400.0, elastic_force: 0.2 });
+            patch.push_face(&FaceInput {
+                p_CF,
+                normal: Vector3::z(),
+                stiffness: 400.0,
+                elastic_force: 0.2,
+                spin_arm_squared: 0.0,
+            });
         }
     }
     problem

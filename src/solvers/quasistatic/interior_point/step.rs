@@ -109,7 +109,7 @@ struct FacePlace {
     tangents: [Vector3; 2],
     /// Unknown e and h r.
     normal_part: Option<(usize, f64)>,
-    /// First of the rows (t, t1, t2, v_s).
+    /// First of the rows (t, t1, t2, v_s, rho wn); the last one with a spin arm only.
     friction_row: Option<usize>,
 }
 
@@ -267,11 +267,18 @@ fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, places: 
         let bound = lanes.friction_bound.0[lane];
         let friction_row = (bound > 0.0).then(|| {
             let t = program.add_unknown(bound);
-            program.cones.push(SupportedConeT::SecondOrderConeT(4));
+            let arm = lanes.spin_arm_squared.0[lane].sqrt();
+            program.cones.push(SupportedConeT::SecondOrderConeT(if arm > 0.0 { 5 } else { 4 }));
             let row = program.add_slack(0.0, [(t, 1.0)]);
             program.add_slack(0.0, along(tangents[0]));
             program.add_slack(0.0, along(tangents[1]));
             program.add_slack(lanes.slip_scale_squared.0[lane].sqrt(), []);
+            if arm > 0.0 {
+                let spin = normal * arm;
+                let spins = patch.jacobian.dofs.iter().zip(&patch.jacobian.columns);
+                let spins = spins.map(|(dof, column)| (*dof as usize, spin.dot(&column.fixed_rows::<3>(0))));
+                program.add_slack(0.0, spins);
+            }
             row
         });
         places.faces.push(FacePlace { patch: index, p_CF, normal, tangents, normal_part, friction_row });
