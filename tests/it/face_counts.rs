@@ -32,7 +32,8 @@ fn grid([a, b]: Edges) -> SurfaceMesh {
     SurfaceMesh { vertices, triangles: triangles.collect() }
 }
 
-/// A far apex over that grid: a section parallel to the grid is the grid, a little smaller.
+/// Tetrahedra from that grid to a far apex: a section parallel to the grid is the grid at a slightly smaller
+/// scale.
 fn pyramid(edges: Edges) -> HydroelasticGeometry {
     let SurfaceMesh { mut vertices, triangles } = grid(edges);
     let apex = vertices.len() as u32;

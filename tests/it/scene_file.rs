@@ -45,7 +45,7 @@ fn mistakes_are_refused_with_place_and_way_out() {
         // before§(the text after the gripper, with § before§ before the place that the message must name;
         // what it must say)
         ("§gravty: [0, 0, -9.81]", "did you mean `gravity`?"),
-        ("    §stifness: 3", "`stifness` is no key of a model"),
+        ("    §stifness: 3", "a model has no key `stifness`"),
         ("    actuators: { left_finger_sliding_joint: { §stifness: 3 } }", "did you mean `stiffness`?"),
         ("    actuators: { §left_finger_joint: { stiffness: 3 } }", "`left_finger_sliding_joint`?"),
         ("    actuators: { '*': { stiffness: §-3 } }", "must be 0 or more"),
@@ -390,7 +390,7 @@ fn the_program_runs_scenes() {
     std::fs::write(&slip, "step: 1\nmodels: []\n").expect("a file");
     let (good, text) = run(&slip, &[]);
     std::fs::remove_dir_all(&folder).expect("the folder goes");
-    assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1, must be between 1e-6 and 0.1 s"), "{text}");
+    assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1; it must be between 1e-6 and 0.1 s"), "{text}");
 }
 
 /// The example of docs/reference/scene-files.md is a scene, and so are the scenes of config/.

@@ -110,7 +110,7 @@ fn phrases_and_clauses_are_found() {
     assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 4]);
     assert_eq!(clauses(&found[0].1), ["What moves is a clause."]);
     assert!(clauses(&found[1].1).is_empty());
-    let page = paragraphs("docs/f.md", "- Whatever comes.\n```\nWhat is code.\n```\n");
+    let page = paragraphs("page.md", "- Whatever comes.\n```\nWhat is code.\n```\n");
     assert_eq!(clauses(&page[0].1), ["Whatever comes."]);
     assert_eq!(page.len(), 1);
 }
