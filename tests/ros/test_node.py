@@ -198,7 +198,7 @@ def test_commands_beyond_limits_are_clamped_and_reported(start, listener):
     commands = listener.publisher(JointState, "joint_commands")
     commands.publish(JointState(name=["slide"], position=[7.0]))
     settle(listener, lambda message: abs(joint(message, "slide")[0] - 0.1 + 0.00245) < 1e-4, "limit")
-    assert "position 7 of joint 'slide' is beyond its limit; 0.1 is used" in node.log()
+    assert "position 7 of joint 'slide' exceeds its limit; 0.1 is used" in node.log()
 
 
 def test_markers_show_patches_and_delete_them(start, listener):

@@ -135,7 +135,7 @@ fn wrong_contents_are_named() {
         ("a.vtk", "# vtk DataFile Version 3.0\nx\nBINARY\n", "ASCII"),
         ("a.dae", "<COLLADA/>", "at least one triangle"),
         ("a.dae", "<html/>", "<COLLADA>"),
-        ("a.mesh", "", "not read"),
+        ("a.mesh", "", "not supported"),
     ];
     for (file, text, expected) in cases {
         let message = read_bytes(text.as_bytes(), file.as_ref(), &ONE).unwrap_err().to_string();
