@@ -68,7 +68,10 @@ fn welded_links_are_one_body() {
 fn likely_mistakes_are_named() {
     assert_eq!(mistakes("1", ["0.004", "0.004", "0.004"], LIMIT), "  (nothing)\n");
     let cases = [
-        (mistakes("0", ["0", "0", "0"], LIMIT), "link `arm` moves (joint `j`), and neither it nor a link welded to it has mass"),
+        (
+            mistakes("0", ["0", "0", "0"], LIMIT),
+            "link `arm` moves (joint `j`), and neither it nor a link welded to it has mass",
+        ),
         (mistakes("1", ["0.004", "0.004", "-0.004"], LIMIT), "not positive definite"),
         (mistakes("1", ["0", "0", "0"], LIMIT), "not positive definite"),
         (mistakes("1", ["0.001", "0.001", "0.004"], LIMIT), "triangle inequality"),
