@@ -11,6 +11,7 @@
 //!
 //! The main thread waits for signals. A full queue drops a publication and never delays a step.
 
+mod checkpoints;
 mod client;
 mod commands;
 mod exchange;

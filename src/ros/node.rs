@@ -10,12 +10,16 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 
 use crate::io::bag::{BagError, BagPlan};
+use crate::io::checkpoint_file::{self, CheckpointFileError};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::{LoadedScene, SceneError, SceneSource};
 use crate::recording::Rates;
+use crate::ros::checkpoints::file::checkpoint_queue;
+use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::client::{ClientError, Node, retry_responses};
+use crate::ros::commands::standing_command::StandingCommand;
 use crate::ros::exchange::mailbox::Mailbox;
-use crate::ros::exchange::settings::SceneStepping;
+use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::state_queue;
 use crate::ros::publish::publishers::{PublishPlan, Publishers};
 use crate::ros::publish::scene_markers::scene_markers;
@@ -27,7 +31,7 @@ use crate::ros::services::parameters::Parameters;
 use crate::ros::services::server::ServiceServer;
 use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers, lockstep_controllers};
 use crate::scene::SceneChangeError;
-use crate::stepping::{Simulation, SimulationError};
+use crate::stepping::{Checkpoint, CheckpointError, Simulation, SimulationError};
 
 /// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
@@ -56,6 +60,9 @@ pub enum NodeError {
     /// The recording cannot be made.
     #[error("parameter 'record': {0}")]
     Record(#[from] BagError),
+    /// The simulation cannot continue from the checkpoint.
+    #[error("parameter 'checkpoint': {0}. To begin at the start, remove the file or name another one")]
+    Checkpoint(#[from] CheckpointFileError),
     /// The operating system refused a thread or a signal handler.
     #[error("operating system: {0}")]
     System(#[from] std::io::Error),
@@ -165,7 +172,7 @@ struct Session {
 }
 
 impl Session {
-    fn start(mut node: Node, world: World, parameters: Parameters) -> Result<Self, NodeError> {
+    fn start(mut node: Node, world: World, mut parameters: Parameters) -> Result<Self, NodeError> {
         let World { source, mut loaded, rates } = world;
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
@@ -174,6 +181,20 @@ impl Session {
         physics.apply(Arc::make_mut(&mut loaded.scene))?;
         let scene = loaded.scene.clone();
         let joints = scene.joint_names().len();
+        let stepping =
+            SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
+        let checkpoints = PathBuf::from(parameters.text("checkpoint"));
+        let begin =
+            |settings: &RunSettings| Simulation::new(scene.clone(), loaded.initial.clone(), stepping.under(settings));
+        let (simulation, restored) = match read_checkpoint(&checkpoints)? {
+            Some(checkpoint) => {
+                let refused = |source| NodeError::Checkpoint(checkpoint_file::refused(&checkpoints, source));
+                let (simulation, state) = restore(&checkpoint, &settings, begin)?.map_err(refused)?;
+                parameters.set_physics(scene.joint_names(), &Physics::of(simulation.scene()));
+                (simulation, state)
+            }
+            None => (begin(&settings)?, None),
+        };
         let mailbox = Arc::new(Mailbox::new(joints, settings, parameters.flag("start_paused")));
         let disks = Arc::default();
         let mut recording = recording(&node, &parameters, &disks)?;
@@ -213,15 +234,27 @@ impl Session {
         };
         let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
-        let stepping =
-            SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
-        let simulation = Simulation::new(scene, loaded.initial, stepping.under(&settings))?;
+        if let Some(state) = &restored {
+            let commands = StandingCommand::read(&state.commands, joints).map_err(CheckpointError::from);
+            let commands = commands.map_err(|source| checkpoint_file::refused(&checkpoints, source))?;
+            mailbox.restore_commands(0, commands);
+        }
+        let mut sender = None;
+        if !checkpoints.as_os_str().is_empty() {
+            let (to_disk, disk) = checkpoint_queue(&checkpoints, mailbox.clone());
+            sender = Some(to_disk);
+            let writing = std::thread::Builder::new().name("checkpoints".to_owned()).spawn(move || disk.run())?;
+            disks.lock().unwrap_or_else(PoisonError::into_inner).push(writing);
+        }
         let simulation_setup = SimulationSetup {
             simulation,
             stepping,
             schedule: loaded.commands,
+            wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
             lockstep,
+            checkpoints: sender,
+            restored,
         };
         let (sender, receiver) = state_queue();
 
@@ -258,6 +291,39 @@ impl Session {
             tracing::info!("{skipped} snapshots were not published because publishing was behind");
         }
     }
+}
+
+/// The checkpoint `file`, if it is there.
+fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
+    if file.as_os_str().is_empty() || !file.exists() {
+        return Ok(None);
+    }
+    Ok(Some(checkpoint_file::read(file)?))
+}
+
+/// The simulation that continues from a checkpoint with the steps of then, and the rest of the node's state, if a node made the
+/// checkpoint.
+type Restored = Result<(Simulation, Option<NodeState>), CheckpointError>;
+
+fn restore(
+    checkpoint: &Checkpoint,
+    settings: &RunSettings,
+    begin: impl Fn(&RunSettings) -> Result<Simulation, SimulationError>,
+) -> Result<Restored, NodeError> {
+    let state = match NodeState::read(checkpoint.attachment()) {
+        Ok(state) => state,
+        Err(error) => return Ok(Err(error.into())),
+    };
+    let then =
+        state.as_ref().map_or(*settings, |state| RunSettings { mode: state.mode, step_ns: state.step_ns, ..*settings });
+    let mut simulation = begin(&then)?;
+    if let Err(error) = simulation.restore(checkpoint) {
+        return Ok(Err(error));
+    }
+    let offset_ns = state.as_ref().map_or(0, |state| state.time_offset_ns);
+    let time = (offset_ns + checkpoint.time_ns()) as f64 * 1e-9;
+    tracing::info!("the simulation continues from its checkpoint, at {time:.4} s");
+    Ok(Ok((simulation, state)))
 }
 
 fn recording(

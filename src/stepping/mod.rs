@@ -17,6 +17,7 @@ mod settings;
 mod simulation;
 mod snapshot;
 mod stepper;
+mod timed_wrenches;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use command::{JointCommand, JointTarget};
@@ -30,3 +31,4 @@ pub use settings::{
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
+pub use timed_wrenches::{BodyWrench, HeldWrench, TimedWrenches, WrenchAxes};

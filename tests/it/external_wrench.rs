@@ -3,9 +3,13 @@
 use std::sync::Arc;
 
 use isobar::geometry::Shape;
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Index, Matrix3, ScalarJointIndex, SpatialForce, SpatialInertia, Vector3};
 use isobar::scene::{Actuator, SceneBuilder};
-use isobar::stepping::{ForceTorqueSensor, JointCommand, Simulation, StepError, Stepping, UnactuatedInertia};
+use isobar::stepping::{
+    ForceTorqueSensor, HeldWrench, JointCommand, Simulation, StepError, Stepping, TimedWrenches, UnactuatedInertia,
+};
 
 use crate::worlds::{GRAVITY, Slider, at, body_on_ground, compliant, quasistatic, settings, simulate};
 
@@ -142,4 +146,81 @@ fn a_wrench_that_is_not_finite_is_refused() {
     let error = simulation.set_external_wrench(body, push(Vector3::repeat(f64::NAN))).expect_err("not a number");
     assert!(matches!(error, StepError::WrenchNotFinite { .. }), "{error}");
     assert_eq!(simulation.external_wrenches()[body], SpatialForce::ZERO);
+}
+
+const FLOATING: &str = "
+gravity: [0, 0, 0]
+step: 0.001
+integrator: semi_implicit
+models:
+  - name: brick
+    urdf: tests/ros/scenes/ball.urdf
+    free: { xyz: [0, 0, 1], rpy: [0, 0, 1.5707963267948966] }
+";
+
+fn loaded(wrenches: &str) -> Result<scene_file::LoadedScene, scene_file::SceneError> {
+    let label = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("wrenches.yaml");
+    scene_file::load_str(&format!("{FLOATING}{wrenches}"), &label, &PackageMap::default())
+}
+
+/// Steps of `scene` under its wrenches; the velocity of its one body after `steps`.
+fn velocity_after(mut scene: scene_file::LoadedScene, steps: usize) -> Vector3 {
+    let mut simulation = scene.simulation().expect("a simulation");
+    for _ in 0..steps {
+        scene.wrenches.apply(&mut simulation).expect("finite wrenches");
+        simulation.step(&JointCommand::default()).expect("a step");
+    }
+    let body = scene.scene.free_bodies()[0];
+    simulation.data().V_WB[body].v
+}
+
+/// Impulse and momentum: a force of 3 N over half of each 20 ms pushes as 1.5 N would. In the axes of the body, which is turned by a
+/// quarter about z, its x is the world's y.
+#[test]
+fn a_scene_pushes_over_time_in_the_axes_that_it_names() {
+    let wave = "[{ square_wave: { first: 3, then: 0, period: 0.02 } }, 0, 0]";
+    let mass = {
+        let scene = loaded("").expect("a scene");
+        scene.scene.model().bodies()[scene.scene.free_bodies()[0]].inertia.mass
+    };
+    for (axes, along) in [("", Vector3::y()), ("axes: body, ", Vector3::y()), ("axes: world, ", Vector3::x())] {
+        let scene = loaded(&format!("wrenches:\n  ball: {{ {axes}force: {wave} }}\n")).expect("a scene");
+        let v = velocity_after(scene, 100);
+        assert!((v - along * (1.5 * 0.1 / mass)).norm() < 1e-9, "{axes}: {v:?}");
+    }
+}
+
+/// A held wrench adds to the scheduled one, a newer one replaces it, and it ends with its time: impulse and momentum.
+#[test]
+fn a_held_wrench_ends_with_its_time() {
+    let scene = loaded("").expect("a scene");
+    let mut simulation = scene.simulation().expect("a simulation");
+    let body = scene.scene.free_bodies()[0];
+    let mass = scene.scene.model().bodies()[body].inertia.mass;
+    let mut wrenches = TimedWrenches::default();
+    let hold = |force: f64, until_ns: u64| HeldWrench { body, F_BBo_B: push(Vector3::z() * force), until_ns };
+    wrenches.hold(hold(100.0, 50_000_000));
+    wrenches.hold(hold(2.0, 20_000_000));
+    for _ in 0..60 {
+        wrenches.apply(&mut simulation).expect("finite wrenches");
+        simulation.step(&JointCommand::default()).expect("a step");
+    }
+    let v = simulation.data().V_WB[body].v;
+    assert!((v - Vector3::z() * (2.0 * 0.02 / mass)).norm() < 1e-9, "{v:?}");
+    assert!(wrenches.is_empty() && simulation.external_wrenches()[body] == SpatialForce::ZERO);
+}
+
+#[test]
+fn wrenches_of_a_scene_that_make_no_sense_are_named() {
+    for (wrenches, means) in [
+        ("wrenches: { bal: { force: [1, 0, 0] } }", "did you mean `ball`"),
+        ("wrenches: { world: { force: [1, 0, 0] } }", "cannot move"),
+        ("wrenches: { ball: { force: [1, 0] } }", "three numbers or waveforms"),
+        ("wrenches: { ball: { force: [.nan, 0, 0] } }", "finite"),
+        ("wrenches: { ball: { force: [1, 0, 0], axes: boddy } }", "body"),
+        ("wrenches: { ball: { forces: [1, 0, 0] } }", "force"),
+    ] {
+        let error = loaded(wrenches).expect_err("refused").to_string();
+        assert!(error.contains(means) && error.contains("wrenches.yaml:"), "{wrenches}: {error}");
+    }
 }

@@ -214,7 +214,10 @@ impl Driver {
                 sensors.measure(simulation, measured);
                 controller.control(measured, loaded.settings.step(), command)?;
             }
-            None => loaded.commands.fill(simulation.time_ns(), command),
+            None => {
+                loaded.commands.fill(simulation.time_ns(), command);
+                loaded.wrenches.apply(simulation)?;
+            }
         }
         simulation.step(command)?;
         Ok(())

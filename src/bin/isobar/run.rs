@@ -190,6 +190,7 @@ fn simulate(
         }
         loaded.commands.fill(simulation.time_ns(), &mut command);
         apply(overrides, &mut command);
+        loaded.wrenches.apply(simulation)?;
         let before_ns = simulation.time_ns();
         let start = Instant::now();
         let report = simulation.step(&command)?;

@@ -11,6 +11,7 @@ use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
 use super::stepping::SteppingMode;
+use super::wrenches::immovable;
 use crate::geometry::Shape;
 use crate::io::package::PackageMap;
 use crate::io::urdf::LoadOptions;
@@ -19,7 +20,9 @@ use crate::multibody::State;
 use crate::recording::Outputs;
 use crate::robot::{PlacedRobot, visuals};
 use crate::scene::{ContactKind, Scene, SceneBuilder};
-use crate::stepping::{CommandSchedule, JointSchedule, Overlap, StepSettings, Stepping, overlaps};
+use crate::stepping::{
+    BodyWrench, CommandSchedule, JointSchedule, Overlap, StepSettings, Stepping, TimedWrenches, overlaps,
+};
 
 /// Columns of a recording whose names outputs cannot have.
 const RESERVED_NAMES: [&str; 6] =
@@ -74,6 +77,7 @@ pub(super) fn assemble(
     let names = Names { scene: &scene };
     let outputs = resolve_outputs(spec, &names, &mut warnings)?;
     let commands = resolve_commands(spec, &names, &mut warnings)?;
+    let wrenches = resolve_wrenches(spec, &names, &mut warnings)?;
     let sensors = spec.force_torque.iter().map(|named| names.any_joint(named));
     let force_torque = without_gaps(spec, sensors, &mut warnings)?;
     let robot = robot_index(spec, &models, &placed, &scene, &mut warnings)?;
@@ -86,6 +90,7 @@ pub(super) fn assemble(
     Ok(LoadedScene {
         outputs,
         commands,
+        wrenches,
         settings: settings(spec),
         dynamic: spec.contact.dynamic,
         quasistatic: spec.stepping.quasistatic,
@@ -401,4 +406,19 @@ fn resolve_commands(
         Ok(JointSchedule { joint: names.joint(&command.joint)?, ..schedule })
     };
     Ok(CommandSchedule { joints: without_gaps(spec, spec.commands.iter().map(resolve), warnings)? })
+}
+
+fn resolve_wrenches(
+    spec: &SceneSpec,
+    names: &Names<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<TimedWrenches, SceneError> {
+    let resolve = |given: &super::wrenches::WrenchSpec| {
+        let body = names.body(&given.body)?;
+        match names.scene.model().body_dofs(body).is_empty() {
+            true => Err(immovable(&given.body.place, &given.body.name)),
+            false => Ok(BodyWrench { body, ..given.wrench.clone() }),
+        }
+    };
+    Ok(TimedWrenches::new(without_gaps(spec, spec.wrenches.iter().map(resolve), warnings)?))
 }

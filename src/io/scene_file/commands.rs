@@ -33,7 +33,8 @@ fn to_ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-fn read_waveform(node: &Node, quantity: &str) -> Result<Waveform, SceneError> {
+/// Reads a number or a waveform of `quantity`.
+pub(super) fn read_waveform(node: &Node, quantity: &str) -> Result<Waveform, SceneError> {
     if matches!(node.value, Value::Number(_)) {
         return Ok(Waveform::Constant(number(node, quantity, Range::Any)?));
     }

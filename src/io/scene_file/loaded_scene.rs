@@ -8,7 +8,7 @@ use crate::multibody::State;
 use crate::recording::Outputs;
 use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::{
-    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, StepSettings,
+    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, StepSettings, TimedWrenches,
 };
 
 /// The joints of one model.
@@ -58,6 +58,8 @@ pub struct LoadedScene {
     pub outputs: Outputs,
     /// The commands in the file.
     pub commands: CommandSchedule,
+    /// The external wrenches in the file.
+    pub wrenches: TimedWrenches,
     /// Name and URDF text of each model: first the robot (the model that the key `robot` names, or the first
     /// one with joints that move), then the others in the file's order.
     pub robot_descriptions: Vec<(String, String)>,

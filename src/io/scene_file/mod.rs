@@ -17,6 +17,7 @@ mod resolve;
 mod schema;
 mod source;
 mod stepping;
+mod wrenches;
 mod yaml;
 
 use std::path::Path;

@@ -5,6 +5,7 @@ use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
 use super::stepping::{SteppingSpec, read_stepping};
+use super::wrenches::{WrenchSpec, read_wrench};
 use super::yaml::Node;
 use super::{PublishSettings, publish};
 use crate::contact::{ContactProperties, FaceFriction};
@@ -23,7 +24,7 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 16] = [
+const SCENE_KEYS: [&str; 17] = [
     "step",
     "stepping",
     "integrator",
@@ -36,6 +37,7 @@ const SCENE_KEYS: [&str; 16] = [
     "materials",
     "no_contact",
     "commands",
+    "wrenches",
     "publish",
     "outputs",
     "force_torque",
@@ -56,6 +58,7 @@ pub(super) struct SceneSpec {
     pub(super) materials: Vec<MaterialRule>,
     pub(super) no_contact: Vec<(Named, Named)>,
     pub(super) commands: Vec<CommandSpec>,
+    pub(super) wrenches: Vec<WrenchSpec>,
     pub(super) publish: PublishSettings,
     pub(super) outputs: Vec<OutputSpec>,
     /// Joints with a force-torque sensor.
@@ -166,6 +169,10 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
         no_contact: scene.get("no_contact").map(read_no_contact).transpose()?.unwrap_or_default(),
         commands: match scene.get("commands") {
             Some(commands) => mapping(commands, "`commands`")?.iter().map(read_command).collect::<Result<_, _>>()?,
+            None => Vec::new(),
+        },
+        wrenches: match scene.get("wrenches") {
+            Some(wrenches) => mapping(wrenches, "`wrenches`")?.iter().map(read_wrench).collect::<Result<_, _>>()?,
             None => Vec::new(),
         },
         publish: scene.get("publish").map(publish::read_publish).transpose()?.unwrap_or_default(),

@@ -9,3 +9,4 @@ pub(crate) mod standing_command;
 pub(crate) mod tracking;
 #[cfg_attr(not(isobar_control), allow(dead_code))]
 pub(crate) mod trajectory;
+pub(crate) mod wrench;

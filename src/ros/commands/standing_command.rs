@@ -9,7 +9,7 @@ use super::goal::{GoalEnd, GoalNews};
 use super::joint_command::CheckedCommand;
 use super::tracking::{JointStates, Progress, Tracking};
 use super::trajectory::{Trajectory, TrajectoryError};
-use crate::math::{Index, IndexVec, ScalarJointIndex};
+use crate::math::{ByteReader, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex};
 use crate::stepping::{JointCommand, JointTarget};
 
 /// The standing command of one joint.
@@ -256,6 +256,47 @@ impl StandingCommand {
         }
     }
 
+    /// Writes the targets and the trajectories, without their goals.
+    pub(crate) fn write(&self, writer: &mut ByteWriter) {
+        writer.len(self.joints.len());
+        for StandingTarget { target, hold } in self.joints.iter() {
+            [target.position, target.velocity, target.effort].into_iter().for_each(|value| writer.optional(value));
+            writer.flag(*hold);
+        }
+        writer.len(self.trajectories.len());
+        self.trajectories.iter().for_each(|tracking| tracking.write(writer));
+        writer.u64(self.now_ns);
+        writer.u64(self.commanded_ns);
+        writer.flag(self.is_new);
+        writer.flag(self.timed_out);
+    }
+
+    /// Reads what [`StandingCommand::write`] wrote, for a world of `count` joints.
+    pub(crate) fn read(bytes: &[u8], count: usize) -> Result<Self, BytesError> {
+        let mut reader = ByteReader::new(bytes);
+        let mut standing = Self::new(count);
+        if reader.len(28)? != count {
+            return Err(BytesError::Nonsense);
+        }
+        for joint in standing.joints.iter_mut() {
+            let (position, velocity, effort) = (reader.optional()?, reader.optional()?, reader.optional()?);
+            *joint = StandingTarget { target: JointTarget { position, velocity, effort }, hold: reader.flag()? };
+        }
+        for _ in 0..reader.len(1)? {
+            standing.trajectories.push(Tracking::read(&mut reader, count)?);
+        }
+        (standing.now_ns, standing.commanded_ns) = (reader.u64()?, reader.u64()?);
+        (standing.is_new, standing.timed_out) = (reader.flag()?, reader.flag()?);
+        reader.end()?;
+        Ok(standing)
+    }
+
+    /// Continues with what a checkpoint had; the goals of the present trajectories are interrupted.
+    pub(crate) fn restore(&mut self, saved: Self) {
+        self.end_trajectories(|_| true);
+        *self = Self { goals: std::mem::take(&mut self.goals), ..saved };
+    }
+
     /// The goal updates since the last call.
     pub(crate) fn take_goal_news(&mut self) -> GoalNews {
         std::mem::take(&mut self.goals)
@@ -346,6 +387,38 @@ mod tests {
         assert!(turn > 0.0, "on its way: {turn}");
         bench.command(0, &["slide"], &[0.2], &[]);
         (0..3).for_each(|_| assert_eq!(bench.step()[..2], [at(0.2), at(turn)]));
+    }
+
+    /// Commands and trajectories that were written and read at any step give the same targets from there on.
+    #[test]
+    fn a_standing_command_that_was_read_goes_on_as_the_one_that_was_written() {
+        for saved_at in 0..16 {
+            let mut bench = Bench::new();
+            bench.timeout_ns = 4 * STEP_NS;
+            let mut copy: Option<Bench> = None;
+            for step in 0..24 {
+                for bench in [Some(&mut bench), copy.as_mut()].into_iter().flatten() {
+                    match step {
+                        1 => bench.command(0, &["slide", "turn"], &[0.1, 0.2], &[0.0, 0.5]),
+                        3 => bench.start(1, &["turn"], &[1.0], 6 * STEP_NS),
+                        5 => bench.start(2, &["lift"], &[-1.0], 4 * STEP_NS),
+                        7 => bench.standing.cancel(2, &[ScalarJointIndex::from_usize(2)]),
+                        _ => {}
+                    }
+                }
+                if step == saved_at {
+                    let mut writer = ByteWriter::default();
+                    bench.standing.write(&mut writer);
+                    let bytes = writer.into_bytes();
+                    assert!((0..bytes.len()).all(|len| StandingCommand::read(&bytes[..len], JOINTS).is_err()));
+                    assert!(StandingCommand::read(&bytes, JOINTS + 1).is_err());
+                    let standing = StandingCommand::read(&bytes, JOINTS).unwrap();
+                    copy = Some(Bench { standing, position: bench.position.clone(), ..bench });
+                }
+                let targets = bench.step();
+                assert!(copy.as_mut().is_none_or(|copy| copy.step() == targets), "saved at {saved_at}, step {step}");
+            }
+        }
     }
 
     /// Regression: the trajectory behaved as above and left a velocity target behind.

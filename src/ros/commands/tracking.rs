@@ -2,8 +2,8 @@
 
 use super::goal::{GoalFeedback, Tolerance};
 use super::interpolation::Knot;
-use super::trajectory::{Sample, Trajectory};
-use crate::math::{Index, ScalarJointIndex};
+use super::trajectory::{Sample, Trajectory, read_knots, write_knots};
+use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
 use crate::stepping::JointTarget;
 
 /// The joints of the scene at a step boundary, by [`ScalarJointIndex`].
@@ -134,6 +134,29 @@ impl Tracking {
             }
             _ => Progress::Following,
         }
+    }
+
+    /// Writes it without its goal, whose client is lost when the node ends.
+    pub(super) fn write(&self, writer: &mut ByteWriter) {
+        writer.len(self.controller);
+        self.trajectory.write(writer);
+        writer.flag(self.begun.is_some());
+        if let Some((start_ns, origin)) = &self.begun {
+            writer.u64(*start_ns);
+            write_knots(origin, writer);
+        }
+        writer.flag(self.clamped);
+    }
+
+    /// Reads what [`Tracking::write`] wrote, for a world of `count` joints.
+    pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
+        let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Nonsense)?;
+        let trajectory = Trajectory::read(reader, count)?;
+        let begun = if reader.flag()? { Some((reader.u64()?, read_knots(reader)?)) } else { None };
+        if begun.as_ref().is_some_and(|(_, origin)| origin.len() != trajectory.joints().len()) {
+            return Err(BytesError::Nonsense);
+        }
+        Ok(Self { trajectory, controller, begun, clamped: reader.flag()? })
     }
 
     /// The progress of its goal.

@@ -3,7 +3,7 @@
 use super::goal::GoalTerms;
 use super::interpolation::{Knot, interpolate};
 use super::joint_command::CommandedJoint;
-use crate::math::{Index, ScalarJointIndex};
+use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
 use crate::ros::log::names::{did_you_mean, shown};
 
 /// The largest number of points of a trajectory: over 15 minutes at 100 Hz.
@@ -191,9 +191,60 @@ impl Trajectory {
         Some(Sample { position: p, velocity: v, clamped: p != position || v != velocity })
     }
 
+    /// Writes it without its goal, whose client is lost when the node ends.
+    pub(super) fn write(&self, writer: &mut ByteWriter) {
+        writer.len(self.joints.len());
+        for (joint, limits) in self.joints.iter().zip(&self.limits) {
+            writer.len(joint.to_usize());
+            [limits.lower, limits.upper, limits.velocity].into_iter().for_each(|limit| writer.f64(limit));
+        }
+        writer.flag(self.start_ns.is_some());
+        writer.u64(self.start_ns.unwrap_or(0));
+        writer.len(self.times_ns.len());
+        self.times_ns.iter().for_each(|time| writer.u64(*time));
+        write_knots(&self.knots, writer);
+    }
+
+    /// Reads what [`Trajectory::write`] wrote, for a world of `count` joints.
+    pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
+        let (mut joints, mut limits) = (Vec::new(), Vec::new());
+        for _ in 0..reader.len(32)? {
+            let joint = usize::try_from(reader.u64()?).ok().filter(|joint| *joint < count);
+            joints.push(ScalarJointIndex::from_usize(joint.ok_or(BytesError::Nonsense)?));
+            limits.push(Limits { lower: reader.f64()?, upper: reader.f64()?, velocity: reader.f64()? });
+        }
+        let (stamped, start_ns) = (reader.flag()?, reader.u64()?);
+        let times_ns = (0..reader.len(8)?).map(|_| reader.u64()).collect::<Result<Vec<_>, _>>()?;
+        let knots = read_knots(reader)?;
+        if joints.is_empty() || knots.len() != joints.len() * times_ns.len() || !times_ns.is_sorted_by(|a, b| a < b) {
+            return Err(BytesError::Nonsense);
+        }
+        Ok(Self { joints, limits, start_ns: stamped.then_some(start_ns), times_ns, knots, terms: None })
+    }
+
     fn knot(&self, point: usize, joint: usize) -> Knot {
         self.knots[point * self.joints.len() + joint]
     }
+}
+
+/// Writes points of joints.
+pub(super) fn write_knots(knots: &[Knot], writer: &mut ByteWriter) {
+    writer.len(knots.len());
+    for knot in knots {
+        writer.f64(knot.position);
+        writer.optional(knot.velocity);
+        writer.optional(knot.acceleration);
+    }
+}
+
+/// Reads what [`write_knots`] wrote.
+pub(super) fn read_knots(reader: &mut ByteReader<'_>) -> Result<Vec<Knot>, BytesError> {
+    let len = reader.len(26)?;
+    let knot = |_| {
+        let position = reader.finite()?;
+        Ok(Knot { position, velocity: reader.optional()?, acceleration: reader.optional()? })
+    };
+    (0..len).map(knot).collect()
 }
 
 /// The joints of a message, as indices of the scene.

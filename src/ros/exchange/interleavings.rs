@@ -32,6 +32,8 @@ fn settings() -> RunSettings {
         trajectory_tolerance: 0.0,
         mode: Mode::Scene,
         step_ns: 0,
+        checkpoint_period_ns: 0,
+        wrench_duration_ns: 0,
     }
 }
 

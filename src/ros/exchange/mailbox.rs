@@ -8,17 +8,19 @@ use std::time::Duration;
 use super::counters::Counters;
 use super::health::Health;
 use super::lockstep::{AwaitedState, StampMismatch};
-use super::requests::{BodyStates, Placement, ResetScope, StateRequests, StepRefusal};
+use super::requests::{
+    BodyStates, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope, StateRequests, StepRefusal,
+};
 use super::settings::{Physics, RunSettings};
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::NewWorld;
-use crate::math::ScalarJointIndex;
+use crate::math::{BodyIndex, ByteWriter, ScalarJointIndex, SpatialForce};
 use crate::ros::commands::goal::GoalNews;
 use crate::ros::commands::joint_command::CheckedCommand;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::JointStates;
 use crate::ros::commands::trajectory::{Trajectory, TrajectoryError};
-use crate::stepping::JointCommand;
+use crate::stepping::{Checkpoint, JointCommand};
 
 /// A stamped command in lockstep: the controller that sent it, and the stamp \[ns\].
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +59,9 @@ struct MailboxState<W> {
     physics: Option<Physics>,
     state_requests: StateRequests,
     state_requests_answered: u64,
+    checkpoints: Checkpoints,
+    /// Wrenches that have arrived, about the origins of bodies, in their axes.
+    wrenches: Vec<(BodyIndex, SpatialForce)>,
     /// A world that waits to be entered, the newest world, and the one that runs.
     world: Option<Box<W>>,
     worlds: u64,
@@ -70,7 +75,10 @@ struct MailboxState<W> {
 impl<W> MailboxState<W> {
     /// Whether a reset, a new world or a state request is pending. A wait for commands must not delay these.
     fn is_urgent(&self) -> bool {
-        self.reset.is_some() || self.world.is_some() || self.state_requests.number != self.state_requests_answered
+        self.reset.is_some()
+            || self.world.is_some()
+            || self.state_requests.number != self.state_requests_answered
+            || !self.checkpoints.waiting.is_empty()
     }
 }
 
@@ -84,6 +92,8 @@ pub(crate) struct Collected<W = NewWorld> {
     pub(crate) steps: u64,
     pub(crate) physics: Option<Physics>,
     pub(crate) state_requests: Option<StateRequests>,
+    pub(crate) checkpoints: Vec<CheckpointRequest>,
+    pub(crate) wrenches: Vec<(BodyIndex, SpatialForce)>,
     /// The world to continue with; all other fields already refer to it.
     pub(crate) world: Option<Box<W>>,
     /// The argument for [`Mailbox::wait_for_change`].
@@ -102,6 +112,8 @@ impl<W> Mailbox<W> {
             physics: None,
             state_requests: StateRequests::default(),
             state_requests_answered: 0,
+            checkpoints: Checkpoints::default(),
+            wrenches: Vec::new(),
             world: None,
             worlds: 0,
             worlds_entered: 0,
@@ -258,6 +270,7 @@ impl<W> Mailbox<W> {
     ) {
         self.change(|state| {
             state.commands.enter_world(joints, indices);
+            state.wrenches.clear();
             state.physics = Some(physics);
             state.worlds = number;
             state.world = Some(Box::new(world));
@@ -354,8 +367,58 @@ impl<W> Mailbox<W> {
                 number: state.state_requests.number,
                 placements: std::mem::take(&mut state.state_requests.placements),
             }),
+            checkpoints: std::mem::take(&mut state.checkpoints.waiting),
+            wrenches: std::mem::take(&mut state.wrenches),
             changes: state.changes,
         }
+    }
+
+    /// Applies a wrench to a body of the newest world from the next step on, in place of the one before on that body.
+    pub(crate) fn apply_wrench(&self, body: BodyIndex, F_BBo_B: SpatialForce) {
+        let wrenches = &mut self.lock().wrenches;
+        wrenches.retain(|(other, _)| *other != body);
+        wrenches.push((body, F_BBo_B));
+    }
+
+    /// Requests a checkpoint at the next step boundary, or that the simulation continues from one. Returns the number of the
+    /// request.
+    pub(crate) fn request_checkpoint(&self, restore: Option<Checkpoint>) -> u64 {
+        self.change(|state| {
+            state.checkpoints.number += 1;
+            let number = state.checkpoints.number;
+            state.checkpoints.waiting.push(CheckpointRequest { number, restore: restore.map(Box::new) });
+            number
+        })
+    }
+
+    /// Ends a request for a checkpoint.
+    pub(crate) fn answer_checkpoint(&self, number: u64, outcome: CheckpointOutcome) {
+        self.lock().checkpoints.ended.push((number, outcome));
+    }
+
+    /// How a request for a checkpoint ended; `None` while it waits.
+    pub(crate) fn take_checkpoint_outcome(&self, number: u64) -> Option<CheckpointOutcome> {
+        let ended = &mut self.lock().checkpoints.ended;
+        let index = ended.iter().position(|(other, _)| *other == number)?;
+        Some(ended.swap_remove(index).1)
+    }
+
+    /// The standing command of the world with that number, for a checkpoint. `None` if another world waits.
+    pub(crate) fn save_commands(&self, world: u64) -> Option<Vec<u8>> {
+        let state = self.lock();
+        let mut writer = ByteWriter::default();
+        (state.worlds == world).then(|| state.commands.write(&mut writer))?;
+        Some(writer.into_bytes())
+    }
+
+    /// Continues with the standing command of a checkpoint, in the world with that number. False if another world waits.
+    pub(crate) fn restore_commands(&self, world: u64, saved: StandingCommand) -> bool {
+        let mut state = self.lock();
+        let fits = state.worlds == world;
+        if fits {
+            state.commands.restore(saved);
+        }
+        fits
     }
 
     /// Waits at most `timeout` for a change after `changes`.

@@ -1,6 +1,8 @@
 //! Requests of services to the simulation thread.
 
 use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity};
+use crate::ros::exchange::settings::Physics;
+use crate::stepping::Checkpoint;
 
 /// The parts of the simulation that a reset restores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,6 +38,32 @@ pub(crate) struct BodyStates {
     pub(crate) V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Mean acceleration of the free bodies over the last step; zero for the others [rad/s2, m/s2].
     pub(crate) A_WB: IndexVec<BodyIndex, SpatialVelocity>,
+}
+
+/// A request to save the simulation, or to restore it.
+#[derive(Debug)]
+pub(crate) struct CheckpointRequest {
+    pub(crate) number: u64,
+    /// The checkpoint to restore; `None` saves one.
+    pub(crate) restore: Option<Box<Checkpoint>>,
+}
+
+/// How a request for a checkpoint ended.
+#[derive(Clone, Debug)]
+pub(crate) struct CheckpointOutcome {
+    /// The result, or the reason of a failure.
+    pub(crate) done: Result<String, String>,
+    /// Gravity and gains of a restored checkpoint.
+    pub(crate) physics: Option<Physics>,
+}
+
+/// The requests for checkpoints that wait, and those that ended.
+#[derive(Debug, Default)]
+pub(crate) struct Checkpoints {
+    /// The number of the newest request.
+    pub(crate) number: u64,
+    pub(crate) waiting: Vec<CheckpointRequest>,
+    pub(crate) ended: Vec<(u64, CheckpointOutcome)>,
 }
 
 /// The reason why steps are refused.

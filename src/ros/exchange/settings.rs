@@ -23,6 +23,10 @@ pub(crate) struct RunSettings {
     pub(crate) mode: Mode,
     /// Length of a step \[ns\]; 0 uses the scene's.
     pub(crate) step_ns: u64,
+    /// Simulated time between checkpoints \[ns\]; 0 writes none by itself.
+    pub(crate) checkpoint_period_ns: u64,
+    /// Simulated time for which a wrench is held \[ns\].
+    pub(crate) wrench_duration_ns: u64,
 }
 
 /// The stepping mode.
@@ -67,6 +71,12 @@ pub(crate) struct Physics {
 }
 
 impl Physics {
+    /// Gravity and gains of `scene`.
+    pub(crate) fn of(scene: &Scene) -> Self {
+        let gains = scene.actuators().iter().map(|actuator| (actuator.stiffness, actuator.damping)).collect();
+        Self { gravity_W: *scene.model().gravity_W(), gains }
+    }
+
     /// Sets gravity and gains of `scene`; the gains are those of its joints.
     ///
     /// # Errors

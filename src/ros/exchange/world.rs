@@ -4,7 +4,7 @@ use crate::math::{JointIndex, ScalarJointIndex};
 use crate::multibody::State;
 use crate::ros::exchange::settings::SceneStepping;
 use crate::scene::Scene;
-use crate::stepping::{CommandSchedule, Simulation, SimulationError};
+use crate::stepping::{CommandSchedule, Simulation, SimulationError, TimedWrenches};
 
 /// Everything that the simulation thread needs to continue with another world.
 #[derive(Debug)]
@@ -14,6 +14,7 @@ pub(crate) struct NewWorld {
     pub(crate) simulation: Simulation,
     pub(crate) stepping: SceneStepping,
     pub(crate) commands: CommandSchedule,
+    pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
     /// The number of controllers that lockstep waits for.
     pub(crate) controllers: usize,

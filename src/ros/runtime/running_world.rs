@@ -1,14 +1,14 @@
 //! The running world: its simulation, its sensors, and the scene's commands over time.
 
-use crate::math::{BodyIndex, JointIndex, SpatialForce, SpatialVelocity};
+use crate::math::{BodyIndex, Index, JointIndex, SpatialForce, SpatialVelocity};
 use crate::multibody::energy;
 use crate::ros::exchange::health::Health;
 use crate::ros::exchange::requests::{BodyStates, Placement};
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::{Carryover, NewWorld};
 use crate::stepping::{
-    CommandSchedule, ForceTorqueSensor, JointCommand, JointTarget, Simulation, Snapshot, StepError, StepReport,
-    Stepping,
+    Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand, JointTarget, Simulation,
+    Snapshot, StepError, StepReport, Stepping, TimedWrenches,
 };
 
 /// The simulation of a world, and the data that belong to the world.
@@ -20,6 +20,8 @@ pub(super) struct RunningWorld {
     stepping: SceneStepping,
     /// The command for joints that no controller has commanded.
     schedule: CommandSchedule,
+    /// The scene's external wrenches over time, and those that other nodes apply for a while.
+    wrenches: TimedWrenches,
     sensors: Vec<ForceTorqueSensor>,
     momenta: Vec<SpatialForce>,
     measured: Vec<SpatialForce>,
@@ -34,6 +36,7 @@ impl RunningWorld {
         simulation: Simulation,
         stepping: SceneStepping,
         schedule: CommandSchedule,
+        wrenches: TimedWrenches,
         force_torque: &[JointIndex],
     ) -> Self {
         let sensors: Vec<_> =
@@ -46,6 +49,7 @@ impl RunningWorld {
             simulation,
             stepping,
             schedule,
+            wrenches,
             command: JointCommand::default(),
             position: Vec::new(),
             velocity: Vec::new(),
@@ -58,9 +62,66 @@ impl RunningWorld {
         if let Err(error) = next.go_on(&self.simulation) {
             tracing::error!("{error}. The new world starts from its initial state");
         }
-        let NewWorld { number, simulation, stepping, commands, force_torque, controllers, carryover } = next;
-        *self = Self::new(number, simulation, stepping, commands, &force_torque);
+        let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, controllers, carryover } = next;
+        *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque);
         (carryover, controllers)
+    }
+
+    /// A checkpoint of the simulation.
+    pub(super) fn save(&self) -> Checkpoint {
+        self.simulation.save()
+    }
+
+    /// The wrenches that the sensors measured in the last step.
+    pub(super) fn measured(&self) -> &[SpatialForce] {
+        &self.measured
+    }
+
+    /// Takes over measured wrenches, one for each sensor; zero where there are none.
+    pub(super) fn set_measured(&mut self, measured: &[SpatialForce]) {
+        self.measured.fill(SpatialForce::ZERO);
+        if measured.len() == self.measured.len() {
+            self.measured.copy_from_slice(measured);
+        }
+    }
+
+    /// The wrenches that other nodes apply.
+    pub(super) fn held_wrenches(&self) -> &[HeldWrench] {
+        self.wrenches.held()
+    }
+
+    /// Applies a wrench to a body, about its origin and in its axes, for some time from the next step on; a single step at least.
+    pub(super) fn hold_wrench(&mut self, body: BodyIndex, F_BBo_B: SpatialForce, duration_ns: u64) {
+        let until_ns = self.simulation.time_ns().saturating_add(duration_ns.max(1));
+        self.set_held_wrenches(&[HeldWrench { body, F_BBo_B, until_ns }]);
+    }
+
+    /// Holds these wrenches, too; those on bodies that are not there are left out.
+    pub(super) fn set_held_wrenches(&mut self, held: &[HeldWrench]) {
+        let bodies = self.simulation.scene().model().bodies().len();
+        held.iter().filter(|wrench| wrench.body.to_usize() < bodies).for_each(|wrench| self.wrenches.hold(*wrench));
+    }
+
+    /// Forgets the wrenches of other nodes.
+    pub(super) fn release_wrenches(&mut self) {
+        if let Err(error) = self.wrenches.release(&mut self.simulation) {
+            tracing::error!("{error}");
+        }
+    }
+
+    /// Continues from a checkpoint.
+    pub(super) fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        self.simulation.restore(checkpoint)
+    }
+
+    /// Gravity and gains.
+    pub(super) fn physics(&self) -> Physics {
+        Physics::of(self.simulation.scene())
+    }
+
+    /// Number of joints.
+    pub(super) fn joints(&self) -> usize {
+        self.simulation.scene().joints().len()
     }
 
     /// Time since the start of this run \[ns\].
@@ -101,11 +162,13 @@ impl RunningWorld {
                 self.simulation.reset();
             }
         }
+        self.release_wrenches();
         self.measured.fill(SpatialForce::ZERO);
     }
 
     /// Sets the time since the start of this run to zero; the state does not change.
     pub(super) fn restart_time(&mut self) {
+        self.release_wrenches();
         self.simulation.resume_at(0);
     }
 
@@ -161,6 +224,7 @@ impl RunningWorld {
         for (momentum, sensor) in self.momenta.iter_mut().zip(&self.sensors) {
             *momentum = sensor.momentum(&self.simulation);
         }
+        self.wrenches.apply(&mut self.simulation)?;
         let report = self.simulation.step(&self.command)?;
         for (number, sensor) in self.sensors.iter().enumerate() {
             self.measured[number] = sensor.measure(&self.simulation, &self.momenta[number]);

@@ -8,19 +8,21 @@ use super::running_world::RunningWorld;
 use super::statistics::Statistics;
 use crate::math::{Index, JointIndex};
 use crate::recording::Due;
-use crate::ros::commands::standing_command::{CommandEvent, FollowSettings};
+use crate::ros::checkpoints::file::CheckpointSender;
+use crate::ros::checkpoints::node_state::NodeState;
+use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::{JointStates, Progress};
 use crate::ros::exchange::counters::count;
 use crate::ros::exchange::health::{Activity, Health};
 use crate::ros::exchange::lockstep::Lockstep;
 use crate::ros::exchange::mailbox::{Collected, Mailbox};
-use crate::ros::exchange::requests::{ResetScope, StateRequests};
-use crate::ros::exchange::settings::{RunSettings, SceneStepping};
+use crate::ros::exchange::requests::{CheckpointOutcome, CheckpointRequest, ResetScope, StateRequests};
+use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::NewWorld;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
-use crate::stepping::{CommandSchedule, Simulation, StepReport};
+use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, TimedWrenches};
 
 /// Longest wait, and so the longest delay of a stop.
 const WAIT_MAX: Duration = Duration::from_millis(20);
@@ -51,6 +53,10 @@ pub(crate) struct SimulationThread<'a> {
     feedback_at: Option<Instant>,
     statistics: Statistics,
     unconverged: Throttle,
+    /// The way to the file of checkpoints, if there is one.
+    checkpoints: Option<CheckpointSender>,
+    /// The kind and the length of the steps, as they were chosen at the start or at the last reset.
+    stepping: (Mode, u64),
 }
 
 /// The parts of a [`SimulationThread`] that are made before the thread starts.
@@ -58,17 +64,32 @@ pub(crate) struct SimulationSetup {
     pub(crate) simulation: Simulation,
     pub(crate) stepping: SceneStepping,
     pub(crate) schedule: CommandSchedule,
+    pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
     pub(crate) lockstep: Option<Lockstep>,
+    pub(crate) checkpoints: Option<CheckpointSender>,
+    /// The state of the node in the checkpoint that `simulation` continues from.
+    pub(crate) restored: Option<NodeState>,
 }
 
 impl<'a> SimulationThread<'a> {
     pub(crate) fn new(setup: SimulationSetup, mailbox: &'a Mailbox, sender: &'a StateSender) -> Self {
-        let SimulationSetup { simulation, stepping, schedule, force_torque, lockstep } = setup;
+        let SimulationSetup { simulation, stepping, schedule, wrenches, force_torque, lockstep, checkpoints, restored } =
+            setup;
+        let mut world = RunningWorld::new(0, simulation, stepping, schedule, wrenches, &force_torque);
+        let settings = mailbox.settings();
+        let (mut time_offset_ns, mut stepping) = (0, (settings.mode, settings.step_ns));
+        if let Some(state) = restored {
+            world.set_measured(&state.measured);
+            world.set_held_wrenches(&state.held);
+            (time_offset_ns, stepping) = (state.time_offset_ns, (state.mode, state.step_ns));
+        }
         Self {
             mailbox,
-            world: RunningWorld::new(0, simulation, stepping, schedule, &force_torque),
-            time_offset_ns: 0,
+            world,
+            time_offset_ns,
+            checkpoints,
+            stepping,
             lockstep: lockstep.map(LockstepTurn::new),
             pacer: Pacer::default(),
             output: StateOutput { sender, pending: false },
@@ -87,6 +108,13 @@ impl<'a> SimulationThread<'a> {
     /// Runs until the mailbox requests a stop or a late command ends the run.
     pub(crate) fn run(&mut self) {
         self.present(Due::ALL);
+        self.run_until_stopped();
+        if self.mailbox.settings().checkpoint_period_ns > 0 && !self.send_checkpoint(Vec::new()) {
+            tracing::warn!("no checkpoint was written at the end: the disk is behind");
+        }
+    }
+
+    fn run_until_stopped(&mut self) {
         let mut may_step = true;
         while !self.mailbox.stopped() {
             // Waits for commands before collecting, so that a step uses all settings that arrived before its
@@ -121,7 +149,14 @@ impl<'a> SimulationThread<'a> {
         if let Some(scope) = collected.reset {
             self.reset(scope, &collected.settings);
         }
-        let is_new_state = entered || collected.reset.is_some();
+        let mut restored = false;
+        for request in std::mem::take(&mut collected.checkpoints) {
+            restored |= self.answer_checkpoint_request(request);
+        }
+        for (body, F_BBo_B) in std::mem::take(&mut collected.wrenches) {
+            self.world.hold_wrench(body, F_BBo_B, collected.settings.wrench_duration_ns);
+        }
+        let is_new_state = entered || collected.reset.is_some() || restored;
         if is_new_state {
             self.present(Due::ALL);
         }
@@ -151,6 +186,7 @@ impl<'a> SimulationThread<'a> {
     fn reset(&mut self, scope: ResetScope, settings: &RunSettings) {
         let time_ns = self.time_ns();
         if scope.state {
+            self.stepping = (settings.mode, settings.step_ns);
             self.world.reset_state(settings);
         } else {
             self.world.restart_time();
@@ -161,6 +197,56 @@ impl<'a> SimulationThread<'a> {
             tracing::info!("reset: the simulation runs again");
         }
         self.mailbox.set_halted(None);
+    }
+
+    /// Saves, or continues from a checkpoint. True if the state has changed.
+    fn answer_checkpoint_request(&mut self, request: CheckpointRequest) -> bool {
+        let number = request.number;
+        let Some(checkpoint) = request.restore else {
+            if !self.send_checkpoint(vec![number]) {
+                let done =
+                    Err("no checkpoint was made: the disk is behind, or another world comes; try again".to_owned());
+                self.mailbox.answer_checkpoint(number, CheckpointOutcome { done, physics: None });
+            }
+            return false;
+        };
+        let done = self.restore(&checkpoint);
+        let physics = done.is_ok().then(|| self.world.physics());
+        let restored = done.is_ok();
+        self.mailbox.answer_checkpoint(number, CheckpointOutcome { done, physics });
+        restored
+    }
+
+    /// Continues from a checkpoint; if it is refused, nothing has changed.
+    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<String, String> {
+        let state = NodeState::read(checkpoint.attachment()).map_err(|error| error.to_string())?;
+        let joints = self.world.joints();
+        let commands = match &state {
+            Some(state) => StandingCommand::read(&state.commands, joints).map_err(|error| error.to_string())?,
+            None => StandingCommand::new(joints),
+        };
+        self.world.restore(checkpoint).map_err(|error| with_causes(&error))?;
+        if !self.mailbox.restore_commands(self.world.number, commands) {
+            tracing::warn!("another world came while the checkpoint was restored: its commands are dropped");
+        }
+        self.world.release_wrenches();
+        self.world.set_measured(state.as_ref().map_or(&[], |state| &state.measured));
+        self.world.set_held_wrenches(state.as_ref().map_or(&[], |state| &state.held));
+        self.time_offset_ns = state.map_or(0, |state| state.time_offset_ns);
+        self.pacer.restart();
+        self.halted = false;
+        self.mailbox.set_halted(None);
+        Ok(format!("the simulation continues from the checkpoint, at {:.4} s", self.time_ns() as f64 * 1e-9))
+    }
+
+    /// Sends a checkpoint to its file. False if there is no file, if another world waits, or if the disk is behind.
+    fn send_checkpoint(&self, requests: Vec<u64>) -> bool {
+        let Some(sender) = &self.checkpoints else { return false };
+        let Some(commands) = self.mailbox.save_commands(self.world.number) else { return false };
+        let (mode, step_ns) = self.stepping;
+        let (measured, held) = (self.world.measured().to_vec(), self.world.held_wrenches().to_vec());
+        let state = NodeState { time_offset_ns: self.time_offset_ns, mode, step_ns, measured, held, commands };
+        sender.send(self.world.save().with_attachment(state.write()), requests)
     }
 
     /// Makes placements, and reports the states of the bodies. If no step follows, a changed state is
@@ -221,6 +307,11 @@ impl<'a> SimulationThread<'a> {
                 self.mailbox.step_taken();
             }
             self.present(self.due(before_ns, collected));
+            let period_ns = collected.settings.checkpoint_period_ns;
+            if period_ns > 0 && self.time_ns() / period_ns != before_ns / period_ns {
+                // A later one replaces it where the disk is behind.
+                self.send_checkpoint(Vec::new());
+            }
         }
         self.statistics.add_turn(began.elapsed());
     }

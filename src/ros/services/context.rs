@@ -153,6 +153,7 @@ impl ServiceContext {
                 quasistatic: loaded.quasistatic,
             },
             commands: loaded.commands,
+            wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
             controllers: lockstep_controllers(&loaded.joint_groups, namespaces),
             carryover,

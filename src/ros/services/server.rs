@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ros::checkpoints::services::CheckpointServices;
 use crate::ros::client::{ClientError, Node};
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::step_requests::StepRequests;
@@ -11,12 +12,15 @@ use crate::ros::services::pause_step_reset::PauseStepReset;
 #[cfg(isobar_simulation)]
 use crate::ros::services::simulation_interfaces::SimulationInterfaces;
 use crate::ros::subscriptions::controllers::Controllers;
+use crate::ros::subscriptions::wrenches::WrenchSubscription;
 
 /// All services, and their shared data.
 pub(crate) struct ServiceServer {
     context: ServiceContext,
     parameter_services: ParameterServices,
     pause_step_reset: PauseStepReset,
+    checkpoints: CheckpointServices,
+    wrenches: WrenchSubscription,
     #[cfg(isobar_simulation)]
     simulation_interfaces: SimulationInterfaces,
 }
@@ -48,6 +52,8 @@ impl ServiceServer {
         Ok(Self {
             parameter_services: ParameterServices::new(node)?,
             pause_step_reset: PauseStepReset::new(node)?,
+            checkpoints: CheckpointServices::new(node)?,
+            wrenches: WrenchSubscription::new(node)?,
             #[cfg(isobar_simulation)]
             simulation_interfaces: SimulationInterfaces::new(node, parameters.text("world_frame"))?,
             context: ServiceContext { parameters, controllers, control, world, setup },
@@ -63,9 +69,12 @@ impl ServiceServer {
     pub(crate) fn answer_all(&mut self, node: &mut Node) {
         let ServiceContext { parameters, controllers, control, world, .. } = &mut self.context;
         controllers.take_all();
-        if self.parameter_services.answer_all(parameters) {
+        self.wrenches.take_all(&world.scene, &control.mailbox);
+        let joints = world.scene.joint_names();
+        // Before other changes of parameters, which would undo a restored gravity.
+        let restored = self.checkpoints.answer_all(&control.mailbox, parameters, joints);
+        if self.parameter_services.answer_all(parameters) || restored {
             let settings = parameters.run_settings(&world.rates, world.markers);
-            let joints = world.scene.joint_names();
             control.mailbox.set_settings(settings, parameters.physics(joints));
             controllers.set_modes(&parameters.control_modes(joints));
         }

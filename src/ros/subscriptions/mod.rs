@@ -3,3 +3,4 @@
 pub(crate) mod controllers;
 #[cfg(isobar_control)]
 pub(crate) mod follow_joint_trajectory;
+pub(crate) mod wrenches;

@@ -128,6 +128,13 @@ pub(super) fn fixed() -> Vec<Declaration> {
             "Simulated time without a command after which the joints are held in place [s]; 0 disables this.",
         ),
         number(
+            "apply_wrench_duration",
+            0.1,
+            (0.0, 1e6),
+            true,
+            "Simulated time for which a wrench of ~/apply_wrench acts, from its arrival [s]; a single step at least.",
+        ),
+        number(
             "trajectory_tolerance",
             0.0,
             (0.0, 1e6),
@@ -157,6 +164,19 @@ pub(super) fn fixed() -> Vec<Declaration> {
             "Whether each model with joints has its own topics in a namespace of its name, with the joint names of its URDF.",
         ),
         text("record", "", "MCAP file to record to; if empty, nothing is recorded."),
+        text(
+            "checkpoint",
+            "",
+            "File of checkpoints. If it exists at the start, the node continues from it; ~/save_checkpoint writes it and \
+             ~/restore_checkpoint returns to it. If empty, there are no checkpoints.",
+        ),
+        number(
+            "checkpoint_period",
+            0.0,
+            (0.0, 1e9),
+            true,
+            "Simulated time between checkpoints, which are then written at the end, too [s]; 0 writes them on request only.",
+        ),
         flag("publish_clock", true, "Whether this node publishes /clock."),
         flag(
             "publish_tf",

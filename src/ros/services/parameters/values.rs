@@ -167,6 +167,8 @@ impl Parameters {
                 _ => Mode::Scene,
             },
             step_ns: (self.number("step") * 1e9).round() as u64,
+            checkpoint_period_ns: (self.number("checkpoint_period") * 1e9).round() as u64,
+            wrench_duration_ns: (self.number("apply_wrench_duration") * 1e9).round() as u64,
         }
     }
 
@@ -179,6 +181,25 @@ impl Parameters {
         let gain = |joint: &str, gain: &str| self.number(&format!("{GAINS}{joint}.{gain}"));
         let gains = joints.iter().map(|joint| (gain(joint, "stiffness"), gain(joint, "damping"))).collect();
         Physics { gravity_W, gains }
+    }
+
+    /// Takes over gravity and gains of a restored simulation, whose scene has these joints.
+    pub(crate) fn set_physics(&mut self, joints: &[String], physics: &Physics) {
+        let g = physics.gravity_W;
+        let mut values = vec![(GRAVITY.to_owned(), ParameterValue::Numbers(vec![g.x, g.y, g.z]))];
+        for (joint, (stiffness, damping)) in joints.iter().zip(&physics.gains) {
+            for (gain, value) in [("stiffness", stiffness), ("damping", damping)] {
+                values.push((format!("{GAINS}{joint}.{gain}"), ParameterValue::Number(*value)));
+            }
+        }
+        for (name, value) in values {
+            if let Some(index) = self.index_of(&name)
+                && self.values[index] != value
+            {
+                tracing::info!("parameter '{name}' is that of the checkpoint");
+                self.values[index] = value;
+            }
+        }
     }
 
     /// The control modes of a scene with these joints.

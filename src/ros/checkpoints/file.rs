@@ -1,0 +1,65 @@
+//! The file of the node's checkpoints, and the thread that writes it: a slow disk delays no step.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Instant;
+
+use crate::io::checkpoint_file;
+use crate::ros::exchange::mailbox::Mailbox;
+use crate::ros::exchange::requests::CheckpointOutcome;
+use crate::ros::log::causes::with_causes;
+use crate::ros::log::throttle::{Throttle, and_more};
+use crate::stepping::Checkpoint;
+
+/// Checkpoints in flight to the disk.
+const CHECKPOINTS: usize = 2;
+
+/// A checkpoint, and the numbers of the requests that it answers.
+type Job = (Box<Checkpoint>, Vec<u64>);
+
+/// The simulation thread's end.
+pub(crate) struct CheckpointSender {
+    jobs: SyncSender<Job>,
+}
+
+impl CheckpointSender {
+    /// Sends a checkpoint that answers `requests`. False if the disk is behind; the checkpoint is then dropped.
+    pub(crate) fn send(&self, checkpoint: Checkpoint, requests: Vec<u64>) -> bool {
+        self.jobs.try_send((Box::new(checkpoint), requests)).is_ok()
+    }
+}
+
+/// The disk's end.
+pub(crate) struct CheckpointDisk {
+    file: PathBuf,
+    jobs: Receiver<Job>,
+    mailbox: Arc<Mailbox>,
+}
+
+/// Both ends of the way to `file`.
+pub(crate) fn checkpoint_queue(file: &Path, mailbox: Arc<Mailbox>) -> (CheckpointSender, CheckpointDisk) {
+    let (sender, jobs) = sync_channel(CHECKPOINTS);
+    (CheckpointSender { jobs: sender }, CheckpointDisk { file: file.to_path_buf(), jobs, mailbox })
+}
+
+impl CheckpointDisk {
+    /// Writes checkpoints until the simulation thread ends.
+    pub(crate) fn run(&self) {
+        let mut failures = Throttle::default();
+        for (checkpoint, requests) in &self.jobs {
+            let written = checkpoint_file::write(&self.file, &checkpoint).map_err(|error| with_causes(&error));
+            if let Err(problem) = &written
+                && let Some(suppressed) = failures.due(Instant::now())
+            {
+                tracing::error!("{problem}. The simulation goes on{}", and_more(suppressed));
+            }
+            let time = checkpoint.time_ns() as f64 * 1e-9;
+            let done =
+                written.map(|()| format!("written to {}, {time:.4} s after the last reset", self.file.display()));
+            for request in requests {
+                self.mailbox.answer_checkpoint(request, CheckpointOutcome { done: done.clone(), physics: None });
+            }
+        }
+    }
+}

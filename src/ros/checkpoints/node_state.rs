@@ -1,0 +1,106 @@
+//! The part of a checkpoint that belongs to the node: the time of earlier runs, the kind of the steps, force-torque sensors,
+//! and the standing command.
+
+use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, Index, SpatialForce, Vector6};
+use crate::ros::exchange::settings::Mode;
+use crate::stepping::HeldWrench;
+
+/// The mark at the start, with the version of the format.
+const MARK: &[u8; 8] = b"ISONODE1";
+const MODES: [Mode; 3] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic];
+
+/// The node's part of a checkpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NodeState {
+    /// Time of all runs before the last reset \[ns\].
+    pub(crate) time_offset_ns: u64,
+    /// How the steps were chosen.
+    pub(crate) mode: Mode,
+    /// Length of a step \[ns\]; 0 is the scene's.
+    pub(crate) step_ns: u64,
+    /// The wrenches that the force-torque sensors measured in the last step.
+    pub(crate) measured: Vec<SpatialForce>,
+    /// The wrenches that are held for a while.
+    pub(crate) held: Vec<HeldWrench>,
+    /// The standing command, as `StandingCommand::write` wrote it; empty without one.
+    pub(crate) commands: Vec<u8>,
+}
+
+impl NodeState {
+    /// As bytes.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let mut writer = ByteWriter::default();
+        writer.raw(MARK);
+        writer.u64(self.time_offset_ns);
+        writer.len(MODES.iter().position(|mode| *mode == self.mode).unwrap_or(0));
+        writer.u64(self.step_ns);
+        writer.len(self.measured.len());
+        for wrench in &self.measured {
+            wrench.to_vector().iter().for_each(|number| writer.f64(*number));
+        }
+        writer.len(self.held.len());
+        for HeldWrench { body, F_BBo_B, until_ns } in &self.held {
+            writer.len(body.to_usize());
+            writer.u64(*until_ns);
+            F_BBo_B.to_vector().iter().for_each(|number| writer.f64(*number));
+        }
+        writer.block(&self.commands);
+        writer.into_bytes()
+    }
+
+    /// From the bytes of [`NodeState::write`]; `None` where the checkpoint was made by another program than the node.
+    pub(crate) fn read(bytes: &[u8]) -> Result<Option<Self>, BytesError> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let mut reader = ByteReader::new(bytes);
+        if reader.raw(MARK.len())? != MARK {
+            return Err(BytesError::Nonsense);
+        }
+        let time_offset_ns = reader.u64()?;
+        let mode = usize::try_from(reader.u64()?).ok().and_then(|mode| MODES.get(mode));
+        let mode = *mode.ok_or(BytesError::Nonsense)?;
+        let step_ns = reader.u64()?;
+        let wrench = |reader: &mut ByteReader<'_>| {
+            let mut stacked = Vector6::zeros();
+            stacked.iter_mut().try_for_each(|number| reader.finite().map(|value| *number = value))?;
+            Ok(SpatialForce::from_vector(&stacked))
+        };
+        let measured = (0..reader.len(48)?).map(|_| wrench(&mut reader)).collect::<Result<_, BytesError>>()?;
+        let len = reader.len(64)?;
+        let held = |_| {
+            let body = u32::try_from(reader.u64()?).map_err(|_| BytesError::Nonsense)?;
+            let until_ns = reader.u64()?;
+            Ok(HeldWrench { body: BodyIndex::from_usize(body as usize), until_ns, F_BBo_B: wrench(&mut reader)? })
+        };
+        let held = (0..len).map(held).collect::<Result<_, BytesError>>()?;
+        let commands = reader.block()?.to_vec();
+        reader.end()?;
+        Ok(Some(Self { time_offset_ns, mode, step_ns, measured, held, commands }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_state_comes_back_and_a_cut_one_is_refused() {
+        let state = NodeState {
+            time_offset_ns: 7,
+            mode: Mode::Quasistatic,
+            step_ns: 10_000_000,
+            measured: vec![SpatialForce::from_vector(&Vector6::repeat(0.1))],
+            held: vec![HeldWrench {
+                body: BodyIndex::from_usize(3),
+                F_BBo_B: SpatialForce::from_vector(&Vector6::repeat(2.0)),
+                until_ns: 9,
+            }],
+            commands: vec![1, 2, 3],
+        };
+        let bytes = state.write();
+        assert_eq!(NodeState::read(&bytes), Ok(Some(state)));
+        assert_eq!(NodeState::read(&[]), Ok(None));
+        assert!((1..bytes.len()).all(|len| NodeState::read(&bytes[..len]).is_err()));
+    }
+}

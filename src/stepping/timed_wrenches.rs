@@ -1,0 +1,117 @@
+//! External wrenches over time: those of a schedule, and those that are held for a while.
+
+use super::command_schedule::Waveform;
+use super::error::StepError;
+use super::simulation::Simulation;
+use crate::math::{BodyIndex, SpatialForce, Vector3};
+
+/// The axes that a wrench is given in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WrenchAxes {
+    /// Those of the body: the wrench turns with it.
+    #[default]
+    Body,
+    /// Those of the world.
+    World,
+}
+
+/// A wrench on a body over time, about the body's origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BodyWrench {
+    /// The body.
+    pub body: BodyIndex,
+    /// The axes of force and torque.
+    pub axes: WrenchAxes,
+    /// The force along x, y, z \[N\].
+    pub force: [Waveform; 3],
+    /// The torque about x, y, z [N m].
+    pub torque: [Waveform; 3],
+}
+
+/// A wrench that is held for a while.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HeldWrench {
+    /// The body.
+    pub body: BodyIndex,
+    /// About the body's origin, in its axes [N m, N].
+    pub F_BBo_B: SpatialForce,
+    /// Simulated time up to which steps begin with it \[ns\].
+    pub until_ns: u64,
+}
+
+/// The external wrenches of a run. [`TimedWrenches::apply`] sets them before a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TimedWrenches {
+    scheduled: Vec<BodyWrench>,
+    held: Vec<HeldWrench>,
+}
+
+impl TimedWrenches {
+    /// Those of a schedule, one for each body at most.
+    pub fn new(scheduled: Vec<BodyWrench>) -> Self {
+        Self { scheduled, held: Vec::new() }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.scheduled.is_empty() && self.held.is_empty()
+    }
+
+    /// The scheduled wrenches.
+    pub fn scheduled(&self) -> &[BodyWrench] {
+        &self.scheduled
+    }
+
+    /// The held wrenches.
+    pub fn held(&self) -> &[HeldWrench] {
+        &self.held
+    }
+
+    /// Holds a wrench, in place of the one that is held on the same body. It adds to the scheduled one.
+    pub fn hold(&mut self, wrench: HeldWrench) {
+        match self.held.iter_mut().find(|held| held.body == wrench.body) {
+            Some(held) => *held = wrench,
+            None => self.held.push(wrench),
+        }
+    }
+
+    /// Holds no wrench any more; those of the schedule remain.
+    pub fn release(&mut self, simulation: &mut Simulation) -> Result<(), StepError> {
+        let held = std::mem::take(&mut self.held);
+        held.iter().try_for_each(|wrench| simulation.set_external_wrench(wrench.body, SpatialForce::ZERO))
+    }
+
+    /// Sets the wrenches of the step that begins now. A wrench that has been held long enough is released.
+    ///
+    /// # Errors
+    /// A wrench that is not finite.
+    pub fn apply(&mut self, simulation: &mut Simulation) -> Result<(), StepError> {
+        let now_ns = simulation.time_ns();
+        for wrench in &self.scheduled {
+            let at = |waves: &[Waveform; 3]| Vector3::from_fn(|axis, _| waves[axis].value(now_ns));
+            let F = SpatialForce::new(at(&wrench.torque), at(&wrench.force));
+            let F_BBo_W = match wrench.axes {
+                WrenchAxes::Body => to_world(simulation, wrench.body, &F),
+                WrenchAxes::World => F,
+            };
+            simulation.set_external_wrench(wrench.body, F_BBo_W)?;
+        }
+        let Self { scheduled, held } = self;
+        for wrench in held.iter() {
+            let is_scheduled = scheduled.iter().any(|other| other.body == wrench.body);
+            let mut F_BBo_W =
+                if is_scheduled { simulation.external_wrenches()[wrench.body] } else { SpatialForce::ZERO };
+            if now_ns < wrench.until_ns {
+                F_BBo_W += to_world(simulation, wrench.body, &wrench.F_BBo_B);
+            }
+            simulation.set_external_wrench(wrench.body, F_BBo_W)?;
+        }
+        held.retain(|wrench| now_ns < wrench.until_ns);
+        Ok(())
+    }
+}
+
+fn to_world(simulation: &Simulation, body: BodyIndex, F_BBo_B: &SpatialForce) -> SpatialForce {
+    let R_WB = &simulation.data().X_WB[body].rotation;
+    SpatialForce::new(R_WB * F_BBo_B.tau, R_WB * F_BBo_B.f)
+}
