@@ -46,9 +46,9 @@ impl ColorScale {
     pub fn color(&self, value: f64) -> Color {
         let fraction = (value - self.low) / (self.high - self.low);
         let fraction = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
-        let place = fraction as f32 * (STOPS.len() - 1) as f32;
-        let below = (place as usize).min(STOPS.len() - 2);
-        mix(STOPS[below], STOPS[below + 1], place - below as f32)
+        let position = fraction as f32 * (STOPS.len() - 1) as f32;
+        let below = (position as usize).min(STOPS.len() - 2);
+        mix(STOPS[below], STOPS[below + 1], position - below as f32)
     }
 
     /// `count` values that divide the range into equal steps, without both ends: the levels of contour lines.

@@ -67,36 +67,36 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds the upper triangle of J^T H J with a symmetric H. `places` holds the row indices of the
+    /// Adds the upper triangle of J^T H J with a symmetric H. `indices` holds the row indices of the
     /// velocities, in the same order; those of a free body are consecutive.
-    pub(super) fn add_hessian(&self, H: &Matrix6, places: &[u32], out: &mut PaddedSymmetric) {
+    pub(super) fn add_hessian(&self, H: &Matrix6, indices: &[u32], out: &mut PaddedSymmetric) {
         let H: &[Six; 6] = &H.data.0;
         for (a, (dof, column)) in self.jointed.iter().enumerate() {
             let mut weighted = [0.0; 6];
             for (x, H) in column.iter().zip(H) {
                 add(&mut weighted, *x, H);
             }
-            self.add_row(*dof, &weighted, a, places, out.row_mut(places[*dof] as usize));
+            self.add_row(*dof, &weighted, a, indices, out.row_mut(indices[*dof] as usize));
         }
         for body in &self.free {
             let behind = self.jointed.partition_point(|(dof, _)| *dof < body.dof);
             for (i, weighted) in body.weighted(H).iter().enumerate() {
-                let row = out.row_mut(places[body.dof + i] as usize);
-                self.add_row(body.dof + i, weighted, behind, places, row);
+                let row = out.row_mut(indices[body.dof + i] as usize);
+                self.add_row(body.dof + i, weighted, behind, indices, row);
             }
         }
     }
 
     /// Adds J^T F, from `dof` on, to a row; the first jointed column to use has the index `behind`.
     #[inline(always)]
-    fn add_row(&self, dof: usize, F: &Six, behind: usize, places: &[u32], row: &mut [f64]) {
+    fn add_row(&self, dof: usize, F: &Six, behind: usize, indices: &[u32], row: &mut [f64]) {
         for (other, column) in &self.jointed[behind..] {
-            row[places[*other] as usize] += inner(column, F);
+            row[indices[*other] as usize] += inner(column, F);
         }
         for body in &self.free {
             // a row of the body itself also gets entries below the diagonal, which are never read
             if body.dof + 6 > dof {
-                body.add_transposed(F, places[body.dof] as usize, row);
+                body.add_transposed(F, indices[body.dof] as usize, row);
             }
         }
     }
@@ -157,11 +157,11 @@ impl FreeBody {
         [sum(0, -z, 4, y, 5), sum(1, z, 3, -x, 5), sum(2, -y, 3, x, 4), vx, vy, vz]
     }
 
-    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `place`
+    /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `index`
     /// on.
     #[inline(always)]
-    fn add_transposed(&self, F: &Six, place: usize, out: &mut [f64]) {
-        let Some(out) = out[place..].first_chunk_mut() else { return };
+    fn add_transposed(&self, F: &Six, index: usize, out: &mut [f64]) {
+        let Some(out) = out[index..].first_chunk_mut() else { return };
         let ([x, y, z], [tx, ty, tz, fx, fy, fz]) = (self.p, *F);
         let product = [tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx, fx, fy, fz];
         add(out, self.sign, &product);

@@ -3,14 +3,12 @@
 use super::command::JointTarget;
 use super::input::StepStart;
 use super::settings::CommonSettings;
+use crate::contact::NEAR_RIGID_BETA;
 use crate::multibody::Joint;
 use crate::scene::{Actuator, Scene};
 use crate::solvers::BoxRow;
 use crate::solvers::dynamic::ContactProblem;
 
-/// The natural period of near-rigid rows is this part of a step (R = beta^2 / (4 pi^2) w, with w the inverse
-/// effective mass). Softer rows would yield visibly; stiffer ones would lose digits.
-const NEAR_RIGID_BETA: f64 = 0.1;
 /// Time constant with which a joint beyond its limit returns \[s\]; full correction in one step would throw
 /// it back.
 const RECOVERY_TIME: f64 = 0.02;
@@ -126,6 +124,7 @@ impl ScalarJoint<'_> {
         BoxRow { dof: self.joint.v_start as u32, coefficient: self.ratio, target, regularization, lower, upper }
     }
 
+    /// R = beta^2 / (4 pi^2) w, with w the inverse effective mass: as near-rigid contact points.
     fn near_rigid(&self) -> f64 {
         NEAR_RIGID_BETA * NEAR_RIGID_BETA / (4.0 * std::f64::consts::PI.powi(2)) * self.inverse_mass
     }

@@ -56,10 +56,10 @@ impl JointPaths {
             for _ in 0..self.carrier.len() {
                 let Some(carrier) = self.carrier[at] else { break };
                 let joint = &model.joints()[carrier];
-                if let Some(place) = scene.joints().iter().position(|scalar| *scalar == carrier) {
+                if let Some(index) = scene.joints().iter().position(|scalar| *scalar == carrier) {
                     let X_WF = X_WB[joint.parent] * joint.X_PF;
                     let axis_W = X_WF.rotation * joint.axis_F;
-                    efforts[place] += if joint.kind == JointKind::Prismatic {
+                    efforts[index] += if joint.kind == JointKind::Prismatic {
                         axis_W.dot(&F.f)
                     } else {
                         axis_W.dot(&(F.tau + (p_WBo - X_WF.translation.vector).cross(&F.f)))

@@ -21,7 +21,7 @@ struct Island {
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) dofs: Range<usize>,
-    pub(super) places: Range<usize>,
+    pub(super) indices: Range<usize>,
 }
 
 /// The islands of a problem.
@@ -33,10 +33,10 @@ pub(super) struct Islands {
     patches: Vec<u32>,
     rows: Vec<u32>,
     /// The ranges of the blocks in the same order, with consecutive ranges of an island merged.
-    block_places: Vec<Span>,
+    block_spans: Vec<Span>,
     spans: Vec<Span>,
     /// The index of each velocity within its island; velocities of a block are consecutive.
-    places: Vec<u32>,
+    index_of_dof: Vec<u32>,
     block_of: Vec<u32>,
     island_of: Vec<u32>,
     sets: DisjointSets,
@@ -77,8 +77,19 @@ impl Islands {
             return;
         }
         self.built_for.set(problem);
-        let Self { islands, blocks, patches, rows, block_places, spans, places, block_of, island_of, sets, built_for } =
-            self;
+        let Self {
+            islands,
+            blocks,
+            patches,
+            rows,
+            block_spans,
+            spans,
+            index_of_dof,
+            block_of,
+            island_of,
+            sets,
+            built_for,
+        } = self;
         block_of.clear();
         for (number, block) in (0..).zip(problem.blocks()) {
             block_of.extend(block.clone().map(|_| number));
@@ -97,21 +108,21 @@ impl Islands {
         distribute(islands, patches, of_patches, |island| &mut island.patches);
         let of_rows = (0..).zip(&built_for.rows).map(|(i, dof)| (i, island_of_dof(*dof)));
         distribute(islands, rows, of_rows, |island| &mut island.rows);
-        places.clear();
-        places.resize(problem.size(), 0);
-        block_places.clear();
+        index_of_dof.clear();
+        index_of_dof.resize(problem.size(), 0);
+        block_spans.clear();
         spans.clear();
         for island in islands {
             island.spans.start = spans.len();
             for block in &blocks[island.blocks.clone()] {
                 let dofs = built_for.blocks[*block as usize].clone();
-                let span = Span { places: island.size..island.size + dofs.len(), dofs };
-                (span.dofs.clone()).zip(span.places.clone()).for_each(|(dof, place)| places[dof] = place as u32);
-                island.size = span.places.end;
-                block_places.push(span.clone());
+                let span = Span { indices: island.size..island.size + dofs.len(), dofs };
+                (span.dofs.clone()).zip(span.indices.clone()).for_each(|(dof, index)| index_of_dof[dof] = index as u32);
+                island.size = span.indices.end;
+                block_spans.push(span.clone());
                 match spans[island.spans.start..].last_mut() {
                     Some(last) if last.dofs.end == span.dofs.start => {
-                        (last.dofs.end, last.places.end) = (span.dofs.end, span.places.end);
+                        (last.dofs.end, last.indices.end) = (span.dofs.end, span.indices.end);
                     }
                     _ => spans.push(span),
                 }
@@ -145,16 +156,16 @@ impl<'a> Part<'a> {
     }
     /// The blocks of its velocities; A couples only velocities of the same block.
     pub(super) fn blocks(self) -> std::slice::Iter<'a, Span> {
-        self.islands.block_places[self.island.blocks.clone()].iter()
+        self.islands.block_spans[self.island.blocks.clone()].iter()
     }
     /// The velocity at an index in the island.
-    pub(super) fn dof(self, place: usize) -> Option<usize> {
-        let span = self.spans().find(|span| span.places.contains(&place))?;
-        Some(span.dofs.start + place - span.places.start)
+    pub(super) fn dof(self, index: usize) -> Option<usize> {
+        let span = self.spans().find(|span| span.indices.contains(&index))?;
+        Some(span.dofs.start + index - span.indices.start)
     }
     /// Indices in the island, by velocity.
-    pub(super) fn places(&self) -> &'a [u32] {
-        &self.islands.places
+    pub(super) fn indices(&self) -> &'a [u32] {
+        &self.islands.index_of_dof
     }
     /// The rows of A of a block's velocities, by its columns.
     pub(super) fn momentum_rows(self, block: &'a Span) -> impl Iterator<Item = &'a [f64]> {
@@ -255,7 +266,7 @@ mod tests {
         let numbers = |part: &Part| part.patches().map(|(number, _)| number).collect::<Vec<_>>();
         assert_eq!(parts.iter().map(numbers).collect::<Vec<_>>(), [vec![0, 2], vec![1], vec![]]);
         assert_eq!(parts.iter().map(|part| part.rows().count()).collect::<Vec<_>>(), [0, 1, 0]);
-        assert_eq!([0, 11, 12].map(|place| parts[0].dof(place)), [Some(0), Some(17), None]);
+        assert_eq!([0, 11, 12].map(|index| parts[0].dof(index)), [Some(0), Some(17), None]);
     }
 
     /// Oracle: the same problem as one island, to a finer tolerance. The light body is solved to the

@@ -268,23 +268,24 @@ impl NewtonSolver {
 
     /// Solves H dv = -g with H = A + sum J^T H_patch J + rows; only the upper triangle of H is computed.
     fn newton_direction(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
-        let (n, places) = (part.size(), part.places());
+        let (n, indices) = (part.size(), part.indices());
         self.hessian.reset(n);
         for block in part.blocks() {
             let gradient = &self.gradient[block.dofs.clone()];
-            for ((place, momentum_row), gradient) in block.places.clone().zip(part.momentum_rows(block)).zip(gradient) {
-                let row = self.hessian.row_mut(place);
-                for (h, a) in row[block.places.clone()].iter_mut().zip(momentum_row) {
+            for ((index, momentum_row), gradient) in block.indices.clone().zip(part.momentum_rows(block)).zip(gradient)
+            {
+                let row = self.hessian.row_mut(index);
+                for (h, a) in row[block.indices.clone()].iter_mut().zip(momentum_row) {
                     *h += a;
                 }
                 row[n] = -gradient;
             }
         }
         for (number, patch) in part.patches() {
-            patch.jacobian.add_hessian(&self.patch_hessians[number], places, &mut self.hessian);
+            patch.jacobian.add_hessian(&self.patch_hessians[number], indices, &mut self.hessian);
         }
         for (number, row) in part.rows() {
-            let i = places[row.dof as usize] as usize;
+            let i = indices[row.dof as usize] as usize;
             self.hessian.row_mut(i)[i] += self.row_slopes[number] * row.coefficient * row.coefficient;
         }
         self.solution.resize(n, 0.0);
@@ -297,7 +298,7 @@ impl NewtonSolver {
 
     fn take_solution(&mut self, part: Part<'_>) {
         for span in part.spans() {
-            self.direction[span.dofs.clone()].copy_from_slice(&self.solution[span.places.clone()]);
+            self.direction[span.dofs.clone()].copy_from_slice(&self.solution[span.indices.clone()]);
         }
     }
 
@@ -305,7 +306,7 @@ impl NewtonSolver {
     /// derivatives of the previous step. Returns the residual there.
     fn step_with_same_factors(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
         for span in part.spans() {
-            for (x, gradient) in self.solution[span.places.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
+            for (x, gradient) in self.solution[span.indices.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
                 *x = -gradient;
             }
         }

@@ -10,7 +10,7 @@
 //! Contacts that the warm start keeps open are left out ([`WorkingSet`]).
 
 use super::friction::FrictionLaw;
-use super::islands::{Island, Islands};
+use super::islands::{Island, Islands, Scalar};
 use super::memory::{Memory, Multipliers};
 use super::newton::IslandNewton;
 use super::working_set::WorkingSet;
@@ -161,8 +161,8 @@ impl ConeEngine {
             }
         }
         let Self { islands, newton, multipliers, v, .. } = self;
-        for (place, dof) in islands.dofs.iter().enumerate() {
-            v[*dof as usize] = newton.v[place];
+        for (index, dof) in islands.dofs.iter().enumerate() {
+            v[*dof as usize] = newton.v[index];
         }
         for (contact, gammas) in islands.contacts.iter().zip(newton.multipliers.chunks_exact(newton.stride)) {
             multipliers.contact_mut(contact.index as usize).copy_from_slice(gammas);
@@ -204,31 +204,32 @@ impl ConeEngine {
 
     fn prepare(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) {
         self.islands.build(problem, self.working.kept());
-        let Self { islands, newton, multipliers, v, .. } = self;
+        let Self { islands, law, newton, multipliers, v, .. } = self;
         newton.reset(islands, multipliers.stride);
-        for (place, dof) in islands.dofs.iter().enumerate() {
+        for (index, dof) in islands.dofs.iter().enumerate() {
             let dof = *dof as usize;
-            newton.v[place] = v[dof];
-            newton.b[place] = problem.linear[dof];
-            newton.metric[place] = self.metric[dof];
+            newton.v[index] = v[dof];
+            newton.b[index] = problem.linear[dof];
+            newton.metric[index] = self.metric[dof];
             let massless = problem.quadratic[dof * problem.size() + dof] <= MASSLESS * self.metric[dof];
-            newton.proximal[place] = if massless { settings.proximal * self.metric[dof] } else { 0.0 };
+            newton.proximal[index] = if massless { settings.proximal * self.metric[dof] } else { 0.0 };
         }
         for island in &islands.islands {
-            for place in island.contacts.clone() {
-                let contact = &islands.contacts[place];
+            let part = islands.part(problem, island, law);
+            for (index, contact) in part.contacts() {
                 let metric = &newton.metric[island.dofs.clone()];
-                let inverse_mass: f64 =
-                    islands.columns(contact).iter().map(|(place, column)| column.norm_squared() / metric[*place]).sum();
-                newton.penalties[place] = 3.0 / (settings.penalty_softness * inverse_mass);
+                let inverse_mass: f64 = part
+                    .columns(contact)
+                    .iter()
+                    .map(|(velocity, column)| column.norm_squared() / metric[*velocity])
+                    .sum();
+                newton.penalties[index] = 3.0 / (settings.penalty_softness * inverse_mass);
                 let gammas = multipliers.contact(contact.index as usize);
-                newton.multipliers[place * multipliers.stride..][..multipliers.stride].copy_from_slice(gammas);
+                newton.multipliers[index * multipliers.stride..][..multipliers.stride].copy_from_slice(gammas);
             }
-            for place in island.bounds.clone() {
-                let bound = islands.bounds[place] as usize;
-                let dof = problem.bounds[bound].dof as usize;
-                newton.bound_penalties[place] = self.metric[dof] / settings.penalty_softness;
-                newton.bound_multipliers[place] = multipliers.bounds[bound];
+            for Scalar { index, number, data, .. } in part.bounds() {
+                newton.bound_penalties[index] = self.metric[data.dof as usize] / settings.penalty_softness;
+                newton.bound_multipliers[index] = multipliers.bounds[number];
             }
         }
     }
@@ -285,24 +286,25 @@ impl ConeEngine {
         settings: &QuasistaticSettings,
     ) -> (ConeStatus, u32, u32) {
         let Self { islands, law, newton, .. } = self;
+        let part = islands.part(problem, island, law);
         let mut iterations = 0;
         let mut residual = f64::INFINITY;
         let mut factorized = false;
         for outer in 1..=settings.outer_max {
             let room = settings.iterations_max.saturating_sub(iterations);
-            let mut inner = newton.minimize(problem, islands, island, law, room.min(PATIENCE), factorized);
+            let mut inner = newton.minimize(part, room.min(PATIENCE), factorized);
             iterations += inner.iterations;
             let eases = !inner.converged && inner.iterations == PATIENCE;
             if eases {
                 newton.scale_penalties(island, 1.0 / EASE);
                 let room = settings.iterations_max.saturating_sub(iterations);
-                let eased = newton.minimize(problem, islands, island, law, room, false);
+                let eased = newton.minimize(part, room, false);
                 if eased.converged {
-                    newton.update_multipliers(problem, islands, island, law, settings.proximal);
+                    newton.update_multipliers(part, settings.proximal);
                 }
                 newton.scale_penalties(island, EASE);
                 let room = room.saturating_sub(eased.iterations);
-                inner = newton.minimize(problem, islands, island, law, room, false);
+                inner = newton.minimize(part, room, false);
                 iterations += eased.iterations + inner.iterations;
                 factorized = false;
             }
@@ -310,14 +312,14 @@ impl ConeEngine {
             if !inner.converged {
                 return (ConeStatus::NotConverged { residual: f64::INFINITY }, iterations, outer);
             }
-            let moved = newton.update_multipliers(problem, islands, island, law, settings.proximal);
+            let moved = newton.update_multipliers(part, settings.proximal);
             residual = moved.constraint.max(moved.proximal);
             // multipliers from smaller penalties are less accurate and take another update
             if residual <= settings.tolerance && !eases {
                 return (ConeStatus::Converged, iterations, outer);
             }
             if outer > 2
-                && let Some(dof) = newton.falls_without_end(problem, islands, island)
+                && let Some(dof) = newton.falls_without_end(part)
             {
                 return (ConeStatus::Unbounded { dof }, iterations, outer);
             }

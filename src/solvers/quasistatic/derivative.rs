@@ -10,6 +10,7 @@
 
 use super::cone_engine::{ConeEngine, ConeStatus};
 use super::factor::substitute;
+use super::islands::Scalar;
 use super::{QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::Vector3;
 
@@ -93,8 +94,9 @@ impl Linearization {
         let ConeEngine { islands, law, newton, .. } = engine;
         for island in &islands.islands {
             self.starts.push(self.factors.len());
-            newton.evaluate_at_solution(problem, islands, island);
-            if newton.factorize_hessian(problem, islands, island, law).is_err() {
+            let part = islands.part(problem, island, law);
+            newton.evaluate_at_solution(part);
+            if newton.factorize_hessian(part).is_err() {
                 return Err(QuasistaticError::NotConverged {
                     iterations: report.iterations,
                     residual: f64::INFINITY,
@@ -127,76 +129,68 @@ impl Linearization {
             buffer.clear();
             buffer.resize(len, 0.0);
         }
-        for (index, island) in islands.islands.iter().enumerate() {
-            let offset = island.dofs.start;
-            let size = island.dofs.len();
-            let factor = &self.factors[self.starts[index]..][..size * size];
+        for (number, island) in islands.islands.iter().enumerate() {
+            let part = islands.part(problem, island, law);
+            let offset = part.offset();
+            let size = part.dofs().len();
+            let factor = &self.factors[self.starts[number]..][..size * size];
             for _ in 0..ROUNDS_MAX {
-                for place in island.dofs.clone() {
-                    self.right_side[place] =
-                        direction.linear[islands.dofs[place] as usize] + newton.proximal[place] * self.previous[place];
+                for index in part.dofs() {
+                    self.right_side[index] =
+                        direction.linear[part.dof(index)] + newton.proximal[index] * self.previous[index];
                 }
-                for contact in island.contacts.clone() {
-                    let data = &islands.contacts[contact];
-                    let multipliers = &newton.multipliers[contact * stride..][..stride];
-                    self.scratch.copy_from_slice(&self.multipliers[contact * stride..][..stride]);
-                    let dy = &direction.contacts[data.index as usize];
-                    let (penalty, y) = (newton.penalties[contact], &newton.y[contact]);
-                    law.differentiate(data.friction, penalty, multipliers, y, dy, &mut self.scratch);
-                    let gamma = law.total(data.friction, &self.scratch);
-                    for (place, column) in islands.columns(data) {
-                        self.right_side[offset + *place] += column.dot(&gamma);
+                for (index, contact) in part.contacts() {
+                    let multipliers = &newton.multipliers[index * stride..][..stride];
+                    self.scratch.copy_from_slice(&self.multipliers[index * stride..][..stride]);
+                    let dy = &direction.contacts[contact.index as usize];
+                    let (penalty, y) = (newton.penalties[index], &newton.y[index]);
+                    law.differentiate(contact.friction, penalty, multipliers, y, dy, &mut self.scratch);
+                    let gamma = law.total(contact.friction, &self.scratch);
+                    for (velocity, column) in part.columns(contact) {
+                        self.right_side[offset + *velocity] += column.dot(&gamma);
                     }
                 }
-                for bound in island.bounds.clone() {
-                    if newton.bound_multipliers[bound] != 0.0 {
-                        let data = islands.bounds[bound] as usize;
-                        let place = islands.places[problem.bounds[data].dof as usize] as usize;
-                        self.right_side[place] +=
-                            self.bound_multipliers[bound] + newton.bound_penalties[bound] * direction.bounds[data];
+                for Scalar { index, number, velocity, .. } in part.bounds() {
+                    if newton.bound_multipliers[index] != 0.0 {
+                        self.right_side[velocity] +=
+                            self.bound_multipliers[index] + newton.bound_penalties[index] * direction.bounds[number];
                     }
                 }
-                for row in island.rows.clone() {
-                    let data = islands.rows[row] as usize;
-                    let row = &problem.rows[data];
-                    let place = islands.places[row.dof as usize] as usize;
-                    let (_, slope) = row.impulse(row.coefficient * newton.v[place]);
-                    self.right_side[place] += row.coefficient * slope * direction.targets[data];
+                for Scalar { number, velocity, data, .. } in part.rows() {
+                    let (_, slope) = data.impulse(data.coefficient * newton.v[velocity]);
+                    self.right_side[velocity] += data.coefficient * slope * direction.targets[number];
                 }
-                substitute(factor, &islands.first[island.dofs.clone()], &mut self.right_side[island.dofs.clone()]);
+                substitute(factor, part.first(), &mut self.right_side[part.dofs()]);
 
-                for contact in island.contacts.clone() {
-                    let data = &islands.contacts[contact];
-                    let mut dy = direction.contacts[data.index as usize];
-                    for (place, column) in islands.columns(data) {
-                        dy += column * self.right_side[offset + *place];
+                for (index, contact) in part.contacts() {
+                    let mut dy = direction.contacts[contact.index as usize];
+                    for (velocity, column) in part.columns(contact) {
+                        dy += column * self.right_side[offset + *velocity];
                     }
-                    let multipliers = &newton.multipliers[contact * stride..][..stride];
-                    let (penalty, y) = (newton.penalties[contact], &newton.y[contact]);
-                    let delta = &mut self.multipliers[contact * stride..][..stride];
-                    law.differentiate(data.friction, penalty, multipliers, y, &dy, delta);
+                    let multipliers = &newton.multipliers[index * stride..][..stride];
+                    let (penalty, y) = (newton.penalties[index], &newton.y[index]);
+                    let delta = &mut self.multipliers[index * stride..][..stride];
+                    law.differentiate(contact.friction, penalty, multipliers, y, &dy, delta);
                 }
-                for bound in island.bounds.clone() {
-                    if newton.bound_multipliers[bound] != 0.0 {
-                        let data = islands.bounds[bound] as usize;
-                        let place = islands.places[problem.bounds[data].dof as usize] as usize;
-                        self.bound_multipliers[bound] +=
-                            newton.bound_penalties[bound] * (direction.bounds[data] - self.right_side[place]);
+                for Scalar { index, number, velocity, .. } in part.bounds() {
+                    if newton.bound_multipliers[index] != 0.0 {
+                        self.bound_multipliers[index] +=
+                            newton.bound_penalties[index] * (direction.bounds[number] - self.right_side[velocity]);
                     }
                 }
                 let (mut change, mut size) = (0.0_f64, 0.0_f64);
-                for place in island.dofs.clone() {
-                    change = change.max((self.right_side[place] - self.previous[place]).abs());
-                    size = size.max(self.right_side[place].abs());
-                    self.previous[place] = self.right_side[place];
+                for index in part.dofs() {
+                    change = change.max((self.right_side[index] - self.previous[index]).abs());
+                    size = size.max(self.right_side[index].abs());
+                    self.previous[index] = self.right_side[index];
                 }
                 if change <= CHANGE * size {
                     break;
                 }
             }
         }
-        for (place, dof) in islands.dofs.iter().enumerate() {
-            dv[*dof as usize] = self.previous[place];
+        for (index, dof) in islands.dofs.iter().enumerate() {
+            dv[*dof as usize] = self.previous[index];
         }
     }
 }

@@ -155,9 +155,9 @@ pub fn diagnose_lcp(
     for (dof, speed) in tracking {
         velocities[*dof as usize] = SolutionRange { smallest: *speed, largest: *speed };
     }
-    for (place, dof) in statement.free.iter().enumerate() {
+    for (index, dof) in statement.free.iter().enumerate() {
         let mut objective = vec![0.0; unknowns];
-        objective[place] = 1.0;
+        objective[index] = 1.0;
         velocities[*dof] = range(objective)?;
     }
     let axes: &[ContactAxis] = if rays == 2 {

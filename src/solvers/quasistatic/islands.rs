@@ -3,9 +3,11 @@
 
 use std::ops::Range;
 
-use super::QuasistaticProblem;
-use crate::math::Vector3;
+use super::friction::FrictionLaw;
+use super::{QuasistaticProblem, VelocityBound};
+use crate::math::{Vector3, Vector6};
 use crate::solvers::partition::{DisjointSets, distribute};
+use crate::solvers::{BoxRow, PatchBlock};
 
 /// A rigid contact of an island.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +40,7 @@ pub(super) struct Islands {
     /// The velocity at each new index.
     pub(super) dofs: Vec<u32>,
     /// The new index of each velocity.
-    pub(super) places: Vec<u32>,
+    index_of_dof: Vec<u32>,
     pub(super) contacts: Vec<IslandContact>,
     pub(super) rows: Vec<u32>,
     pub(super) bounds: Vec<u32>,
@@ -58,13 +60,26 @@ pub(super) struct Islands {
 }
 
 impl Islands {
+    /// The index of a velocity in the order of the islands.
+    fn index(&self, dof: u32) -> usize {
+        self.index_of_dof[dof as usize] as usize
+    }
+    /// One island of `problem`.
+    pub(super) fn part<'a>(
+        &'a self,
+        problem: &'a QuasistaticProblem,
+        island: &'a Island,
+        law: &'a FrictionLaw,
+    ) -> Part<'a> {
+        Part { problem, islands: self, island, law }
+    }
     /// The columns of a contact, with indices within the island.
     pub(super) fn columns(&self, contact: &IslandContact) -> &[(usize, Vector3)] {
         &self.columns[contact.start as usize..contact.end as usize]
     }
     /// The entries of a row of Q in the new order, with indices within the island.
-    pub(super) fn quadratic_row(&self, place: usize) -> &[(u32, f64)] {
-        &self.quadratic[self.quadratic_starts[place] as usize..self.quadratic_starts[place + 1] as usize]
+    pub(super) fn quadratic_row(&self, index: usize) -> &[(u32, f64)] {
+        &self.quadratic[self.quadratic_starts[index] as usize..self.quadratic_starts[index + 1] as usize]
     }
 
     /// Partitions `problem` with only the contacts `kept`, in ascending order.
@@ -117,15 +132,15 @@ impl Islands {
     }
 
     fn sort_dofs(&mut self, n: usize) {
-        let Self { islands, island_of, dofs, places, degree, .. } = self;
+        let Self { islands, island_of, dofs, index_of_dof, degree, .. } = self;
         distribute(islands, dofs, (0..n as u32).map(|dof| (dof, island_of[dof as usize])), |island| &mut island.dofs);
         for island in islands.iter() {
             dofs[island.dofs.clone()].sort_unstable_by_key(|dof| (degree[*dof as usize], *dof));
         }
-        places.clear();
-        places.resize(n, 0);
-        for (place, dof) in dofs.iter().enumerate() {
-            places[*dof as usize] = place as u32;
+        index_of_dof.clear();
+        index_of_dof.resize(n, 0);
+        for (index, dof) in dofs.iter().enumerate() {
+            index_of_dof[*dof as usize] = index as u32;
         }
     }
 
@@ -151,7 +166,16 @@ impl Islands {
     fn copy_numbers(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
         let Self {
-            islands, dofs, places, contacts, columns, contact_order, quadratic, quadratic_starts, first, ..
+            islands,
+            dofs,
+            index_of_dof,
+            contacts,
+            columns,
+            contact_order,
+            quadratic,
+            quadratic_starts,
+            first,
+            ..
         } = self;
         contacts.clear();
         columns.clear();
@@ -161,13 +185,13 @@ impl Islands {
         first.clear();
         for island in islands.iter() {
             let offset = island.dofs.start as u32;
-            for place in island.dofs.clone() {
-                let row = &problem.quadratic[dofs[place] as usize * n..][..n];
-                let mut leftmost = place as u32 - offset;
+            for index in island.dofs.clone() {
+                let row = &problem.quadratic[dofs[index] as usize * n..][..n];
+                let mut leftmost = index as u32 - offset;
                 for other in &dofs[island.dofs.clone()] {
                     let value = row[*other as usize];
                     if value != 0.0 {
-                        let column = places[*other as usize] - offset;
+                        let column = index_of_dof[*other as usize] - offset;
                         quadratic.push((column, value));
                         leftmost = leftmost.min(column);
                     }
@@ -183,13 +207,13 @@ impl Islands {
                     problem
                         .columns(contact)
                         .iter()
-                        .map(|(dof, column)| ((places[*dof as usize] - offset) as usize, *column)),
+                        .map(|(dof, column)| ((index_of_dof[*dof as usize] - offset) as usize, *column)),
                 );
                 // ascending, so that pairs of them are entries of the lower triangle
-                if !columns[start..].is_sorted_by_key(|(place, _)| *place) {
-                    columns[start..].sort_unstable_by_key(|(place, _)| *place);
+                if !columns[start..].is_sorted_by_key(|(index, _)| *index) {
+                    columns[start..].sort_unstable_by_key(|(index, _)| *index);
                 }
-                reach(first, columns[start..].iter().map(|(place, _)| *place as u32));
+                reach(first, columns[start..].iter().map(|(index, _)| *index as u32));
                 contacts.push(IslandContact {
                     index: *index,
                     gap_rate: contact.gap_rate,
@@ -201,10 +225,96 @@ impl Islands {
             for index in &self.patches[island.patches.clone()] {
                 reach(
                     first,
-                    problem.patches()[*index as usize].jacobian.dofs.iter().map(|dof| places[*dof as usize] - offset),
+                    problem.patches()[*index as usize]
+                        .jacobian
+                        .dofs
+                        .iter()
+                        .map(|dof| index_of_dof[*dof as usize] - offset),
                 );
             }
         }
+    }
+}
+
+/// One island of a problem, with the law of friction at its contacts.
+#[derive(Clone, Copy)]
+pub(super) struct Part<'a> {
+    problem: &'a QuasistaticProblem,
+    islands: &'a Islands,
+    island: &'a Island,
+    law: &'a FrictionLaw,
+}
+
+/// A constraint on one velocity of an island.
+pub(super) struct Scalar<'a, T> {
+    /// Its index in the order of the islands.
+    pub(super) index: usize,
+    /// Its index in the problem.
+    pub(super) number: usize,
+    /// The index of its velocity in the order of the islands.
+    pub(super) velocity: usize,
+    pub(super) data: &'a T,
+}
+
+impl<'a> Part<'a> {
+    /// The friction at its contacts.
+    pub(super) fn law(self) -> &'a FrictionLaw {
+        self.law
+    }
+    /// The indices of its velocities.
+    pub(super) fn dofs(self) -> Range<usize> {
+        self.island.dofs.clone()
+    }
+    /// The index of its first velocity: indices within the island count from here.
+    pub(super) fn offset(self) -> usize {
+        self.island.dofs.start
+    }
+    /// The velocity of the problem at an index.
+    pub(super) fn dof(self, index: usize) -> usize {
+        self.islands.dofs[index] as usize
+    }
+    /// The entries of a row of Q, with indices within the island.
+    pub(super) fn quadratic_row(self, index: usize) -> &'a [(u32, f64)] {
+        self.islands.quadratic_row(index)
+    }
+    /// The leftmost entry of each row of a Hessian, as an index within the island.
+    pub(super) fn first(self) -> &'a [u32] {
+        &self.islands.first[self.dofs()]
+    }
+    /// Its rigid contacts and their indices.
+    pub(super) fn contacts(self) -> impl Iterator<Item = (usize, &'a IslandContact)> {
+        self.island.contacts.clone().zip(&self.islands.contacts[self.island.contacts.clone()])
+    }
+    /// The columns of a contact, with indices within the island.
+    pub(super) fn columns(self, contact: &IslandContact) -> &'a [(usize, Vector3)] {
+        self.islands.columns(contact)
+    }
+    /// Its bounds on velocities.
+    pub(super) fn bounds(self) -> impl Iterator<Item = Scalar<'a, VelocityBound>> {
+        let Self { problem, islands, island, .. } = self;
+        island.bounds.clone().zip(&islands.bounds[island.bounds.clone()]).map(|(index, number)| {
+            let data = &problem.bounds[*number as usize];
+            Scalar { index, number: *number as usize, velocity: islands.index(data.dof), data }
+        })
+    }
+    /// Its scalar rows.
+    pub(super) fn rows(self) -> impl Iterator<Item = Scalar<'a, BoxRow>> {
+        let Self { problem, islands, island, .. } = self;
+        island.rows.clone().zip(&islands.rows[island.rows.clone()]).map(|(index, number)| {
+            let data = &problem.rows[*number as usize];
+            Scalar { index, number: *number as usize, velocity: islands.index(data.dof), data }
+        })
+    }
+    /// Its patches and their indices.
+    pub(super) fn patches(self) -> impl Iterator<Item = (usize, &'a PatchBlock)> {
+        let Self { problem, islands, island, .. } = self;
+        let patches = island.patches.clone().zip(&islands.patches[island.patches.clone()]);
+        patches.map(|(index, number)| (index, &problem.patches()[*number as usize]))
+    }
+    /// The columns of a patch, with the indices of their velocities.
+    pub(super) fn patch_columns(self, patch: &'a PatchBlock) -> impl Iterator<Item = (usize, &'a Vector6)> + Clone {
+        let columns = patch.jacobian.dofs.iter().zip(&patch.jacobian.columns);
+        columns.map(move |(dof, column)| (self.islands.index(*dof), column))
     }
 }
 
@@ -213,10 +323,10 @@ fn is_zero(numbers: &[f64]) -> bool {
     numbers.iter().fold(0, |bits, x| bits | x.to_bits()) << 1 == 0
 }
 
-/// Extends the rows of all `places` to the leftmost of them.
-fn reach(first: &mut [u32], places: impl Iterator<Item = u32> + Clone) {
-    let leftmost = places.clone().min().unwrap_or(0);
-    for place in places {
-        first[place as usize] = first[place as usize].min(leftmost);
+/// Extends the rows of all `indices` to the leftmost of them.
+fn reach(first: &mut [u32], indices: impl Iterator<Item = u32> + Clone) {
+    let leftmost = indices.clone().min().unwrap_or(0);
+    for index in indices {
+        first[index as usize] = first[index as usize].min(leftmost);
     }
 }

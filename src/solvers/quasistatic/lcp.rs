@@ -77,9 +77,9 @@ impl Statement {
             prescribed[*dof as usize] = Some(*speed);
         }
         let free: Vec<usize> = (0..n).filter(|dof| prescribed[*dof].is_none()).collect();
-        let mut place = vec![None; n];
+        let mut index_of = vec![None; n];
         for (index, dof) in free.iter().enumerate() {
-            place[*dof] = Some(index);
+            index_of[*dof] = Some(index);
         }
         let bound_pairs: usize = (problem.bounds.iter())
             .map(|bound| usize::from(bound.lower.is_finite()) + usize::from(bound.upper.is_finite()))
@@ -92,16 +92,16 @@ impl Statement {
             let mut constant = -problem.linear[*dof];
             for other in 0..n {
                 let q = problem.quadratic[dof * n + other];
-                match (place[other], prescribed[other]) {
-                    (Some(place), _) => row[place] = q,
+                match (index_of[other], prescribed[other]) {
+                    (Some(index), _) => row[index] = q,
                     (None, Some(speed)) => constant += q * speed,
                     (None, None) => {}
                 }
             }
             statement.balances.push((row, constant));
         }
-        statement.state_contacts(problem, &place, &prescribed, unknowns);
-        statement.state_bounds(problem, &place, unknowns);
+        statement.state_contacts(problem, &index_of, &prescribed, unknowns);
+        statement.state_bounds(problem, &index_of, unknowns);
         Ok(statement)
     }
 
@@ -111,15 +111,15 @@ impl Statement {
         unknowns: usize,
         constant: f64,
         terms: impl Iterator<Item = (usize, f64)>,
-        place: &[Option<usize>],
+        index_of: &[Option<usize>],
         prescribed: &[Option<f64>],
     ) -> usize {
         let mut pair = Pair { row: vec![0.0; unknowns], constant };
         let z = self.free.len() + self.pairs.len();
         for (dof, c) in terms {
-            if let Some(place) = place[dof] {
-                pair.row[place] += c;
-                self.balances[place].0[z] -= c;
+            if let Some(index) = index_of[dof] {
+                pair.row[index] += c;
+                self.balances[index].0[z] -= c;
             }
             pair.constant += c * prescribed[dof].unwrap_or(0.0);
         }
@@ -130,36 +130,36 @@ impl Statement {
     fn state_contacts(
         &mut self,
         problem: &QuasistaticProblem,
-        place: &[Option<usize>],
+        index_of: &[Option<usize>],
         prescribed: &[Option<f64>],
         unknowns: usize,
     ) {
         for contact in problem.contacts() {
             let columns = problem.columns(contact);
             let along = |u: Vector3| columns.iter().map(move |(dof, column)| (*dof as usize, u.dot(column)));
-            let normal = self.add_pair(unknowns, contact.gap_rate, along(Vector3::x()), place, prescribed);
+            let normal = self.add_pair(unknowns, contact.gap_rate, along(Vector3::x()), index_of, prescribed);
             self.contacts.push(normal);
             let slip = self.free.len() + normal + self.rays as usize + 1;
             for j in 0..self.rays {
                 let d = ray(1.0, j, self.rays) - Vector3::x();
-                let pair = self.add_pair(unknowns, 0.0, along(d), place, prescribed);
+                let pair = self.add_pair(unknowns, 0.0, along(d), index_of, prescribed);
                 self.pairs[pair].row[slip] = 1.0;
             }
-            let pair = self.add_pair(unknowns, 0.0, std::iter::empty(), place, prescribed);
+            let pair = self.add_pair(unknowns, 0.0, std::iter::empty(), index_of, prescribed);
             let row = &mut self.pairs[pair].row;
             row[self.free.len() + normal] = contact.friction;
             row[self.free.len() + normal + 1..slip].fill(-1.0);
         }
     }
 
-    fn state_bounds(&mut self, problem: &QuasistaticProblem, place: &[Option<usize>], unknowns: usize) {
-        let nothing = vec![None; place.len()];
+    fn state_bounds(&mut self, problem: &QuasistaticProblem, index_of: &[Option<usize>], unknowns: usize) {
+        let nothing = vec![None; index_of.len()];
         for bound in &problem.bounds {
             let dof = bound.dof as usize;
-            let is_free = place[dof].is_some();
+            let is_free = index_of[dof].is_some();
             let mut add = |limit: f64, sign: f64| {
                 (limit.is_finite() && is_free)
-                    .then(|| self.add_pair(unknowns, -sign * limit, std::iter::once((dof, sign)), place, &nothing))
+                    .then(|| self.add_pair(unknowns, -sign * limit, std::iter::once((dof, sign)), index_of, &nothing))
             };
             let pairs = (add(bound.lower, 1.0), add(bound.upper, -1.0));
             self.bounds.push(pairs);
@@ -261,8 +261,8 @@ fn read(
     for (dof, speed) in tracking {
         v[*dof as usize] = *speed;
     }
-    for (place, dof) in statement.free.iter().enumerate() {
-        v[*dof] = x[place];
+    for (index, dof) in statement.free.iter().enumerate() {
+        v[*dof] = x[index];
     }
     let z = &x[statement.free.len()..];
     let contacts = (0..problem.contacts().len()).map(|contact| statement.impulse(contact, x)).collect();

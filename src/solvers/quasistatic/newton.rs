@@ -1,10 +1,10 @@
 //! Semismooth Newton for the augmented Lagrangian of one island.
 
+use super::VelocityBound;
 use super::factor::{factorize, substitute};
-use super::friction::FrictionLaw;
-use super::islands::{Island, Islands};
-use super::{QuasistaticProblem, VelocityBound};
+use super::islands::{Island, Islands, Part, Scalar};
 use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
+use crate::solvers::PatchBlock;
 use crate::solvers::line_search::find_zero;
 
 /// Largest |g| in the metric D^-1, relative to the forces that must balance [-].
@@ -126,22 +126,14 @@ impl IslandNewton {
     /// Minimises the augmented Lagrangian over the island's velocities. With `factorized`, the first
     /// direction uses the factor of this island's last minimisation, which is nearly correct after an update
     /// of the multipliers.
-    pub(super) fn minimize(
-        &mut self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-        law: &FrictionLaw,
-        iterations_max: u32,
-        factorized: bool,
-    ) -> InnerReport {
-        self.start(problem, islands, island);
-        self.find_impulses(islands, island, law);
-        self.evaluate(problem, islands, island);
+    pub(super) fn minimize(&mut self, part: Part<'_>, iterations_max: u32, factorized: bool) -> InnerReport {
+        self.start(part);
+        self.find_impulses(part);
+        self.evaluate(part);
         let mut iterations = 0;
         let (mut best, mut stale) = (f64::INFINITY, 0);
         loop {
-            let residual = self.residual(island);
+            let residual = self.residual(part);
             // after fast convergence has ended in rounding, more iterations only fluctuate
             stale = if residual > 0.5 * best { stale + 1 } else { 0 };
             best = best.min(residual);
@@ -150,17 +142,17 @@ impl IslandNewton {
                 return InnerReport { converged: true, iterations };
             }
             if iterations >= iterations_max.min(ITERATIONS_MAX)
-                || (!(factorized && iterations == 0) && self.factorize_hessian(problem, islands, island, law).is_err())
+                || (!(factorized && iterations == 0) && self.factorize_hessian(part).is_err())
             {
                 return InnerReport { converged: false, iterations };
             }
-            self.find_direction(islands, island);
+            self.find_direction(part);
             iterations += 1;
-            if !self.line_search(problem, islands, island, law) {
+            if !self.line_search(part) {
                 // no descent is possible: rounding, if the residual is small
                 return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations };
             }
-            self.evaluate(problem, islands, island);
+            self.evaluate(part);
         }
     }
 
@@ -172,101 +164,93 @@ impl IslandNewton {
     }
 
     /// The contacts' impulses at y.
-    fn find_impulses(&mut self, islands: &Islands, island: &Island, law: &FrictionLaw) {
-        for contact in island.contacts.clone() {
-            let multipliers = &self.multipliers[contact * self.stride..][..self.stride];
-            let friction = islands.contacts[contact].friction;
-            self.impulses[contact] = law.impulse(friction, self.penalties[contact], multipliers, &self.y[contact]);
+    fn find_impulses(&mut self, part: Part<'_>) {
+        for (index, contact) in part.contacts() {
+            let multipliers = &self.multipliers[index * self.stride..][..self.stride];
+            let (penalty, y) = (self.penalties[index], &self.y[index]);
+            self.impulses[index] = part.law().impulse(contact.friction, penalty, multipliers, y);
         }
     }
 
     /// Recomputes everything that is linear in v: y, the patches' velocities and the smooth part of the
     /// gradient.
-    fn start(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
-        let offset = island.dofs.start;
-        for place in island.dofs.clone() {
+    fn start(&mut self, part: Part<'_>) {
+        let offset = part.offset();
+        for index in part.dofs() {
             let Q_v: f64 =
-                islands.quadratic_row(place).iter().map(|(column, q)| q * self.v[offset + *column as usize]).sum();
-            self.smooth[place] = Q_v - self.b[place] + self.proximal[place] * (self.v[place] - self.center[place]);
+                part.quadratic_row(index).iter().map(|(column, q)| q * self.v[offset + *column as usize]).sum();
+            self.smooth[index] = Q_v - self.b[index] + self.proximal[index] * (self.v[index] - self.center[index]);
         }
-        for contact in island.contacts.clone() {
-            let mut y = Vector3::new(islands.contacts[contact].gap_rate, 0.0, 0.0);
-            for (place, column) in islands.columns(&islands.contacts[contact]) {
-                y += column * self.v[offset + *place];
+        for (index, contact) in part.contacts() {
+            let mut y = Vector3::new(contact.gap_rate, 0.0, 0.0);
+            for (velocity, column) in part.columns(contact) {
+                y += column * self.v[offset + *velocity];
             }
-            self.y[contact] = y;
+            self.y[index] = y;
         }
-        for patch in island.patches.clone() {
-            self.patch_velocities[patch] = Self::patch_product(problem, islands, patch, &self.v);
+        for (index, patch) in part.patches() {
+            self.patch_velocities[index] = Self::patch_product(part, patch, &self.v);
         }
     }
 
     /// Updates y, the patches' velocities and the slopes to v and the multipliers of a solution.
-    pub(super) fn evaluate_at_solution(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
-        self.start(problem, islands, island);
-        for patch in island.patches.clone() {
-            let block = &problem.patches()[islands.patches[patch] as usize];
-            let V = SpatialVelocity::from_vector(&self.patch_velocities[patch]);
-            block.impulse_and_hessian(&V, &mut self.patch_slopes[patch]);
+    pub(super) fn evaluate_at_solution(&mut self, part: Part<'_>) {
+        self.start(part);
+        for (index, patch) in part.patches() {
+            let V = SpatialVelocity::from_vector(&self.patch_velocities[index]);
+            patch.impulse_and_hessian(&V, &mut self.patch_slopes[index]);
         }
     }
 
-    fn patch_product(problem: &QuasistaticProblem, islands: &Islands, patch: usize, x: &[f64]) -> Vector6 {
-        let block = &problem.patches()[islands.patches[patch] as usize];
+    fn patch_product(part: Part<'_>, patch: &PatchBlock, x: &[f64]) -> Vector6 {
         let mut V = Vector6::zeros();
-        for (dof, column) in block.jacobian.dofs.iter().zip(&block.jacobian.columns) {
-            V += column * x[islands.places[*dof as usize] as usize];
+        for (velocity, column) in part.patch_columns(patch) {
+            V += column * x[velocity];
         }
         V
     }
 
     /// The gradient at v, the contacts' impulses and the patches' velocities.
-    fn evaluate(&mut self, problem: &QuasistaticProblem, islands: &Islands, island: &Island) {
-        let offset = island.dofs.start;
-        let gradient = &mut self.gradient[island.dofs.clone()];
+    fn evaluate(&mut self, part: Part<'_>) {
+        let offset = part.offset();
+        let gradient = &mut self.gradient[part.dofs()];
         gradient.fill(0.0);
-        for contact in island.contacts.clone() {
-            let gamma = self.impulses[contact];
+        for (index, contact) in part.contacts() {
+            let gamma = self.impulses[index];
             if gamma.x != 0.0 {
-                for (place, column) in islands.columns(&islands.contacts[contact]) {
-                    gradient[*place] -= column.dot(&gamma);
+                for (velocity, column) in part.columns(contact) {
+                    gradient[*velocity] -= column.dot(&gamma);
                 }
             }
         }
-        for bound in island.bounds.clone() {
-            let data = &problem.bounds[islands.bounds[bound] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let (gamma, _) =
-                bound_impulse(data, self.bound_penalties[bound], self.bound_multipliers[bound], self.v[place]);
-            gradient[place - offset] -= gamma;
+        for Scalar { index, velocity, data, .. } in part.bounds() {
+            let (penalty, multiplier) = (self.bound_penalties[index], self.bound_multipliers[index]);
+            gradient[velocity - offset] -= bound_impulse(data, penalty, multiplier, self.v[velocity]).0;
         }
-        for row in island.rows.clone() {
-            let data = &problem.rows[islands.rows[row] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let (gamma, _) = data.impulse(data.coefficient * self.v[place]);
-            gradient[place - offset] -= data.coefficient * gamma;
+        for Scalar { velocity, data, .. } in part.rows() {
+            let (gamma, _) = data.impulse(data.coefficient * self.v[velocity]);
+            gradient[velocity - offset] -= data.coefficient * gamma;
         }
-        for patch in island.patches.clone() {
-            let block = &problem.patches()[islands.patches[patch] as usize];
-            let V = SpatialVelocity::from_vector(&self.patch_velocities[patch]);
-            let gamma = block.impulse_and_hessian(&V, &mut self.patch_slopes[patch]).to_vector();
-            for (dof, column) in block.jacobian.dofs.iter().zip(&block.jacobian.columns) {
-                gradient[islands.places[*dof as usize] as usize - offset] -= column.dot(&gamma);
+        for (index, patch) in part.patches() {
+            let V = SpatialVelocity::from_vector(&self.patch_velocities[index]);
+            let gamma = patch.impulse_and_hessian(&V, &mut self.patch_slopes[index]).to_vector();
+            for (velocity, column) in part.patch_columns(patch) {
+                gradient[velocity - offset] -= column.dot(&gamma);
             }
         }
         let (mut constraint_forces, mut other_forces) = (0.0, 0.0);
-        for place in island.dofs.clone() {
-            let (gradient, metric) = (&mut self.gradient[place], self.metric[place]);
+        for index in part.dofs() {
+            let (gradient, metric) = (&mut self.gradient[index], self.metric[index]);
             constraint_forces += *gradient * *gradient / metric;
-            other_forces += self.b[place] * self.b[place] / metric;
-            *gradient += self.smooth[place];
+            other_forces += self.b[index] * self.b[index] / metric;
+            *gradient += self.smooth[index];
         }
         self.force_scale = f64::max(constraint_forces, other_forces);
     }
 
-    fn residual(&self, island: &Island) -> f64 {
+    fn residual(&self, part: Part<'_>) -> f64 {
         let squared: f64 =
-            island.dofs.clone().map(|place| self.gradient[place] * self.gradient[place] / self.metric[place]).sum();
+            part.dofs().map(|index| self.gradient[index] * self.gradient[index] / self.metric[index]).sum();
         if squared == 0.0 {
             return 0.0;
         }
@@ -275,31 +259,25 @@ impl IslandNewton {
 
     /// Adds the Hessian of the smooth potentials and of the constraints at the present point, and factorizes
     /// it.
-    pub(super) fn factorize_hessian(
-        &mut self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-        law: &FrictionLaw,
-    ) -> Result<(), super::factor::NotPositive> {
-        let offset = island.dofs.start;
-        let n = island.dofs.len();
+    pub(super) fn factorize_hessian(&mut self, part: Part<'_>) -> Result<(), super::factor::NotPositive> {
+        let offset = part.offset();
+        let n = part.dofs().len();
         refill(&mut self.hessian, n * n);
         let hessian = &mut self.hessian;
-        for place in island.dofs.clone() {
-            let row = place - offset;
-            for (column, q) in islands.quadratic_row(place) {
+        for index in part.dofs() {
+            let row = index - offset;
+            for (column, q) in part.quadratic_row(index) {
                 if *column as usize <= row {
                     hessian[row * n + *column as usize] += q;
                 }
             }
-            hessian[row * n + row] += self.proximal[place];
+            hessian[row * n + row] += self.proximal[index];
         }
-        for contact in island.contacts.clone() {
-            let data = &islands.contacts[contact];
-            let multipliers = &self.multipliers[contact * self.stride..][..self.stride];
-            if let Some(slope) = law.slope(data.friction, self.penalties[contact], multipliers, &self.y[contact]) {
-                let columns = islands.columns(data);
+        for (index, contact) in part.contacts() {
+            let multipliers = &self.multipliers[index * self.stride..][..self.stride];
+            let (penalty, y) = (self.penalties[index], &self.y[index]);
+            if let Some(slope) = part.law().slope(contact.friction, penalty, multipliers, y) {
+                let columns = part.columns(contact);
                 for (a, (row, column)) in columns.iter().enumerate() {
                     let weighted = slope * column;
                     let row = &mut hessian[*row * n..][..n];
@@ -309,167 +287,126 @@ impl IslandNewton {
                 }
             }
         }
-        for bound in island.bounds.clone() {
-            let data = &problem.bounds[islands.bounds[bound] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let (_, slope) =
-                bound_impulse(data, self.bound_penalties[bound], self.bound_multipliers[bound], self.v[place]);
-            hessian[(place - offset) * (n + 1)] += slope;
+        for Scalar { index, velocity, data, .. } in part.bounds() {
+            let (penalty, multiplier) = (self.bound_penalties[index], self.bound_multipliers[index]);
+            hessian[(velocity - offset) * (n + 1)] += bound_impulse(data, penalty, multiplier, self.v[velocity]).1;
         }
-        for row in island.rows.clone() {
-            let data = &problem.rows[islands.rows[row] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let (_, slope) = data.impulse(data.coefficient * self.v[place]);
-            hessian[(place - offset) * (n + 1)] += slope * data.coefficient * data.coefficient;
+        for Scalar { velocity, data, .. } in part.rows() {
+            let (_, slope) = data.impulse(data.coefficient * self.v[velocity]);
+            hessian[(velocity - offset) * (n + 1)] += slope * data.coefficient * data.coefficient;
         }
-        for patch in island.patches.clone() {
-            let block = &problem.patches()[islands.patches[patch] as usize];
-            for (a, (dof, column)) in block.jacobian.dofs.iter().zip(&block.jacobian.columns).enumerate() {
-                let row = islands.places[*dof as usize] as usize - offset;
-                let weighted = self.patch_slopes[patch] * column;
-                for (other_dof, other) in block.jacobian.dofs[..=a].iter().zip(&block.jacobian.columns) {
-                    let other_row = islands.places[*other_dof as usize] as usize - offset;
+        for (index, patch) in part.patches() {
+            let columns = part.patch_columns(patch).map(|(velocity, column)| (velocity - offset, column));
+            for (a, (row, column)) in columns.clone().enumerate() {
+                let weighted = self.patch_slopes[index] * column;
+                for (other_row, other) in columns.clone().take(a + 1) {
                     hessian[row.max(other_row) * n + row.min(other_row)] += weighted.dot(other);
                 }
             }
         }
-        factorize(hessian, &islands.first[island.dofs.clone()])
+        factorize(hessian, part.first())
     }
 
     /// The Newton direction with the present factor.
-    fn find_direction(&mut self, islands: &Islands, island: &Island) {
-        let direction = &mut self.direction[island.dofs.clone()];
-        for (direction, gradient) in direction.iter_mut().zip(&self.gradient[island.dofs.clone()]) {
+    fn find_direction(&mut self, part: Part<'_>) {
+        let direction = &mut self.direction[part.dofs()];
+        for (direction, gradient) in direction.iter_mut().zip(&self.gradient[part.dofs()]) {
             *direction = -gradient;
         }
-        substitute(&self.hessian, &islands.first[island.dofs.clone()], direction);
+        substitute(&self.hessian, part.first(), direction);
     }
 
     /// Moves along the direction until the slope of the cost has nearly vanished, and evaluates the contacts'
     /// impulses there. False if no descent is possible.
-    fn line_search(
-        &mut self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-        law: &FrictionLaw,
-    ) -> bool {
-        let offset = island.dofs.start;
+    fn line_search(&mut self, part: Part<'_>) -> bool {
+        let offset = part.offset();
         let (mut slope_0, mut size, mut linear, mut curvature) = (0.0, 0.0, 0.0, 0.0);
-        for place in island.dofs.clone() {
-            let direction = self.direction[place];
-            slope_0 += self.gradient[place] * direction;
-            size += (self.smooth[place] * direction).abs();
-            let Q_d: f64 = islands
-                .quadratic_row(place)
-                .iter()
-                .map(|(column, q)| q * self.direction[offset + *column as usize])
-                .sum();
-            self.smooth_change[place] = Q_d + self.proximal[place] * direction;
-            linear += self.smooth[place] * direction;
-            curvature += self.smooth_change[place] * direction;
+        for index in part.dofs() {
+            let direction = self.direction[index];
+            slope_0 += self.gradient[index] * direction;
+            size += (self.smooth[index] * direction).abs();
+            let Q_d: f64 =
+                part.quadratic_row(index).iter().map(|(column, q)| q * self.direction[offset + *column as usize]).sum();
+            self.smooth_change[index] = Q_d + self.proximal[index] * direction;
+            linear += self.smooth[index] * direction;
+            curvature += self.smooth_change[index] * direction;
         }
         if slope_0 >= -SLOPE_ROUNDING * size || slope_0.is_nan() {
             return false;
         }
-        for contact in island.contacts.clone() {
+        for (index, contact) in part.contacts() {
             let mut dy = Vector3::zeros();
-            for (place, column) in islands.columns(&islands.contacts[contact]) {
-                dy += column * self.direction[offset + *place];
+            for (velocity, column) in part.columns(contact) {
+                dy += column * self.direction[offset + *velocity];
             }
-            self.dy[contact] = dy;
+            self.dy[index] = dy;
         }
-        for patch in island.patches.clone() {
-            self.patch_changes[patch] = Self::patch_product(problem, islands, patch, &self.direction);
+        for (index, patch) in part.patches() {
+            self.patch_changes[index] = Self::patch_product(part, patch, &self.direction);
         }
-        let mut slope = |alpha: f64| self.slope_at(problem, islands, island, law, linear, curvature, alpha);
+        let mut slope = |alpha: f64| self.slope_at(part, linear, curvature, alpha);
         let (small, slope_1) = (SLOPE_REDUCTION * slope_0.abs(), slope(1.0));
         let alpha = if slope_1 <= small { 1.0 } else { find_zero(slope_0, slope_1, small, slope) };
-        for place in island.dofs.clone() {
-            self.v[place] += alpha * self.direction[place];
-            self.smooth[place] += alpha * self.smooth_change[place];
+        for index in part.dofs() {
+            self.v[index] += alpha * self.direction[index];
+            self.smooth[index] += alpha * self.smooth_change[index];
         }
-        for contact in island.contacts.clone() {
-            self.y[contact] += self.dy[contact] * alpha;
+        for (index, _) in part.contacts() {
+            self.y[index] += self.dy[index] * alpha;
         }
-        for patch in island.patches.clone() {
-            self.patch_velocities[patch] += self.patch_changes[patch] * alpha;
+        for (index, _) in part.patches() {
+            self.patch_velocities[index] += self.patch_changes[index] * alpha;
         }
         true
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the closure of one line search, written out")]
-    fn slope_at(
-        &mut self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-        law: &FrictionLaw,
-        linear: f64,
-        curvature: f64,
-        alpha: f64,
-    ) -> f64 {
+    /// The slope of the cost at `alpha` along the direction; `linear` and `curvature` are those of its smooth part.
+    fn slope_at(&mut self, part: Part<'_>, linear: f64, curvature: f64, alpha: f64) -> f64 {
         let mut slope = linear + alpha * curvature;
-        for contact in island.contacts.clone() {
-            let multipliers = &self.multipliers[contact * self.stride..][..self.stride];
-            let dy = &self.dy[contact];
-            let y = self.y[contact] + dy * alpha;
-            let friction = islands.contacts[contact].friction;
-            let gamma = law.impulse(friction, self.penalties[contact], multipliers, &y);
+        for (index, contact) in part.contacts() {
+            let multipliers = &self.multipliers[index * self.stride..][..self.stride];
+            let dy = &self.dy[index];
+            let y = self.y[index] + dy * alpha;
+            let gamma = part.law().impulse(contact.friction, self.penalties[index], multipliers, &y);
             slope -= gamma.dot(dy);
-            self.impulses[contact] = gamma;
+            self.impulses[index] = gamma;
         }
-        for bound in island.bounds.clone() {
-            let data = &problem.bounds[islands.bounds[bound] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let v = self.v[place] + alpha * self.direction[place];
-            let (gamma, _) = bound_impulse(data, self.bound_penalties[bound], self.bound_multipliers[bound], v);
-            slope -= gamma * self.direction[place];
+        for Scalar { index, velocity, data, .. } in part.bounds() {
+            let v = self.v[velocity] + alpha * self.direction[velocity];
+            let (gamma, _) = bound_impulse(data, self.bound_penalties[index], self.bound_multipliers[index], v);
+            slope -= gamma * self.direction[velocity];
         }
-        for row in island.rows.clone() {
-            let data = &problem.rows[islands.rows[row] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let u = data.coefficient * (self.v[place] + alpha * self.direction[place]);
-            slope -= data.impulse(u).0 * data.coefficient * self.direction[place];
+        for Scalar { velocity, data, .. } in part.rows() {
+            let u = data.coefficient * (self.v[velocity] + alpha * self.direction[velocity]);
+            slope -= data.impulse(u).0 * data.coefficient * self.direction[velocity];
         }
-        for patch in island.patches.clone() {
-            let V = self.patch_velocities[patch] + self.patch_changes[patch] * alpha;
-            let block = &problem.patches()[islands.patches[patch] as usize];
-            slope -= block.impulse(&SpatialVelocity::from_vector(&V)).to_vector().dot(&self.patch_changes[patch]);
+        for (index, patch) in part.patches() {
+            let V = self.patch_velocities[index] + self.patch_changes[index] * alpha;
+            slope -= patch.impulse(&SpatialVelocity::from_vector(&V)).to_vector().dot(&self.patch_changes[index]);
         }
         slope
     }
 
     /// gamma <- P_K(gamma - y/R), v_k <- v.
-    pub(super) fn update_multipliers(
-        &mut self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-        law: &FrictionLaw,
-        proximal: f64,
-    ) -> Moved {
+    pub(super) fn update_multipliers(&mut self, part: Part<'_>, proximal: f64) -> Moved {
         let mut moved = Moved { constraint: 0.0, proximal: 0.0 };
-        for contact in island.contacts.clone() {
-            let multipliers = &mut self.multipliers[contact * self.stride..][..self.stride];
-            let friction = islands.contacts[contact].friction;
-            let change = law.update(friction, self.penalties[contact], multipliers, &self.y[contact]);
+        for (index, contact) in part.contacts() {
+            let multipliers = &mut self.multipliers[index * self.stride..][..self.stride];
+            let change = part.law().update(contact.friction, self.penalties[index], multipliers, &self.y[index]);
             moved.constraint = moved.constraint.max(change);
         }
-        for bound in island.bounds.clone() {
-            let data = &problem.bounds[islands.bounds[bound] as usize];
-            let place = islands.places[data.dof as usize] as usize;
-            let penalty = self.bound_penalties[bound];
-            let multiplier = &mut self.bound_multipliers[bound];
-            let (gamma, _) = bound_impulse(data, penalty, *multiplier, self.v[place]);
+        for Scalar { index, velocity, data, .. } in part.bounds() {
+            let penalty = self.bound_penalties[index];
+            let multiplier = &mut self.bound_multipliers[index];
+            let (gamma, _) = bound_impulse(data, penalty, *multiplier, self.v[velocity]);
             moved.constraint = moved.constraint.max((gamma - *multiplier).abs() / penalty);
             *multiplier = gamma;
         }
-        for place in island.dofs.clone() {
-            self.drift[place] = self.v[place] - self.center[place];
-            self.center[place] = self.v[place];
-            if self.proximal[place] > 0.0 {
-                moved.proximal = moved.proximal.max(proximal * self.drift[place].abs());
+        for index in part.dofs() {
+            self.drift[index] = self.v[index] - self.center[index];
+            self.center[index] = self.v[index];
+            if self.proximal[index] > 0.0 {
+                moved.proximal = moved.proximal.max(proximal * self.drift[index].abs());
             }
         }
         moved
@@ -477,52 +414,42 @@ impl IslandNewton {
 
     /// Whether the cost decreases without bound along the last outer step d: Q d = 0, b . d > 0, and no
     /// constraint stops it. Returns the velocity on which b does most work.
-    pub(super) fn falls_without_end(
-        &self,
-        problem: &QuasistaticProblem,
-        islands: &Islands,
-        island: &Island,
-    ) -> Option<usize> {
-        let offset = island.dofs.start;
-        let size = island.dofs.clone().map(|p| self.drift[p].powi(2) * self.metric[p]).sum::<f64>().sqrt();
+    pub(super) fn falls_without_end(&self, part: Part<'_>) -> Option<usize> {
+        let offset = part.offset();
+        let size = part.dofs().map(|index| self.drift[index].powi(2) * self.metric[index]).sum::<f64>().sqrt();
         if size == 0.0 {
             return None;
         }
         let mut work = (0.0, 0);
         let mut total = 0.0;
-        for place in island.dofs.clone() {
-            let Q_d: f64 = (islands.quadratic_row(place).iter())
-                .map(|(column, q)| q * self.drift[offset + *column as usize])
-                .sum();
-            if Q_d.abs() > RECESSION * size * self.metric[place].sqrt() {
+        for index in part.dofs() {
+            let Q_d: f64 =
+                (part.quadratic_row(index).iter()).map(|(column, q)| q * self.drift[offset + *column as usize]).sum();
+            if Q_d.abs() > RECESSION * size * self.metric[index].sqrt() {
                 return None;
             }
-            let part = self.b[place] * self.drift[place];
-            total += part;
-            if part > work.0 {
-                work = (part, place);
+            let share = self.b[index] * self.drift[index];
+            total += share;
+            if share > work.0 {
+                work = (share, index);
             }
         }
-        for contact in island.contacts.clone() {
-            let data = &islands.contacts[contact];
+        for (_, contact) in part.contacts() {
             let mut d = Vector3::zeros();
             let mut longest = 0.0_f64;
-            for (place, column) in islands.columns(data) {
-                let change = column * self.drift[offset + *place];
+            for (velocity, column) in part.columns(contact) {
+                let change = column * self.drift[offset + *velocity];
                 longest = longest.max(change.norm());
                 d += change;
             }
-            if d.x < data.friction * d.yz().norm() - RECESSION * longest {
+            if d.x < contact.friction * d.yz().norm() - RECESSION * longest {
                 return None;
             }
         }
-        let stops = |dof: u32| {
-            let place = islands.places[dof as usize] as usize;
-            self.drift[place].abs() > RECESSION * size / self.metric[place].sqrt()
-        };
-        let held = island.bounds.clone().any(|bound| stops(problem.bounds[islands.bounds[bound] as usize].dof))
-            || island.rows.clone().any(|row| stops(problem.rows[islands.rows[row] as usize].dof))
-            || !island.patches.is_empty();
-        (!held && total > 0.0).then(|| islands.dofs[work.1] as usize)
+        let stops = |velocity: usize| self.drift[velocity].abs() > RECESSION * size / self.metric[velocity].sqrt();
+        let held = part.bounds().any(|bound| stops(bound.velocity))
+            || part.rows().any(|row| stops(row.velocity))
+            || part.patches().next().is_some();
+        (!held && total > 0.0).then(|| part.dof(work.1))
     }
 }

@@ -6,6 +6,19 @@ use super::interior_point::ray;
 use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};
 use crate::math::{SpatialForce, Vector3};
 
+/// The impulses of a solution, one list for each part of the problem, in its order.
+#[derive(Clone, Copy)]
+pub(super) struct Impulses<'a> {
+    /// In the axes of the contact (n, t1, t2) [N s].
+    pub(super) contacts: &'a [Vector3],
+    /// [N s] or [N m s].
+    pub(super) rows: &'a [f64],
+    /// [N s] or [N m s].
+    pub(super) bounds: &'a [f64],
+    /// On B at the patch point, in world axes (N m s; N s).
+    pub(super) patches: &'a [SpatialForce],
+}
+
 /// Scratch memory of the force balance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Residuals {
@@ -14,23 +27,17 @@ pub(super) struct Residuals {
 
 impl Residuals {
     /// The residuals of v and the impulses.
-    #[allow(clippy::too_many_arguments, reason = "one list of impulses for each part of the problem")]
     pub(super) fn compute(
         &mut self,
         problem: &QuasistaticProblem,
         engine: Engine,
         friction: FrictionCone,
         v: &[f64],
-        contacts: &[Vector3],
-        rows: &[f64],
-        bounds: &[f64],
-        patches: &[SpatialForce],
+        impulses: &Impulses<'_>,
     ) -> QuasistaticResiduals {
-        let mut residuals = QuasistaticResiduals {
-            stationarity: self.stationarity(problem, v, contacts, rows, bounds, patches),
-            ..Default::default()
-        };
-        for (contact, gamma) in problem.contacts().iter().zip(contacts) {
+        let mut residuals =
+            QuasistaticResiduals { stationarity: self.stationarity(problem, v, impulses), ..Default::default() };
+        for (contact, gamma) in problem.contacts().iter().zip(impulses.contacts) {
             let y = problem.contact_velocity(contact, v);
             let mu = contact.friction;
             let (violation, outside) = match friction {
@@ -47,7 +54,7 @@ impl Residuals {
             let work = if engine == Engine::Lemke { gamma.x * y.x } else { gamma.dot(&y) };
             residuals.complementarity = residuals.complementarity.max(work.abs());
         }
-        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+        for (bound, gamma) in problem.bounds.iter().zip(impulses.bounds) {
             let speed = v[bound.dof as usize];
             residuals.primal = residuals.primal.max(bound.lower - speed).max(speed - bound.upper);
             let room = if *gamma > 0.0 { speed - bound.lower } else { bound.upper - speed };
@@ -58,31 +65,23 @@ impl Residuals {
         residuals
     }
 
-    fn stationarity(
-        &mut self,
-        problem: &QuasistaticProblem,
-        v: &[f64],
-        contacts: &[Vector3],
-        rows: &[f64],
-        bounds: &[f64],
-        patches: &[SpatialForce],
-    ) -> f64 {
+    fn stationarity(&mut self, problem: &QuasistaticProblem, v: &[f64], impulses: &Impulses<'_>) -> f64 {
         let n = problem.size();
         let balance = &mut self.balance;
         balance.clear();
         balance.extend((0..n).map(|i| dot4(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
-        for (contact, gamma) in problem.contacts().iter().zip(contacts) {
+        for (contact, gamma) in problem.contacts().iter().zip(impulses.contacts) {
             for (dof, column) in problem.columns(contact) {
                 balance[*dof as usize] -= column.dot(gamma);
             }
         }
-        for (row, gamma) in problem.rows.iter().zip(rows) {
+        for (row, gamma) in problem.rows.iter().zip(impulses.rows) {
             balance[row.dof as usize] -= row.coefficient * gamma;
         }
-        for (bound, gamma) in problem.bounds.iter().zip(bounds) {
+        for (bound, gamma) in problem.bounds.iter().zip(impulses.bounds) {
             balance[bound.dof as usize] -= gamma;
         }
-        for (patch, gamma) in problem.patches().iter().zip(patches) {
+        for (patch, gamma) in problem.patches().iter().zip(impulses.patches) {
             for (dof, column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
                 balance[*dof as usize] -= column.dot(&gamma.to_vector());
             }

@@ -4,7 +4,7 @@ use super::cone_engine::{ConeEngine, ConeStatus};
 use super::derivative::{Linearization, ProblemDirection};
 use super::interior_point::{self, ClarabelResult};
 use super::lcp::solve_lcp;
-use super::residuals::Residuals;
+use super::residuals::{Impulses, Residuals};
 use super::smoothing::{SmoothedStep, strictly_feasible};
 use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
@@ -216,16 +216,9 @@ impl QuasistaticSolver {
                 continue;
             }
             self.fallbacks += u64::from(fallback);
-            let residuals = self.residuals.compute(
-                problem,
-                run.engine,
-                settings.friction,
-                v,
-                &self.contacts,
-                &self.rows,
-                &self.bounds,
-                &self.patches,
-            );
+            let impulses =
+                Impulses { contacts: &self.contacts, rows: &self.rows, bounds: &self.bounds, patches: &self.patches };
+            let residuals = self.residuals.compute(problem, run.engine, settings.friction, v, &impulses);
             return Ok(QuasistaticReport {
                 engine: run.engine,
                 fallback,

@@ -2,7 +2,7 @@
 
 use super::columns::RelativeColumns;
 use super::pairs::{ActivePatch, Pairs};
-use crate::contact::{mean_point, push_faces_about};
+use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
@@ -11,9 +11,6 @@ use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
 use crate::solvers::{DissipationLaw, PatchLaw};
 use crate::stepping::settings::CommonSettings;
 
-/// Largest speed at which overlapping rigid geometries separate [m/s]; full correction in one step would
-/// throw them apart.
-const RECOVERY_SPEED_MAX: f64 = 0.1;
 /// A pair whose motion bound exceeds its detection distance is searched within its motion times this factor
 /// [-].
 const DETECTION_MARGIN: f64 = 1.25;

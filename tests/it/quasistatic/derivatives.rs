@@ -41,18 +41,21 @@ fn planar_gripper(p: &[f64]) -> QuasistaticProblem {
     problem
 }
 
-/// The contact of a point r from the origin of a free body (velocities w, v at `dof`) with A, whose columns are given in world axes.
-#[allow(clippy::too_many_arguments, reason = "one contact, written out")]
-fn body_contact(
-    problem: &mut QuasistaticProblem,
+/// The contact of a point of a free body with A.
+struct BodyContact<'a> {
     point: u32,
     phi: f64,
     friction: f64,
-    axes: &Matrix3,
-    r: &Vector3,
-    other: &[(u32, Vector3)],
-    dof: u32,
-) {
+    axes: &'a Matrix3,
+    /// The point from the origin of the body.
+    r: &'a Vector3,
+    /// The columns of A, in world axes.
+    other: &'a [(u32, Vector3)],
+}
+
+/// Adds the contact of a free body whose velocities w, v begin at `dof`.
+fn add_body_contact(problem: &mut QuasistaticProblem, dof: u32, contact: &BodyContact<'_>) {
+    let &BodyContact { point, phi, friction, axes, r, other } = contact;
     let in_axes = |u: Vector3| axes.transpose() * u;
     let mut columns: Vec<(u32, Vector3)> = other.iter().map(|(dof, u)| (*dof, in_axes(-u))).collect();
     for k in 0..3 {
@@ -81,7 +84,9 @@ fn pushed_cube(p: &[f64]) -> QuasistaticProblem {
     let ground = Matrix3::from_columns(&[Vector3::z(), Vector3::x(), Vector3::y()]);
     for (point, foot) in [(0.03, 0.0), (-0.02, 0.025), (-0.02, -0.03)].into_iter().enumerate() {
         let r = rotation * Vector3::new(foot.0, foot.1, -0.03);
-        body_contact(&mut problem, point as u32, (centre + r).z, 0.4, &ground, &r, &[], 3);
+        let (point, phi) = (point as u32, (centre + r).z);
+        let contact = BodyContact { point, phi, friction: 0.4, axes: &ground, r: &r, other: &[] };
+        add_body_contact(&mut problem, 3, &contact);
     }
     // the side -x of the cube
     let normal = rotation * Vector3::x();
@@ -91,7 +96,8 @@ fn pushed_cube(p: &[f64]) -> QuasistaticProblem {
     let phi = -0.03 - local.x - 0.01;
     let r = rotation * Vector3::new(-0.03, local.y, local.z);
     let tip: Vec<(u32, Vector3)> = (0..3).map(|k| (k as u32, Vector3::ith(k, 1.0))).collect();
-    body_contact(&mut problem, 3, phi, 0.3, &axes, &r, &tip, 3);
+    let contact = BodyContact { point: 3, phi, friction: 0.3, axes: &axes, r: &r, other: &tip };
+    add_body_contact(&mut problem, 3, &contact);
     problem
 }
 

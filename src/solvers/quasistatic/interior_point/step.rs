@@ -95,14 +95,14 @@ impl Program {
 
 /// The indices of the duals and unknowns of each part of the problem.
 #[derive(Default)]
-struct Places {
+struct Indices {
     contacts: Vec<usize>,
     rows: Vec<(Option<usize>, Option<usize>)>,
     bounds: Vec<(Option<usize>, Option<usize>)>,
-    faces: Vec<FacePlace>,
+    faces: Vec<FaceIndices>,
 }
 
-struct FacePlace {
+struct FaceIndices {
     patch: usize,
     p_CF: Vector3,
     normal: Vector3,
@@ -128,15 +128,15 @@ pub(in super::super) fn solve(
             }
         }
     }
-    let mut places = Places::default();
-    state_contacts(problem, settings.friction, &mut program, &mut places);
-    state_rows(problem, &mut program, &mut places);
-    state_bounds(problem, &mut program, &mut places);
+    let mut indices = Indices::default();
+    state_contacts(problem, settings.friction, &mut program, &mut indices);
+    state_rows(problem, &mut program, &mut indices);
+    state_bounds(problem, &mut program, &mut indices);
     for (index, patch) in problem.patches().iter().enumerate() {
         if patch.hunt_crossley != 0.0 {
             return Err(QuasistaticError::Dissipation { patch: index });
         }
-        state_patch(index, patch, &mut program, &mut places);
+        state_patch(index, patch, &mut program, &mut indices);
     }
 
     let unknowns = program.linear.len();
@@ -169,10 +169,10 @@ pub(in super::super) fn solve(
     let solution = &solver.solution;
     let residual = solution.r_prim.max(solution.r_dual);
     match solution.status {
-        SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(read(problem, settings.friction, &places, solution)),
+        SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(read(problem, settings.friction, &indices, solution)),
         SolverStatus::DualInfeasible | SolverStatus::AlmostDualInfeasible => Err(unbounded(problem, &solution.x)),
         SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => {
-            Err(infeasible(problem, settings.friction, &places, &solution.z))
+            Err(infeasible(problem, settings.friction, &indices, &solution.z))
         }
         status => Err(QuasistaticError::NotConverged {
             iterations: solution.iterations,
@@ -182,10 +182,10 @@ pub(in super::super) fn solve(
     }
 }
 
-fn state_contacts(problem: &QuasistaticProblem, friction: FrictionCone, program: &mut Program, places: &mut Places) {
+fn state_contacts(problem: &QuasistaticProblem, friction: FrictionCone, program: &mut Program, indices: &mut Indices) {
     for contact in problem.contacts() {
         let columns = problem.columns(contact);
-        places.contacts.push(program.offset.len());
+        indices.contacts.push(program.offset.len());
         let along =
             |direction: Vector3| columns.iter().map(move |(dof, column)| (*dof as usize, direction.dot(column)));
         match friction {
@@ -214,7 +214,7 @@ pub(in super::super) fn ray(friction: f64, j: u32, rays: u32) -> Vector3 {
     Vector3::new(1.0, friction * angle.cos(), friction * angle.sin())
 }
 
-fn state_rows(problem: &QuasistaticProblem, program: &mut Program, places: &mut Places) {
+fn state_rows(problem: &QuasistaticProblem, program: &mut Program, indices: &mut Indices) {
     for row in &problem.rows {
         let mut terms = vec![(row.dof as usize, row.coefficient)];
         let mut add = |limit: f64, sign: f64| {
@@ -225,22 +225,22 @@ fn state_rows(problem: &QuasistaticProblem, program: &mut Program, places: &mut 
                 unknown
             })
         };
-        let place = (add(row.upper, 1.0), add(row.lower, -1.0));
+        let slacks = (add(row.upper, 1.0), add(row.lower, -1.0));
         program.add_square(1.0 / row.regularization, &terms, row.target);
-        places.rows.push(place);
+        indices.rows.push(slacks);
     }
 }
 
-fn state_bounds(problem: &QuasistaticProblem, program: &mut Program, places: &mut Places) {
+fn state_bounds(problem: &QuasistaticProblem, program: &mut Program, indices: &mut Indices) {
     for bound in &problem.bounds {
         let dof = bound.dof as usize;
         let lower = bound.lower.is_finite().then(|| program.add_nonnegative(-bound.lower, [(dof, 1.0)]));
         let upper = bound.upper.is_finite().then(|| program.add_nonnegative(bound.upper, [(dof, -1.0)]));
-        places.bounds.push((lower, upper));
+        indices.bounds.push((lower, upper));
     }
 }
 
-fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, places: &mut Places) {
+fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, indices: &mut Indices) {
     for face in 0..patch.len() {
         let (lanes, lane) = (&patch.lanes[face / LANES], face % LANES);
         let (p_CF, normal) = (lanes.p_CF.get(lane), lanes.normal.get(lane));
@@ -281,7 +281,7 @@ fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, places: 
             }
             row
         });
-        places.faces.push(FacePlace { patch: index, p_CF, normal, tangents, normal_part, friction_row });
+        indices.faces.push(FaceIndices { patch: index, p_CF, normal, tangents, normal_part, friction_row });
     }
 }
 
@@ -295,30 +295,30 @@ fn tangents(normal: &Vector3) -> [Vector3; 2] {
 fn read(
     problem: &QuasistaticProblem,
     friction: FrictionCone,
-    places: &Places,
+    indices: &Indices,
     solution: &clarabel::solver::DefaultSolution<f64>,
 ) -> ClarabelResult {
     let (x, z) = (&solution.x, &solution.z);
     let v = x[..problem.size()].to_vec();
-    let contacts: Vec<Vector3> = (problem.contacts().iter().zip(&places.contacts))
+    let contacts: Vec<Vector3> = (problem.contacts().iter().zip(&indices.contacts))
         .map(|(contact, row)| contact_impulse(friction, contact.friction, &z[*row..]))
         .collect();
     let multipliers = match friction {
         FrictionCone::Exact => contacts.iter().flat_map(|gamma| [gamma.x, gamma.y, gamma.z]).collect(),
         FrictionCone::Pyramid { rays } => {
-            places.contacts.iter().flat_map(|row| z[*row..*row + rays as usize].iter().copied()).collect()
+            indices.contacts.iter().flat_map(|row| z[*row..*row + rays as usize].iter().copied()).collect()
         }
     };
-    let rows = (problem.rows.iter().zip(&places.rows))
+    let rows = (problem.rows.iter().zip(&indices.rows))
         .map(|(row, (p, m))| {
             let slip = p.map_or(0.0, |p| x[p]) - m.map_or(0.0, |m| x[m]);
             (row.target - row.speed(&v) - slip) / row.regularization
         })
         .collect();
     let bounds =
-        places.bounds.iter().map(|(lower, upper)| lower.map_or(0.0, |i| z[i]) - upper.map_or(0.0, |i| z[i])).collect();
+        indices.bounds.iter().map(|(lower, upper)| lower.map_or(0.0, |i| z[i]) - upper.map_or(0.0, |i| z[i])).collect();
     let mut patches = vec![SpatialForce::ZERO; problem.patches().len()];
-    for face in &places.faces {
+    for face in &indices.faces {
         let mut gamma = face.normal_part.map_or(Vector3::zeros(), |(e, weight)| face.normal * (weight * x[e]));
         if let Some(row) = face.friction_row {
             gamma += face.tangents[0] * z[row + 1] + face.tangents[1] * z[row + 2];
@@ -348,12 +348,12 @@ fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticErro
     QuasistaticError::Unbounded { dof, impulse: problem.linear[dof] }
 }
 
-fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, places: &Places, z: &[f64]) -> QuasistaticError {
+fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, indices: &Indices, z: &[f64]) -> QuasistaticError {
     /// Constraints with less weight than this part of the largest are not reported [-].
     const WEIGHT_MIN: f64 = 1e-6;
     let largest = z.iter().fold(0.0_f64, |largest, z| largest.max(z.abs()));
     let mut detail = Vec::new();
-    for (index, (contact, row)) in problem.contacts().iter().zip(&places.contacts).enumerate() {
+    for (index, (contact, row)) in problem.contacts().iter().zip(&indices.contacts).enumerate() {
         let weight = contact_impulse(friction, contact.friction, &z[*row..]).x;
         if weight > WEIGHT_MIN * largest {
             detail.push(format!(
@@ -362,7 +362,7 @@ fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, places: &Pla
             ));
         }
     }
-    for (bound, (lower, upper)) in problem.bounds.iter().zip(&places.bounds) {
+    for (bound, (lower, upper)) in problem.bounds.iter().zip(&indices.bounds) {
         for (row, name, limit) in [(lower, "lower", bound.lower), (upper, "upper", bound.upper)] {
             let weight = row.map_or(0.0, |row| z[row]);
             if weight > WEIGHT_MIN * largest {
