@@ -8,7 +8,10 @@ const BLOCK: usize = 4;
 type Block = [f64; BLOCK];
 
 /// A symmetric `size` x `size` matrix by rows; zeros fill the last block of each row, which always has room
-/// for one more number, the right-hand side in [`PaddedSymmetric::solve_in_place`].
+/// for one more number, the right-hand side in [`PaddedSymmetric::solve_in_place`]. The Newton steps of the
+/// dynamic solver use it and not [`cholesky_in_place`](super::dense::cholesky_in_place): elimination by rows
+/// of the upper triangle is a loop over vector registers and carries the right-hand side along, where
+/// Cholesky by rows is sums of products.
 #[derive(Clone, Debug, Default)]
 pub struct PaddedSymmetric {
     size: usize,

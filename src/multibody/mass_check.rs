@@ -5,7 +5,7 @@ use super::error::ModelError;
 use super::kinematics::positions;
 use super::mass_matrix::mass_matrix;
 use super::model::Model;
-use crate::math::dense::dot;
+use crate::math::dense::cholesky_in_place;
 
 /// A pivot of M's factorization below this share of its diagonal entry is rounding, not inertia; chains of
 /// real robots reach 1e-8. [-]
@@ -34,18 +34,12 @@ impl Model {
     fn dof_without_inertia(&self, data: &Data, tree: std::ops::Range<usize>) -> Option<usize> {
         let (n, nv) = (tree.len(), self.nv());
         let entry = |i: usize, j: usize| data.M[(tree.end - 1 - i) * nv + tree.end - 1 - j];
-        let mut rows = vec![vec![0.0; n]; n];
-        for j in 0..n {
-            for k in 0..j {
-                rows[j][k] = (entry(j, k) - dot(&rows[j][..k], &rows[k][..k])) / rows[k][k];
-            }
-            let pivot = entry(j, j) - dot(&rows[j][..j], &rows[j][..j]);
-            if pivot.is_nan() || pivot <= PIVOT_SHARE_MIN * entry(j, j) {
-                return Some(tree.end - 1 - j);
-            }
-            rows[j][j] = pivot.sqrt();
-        }
-        None
+        let mut factor: Vec<f64> = (0..n).flat_map(|i| (0..n).map(move |j| entry(i, j))).collect();
+        let failed = cholesky_in_place(&mut factor, n).err().map(|error| error.pivot);
+        // the diagonal holds 1/sqrt(pivot)
+        let is_rounding = |j: &usize| factor[j * (n + 1)].powi(-2) <= PIVOT_SHARE_MIN * entry(*j, *j);
+        let first = (0..failed.unwrap_or(n)).find(is_rounding).or(failed);
+        first.map(|j| tree.end - 1 - j)
     }
 
     fn massless(&self, data: &Data, dof: usize) -> ModelError {

@@ -9,10 +9,10 @@
 //! sliding; at a border it is that of one side.
 
 use super::cone_engine::{ConeEngine, ConeStatus};
-use super::factor::substitute;
 use super::islands::Scalar;
 use super::{QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::Vector3;
+use crate::math::dense::cholesky_solve_in_envelope;
 
 /// The largest number of rounds of one derivative.
 const ROUNDS_MAX: u32 = 60;
@@ -160,7 +160,7 @@ impl Linearization {
                     let (_, slope) = data.impulse(data.coefficient * newton.v[velocity]);
                     self.right_side[velocity] += data.coefficient * slope * direction.targets[number];
                 }
-                substitute(factor, part.first(), &mut self.right_side[part.dofs()]);
+                cholesky_solve_in_envelope(factor, part.first(), &mut self.right_side[part.dofs()]);
 
                 for (index, contact) in part.contacts() {
                     let mut dy = direction.contacts[contact.index as usize];

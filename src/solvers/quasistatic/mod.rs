@@ -3,7 +3,6 @@
 mod cone_engine;
 mod derivative;
 mod diagnosis;
-mod factor;
 mod friction;
 mod interior_point;
 mod islands;

@@ -1,8 +1,8 @@
 //! Semismooth Newton for the augmented Lagrangian of one island.
 
 use super::VelocityBound;
-use super::factor::{factorize, substitute};
 use super::islands::{Island, Islands, Part, Scalar};
+use crate::math::dense::{NotPositiveDefinite, cholesky_in_envelope, cholesky_solve_in_envelope};
 use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 use crate::solvers::PatchBlock;
 use crate::solvers::line_search::find_zero;
@@ -259,7 +259,7 @@ impl IslandNewton {
 
     /// Adds the Hessian of the smooth potentials and of the constraints at the present point, and factorizes
     /// it.
-    pub(super) fn factorize_hessian(&mut self, part: Part<'_>) -> Result<(), super::factor::NotPositive> {
+    pub(super) fn factorize_hessian(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
         let offset = part.offset();
         let n = part.dofs().len();
         refill(&mut self.hessian, n * n);
@@ -304,7 +304,7 @@ impl IslandNewton {
                 }
             }
         }
-        factorize(hessian, part.first())
+        cholesky_in_envelope(hessian, part.first())
     }
 
     /// The Newton direction with the present factor.
@@ -313,7 +313,7 @@ impl IslandNewton {
         for (direction, gradient) in direction.iter_mut().zip(&self.gradient[part.dofs()]) {
             *direction = -gradient;
         }
-        substitute(&self.hessian, part.first(), direction);
+        cholesky_solve_in_envelope(&self.hessian, part.first(), direction);
     }
 
     /// Moves along the direction until the slope of the cost has nearly vanished, and evaluates the contacts'

@@ -1,9 +1,9 @@
 //! Residuals of the conditions of optimality: computed from the problem alone, in the same way for all
 //! engines.
 
-use super::factor::dot4;
 use super::interior_point::ray;
 use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};
+use crate::math::dense::dot4;
 use crate::math::{SpatialForce, Vector3};
 
 /// The impulses of a solution, one list for each part of the problem, in its order.
