@@ -7,7 +7,8 @@
 //!   `.vx .vy .vz` and the angular velocity `.wx .wy .wz`, all in the world;
 //! - for each moving body with collision geometry the net contact wrench on it over the last step, `.fx
 //!   .fy .fz` and, about its origin, `.tx .ty .tz`, in world axes;
-//! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual`, `solver_converged` of the last step;
+//! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
+//!   `solver_converged` of the last step;
 //! - the scene's named outputs.
 
 use std::io::Write;

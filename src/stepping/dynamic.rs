@@ -105,7 +105,7 @@ impl DynamicStep {
         result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
         result.report = StepReport {
             solver_iterations: solved.iterations,
-            solver_residual: solved.residual,
+            solver_residual: solved.residual / self.options.solver.tolerance,
             solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
             solver_fallbacks: 0,
             faces: self.contacts.faces,

@@ -437,7 +437,7 @@ impl<'a> SimulationThread<'a> {
         }
         if let Some(suppressed) = self.unconverged.due(Instant::now()) {
             tracing::warn!(
-                "t = {:.4} s: the solver stopped after {} iterations at residual {:.1e}{}",
+                "t = {:.4} s: the solver stopped after {} iterations at {:.1e} times its tolerance{}",
                 self.world.time_ns() as f64 * 1e-9,
                 report.solver_iterations,
                 report.solver_residual,

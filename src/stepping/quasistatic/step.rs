@@ -174,7 +174,7 @@ impl QuasistaticStep {
         result.times = self.times;
         result.report = StepReport {
             solver_iterations: self.iterations,
-            solver_residual: solved.residuals.primal,
+            solver_residual: solved.residuals.primal / options.solver.tolerance,
             solver_converged: settled && friction_settled,
             solver_fallbacks: self.fallbacks,
             faces: self.contacts.faces,

@@ -7,6 +7,7 @@ use isobar::math::Vector3;
 
 use super::surfaces::{box_with_cavity, cuboid, prism, rotated};
 use super::{check_mesh, filled};
+use crate::random::Random;
 
 /// A cube about the origin with edges of `edge` [m].
 fn cube(edge: f64) -> SurfaceMesh {
@@ -42,14 +43,10 @@ fn holders(mesh: &VolumeMesh, point: &Vector3, margin: f64) -> usize {
 
 /// Points of the filling lie in one tetrahedron at most.
 fn check_overlap(filling: &Filling, name: &str) {
-    let mut state = 1_u64;
-    let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 11) as f64 / (1_u64 << 53) as f64
-    };
+    let mut random = Random::new(1);
     let mesh = &filling.mesh;
     for tet in mesh.tets.iter().step_by(1 + mesh.tets.len() / 500) {
-        let weights: [f64; 4] = std::array::from_fn(|_| 0.05 + random());
+        let weights: [f64; 4] = std::array::from_fn(|_| 0.55 + 0.5 * random.next());
         let sum: f64 = weights.iter().sum();
         let point = (0..4).map(|i| mesh.vertices[tet[i] as usize] * (weights[i] / sum)).sum();
         assert_eq!(holders(mesh, &point, 1e-9), 1, "{name}: tetrahedra overlap at {point:?}");
