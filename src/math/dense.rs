@@ -13,8 +13,8 @@ pub struct NotPositiveDefinite {
 }
 
 /// Cholesky factor L of a symmetric positive definite matrix, in place: `a` is `n` x `n`, row-major, and only
-/// its lower triangle is read; on return the lower triangle holds L with A = L L^T, and
-/// 1/L_ii on its diagonal: multiplications are faster than divisions.
+/// its lower triangle is read; on return the lower triangle holds L with A = L L^T, and 1/L_ii on its
+/// diagonal: multiplications are faster than divisions.
 ///
 /// # Errors
 /// A pivot that is not positive (or not a number).
@@ -22,7 +22,8 @@ pub fn cholesky_in_place(a: &mut [f64], n: usize) -> Result<(), NotPositiveDefin
     factorize(a, n, |_| 0)
 }
 
-/// As [`cholesky_in_place`] within an envelope: row i of A is zero before its entry `first[i]`, and so is row i of L.
+/// As [`cholesky_in_place`] within an envelope: row i of A is zero before its entry `first[i]`, and so is
+/// row i of L.
 ///
 /// # Errors
 /// A pivot that is not positive (or not a number).
@@ -82,7 +83,8 @@ fn substitute(l: &[f64], n: usize, first: impl Fn(usize) -> usize, b: &mut [f64]
     }
 }
 
-/// The inner product of two equally long slices in four sums, in an order that does not depend on the machine.
+/// The inner product of two equally long slices in four sums, in an order that does not depend on the
+/// machine.
 #[inline]
 pub fn dot4(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; 4];
