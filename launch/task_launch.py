@@ -69,7 +69,7 @@ def task(scene, urdf, controllers, task_file=None):
         parameters=[
             {
                 "use_sim_time": True,
-                "robot_description": ParameterValue(Command(["cat ", LaunchConfiguration("urdf")]), value_type=str),
+                "robot_description": ParameterValue(Command(['cat "', LaunchConfiguration("urdf"), '"']), value_type=str),
             }
         ],
         condition=IfCondition(LaunchConfiguration("state_publisher")),

@@ -95,8 +95,24 @@ isobar_build_node() {
 # isobar_free_domain: a separate ROS domain for this run, so that two runs on a machine do not interfere.
 isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
 
-# isobar_stop PID: ends a process of this script, first by SIGTERM; returns its exit status. Does
-# nothing for an empty PID.
+# isobar_take_domain: keeps ROS_DOMAIN_ID (0 if unset) unless another run of these scripts has it; then exports the next
+# domain that is free, and says so. The lock ends with the last process of the script.
+isobar_take_domain() {
+  local wanted=${ROS_DOMAIN_ID:-0} domain lock
+  for domain in "$wanted" $(seq 1 100); do
+    { exec {lock}>"${TMPDIR:-/tmp}/isobar_domain_$domain.lock"; } 2>/dev/null || continue
+    if flock -n "$lock"; then
+      [ "$domain" = "$wanted" ] || isobar_say "another run has ROS domain $wanted: this one is in $domain (export ROS_DOMAIN_ID=$domain)"
+      export ROS_DOMAIN_ID=$domain
+      return 0
+    fi
+    exec {lock}>&-
+  done
+  isobar_complain "no ROS domain is free: is something left running?"
+  return 1
+}
+
+# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an empty PID.
 isobar_stop() {
   local pid=$1 tries=0
   [ -n "$pid" ] || return 0

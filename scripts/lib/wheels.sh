@@ -73,7 +73,21 @@ isobar_prepend() {
   case ":$value:" in *":$2:"*) ;; *) export "$1=$2${value:+:$value}" ;; esac
 }
 
-# isobar_enter_prefix PREFIX: does the same as the setup file of an installed ROS 2.
+# isobar_leave_prefix PREFIX: takes everything below the folder of a prefix out of the environment, as if it had never
+# been entered.
+isobar_leave_prefix() {
+  local folder=${1%/*} variable entry kept
+  for variable in PATH LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH; do
+    kept=
+    while IFS= read -r entry; do
+      case $entry in '' | "$folder" | "$folder"/*) ;; *) kept=${kept:+$kept:}$entry ;; esac
+    done < <(printf '%s\n' "${!variable:-}" | tr : '\n')
+    if [ -n "$kept" ]; then export "$variable=$kept"; else unset "$variable"; fi
+  done
+  unset VIRTUAL_ENV ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION ISOBAR_BIN
+}
+
+# isobar_enter_prefix PREFIX: what the setup file of an installed ROS 2 does.
 isobar_enter_prefix() {
   isobar_prepend PATH "$1/bin"
   isobar_prepend LD_LIBRARY_PATH "$1/lib"

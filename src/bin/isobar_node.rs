@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     isobar::ros::init_log();
-    match isobar::ros::run() {
+    let status = match isobar::ros::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            tracing::error!("{error}");
+            tracing::error!("{}", isobar::ros::with_causes(&error));
             ExitCode::FAILURE
         }
-    }
+    };
+    isobar::ros::finish_log();
+    status
 }

@@ -6,6 +6,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The depth of the search for a package below an entry of ROS_PACKAGE_PATH, because ROS 1 workspaces nest
 /// (src/stack/package).
@@ -20,6 +21,20 @@ pub struct PackageMap {
     prefixes: Vec<PathBuf>,
     /// Folders that are or contain packages, as in ROS_PACKAGE_PATH.
     source_folders: Vec<PathBuf>,
+    /// The folders outside of packages that addresses may lead to; `None` is all.
+    bounds: Option<Vec<PathBuf>>,
+    /// The folders of the files that were found.
+    used: Used,
+}
+
+/// Folders that clones of a map share; they make no difference between maps.
+#[derive(Clone, Debug, Default)]
+struct Used(Arc<Mutex<BTreeSet<PathBuf>>>);
+
+impl PartialEq for Used {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// The reason why an address does not lead to a file.
@@ -37,7 +52,16 @@ pub enum ResolveError {
         /// All paths that were tried.
         tried: Vec<PathBuf>,
     },
-    /// The address is malformed or not supported.
+    /// The address leads to a place that is not read.
+    #[error(
+        "`{uri}`: files are read from the scene's folder, those of the files that it names, packages, and the folders of the \
+         parameter `file_access`"
+    )]
+    OutOfBounds {
+        /// The address as written.
+        uri: String,
+    },
+    /// The address cannot be understood.
     #[error("`{uri}`: {reason}; use package://NAME/PATH, file:///PATH or a path relative to the robot file")]
     Unsupported {
         /// The address as written.
@@ -72,10 +96,29 @@ impl PackageMap {
             explicit: BTreeMap::new(),
             prefixes: folders("AMENT_PREFIX_PATH"),
             source_folders: folders("ROS_PACKAGE_PATH"),
+            ..Self::default()
         }
     }
 
-    /// Sets the folder of one package, which takes precedence over all other locations.
+    /// The map that finds files inside packages and `folders` only, by the text of their paths: who can make links in
+    /// a folder decides where they lead.
+    pub fn within(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        let bounds = folders.into_iter().map(|folder| absolute(&folder)).collect();
+        Self { bounds: Some(bounds), used: Used::default(), ..self }
+    }
+
+    /// The folders of the files that this map and its clones have found.
+    pub fn used_folders(&self) -> Vec<PathBuf> {
+        self.used.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Whether a file or folder outside of packages may be read.
+    pub fn is_within(&self, path: &Path) -> bool {
+        let path = absolute(path);
+        self.bounds.as_ref().is_none_or(|bounds| bounds.iter().any(|folder| path.starts_with(folder)))
+    }
+
+    /// Says where one package is; goes before everything else.
     pub fn insert(&mut self, name: impl Into<String>, folder: impl Into<PathBuf>) {
         self.explicit.insert(name.into(), folder.into());
     }
@@ -106,7 +149,9 @@ impl PackageMap {
         } else {
             vec![base_dir.join(uri)]
         };
-        candidates.into_iter().find(|folder| folder.is_dir())
+        let is_package = uri.starts_with("package://");
+        let allowed = |folder: &PathBuf| is_package || self.is_within(folder);
+        candidates.into_iter().filter(allowed).find(|folder| folder.is_dir())
     }
 
     /// The file at `uri`, in a robot file of the folder `base_dir`.
@@ -135,8 +180,15 @@ impl PackageMap {
         } else {
             vec![base_dir.join(uri_trimmed)]
         };
+        if package.is_none() && !tried.iter().all(|path| self.is_within(path)) {
+            return Err(ResolveError::OutOfBounds { uri: uri.to_owned() });
+        }
         match tried.iter().find(|path| path.is_file()) {
-            Some(found) => Ok(found.clone()),
+            Some(found) => {
+                let folder = absolute(found.parent().unwrap_or(Path::new("")));
+                self.used.0.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
+                Ok(found.clone())
+            }
             None => Err(ResolveError::NotFound { uri: uri.to_owned(), tried }),
         }
     }
@@ -156,15 +208,17 @@ impl PackageMap {
         for folder in &self.source_folders {
             find_package(folder, name, PACKAGE_PATH_DEPTH, &mut folders);
         }
-        // Without any setting: the robot file usually lies inside its package or beside it; the folder of a
-        // clone may have any name.
-        let absolute = normalize(&std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_path_buf()));
-        for ancestor in absolute.ancestors() {
-            let named = || manifest_name(&ancestor.join("package.xml")).as_deref() == Some(name);
-            if ancestor.file_name() == Some(OsStr::new(name)) || named() {
+        // Without any setting: the robot file usually lies inside its package or beside it; a clone's
+        // folder may have any name.
+        for ancestor in absolute(base_dir).ancestors() {
+            let beside = ancestor.join(name);
+            if manifest_name(&ancestor.join("package.xml")).as_deref() == Some(name) {
                 folders.push(ancestor.to_path_buf());
-            } else if ancestor.join(name).is_dir() {
-                folders.push(ancestor.join(name));
+            } else if ancestor.file_name() == Some(OsStr::new(name)) && self.is_within(ancestor) {
+                // A folder that only has a package's name may be anything.
+                folders.push(ancestor.to_path_buf());
+            } else if beside.is_dir() && self.is_within(&beside) {
+                folders.push(beside);
             }
         }
         // The expected locations: prefixes without the index. They also appear in the error's list.
@@ -180,7 +234,12 @@ fn split(value: &OsStr) -> Vec<PathBuf> {
     env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect()
 }
 
-/// The path without `.` and `..`, by its text only.
+/// The whole path, without `.` and `..`, by its text alone.
+fn absolute(path: &Path) -> PathBuf {
+    normalize(&std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()))
+}
+
+/// The path without `.` and `..`, by its text alone.
 fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -244,6 +303,34 @@ fn find_package(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf
 }
 
 fn manifest_name(manifest: &Path) -> Option<String> {
-    let root = super::xml::parse(&fs::read_to_string(manifest).ok()?).ok()?;
+    let root = super::xml::parse(&super::limits::read_text(manifest).ok()?).ok()?;
     root.child("name").map(|name| name.text.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bounded map reads its folders and packages, and no folder that only has a package's name.
+    #[test]
+    fn a_bounded_map_leads_nowhere_else() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let (config, urdf) = (root.join("config"), root.join("urdf"));
+        let free = PackageMap::new();
+        assert!(free.resolve("../urdf/spatula.urdf", &config).is_ok());
+        assert_eq!(free.used_folders(), [absolute(&urdf)]);
+        let bounded = PackageMap::new().within([config.clone()]);
+        let out = |uri: &str| matches!(bounded.resolve(uri, &config), Err(ResolveError::OutOfBounds { .. }));
+        assert!(bounded.resolve("spatula_slip.yaml", &config).is_ok());
+        assert!(bounded.resolve("sub/../spatula_slip.yaml", &config).is_err(), "there is no such folder");
+        assert!(out("../urdf/spatula.urdf") && out("/etc/passwd") && out("file:///etc/passwd") && out("a/../../x"));
+        assert!(bounded.resolve("package://isobar/urdf/spatula.urdf", &config).is_ok(), "a package by its manifest");
+        assert!(bounded.resolve("package://etc/passwd", &config).is_err(), "no package");
+        assert!(
+            bounded.resolve_folder("/etc", &config).is_none()
+                && bounded.resolve_folder("package://etc", &config).is_none()
+        );
+        let wider = PackageMap::new().within([config.clone(), urdf]);
+        assert!(wider.resolve("../urdf/spatula.urdf", &config).is_ok());
+    }
 }

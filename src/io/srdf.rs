@@ -1,8 +1,8 @@
 //! MoveIt SRDF files: pairs of links that do not collide.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::limits;
 use super::xml;
 
 /// Two links that do not collide with each other, and the reason in the file.
@@ -69,7 +69,7 @@ pub enum SrdfError {
 /// # Errors
 /// The file cannot be read or is malformed. The caller, who has the robot, checks whether the links exist.
 pub fn load_file(path: &Path) -> Result<Vec<DisabledPair>, SrdfError> {
-    let text = fs::read_to_string(path).map_err(|source| SrdfError::Read { file: path.to_path_buf(), source })?;
+    let text = limits::read_text(path).map_err(|source| SrdfError::Read { file: path.to_path_buf(), source })?;
     load_str(&text, path)
 }
 

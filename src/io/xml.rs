@@ -1,5 +1,7 @@
 //! XML with line numbers, read by `roxmltree`. All other code uses the plain tree of [`Element`]s.
 
+use crate::io::limits::XML_NODES_MAX;
+
 /// The namespace of Drake's URDF extensions; an undeclared prefix `drake:` means the same.
 const DRAKE_NAMESPACE: &str = "http://drake.mit.edu";
 
@@ -55,14 +57,24 @@ pub(crate) struct XmlError {
 /// declared on the root.
 pub(crate) fn parse(text: &str) -> Result<Element, XmlError> {
     let mut text = std::borrow::Cow::Borrowed(text.trim_start_matches('\u{feff}'));
+    if let Some(at) = entity_declaration(&text) {
+        let line = 1 + text[..at].matches('\n').count();
+        let detail = "entities are not declared here: a few lines of them make a document of any size; write \
+                      the text itself, and take the <!ENTITY ...> lines out";
+        return Err(XmlError { detail: detail.to_owned(), line: u32::try_from(line).unwrap_or(u32::MAX), column: 1 });
+    }
     for _ in 0..UNDECLARED_PREFIXES_MAX {
-        let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+        let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: XML_NODES_MAX, ..Default::default() };
         match roxmltree::Document::parse_with_options(&text, options) {
             Ok(document) => return convert(&document, document.root_element(), 0),
             Err(roxmltree::Error::UnknownNamespace(prefix, position)) => match declare(&text, &prefix) {
                 Some(repaired) => text = repaired.into(),
                 None => return Err(error(format!("the prefix `{prefix}:` is not declared"), position)),
             },
+            Err(roxmltree::Error::NodesLimitReached) => {
+                let detail = format!("the document has more than the {XML_NODES_MAX} nodes that are read");
+                return Err(XmlError { detail, line: 1, column: 1 });
+            }
             Err(refused) => {
                 let position = refused.pos();
                 return Err(error(without_position(&refused.to_string()), position));
@@ -81,8 +93,17 @@ fn without_position(message: &str) -> String {
     message.rsplit_once(" at ").map_or(message, |(head, _)| head).to_owned()
 }
 
-/// The text with `prefix` declared on the root element; line numbers do not change.
-fn declare(text: &str, prefix: &str) -> Option<String> {
+/// Where the document type begins that declares entities, if it does.
+fn entity_declaration(text: &str) -> Option<usize> {
+    let root = root_element(text).unwrap_or(text.len());
+    let prolog = &text[..root];
+    let document_type = prolog.find("<!DOCTYPE")?;
+    // A declaration may hold elements, so that what looks like the root may stand inside it.
+    text[document_type..].contains("<!ENTITY").then_some(document_type)
+}
+
+/// Where the first element begins.
+fn root_element(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
         at += text.get(at..)?.find('<')?;
@@ -92,9 +113,14 @@ fn declare(text: &str, prefix: &str) -> Option<String> {
         } else if rest.starts_with("<?") || rest.starts_with("<!") {
             at += rest.find('>')?;
         } else {
-            break;
+            return Some(at);
         }
     }
+}
+
+/// The text with `prefix` declared on the root element; lines stay where they are.
+fn declare(text: &str, prefix: &str) -> Option<String> {
+    let at = root_element(text)?;
     let name_end = at + 1 + text.get(at + 1..)?.find(|c: char| c.is_whitespace() || c == '>' || c == '/')?;
     let uri = if prefix == "drake" { DRAKE_NAMESPACE.to_owned() } else { format!("urn:undeclared:{prefix}") };
     Some(format!("{} xmlns:{prefix}=\"{uri}\"{}", text.get(..name_end)?, text.get(name_end..)?))
@@ -113,8 +139,15 @@ fn convert(document: &roxmltree::Document, node: roxmltree::Node, depth: usize) 
         },
         None => name.to_owned(),
     };
-    let attributes = node.attributes().map(|a| (qualify(a.namespace(), a.name()), a.value().to_owned())).collect();
+    let attributes: Vec<(String, String)> =
+        node.attributes().map(|a| (qualify(a.namespace(), a.name()), a.value().to_owned())).collect();
     let text: String = node.children().filter(|child| child.is_text()).filter_map(|child| child.text()).collect();
+    // No name or topic can hold one, and C ends a text at NUL. Line ends and tabs are layout.
+    let layout = |c: &char| !matches!(c, '\n' | '\r' | '\t');
+    let mut inside = attributes.iter().flat_map(|(_, value)| value.chars()).chain(text.chars().filter(layout));
+    if let Some(control) = inside.find(|c| c.is_control()) {
+        return Err(error(format!("the control character {control:?} is in no name or value; take it out"), position));
+    }
     let children = node
         .children()
         .filter(roxmltree::Node::is_element)
@@ -141,6 +174,24 @@ mod tests {
         assert_eq!(root.children[0].name, "drake:x");
         assert_eq!(root.children[0].line, 4);
         assert_eq!(root.children[0].attribute("y:b"), Some("1"));
+    }
+
+    /// Declared entities make a large document of a small one; control characters reach no name.
+    #[test]
+    fn entities_and_control_characters_are_refused() {
+        let bomb =
+            "<?xml version='1.0'?>\n<!-- <a> -->\n<!DOCTYPE r [<!ENTITY a 'x'><!ENTITY b '&a;&a;'>]>\n<r n='&b;'/>";
+        let refused = parse(bomb).unwrap_err();
+        assert!(refused.detail.contains("entities") && refused.line == 3, "{refused}");
+        assert!(parse("<!DOCTYPE r>\n<r n='&lt;&#65;'/>").is_ok(), "a document type without entities");
+        assert!(parse("<r><!-- <!DOCTYPE r [<!ENTITY a 'x'>]> --></r>").is_ok(), "a comment");
+        for control in ["&#1;", "&#x7f;", "&#0;", "\0", "&#10;", "\u{85}"] {
+            let refused = parse(&format!("<r>\n<link name='a{control}b'/></r>")).unwrap_err();
+            assert_eq!(refused.line, 2, "{control:?}: {refused}");
+        }
+        assert!(parse("<r>\n<a xyz='0 0\n1'>two\n\tlines</a></r>").is_ok(), "layout");
+        let wide = format!("<r>{}</r>", "<a/>".repeat(XML_NODES_MAX as usize + 1));
+        assert!(parse(&wide).unwrap_err().detail.contains("200000 nodes"));
     }
 
     #[test]

@@ -39,7 +39,19 @@ impl Due {
     pub const ALL: Self =
         Self { clock: true, joint_states: true, wrenches: true, poses: true, outputs: true, contact_patches: true };
 
-    /// Whether any part is due.
+    /// The parts that are published at all under `rates`: a rate of 0 is never.
+    pub fn under(self, rates: &Rates) -> Self {
+        Self {
+            clock: self.clock && rates.clock > 0.0,
+            joint_states: self.joint_states && rates.joint_states > 0.0,
+            wrenches: self.wrenches && rates.wrenches > 0.0,
+            poses: self.poses && rates.poses > 0.0,
+            outputs: self.outputs && rates.outputs > 0.0,
+            contact_patches: self.contact_patches && rates.contact_patches > 0.0,
+        }
+    }
+
+    /// Whether there is anything to do.
     pub fn any(self) -> bool {
         self != Self::default()
     }
@@ -86,5 +98,6 @@ mod tests {
             flags.iter().zip(&mut counts).for_each(|(flag, count)| *count += usize::from(*flag));
         }
         assert_eq!(counts, [1000, 250, 0, 30, 1000, 1]);
+        assert_eq!(Due::ALL.under(&rates), Due { wrenches: false, ..Due::ALL }, "a rate of 0 is never");
     }
 }

@@ -24,5 +24,7 @@ mod services;
 mod subscriptions;
 
 pub use client::ClientError;
+pub use log::causes::with_causes;
 pub use log::rosout::init_log;
+pub use log::stderr::finish_log;
 pub use node::{NodeError, run};

@@ -112,6 +112,8 @@ struct World {
     source: SceneSource,
     loaded: LoadedScene,
     rates: Rates,
+    /// The packages and folders that services read files from.
+    packages: PackageMap,
 }
 
 impl World {
@@ -128,21 +130,26 @@ impl World {
         if parameters.text("scene").is_empty() {
             return Err(NodeError::NoScene);
         }
-        let (source, loaded) = load_scene(&PathBuf::from(parameters.text("scene")))?;
+        let packages = PackageMap::from_environment();
+        let (source, loaded) = load_scene(&PathBuf::from(parameters.text("scene")), &packages)?;
+        let folder = source.folder().to_path_buf();
+        let given = std::env::split_paths(parameters.text("file_access")).filter(|path| !path.as_os_str().is_empty());
+        let folders = [folder.join("../urdf"), folder].into_iter().chain(packages.used_folders()).chain(given);
+        let packages = packages.clone().within(folders);
         parameters.declare_scene(&loaded.scene);
         if !parameters.problems().is_empty() {
             return Err(refuse(&parameters));
         }
         parameters.start();
-        Ok((parameters, Self { rates: Rates::from(&loaded.publish), source, loaded }))
+        Ok((parameters, Self { rates: Rates::from(&loaded.publish), source, loaded, packages }))
     }
 }
 
-fn load_scene(path: &Path) -> Result<(SceneSource, LoadedScene), NodeError> {
+fn load_scene(path: &Path, packages: &PackageMap) -> Result<(SceneSource, LoadedScene), NodeError> {
     let started = Instant::now();
     let refused = |error| NodeError::Scene(Box::new(error));
     let source = SceneSource::read(path).map_err(refused)?;
-    let loaded = source.build(&PackageMap::from_environment()).map_err(refused)?;
+    let loaded = source.build(packages).map_err(refused)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -173,7 +180,7 @@ struct Session {
 
 impl Session {
     fn start(mut node: Node, world: World, mut parameters: Parameters) -> Result<Self, NodeError> {
-        let World { source, mut loaded, rates } = world;
+        let World { source, mut loaded, rates, packages } = world;
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
@@ -197,7 +204,7 @@ impl Session {
         };
         let mailbox = Arc::new(Mailbox::new(joints, settings, parameters.flag("start_paused")));
         let disks = Arc::default();
-        let mut recording = recording(&node, &parameters, &disks)?;
+        let mut recording = recording(&node, &parameters, &disks, &mailbox)?;
         let recorder = match &mut recording {
             Some(recording) => Some(recording.next(&loaded.scene, &loaded.outputs, &loaded.robot_descriptions)?),
             None => None,
@@ -213,11 +220,12 @@ impl Session {
             outputs: loaded.outputs,
             force_torque: loaded.force_torque.clone(),
             namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
-            recorder,
             descriptions: descriptions(parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
         };
         let mut publisher_pool = PublisherPool::new();
-        let topics = WorldTopics::new(&mut node, &mut publisher_pool, 0, &scene, topics)?;
+        let mut topics = WorldTopics::new(&mut node, &mut publisher_pool, 0, &scene, topics)?;
+        topics.recorder = recorder;
+        topics.publish_texts();
         let (topics_sender, topics_receiver) = channel();
         let mut publishers = Publishers::new(&mut node, plan, topics, topics_receiver)?;
         let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
@@ -232,7 +240,7 @@ impl Session {
             markers,
             origin: WorldOrigin::file(parameters.text("scene"), source),
         };
-        let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording };
+        let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
         if let Some(state) = &restored {
             let commands = StandingCommand::read(&state.commands, joints).map_err(CheckpointError::from);
@@ -330,6 +338,7 @@ fn recording(
     node: &Node,
     parameters: &Parameters,
     disks: &Arc<Mutex<Vec<JoinHandle<()>>>>,
+    mailbox: &Mailbox,
 ) -> Result<Option<Recording>, NodeError> {
     let file = parameters.text("record");
     if file.is_empty() {
@@ -340,8 +349,9 @@ fn recording(
         node: node.fully_qualified_name()?,
         namespace: if namespace == "/" { String::new() } else { namespace },
         world_frame: parameters.text("world_frame").to_owned(),
+        renamed: node.renamed_topics(std::env::args())?,
     };
-    Ok(Some(Recording::new(PathBuf::from(file), plan, disks.clone())))
+    Ok(Some(Recording::new(PathBuf::from(file), plan, disks.clone(), mailbox.recording.clone())))
 }
 
 /// A named thread, and a receiver that wakes when the thread ends for any reason.

@@ -470,3 +470,21 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
     assert_eq!(scene_file::robot_name(&urdf).as_deref(), Some("spatula"));
     assert_eq!(scene_file::robot_name("<robot"), None);
 }
+
+/// Scenes beyond what memory is planned for are refused with the limit.
+#[test]
+fn scenes_have_a_largest_size() {
+    let model = |number: usize| {
+        format!("  - {{ name: m{number}, urdf: ../urdf/spatula.urdf, prefix: m{number}_, free: {{}} }}\n")
+    };
+    let scene = |models: usize| format!("models:\n{}", (0..models).map(model).collect::<String>());
+    let refused = |models| chain(&load(&scene(models)).unwrap_err());
+    assert!(refused(1_001).contains("1001 models; at most 1000"), "{}", refused(1_001));
+    assert!(refused(501).contains("3006 degrees of freedom; at most 3000"), "{}", refused(501));
+    let links: String = (0..5_001).map(|number| format!("<link name=\"l{number}\"/>")).collect();
+    let robot = format!("<robot name=\"r\">{links}</robot>");
+    let packages = PackageMap::new();
+    let options = LoadOptions::default();
+    let refused = isobar::io::urdf::load_str(&robot, Path::new("r.urdf"), Path::new(""), &packages, &options);
+    assert!(chain(&refused.unwrap_err()).contains("5001 links and 0 joints; at most 5000"));
+}

@@ -1,17 +1,40 @@
 """The real node, started as a user would start it, and an rclpy node that listens. One ROS domain a run, loopback only."""
 
+import fcntl
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-# Before rclpy reads them. The domain is used by this run only, so that other ROS processes on the machine are
-# not heard.
-os.environ["ROS_DOMAIN_ID"] = os.environ.get("ISOBAR_TEST_DOMAIN", str(1 + os.getpid() % 100))
+
+def take_domain():
+    """A ROS domain of this run alone, so that nothing else on the machine is heard, and the lock that says so.
+
+    Demos and other test runs lock theirs in the same way (isobar_take_domain in scripts/lib/common.sh).
+    """
+    for domain in range(1, 101):
+        try:
+            lock = open(Path(tempfile.gettempdir()) / f"isobar_domain_{domain}.lock", "w")
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return str(domain), lock
+        except OSError:
+            continue
+    return str(1 + os.getpid() % 100), None
+
+
+# Before rclpy reads them.
+if "ISOBAR_TEST_DOMAIN" in os.environ:
+    os.environ["ROS_DOMAIN_ID"] = os.environ["ISOBAR_TEST_DOMAIN"]
+else:
+    os.environ["ROS_DOMAIN_ID"], DOMAIN_LOCK = take_domain()
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+# Humble knows only this one, which later distributions warn of.
+if os.environ.get("ROS_DISTRO") == "humble":
+    os.environ["ROS_LOCALHOST_ONLY"] = "1"
 
 import launching  # noqa: E402
 import rclpy  # noqa: E402
@@ -49,13 +72,6 @@ def require_all(report):
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item, call):
-    report = yield
-    require_all(report)
-    return report
-
-
-@pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
     report = yield
     require_all(report)
@@ -69,10 +85,10 @@ RUNNING = []
 class RunningNode:
     """The simulator's process; `log()` is what it has said so far."""
 
-    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None, extra=()):
+    def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None, extra=(), wrapper=()):
         binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
         self.log_path = folder / "node.log"
-        arguments = [str(binary), "--ros-args"]
+        arguments = [*wrapper, str(binary), "--ros-args"]
         if scene is not None:
             arguments += ["-p", f"scene:={scene_path or SCENES / scene}"]
         for parameter in parameters:
@@ -219,13 +235,15 @@ class Listener:
         return future.result()
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item):
-    """What the nodes said, beside a failure."""
-    report = (yield).get_result()
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """What the nodes said, beside a failure; a skip may be one."""
+    report = yield
+    require_all(report)
     if report.failed:
         for running in RUNNING:
             report.sections.append((str(running.log_path.name), running.log()[-4000:]))
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -119,7 +119,7 @@ def test_goals_are_canceled_and_preempted(start, listener):
     first = client.send(slow)
     second = client.send(slow)
     status, result = first.result()
-    assert status == GoalStatus.STATUS_ABORTED and "took its place" in result.error_string
+    assert status == GoalStatus.STATUS_ABORTED and "ended it" in result.error_string
     commands = listener.publisher(JointState, "joint_commands")
 
     def commanded():
@@ -176,3 +176,18 @@ def test_lockstep_refuses_goals(start, listener):
     start(parameters=["lockstep:=true"])
     status, result = Client(listener).send(trajectory((0.3, 0.05))).result()
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.INVALID_GOAL)
+
+
+def test_a_tolerance_of_velocity_leaves_that_of_position_to_the_node(start, listener):
+    start(parameters=["trajectory_tolerance:=0.0001"])
+    fast = JointTolerance(name="slide", position=0.0, velocity=100.0)
+    status, result = Client(listener).send(trajectory((0.05, 0.1)), path_tolerance=[fast]).result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.PATH_TOLERANCE_VIOLATED)
+
+
+def test_a_goal_that_misses_its_end_is_over_some_time_later(start, listener):
+    # The slide sinks by 2.45 mm under its own weight; the node's own time for the end is 10 s of simulated time.
+    start(parameters=["real_time_factor:=20.0"])
+    goal = FollowJointTrajectory.Goal(trajectory=trajectory((0.3, 0.05)), goal_tolerance=[tolerance(1e-4)])
+    status, result = Goal(Client(listener), goal).result()
+    assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.GOAL_TOLERANCE_VIOLATED), result

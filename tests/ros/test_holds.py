@@ -1,5 +1,6 @@
 """Commands are never lost, no joint jumps, and nothing that is accepted stops the node."""
 
+import math
 import time
 
 from conftest import stamp_ns
@@ -115,3 +116,21 @@ def test_a_slow_pace_answers_and_ends_at_once(start, listener):
     assert listener.set_parameter("real_time_factor", 1.0).successful
     listener.wait_until(lambda: len(states) > 10, "states at full pace")
     assert time.monotonic() - began < ANSWER_TIME
+
+
+def test_not_a_number_is_no_command_for_its_joint(start, listener):
+    """As ros2_control's topic-based interface writes: NaN for each interface that no controller has claimed."""
+    node = start()
+    states = listener.listen(JointState, "joint_states")
+    commands = listener.publisher(JointState, "joint_commands")
+    nan = math.nan
+    nothing = JointState(name=["slide", "turn"], position=[nan, nan], velocity=[nan, nan], effort=[nan, nan])
+    claimed = JointState(name=["slide", "turn"], position=[0.05, nan], velocity=[nan, nan], effort=[nan, nan])
+    for _ in range(20):
+        commands.publish(nothing)
+        listener.spin_for(0.01)
+    arrived = lambda: states and abs(states[-1].position[0] - 0.04755) < 1e-4
+    listener.publish_until(commands, claimed, arrived, "the claimed joint")
+    commands.publish(nothing)
+    listener.spin_for(0.3)
+    assert arrived() and "dropped" not in node.log()

@@ -39,7 +39,7 @@ def bad_command(chance):
         return JointState(name=names, position=numbers(chance, 1))
     if kind == 1:
         array = chance.choice(["position", "velocity", "effort"])
-        return JointState(name=["slide", "turn"], **{array: [math.nan, chance.choice(NUMBERS)]})
+        return JointState(name=["slide", "turn"], **{array: [math.inf, chance.choice(NUMBERS)]})
     if kind == 2:
         return JointState(name=["slide"], position=numbers(chance, chance.choice([2, 3, 5000])))
     return JointState(name=["slide"] * chance.choice([2, 1000]), position=[])
@@ -60,7 +60,7 @@ def bad_trajectory(chance):
 def bad_group(chance):
     if chance.randrange(2):
         return Float64MultiArray(data=numbers(chance, chance.choice([0, 1, 3, 5000])))
-    return Float64MultiArray(data=[math.nan, 0.0])
+    return Float64MultiArray(data=[-math.inf, 0.0])
 
 
 def bad_value(chance):
@@ -172,7 +172,7 @@ def test_a_step_slower_than_real_time_is_said_and_answered(start, listener):
     # No machine simulates a thousand times as fast as it is asked to here.
     start(parameters=["real_time_factor:=1000.0"])
     reports = listener.listen(DiagnosticArray, "/diagnostics")
-    listener.wait_until(lambda: reports and "slower than asked for" in reports[-1].status[0].message, "report")
+    listener.wait_until(lambda: reports and "slower than requested" in reports[-1].status[0].message, "report")
     assert listener.set_parameter("real_time_factor", 1.0).successful
     listener.wait_until(lambda: "slower" not in reports[-1].status[0].message, "recovery")
 

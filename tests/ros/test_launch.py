@@ -99,3 +99,14 @@ def test_ros_launch_starts_the_same_processes(installed, tmp_path, task):
         process.send_signal(signal.SIGINT)
         process.wait(PATIENCE)
     assert "process has died" not in log_path.read_text()
+
+
+def test_paths_may_have_spaces_and_quotes(installed, tmp_path):
+    folder = tmp_path / "my robot's folder"
+    folder.mkdir()
+    (folder / "a robot.urdf").write_text("<robot name='spaced'/>")
+    path = installed / "share/isobar/launch" / f"{TASKS[0]}.launch.py"
+    processes, _ = launching.evaluate(path, {"urdf": str(folder / "a robot.urdf"), "scene": str(folder / "a scene.yaml")})
+    got = {process.executable: merged(process) for process in processes}
+    assert got["robot_state_publisher"]["robot_description"] == "<robot name='spaced'/>"
+    assert got["isobar_node"]["scene"] == str(folder / "a scene.yaml")

@@ -7,6 +7,7 @@ import time
 import pytest
 import rclpy
 from conftest import PATIENCE, ROOT, Controller, stamp_ns
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
@@ -154,3 +155,12 @@ def test_several_controllers_in_namespaces_are_all_waited_for(start, listener, w
     finally:
         left.end()
         right.end()
+
+
+def test_what_a_run_waits_for_is_said(start, listener):
+    node = start(parameters=["lockstep:=true"])
+    listener.wait_until(lambda: "waits for a message on joint_commands" in node.log(), "what is waited for")
+    waiting = lambda message: "with the stamp of the present state" in message.status[0].message
+    listener.wait_for(DiagnosticArray, "/diagnostics", waiting, "what is waited for in diagnostics")
+    listener.spin_for(1.5)
+    assert node.log().count("waits for a message") == 1

@@ -151,7 +151,7 @@ def test_newest_of_a_burst_of_commands_wins(start, listener):
 
 
 BAD = {
-    "nan": (JointState(name=["slide"], position=[math.nan]), "must be finite"),
+    "minus infinity": (JointState(name=["slide"], position=[-math.inf]), "must be finite"),
     "infinity": (JointState(name=["turn"], effort=[math.inf]), "must be finite"),
     "unknown": (JointState(name=["slied"], position=[0.0]), "did you mean 'slide'"),
     "short": (JointState(name=["slide", "turn"], position=[0.0]), "2 names and 1 values"),

@@ -2,12 +2,14 @@
 
 import math
 import os
+import signal
 import struct
 import subprocess
 from pathlib import Path
 
 import pytest
 from conftest import BEST_EFFORT, ROOT, SCENES, stamp_ns
+from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, PointCloud2
@@ -99,3 +101,73 @@ def test_a_recording_that_cannot_be_made_ends_the_start(start):
     node = start(parameters=["record:=/nowhere/at/all.mcap"])
     assert node.process.wait(30) == 1
     assert "cannot write /nowhere/at/all.mcap" in node.log()
+
+
+def test_no_file_is_overwritten_and_topics_are_recorded_under_their_own_names(start, listener, tmp_path):
+    file = tmp_path / "run.mcap"
+    file.write_text("kept")
+    node = start(parameters=[f"record:={file}"], extra=["-r", "joint_states:=robot/states", "-r", "~/wrench/pad:=/pad"])
+    states = listener.listen(JointState, "robot/states")
+    listener.wait_until(lambda: len(states) > 10, "states")
+    # The second signal, which launch sends, too, does not cut the end of the file short.
+    node.process.send_signal(signal.SIGINT)
+    assert node.end() == 0
+    assert file.read_text() == "kept" and f"recording to {tmp_path / 'run_2.mcap'}; {file} is there already" in node.log()
+    topics = read(tmp_path / "run_2.mcap")
+    assert topics["/robot/states"] and topics["/pad"] and "/joint_states" not in topics
+
+
+def test_a_reset_of_time_begins_a_new_file(start, listener, tmp_path):
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    node = start(parameters=[f"record:={tmp_path / 'run.mcap'}"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    request = srv.ResetSimulation.Request(scope=srv.ResetSimulation.Request.SCOPE_TIME)
+    assert listener.call(srv.ResetSimulation, "/isobar/reset_simulation", request).result.result == 1
+    del states[:]
+    listener.wait_until(lambda: len(states) > 100, "states after the reset")
+    assert node.end() == 0
+    for name in ("run.mcap", "run_2.mcap"):
+        topics = read(tmp_path / name)
+        times = [time_ns for time_ns, _ in topics["/joint_states"]]
+        assert times == sorted(times) and times[0] == 0 and len(times) > 50 and topics["/robot_description"], name
+
+
+def messages_of_a_cut_file(data):
+    """The number of messages in the whole chunks of an MCAP file without an end."""
+    at, messages = 8, 0
+    while at + 9 <= len(data):
+        kind, length = struct.unpack_from("<BQ", data, at)
+        if at + 9 + length > len(data):
+            break
+        # A chunk: times, size, checksum, compression (none), and its records.
+        if kind == 6:
+            (compression,) = struct.unpack_from("<I", data, at + 9 + 28)
+            inside, end = at + 9 + 32 + compression + 8, at + 9 + length
+            while inside < end:
+                record, size = struct.unpack_from("<BQ", data, inside)
+                messages += record == 5
+                inside += 9 + size
+        at += 9 + length
+    return messages
+
+
+def test_a_killed_node_leaves_a_file_that_reads_to_its_last_flush(start, listener, tmp_path):
+    file = tmp_path / "run.mcap"
+    node = start(parameters=[f"record:={file}"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 10, "states")
+    listener.wait_until(lambda: messages_of_a_cut_file(file.read_bytes()) > 500, "messages on the disk")
+    node.end(with_signal=signal.SIGKILL)
+
+
+def test_a_full_disk_is_said_once_and_in_diagnostics(start, listener, tmp_path):
+    # No file of the node may become longer than 6 MB: the system refuses to write on, as on a full disk.
+    limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 6000; exec \"$@\"", "limited"]
+    node = start(parameters=[f"record:={tmp_path / 'run.mcap'}", "real_time_factor:=0.0"], wrapper=limited)
+    stopped = lambda message: "the recording has stopped" in message.status[0].message
+    listener.wait_for(DiagnosticArray, "/diagnostics", stopped, "the end of the recording in diagnostics")
+    states = listener.listen(JointState, "joint_states")
+    listener.spin_for(2.5)
+    assert len(states) > 100 and node.log().count("The recording ends here") == 1
+    assert "too slow" not in node.log().split("The recording ends here")[1]

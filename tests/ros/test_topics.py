@@ -132,7 +132,7 @@ def test_a_control_mode_chooses_the_quantity(start, listener):
     assert listener.set_parameter("control_modes.slide", "auto").successful
     commands.publish(JointState(name=["slide"], position=[0.03], effort=[20.0]))
     listener.wait_until(at(states, 0.03 - SAG + 0.01), "and with it")
-    assert "none of auto" in listener.set_parameter("control_modes.slide", "torque").reason
+    assert "not one of auto" in listener.set_parameter("control_modes.slide", "torque").reason
 
 
 def test_contact_is_felt_in_the_joints(start, listener):

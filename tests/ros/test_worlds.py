@@ -163,7 +163,7 @@ def test_spawning_in_lockstep_waits_for_nobody(worlds):
 
 
 def test_names_and_addresses_are_checked(worlds):
-    worlds = worlds()
+    worlds = worlds(parameters=["file_access:=/"])
 
     def code(**keywords):
         answer = worlds.spawn(**keywords)
@@ -245,7 +245,7 @@ def test_resets_take_away_what_was_spawned(worlds, listener):
 
 
 def test_worlds_are_loaded_and_unloaded(worlds, listener):
-    worlds = worlds()
+    worlds = worlds(parameters=["file_access:=/"])
     loaded = srv.LoadWorld.Response
     current = worlds.call("GetCurrentWorld")
     assert current.result.result == OK and current.world.name == "press"
@@ -289,7 +289,7 @@ def test_worlds_are_loaded_and_unloaded(worlds, listener):
 
 
 def test_what_can_be_spawned_and_loaded_is_listed(worlds):
-    worlds = worlds()
+    worlds = worlds(parameters=["file_access:=/"])
     answer = worlds.call("GetSpawnables", sources=["package://nowhere", "../../../urdf"])
     uris = [getattr(item, "uri", None) or item.entity_resource.uri for item in answer.spawnables]
     assert answer.result.result == OK and "package://nowhere" in answer.result.error_message

@@ -63,7 +63,7 @@ impl BagRecording {
     ///
     /// # Errors
     /// The disk refuses.
-    pub fn finish(self) -> Result<(), BagError> {
+    pub fn finish(mut self) -> Result<(), BagError> {
         self.writer.finish()
     }
 }

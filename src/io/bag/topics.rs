@@ -34,11 +34,18 @@ pub struct BagPlan {
     pub namespace: String,
     /// Frame of poses, transforms and contact patches.
     pub world_frame: String,
+    /// Rules that rename topics: the full name, and the full name that takes its place.
+    pub renamed: Vec<(String, String)>,
 }
 
 impl Default for BagPlan {
     fn default() -> Self {
-        Self { node: "/isobar".to_owned(), namespace: String::new(), world_frame: "world".to_owned() }
+        Self {
+            node: "/isobar".to_owned(),
+            namespace: String::new(),
+            world_frame: "world".to_owned(),
+            renamed: Vec::new(),
+        }
     }
 }
 
@@ -106,14 +113,16 @@ impl BagEncoder {
     /// The topics of `scene` under the names of `plan`; `descriptions` are names and URDF texts of its
     /// models.
     pub fn new(scene: &Scene, outputs: &Outputs, descriptions: &[(String, String)], plan: &BagPlan) -> Self {
+        let BagPlan { node, namespace, world_frame, renamed } = plan;
         let mut topics = Vec::new();
         let mut add = |name: String, message, depth| {
             let latched = message == MessageType::String || name == "/tf_static";
             let best_effort = message == MessageType::Clock;
+            let rule = renamed.iter().find(|(from, _)| *from == name);
+            let name = rule.map_or(name, |(_, to)| to.clone());
             topics.push(Topic { name, message, depth, best_effort, latched });
             topics.len() - 1
         };
-        let BagPlan { node, namespace, world_frame } = plan;
         let clock = add("/clock".to_owned(), MessageType::Clock, 1);
         let joint_states = add(format!("{namespace}/joint_states"), MessageType::JointState, 10);
         let tf = add("/tf".to_owned(), MessageType::TfMessage, 100);

@@ -31,7 +31,7 @@ pub enum BagError {
 }
 
 /// An MCAP file being written. A file that is not finished lacks its index; tools can still recover what
-/// it holds.
+/// was flushed.
 pub struct BagWriter {
     file: PathBuf,
     writer: mcap::Writer<BufWriter<File>>,
@@ -45,7 +45,19 @@ impl BagWriter {
     /// # Errors
     /// The file cannot be made.
     pub fn create(file: &Path, topics: &[Topic]) -> Result<Self, BagError> {
-        let sink = File::create(file).map_err(|source| BagError::Create { file: file.to_path_buf(), source })?;
+        Self::begin(File::create(file), file, topics)
+    }
+
+    /// As [`BagWriter::create`], but never in place of a file that is there.
+    ///
+    /// # Errors
+    /// The file cannot be made, or is there already.
+    pub fn create_new(file: &Path, topics: &[Topic]) -> Result<Self, BagError> {
+        Self::begin(File::create_new(file), file, topics)
+    }
+
+    fn begin(made: std::io::Result<File>, file: &Path, topics: &[Topic]) -> Result<Self, BagError> {
+        let sink = made.map_err(|source| BagError::Create { file: file.to_path_buf(), source })?;
         let fail = |error: mcap::McapError| fail(file, &error);
         let library = format!("isobar {}", env!("CARGO_PKG_VERSION"));
         let options = mcap::WriteOptions::new().profile("ros2").library(library).compression(None);
@@ -72,17 +84,30 @@ impl BagWriter {
         self.writer.write_to_known_channel(&header, message).map_err(|error| fail(&self.file, &error))
     }
 
-    /// Writes the index and closes the file.
+    /// Hands everything written so far to the system: whatever ends this program from now on, `mcap` tools
+    /// read the file up to here.
     ///
     /// # Errors
     /// The disk refuses.
-    pub fn finish(mut self) -> Result<(), BagError> {
+    pub fn flush(&mut self) -> Result<(), BagError> {
+        self.writer.flush().map_err(|error| fail(&self.file, &error))
+    }
+
+    /// Writes the index and ends the file; nothing may be written after it.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn finish(&mut self) -> Result<(), BagError> {
         self.writer.finish().map(drop).map_err(|error| fail(&self.file, &error))
     }
 }
 
 fn fail(file: &Path, error: &mcap::McapError) -> BagError {
-    BagError::Write { file: file.to_path_buf(), problem: error.to_string() }
+    let problem = match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    };
+    BagError::Write { file: file.to_path_buf(), problem }
 }
 
 /// The quality of service in the form of rosbag2, so that a player offers the same: history 1 keeps the last,
@@ -96,4 +121,41 @@ fn qos(topic: &Topic) -> String {
          avoid_ros_namespace_conventions: false",
         topic.depth
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::bag::MessageType;
+
+    /// A writer that is gone without a word leaves what was flushed, with its schemas, and no more.
+    #[test]
+    fn a_cut_file_reads_to_the_last_flush() {
+        let file = std::env::temp_dir().join(format!("isobar_cut_{}.mcap", std::process::id()));
+        let topic = Topic {
+            name: "/number".to_owned(),
+            message: MessageType::Float64,
+            depth: 1,
+            best_effort: false,
+            latched: false,
+        };
+        let mut writer = BagWriter::create_new(&file, std::slice::from_ref(&topic)).unwrap();
+        assert!(BagWriter::create_new(&file, &[topic]).is_err(), "the file is there");
+        for flushes in 0..2 {
+            for message in 0..100 {
+                writer.write(0, flushes * 1000 + message, &[0; 12]).unwrap();
+            }
+            writer.flush().unwrap();
+        }
+        writer.write(0, 5000, &[0; 12]).unwrap();
+        std::mem::forget(writer);
+        let bytes = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let options = mcap::read::Options::IgnoreEndMagic.into();
+        let stream = mcap::MessageStream::new_with_options(&bytes, options).unwrap();
+        let read: Vec<_> = stream.map_while(Result::ok).collect();
+        assert_eq!(read.len(), 200);
+        assert_eq!(read[199].channel.schema.as_ref().unwrap().name, "std_msgs/msg/Float64");
+        assert_eq!(read[199].log_time, 1099);
+    }
 }

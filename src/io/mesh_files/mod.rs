@@ -14,10 +14,10 @@ mod welder;
 
 pub use vtk_write::{MeshWriteError, write_vtk};
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::geometry::{SurfaceMesh, VolumeMesh};
+use crate::io::limits;
 use crate::math::Vector3;
 use malformed::Malformed;
 
@@ -83,7 +83,8 @@ pub fn read(path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
     if !is_supported(path) {
         return Err(MeshFileError::Format { file: path.to_path_buf() });
     }
-    let bytes = fs::read(path).map_err(|source| MeshFileError::Read { file: path.to_path_buf(), source })?;
+    let bytes = limits::read(path, limits::MESH_BYTES_MAX)
+        .map_err(|source| MeshFileError::Read { file: path.to_path_buf(), source })?;
     read_bytes(&bytes, path, scale)
 }
 

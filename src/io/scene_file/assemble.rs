@@ -13,6 +13,7 @@ use super::schema::{BaseSpec, SceneSpec};
 use super::stepping::SteppingMode;
 use super::wrenches::immovable;
 use crate::geometry::Shape;
+use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::urdf::LoadOptions;
 use crate::math::{BodyIndex, GeometryIndex, JointIndex};
@@ -36,12 +37,14 @@ pub(super) fn assemble(
     options: &LoadOptions,
     refinement: Option<f64>,
 ) -> Result<LoadedScene, SceneError> {
+    check_size(spec, "models", spec.models.len(), limits::MODELS_MAX)?;
     let mut warnings = Vec::new();
     let models = spec
         .models
         .iter()
         .map(|model| load_model(model, base_dir, packages, options, &mut warnings))
         .collect::<Result<Vec<_>, _>>()?;
+    check_size(spec, "degrees of freedom", models.iter().map(dofs).sum(), limits::DOFS_MAX)?;
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
     builder.set_refinement(refinement.or(spec.contact.refinement).unwrap_or(1.0)).map_err(|source| {
@@ -117,6 +120,20 @@ fn settings(spec: &SceneSpec) -> StepSettings {
         faces: spec.contact.faces,
         face_friction: spec.contact.face_friction,
     }
+}
+
+/// Refuses scenes beyond what memory is planned for.
+fn check_size(spec: &SceneSpec, what: &str, has: usize, most: usize) -> Result<(), SceneError> {
+    let problem = format!("the scene has {has} {what}; at most {most} are simulated: take models out");
+    let refused = SceneError::Conflict { place: spec.place.clone(), problem };
+    if has <= most { Ok(()) } else { Err(refused) }
+}
+
+/// The degrees of freedom of a model; mimic joints have none.
+fn dofs(model: &LoadedModel<'_>) -> usize {
+    let moves = |joint: &&crate::robot::Joint| joint.mimic.is_none();
+    let joints: usize = model.robot.joints.iter().filter(moves).map(|joint| joint.kind.nv()).sum();
+    joints + if matches!(model.spec.base, BaseSpec::Free { .. }) { 6 } else { 0 }
 }
 
 /// Index of the model that is controlled: the one that the file names, or the first with joints that move, or the first.

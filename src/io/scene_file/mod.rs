@@ -27,6 +27,7 @@ pub use loaded_scene::{JointGroup, LoadedScene, SceneModel};
 pub use publish::PublishSettings;
 pub use source::{Entity, SceneSource, robot_name};
 
+use super::limits;
 use super::package::PackageMap;
 use super::urdf::LoadOptions;
 
@@ -36,7 +37,7 @@ use super::urdf::LoadOptions;
 /// The file or one that it names cannot be read, or its contents do not form a scene. The error names the
 /// place and the remedy.
 pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    let text = limits::read_text(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
     load_str(&text, path, packages)
 }
 
@@ -45,7 +46,7 @@ pub fn load(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneErro
 /// # Errors
 /// The errors of [`load`].
 pub fn load_with_visual_meshes(path: &Path, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    let text = limits::read_text(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
     read(&text, path, packages, &LoadOptions { load_visual_meshes: true, ..LoadOptions::default() }, None)
 }
 
@@ -55,7 +56,7 @@ pub fn load_with_visual_meshes(path: &Path, packages: &PackageMap) -> Result<Loa
 /// # Errors
 /// The errors of [`load`].
 pub fn load_refined(path: &Path, packages: &PackageMap, refinement: f64) -> Result<LoadedScene, SceneError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    let text = limits::read_text(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
     let options = LoadOptions { load_visual_meshes: true, ..LoadOptions::default() };
     read(&text, path, packages, &options, Some(refinement))
 }
@@ -75,7 +76,7 @@ pub fn load_str(text: &str, label: &Path, packages: &PackageMap) -> Result<Loade
 /// # Errors
 /// The file cannot be read, or is not of that form; the error names the place.
 pub fn read_yaml<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, SceneError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+    let text = limits::read_text(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
     yaml::parse_as(&text, path)
 }
 

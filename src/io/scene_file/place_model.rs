@@ -7,6 +7,7 @@ use super::names::{matches, suggestion};
 use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
 use crate::contact::ContactProperties;
+use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::srdf;
 use crate::io::urdf::{self, LoadOptions};
@@ -40,8 +41,8 @@ pub(super) fn load_model<'a>(
         Some((text, folder)) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
         None => {
             let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
-            let text = std::fs::read_to_string(&file)
-                .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+            let text =
+                limits::read_text(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
             (text, file, folder)
         }

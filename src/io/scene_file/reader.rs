@@ -109,6 +109,14 @@ impl<'a> Section<'a> {
         self.get(key).map(|node| text(node, &format!("`{key}`"))).transpose()
     }
 
+    /// Checks that `key`, if given, is a text, of any number of lines.
+    pub(super) fn check_prose(&self, key: &str) -> Result<(), SceneError> {
+        match self.get(key) {
+            Some(node) if !matches!(node.value, Value::Text(_)) => Err(wrong_type(node, &format!("`{key}`"), "a text")),
+            _ => Ok(()),
+        }
+    }
+
     /// The three numbers of `key`, if given.
     pub(super) fn vector(&self, key: &str, unit: &str, range: Range) -> Result<Option<Vector3>, SceneError> {
         self.get(key).map(|node| vector(node, &label(key, unit), range)).transpose()
@@ -170,9 +178,10 @@ pub(super) fn number(node: &Node, what: &str, range: Range) -> Result<f64, Scene
     Err(SceneError::OutOfRange { place: node.place.clone(), what, value, allowed })
 }
 
-/// A text.
+/// A text of one line, as names are.
 pub(super) fn text(node: &Node, what: &str) -> Result<Named, SceneError> {
     match &node.value {
+        Value::Text(name) if name.contains('\n') => Err(wrong_type(node, what, "a text of one line")),
         Value::Text(name) => Ok(Named { place: node.place.clone(), name: name.clone() }),
         _ => Err(wrong_type(node, what, "a text; put it in quotes if it looks like a number")),
     }

@@ -145,7 +145,7 @@ pub(super) struct MaterialRule {
 /// Reads the whole file.
 pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
     let scene = Section::new(node, "the scene", &SCENE_KEYS)?;
-    scene.text("description")?;
+    scene.check_prose("description")?;
     let stepping = read_stepping(&scene)?;
     let models = list(scene.require("models", "models: [{ name: arm, urdf: arm.urdf, weld: {} }]")?, "`models`")?;
     let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?;

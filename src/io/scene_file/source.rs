@@ -8,6 +8,7 @@ use super::loaded_scene::LoadedScene;
 use super::reader::Named;
 use super::schema::{BaseSpec, ModelSpec, SceneSpec};
 use super::{assemble, schema, yaml};
+use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::urdf::{self, LoadOptions, UrdfError};
 use crate::math::{RigidTransform, SpatialVelocity};
@@ -42,8 +43,7 @@ impl SceneSource {
     /// # Errors
     /// The errors of [`load`](super::load) that concern the file itself.
     pub fn read(path: &Path) -> Result<Self, SceneError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
+        let text = limits::read_text(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
         Self::read_str(&text, path)
     }
 

@@ -56,7 +56,11 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
     let file: Arc<Path> = Arc::from(file);
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options) {
-        Ok(raw) => Ok(to_node(raw, &file)),
+        Ok(raw) => {
+            let node = to_node(raw, &file);
+            check_characters(&node)?;
+            Ok(node)
+        }
         Err(error) => {
             let place = error.location().map_or_else(|| Place::start(&file), |location| to_place(location, &file));
             Err(SceneError::Syntax { place, detail: plain_message(&error) })
@@ -66,6 +70,7 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
 
 /// Parses `text` into a type of its own, whose serde attributes define the allowed contents.
 pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SceneError> {
+    parse(text, file)?;
     let file: Arc<Path> = Arc::from(file);
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -74,7 +79,31 @@ pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T
     })
 }
 
-/// The parser's message without its own location suffix, which the place already contains.
+/// Refuses control characters: no name or topic can hold one, and C ends a text at NUL. Texts may have several
+/// lines.
+fn check_characters(node: &Node) -> Result<(), SceneError> {
+    let check = |place: &Place, text: &str, lines: bool| match text
+        .chars()
+        .find(|c| c.is_control() && !(lines && *c == '\n'))
+    {
+        Some(control) => {
+            let detail = format!("the control character {control:?} is in no name or text; take it out");
+            Err(SceneError::Syntax { place: place.clone(), detail })
+        }
+        None => Ok(()),
+    };
+    match &node.value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+        Value::Text(text) => check(&node.place, text, true),
+        Value::List(items) => items.iter().try_for_each(check_characters),
+        Value::Map(entries) => entries.iter().try_for_each(|(key, value)| {
+            check(&key.place, &key.name, false)?;
+            check_characters(value)
+        }),
+    }
+}
+
+/// The parser's message without its own location suffix, which the place says already.
 fn plain_message(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();
@@ -190,6 +219,16 @@ mod tests {
         assert_eq!((at[1].place.line, at[1].place.column), (4, 13));
         assert!(matches!(&at[2].value, Value::Text(_)), "yes is a text, not a truth value");
         assert!(matches!(at[3].value, Value::Null));
+    }
+
+    /// Control characters are refused with their place, line ends in a text are not.
+    #[test]
+    fn control_characters_are_refused() {
+        for text in ["a: 1\nb: \"x\\0y\"\n", "a: 1\n\"k\\n\": 2\n", "a: 1\nb: [\"\\x1b\"]\n", "a: 1\nb: \"\\t\"\n"] {
+            let Err(SceneError::Syntax { place, detail }) = parse(text, Path::new("f.yaml")) else { panic!("{text}") };
+            assert!(place.line == 2 && detail.contains("control character"), "{place}: {detail}");
+        }
+        assert!(parse("a: |\n  two\n  lines\n", Path::new("f.yaml")).is_ok());
     }
 
     /// Text that is not YAML, or has a key twice, is refused with its place.

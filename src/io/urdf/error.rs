@@ -52,6 +52,11 @@ pub enum UrdfError {
 pub enum UrdfProblem {
     #[error("the root element is <{found}>, a URDF's is <robot>{hint}")]
     NotRobot { found: String, hint: String },
+    #[error(
+        "the robot has {links} links and {joints} joints; at most {} of each are read",
+        crate::io::limits::LINKS_MAX
+    )]
+    TooLarge { links: usize, joints: usize },
     #[error("the element has no `{attribute}` attribute; add one")]
     MissingAttribute { attribute: String },
     #[error("the element <{child}> is missing; add it")]

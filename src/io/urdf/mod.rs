@@ -21,12 +21,12 @@ mod standard;
 mod tree;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use error::{UrdfError, UrdfProblem};
 pub use options::{LoadOptions, OnUnreadableMesh};
 
+use super::limits;
 use super::package::PackageMap;
 use super::xml::{self, Element};
 use crate::multibody::JointKind;
@@ -43,7 +43,8 @@ const AXIS_LENGTH_MIN: f64 = 1e-9;
 /// # Errors
 /// The file cannot be read or is malformed; the error names file, line, element and the remedy.
 pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
-    let bytes = fs::read(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
+    let bytes = limits::read(path, limits::TEXT_BYTES_MAX)
+        .map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
     // Comments in other encodings than UTF-8 are common, and harmless.
     load_str(&String::from_utf8_lossy(&bytes), path, path.parent().unwrap_or(Path::new("")), packages, options)
 }
@@ -74,6 +75,10 @@ pub fn load_str(
             _ => "",
         };
         return Err(place.fail(UrdfProblem::NotRobot { found: robot.name.clone(), hint: hint.to_owned() }));
+    }
+    let (links, joints) = (robot.children("link").count(), robot.children("joint").count());
+    if links.max(joints) > limits::LINKS_MAX {
+        return Err(place.fail(UrdfProblem::TooLarge { links, joints }));
     }
     foreign::adopt_planar_joints(&mut robot);
     let mut description = RobotDescription { file: label.to_path_buf(), ..RobotDescription::default() };

@@ -3,10 +3,12 @@
 
 #[cfg(any(isobar_simulation, isobar_control))]
 mod action_server;
+mod endpoints;
 pub(crate) mod interfaces;
 pub(crate) mod messages;
 mod node;
 mod parameter_value;
+mod remap;
 mod service;
 
 #[cfg(any(isobar_simulation, isobar_control))]

@@ -7,8 +7,10 @@ use std::time::Duration;
 use futures::{FutureExt, Stream, StreamExt};
 use r2r::qos::{DurabilityPolicy, HistoryPolicy, QosProfile, ReliabilityPolicy};
 
+use super::endpoints::{Endpoints, InUse};
 use super::interfaces::{Message, ServiceType};
 use super::parameter_value::ParameterValue;
+use super::remap::renamed_topics;
 use super::service::Service;
 
 /// The number of requests that a service keeps while the node is busy.
@@ -41,39 +43,57 @@ impl From<Qos> for QosProfile {
     }
 }
 
-/// The ROS node.
-pub(crate) struct Node(r2r::Node);
+/// The ROS node. Its topics and services end some spins after their last clone is dropped.
+pub(crate) struct Node {
+    node: r2r::Node,
+    endpoints: Endpoints,
+}
 
 impl Node {
     /// Starts the node `name`; arguments of the process may rename it.
     pub(crate) fn create(name: &str) -> Result<Self, ClientError> {
-        Ok(Self(r2r::Node::create(r2r::Context::create()?, name, "")?))
+        let node = r2r::Node::create(r2r::Context::create()?, name, "")?;
+        Ok(Self { node, endpoints: Endpoints::default() })
     }
 
     /// Its name without the namespace.
     pub(crate) fn name(&self) -> Result<String, ClientError> {
-        Ok(self.0.name()?)
+        Ok(self.node.name()?)
     }
 
     /// Its fully qualified name: the namespace, then the name.
     pub(crate) fn fully_qualified_name(&self) -> Result<String, ClientError> {
-        Ok(self.0.fully_qualified_name()?)
+        Ok(self.node.fully_qualified_name()?)
     }
 
     /// Its namespace; `/` means none.
     pub(crate) fn namespace(&self) -> Result<String, ClientError> {
-        Ok(self.0.namespace()?)
+        Ok(self.node.namespace()?)
+    }
+
+    /// The topics that `arguments`, those of the process, rename: the full name, and what takes its place.
+    pub(crate) fn renamed_topics(
+        &self,
+        arguments: impl Iterator<Item = String>,
+    ) -> Result<Vec<(String, String)>, ClientError> {
+        Ok(renamed_topics(arguments, &self.name()?, &self.namespace()?))
     }
 
     /// The parameters that the process was started with.
     pub(crate) fn initial_parameters(&self) -> Vec<(String, ParameterValue)> {
-        let given = self.0.params.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = self.node.params.lock().unwrap_or_else(PoisonError::into_inner);
         given.iter().map(|(name, parameter)| (name.clone(), (&parameter.value).into())).collect()
     }
 
     /// Declares a topic.
-    pub(crate) fn publisher<T: Message>(&mut self, topic: &str, qos: Qos) -> Result<Publisher<T>, ClientError> {
-        Ok(Publisher(self.0.create_publisher(topic, qos.into())?))
+    pub(crate) fn publisher<T: Message + 'static>(
+        &mut self,
+        topic: &str,
+        qos: Qos,
+    ) -> Result<Publisher<T>, ClientError> {
+        let publisher = self.node.create_publisher(topic, qos.into())?;
+        let used = self.endpoints.publisher(&publisher);
+        Ok(Publisher { publisher, _used: used })
     }
 
     /// Declares a topic whose messages of type `package/msg/Name` are already serialized.
@@ -83,13 +103,7 @@ impl Node {
         message_type: &str,
         qos: Qos,
     ) -> Result<SerializedPublisher, ClientError> {
-        Ok(SerializedPublisher(self.0.create_publisher_untyped(topic, message_type, qos.into())?))
-    }
-
-    /// Removes a topic.
-    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
-    pub(crate) fn destroy_publisher<T: Message>(&mut self, publisher: Publisher<T>) {
-        self.0.destroy_publisher(publisher.0);
+        Ok(SerializedPublisher(self.node.create_publisher_untyped(topic, message_type, qos.into())?))
     }
 
     /// Subscribes to a topic.
@@ -97,34 +111,40 @@ impl Node {
         &mut self,
         topic: &str,
     ) -> Result<Subscription<T>, ClientError> {
-        Ok(Subscription(Box::pin(self.0.subscribe(topic, QosProfile::default())?)))
+        let messages = Box::pin(self.node.subscribe(topic, QosProfile::default())?);
+        Ok(Subscription { messages, _used: self.endpoints.subscription::<T>(topic) })
     }
 
     /// Offers a service.
     pub(crate) fn service<S: ServiceType + 'static>(&mut self, name: &str) -> Result<Service<S>, ClientError> {
         let qos = QosProfile { depth: REQUESTS_KEPT, ..QosProfile::services_default() };
-        Ok(Service::new(self.0.create_service(name, qos)?))
+        let requests = self.node.create_service(name, qos)?;
+        Ok(Service::new(requests, self.endpoints.service::<S>(name)))
     }
 
     /// Waits at most `timeout` for messages and requests, and takes one of each topic and service.
     pub(crate) fn spin_once(&mut self, timeout: Duration) {
-        self.0.spin_once(timeout);
+        self.node.spin_once(timeout);
+        self.endpoints.close_unused(&mut self.node);
     }
 }
 
 /// A published topic. Clones share it.
 #[derive(Clone)]
-pub(crate) struct Publisher<T: Message>(r2r::Publisher<T>);
+pub(crate) struct Publisher<T: Message> {
+    publisher: r2r::Publisher<T>,
+    _used: InUse,
+}
 
 impl<T: Message + 'static> Publisher<T> {
     /// Publishes a message.
     pub(crate) fn publish(&self, message: &T) -> Result<(), ClientError> {
-        Ok(self.0.publish(message)?)
+        Ok(self.publisher.publish(message)?)
     }
 
     /// Whether there is a subscriber; false if that cannot be determined.
     pub(crate) fn has_subscribers(&self) -> bool {
-        matches!(self.0.get_inter_process_subscription_count(), Ok(1..))
+        matches!(self.publisher.get_inter_process_subscription_count(), Ok(1..))
     }
 }
 
@@ -143,14 +163,16 @@ impl SerializedPublisher {
     }
 }
 
-/// Messages of a topic. It keeps the ten oldest messages and drops newer ones, so take all of them after
-/// every spin.
-pub(crate) struct Subscription<T>(Pin<Box<dyn Stream<Item = T> + Send>>);
+/// Messages of a topic. It keeps the ten oldest and drops newer ones, so take all of them after every spin.
+pub(crate) struct Subscription<T> {
+    messages: Pin<Box<dyn Stream<Item = T> + Send>>,
+    _used: InUse,
+}
 
 impl<T> Subscription<T> {
     /// The next message, if one has arrived.
     pub(crate) fn next(&mut self) -> Option<T> {
-        self.0.next().now_or_never().flatten()
+        self.messages.next().now_or_never().flatten()
     }
 }
 

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use futures::{FutureExt, Stream, StreamExt};
 
+use super::endpoints::InUse;
 use super::interfaces::ServiceType;
 
 /// A client that has not been found this long after its request is given up. A lost discovery message is
@@ -18,16 +19,19 @@ const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
 const RETRY_PERIOD: Duration = Duration::from_millis(400);
 
 /// The requests of a service.
-pub(crate) struct Service<S: ServiceType>(Pin<Box<dyn Stream<Item = r2r::ServiceRequest<S>> + Send>>);
+pub(crate) struct Service<S: ServiceType> {
+    requests: Pin<Box<dyn Stream<Item = r2r::ServiceRequest<S>> + Send>>,
+    _used: InUse,
+}
 
 impl<S: ServiceType + 'static> Service<S> {
-    pub(super) fn new(requests: impl Stream<Item = r2r::ServiceRequest<S>> + Send + 'static) -> Self {
-        Self(Box::pin(requests))
+    pub(super) fn new(requests: impl Stream<Item = r2r::ServiceRequest<S>> + Send + 'static, used: InUse) -> Self {
+        Self { requests: Box::pin(requests), _used: used }
     }
 
     /// The next request, if one has arrived.
     pub(crate) fn next(&mut self) -> Option<Request<S>> {
-        self.0.next().now_or_never().flatten().map(Request)
+        self.requests.next().now_or_never().flatten().map(Request)
     }
 }
 

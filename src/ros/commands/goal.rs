@@ -2,24 +2,25 @@
 
 use crate::math::ScalarJointIndex;
 
+/// The time after its last point within which a goal that names none must be at its end, simulated \[ns\].
+pub(crate) const TIME_TOLERANCE_NS: u64 = 10_000_000_000;
+
 /// The largest error allowed for a joint; infinity allows any.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tolerance {
-    /// \[rad\] or \[m\].
-    pub(crate) position: f64,
-    /// [rad/s] or [m/s].
-    pub(crate) velocity: f64,
+    /// \[rad\] or \[m\]; `None` is the node's own.
+    pub(crate) position: Option<f64>,
+    /// [rad/s] or [m/s]; `None` is the node's own, which is any.
+    pub(crate) velocity: Option<f64>,
 }
 
 impl Tolerance {
-    pub(crate) const ANY: Self = Self { position: f64::INFINITY, velocity: f64::INFINITY };
-
-    /// The error that is too large, if one is.
-    pub(super) fn exceeded(&self, position_error: f64, velocity_error: f64) -> Option<f64> {
-        if position_error.abs() > self.position {
+    /// The error that is too large, if one is; `own` is the node's own tolerance of positions.
+    pub(super) fn exceeded(&self, own: f64, position_error: f64, velocity_error: f64) -> Option<f64> {
+        if position_error.abs() > self.position.unwrap_or(own) {
             return Some(position_error);
         }
-        (velocity_error.abs() > self.velocity).then_some(velocity_error)
+        (velocity_error.abs() > self.velocity.unwrap_or(f64::INFINITY)).then_some(velocity_error)
     }
 }
 
@@ -27,8 +28,8 @@ impl Tolerance {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GoalTerms {
     pub(crate) number: u64,
-    /// The tolerance along the path; `None` uses the node's own.
-    pub(crate) path: Vec<Option<Tolerance>>,
+    /// On the way.
+    pub(crate) path: Vec<Tolerance>,
     /// At the end.
     pub(crate) end: Vec<Tolerance>,
     /// The time after the last point in which the end may be reached \[ns\]; `None` is unlimited.

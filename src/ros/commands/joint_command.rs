@@ -16,6 +16,8 @@ pub(crate) struct CommandedJoint {
     pub(crate) target: ScalarJointIndex,
     /// The quantities that it takes.
     pub(crate) mode: ControlMode,
+    /// Whether it follows another joint, and takes nothing unless its mode says otherwise.
+    pub(crate) mimic: bool,
     /// Lowest position \[rad\] or \[m\].
     pub(crate) lower: f64,
     /// Highest position \[rad\] or \[m\].
@@ -38,11 +40,13 @@ pub(crate) enum ControlMode {
     Velocity,
     /// Effort alone.
     Effort,
+    /// Nothing: a state that messages name beside commanded joints.
+    Nothing,
 }
 
 impl ControlMode {
     /// The names of the modes, as parameters.
-    pub(crate) const NAMES: [&'static str; 4] = ["auto", "position", "velocity", "effort"];
+    pub(crate) const NAMES: [&'static str; 5] = ["auto", "position", "velocity", "effort", "none"];
 
     /// The mode with the given name.
     pub(crate) fn of(name: &str) -> Self {
@@ -50,6 +54,7 @@ impl ControlMode {
             "position" => Self::Position,
             "velocity" => Self::Velocity,
             "effort" => Self::Effort,
+            "none" => Self::Nothing,
             _ => Self::Auto,
         }
     }
@@ -61,6 +66,7 @@ impl ControlMode {
             Self::Position => [true, true, false],
             Self::Velocity => [false, true, false],
             Self::Effort => [false, false, true],
+            Self::Nothing => [false; 3],
         }
     }
 }
@@ -70,12 +76,14 @@ impl CommandedJoint {
     /// A joint with positions within 10 of zero, speeds up to 1 and efforts up to 80.
     pub(crate) fn test(name: &str, target: usize) -> Self {
         let (mode, target) = (ControlMode::Auto, ScalarJointIndex::from_usize(target));
-        Self { name: name.to_owned(), target, mode, lower: -10.0, upper: 10.0, velocity: 1.0, effort: 80.0 }
+        let (lower, upper) = (-10.0, 10.0);
+        Self { name: name.to_owned(), target, mode, mimic: false, lower, upper, velocity: 1.0, effort: 80.0 }
     }
 }
 
 /// The arrays of a sensor_msgs/JointState. Each of the last three is empty (not commanded) or as long as
-/// `name`. A shorter array holds values only for the joints of one control mode.
+/// `name`. A shorter array holds values only for the joints of one control mode. NaN is no command for its
+/// joint.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommandMessage<'a> {
     /// A subset of the joints, in any order.
@@ -108,7 +116,7 @@ pub(crate) enum CommandError {
     DuplicateJoint { name: String },
     #[error("{names} names and {values} values in '{array}'; give none, or one for each name")]
     Length { array: &'static str, names: usize, values: usize },
-    #[error("{array} of joint '{name}' is {value}; it must be finite")]
+    #[error("{array} of joint '{name}' is {value}; it must be finite, or NaN for no command")]
     NotFinite { array: &'static str, name: String, value: f64 },
     #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
     Empty,
@@ -120,25 +128,6 @@ pub(crate) enum CommandError {
     NotInLockstep,
 }
 
-impl CommandError {
-    /// Number of kinds, which are counted separately.
-    pub(crate) const KINDS: usize = 8;
-
-    /// The number of this kind, below [`CommandError::KINDS`].
-    pub(crate) fn kind(&self) -> usize {
-        match self {
-            Self::UnknownJoint { .. } => 0,
-            Self::DuplicateJoint { .. } => 1,
-            Self::Length { .. } => 2,
-            Self::NotFinite { .. } => 3,
-            Self::Empty => 4,
-            Self::Stamp { .. } => 5,
-            Self::GroupLength { .. } => 6,
-            Self::NotInLockstep => 7,
-        }
-    }
-}
-
 /// A value outside its limits that was moved to the nearest limit.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Clamped {
@@ -148,7 +137,7 @@ pub(crate) struct Clamped {
     pub(crate) used: f64,
 }
 
-/// A checked command: the quantities to set for each joint that it names.
+/// A checked command: the quantities to set for each joint that it has values for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CheckedCommand {
     /// `None` leaves a quantity as it stands.
@@ -172,7 +161,9 @@ pub(crate) fn check(
         let takes = joint.mode.takes();
         let mut take = |quantity: usize, lower: f64, upper: f64| {
             let (array, values, _) = message.arrays()[quantity];
-            let asked = slots[quantity][number].map(|at| values[at]).filter(|_| takes[quantity])?;
+            let given = slots[quantity][number].map(|at| values[at]).filter(|_| takes[quantity]);
+            // ros2_control writes NaN for what no controller has claimed.
+            let asked = given.filter(|value| !value.is_nan())?;
             let used = asked.max(lower).min(upper);
             if used != asked {
                 clamped.push(Clamped { joint: index, array, asked, used });
@@ -184,7 +175,9 @@ pub(crate) fn check(
             velocity: take(1, -joint.velocity, joint.velocity),
             effort: take(2, -joint.effort, joint.effort),
         };
-        checked.joints.push((joint.target, target));
+        if target != JointTarget::default() {
+            checked.joints.push((joint.target, target));
+        }
     }
     Ok(checked)
 }
@@ -224,15 +217,9 @@ fn value_indices(
     if arrays.iter().all(|(_, values, _)| values.is_empty()) {
         return Err(CommandError::Empty);
     }
-    let blank = |values: &[f64]| values.iter().all(|value| value.is_nan());
-    let any_value = arrays.iter().any(|(_, values, _)| !blank(values));
-    for (slots, (array, values, _)) in slots.iter_mut().zip(arrays) {
-        if any_value && blank(values) {
-            // ros2_control writes NaN for interfaces that no controller has claimed.
-            slots.fill(None);
-        }
+    for (slots, (array, values, _)) in slots.iter().zip(arrays) {
         for (number, slot) in slots.iter().enumerate() {
-            if let Some(value) = slot.map(|at| values[at]).filter(|value| !value.is_finite()) {
+            if let Some(value) = slot.map(|at| values[at]).filter(|value| value.is_infinite()) {
                 return Err(CommandError::NotFinite { array, name: message.name[number].clone(), value });
             }
         }
@@ -240,9 +227,9 @@ fn value_indices(
     Ok(slots)
 }
 
-/// The index of each joint's value in an array of `length`. The array has a value for each joint or, if every
-/// joint has a control mode of its own, a value for each joint with the array's `mode`. The topic-based
-/// interface of ros2_control fills arrays in the second way.
+/// The index of each joint's value in an array of `length`. The array has a value for each joint, or for each
+/// joint that takes anything, or, if every joint has a control mode of its own, for each joint with the
+/// array's `mode`. The topic-based interface of ros2_control fills arrays in the latter ways.
 fn layout(
     joints: &[CommandedJoint],
     indices: &[usize],
@@ -256,11 +243,17 @@ fn layout(
         return Some((0..length).map(Some).collect());
     }
     let modes = || indices.iter().map(|index| joints[*index].mode);
-    if modes().any(|of_joint| of_joint == ControlMode::Auto) || modes().filter(|own| *own == mode).count() != length {
+    let has_value = |own: ControlMode| match modes().any(|other| other == ControlMode::Auto) {
+        true => own != ControlMode::Nothing,
+        false => own == mode,
+    };
+    let mixed = modes().any(|own| ![ControlMode::Auto, ControlMode::Nothing].contains(&own))
+        && modes().any(|own| own == ControlMode::Auto);
+    if mixed || modes().filter(|own| has_value(*own)).count() != length {
         return None;
     }
     let mut next = 0..length;
-    Some(modes().map(|own| if own == mode { next.next() } else { None }).collect())
+    Some(modes().map(|own| if has_value(own) { next.next() } else { None }).collect())
 }
 
 #[cfg(test)]
@@ -309,7 +302,6 @@ mod tests {
         let error = refuse(&["left_finger", "rihgt_finger"], &[], &[1.0, 2.0]);
         assert_eq!(error.to_string(), "unknown joint 'rihgt_finger'; did you mean 'right_finger'?");
         assert!(matches!(refuse(&["left_finger"], &[0.0], &[1.0, 2.0]), CommandError::Length { array: "effort", .. }));
-        assert!(matches!(refuse(&["left_finger"], &[f64::NAN], &[]), CommandError::NotFinite { .. }));
         assert!(matches!(refuse(&["left_finger"], &[], &[f64::INFINITY]), CommandError::NotFinite { .. }));
         assert!(matches!(refuse(&["left_finger", "left_finger"], &[], &[1.0; 2]), CommandError::DuplicateJoint { .. }));
         assert!(matches!(refuse(&["left_finger"], &[], &[]), CommandError::Empty));
@@ -338,11 +330,18 @@ mod tests {
         let nan = [f64::NAN; 2];
         let read: Vec<_> = targets(&joints, [&[0.01, 0.02], &nan, &[]]).unwrap();
         assert_eq!(read[1], target(Some(0.02), None, None));
+        let nothing: Vec<_> = targets(&joints, [&nan, &nan, &[]]).unwrap();
+        assert_eq!(nothing, [], "nothing is claimed yet");
+        let read: Vec<_> = targets(&joints, [&[0.01, f64::NAN], &[0.1, 0.1], &[]]).unwrap();
+        assert_eq!(read, [target(Some(0.01), Some(0.1), None), target(None, Some(0.1), None)]);
         let refuse = |joints: &[CommandedJoint], values| targets(joints, values).map(|_: Vec<_>| ()).unwrap_err();
-        assert!(matches!(refuse(&joints, [&nan, &nan, &[]]), CommandError::NotFinite { array: "position", .. }));
-        refuse(&joints, [&[0.01, f64::NAN], &[0.1, 0.1], &[]]);
         refuse(&joints, [&[0.01, 0.02], &[f64::NAN], &[]]);
-        assert!(matches!(refuse(&joints, [&[0.01], &[], &[2.0]]), CommandError::Length { .. }), "the joint is unknown");
+        refuse(&joints, [&[0.01, f64::INFINITY], &[], &[]]);
+        joints[1].mode = ControlMode::of("none");
+        let read: Vec<_> = targets(&joints, [&[0.01], &[], &[]]).unwrap();
+        assert_eq!(read, [target(Some(0.01), None, None)], "a mimic joint has no value");
+        joints[1].mode = ControlMode::Auto;
+        assert!(matches!(refuse(&joints, [&[0.01], &[], &[2.0]]), CommandError::Length { .. }), "of which joint?");
         joints[0].mode = ControlMode::Effort;
         joints[1].mode = ControlMode::Position;
         let read: Vec<_> = targets(&joints, [&[0.01], &[], &[2.0]]).unwrap();

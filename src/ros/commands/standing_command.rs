@@ -83,6 +83,9 @@ impl StandingCommand {
     /// Merges a command: its values replace those of the same joint and quantity.
     pub(crate) fn command(&mut self, controller: usize, command: &CheckedCommand) {
         let joints = &command.joints;
+        if joints.is_empty() {
+            return;
+        }
         self.end_trajectories(|ended| {
             ended.controller() == controller || joints.iter().any(|(joint, _)| ended.joints().contains(joint))
         });

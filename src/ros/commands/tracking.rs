@@ -1,6 +1,6 @@
 //! Active trajectories: targets over time, and the distances of the joints from them.
 
-use super::goal::{GoalFeedback, Tolerance};
+use super::goal::GoalFeedback;
 use super::interpolation::Knot;
 use super::trajectory::{Sample, Trajectory, read_knots, write_knots};
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
@@ -103,7 +103,6 @@ impl Tracking {
         let elapsed_ns = now_ns.saturating_sub(*start_ns);
         let done = elapsed_ns >= trajectory.length_ns();
         let own = if tolerance > 0.0 { tolerance } else { f64::INFINITY };
-        let own = Tolerance { position: own, velocity: f64::INFINITY };
         let terms = trajectory.terms.as_ref();
         let mut missed = None;
         for (number, (joint, origin)) in trajectory.joints().iter().copied().zip(&*origin).enumerate() {
@@ -113,12 +112,15 @@ impl Tracking {
             *clamped |= sample.clamped;
             let (position, velocity) = states.of(joint);
             let errors = (position - sample.position, velocity - sample.velocity);
-            let path = terms.and_then(|terms| terms.path.get(number).copied().flatten()).unwrap_or(own);
+            let path = terms.and_then(|terms| terms.path.get(number).copied()).unwrap_or_default();
             let end = terms.and_then(|terms| terms.end.get(number)).filter(|_| done);
             match end {
-                Some(end) => missed = missed.or(end.exceeded(errors.0, errors.1).map(|error| (joint, error))),
+                Some(end) => {
+                    let error = end.exceeded(f64::INFINITY, errors.0, errors.1);
+                    missed = missed.or(error.map(|error| (joint, error)));
+                }
                 None => {
-                    if let Some(error) = path.exceeded(errors.0, errors.1) {
+                    if let Some(error) = path.exceeded(own, errors.0, errors.1) {
                         return Progress::Aborted { joint, error };
                     }
                 }

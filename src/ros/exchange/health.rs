@@ -1,5 +1,47 @@
 //! The state of the simulation, for /diagnostics.
 
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// The state of the recording.
+#[derive(Debug, Default)]
+pub(crate) struct RecordingStatus {
+    state: Mutex<RecordingState>,
+}
+
+/// The present destination of the recording.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum RecordingState {
+    /// Nothing is recorded.
+    #[default]
+    Off,
+    /// Into this file.
+    File(PathBuf),
+    /// It has ended before the node, for this reason.
+    Stopped(String),
+}
+
+impl RecordingStatus {
+    /// A file was begun.
+    pub(crate) fn began(&self, file: &Path) {
+        self.set(RecordingState::File(file.to_path_buf()));
+    }
+
+    /// Nothing more is recorded: logs the reason, once.
+    pub(crate) fn stop(&self, reason: String) {
+        tracing::error!("{reason}. The recording ends here");
+        self.set(RecordingState::Stopped(reason));
+    }
+
+    fn set(&self, state: RecordingState) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    }
+
+    pub(crate) fn state(&self) -> RecordingState {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
 /// The simulation thread's activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Activity {

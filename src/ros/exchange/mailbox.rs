@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::counters::Counters;
-use super::health::Health;
+use super::health::{Health, RecordingStatus};
 use super::lockstep::{AwaitedState, StampMismatch};
 use super::requests::{
     BodyStates, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope, StateRequests, StepRefusal,
@@ -37,6 +37,7 @@ pub(crate) struct Mailbox<W = NewWorld> {
     stop: AtomicBool,
     quit: AtomicBool,
     pub(crate) counters: Counters,
+    pub(crate) recording: Arc<RecordingStatus>,
     /// The reason why the simulation ended by itself.
     failure: Mutex<Option<String>>,
     /// The reason why no step can be taken until a reset.
@@ -127,6 +128,7 @@ impl<W> Mailbox<W> {
             stop: AtomicBool::new(false),
             quit: AtomicBool::new(false),
             counters: Counters::default(),
+            recording: Arc::default(),
             failure: Mutex::new(None),
             halted: Mutex::new(None),
             health: Mutex::new(None),

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 /// The error and its causes in one line.
-pub(crate) fn with_causes(error: &dyn Error) -> String {
+pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

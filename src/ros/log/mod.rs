@@ -3,4 +3,5 @@
 pub(crate) mod causes;
 pub(crate) mod names;
 pub(crate) mod rosout;
+pub(crate) mod stderr;
 pub(crate) mod throttle;

@@ -1,9 +1,11 @@
 //! Log lines on stderr and on /rosout.
 
-use std::io::IsTerminal;
+use std::cell::Cell;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use super::stderr::StderrQueue;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
@@ -18,6 +20,19 @@ pub(crate) struct Line {
     /// As in rcl_interfaces/Log.
     pub(crate) level: u8,
     pub(crate) text: String,
+}
+
+thread_local! {
+    /// Whether this thread publishes on /rosout: what that logs would come back without end.
+    static PUBLISHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls `publish`, whose log lines go to stderr only.
+pub(crate) fn while_publishing<T>(publish: impl FnOnce() -> T) -> T {
+    PUBLISHING.set(true);
+    let result = publish();
+    PUBLISHING.set(false);
+    result
 }
 
 struct RosoutLayer {
@@ -36,6 +51,9 @@ impl Visit for Message {
 
 impl<S: Subscriber> Layer<S> for RosoutLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        if PUBLISHING.get() {
+            return;
+        }
         let level = match *event.metadata().level() {
             Level::ERROR => 40,
             Level::WARN => 30,
@@ -58,7 +76,12 @@ pub fn init_log() {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
     let (sender, receiver) = sync_channel(LINES);
     let colors = std::io::stderr().is_terminal();
-    let stderr = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colors).with_target(false);
+    let writer: Box<dyn Fn() -> Box<dyn Write> + Send + Sync> = match StderrQueue::start(std::io::stderr()) {
+        Ok(queue) => Box::new(move || Box::new(queue.clone())),
+        // Without the thread the lines are written where they arise.
+        Err(_) => Box::new(|| Box::new(std::io::stderr())),
+    };
+    let stderr = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colors).with_target(false);
     let layers = tracing_subscriber::registry().with(filter).with(stderr).with(RosoutLayer { lines: sender });
     if layers.try_init().is_ok() {
         *LINES_OF_THE_PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(receiver);
@@ -68,4 +91,23 @@ pub fn init_log() {
 /// The log lines of this process, for the publishing thread.
 pub(crate) fn take_lines() -> Option<Receiver<Line>> {
     LINES_OF_THE_PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A failure to publish a line is a line of the client library: it must not be published in its turn.
+    #[test]
+    fn what_publishing_logs_is_not_published() {
+        let (sender, lines) = sync_channel(LINES);
+        let subscriber = tracing_subscriber::registry().with(RosoutLayer { lines: sender });
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!("one");
+            while_publishing(|| tracing::error!("could not publish"));
+            tracing::info!("two");
+        });
+        let texts: Vec<String> = lines.try_iter().map(|line| line.text).collect();
+        assert_eq!(texts, ["one", "two"]);
+    }
 }

@@ -6,7 +6,7 @@ use crate::ros::client::interfaces::diagnostic_msgs::msg::{DiagnosticArray, Diag
 use crate::ros::client::interfaces::std_msgs::msg::Header;
 
 use crate::ros::client::messages::system_time;
-use crate::ros::exchange::health::{Activity, Health};
+use crate::ros::exchange::health::{Activity, Health, RecordingState};
 use crate::ros::exchange::mailbox::Mailbox;
 
 // The constants of diagnostic_msgs/DiagnosticStatus.
@@ -61,7 +61,12 @@ impl Diagnostics {
             _ if !grown.is_empty() => (WARN, grown.join(", ")),
             Activity::Running => (OK, "running".to_owned()),
             Activity::Paused => (OK, "paused".to_owned()),
-            Activity::Waiting => (OK, "waiting for a command".to_owned()),
+            Activity::Waiting => (OK, "lockstep: waiting for a command with the stamp of the present state".to_owned()),
+        };
+        let recording = mailbox.recording.state();
+        let (level, message) = match &recording {
+            RecordingState::Stopped(reason) if level != ERROR => (WARN, format!("the recording has stopped: {reason}")),
+            _ => (level, message),
         };
         let mut values = vec![
             value("real-time factor", format!("{:.4}", health.real_time_factor)),
@@ -80,6 +85,14 @@ impl Diagnostics {
             value("kinetic energy [J]", format!("{:.6}", health.kinetic)),
             value("potential energy [J]", format!("{:.6}", health.potential)),
         ];
+        values.push(value(
+            "recording",
+            match recording {
+                RecordingState::Off => "off".to_owned(),
+                RecordingState::File(file) => file.display().to_string(),
+                RecordingState::Stopped(reason) => format!("stopped: {reason}"),
+            },
+        ));
         values.extend(counted.iter().map(|(what, count)| value(what, count.to_string())));
         let status = DiagnosticStatus {
             level,

@@ -19,7 +19,7 @@ use crate::ros::client::{ClientError, Node, Publisher, Qos, SerializedPublisher}
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::RunSettings;
 use crate::ros::exchange::state_queue::{PublishedState, StateReceiver};
-use crate::ros::log::rosout::{Line, take_lines};
+use crate::ros::log::rosout::{Line, take_lines, while_publishing};
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::publish::diagnostics::Diagnostics;
 use crate::ros::publish::markers::MarkerWriter;
@@ -142,7 +142,7 @@ impl Publishers {
                     newest.replace(state).map(give_back);
                 }
                 Err(RecvTimeoutError::Timeout) => {
-                    if self.received_at.elapsed() >= CLOCK_REPEAT {
+                    if self.received_at.elapsed() >= CLOCK_REPEAT && mailbox.settings().rates.clock > 0.0 {
                         self.received_at = Instant::now();
                         self.publish_clock(self.last_time_ns);
                     }
@@ -182,7 +182,7 @@ impl Publishers {
             let msg = text.replace('\0', "?");
             let log = Log { stamp: system_time(), level, name: self.name.clone(), msg, ..Log::default() };
             // A failure is not logged, because that line would fail too.
-            let _ = self.rosout.publish(&log);
+            let _ = while_publishing(|| self.rosout.publish(&log));
         }
     }
 

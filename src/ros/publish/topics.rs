@@ -40,7 +40,6 @@ pub(crate) struct TopicPlan {
     pub(crate) force_torque: Vec<JointIndex>,
     /// Models with topics of their own.
     pub(crate) namespaces: Vec<JointGroup>,
-    pub(crate) recorder: Option<Recorder>,
     /// Topics of the URDF texts, and the texts.
     pub(crate) descriptions: Vec<(String, String)>,
     /// The bodies that RViz draws besides robots.
@@ -69,13 +68,34 @@ pub(crate) struct WorldTopics {
     pub(crate) outputs: Outputs,
     pub(crate) output_topics: Vec<Publisher<Float64>>,
     pub(crate) geometry_names: IndexVec<GeometryIndex, String>,
+    /// Messages that are published once.
+    texts: Vec<(Publisher<Text>, Text)>,
+    /// Set before the world is published, where it is recorded.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) scene_markers: MarkerArray,
 }
 
 impl WorldTopics {
-    /// The topics of `scene`. Publishers of topics that the previous world also had are reused.
+    /// The topics of `scene`. Publishers of topics that the previous world also had are reused. Nothing is
+    /// published yet.
+    ///
+    /// # Errors
+    /// ROS refuses a topic; what was made until then is gone.
     pub(crate) fn new(
+        node: &mut Node,
+        publishers: &mut PublisherPool,
+        number: u64,
+        scene: &Arc<Scene>,
+        plan: TopicPlan,
+    ) -> Result<Self, ClientError> {
+        let made = Self::declare(node, publishers, number, scene, plan);
+        if made.is_err() {
+            publishers.forget(number);
+        }
+        made
+    }
+
+    fn declare(
         node: &mut Node,
         publishers: &mut PublisherPool,
         number: u64,
@@ -108,9 +128,9 @@ impl WorldTopics {
         let external = joint_topic(&everything, "~/external_joint_torques")?;
         let pairs = ContactPairs::new(scene);
         let latched_texts = [("~/contact_pairs".to_owned(), pairs.to_json())].into_iter().chain(plan.descriptions);
-        for (topic, data) in latched_texts {
-            publishers.texts.publisher(node, number, &topic, Qos::Latched)?.publish(&Text { data })?;
-        }
+        let texts = latched_texts
+            .map(|(topic, data)| Ok((publishers.texts.publisher(node, number, &topic, Qos::Latched)?, Text { data })))
+            .collect::<Result<Vec<_>, ClientError>>()?;
         Ok(Self {
             number,
             joint_states,
@@ -123,34 +143,53 @@ impl WorldTopics {
             outputs: plan.outputs,
             output_topics,
             geometry_names: scene.geometries().iter().map(|geometry| geometry.name.clone()).collect(),
-            recorder: plan.recorder,
             scene_markers: plan.scene_markers,
+            texts,
+            recorder: None,
             scene: scene.clone(),
         })
     }
+
+    /// Publishes the texts, which hold from now on.
+    pub(crate) fn publish_texts(&self) {
+        for (publisher, text) in &self.texts {
+            if let Err(error) = publisher.publish(text) {
+                tracing::warn!("a text could not be published: {error}");
+            }
+        }
+    }
 }
 
-/// Publishers of one type by topic, each with the last world that uses it.
-struct PublishersByTopic<T: Message>(BTreeMap<String, (u64, Publisher<T>)>);
+/// A publisher, the world that it was made for, and the last world that uses it.
+struct PooledPublisher<T: Message> {
+    made: u64,
+    used: u64,
+    publisher: Publisher<T>,
+}
+
+/// Publishers of one type by topic.
+struct PublishersByTopic<T: Message>(BTreeMap<String, PooledPublisher<T>>);
 
 impl<T: Message + 'static> PublishersByTopic<T> {
     fn publisher(&mut self, node: &mut Node, world: u64, topic: &str, qos: Qos) -> Result<Publisher<T>, ClientError> {
-        if let Some((used, publisher)) = self.0.get_mut(topic) {
-            *used = world;
-            return Ok(publisher.clone());
+        if let Some(pooled) = self.0.get_mut(topic) {
+            pooled.used = world;
+            return Ok(pooled.publisher.clone());
         }
         let publisher = node.publisher(topic, qos)?;
-        self.0.insert(topic.to_owned(), (world, publisher.clone()));
+        self.0.insert(topic.to_owned(), PooledPublisher { made: world, used: world, publisher: publisher.clone() });
         Ok(publisher)
     }
 
-    fn destroy_unused(&mut self, node: &mut Node, world: u64) {
-        let (used, unused) = std::mem::take(&mut self.0).into_iter().partition(|(_, (last, _))| *last >= world);
-        self.0 = used;
-        let unused: BTreeMap<String, (u64, Publisher<T>)> = unused;
-        for (_, (_, publisher)) in unused {
-            node.destroy_publisher(publisher);
-        }
+    /// Forgets the publishers that the world does not use; those in use elsewhere end later.
+    fn keep_used(&mut self, world: u64) {
+        self.0.retain(|_, pooled| pooled.used >= world);
+    }
+
+    /// Forgets the publishers that were made for a world that is not entered.
+    fn forget(&mut self, world: u64) {
+        self.0.retain(|_, pooled| pooled.made < world);
+        self.0.values_mut().for_each(|pooled| pooled.used = pooled.used.min(world.saturating_sub(1)));
     }
 }
 
@@ -176,14 +215,24 @@ impl PublisherPool {
         }
     }
 
-    /// Destroys the publishers that the newest world does not use. Call it once that world is published.
+    /// Forgets the publishers that the newest world does not use. Call it once that world is published.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
-    pub(crate) fn destroy_unused(&mut self, node: &mut Node) {
-        self.joints.destroy_unused(node, self.number);
-        self.wrenches.destroy_unused(node, self.number);
-        self.poses.destroy_unused(node, self.number);
-        self.numbers.destroy_unused(node, self.number);
-        self.texts.destroy_unused(node, self.number);
+    pub(crate) fn keep_used(&mut self) {
+        self.joints.keep_used(self.number);
+        self.wrenches.keep_used(self.number);
+        self.poses.keep_used(self.number);
+        self.numbers.keep_used(self.number);
+        self.texts.keep_used(self.number);
+    }
+
+    /// Forgets what was made for the world with that number, which is not entered.
+    pub(crate) fn forget(&mut self, world: u64) {
+        self.joints.forget(world);
+        self.wrenches.forget(world);
+        self.poses.forget(world);
+        self.numbers.forget(world);
+        self.texts.forget(world);
+        self.number = world.saturating_sub(1);
     }
 }
 

@@ -2,62 +2,90 @@
 //! slow disk loses recorded messages but never a publication or a step.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::io::bag::{BagEncoder, BagError, BagPlan, BagWriter, Batch, write_batch};
+use crate::io::bag::{BagEncoder, BagError, BagPlan, BagWriter, Batch, Topic, write_batch};
 use crate::recording::{Due, Outputs};
+use crate::ros::exchange::health::RecordingStatus;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
 /// Number of batches in flight to the disk: half a second at 1 kHz.
 const BATCHES: usize = 512;
+/// The interval at which the file is brought up to date, so that a killed node loses no more than this.
+const FLUSH_PERIOD: Duration = Duration::from_secs(1);
+
+/// Messages of one instant, on their way to the disk.
+struct Filled {
+    batch: Batch,
+    /// Whether a new file begins with it.
+    begins: bool,
+}
 
 /// The end of the publishing thread.
 pub(crate) struct Recorder {
     encoder: BagEncoder,
     spare: Receiver<Batch>,
-    filled: SyncSender<Batch>,
-    started: bool,
+    filled: SyncSender<Filled>,
+    /// The time of the last instant \[ns\], once there is one.
+    last_ns: Option<u64>,
     lost: Throttle,
 }
 
 /// The end of the writing thread.
 struct RecorderDisk {
+    /// The file that was asked for; others stand beside it.
+    asked: PathBuf,
+    topics: Vec<Topic>,
     writer: BagWriter,
-    filled: Receiver<Batch>,
+    filled: Receiver<Filled>,
     spare: SyncSender<Batch>,
+    status: Arc<RecordingStatus>,
 }
 
-/// Creates the file and both ends.
-fn recorder(file: &Path, encoder: BagEncoder) -> Result<(Recorder, RecorderDisk), BagError> {
-    let writer = BagWriter::create(file, encoder.topics())?;
-    let (filled_sender, filled) = sync_channel(BATCHES);
-    let (spare_sender, spare) = sync_channel(BATCHES);
-    for _ in 0..BATCHES {
-        // The channel has room for all batches.
-        let _ = spare_sender.try_send(Batch::default());
-    }
-    let recorder = Recorder { encoder, spare, filled: filled_sender, started: false, lost: Throttle::default() };
-    Ok((recorder, RecorderDisk { writer, filled, spare: spare_sender }))
+/// Makes the first file that is not there yet: `file`, else `run_2.mcap` and so on beside `run.mcap`.
+fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<BagWriter, BagError> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = file.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    let mut free = file.to_path_buf();
+    let mut number = 1;
+    let writer = loop {
+        match BagWriter::create_new(&free, topics) {
+            Err(BagError::Create { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {
+                number += 1;
+                free.set_file_name(format!("{stem}_{number}{ending}"));
+            }
+            made => break made?,
+        }
+    };
+    let kept = if number > 1 { format!("; {} is there already", file.display()) } else { String::new() };
+    tracing::info!("recording to {}{kept}", free.display());
+    status.began(&free);
+    Ok(writer)
 }
 
-/// One recording per world: the topics of a file are those of its world.
+/// One recording per world and run of time: the topics of a file are those of its world, and its times rise.
 pub(crate) struct Recording {
     file: PathBuf,
     plan: BagPlan,
     disks: Arc<Mutex<Vec<JoinHandle<()>>>>,
-    made: usize,
+    status: Arc<RecordingStatus>,
 }
 
 impl Recording {
-    /// Records to `file`, and for later worlds to files beside it: `run_2.mcap` after `run.mcap`. `disks` are
-    /// the threads that write them.
-    pub(crate) fn new(file: PathBuf, plan: BagPlan, disks: Arc<Mutex<Vec<JoinHandle<()>>>>) -> Self {
-        Self { file, plan, disks, made: 0 }
+    /// Records to `file`, and where it is there already, for later worlds and after a reset of time to files
+    /// beside it: `run_2.mcap` after `run.mcap`. `disks` are the threads that write them.
+    pub(crate) fn new(
+        file: PathBuf,
+        plan: BagPlan,
+        disks: Arc<Mutex<Vec<JoinHandle<()>>>>,
+        status: Arc<RecordingStatus>,
+    ) -> Self {
+        Self { file, plan, disks, status }
     }
 
     /// The recorder of another world.
@@ -67,59 +95,89 @@ impl Recording {
         outputs: &Outputs,
         descriptions: &[(String, String)],
     ) -> Result<Recorder, BagError> {
-        self.made += 1;
-        let mut file = self.file.clone();
-        if self.made > 1 {
-            let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let ending = file.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
-            file.set_file_name(format!("{stem}_{}{ending}", self.made));
-            tracing::info!("the recording continues in {}", file.display());
+        let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
+        let topics = encoder.topics().to_vec();
+        let writer = create(&self.file, &topics, &self.status)?;
+        let (filled_sender, filled) = sync_channel(BATCHES);
+        let (spare_sender, spare) = sync_channel(BATCHES);
+        for _ in 0..BATCHES {
+            // The channel has room for all batches.
+            let _ = spare_sender.try_send(Batch::default());
         }
-        let (recorder, disk) = recorder(&file, BagEncoder::new(scene, outputs, descriptions, &self.plan))?;
+        let (asked, status) = (self.file.clone(), self.status.clone());
+        let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, status };
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || disk.run());
+        let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those of earlier worlds have ended.
+        disks.retain(|disk| !disk.is_finished());
         match thread {
-            Ok(thread) => self.disks.lock().unwrap_or_else(PoisonError::into_inner).push(thread),
-            Err(error) => tracing::error!("recording: {error}. Nothing is recorded"),
+            Ok(thread) => disks.push(thread),
+            Err(error) => self.status.stop(format!("recording: {error}")),
         }
-        Ok(recorder)
+        Ok(Recorder { encoder, spare, filled: filled_sender, last_ns: None, lost: Throttle::default() })
     }
 }
 
 impl Recorder {
-    /// Records the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs.
+    /// Records the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs. Where
+    /// time has gone back, a new file begins.
     pub(crate) fn record(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64]) {
         if !due.any() {
             return;
         }
-        let Ok(mut batch) = self.spare.try_recv() else {
-            if let Some(suppressed) = self.lost.due(Instant::now()) {
-                tracing::warn!("the disk is too slow: the recording lacks an instant{}", and_more(suppressed));
+        let mut batch = match self.spare.try_recv() {
+            Ok(batch) => batch,
+            // The writing thread has ended, and has said why.
+            Err(TryRecvError::Disconnected) => return,
+            Err(TryRecvError::Empty) => {
+                if let Some(suppressed) = self.lost.due(Instant::now()) {
+                    let more = and_more(suppressed);
+                    tracing::warn!("the disk is too slow: an instant is missing in the recording{more}");
+                }
+                return;
             }
-            return;
         };
         batch.restart(snapshot.time_ns);
-        if !std::mem::replace(&mut self.started, true) {
+        let begins = self.last_ns.is_some_and(|last_ns| snapshot.time_ns < last_ns);
+        if begins || self.last_ns.is_none() {
             self.encoder.latched(&mut batch);
         }
+        self.last_ns = Some(snapshot.time_ns);
         self.encoder.write(due, snapshot, outputs, &mut batch);
         // The channel has room for every batch unless the writing thread has ended, which it has logged.
-        let _ = self.filled.try_send(batch);
+        let _ = self.filled.try_send(Filled { batch, begins });
     }
 }
 
 impl RecorderDisk {
-    /// Writes until the other end is dropped, then closes the file.
-    fn run(self) {
-        let Self { mut writer, filled, spare } = self;
-        while let Ok(batch) = filled.recv() {
-            if let Err(error) = write_batch(&mut writer, &batch) {
-                tracing::error!("{error}. The recording has ended");
-                return;
-            }
-            let _ = spare.try_send(batch);
+    /// Writes until the other end is dropped, then closes the file. After a failure nothing more is recorded.
+    fn run(mut self) {
+        if let Err(error) = self.write_all().and_then(|()| self.writer.finish()) {
+            self.status.stop(error.to_string());
         }
-        if let Err(error) = writer.finish() {
-            tracing::error!("{error}");
+    }
+
+    fn write_all(&mut self) -> Result<(), BagError> {
+        let mut flushed = Instant::now();
+        let mut dirty = true;
+        loop {
+            match self.filled.recv_timeout(FLUSH_PERIOD) {
+                Ok(Filled { batch, begins }) => {
+                    if begins {
+                        self.writer.finish()?;
+                        self.writer = create(&self.asked, &self.topics, &self.status)?;
+                    }
+                    write_batch(&mut self.writer, &batch)?;
+                    dirty = true;
+                    let _ = self.spare.try_send(batch);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if dirty && flushed.elapsed() >= FLUSH_PERIOD {
+                self.writer.flush()?;
+                (flushed, dirty) = (Instant::now(), false);
+            }
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::ros::log::throttle::{Throttle, and_more};
 /// The interval at which a state without answers is published again, for controllers that start late.
 const REPEAT_PERIOD: Duration = Duration::from_millis(100);
 
+/// A wait without a limit that is longer than this is said in the log.
+const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
+
 /// Whether a step may be taken now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -31,6 +34,8 @@ pub(super) struct LockstepTurn {
     /// Whether any command has arrived yet.
     engaged: bool,
     counted: bool,
+    /// Whether the log says what this state waits for.
+    announced: bool,
     late: Throttle,
 }
 
@@ -42,6 +47,7 @@ impl LockstepTurn {
             repeated_at: None,
             engaged: false,
             counted: false,
+            announced: false,
             late: Throttle::default(),
         }
     }
@@ -70,7 +76,7 @@ impl LockstepTurn {
     /// Waits at most `timeout` for the commands that answer the state at `time_ns`.
     pub(super) fn wait(&mut self, mailbox: &Mailbox, time_ns: u64, timeout: Duration) -> Turn {
         if mailbox.wait_for_commands(timeout) {
-            self.engaged = true;
+            (self.engaged, self.announced) = (true, false);
             return Turn::Step;
         }
         let now = Instant::now();
@@ -81,6 +87,14 @@ impl LockstepTurn {
                 Turn::Wait => {}
                 turn => return turn,
             }
+        }
+        let unlimited = !self.engaged || limit.is_zero();
+        if unlimited && now.duration_since(since) >= ANNOUNCE_AFTER && !std::mem::replace(&mut self.announced, true) {
+            tracing::info!(
+                "lockstep: the state at t = {:.6} s waits for a message on joint_commands with its stamp; ros2_control's \
+                 topic-based hardware sends one each cycle with trigger_joint_command_threshold -1",
+                time_ns as f64 * 1e-9
+            );
         }
         if self.repeated_at.is_none_or(|at| now.duration_since(at) >= REPEAT_PERIOD) {
             self.repeated_at = Some(now);

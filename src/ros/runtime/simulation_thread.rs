@@ -7,7 +7,7 @@ use super::pacer::Pacer;
 use super::running_world::RunningWorld;
 use super::statistics::Statistics;
 use crate::math::{Index, JointIndex};
-use crate::recording::Due;
+use crate::recording::{Due, Rates};
 use crate::ros::checkpoints::file::CheckpointSender;
 use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
@@ -34,6 +34,8 @@ const HEALTH_PERIOD: Duration = Duration::from_secs(1);
 /// The queue of states to the publishing thread.
 struct StateOutput<'a> {
     sender: &'a StateSender,
+    /// The rates in force.
+    rates: Rates,
     /// Whether the newest state, which must be published whole, found no free buffer.
     pending: bool,
 }
@@ -92,7 +94,7 @@ impl<'a> SimulationThread<'a> {
             stepping,
             lockstep: lockstep.map(LockstepTurn::new),
             pacer: Pacer::default(),
-            output: StateOutput { sender, pending: false },
+            output: StateOutput { sender, rates: mailbox.settings().rates, pending: false },
             halted: false,
             events: Vec::new(),
             feedback_at: None,
@@ -142,6 +144,7 @@ impl<'a> SimulationThread<'a> {
     /// bodies. Also returns whether the state has changed.
     fn collect(&mut self) -> (Collected, bool) {
         let mut collected = self.mailbox.collect();
+        self.output.rates = collected.settings.rates;
         let entered = collected.world.take().map(|world| self.enter(*world)).is_some();
         if let Some(physics) = &collected.physics {
             self.world.apply(physics);
@@ -338,8 +341,12 @@ impl<'a> SimulationThread<'a> {
         }
     }
 
-    fn publish(&mut self, due: Due, repeat: bool) {
+    /// Sends the present state to be published. Parts with a rate of 0 are left out, except joint states in
+    /// lockstep, which controllers answer.
+    fn publish(&mut self, asked: Due, repeat: bool) {
         let (time_ns, world) = (self.time_ns(), &self.world);
+        let under_rates = asked.under(&self.output.rates);
+        let due = if self.lockstep.is_some() { Due { joint_states: true, ..under_rates } } else { under_rates };
         let sent = self.output.sender.send(|state| {
             (state.due, state.repeat, state.world) = (due, repeat, world.number);
             world.snapshot_into(&mut state.snapshot, &mut state.sensors);
@@ -348,7 +355,7 @@ impl<'a> SimulationThread<'a> {
         if !sent {
             count(&self.mailbox.counters.skipped);
         }
-        self.output.pending = !sent && due == Due::ALL;
+        self.output.pending = !sent && asked == Due::ALL;
     }
 
     /// Takes one step with the standing command, or with the scene's own commands if there is none. Returns
@@ -379,6 +386,7 @@ impl<'a> SimulationThread<'a> {
                 self.report_convergence(&report);
             }
             Err(error) => {
+                self.statistics.add_failed(started.elapsed());
                 self.halted = true;
                 let error = with_causes(&error);
                 self.mailbox.set_halted(Some(error.clone()));

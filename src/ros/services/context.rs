@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
+use crate::io::package::PackageMap;
 use crate::io::scene_file::{LoadedScene, SceneModel, SceneSource};
 use crate::recording::Rates;
 use crate::ros::client::{ClientError, Node};
@@ -84,6 +85,8 @@ pub(crate) struct WorldSetup {
     /// The channel to the publishing thread.
     pub(crate) topics: Sender<WorldTopics>,
     pub(crate) recording: Option<Recording>,
+    /// The packages and folders that services read files from.
+    pub(crate) packages: PackageMap,
 }
 
 /// A world that was built and can be entered.
@@ -107,35 +110,37 @@ pub(crate) struct ServiceContext {
 }
 
 impl ServiceContext {
-    /// Creates the topics and subscriptions of another world, and hands it to the simulation thread.
+    /// Creates the topics and subscriptions of another world, and hands it to the simulation thread. All that
+    /// can fail comes first, and changes nothing until all of it is done.
     ///
-    /// ROS refuses a topic; the present world is then unchanged.
+    /// # Errors
+    /// ROS refuses a topic; the present world goes on as it was.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) fn enter(&mut self, node: &mut Node, built: BuiltWorld) -> Result<(), ClientError> {
         let BuiltWorld { loaded, defaults, simulation, carryover, origin } = built;
         let number = self.world.number + 1;
         let scene = loaded.scene.clone();
-        let recorder = self.setup.recording.as_mut().and_then(|recording| {
-            let next = recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions);
-            next.map_err(|error| tracing::error!("{error}. The new world is not recorded")).ok()
-        });
         let namespaces = self.parameters.flag("robot_namespaces");
         let plan = TopicPlan {
             scene_markers: scene_markers(&loaded, self.parameters.text("world_frame")),
-            outputs: loaded.outputs,
+            outputs: loaded.outputs.clone(),
             force_torque: loaded.force_torque.clone(),
             namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
-            recorder,
             descriptions: descriptions(self.parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
         };
-        let topics = WorldTopics::new(node, &mut self.setup.publishers, number, &scene, plan)?;
+        let mut topics = WorldTopics::new(node, &mut self.setup.publishers, number, &scene, plan)?;
+        let controllers = self.controllers.subscribe(node, &loaded.joint_groups).inspect_err(|_| {
+            self.setup.publishers.forget(number);
+        })?;
+        // Nothing refuses the world from here on.
+        topics.recorder = self.setup.recording.as_mut().and_then(|recording| {
+            let next = recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions);
+            next.map_err(|error| tracing::error!("{error}. The new world is not recorded")).ok()
+        });
+        topics.publish_texts();
         self.parameters.redeclare_scene(&defaults, carryover.is_some());
-        self.controllers.enter(
-            node,
-            &scene,
-            &loaded.joint_groups,
-            &self.parameters.control_modes(scene.joint_names()),
-        )?;
+        let modes = self.parameters.control_modes(scene.joint_names());
+        self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes);
         // The receiver is dropped only when the node ends.
         let _ = self.setup.topics.send(topics);
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);

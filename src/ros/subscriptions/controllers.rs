@@ -1,5 +1,6 @@
 //! Commands from controllers: checked, clamped and merged into the standing command. Faults are logged.
 
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -56,13 +57,17 @@ struct Controller {
     groups: [(Quantity, Subscription<Float64MultiArray>); 3],
 }
 
+/// The controllers that a scene has and the one before it has not.
+pub(crate) struct NewControllers(Vec<Controller>);
+
 /// All controllers.
 pub(crate) struct Controllers {
     controllers: Vec<Controller>,
     mailbox: Arc<Mailbox>,
     lockstep: bool,
     clamped: Vec<Clamped>,
-    refusals: [Throttle; CommandError::KINDS],
+    /// One for each kind of refusal that has occurred.
+    refusals: Vec<(Discriminant<CommandError>, Throttle)>,
     trajectory_refusals: Throttle,
     clamps: Throttle,
     namespaces: bool,
@@ -100,7 +105,7 @@ impl Controllers {
             mailbox,
             lockstep: options.lockstep,
             clamped: Vec::new(),
-            refusals: std::array::from_fn(|_| Throttle::default()),
+            refusals: Vec::new(),
             trajectory_refusals: Throttle::default(),
             clamps: Throttle::default(),
             namespaces: options.namespaces,
@@ -108,53 +113,70 @@ impl Controllers {
             #[cfg(isobar_control)]
             goals: 0,
         };
-        all.enter(node, scene, groups, options.modes)?;
+        let made = all.subscribe(node, groups)?;
+        all.enter(made, scene, groups, options.modes);
         Ok(all)
     }
 
-    /// Subscribes for the joints of another scene. Topics that stay keep their waiting messages.
-    pub(crate) fn enter(
-        &mut self,
-        node: &mut Node,
-        scene: &Scene,
-        groups: &[JointGroup],
-        modes: &[ControlMode],
-    ) -> Result<(), ClientError> {
+    /// The prefixes of the topics of a scene's controllers: of all joints, and in namespaces of each model.
+    fn prefixes(&self, groups: &[JointGroup]) -> Vec<String> {
+        let mut prefixes = vec![String::new()];
+        if self.namespaces {
+            let parts = crate::names::topic_parts(groups.iter().map(|group| group.model.as_str()));
+            prefixes.extend(parts.into_iter().map(|part| format!("{part}/")));
+        }
+        prefixes
+    }
+
+    /// Subscribes to the topics that the controllers of another scene need and the present ones do not have.
+    ///
+    /// # Errors
+    /// ROS refuses a topic; nothing is left of the others then.
+    pub(crate) fn subscribe(&mut self, node: &mut Node, groups: &[JointGroup]) -> Result<NewControllers, ClientError> {
+        let mut made = Vec::new();
+        for prefix in self.prefixes(groups) {
+            if self.controllers.iter().all(|known| known.prefix != prefix) {
+                self.ids += 1;
+                made.push(Controller::new(node, self.ids, prefix)?);
+            }
+        }
+        Ok(NewControllers(made))
+    }
+
+    /// Takes commands for the joints of another scene from now on; `made` are its new topics. Topics that stay
+    /// keep their waiting messages.
+    pub(crate) fn enter(&mut self, made: NewControllers, scene: &Scene, groups: &[JointGroup], modes: &[ControlMode]) {
         let everything = JointGroup {
             model: String::new(),
             joints: (0..scene.joints().len()).collect(),
             names: scene.joint_names().to_vec(),
         };
-        let mut wanted = vec![(String::new(), &everything, (!self.namespaces).then_some(0))];
-        if self.namespaces {
-            let parts = crate::names::topic_parts(groups.iter().map(|group| group.model.as_str()));
-            let named = groups.iter().zip(parts).enumerate();
-            wanted.extend(named.map(|(number, (group, part))| (format!("{part}/"), group, Some(number))));
-        }
         let mut before = std::mem::take(&mut self.controllers);
-        for (prefix, group, awaited) in wanted {
-            let known = before.iter().position(|controller| controller.prefix == prefix);
-            let mut controller = match known {
-                Some(index) => before.swap_remove(index),
-                None => {
-                    self.ids += 1;
-                    Controller::new(node, self.ids, prefix)?
-                }
+        before.extend(made.0);
+        for (number, prefix) in self.prefixes(groups).into_iter().enumerate() {
+            let (group, awaited) = match number.checked_sub(1) {
+                None => (&everything, (!self.namespaces).then_some(0)),
+                Some(robot) => (&groups[robot], Some(robot)),
             };
-            controller.set_joints(scene, group, awaited);
-            self.controllers.push(controller);
+            if let Some(index) = before.iter().position(|controller| controller.prefix == prefix) {
+                let mut controller = before.swap_remove(index);
+                controller.set_joints(scene, group, awaited);
+                self.controllers.push(controller);
+            }
         }
         #[cfg(isobar_control)]
         before.iter_mut().for_each(|gone| gone.follow.abandon());
         self.set_modes(modes);
-        Ok(())
     }
 
     /// Sets the control mode of each joint of the scene.
     pub(crate) fn set_modes(&mut self, modes: &[ControlMode]) {
         for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
             if let Some(mode) = modes.get(joint.target.to_usize()) {
-                joint.mode = *mode;
+                joint.mode = match *mode {
+                    ControlMode::Auto if joint.mimic => ControlMode::Nothing,
+                    mode => mode,
+                };
             }
         }
     }
@@ -325,7 +347,7 @@ impl Controllers {
             Err(error) => {
                 let counters = &self.mailbox.counters;
                 count(if matches!(error, CommandError::Stamp { .. }) { &counters.stale } else { &counters.rejected });
-                if let Some(suppressed) = self.refusals[error.kind()].due(Instant::now()) {
+                if let Some(suppressed) = refusal_due(&mut self.refusals, &error) {
                     tracing::warn!("{prefix}{topic}: {error}. The command was dropped{}", and_more(suppressed));
                 }
             }
@@ -346,6 +368,7 @@ impl Controller {
                     name: name.clone(),
                     target: ScalarJointIndex::from_usize(target),
                     mode: ControlMode::Auto,
+                    mimic: joint.mimic.is_some(),
                     lower: joint.limits.lower.max(-POSITION_MAX),
                     upper: joint.limits.upper.min(POSITION_MAX),
                     velocity: joint.limits.velocity.min(VELOCITY_MAX),
@@ -376,6 +399,16 @@ impl Controller {
             prefix,
         })
     }
+}
+
+/// Whether a refusal is logged now, with the number of those like it since the last one.
+fn refusal_due(refusals: &mut Vec<(Discriminant<CommandError>, Throttle)>, error: &CommandError) -> Option<u64> {
+    let kind = discriminant(error);
+    if refusals.iter().all(|(known, _)| *known != kind) {
+        refusals.push((kind, Throttle::default()));
+    }
+    let (_, throttle) = refusals.iter_mut().find(|(known, _)| *known == kind)?;
+    throttle.due(Instant::now())
 }
 
 fn targets(joints: &[CommandedJoint]) -> Vec<ScalarJointIndex> {

@@ -1,7 +1,5 @@
 //! The action FollowJointTrajectory of control_msgs: trajectories with tolerances, feedback and a result.
 
-use std::time::Duration;
-
 use crate::ros::client::interfaces::control_msgs::action::FollowJointTrajectory;
 use crate::ros::client::interfaces::control_msgs::msg::JointTolerance;
 use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectoryPoint;
@@ -9,7 +7,7 @@ use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectoryPoint;
 use crate::math::ScalarJointIndex;
 use crate::ros::client::messages;
 use crate::ros::client::{ActionServer, ClientError, GoalId, GoalOutcome, Node};
-use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTerms, Tolerance};
+use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTerms, TIME_TOLERANCE_NS, Tolerance};
 use crate::ros::commands::joint_command::CommandedJoint;
 use crate::ros::commands::trajectory::TrajectoryError;
 use crate::ros::log::names::{did_you_mean, shown};
@@ -157,7 +155,7 @@ impl FollowJointTrajectoryServer {
 }
 
 /// The requirements of the goal beyond its points. As the action defines, 0 selects the node's own tolerance
-/// and -1 none.
+/// and -1 none, for each quantity apart.
 pub(crate) fn terms(
     number: u64,
     goal: &FollowJointTrajectory::Goal,
@@ -170,27 +168,23 @@ pub(crate) fn terms(
     let path = tolerances(&goal.path_tolerance, "path_tolerance", names, joints)?;
     let end = tolerances(&goal.goal_tolerance, "goal_tolerance", names, joints)?;
     let tolerance = &goal.goal_time_tolerance;
-    let tolerance = match (u64::try_from(tolerance.sec), tolerance.nanosec) {
-        (Ok(0), 0) => None,
-        (Ok(sec), nanosec) => Some(Duration::from_secs(sec) + Duration::from_nanos(nanosec.into())),
+    let time_tolerance_ns = match (u64::try_from(tolerance.sec), u64::from(tolerance.nanosec)) {
+        (Ok(0), 0) => Some(TIME_TOLERANCE_NS),
+        // At most 2^31 s.
+        (Ok(sec), nanosec) => Some(sec * 1_000_000_000 + nanosec),
         (Err(_), _) => None,
     };
-    Ok(GoalTerms {
-        number,
-        path,
-        end: end.into_iter().map(|given| given.unwrap_or(Tolerance::ANY)).collect(),
-        time_tolerance_ns: tolerance.map(|tolerance| u64::try_from(tolerance.as_nanos()).unwrap_or(u64::MAX)),
-    })
+    Ok(GoalTerms { number, path, end, time_tolerance_ns })
 }
 
-/// One entry per joint of `names`; `None` if the message has none.
+/// One entry per joint of `names`; the node's own where the message has none.
 fn tolerances(
     given: &[JointTolerance],
     array: &str,
     names: &[String],
     joints: &[CommandedJoint],
-) -> Result<Vec<Option<Tolerance>>, Refusal> {
-    let mut all = vec![None; names.len().min(joints.len())];
+) -> Result<Vec<Tolerance>, Refusal> {
+    let mut all = vec![Tolerance::default(); names.len().min(joints.len())];
     for JointTolerance { name, position, velocity, .. } in given {
         let Some(index) = names.iter().take(all.len()).position(|joint| joint == name) else {
             let suggestion = did_you_mean(name, names.iter().map(String::as_str));
@@ -200,10 +194,11 @@ fn tolerances(
         if position.is_nan() || velocity.is_nan() {
             return Err(Refusal::invalid(format!("{array}: the tolerance of '{}' is not a number", shown(name))));
         }
-        let limit = |value: f64| if value > 0.0 { value } else { f64::INFINITY };
-        // If neither value is given, the node's own tolerance holds.
-        let said = *position != 0.0 || *velocity != 0.0;
-        all[index] = said.then(|| Tolerance { position: limit(*position), velocity: limit(*velocity) });
+        let limit = |value: f64| match value {
+            0.0 => None,
+            _ => Some(if value > 0.0 { value } else { f64::INFINITY }),
+        };
+        all[index] = Tolerance { position: limit(*position), velocity: limit(*velocity) };
     }
     Ok(all)
 }

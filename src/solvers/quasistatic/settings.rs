@@ -121,6 +121,12 @@ pub enum QuasistaticError {
         /// The index of the entry.
         index: usize,
     },
+    /// A barrier without a positive weight.
+    #[error("the barrier's weight is {kappa} J; it must be positive and finite")]
+    BarrierWeight {
+        /// The weight \[J\].
+        kappa: f64,
+    },
     /// A pyramid with fewer than two rays.
     #[error("a friction pyramid needs at least 2 rays, not {rays}")]
     Rays {

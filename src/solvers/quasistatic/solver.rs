@@ -132,7 +132,7 @@ impl QuasistaticSolver {
     /// impulse gamma at rest keeps a distance of the order h kappa/gamma.
     ///
     /// # Errors
-    /// The errors of [`QuasistaticSolver::solve`]; constraints without an interior.
+    /// The errors of [`QuasistaticSolver::solve`]; a kappa that is not positive; constraints without an interior.
     pub fn solve_smoothed(
         &mut self,
         problem: &QuasistaticProblem,
@@ -142,7 +142,7 @@ impl QuasistaticSolver {
     ) -> Result<u32, QuasistaticError> {
         check(problem, v, settings)?;
         if !(kappa > 0.0 && kappa.is_finite()) {
-            return Err(QuasistaticError::NotFinite { what: "positive barrier weight", index: 0 });
+            return Err(QuasistaticError::BarrierWeight { kappa });
         }
         if let Some(patch) = problem.patches().iter().position(|patch| patch.hunt_crossley != 0.0) {
             return Err(QuasistaticError::Dissipation { patch });

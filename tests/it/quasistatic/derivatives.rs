@@ -2,8 +2,8 @@
 
 use isobar::math::{Matrix3, Rotation, Vector3};
 use isobar::solvers::quasistatic::{
-    ContactKey, FrictionCone, ProblemDirection, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver,
-    VelocityBound,
+    ContactKey, FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings,
+    QuasistaticSolver, VelocityBound,
 };
 
 const STEP: f64 = 0.05;
@@ -266,5 +266,18 @@ fn the_smoothed_step_tends_to_the_exact_one() {
             last = error;
         }
         assert!(last < 1e-6, "{}: {last:e}", scene.name);
+    }
+}
+
+/// A barrier without a positive weight is refused as that, and not as a number that is not finite.
+#[test]
+fn a_barrier_weight_that_is_not_positive_is_named() {
+    let scene = &scenes()[0];
+    let problem = (scene.problem)(&scene.start);
+    for kappa in [0.0, -1.0, f64::INFINITY] {
+        let mut v = vec![0.0; problem.size()];
+        let refused =
+            QuasistaticSolver::default().solve_smoothed(&problem, &mut v, kappa, &QuasistaticSettings::default());
+        assert_eq!(refused.unwrap_err(), QuasistaticError::BarrierWeight { kappa });
     }
 }

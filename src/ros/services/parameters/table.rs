@@ -177,6 +177,11 @@ pub(super) fn fixed() -> Vec<Declaration> {
             true,
             "Simulated time between checkpoints, which are then written at the end, too [s]; 0 writes them on request only.",
         ),
+        text(
+            "file_access",
+            "",
+            "Folders that services read files from, separated by :, in addition to the folders of the scene and of its files, and packages; / allows every file.",
+        ),
         flag("publish_clock", true, "Whether this node publishes /clock."),
         flag(
             "publish_tf",

@@ -9,6 +9,7 @@ use crate::ros::client::interfaces::simulation_interfaces::msg::Result as Outcom
 
 use super::codes::{FAILED, INCORRECT_STATE, NOT_FOUND, load, refused, spawn};
 use super::entities::read_pose;
+use crate::io::limits::{self, TEXT_BYTES_MAX};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
 use crate::io::urdf::{UrdfError, UrdfProblem};
@@ -21,8 +22,6 @@ use crate::ros::services::parameters::SceneDefaults;
 use crate::scene::{Scene, SceneChangeError};
 use crate::stepping::{JointCommand, Simulation};
 
-/// Longest URDF or scene \[bytes\].
-const TEXT_LENGTH_MAX: usize = 64 << 20;
 /// Longest name; names are parts of topics and frames \[bytes\].
 const NAME_LENGTH_MAX: usize = 128;
 
@@ -63,16 +62,18 @@ pub(super) struct PresentWorld {
     pub(super) physics: Physics,
     pub(super) settings: RunSettings,
     pub(super) frame: String,
+    /// The packages and folders that files are read from.
+    pub(super) packages: PackageMap,
 }
 
 /// Builds the world that results from `change`; returns it with the name of the spawned entity.
 pub(super) fn build_world(present: &PresentWorld, change: WorldChange) -> Result<(BuiltWorld, String), Outcome> {
-    let packages = PackageMap::from_environment();
+    let packages = &present.packages;
     let mut origin = present.origin.clone();
     let mut name = String::new();
     let mut carries = true;
     match change {
-        WorldChange::Spawn(spawn) => name = add(&mut origin, present, spawn, &packages)?,
+        WorldChange::Spawn(spawn) => name = add(&mut origin, present, spawn, packages)?,
         WorldChange::Delete(entity) => {
             if !origin.source.remove(&entity) {
                 let suggestion = did_you_mean(&entity, origin.source.models());
@@ -90,7 +91,7 @@ pub(super) fn build_world(present: &PresentWorld, change: WorldChange) -> Result
             }
         }
         WorldChange::Load(resource) => {
-            (origin, carries) = (read_world(resource, &origin, &packages)?, false);
+            (origin, carries) = (read_world(resource, &origin, packages)?, false);
         }
         WorldChange::Unload => {
             let nothing =
@@ -98,7 +99,7 @@ pub(super) fn build_world(present: &PresentWorld, change: WorldChange) -> Result
             (origin, carries) = (WorldOrigin { exists: false, ..WorldOrigin::file("", nothing) }, false);
         }
     }
-    Ok((build(present, origin, carries, &packages)?, name))
+    Ok((build(present, origin, carries, packages)?, name))
 }
 
 fn build(
@@ -180,10 +181,10 @@ fn add(
             (read(&file, spawn::RESOURCE_PARSE_ERROR)?, file, folder)
         }
     };
-    if urdf.len() > TEXT_LENGTH_MAX {
+    if urdf.len() as u64 > TEXT_BYTES_MAX {
         return Err(refused(
             spawn::RESOURCE_PARSE_ERROR,
-            format!("the URDF is {} bytes long; at most {TEXT_LENGTH_MAX} are read", urdf.len()),
+            format!("the URDF is {} bytes long; at most {TEXT_BYTES_MAX} are read", urdf.len()),
         ));
     }
     let name = unique_name(name, allow_renaming, namespace, &urdf, origin)?;
@@ -272,10 +273,10 @@ fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -
             "a world must be a scene file in YAML: see docs/reference/scene-files.md",
         ));
     }
-    if text.len() > TEXT_LENGTH_MAX {
+    if text.len() as u64 > TEXT_BYTES_MAX {
         return Err(refused(
             load::RESOURCE_PARSE_ERROR,
-            format!("the scene is {} bytes long; at most {TEXT_LENGTH_MAX} are read", text.len()),
+            format!("the scene is {} bytes long; at most {TEXT_BYTES_MAX} are read", text.len()),
         ));
     }
     let source = SceneSource::read_str(&text, &label)
@@ -301,12 +302,9 @@ fn check_ending(file: &Path, endings: &[&str], code: u8) -> Result<(), Outcome> 
 }
 
 fn read(file: &Path, code: u8) -> Result<String, Outcome> {
-    let length = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
-    if length > TEXT_LENGTH_MAX as u64 {
-        return Err(refused(code, format!("{}: {length} bytes; at most {TEXT_LENGTH_MAX} are read", file.display())));
-    }
     // Comments in encodings other than UTF-8 are common and harmless.
-    let bytes = std::fs::read(file).map_err(|error| refused(code, format!("{}: {error}", file.display())))?;
+    let bytes =
+        limits::read(file, TEXT_BYTES_MAX).map_err(|error| refused(code, format!("{}: {error}", file.display())))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -20,6 +20,8 @@ use crate::ros::exchange::requests::BodyStates;
 use crate::ros::log::names::{did_you_mean, shown};
 use crate::ros::services::context::CurrentWorld;
 
+/// The longest regular expression \[bytes\].
+const PATTERN_LENGTH_MAX: usize = 4096;
 /// The memory limit of a regular expression \[bytes\].
 const PATTERN_MEMORY_MAX: usize = 1 << 20;
 /// Largest coordinate \[m\], as in scene files, and largest speed [m/s, rad/s].
@@ -90,6 +92,13 @@ impl EntityInfos {
 impl Entities<'_> {
     /// The entities that pass the filters, in the order of the scene.
     pub(crate) fn select(&self, filters: &EntityFilters) -> Result<Vec<&SceneModel>, Outcome> {
+        if filters.filter.len() > PATTERN_LENGTH_MAX {
+            let length = filters.filter.len();
+            return Err(refused(
+                FAILED,
+                format!("the filter is {length} bytes long; at most {PATTERN_LENGTH_MAX} are read"),
+            ));
+        }
         let pattern = RegexBuilder::new(&filters.filter).size_limit(PATTERN_MEMORY_MAX).build().map_err(|error| {
             refused(FAILED, format!("the filter is not a regular expression: {}", shown(&error.to_string())))
         })?;

@@ -24,10 +24,16 @@ const REQUESTS_MAX: usize = 16;
 /// The interval at which the thread retries a response that could not be sent.
 const RETRY_PERIOD: Duration = Duration::from_millis(20);
 
-/// A request for a list, and the folder of the scene.
+/// The folder of the scene, and the packages and folders that may be read.
+struct Places {
+    folder: PathBuf,
+    packages: PackageMap,
+}
+
+/// A request for a list.
 enum ListRequest {
-    Spawnables(Request<GetSpawnables::Service>, PathBuf),
-    Worlds(Request<GetAvailableWorlds::Service>, PathBuf),
+    Spawnables(Request<GetSpawnables::Service>, Places),
+    Worlds(Request<GetAvailableWorlds::Service>, Places),
 }
 
 /// The services.
@@ -45,12 +51,13 @@ impl FileLists {
     }
 
     /// Takes requests about the scene in that folder.
-    pub(super) fn take_all(&mut self, folder: &Path) {
+    pub(super) fn take_all(&mut self, folder: &Path, packages: &PackageMap) {
+        let places = || Places { folder: folder.to_path_buf(), packages: packages.clone() };
         while let Some(request) = self.spawnables.next() {
-            self.enqueue(ListRequest::Spawnables(request, folder.to_path_buf()));
+            self.enqueue(ListRequest::Spawnables(request, places()));
         }
         while let Some(request) = self.available.next() {
-            self.enqueue(ListRequest::Worlds(request, folder.to_path_buf()));
+            self.enqueue(ListRequest::Worlds(request, places()));
         }
     }
 
@@ -86,14 +93,14 @@ impl ListRequest {
 
     fn answer(self) {
         match self {
-            Self::Spawnables(request, folder) => {
-                let (files, unknown) = list(&folder, &request.message().sources, ".urdf");
+            Self::Spawnables(request, places) => {
+                let (files, unknown) = list(&places, &request.message().sources, ".urdf");
                 let spawnables = files.iter().map(|file| spawnable(file)).collect();
                 request.respond(GetSpawnables::Response { result: listed(&unknown), spawnables });
             }
-            Self::Worlds(request, folder) => {
+            Self::Worlds(request, places) => {
                 let asked = request.message();
-                let (files, unknown) = list(&folder, &asked.additional_sources, ".yaml");
+                let (files, unknown) = list(&places, &asked.additional_sources, ".yaml");
                 let is_scene = |file: &&PathBuf| {
                     let short = std::fs::metadata(file).is_ok_and(|metadata| metadata.len() <= SCENE_LENGTH_MAX);
                     short && SceneSource::read(file).is_ok()
@@ -161,12 +168,13 @@ fn listed(unknown: &[String]) -> Outcome {
 
 /// The files with that ending in the scene's folder, in the folder `urdf` beside it and in `sources`. Also
 /// returns the sources that are not folders.
-fn list(folder: &Path, sources: &[String], ending: &str) -> (Vec<PathBuf>, Vec<String>) {
+fn list(places: &Places, sources: &[String], ending: &str) -> (Vec<PathBuf>, Vec<String>) {
     /// The largest number of sources named in an error message.
     const UNKNOWN_MAX: usize = 20;
-    let packages = PackageMap::from_environment();
+    let Places { folder, packages } = places;
     let mut unknown = Vec::new();
-    let mut folders = vec![folder.to_path_buf(), folder.join("../urdf")];
+    let mut folders = vec![folder.clone(), folder.join("../urdf")];
+    folders.retain(|folder| packages.is_within(folder));
     for source in sources.iter().take(FILES_MAX) {
         match packages.resolve_folder(source, folder) {
             Some(found) => folders.push(found),

@@ -139,7 +139,11 @@ impl SimulationInterfaces {
         while let Some(request) = self.set_state.next() {
             let (wanted, present) = (request.message().state.state, self.state(context));
             if [codes::NO_WORLD, codes::LOADING_WORLD].contains(&present) && wanted != codes::QUITTING {
-                let result = refused(codes::INCORRECT_STATE, "there is no world: load one first");
+                let problem = match present {
+                    codes::NO_WORLD => "there is no world: load one first",
+                    _ => "a world is being loaded: ask again when it is there",
+                };
+                let result = refused(codes::INCORRECT_STATE, problem);
                 request.respond(SetSimulationState::Response { result });
                 continue;
             }

@@ -179,7 +179,7 @@ impl WorldChanges {
             };
             request.respond(GetCurrentWorld::Response { result, world });
         }
-        self.file_lists.take_all(context.world.origin.source.folder());
+        self.file_lists.take_all(context.world.origin.source.folder(), &context.setup.packages);
     }
 
     #[cfg(isobar_spawn_entities)]
@@ -222,7 +222,7 @@ impl WorldChanges {
                 }
             },
             Stage::Entering(request, name) if context.control.mailbox.worlds_settled() => {
-                context.setup.publishers.destroy_unused(node);
+                context.setup.publishers.keep_used();
                 request.complete(name, context);
             }
             entering @ Stage::Entering(..) => self.stage = entering,
@@ -234,6 +234,7 @@ impl WorldChanges {
             None => {}
             Some((Err(outcome), request)) => request.refuse(outcome),
             Some((Ok((world, name)), request)) => {
+                let before = (context.control.mailbox.paused(), context.control.stopped);
                 if matches!(request, ChangeRequest::Load(_) | ChangeRequest::Unload(_) | ChangeRequest::Stop(_)) {
                     context.control.set_paused(true);
                     context.control.stopped = true;
@@ -241,6 +242,10 @@ impl WorldChanges {
                 match context.enter(node, world) {
                     Ok(()) => self.stage = Stage::Entering(request, name),
                     Err(error) => {
+                        if before != (context.control.mailbox.paused(), context.control.stopped) {
+                            context.control.set_paused(before.0);
+                            context.control.stopped = before.1;
+                        }
                         request.refuse(refused(FAILED, format!("ROS 2 refuses a topic of the new world: {error}")));
                     }
                 }
@@ -263,6 +268,7 @@ impl WorldChanges {
             physics: context.parameters.physics(world.scene.joint_names()),
             settings: context.control.mailbox.settings(),
             frame: self.frame.clone(),
+            packages: context.setup.packages.clone(),
         };
         let (sender, receiver) = channel();
         let build = move || {

@@ -1,0 +1,47 @@
+//! The largest files and models that are read, all in one place: whatever a file or a client asks for, its
+//! memory and time are bounded, and the error names the limit. docs/reference/ros.md lists them.
+
+use std::fs::File;
+use std::io::{Error, Read, Result};
+use std::path::Path;
+
+/// Longest scene, task, URDF and SRDF \[bytes\].
+pub const TEXT_BYTES_MAX: u64 = 64 << 20;
+/// Longest mesh file \[bytes\].
+pub const MESH_BYTES_MAX: u64 = 512 << 20;
+/// Most nodes (elements, texts and comments) of an XML document.
+pub const XML_NODES_MAX: u32 = 200_000;
+/// Most links of a URDF.
+pub const LINKS_MAX: usize = 5_000;
+/// Most models of a scene.
+pub const MODELS_MAX: usize = 1_000;
+/// Most degrees of freedom of a scene: a matrix of the dynamics has the square of it as entries, 72 MB.
+pub const DOFS_MAX: usize = 3_000;
+
+/// The contents of the file at `path`, of at most `bytes_max`.
+pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(Error::other(format!("the file is longer than the {bytes_max} bytes that are read")));
+    }
+    Ok(bytes)
+}
+
+/// As [`read`], for a text of at most [`TEXT_BYTES_MAX`].
+pub(crate) fn read_text(path: &Path) -> Result<String> {
+    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|_| Error::other("the file is no text in UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file without an end is read to the limit and refused.
+    #[test]
+    fn files_are_read_up_to_the_limit() {
+        let refused = read(Path::new("/dev/zero"), 1000).unwrap_err();
+        assert!(refused.to_string().contains("longer than the 1000 bytes"), "{refused}");
+        assert!(read(Path::new("/dev/null"), 1000).unwrap().is_empty());
+    }
+}

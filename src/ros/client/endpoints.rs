@@ -1,0 +1,134 @@
+//! Ends topics and services that are not used any more. r2r ends a subscription or a service only when
+//! something arrives for it after its stream was dropped, and never ends a client. So a message is sent to
+//! them that means nothing: an empty one to a topic, a request with default values to a service, the latter
+//! by a node of its own, with which its clients end.
+
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use r2r::qos::QosProfile;
+
+use super::interfaces::{Message, ServiceType};
+
+/// The time between two attempts.
+const RETRY_PERIOD: Duration = Duration::from_millis(10);
+/// An endpoint that still stands after this many attempts is given up.
+const ATTEMPTS_MAX: u32 = 500;
+/// The name of the node that calls services which are to end.
+const CLOSING_NODE: &str = "isobar_closing";
+
+/// Whether a topic or service is in use: its owner and the clones of it hold one each.
+pub(super) type InUse = Arc<()>;
+
+/// The nodes that are needed to end an endpoint.
+struct Nodes<'a> {
+    node: &'a mut r2r::Node,
+    caller: &'a mut Option<r2r::Node>,
+}
+
+/// Tries to end an endpoint; true if it is gone, or the last attempt has failed.
+type Close = Box<dyn FnMut(&mut Nodes<'_>, bool) -> bool + Send>;
+
+struct Endpoint {
+    used: Weak<()>,
+    close: Close,
+    attempts: u32,
+}
+
+/// All publishers, subscriptions and services of a node.
+#[derive(Default)]
+pub(super) struct Endpoints {
+    endpoints: Vec<Endpoint>,
+    /// The node that calls services which are to end, while there are some.
+    caller: Option<r2r::Node>,
+    tried: Option<Instant>,
+}
+
+impl Endpoints {
+    /// Notes a publisher; it is ended once the result is dropped.
+    pub(super) fn publisher<T: Message + 'static>(&mut self, publisher: &r2r::Publisher<T>) -> InUse {
+        let publisher = publisher.clone();
+        self.note(Box::new(move |nodes, _| {
+            nodes.node.destroy_publisher(publisher.clone());
+            true
+        }))
+    }
+
+    /// Notes a subscription to `topic`; it is ended once the result is dropped.
+    pub(super) fn subscription<T: Message + Send + 'static>(&mut self, topic: &str) -> InUse {
+        let topic = topic.to_owned();
+        let mut sender: Option<r2r::Publisher<T>> = None;
+        let mut most = 0;
+        self.note(Box::new(move |nodes, last| {
+            if sender.is_none() {
+                sender = nodes.node.create_publisher(&topic, QosProfile::default()).ok();
+            }
+            let Some(publisher) = &sender else { return true };
+            let subscriptions = publisher.get_inter_process_subscription_count().unwrap_or(0);
+            if subscriptions < most || last {
+                sender.take().into_iter().for_each(|publisher| nodes.node.destroy_publisher(publisher));
+                return true;
+            }
+            most = subscriptions;
+            // A failure is tried again.
+            let _ = publisher.publish(&T::default());
+            false
+        }))
+    }
+
+    /// Notes the service `name`; it is ended once the result is dropped.
+    pub(super) fn service<S: ServiceType + 'static>(&mut self, name: &str) -> InUse {
+        let name = name.to_owned();
+        let mut client: Option<r2r::Client<S>> = None;
+        let mut called = false;
+        self.note(Box::new(move |nodes, last| {
+            let Some(caller) = nodes.caller else { return true };
+            if client.is_none() {
+                client = caller.create_client(&name, QosProfile::services_default()).ok();
+            }
+            let Some(client) = &client else { return true };
+            let Ok(available) = r2r::Node::is_available(client) else { return true };
+            caller.spin_once(Duration::ZERO);
+            let is_there = matches!(available.now_or_never(), Some(Ok(())));
+            if is_there && !last {
+                called = true;
+                // The service ends instead of answering.
+                drop(client.request(&S::Request::default()));
+            }
+            last || (called && !is_there)
+        }))
+    }
+
+    fn note(&mut self, close: Close) -> InUse {
+        let used = Arc::new(());
+        self.endpoints.push(Endpoint { used: Arc::downgrade(&used), close, attempts: 0 });
+        used
+    }
+
+    /// Goes on ending what is not used any more. Call it after each spin of `node`.
+    pub(super) fn close_unused(&mut self, node: &mut r2r::Node) {
+        let unused = |endpoint: &Endpoint| endpoint.used.strong_count() == 0;
+        if !self.endpoints.iter().any(unused) {
+            self.caller = None;
+            return;
+        }
+        if self.tried.is_some_and(|tried| tried.elapsed() < RETRY_PERIOD) {
+            return;
+        }
+        self.tried = Some(Instant::now());
+        if self.caller.is_none() {
+            let namespace = node.namespace().unwrap_or_default();
+            let made = r2r::Context::create().and_then(|context| r2r::Node::create(context, CLOSING_NODE, &namespace));
+            self.caller = made.inspect_err(|error| tracing::debug!("{CLOSING_NODE}: {error}")).ok();
+        }
+        let mut nodes = Nodes { node, caller: &mut self.caller };
+        self.endpoints.retain_mut(|endpoint| {
+            if !unused(endpoint) {
+                return true;
+            }
+            endpoint.attempts += 1;
+            !(endpoint.close)(&mut nodes, endpoint.attempts >= ATTEMPTS_MAX)
+        });
+    }
+}

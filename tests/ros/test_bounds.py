@@ -1,0 +1,223 @@
+"""What files and clients may ask for is bounded: names, sizes, files; each refusal names the reason, and the node goes on."""
+
+import fcntl
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import BEST_EFFORT, PATIENCE, ROOT, SCENES, stamp_ns
+from rcl_interfaces.srv import ListParameters
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+BALL = (SCENES / "ball.urdf").read_text()
+
+
+@pytest.fixture
+def worlds(start, listener):
+    pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import Worlds
+
+    def make(**keywords):
+        node = start(**keywords)
+        worlds = Worlds(listener)
+        worlds.node = node
+        worlds.wait()
+        return worlds
+
+    return make
+
+
+def bomb(levels=6, width=30):
+    """Ten KiB that would be hundreds of MiB: entities made of entities."""
+    names = [f"e{number}" for number in range(levels)]
+    lines = [f'<!ENTITY {names[0]} "{"x" * 100}">']
+    lines += [f'<!ENTITY {name} "{f"&{inner};" * width}">' for inner, name in zip(names, names[1:])]
+    return f'<!DOCTYPE robot [{"".join(lines)}]><robot name="r"><link name="&{names[-1]};"/></robot>'
+
+
+def test_names_with_control_characters_and_oversized_models_change_nothing(worlds, listener):
+    worlds = worlds()
+    states = listener.listen(JointState, "joint_states")
+    urdf = SCENES / "ball.urdf"
+    for name in ('"a\\0b"', '"a\\x1bb"'):
+        answer = worlds.load(text=f"models: [{{ name: {name}, urdf: {urdf}, free: {{}} }}]")
+        assert answer.result.result != 1 and "control character" in answer.result.error_message, answer
+    answer = worlds.load(text=f"models: [{{ name: ball, urdf: {urdf}, free: {{}} }}]\noutputs: {{ \"o\\0\": 1 }}")
+    assert "control character" in answer.result.error_message, answer
+    answer = worlds.spawn("one", text=BALL.replace('link name="ball"', 'link name="ba&#x7f;ll"'))
+    assert answer.result.result != 1 and "control character" in answer.result.error_message, answer
+    answer = worlds.spawn("one", text=bomb())
+    assert answer.result.result != 1 and "entities are not declared here" in answer.result.error_message, answer
+    links = "".join(f'<link name="l{number}"/>' for number in range(5001))
+    answer = worlds.spawn("one", text=f'<robot name="r">{links}</robot>')
+    assert "at most 5000" in answer.result.error_message, answer
+    answer = worlds.load(text=f"models: [{{ name: ball, urdf: /dev/zero, free: {{}} }}]")
+    assert answer.result.result != 1, answer
+    answer = worlds.load(text="models:\n" + "".join(f"  - {{ name: m{n}, urdf: x.urdf, weld: {{}} }}\n" for n in range(1001)))
+    assert "at most 1000" in answer.result.error_message, answer
+    del states[:]
+    listener.wait_until(lambda: len(states) > 10, "states")
+    assert worlds.names().entities == ["press", "ball"]
+
+
+def test_a_broken_robot_at_the_start_is_named_with_line_and_reason(start, tmp_path):
+    (tmp_path / "broken.urdf").write_text('<robot name="r">\n<link name="a"/>\n<joint name="j" type="hinge"/>\n</robot>')
+    (tmp_path / "broken.yaml").write_text("models: [{ name: a, urdf: broken.urdf, weld: {} }]\n")
+    node = start(scene_path=tmp_path / "broken.yaml")
+    assert node.process.wait(PATIENCE) == 1
+    assert "broken.urdf:3" in node.log() and "hinge" in node.log(), node.log()
+
+
+def test_a_rate_of_zero_is_never(start, listener):
+    start(parameters=["clock_rate:=0.0", "wrench_rate:=0.0", "start_paused:=true"])
+    clock = listener.listen(Clock, "/clock", BEST_EFFORT)
+    states = listener.listen(JointState, "joint_states")
+
+    def stepped():
+        # The state after the last of the steps that were asked for is published whole.
+        listener.call(Trigger, "/isobar/step", Trigger.Request())
+        return len(states) > 5
+
+    listener.wait_until(stepped, "states")
+    # Five times a second of real time while nothing happens.
+    listener.spin_for(0.6)
+    assert not clock
+
+
+PRESS = (SCENES / "press.urdf").read_text()
+
+
+def endpoints(listener, node="isobar"):
+    """What the node has: topics that it publishes and hears, and services, each with its types."""
+    of_node = listener.node
+    return [
+        sorted(name for name, _ in of_node.get_publisher_names_and_types_by_node(node, "/")),
+        sorted(name for name, _ in of_node.get_subscriber_names_and_types_by_node(node, "/")),
+        sorted(name for name, _ in of_node.get_service_names_and_types_by_node(node, "/")),
+    ]
+
+
+def memory(process):
+    """Memory in use [kB]."""
+    lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmRSS")))
+
+
+def test_robots_that_come_and_go_leave_nothing_behind(worlds, listener):
+    worlds = worlds(parameters=["robot_namespaces:=true"])
+    listener.wait_until(lambda: any("press/joint_commands" in name for name in endpoints(listener)[1]), "the topics")
+    before = endpoints(listener)
+    cycles = int(os.environ.get("ISOBAR_TEST_CYCLES", "12"))
+    used = []
+    for cycle in range(cycles):
+        answer = worlds.spawn(f"robot_{cycle}", text=PRESS, position=(2.0, 0.0, 0.0))
+        assert answer.result.result == 1, answer
+        topic = f"/robot_{cycle}/joint_commands"
+        assert worlds.call("DeleteEntity", entity=f"robot_{cycle}").result.result == 1, topic
+        used.append(memory(worlds.node.process))
+    print("memory [kB]:", used[:: max(1, cycles // 10)], used[-1])
+    listener.wait_until(lambda: endpoints(listener) == before, "the endpoints as before")
+    states = listener.listen(JointState, "press/joint_states")
+    listener.wait_until(lambda: len(states) > 5, "states of the robot that stays")
+    # The first cycles fill pools; forty cycles that leak cost more than this.
+    assert used[-1] - used[len(used) // 2] < 4000, used
+
+
+def test_a_refused_spawn_leaves_everything_as_it_was(worlds, listener):
+    worlds = worlds(parameters=["robot_namespaces:=true"])
+    listener.wait_until(lambda: any("press/joint_commands" in name for name in endpoints(listener)[1]), "the topics")
+    before = endpoints(listener)
+    listing = lambda: listener.call(ListParameters, "/isobar/list_parameters", ListParameters.Request()).result.names
+    parameters = listing()
+    # Each part is allowed; their sum is longer than a topic's name can be.
+    answer = worlds.spawn("a" * 120, text=PRESS, position=(2.0, 0.0, 0.0), namespace="b" * 120)
+    assert answer.result.result != 1 and "topic" in answer.result.error_message, answer
+    assert listing() == parameters and worlds.names().entities == ["press", "ball"]
+    trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
+    point = JointTrajectoryPoint(positions=[0.0])
+    point.time_from_start.sec = 1
+    for joint in ("slide_2", f"{'b' * 120}/{'a' * 120}_slide"):
+        trajectories.publish(JointTrajectory(joint_names=[joint], points=[point]))
+    states = listener.listen(JointState, "press/joint_states")
+    commands = listener.publisher(JointState, "press/joint_commands")
+    arrived = lambda: states and abs(states[-1].position[0] - 0.05) < 0.01
+    listener.publish_until(commands, JointState(name=["slide"], position=[0.05]), arrived, "the command of the robot that stays")
+    listener.wait_until(lambda: endpoints(listener) == before, "the endpoints as before")
+    assert worlds.spawn("two", text=PRESS, position=(2.0, 0.0, 0.0)).result.result == 1
+
+
+def test_a_stderr_that_nobody_reads_stops_nothing(start, listener):
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
+    binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
+    process = subprocess.Popen([binary, "--ros-args", "-p", f"scene:={SCENES / 'press.yaml'}"], stderr=writer, cwd=ROOT)
+    try:
+        os.close(writer)
+        states = listener.listen(JointState, "joint_states")
+        trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
+        # Each cancellation is a line of the log: more of them than the pipe takes.
+        for _ in range(200):
+            trajectories.publish(JointTrajectory())
+            listener.spin_for(0.003)
+        assert listener.set_parameter("real_time_factor", 2.0).successful
+        before = stamp_ns(states[-1])
+        listener.wait_until(lambda: stamp_ns(states[-1]) > before + 500_000_000, "steps")
+        assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE) == 0
+        os.close(reader)
+
+
+def test_services_read_no_files_outside_of_the_scene_and_packages(worlds, listener, tmp_path):
+    (tmp_path / "other.urdf").write_text(BALL.replace("ball", "other"))
+    (tmp_path / "other.yaml").write_text("models: [{ name: other, urdf: other.urdf, free: {} }]\n")
+    bounded = worlds()
+    refusals = [
+        bounded.spawn("a", uri=str(tmp_path / "other.urdf")),
+        bounded.spawn("a", uri=f"file://{tmp_path}/other.urdf"),
+        bounded.spawn("a", uri="../" * 20 + str(tmp_path / "other.urdf")),
+        bounded.spawn("a", text=BALL.replace('<sphere radius="0.05"/>', f'<mesh filename="{tmp_path}/x.obj"/>')),
+        bounded.load(uri=str(tmp_path / "other.yaml")),
+        bounded.load(text=f"models: [{{ name: other, urdf: {tmp_path}/other.urdf, free: {{}} }}]"),
+    ]
+    for answer in refusals[:3] + refusals[4:]:
+        assert answer.result.result != 1 and "file_access" in answer.result.error_message, answer
+    listed = bounded.call("GetSpawnables", sources=[str(tmp_path), "/etc"])
+    assert "no folders" in listed.result.error_message and "other.urdf" not in str(listed.spawnables)
+    assert bounded.spawn("a", uri="ball.urdf", position=(1.0, 0.0, 0.5)).result.result == 1
+
+
+def test_file_access_adds_folders(worlds, tmp_path):
+    (tmp_path / "other.urdf").write_text(BALL.replace("ball", "other"))
+    free = worlds(parameters=[f"file_access:=/nowhere:{tmp_path}"])
+    assert free.spawn("a", uri=str(tmp_path / "other.urdf"), position=(1.0, 0.0, 0.5)).result.result == 1
+
+
+def test_states_that_are_set_while_a_world_loads_are_answered(worlds, listener):
+    from simulation_interfaces import srv
+    from test_worlds import resource
+
+    worlds = worlds()
+    load = listener.node.create_client(srv.LoadWorld, "/isobar/load_world")
+    change = listener.node.create_client(srv.SetSimulationState, "/isobar/set_simulation_state")
+    assert load.wait_for_service(PATIENCE) and change.wait_for_service(PATIENCE)
+    answers = []
+    for number in range(20):
+        if number % 5 == 0:
+            answers.append(load.call_async(resource(srv.LoadWorld.Request(), uri="two_presses.yaml")))
+        request = srv.SetSimulationState.Request()
+        # Playing, paused, stopped.
+        request.state.state = (1, 2, 0)[number % 3]
+        answers.append(change.call_async(request))
+        listener.spin_for(0.01)
+    listener.wait_until(lambda: all(answer.done() for answer in answers), "an answer to each request")
+    for answer in answers:
+        result = answer.result().result
+        # Done, the present state already, or refused while there is no world: 3 is "incorrect state".
+        assert result.result in (1, 101) or (result.result == 3 and "being loaded" in result.error_message), result
+    assert worlds.names().entities[:2] == ["left", "right"]
