@@ -5,8 +5,8 @@
 isobar_say() { printf '\033[1misobar:\033[0m %s\n' "$*" >&2; }
 isobar_complain() { printf '\033[1;31misobar:\033[0m %s\n' "$*" >&2; }
 
-# isobar_need_packages TEST-COMMAND PACKAGE...: runs the test; when it fails, installs the Debian packages as root,
-# or prints the command that would.
+# isobar_need_packages TEST-COMMAND PACKAGE...: runs the test; when it fails, installs the Debian packages as
+# root, or prints the command that would.
 isobar_need_packages() {
   local probe=$1
   shift
@@ -95,8 +95,8 @@ isobar_build_node() {
 # isobar_free_domain: a separate ROS domain for this run, so that two runs on a machine do not interfere.
 isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
 
-# isobar_take_domain: keeps ROS_DOMAIN_ID (0 if unset) unless another run of these scripts has it; then exports the next
-# domain that is free, and says so. The lock ends with the last process of the script.
+# isobar_take_domain: keeps ROS_DOMAIN_ID (0 if unset) unless another run of these scripts has it; then
+# exports the next domain that is free, and says so. The lock ends with the last process of the script.
 isobar_take_domain() {
   local wanted=${ROS_DOMAIN_ID:-0} domain lock
   for domain in "$wanted" $(seq 1 100); do
@@ -112,7 +112,8 @@ isobar_take_domain() {
   return 1
 }
 
-# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an empty PID.
+# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an
+# empty PID.
 isobar_stop() {
   local pid=$1 tries=0
   [ -n "$pid" ] || return 0

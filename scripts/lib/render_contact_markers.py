@@ -73,7 +73,8 @@ def draw(patches, path):
             axis.plot(*np.stack([corners[a], corners[b]]).T, color="0.15", linewidth=0.5)
         low, high = millimetres.min(axis=(0, 1)), millimetres.max(axis=(0, 1))
         center, half = (low + high) / 2, (high - low).max() / 2
-        # As large as the patch in each direction, so that it fills the picture; not thinner than a third of its length.
+        # As large as the patch in each direction, so that it fills the picture; not thinner than a third of
+        # its length.
         halves = np.maximum((high - low) / 2, half / 3) * 1.05
         if "arrow" in entry:
             start, tip = entry["arrow"] * 1e3

@@ -1,6 +1,6 @@
-# Makes a ROS 2 Jazzy prefix from the wheels on PyPI. Sourced by scripts/ros2-env; bash.
-# The wheels are built for Python processes. Five corrections make them serve cmake and other programs too; each has
-# its reason beside it. Nothing outside the prefix is touched.
+# Makes a ROS 2 Jazzy prefix from the wheels on PyPI. Sourced by scripts/ros2-env; bash. The wheels are built
+# for Python processes. Five corrections make them serve cmake and other programs too; each has its reason
+# beside it. Nothing outside the prefix is touched.
 
 # Part of the stamp: a prefix of another recipe is rebuilt.
 ISOBAR_WHEELS_RECIPE=2
@@ -73,8 +73,8 @@ isobar_prepend() {
   case ":$value:" in *":$2:"*) ;; *) export "$1=$2${value:+:$value}" ;; esac
 }
 
-# isobar_leave_prefix PREFIX: takes everything below the folder of a prefix out of the environment, as if it had never
-# been entered.
+# isobar_leave_prefix PREFIX: takes everything below the folder of a prefix out of the environment, as if it
+# had never been entered.
 isobar_leave_prefix() {
   local folder=${1%/*} variable entry kept
   for variable in PATH LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH; do
@@ -103,8 +103,8 @@ isobar_enter_prefix() {
 # its start.
 ISOBAR_INTERFACES=(tf2_msgs control_msgs ros_gz_interfaces simulation_interfaces)
 
-# isobar_make_interfaces PREFIX OVERLAY VERSION: builds the interface packages of tests/ros/interfaces that are not there
-# yet, simulation_interfaces in its VERSION 1 or 2, and enters them.
+# isobar_make_interfaces PREFIX OVERLAY VERSION: builds the interface packages of tests/ros/interfaces that
+# are not there yet, simulation_interfaces in its VERSION 1 or 2, and enters them.
 isobar_make_interfaces() {
   local prefix=$1 overlay=$2 version=$3 name packages
   for name in "${ISOBAR_INTERFACES[@]}"; do

@@ -25,7 +25,7 @@ MATERIALS = {
     "iiwa_seam": (0.16, 0.16, 0.17, 1),
 }
 
-# mass [kg], centre of mass [m], moments of inertia [kg m2]
+# Mass [kg], centre of mass [m], moments of inertia [kg m2].
 BODIES_14 = [
     (5.0, (-0.1, 0, 0.07), (0.05, 0.06, 0.03)),
     (5.76, (0, -0.03, 0.12), (0.033, 0.0333, 0.0123)),
@@ -36,7 +36,7 @@ BODIES_14 = [
     (1.8, (0, 0.0006, 0.0004), (0.0049, 0.0047, 0.0036)),
     (1.2, (0, 0, 0.02), (0.001, 0.001, 0.001)),
 ]
-# radius, length [m], place and angles
+# Radius, length [m], place and angles.
 CYLINDERS_14 = [
     (0.139, 0.17, (-0.015, 0, 0.07), (0, 0, 0)),
     (0.101, 0.29, (0, -0.014, 0.14), (0, 0, 0)),

@@ -2,7 +2,8 @@
 
 from .mesh import below, block, common, cone, drum, joined, moved, surface, turned, union, without
 
-# Radius of the tubes, of the drums about the tilting axes, and of what keeps clear of the other half's drum [m].
+# Radius of the tubes, of the drums about the tilting axes, and of what keeps clear of the other half's drum
+# [m].
 TUBE, DRUM = 0.078, 0.086
 GAP = 0.0015
 

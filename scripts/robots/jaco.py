@@ -46,7 +46,7 @@ BEND = PI / 3
 # The arms without hand, base to last wrist link, by the maker's figures [kg].
 MASS_SIX, MASS_SEVEN = 4.4, 5.5
 
-# mass [kg], centre of mass [m], moments of inertia [kg m2], as published; arm_links scales those of the arm
+# Mass [kg], centre of mass [m], moments of inertia [kg m2], as published; arm_links scales those of the arm.
 BASE = (0.46784, (0, 0, 0.1255), (0.000951270861568, 0.000951270861568, 0.000374272))
 SHOULDER = (0.7477, (0, -0.002, -0.0605), (0.00152031725204, 0.00152031725204, 0.00059816))
 FOREARM = (0.6763, (0, 0.081, -0.0086), (0.00142022431908, 0.000304335, 0.00142022431908))

@@ -5,7 +5,8 @@ from .mesh import below, block, common, cone, drum, ellipsoid, joined, moved, su
 CELL = 0.0075
 WRIST_CELL = 0.006
 GAP = 0.001
-# Radii of the large and of the small actuators [m]: those that the moments of inertia of the published links imply.
+# Radii of the large and of the small actuators [m]: those that the moments of inertia of the published links
+# imply.
 LARGE, SMALL = 0.040, 0.030
 # Extent of half an actuator along its axis [m].
 HALF = 0.046

@@ -181,8 +181,9 @@ def surface(solid, low, high, cell):
     return vertices, net_faces(values, number)
 
 
-# Pull of a net's vertex towards the mean of its cell's cut points, against that towards the planes at these points: small, so that
-# vertices sit on sharp edges, not zero, since planes that are nearly parallel do not fix a point. [-]
+# Pull of a net's vertex towards the mean of its cell's cut points, against that towards the planes at these
+# points: small, so that vertices sit on sharp edges, not zero, since planes that are nearly parallel do not
+# fix a point. [-]
 PULL = 0.03
 
 

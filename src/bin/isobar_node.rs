@@ -1,4 +1,5 @@
-//! The ROS 2 node. `isobar_node --ros-args -p scene:=FILE.yaml`; docs/reference/ros.md lists topics, services and parameters.
+//! The ROS 2 node. `isobar_node --ros-args -p scene:=FILE.yaml`; docs/reference/ros.md lists topics, services
+//! and parameters.
 
 use std::process::ExitCode;
 

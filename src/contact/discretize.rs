@@ -18,18 +18,20 @@ pub enum FaceFriction {
     Centroid,
 }
 
-/// A face with less than this share of its surface's area has its friction at its centroid. All such faces together then
-/// lack less than 0.8 % of the surface's friction torque: each lacks about its share, times its share of the torque. [-]
+/// A face with less than this share of its surface's area has its friction at its centroid. All such faces
+/// together then lack less than 0.8 % of the surface's friction torque: each lacks about its share, times its
+/// share of the torque. [-]
 const SPINNING_SHARE: f64 = 1.0 / 64.0;
 
-/// The friction of a face with more than this share of its surface's area is divided among its corners. The friction of 16 equal
-/// faces with spin is within 1 % of that of a uniform pressure in any direction of sliding, of four only within 5 %. [-]
+/// The friction of a face with more than this share of its surface's area is divided among its corners. The
+/// friction of 16 equal faces with spin is within 1 % of that of a uniform pressure in any direction of
+/// sliding, of four only within 5 %. [-]
 const DIVIDED_SHARE: f64 = 1.0 / 12.0;
 
-/// rho^2 of a face as a part of its mean squared distance from the centroid, <r^2>. [-]
-/// Far from the centre of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which is 1/2; about the centroid
-/// it is w <|r|>, which is <|r|>^2/<r^2> = 0.88 for a disc. With this value squares and rectangles up to 3 : 1 have the friction torque
-/// of a uniform pressure to 1 %.
+/// rho^2 of a face as a part of its mean squared distance from the centroid, <r^2>. [-] Far from the centre
+/// of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which is 1/2; about the centroid it is
+/// w <|r|>, which is <|r|>^2/<r^2> = 0.88 for a disc. With this value squares and rectangles up to 3 : 1 have
+/// the friction torque of a uniform pressure to 1 %.
 const SPIN_SHARE: f64 = 0.6;
 
 /// Counts of a surface's faces.
@@ -57,8 +59,8 @@ pub fn patch_point(surface: &ContactSurface) -> Option<Vector3> {
     (area > 0.0).then(|| moment / area)
 }
 
-/// Appends the faces of `surface` to `block`, about the patch point `p_WC`, and their indices to `kept`, with one
-/// more entry for each part of a face's friction:
+/// Appends the faces of `surface` to `block`, about the patch point `p_WC`, and their indices to `kept`, with
+/// one more entry for each part of a face's friction:
 ///   k = g A,  fe0 = A p0  (phi0 = -p0/g),  g = g_A g_B/(g_A + g_B)   [Masterjohn 2022, eqs. 16 and 23].
 pub fn push_faces(
     surface: &ContactSurface,

@@ -55,7 +55,7 @@ pub(super) fn key_frame(
         ..View::default()
     };
     let mut image = scene_picture(loaded, simulation, view, FRAME, "")?;
-    // the band keeps the robot from hiding the title
+    // The band keeps the robot from hiding the title.
     image.fill([0.0, 0.0], [FRAME.0 as f64, BAND], PAPER, 1.0);
     let text = format!("{title}, t = {:.2} s", simulation.time());
     image.text(&text, [0.25 * BAND, 0.66 * BAND], 0.42 * BAND, Align::Left, INK);

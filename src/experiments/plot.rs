@@ -105,7 +105,7 @@ fn span(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
 
 fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: &Chart) -> Result<(), String> {
     let logarithmic = chart.scale == Scale::Logarithmic;
-    // values are plotted by their logarithm and labelled by their value, so both scales use one kind of axis
+    // Values are plotted by their logarithm and labelled by their value, so both scales use one kind of axis.
     let to = |x: f64| if logarithmic { x.max(f64::MIN_POSITIVE).log10() } else { x };
     let points = || chart.series.iter().flat_map(|series| series.points.iter());
     let x = span(points().map(|(x, _)| to(*x)));
@@ -135,7 +135,7 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
     let inside = chart.marks.iter().map(|(x, name)| (to(*x), name)).filter(|(x, _)| (left..right).contains(x));
     for (number, (x, name)) in inside.enumerate() {
         let line = PathElement::new([(x, low), (x, high)], MARK);
-        // names of marks close together would overlap
+        // Names of marks close together would overlap.
         let height = high - (high - low) * (0.02 + 0.07 * (number % 3) as f64);
         let name = Text::new(name.clone(), (x + 0.004 * (right - left), height), ("sans-serif", 13).into_font());
         context.draw_series([line]).map_err(|error| error.to_string())?;

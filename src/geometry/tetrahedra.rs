@@ -29,7 +29,7 @@ pub(super) fn is_flat(corners: &[Vector3; 4]) -> bool {
         }
     }
     let volumes = six_volumes(corners);
-    // also true for `longest` = 0
+    // Also true for `longest` = 0.
     volumes <= FLATNESS_MIN * longest.powi(3)
 }
 

@@ -60,7 +60,7 @@ impl<'a> Winding<'a> {
             let nudge = NUDGE * size * (attempt + 1) as f64;
             (y, z) = (y + 0.754_877_666 * nudge, z + 0.569_840_291 * nudge);
         }
-        // every line meets a vertex or an edge, so this point counts as outside
+        // Every line meets a vertex or an edge, so this point counts as outside.
         crossings.clear();
     }
 
@@ -72,7 +72,7 @@ impl<'a> Winding<'a> {
             let p = ids.map(|vertex| self.mesh.vertices[vertex as usize]);
             let side: [f64; 3] = std::array::from_fn(|i| {
                 let j = (i + 1) % 3;
-                // the triangle on the other side of the edge gets the same number with the opposite sign
+                // The triangle on the other side of the edge gets the same number with the opposite sign.
                 let turned = ids[i] > ids[j];
                 let (a, b) = if turned { (p[j], p[i]) } else { (p[i], p[j]) };
                 let side = (a.y - y) * (b.z - z) - (a.z - z) * (b.y - y);

@@ -100,8 +100,8 @@ impl PackageMap {
         }
     }
 
-    /// The map that finds files inside packages and `folders` only, by the text of their paths: who can make links in
-    /// a folder decides where they lead.
+    /// The map that finds files inside packages and `folders` only, by the text of their paths: who can make
+    /// links in a folder decides where they lead.
     pub fn within(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let bounds = folders.into_iter().map(|folder| absolute(&folder)).collect();
         Self { bounds: Some(bounds), used: Used::default(), ..self }

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn solves_within_the_envelope() {
-        // an arrow: rows 0 to 3 are diagonal, and row 4 is full
+        // An arrow: rows 0 to 3 are diagonal, and row 4 is full.
         let n = 5;
         let mut a = vec![0.0; n * n];
         for i in 0..n {

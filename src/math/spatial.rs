@@ -149,8 +149,8 @@ impl SpatialInertia {
         first_moment: Vector3::new(0.0, 0.0, 0.0),
         rotational: Matrix3::new(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
     };
-    /// The inertia from mass \[kg\], centre of mass p_PBcm \[m\] and the rotational inertia about the centre of mass [kg
-    /// m2].
+    /// The inertia from mass \[kg\], centre of mass p_PBcm \[m\] and the rotational inertia about the centre
+    /// of mass [kg m2].
     pub fn from_central(mass: f64, p_PBcm: &Vector3, inertia_central: &Matrix3) -> Self {
         Self { mass, first_moment: p_PBcm * mass, rotational: inertia_central + parallel_axis(mass, p_PBcm) }
     }

@@ -36,7 +36,7 @@ impl Model {
         let entry = |i: usize, j: usize| data.M[(tree.end - 1 - i) * nv + tree.end - 1 - j];
         let mut factor: Vec<f64> = (0..n).flat_map(|i| (0..n).map(move |j| entry(i, j))).collect();
         let failed = cholesky_in_place(&mut factor, n).err().map(|error| error.pivot);
-        // the diagonal holds 1/sqrt(pivot)
+        // The diagonal holds 1/sqrt(pivot).
         let is_rounding = |j: &usize| factor[j * (n + 1)].powi(-2) <= PIVOT_SHARE_MIN * entry(*j, *j);
         let first = (0..failed.unwrap_or(n)).find(is_rounding).or(failed);
         first.map(|j| tree.end - 1 - j)

@@ -39,7 +39,8 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// The body with this inertia about the centre of mass in the body's axes [kg m2]; `None` if it is not invertible.
+    /// The body with this inertia about the centre of mass in the body's axes [kg m2]; `None` if it is not
+    /// invertible.
     pub(super) fn new(inertia: Matrix3) -> Option<Self> {
         let inverse = inertia.try_inverse().filter(|inverse| inverse.iter().all(|x| x.is_finite()))?;
         Some(Self { inertia, inverse })
@@ -58,7 +59,7 @@ impl Top {
         let R = matrix(R);
         let P = R.inverse() * L;
         let w = self.inverse * P;
-        // the rounding of the inverse is the same in every step and would accumulate
+        // The rounding of the inverse is the same in every step and would accumulate.
         R * (w + self.inverse * (P - self.inertia * w))
     }
 
@@ -93,7 +94,7 @@ impl Top {
             let slope = self.inertia + (skew(&W) * self.inertia - skew(&IW)) * (0.5 * h);
             let step = slope.try_inverse()? * residual;
             W -= step;
-            // quadratic until rounding, which is larger for a body that is long or flat
+            // Quadratic until rounding, which is larger for a body that is long or flat.
             let change = step.norm() / W.norm();
             if change <= ROUNDING || (change <= NEARLY && change >= 0.5 * before) || W.norm() == 0.0 {
                 let turned = R.quaternion() * Quaternion::from_parts(1.0, W * (0.5 * h));

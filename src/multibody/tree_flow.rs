@@ -110,7 +110,7 @@ impl TreeFlow {
             let qdot = &mut self.slope.q[joint.q_start..joint.q_start + joint.nq];
             match (joint.kind, q, v) {
                 (JointKind::Floating, &[w, x, y, z, ..], &[wx, wy, wz, vx, vy, vz]) => {
-                    // half the product (0, w) Q
+                    // Half the product (0, w) Q.
                     let turn = [
                         -0.5 * (wx * x + wy * y + wz * z),
                         0.5 * (wx * w + wy * z - wz * y),

@@ -224,7 +224,7 @@ impl Canvas {
         };
         for y in range(a.y.min(b.y), a.y.max(b.y), self.height) {
             let py = y as f64 + 0.5;
-            // the part of the row within the strip about the line: |(x - ax) dy - (py - ay) dx| <= radius |d|
+            // The part of the row within the strip about the line: |(x - ax) dy - (py - ay) dx| <= radius |d|
             let (mut low, mut high) = (a.x.min(b.x), a.x.max(b.x));
             if dy.abs() > LEVEL {
                 let middle = a.x + (py - a.y) * dx / dy;

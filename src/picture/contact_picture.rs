@@ -52,7 +52,7 @@ pub fn contact_surface(
     let room = |(across, down): (usize, usize)| (free.0 / across, (free.1 / down).saturating_sub(caption));
     let extent_of = |(columns, rows): (usize, usize)| ROOM * plane.extent(columns as f64 / rows.max(1) as f64);
     let pixel_of = |layout| extent_of(room(layout)) / room(layout).1.max(1) as f64;
-    // beside each other or one above the other, whichever allows the larger scale
+    // Beside each other or one above the other, whichever allows the larger scale.
     let (beside, above) = ((panels.len(), 1), (1, panels.len()));
     let layout = if pixel_of(beside) <= pixel_of(above) { beside } else { above };
     let (columns, rows) = room(layout);

@@ -47,7 +47,7 @@ pub fn fit(
         let range = |slopes: &mut dyn Iterator<Item = f64>| {
             slopes.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)))
         };
-        // points beside or behind the eye do not count
+        // Points beside or behind the eye do not count.
         let depth = |q: &Vector3| (q.z + distance).max(0.05 * distance);
         let x = range(&mut seen(target).map(|q| q.x / depth(&q)));
         let y = range(&mut seen(target).map(|q| q.y / depth(&q)));

@@ -123,7 +123,7 @@ fn grid(x: f64, y: f64, spacing: f64, pixel: f64) -> f32 {
         let strong = number as i64 % STRONG == 0;
         let half = if strong { 0.9 } else { 0.55 } * pixel;
         let cover = ((half - (v - number * spacing).abs()) / pixel + 0.5).clamp(0.0, 1.0);
-        // lines closer together than a few pixels would make moiré patterns
+        // Lines closer together than a few pixels would make moiré patterns.
         let calm = (spacing / pixel / 6.0).min(1.0);
         cover * if strong { 1.0 } else { 0.6 } * calm
     };

@@ -123,7 +123,7 @@ impl Image {
 
 /// The pixels that the range from `low` to `high` touches.
 fn cells(low: f64, high: f64, count: usize) -> std::ops::Range<usize> {
-    // a cast saturates, so that any number is safe
+    // A cast saturates, so that any number is safe.
     (low.floor().max(0.0) as usize).min(count)..(high.ceil().max(0.0) as usize).min(count)
 }
 

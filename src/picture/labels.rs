@@ -91,7 +91,7 @@ fn positions(at: [f64; 2], size: f64) -> impl Iterator<Item = [f64; 2]> {
         let count = if ring == 0.0 { 1 } else { POSITIONS };
         (0..count).map(move |k| {
             let (sine, cosine) = (std::f64::consts::TAU * k as f64 / count as f64).sin_cos();
-            // a text is wider than it is high
+            // A text is wider than it is high.
             [at[0] + 1.6 * ring * size * cosine, at[1] + ring * size * sine]
         })
     })

@@ -52,7 +52,7 @@ pub(super) fn pressure_bar(image: &mut Image, scale: &ColorScale, levels: &[f64]
     let size = text_size(image.height());
     let (unit, factor) = pascals(scale.high);
     let thick = (1.5 * size).round();
-    // whole pixels: half covered rows would be pale
+    // Whole pixels: half covered rows would be pale.
     let (x, y, length) = (x.round(), y.round(), length.round());
     let rows = length.max(1.0) as usize;
     for row in 0..rows {

@@ -39,7 +39,7 @@ pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
     let pose = |body: BodyIndex| snapshot.X_WB.get(body).copied().unwrap_or_else(RigidTransform::identity);
     let own_color = |body: BodyIndex| COLORS[body.to_usize() % COLORS.len()];
     let mut parts = Vec::new();
-    // the contact view leaves out bodies that do not touch, because they would hide the patches
+    // The contact view leaves out bodies that do not touch, because they would hide the patches.
     for visual in picture.visuals.iter().filter(|_| !picture.contact) {
         let Some(solid) = Solid::from_shape(&visual.shape) else { continue };
         let [r, g, b, a] = visual.color.map_or([0.0; 4], |color| color.map(|channel| channel as f32));
@@ -51,7 +51,7 @@ pub(super) fn parts(picture: &ScenePicture<'_>) -> Vec<Part> {
         if if picture.contact { !touches(geometry.body) } else { looks().next().is_some() } {
             continue;
         }
-        // the contact view shows the geometry of the simulation
+        // The contact view shows the geometry of the simulation.
         let used =
             if picture.contact { in_contact(picture, index, geometry) } else { Solid::from_shape(&geometry.shape) };
         let Some(solid) = used else { continue };
@@ -93,7 +93,7 @@ pub(super) fn draw_parts(canvas: &mut Canvas, parts: &[Part]) -> Result<(), Pict
     for part in parts {
         canvas.solid(&part.solid, &part.X_WS, &Paint::plain(part.color, part.alpha))?;
         let in_world = |p: &Vector3| part.X_WS.rotation * p + part.X_WS.translation.vector;
-        // the edges of glass are faint, so that the bodies behind stay visible
+        // The edges of glass are faint, so that the bodies behind stay visible.
         let dark = scaled(part.color, 0.55);
         let (width, color) = if part.alpha > GLASS { (0.9, dark) } else { (0.6, mix(dark, PAPER, 0.45)) };
         for [a, b] in &part.solid.creases {

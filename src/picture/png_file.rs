@@ -40,7 +40,7 @@ pub fn encode_animation(images: &[Image], frame_ms: u16) -> Result<Vec<u8>, Pict
         return Err(PictureError::Encode { detail: "the frames have different sizes; draw all with one".to_owned() });
     }
     let palette = Palette::of(images);
-    // the index after the colours is transparent and leaves the previous pixel
+    // The index after the colours is transparent and leaves the previous pixel.
     let clear = palette.colors.len();
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, side(width), side(height));
@@ -59,7 +59,7 @@ pub fn encode_animation(images: &[Image], frame_ms: u16) -> Result<Vec<u8>, Pict
     for image in &images[1..] {
         let next = palette.indices(image);
         let Changed { x, y, width: across, height: down } = Changed::between(&shown, &next, width);
-        // the first frame is the whole picture, so that no later rectangle extends beyond it
+        // The first frame is the whole picture, so that no later rectangle extends beyond it.
         writer.reset_frame_position().map_err(refused)?;
         writer.set_frame_dimension(side(across), side(down)).map_err(refused)?;
         writer.set_frame_position(side(x), side(y)).map_err(refused)?;

@@ -147,7 +147,7 @@ impl Stage {
             alpha: 1.0,
             lift: 1e-3,
         };
-        // if the bodies are not of glass, the patches show through them
+        // If the bodies are not of glass, the patches show through them.
         let scene = FaceStyle { edges: (0.0, line), contours: (1.0, [1.0; 3]), alpha: SHINE, ..contact };
         if !picture.contact {
             canvas.flatten();
@@ -205,7 +205,7 @@ fn direction(largest: Option<&ContactPatch>) -> (f64, f64) {
     if normal.z.abs() > LYING {
         return DIRECTION;
     }
-    // of the two sides, the one nearer to the default view
+    // Of the two sides, the one nearer to the default view.
     let common = Vector3::new(DIRECTION.0.cos(), DIRECTION.0.sin(), 0.0);
     let side = if normal.dot(&common) < 0.0 { -normal } else { normal };
     let away = if Vector3::z().dot(&side.cross(&common)) < 0.0 { -ASIDE.0 } else { ASIDE.0 };

@@ -31,8 +31,8 @@ pub struct Solid {
 }
 
 impl Solid {
-    /// A solid from triangles of any kind: open, closed, with shared vertices or without. Elements that name missing
-    /// vertices, have no area or are not finite are left out.
+    /// A solid from triangles of any kind: open, closed, with shared vertices or without. Elements that name
+    /// missing vertices, have no area or are not finite are left out.
     pub fn from_surface(mesh: &SurfaceMesh) -> Self {
         Self::with_creases(mesh, CREASE_COSINE)
     }
@@ -162,7 +162,7 @@ impl Solid {
                 mesh.triangles.extend([[a, b, c], [a, c, d]]);
             }
         }
-        // corners that coincide on the axis make triangles without area, which from_surface leaves out
+        // Corners that coincide on the axis make triangles without area, which from_surface leaves out.
         Self::from_surface(&mesh)
     }
 }

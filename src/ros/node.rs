@@ -309,8 +309,8 @@ fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
     Ok(Some(checkpoint_file::read(file)?))
 }
 
-/// The simulation that continues from a checkpoint with the steps of then, and the rest of the node's state, if a node made the
-/// checkpoint.
+/// The simulation that continues from a checkpoint with the steps of then, and the rest of the node's state,
+/// if a node made the checkpoint.
 type Restored = Result<(Simulation, Option<NodeState>), CheckpointError>;
 
 fn restore(

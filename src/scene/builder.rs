@@ -75,7 +75,8 @@ impl SceneBuilder {
         self.model.add_joint(joint)
     }
 
-    /// Welds the root of a model to `parent`, where X_PR is the pose of the root R in it. `name` is that of the joint.
+    /// Welds the root of a model to `parent`, where X_PR is the pose of the root R in it. `name` is that of
+    /// the joint.
     ///
     /// # Errors
     /// The errors of [`ModelBuilder::add_joint`].

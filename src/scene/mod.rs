@@ -55,7 +55,8 @@ impl Scene {
         let bodies = |pair: &ContactPair| (geometries[pair.A].body, geometries[pair.B].body);
         self.pairs.retain(|pair| pair.kind != ContactKind::Points || ![(a, b), (b, a)].contains(&bodies(pair)));
     }
-    /// The joints with one degree of freedom, mimic joints included: the order of commands, states and actuators.
+    /// The joints with one degree of freedom, mimic joints included: the order of commands, states and
+    /// actuators.
     pub fn joints(&self) -> &[JointIndex] {
         &self.joints
     }

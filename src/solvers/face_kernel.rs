@@ -1,12 +1,13 @@
 //! The sum over a patch's faces: the only loop of the solver that grows with the number of faces.
 //!
-//! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, wn = n.w its spin about the normal,
-//! s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
+//! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, wn = n.w its spin
+//! about the normal, s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
 //!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal impulse, [Masterjohn 2022, eqs. 13-16]
 //!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
 //!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
-//! All fall monotonically with the velocity, so they are the negative gradient of a convex potential.
-//! Its Hessian in v is  G = (mu n0 / s)(1 - n n^T - t t^T) - gamma_n' n n^T  with t = vt / s. Spin adds, with z = rho^2 wn / s,
+//! All fall monotonically with the velocity, so they are the negative gradient of a convex potential. Its
+//! Hessian in v is  G = (mu n0 / s)(1 - n n^T - t t^T) - gamma_n' n n^T  with t = vt / s. Spin adds, with
+//! z = rho^2 wn / s,
 //!   (mu n0 / s)(rho^2 - z^2) in (wn, wn)  and  -(mu n0 / s) z t in (wn, v).
 
 use super::patch_block::{FaceLanes, PatchBlock};
@@ -83,7 +84,8 @@ impl PatchBlock {
         SpatialForce::new(tau.total(), f.total())
     }
 
-    /// Net contact impulse on B about C; `hessian` becomes the 6x6 Hessian of the patch's potential in V [kg m2, kg m, kg].
+    /// Net contact impulse on B about C; `hessian` becomes the 6x6 Hessian of the patch's potential in V [kg
+    /// m2, kg m, kg].
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
         if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) }
     }
@@ -107,7 +109,8 @@ impl PatchBlock {
         SpatialForce::new(tau.total(), f.total())
     }
 
-    /// The potential of the patch at V \[J\], without Hunt-Crossley dissipation: minus its derivative is the impulse.
+    /// The potential of the patch at V \[J\], without Hunt-Crossley dissipation: minus its derivative is the
+    /// impulse.
     ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the decrease of the force with vn.
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
         debug_assert_eq!(self.hunt_crossley, 0.0, "this law has another potential");
@@ -131,8 +134,8 @@ impl PatchBlock {
         total
     }
 
-    /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque about its own
-    /// normal is in the patch's impulse only.
+    /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque
+    /// about its own normal is in the patch's impulse only.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
         let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
@@ -146,7 +149,8 @@ impl PatchBlock {
     }
 }
 
-/// Sums of the 21 different entries of the 6x6 Hessian: with c = p_CF and v = v_C + w x c = [1, -[c]] (v_C; w),
+/// Sums of the 21 different entries of the 6x6 Hessian: with c = p_CF and
+/// v = v_C + w x c = [1, -[c]] (v_C; w),
 ///   H_vv = sum G,   H_wv = sum [c] G,   H_ww = -sum [c] G [c].
 struct HessianSums {
     ww: [LaneSum; 6],
@@ -208,7 +212,7 @@ impl HessianSums {
 
     #[inline(always)]
     fn to_matrix(&self) -> Matrix6 {
-        // each row of wv is a row of the upper right block
+        // Each row of wv is a row of the upper right block.
         let [xx, xy, xz, yy, yz, zz] = self.ww.map(LaneSum::total);
         let [x_vx, x_vy, x_vz, y_vx, y_vy, y_vz, z_vx, z_vy, z_vz] = self.wv.map(LaneSum::total);
         let [vxx, vxy, vxz, vyy, vyz, vzz] = self.vv.map(LaneSum::total);
@@ -261,7 +265,8 @@ mod tests {
         block
     }
 
-    /// The Hessian is minus the derivative of the impulse: central differences, whose error is of the order h^2.
+    /// The Hessian is minus the derivative of the impulse: central differences, whose error is of the order
+    /// h^2.
     #[test]
     fn hessian_is_the_derivative_of_the_impulse() {
         let laws =

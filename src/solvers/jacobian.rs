@@ -94,7 +94,7 @@ impl PatchJacobian {
             row[indices[*other] as usize] += inner(column, F);
         }
         for body in &self.free {
-            // a row of the body itself also gets entries below the diagonal, which are never read
+            // A row of the body itself also gets entries below the diagonal, which are never read.
             if body.dof + 6 > dof {
                 body.add_transposed(F, indices[body.dof] as usize, row);
             }

@@ -13,7 +13,8 @@ pub enum DissipationLaw {
         /// d [s/m].
         dissipation: f64,
     },
-    /// Linear, [Masterjohn 2022, eqs. 1-3]: f = (fe - tau k vn)+ with relaxation time tau \[s\] (d c = tau there).
+    /// Linear, [Masterjohn 2022, eqs. 1-3]: f = (fe - tau k vn)+ with relaxation time tau \[s\] (d c = tau
+    /// there).
     Linear {
         /// tau \[s\].
         relaxation_time: f64,
@@ -47,7 +48,8 @@ pub struct FaceInput {
     pub stiffness: f64,
     /// Elastic force at the start of the step, fe0 = A p0 = -k phi0 \[N\].
     pub elastic_force: f64,
-    /// Square of the arm rho \[m2\] at which the friction of the face resists spin about its own normal; 0 for a point.
+    /// Square of the arm rho \[m2\] at which the friction of the face resists spin about its own normal; 0
+    /// for a point.
     pub spin_arm_squared: f64,
 }
 
@@ -103,8 +105,8 @@ impl FaceLanes {
     };
 }
 
-/// A patch of `len` faces: its law, faces and Jacobian. V = J v is the spatial velocity of B relative to A at the patch
-/// point C, in world axes; J is stored by its non-zero columns.
+/// A patch of `len` faces: its law, faces and Jacobian. V = J v is the spatial velocity of B relative to A at
+/// the patch point C, in world axes; J is stored by its non-zero columns.
 #[derive(Clone, Debug)]
 pub struct PatchBlock {
     pub(super) law: PatchLaw,
@@ -130,7 +132,8 @@ pub struct PatchBlock {
 }
 
 impl PatchBlock {
-    /// An empty patch, to be filled by [`PatchBlock::reset`], [`PatchBlock::push_column`] and [`PatchBlock::push_face`].
+    /// An empty patch, to be filled by [`PatchBlock::reset`], [`PatchBlock::push_column`] and
+    /// [`PatchBlock::push_face`].
     pub fn new() -> Self {
         Self {
             law: PatchLaw {
@@ -194,7 +197,7 @@ impl PatchBlock {
         for i in dofs {
             self.masses.extend(dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
         }
-        // a matrix without a factor also stops the solver, whose message names the body without mass
+        // A matrix without a factor also stops the solver, whose message names the body without mass.
         if cholesky_in_place(&mut self.masses, n).is_err() {
             return;
         }
@@ -223,8 +226,8 @@ impl PatchBlock {
         self.store(face, at_rest, self.law.friction * n0);
     }
 
-    /// Moves a part of the friction of the face that was added last to a place of its own, which counts as a face without
-    /// normal force. Once it has parts, nothing of its friction acts at the face itself.
+    /// Moves a part of the friction of the face that was added last to a place of its own, which counts as a
+    /// face without normal force. Once it has parts, nothing of its friction acts at the face itself.
     pub fn push_friction_part(&mut self, part: &FrictionPart) {
         let Some(last) = self.len.checked_sub(1) else { return };
         let open = self.divided.last().filter(|divided| {
@@ -245,8 +248,9 @@ impl PatchBlock {
         self.store(&input, 0.0, bound);
     }
 
-    /// Hands the friction bounds of the divided faces to their parts. Deviation: the regularization speed of friction
-    /// compliance is the part's share of the face's, which leaves differences of the inverse mass within a face out.
+    /// Hands the friction bounds of the divided faces to their parts. Deviation: the regularization speed of
+    /// friction compliance is the part's share of the face's, which leaves differences of the inverse mass
+    /// within a face out.
     pub(super) fn divide_bounds(&mut self) {
         let mut start = 0;
         for divided in &mut self.divided {
@@ -287,8 +291,8 @@ impl PatchBlock {
     pub fn dofs(&self) -> &[u32] {
         &self.jacobian.dofs
     }
-    /// Sets the bound of each face's friction to mu times its normal impulse at the relative velocity V of C. Returns the
-    /// largest change and the largest of the old and new bounds [N s].
+    /// Sets the bound of each face's friction to mu times its normal impulse at the relative velocity V of C.
+    /// Returns the largest change and the largest of the old and new bounds [N s].
     pub fn refresh_friction(&mut self, V: &SpatialVelocity) -> (f64, f64) {
         let (mut change, mut largest) = (0.0_f64, 0.0_f64);
         for divided in &self.divided {

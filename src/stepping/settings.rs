@@ -66,8 +66,9 @@ pub enum UnactuatedInertia {
     /// The mass matrix M_u, from rest in each step: quasi-dynamic. An unsupported body falls by g h^2 in a
     /// step h.
     Mass,
-    /// Each body's mass matrix M_b times h^2 min(K_a)/(s max diag M_b), which makes it s times weaker than the weakest
-    /// actuator: a regularization without a physical meaning, the same for light and heavy bodies.
+    /// Each body's mass matrix M_b times h^2 min(K_a)/(s max diag M_b), which makes it s times weaker than
+    /// the weakest actuator: a regularization without a physical meaning, the same for light and heavy
+    /// bodies.
     Scaled {
         /// s [-].
         divisor: f64,

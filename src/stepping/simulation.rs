@@ -43,8 +43,9 @@ impl Simulation {
     /// A simulation of `scene` from `initial`.
     ///
     /// # Errors
-    /// A state of the wrong size or that is not finite, or a setting out of range. The scene has no body without mass on a joint
-    /// that moves it: [`ModelError::Massless`](crate::multibody::ModelError::Massless) refuses one when the scene is built.
+    /// A state of the wrong size or that is not finite, or a setting out of range. The scene has no body
+    /// without mass on a joint that moves it:
+    /// [`ModelError::Massless`](crate::multibody::ModelError::Massless) refuses one when the scene is built.
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
@@ -98,7 +99,8 @@ impl Simulation {
     pub fn external_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         self.external.wrenches()
     }
-    /// The deepest point of contact at the start of the last step \[m\]: p/g of a face, -phi of a point of rigid contact;
+    /// The deepest point of contact at the start of the last step \[m\]: p/g of a face, -phi of a point of
+    /// rigid contact;
     /// 0 without contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
@@ -195,10 +197,10 @@ impl Simulation {
         self.step_count = step_count;
     }
 
-    /// Everything that the next step takes from the ones before: gravity and gains, the state and that of a reset, the
-    /// velocities before, the warm start, held targets, loads of rigid contacts, external wrenches, the count of
-    /// steps, and the efforts, the wrenches and the report of the last step. Its contact patches are left out: they are back
-    /// after the next step.
+    /// Everything that the next step takes from the ones before: gravity and gains, the state and that of a
+    /// reset, the velocities before, the warm start, held targets, loads of rigid contacts, external
+    /// wrenches, the count of steps, and the efforts, the wrenches and the report of the last step. Its
+    /// contact patches are left out: they are back after the next step.
     ///
     /// The first call after the scene has changed reads the whole scene, meshes included.
     pub fn save(&self) -> Checkpoint {
@@ -218,10 +220,12 @@ impl Simulation {
         Checkpoint::new(self.signature().clone(), &self.settings(), self.step_count, writer.into_bytes())
     }
 
-    /// Continues where `checkpoint` was made: all later steps have the same bits as those of the simulation that was saved.
+    /// Continues where `checkpoint` was made: all later steps have the same bits as those of the simulation
+    /// that was saved.
     ///
     /// # Errors
-    /// A checkpoint of another scene or of other steps, or one with values that make no sense; nothing has changed then.
+    /// A checkpoint of another scene or of other steps, or one with values that make no sense; nothing has
+    /// changed then.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let mut reader = checkpoint.open(self.signature(), &self.settings())?;
         let (nq, nv) = (self.scene.model().nq(), self.scene.model().nv());
@@ -275,7 +279,8 @@ impl Simulation {
     /// Advances by one step under `command`.
     ///
     /// # Errors
-    /// A malformed command, a singular mass matrix or a solution that is not finite; the state is then unchanged.
+    /// A malformed command, a singular mass matrix or a solution that is not finite; the state is then
+    /// unchanged.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.advance(command, None)
     }

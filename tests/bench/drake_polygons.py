@@ -295,7 +295,7 @@ def leave_out_rigid_pairs(scene_graph):
 
     inspector = scene_graph.model_inspector()
     geometries = inspector.GetAllGeometryIds(Role.kProximity)
-    # a compliant geometry is a mesh of tetrahedra, a rigid one a surface
+    # A compliant geometry is a mesh of tetrahedra, a rigid one a surface.
     rigid = [geometry for geometry in geometries if not isinstance(inspector.maybe_get_hydroelastic_mesh(geometry), VolumeMesh)]
     scene_graph.collision_filter_manager().Apply(CollisionFilterDeclaration().ExcludeWithin(GeometrySet(rigid)))
 

@@ -1,7 +1,7 @@
 //! The face kernel by number of faces: impulse alone, and with the 6x6 Hessian.
 //!
-//! How to read it: `impulse_and_hessian/128` is the time of one sweep over 128 faces in one patch; divide by the faces.
-//! It should grow linearly; a sweep with Hessian costs about twice one without.
+//! How to read it: `impulse_and_hessian/128` is the time of one sweep over 128 faces in one patch; divide by
+//! the faces. It should grow linearly; a sweep with Hessian costs about twice one without.
 #![allow(non_snake_case, missing_docs)]
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};

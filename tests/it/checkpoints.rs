@@ -1,5 +1,5 @@
-//! Checkpoints: a restored run has the same bits as one that never stopped, and what is no checkpoint of the scene is
-//! refused.
+//! Checkpoints: a restored run has the same bits as one that never stopped, and what is no checkpoint of the
+//! scene is refused.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,7 +30,8 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     numbers.map(f64::to_bits).chain(counts).collect()
 }
 
-/// The inputs of a step: the scene's commands, a command that is held from then on, and wrenches that change now and then.
+/// The inputs of a step: the scene's commands, a command that is held from then on, and wrenches that change
+/// now and then.
 fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u64) {
     let mut command = JointCommand::new(simulation.scene());
     schedule.fill(simulation.time_ns(), &mut command);
@@ -47,7 +48,8 @@ fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u6
     simulation.step(&command).unwrap();
 }
 
-/// Runs `steps` steps; at random ones the run is saved, and a new simulation continues from there for a while beside it.
+/// Runs `steps` steps; at random ones the run is saved, and a new simulation continues from there for a while
+/// beside it.
 fn continues(make: &dyn Fn() -> (Simulation, CommandSchedule), steps: u64, random: &mut Random, label: &str) {
     let (mut simulation, schedule) = make();
     let mut beside: Vec<(u64, Simulation)> = Vec::new();
@@ -68,7 +70,7 @@ fn continues(make: &dyn Fn() -> (Simulation, CommandSchedule), steps: u64, rando
         }
         beside.retain(|(from, _)| number < from + 25);
     }
-    // a restored simulation also returns to the same start
+    // A restored simulation also returns to the same start.
     let checkpoint = simulation.save();
     let (mut restored, _) = make();
     restored.restore(&checkpoint).unwrap();
@@ -84,7 +86,8 @@ fn config(name: &str) -> LoadedScene {
     scene_file::load(&file, &PackageMap::default()).unwrap()
 }
 
-/// Shipped scenes, with their commands over time: pressure fields, rigid points, arms, grippers; in both modes.
+/// Shipped scenes, with their commands over time: pressure fields, rigid points, arms, grippers; in both
+/// modes.
 #[test]
 fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
     let mut random = Random::new(11);
@@ -109,8 +112,8 @@ fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
     }
 }
 
-/// A rigid box that lands on rigid ground and slides under changing wrenches, beside an impedance with friction and limits:
-/// loads of points, multipliers of contacts and of bounds, held targets.
+/// A rigid box that lands on rigid ground and slides under changing wrenches, beside an impedance with
+/// friction and limits: loads of points, multipliers of contacts and of bounds, held targets.
 #[test]
 fn a_restored_run_of_rigid_contact_has_the_same_bits() {
     let mut random = Random::new(12);
@@ -171,8 +174,8 @@ fn ball(radius: f64, step: f64) -> Simulation {
     Simulation::new(scene, state, settings(step)).unwrap()
 }
 
-/// A checkpoint of another scene, of another step or mode is refused with the difference, and the simulation goes on as if nothing
-/// had been tried.
+/// A checkpoint of another scene, of another step or mode is refused with the difference, and the simulation
+/// goes on as if nothing had been tried.
 #[test]
 fn a_checkpoint_of_another_scene_is_refused_by_name() {
     let mut simulation = ball(0.05, 1e-3);
@@ -205,8 +208,8 @@ fn a_checkpoint_of_another_scene_is_refused_by_name() {
     assert_eq!(bits(&simulation), bits(&never));
 }
 
-/// Every cut and every changed byte is noticed, and a simulation whose own bytes are damaged under a valid checksum refuses or
-/// takes them, without a panic, and is unchanged if it refuses.
+/// Every cut and every changed byte is noticed, and a simulation whose own bytes are damaged under a valid
+/// checksum refuses or takes them, without a panic, and is unchanged if it refuses.
 #[test]
 fn a_damaged_checkpoint_is_refused() {
     let mut simulation = ball(0.05, 1e-3);
@@ -276,12 +279,12 @@ fn the_program_continues_from_a_file() {
             .collect::<Vec<_>>()
     };
     let (whole, mut both) = (rows("whole.csv"), rows("first.csv"));
-    // the last row of the first run is not on the grid of three steps
+    // The last row of the first run is not on the grid of three steps.
     both.pop();
     both.extend(rows("second.csv"));
     assert_eq!(both, whole);
     assert!(!folder.0.join("run.checkpoint.partial").exists());
-    // each 20 ms, and at the end: the last one is of 0.05 s
+    // Each 20 ms, and at the end: the last one is of 0.05 s.
     let each = ["--checkpoint", "each.checkpoint", "--checkpoint-period", "0.02"];
     run(&[["--duration", "0.05"].as_slice(), &each].concat());
     let read = |name: &str| isobar::io::checkpoint_file::read(&folder.0.join(name)).unwrap();

@@ -80,7 +80,7 @@ fn wander(name: &str, A: &HydroelasticGeometry, B: &HydroelasticGeometry, distan
             p = sequence.vector() * distance;
             R = Rotation::new(sequence.vector() * 3.0);
         }
-        // a slow pull toward touch: in contact for most of the time, out of it for some
+        // A slow pull toward touch: in contact for most of the time, out of it for some.
         let pull = p.normalize() * (distance * (1.0 + 0.05 * (step as f64 * 0.01).sin()) - p.norm());
         p += v + pull * 0.01;
         R = Rotation::new(w) * R;
@@ -194,7 +194,7 @@ fn a_patch_that_appears_elsewhere_is_found() {
             let mut twin = Twin::new(&dumbbell, other);
             let (mut one, mut both, mut angle) = (0, 0, 0.02_f64);
             while angle > -0.02 {
-                // the ball at -x stays 1 mm deep while the bar turns about it
+                // The ball at -x stays 1 mm deep while the bar turns about it.
                 let R = Rotation::new(Vector3::new(0.0, -angle, 0.0));
                 let p = Vector3::new(0.0, 0.0, 0.019) - R * Vector3::new(-0.06, 0.0, 0.0);
                 let X_WA = RigidTransform::from_parts(p.into(), R);

@@ -29,7 +29,8 @@ fn velocity(simulation: &Simulation) -> SpatialVelocity {
     simulation.data().V_WB[simulation.scene().free_bodies()[0]]
 }
 
-/// Relative tolerance of the dynamic solver [-]: the unbalanced fraction of the momentum that a step exchanges.
+/// Relative tolerance of the dynamic solver [-]: the unbalanced fraction of the momentum that a step
+/// exchanges.
 const SOLVER: f64 = 1e-7;
 
 /// Below the friction angle a box creeps at v_s x / sqrt(1 - x^2), x = tan(angle)/mu: the regularization

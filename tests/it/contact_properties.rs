@@ -102,7 +102,7 @@ impl Recipe {
                     return HydroelasticGeometry::from_volume(filling.mesh.clone(), pressure).unwrap();
                 }
             },
-            // a mesh of tetrahedra with its own pressure, zero on the boundary
+            // A mesh of tetrahedra with its own pressure, zero on the boundary.
             Kind::Volume => match self.modulus {
                 None => return HydroelasticGeometry::from_surface(boundary(&FILLINGS[choice].mesh).unwrap()).unwrap(),
                 Some(modulus) => {
@@ -114,7 +114,7 @@ impl Recipe {
                 }
             },
         };
-        // the half space's layer is as thick as the others are deep
+        // The half space's layer is as thick as the others are deep.
         let parameters = HydroelasticParameters {
             compliant: self.modulus,
             resolution_hint: None,
@@ -240,11 +240,11 @@ fn check_face(surface: &ContactSurface, face: usize, A: Posed, B: Posed) -> Resu
             prop_assert!(field.outside < PLACE_ROUNDING, "{} m outside", field.outside);
             let steepness = field.gradient_W.norm();
             prop_assert!((field.gradient_W.dot(&inward) - slope).abs() <= 1e-12 * steepness);
-            // a rigid half space has no far side: the whole section counts
+            // A rigid half space has no far side: the whole section counts.
             prop_assert!(slope >= FACE_GRADIENT_COSINE_MIN * steepness || on_half_space, "slope {slope}");
         }
         if let (Some(a), Some(b)) = (&field_A, &field_B) {
-            // beyond the face B's pressure is the larger one, and no pressure rises along it
+            // Beyond the face B's pressure is the larger one, and no pressure rises along it.
             let difference = b.gradient_W - a.gradient_W;
             let along = difference - normal * difference.dot(&normal);
             prop_assert!(difference.dot(&normal) > 0.0);
@@ -297,13 +297,13 @@ fn random_pairs_obey_newton_and_share_their_pressure() {
             check_face(&forward, face, (&A, &X_WA), (&B, &X_WB))?;
         }
         prop_assert_eq!(forward.len(), backward.len());
-        // the forces of faces cancel in part; rounding goes by their sum
+        // The forces of faces cancel in part; rounding goes by their sum.
         let scale: f64 = forward.pressure.iter().zip(&forward.area).map(|(p, area)| p * area).sum();
         let (on_B, on_A) = (wrench(&forward), wrench(&backward));
         let reach = X_WA.translation.vector.norm() + 4.0 * SIZE;
         prop_assert!((on_A.f + on_B.f).norm() <= 1e-10 * scale, "{} {} of {scale} N", on_A.f, on_B.f);
         prop_assert!((on_A.tau + on_B.tau).norm() <= 1e-10 * scale * reach, "{} {}", on_A.tau, on_B.tau);
-        // a fan covers the same faces
+        // A fan covers the same faces.
         let area = forward.total_area();
         prop_assert!((fan.total_area() - area).abs() <= 1e-10 * area + FACE_AREA_MIN * 8.0 * forward.len() as f64);
         prop_assert!((wrench(&fan).f - on_B.f).norm() <= 1e-8 * scale, "{} {}", wrench(&fan).f, on_B.f);

@@ -17,8 +17,8 @@ use crate::golden;
 const TOLERANCE_GIVEN: f64 = 1e-10;
 /// The same with our own tessellation, whose vertices differ in the last digits.
 const TOLERANCE_OWN: f64 = 1e-9;
-/// A torque about the world's origin is compared with the greater of itself and its force at this arm [m]: at the origin
-/// of a symmetrical contact it is zero but for rounding.
+/// A torque about the world's origin is compared with the greater of itself and its force at this arm [m]: at
+/// the origin of a symmetrical contact it is zero but for rounding.
 const TORQUE_ARM: f64 = 1e-2;
 /// A slope below this share of the gradient is rounding: the pressure is constant across the face, and
 /// rounding decides whether a program keeps it (though both mostly agree in poses along the axes).
@@ -92,15 +92,16 @@ fn worst(ours: &Totals, expected: &Value, sign: f64, by_chance: Option<SpatialFo
     };
     let kept =
         by_chance.map_or(0.0, |extra| wrench(&(ours.force_kept * sign + extra), "force_solver", "torque_solver_W"));
-    // if all kept faces are kept by rounding, their stiffness is rounding
+    // If all kept faces are kept by rounding, their stiffness is rounding.
     let stiff = stiffness_share * number(&expected["p_max"]) * number(&expected["area"]).sqrt();
     let expected_stiffness = number(&expected["stiffness"]);
     let stiffness = (ours.stiffness - expected_stiffness).abs() / expected_stiffness.abs().max(stiff);
     scalar(ours.area, "area").max(wrench(&(ours.force * sign), "force", "torque_W")).max(kept).max(stiffness)
 }
 
-/// Largest relative difference of one face, after pairing each face of the file with the nearest unused one of ours.
-/// Small faces are rounded worse, so differences of area and place count against the whole surface's size.
+/// Largest relative difference of one face, after pairing each face of the file with the nearest unused one
+/// of ours. Small faces are rounded worse, so differences of area and place count against the whole surface's
+/// size.
 fn worst_face(surface: &ContactSurface, expected: &[Value], sign: f64) -> f64 {
     let area = surface.total_area();
     let size = area.sqrt();
@@ -128,7 +129,8 @@ fn configurations() -> Vec<Value> {
     golden::folder("contact_surfaces").iter().flat_map(|file| file["configs"].as_array().unwrap().clone()).collect()
 }
 
-/// +1 where the file's 'first', on which its force acts and into which its normals point, is B; -1 where it is A.
+/// The sign of the file's directions: +1 if its 'first', on which its force acts and into which its normals
+/// point, is B; -1 if it is A.
 fn sign_of_first(config: &Value) -> f64 {
     let first_is_A = match (is_compliant(&config["A"]), is_compliant(&config["B"])) {
         (true, false) => true,
@@ -150,7 +152,8 @@ fn query(
     surface
 }
 
-/// Runs one comparison over all configurations, prints a line for each, and fails with the names of those that differ.
+/// Runs one comparison over all configurations, prints a line for each, and fails with the names of those
+/// that differ.
 fn compare(
     title: &str,
     tolerance: f64,
@@ -168,7 +171,7 @@ fn compare(
         let faces = config["faces"].as_array();
         let error =
             worst(&totals(&surface), &config["drake"], sign, faces.map(|faces| kept_by_chance(faces)), stiffness_share);
-        // the polygons of a fan cover the same faces
+        // The polygons of a fan cover the same faces.
         let fan_error = (fan.total_area() - surface.total_area()).abs() / surface.total_area();
         let listed = faces.map(|faces| worst_face(&surface, faces, sign));
         let expected = number(&config["drake"]["num_faces"]) as usize;
@@ -197,8 +200,8 @@ fn given_meshes_agree() {
     compare("given", TOLERANCE_GIVEN, 0.0, with_meshes, |config, side| given(&config[side], &config["meshes"][side]));
 }
 
-/// The geometry that the file describes by type and sizes, tessellated here. A mesh that the description only names is
-/// taken from the file: the points of a convex hull, or a whole volume mesh.
+/// The geometry that the file describes by type and sizes, tessellated here. A mesh that the description only
+/// names is taken from the file: the points of a convex hull, or a whole volume mesh.
 fn own(geometry: &Value, mesh: &Value) -> HydroelasticGeometry {
     let size = |key: &str| number(&geometry[key]);
     let kind = geometry["type"].as_str().unwrap();

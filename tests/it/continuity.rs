@@ -283,7 +283,7 @@ fn what_rules_leave_out_is_measured_apart() {
             excess / peak
         );
     }
-    // what docs/theory/contact-geometry.md says
+    // As stated in docs/theory/contact-geometry.md.
     assert!((0.45..0.55).contains(&through.left_out) && (0.45..0.55).contains(&(through.kept_excess / through.peak)));
 }
 

@@ -124,7 +124,7 @@ fn program_and_process_command_the_same() {
     }
     records.push(a_grasp_that_fails(&folder));
     let Some(python) = python() else {
-        // not captured, so that it is visible
+        // Not captured, so that it is visible.
         let text =
             "\nSKIPPED: the commands of the Python controller are not compared: python3 has no numpy or PyYAML\n";
         std::io::stderr().write_all(text.as_bytes()).expect("standard error");

@@ -36,7 +36,7 @@ fn a_free_body_accelerates_by_force_over_mass() {
     let V_WB = simulation.data().V_WB[body];
     assert!((V_WB.v - wrench.f * (0.1 / mass)).norm() < 1e-10, "{:?}", V_WB.v);
     assert!((V_WB.w - wrench.tau * (0.1 / moment)).norm() < 1e-10, "{:?}", V_WB.w);
-    // a reset takes it away
+    // A reset takes it away.
     simulation.reset();
     simulation.step(&JointCommand::default()).expect("a step");
     assert!(simulation.data().V_WB[body].v.norm() < 1e-12);
@@ -66,7 +66,7 @@ fn a_pushed_block_stays_while_friction_can_hold_it() {
             simulation.step(&JointCommand::default()).expect("a step");
         }
         let before = simulation.data().X_WB[body].translation.vector;
-        // at the height of the ground, so that it does not tip the block
+        // At the height of the ground, so that it does not tip the block.
         let low = |f: f64| SpatialForce::new(Vector3::new(0.0, -0.05 * f, 0.0), Vector3::x() * f);
         simulation.set_external_wrench(body, low(0.8 * bound)).expect("a wrench");
         for _ in 0..100 {
@@ -74,7 +74,7 @@ fn a_pushed_block_stays_while_friction_can_hold_it() {
         }
         let contact = simulation.body_wrenches()[body].f;
         let expected = Vector3::new(-0.8 * bound, 0.0, mass * GRAVITY);
-        // quasistatic fields settle within 10 nm, on some 1e5 N/m; the dynamic block has come to rest
+        // Quasistatic fields settle within 10 nm, on some 1e5 N/m; the dynamic block has come to rest.
         assert!((contact - expected).norm() < 1e-2, "{settings:?}: {contact:?} for {expected:?}");
         let moved = (simulation.data().X_WB[body].translation.vector - before).norm();
         assert!(moved < 1e-4, "{settings:?}: {moved} m");
@@ -174,8 +174,8 @@ fn velocity_after(mut scene: scene_file::LoadedScene, steps: usize) -> Vector3 {
     simulation.data().V_WB[body].v
 }
 
-/// Impulse and momentum: a force of 3 N over half of each 20 ms pushes as 1.5 N would. In the axes of the body, which is turned by a
-/// quarter about z, its x is the world's y.
+/// Impulse and momentum: a force of 3 N over half of each 20 ms pushes as 1.5 N would. In the axes of the
+/// body, which is turned by a quarter about z, its x is the world's y.
 #[test]
 fn a_scene_pushes_over_time_in_the_axes_that_it_names() {
     let wave = "[{ square_wave: { first: 3, then: 0, period: 0.02 } }, 0, 0]";
@@ -190,7 +190,8 @@ fn a_scene_pushes_over_time_in_the_axes_that_it_names() {
     }
 }
 
-/// A held wrench adds to the scheduled one, a newer one replaces it, and it ends with its time: impulse and momentum.
+/// A held wrench adds to the scheduled one, a newer one replaces it, and it ends with its time: impulse and
+/// momentum.
 #[test]
 fn a_held_wrench_ends_with_its_time() {
     let scene = loaded("").expect("a scene");

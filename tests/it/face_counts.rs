@@ -80,7 +80,7 @@ fn polygons_of_two_grids_have_the_corners_of_eulers_formula() {
                 .expect("a pair that can touch");
             surface
         };
-        // well inside both grids
+        // Well inside both grids.
         let inner = |p: &Vector3| p.x.hypot(p.y) < 0.13;
         let polygons = surface(FaceRepresentation::Polygon);
         let faces: Vec<usize> = (0..polygons.len()).filter(|face| inner(&polygons.centroid[*face])).collect();

@@ -90,7 +90,7 @@ fn volume_of_smooth_bodies_converges_at_second_order() {
         let errors = [0.02, 0.01, 0.005].map(|hint| filled(&surface, hint).quality.volume_error.abs());
         for pair in errors.windows(2) {
             let order = (pair[0] / pair[1]).log2();
-            // the share of lattice points that move to the surface changes the constant by some ten percent
+            // The share of lattice points that move to the surface changes the constant by some ten percent.
             assert!(order > 1.6, "{name}: errors {errors:?}");
         }
     }
@@ -99,8 +99,8 @@ fn volume_of_smooth_bodies_converges_at_second_order() {
 /// A sharp edge is cut by at most a triangle with legs h: over all edges L, a volume of L h^2 / 2.
 #[test]
 fn volume_of_bodies_with_edges_is_second_order() {
-    // edges: box 4 (a + b + c); the L has 6 corners of 0.04 and two outlines of 0.24; the cavity has the
-    // edges of two boxes
+    // Edges: box 4 (a + b + c); the L has 6 corners of 0.04 and two outlines of 0.24; the cavity has the
+    // edges of two boxes.
     let box_edges = 4.0 * (0.05 + 0.04 + 0.03) * 2.0;
     let cases = [("box", cuboid(Vector3::new(0.05, 0.04, 0.03)), box_edges, 8.0 * 0.05 * 0.04 * 0.03)];
     let (ell_edges, cavity_edges) = (6.0 * 0.03 + 2.0 * 0.4, 12.0 * 0.1 + 12.0 * 0.04);
@@ -148,8 +148,8 @@ fn ball_on_a_half_space_approaches_the_closed_form() {
         let force = on_floor(&soft, &RigidTransform::translation(0.0, 0.0, radius - depth)).static_wrench_on_B().f;
         (-force.z - closed).abs() / closed
     });
-    // the chords of the surface that is filled (edges of 3 mm) are 0.05 % of the radius inside: 0.3 % of the
-    // force
+    // The chords of the surface that is filled (edges of 3 mm) are 0.05 % of the radius inside: 0.3 % of the
+    // force.
     assert!(errors[2] < 0.02 && errors[2] < 0.5 * errors[1] && errors[1] < 0.5 * errors[0], "{errors:?}");
 }
 
@@ -177,7 +177,7 @@ fn a_bridge_stands_on_both_legs() {
         assert!(x.abs() > 0.03 - 1e-9, "a face at x = {x} between the legs");
         *(if x < 0.0 { &mut left } else { &mut right }) += surface.area[face];
     }
-    // each sole is 20 mm by 30 mm; the edges around it are cut by less than h / 2
+    // Each sole is 20 mm by 30 mm; the edges around it are cut by less than h / 2.
     for area in [left, right] {
         assert!(area > 0.014 * 0.024 && area < 0.02 * 0.03, "{area}");
     }
@@ -235,7 +235,7 @@ fn parts_that_go_through_each_other_are_united() {
     let first = surface.vertices.len() as u32;
     let other = rotated(&cuboid(half), Vector3::new(0.2, 0.1, 0.3));
     let along = Rotation::new(Vector3::new(0.2, 0.1, 0.3)) * Vector3::new(0.02, 0.0, 0.0);
-    // along an edge, so that faces lie on each other as well
+    // Along an edge, so that faces lie on each other as well.
     surface.vertices.extend(other.vertices.iter().map(|vertex| vertex + along));
     surface.triangles.extend(other.triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first)));
     let filling = filled(&surface, 0.008);
@@ -245,8 +245,8 @@ fn parts_that_go_through_each_other_are_united() {
     let error = (filling.quality.volume - union).abs();
     assert!(error < 0.5 * edges * filling.spacing.powi(2), "{error} of {union}");
     check_mesh(&filling.mesh, &filling.depth, "union");
-    // the union is 6 cm thick: its deepest point is 3 cm inside, that of one box cut by the other's faces 2
-    // cm
+    // The union is 6 cm thick: its deepest point is 3 cm inside, that of one box cut by the other's faces 2
+    // cm.
     assert!(filling.depth_max() > 0.026, "{}", filling.depth_max());
 }
 

@@ -54,7 +54,7 @@ fn sphere_on_plane_converges_with_order_two() {
     let error = |hint: f64| {
         let ball = build(&Shape::Sphere { radius }, Some(MODULUS), Some(hint));
         let ground = build(&Shape::HalfSpace, None, None);
-        // turned, so that no symmetry of the mesh meets the plane
+        // Turned, so that no symmetry of the mesh meets the plane.
         let X_WA = RigidTransform::from_parts(
             Vector3::new(0.0, 0.0, radius - depth).into(),
             Rotation::new(Vector3::new(0.3, 0.5, 0.2)),
@@ -67,8 +67,8 @@ fn sphere_on_plane_converges_with_order_two() {
         let order = (pair[0] / pair[1]).log2();
         assert!((1.8..2.2).contains(&order), "order {order} of {errors:?}");
     }
-    // the chord of an arc of length h misses it by h^2 / (8 R), a share h^2 / (8 R d) of the depth; twice
-    // that counts in the force, and the largest edge is longer than the hint
+    // The chord of an arc of length h misses it by h^2 / (8 R), a share h^2 / (8 R d) of the depth; twice
+    // that counts in the force, and the largest edge is longer than the hint.
     for (error, hint) in errors.iter().zip([0.02_f64, 0.01, 0.005, 0.0025]) {
         assert!(*error < hint * hint / (radius * depth), "{errors:?}");
     }
@@ -107,8 +107,8 @@ fn equal_boxes_are_half_as_stiff_and_ties_count_once() {
     assert!((covered - 0.1 * 0.06).abs() < 1e-12 * 0.006, "{covered}");
     let force = stacked.static_wrench_on_B().f;
     assert!((force.z - on_ground).abs() < 1e-12 * on_ground, "{force} {on_ground}");
-    // where the fields are equal, any surface is one of equal pressure, and rounding decides its slope within
-    // the strip d / 2 wide along the sides
+    // Where the fields are equal, any surface is one of equal pressure, and rounding decides its slope within
+    // the strip d / 2 wide along the sides.
     let strip = MODULUS * (0.25 * depth / 0.02) * 0.5 * depth * 0.1;
     assert!(force.x.abs() <= strip && force.y.abs() <= strip, "{force} {strip}");
 }
@@ -121,19 +121,19 @@ fn a_cut_along_inner_faces_counts_once() {
     let quarter = Rotation::from_axis_angle(&Vector3::z_axis(), std::f64::consts::FRAC_PI_4);
     let into_cube = quarter * Vector3::x();
     let (mesh, _) = cuboid(&Vector3::repeat(0.05));
-    // the same gradient everywhere, so that no face is left out for its slope
+    // The same gradient everywhere, so that no face is left out for its slope.
     let pressure = mesh.vertices.iter().map(|x| 1e5 + 1e6 * x.dot(&into_cube)).collect();
     let cube = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
     let upward = Rotation::from_axis_angle(&Vector3::y_axis(), std::f64::consts::FRAC_PI_2);
     let X_WH = RigidTransform::from_parts(Vector3::zeros().into(), quarter * upward);
     let cut = query(&cube, &at(0.0, 0.0, 0.0), &HydroelasticGeometry::RigidHalfSpace, &X_WH);
     assert!((cut.total_area() - area).abs() < 1e-12 * area, "half space {}", cut.total_area() / area);
-    // a large rigid block whose face lies in the same plane
+    // A large rigid block whose face lies in the same plane.
     let block = build(&Shape::Box { size: Vector3::repeat(0.6) }, None, None);
     let X_WB = RigidTransform::from_parts((into_cube * -0.3).into(), quarter);
     let cut = query(&cube, &at(0.0, 0.0, 0.0), &block, &X_WB);
     assert!((cut.total_area() - area).abs() < 1e-12 * area, "block {}", cut.total_area() / area);
-    // and a field that is equal to the cube's in that plane and falls beyond it
+    // And a field that is equal to the cube's in that plane and falls beyond it.
     let (mesh, _) = cuboid(&Vector3::repeat(0.3));
     let pressure = mesh.vertices.iter().map(|x| 1e5 - 1e6 * x.dot(&into_cube)).collect();
     let other = HydroelasticGeometry::from_volume(mesh, pressure).unwrap();
@@ -159,7 +159,7 @@ fn exchanging_the_geometries_reverses_the_force() {
                 met += forward.len();
                 assert_eq!(forward.len(), backward.len());
                 let (on_B, on_A) = (forward.static_wrench_on_B(), backward.static_wrench_on_B());
-                // the forces of the faces cancel in part; rounding goes by their sum
+                // The forces of the faces cancel in part; rounding goes by their sum.
                 let scale: f64 = forward.pressure.iter().zip(&forward.area).map(|(p, a)| p * a).sum();
                 assert!((on_A.f + on_B.f).norm() <= 1e-11 * scale, "{} {}", A.kind(), B.kind());
                 assert!((on_A.tau + on_B.tau).norm() <= 1e-12 * scale);
@@ -257,7 +257,7 @@ fn a_stiff_half_space_is_nearly_rigid() {
     let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), None);
     let (X_WA, X_WB) = (at(0.0, 0.0, 0.045), at(0.0, 0.0, 0.0));
     let rigid = query(&ball, &X_WA, &HydroelasticGeometry::RigidHalfSpace, &X_WB).static_wrench_on_B().f.z;
-    // the sphere's stiffness is E / R = 2e6 Pa/m
+    // The sphere's stiffness is E / R = 2e6 Pa/m.
     for stiffness in [1e9, 1e11] {
         let soft = HydroelasticGeometry::CompliantHalfSpace { stiffness, margin: 0.0 };
         let force = query(&ball, &X_WA, &soft, &X_WB).static_wrench_on_B().f.z;
@@ -294,12 +294,12 @@ fn a_thin_plate_feels_its_near_side() {
     let ball = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.005));
     let plate = build(&Shape::Box { size: Vector3::new(0.2, 0.2, 0.002) }, None, None);
     let surface = query(&plate, &at(0.0, 0.0, 0.0), &ball, &at(0.0, 0.0, 0.04));
-    // the plate's upper side lies 1 mm above its middle
+    // The plate's upper side lies 1 mm above its middle.
     let radius = 0.05_f64;
     let depth = 0.011;
     let exact = std::f64::consts::PI * MODULUS * depth * depth * (1.0 - 2.0 * depth / (3.0 * radius));
     let force = surface.static_wrench_on_B().f.z;
-    // chords of 5 mm: see sphere_on_plane_converges_with_order_two
+    // Chords of 5 mm: see sphere_on_plane_converges_with_order_two.
     assert!((force - exact).abs() < 0.005 * 0.005 / (radius * depth) * exact, "{force} {exact}");
 }
 
@@ -317,7 +317,7 @@ fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
     for (height, turn) in [(0.014, 0.0), (0.02, 0.3), (-0.016, 0.0), (0.03, 1.2)] {
         let R = Rotation::from_axis_angle(&Vector3::x_axis(), turn);
         let X_WP = RigidTransform::from_parts((R * Vector3::new(0.0, 0.0, height)).into(), R);
-        // midpoints of a grid of the side that faces the middle, in the plate's frame
+        // Midpoints of a grid of the side that faces the middle, in the plate's frame.
         let side = height - 0.001_f64.copysign(height);
         let count = 400;
         let mut exact = 0.0;
@@ -332,8 +332,8 @@ fn a_thin_plate_inside_a_bubble_is_pushed_outward() {
             let surface = query(&ball, &at(0.0, 0.0, 0.0), plate, &X_WP);
             let force = R.inverse() * surface.static_wrench_on_B().f;
             let outward = force.z * height.signum();
-            // chords of `hint` miss the ball by hint^2 / (8 R) of its radius; the plate's rims are a
-            // twentieth of its side
+            // Chords of `hint` miss the ball by hint^2 / (8 R) of its radius; the plate's rims are a
+            // twentieth of its side.
             let allowed = 2.0 * (hint / radius).powi(2) + if plate.is_compliant() { 0.05 } else { 0.0 };
             assert!((outward - exact).abs() < allowed * exact, "{} at {height}: {outward} {exact}", plate.kind());
             assert!(force.xy().norm() < 0.01 * exact, "{force}");

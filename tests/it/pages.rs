@@ -304,7 +304,7 @@ fn run_page(page: &Path) -> usize {
     let text = text(page);
     let (blocks, _) = parts(&text);
     let folder = folder(page);
-    // the output of the last commands, if they were run
+    // The output of the last commands, if they were run.
     let (mut printed, mut count) = (None::<String>, 0);
     for block in &blocks {
         let at = format!("{}:{}", page.display(), block.line);

@@ -41,13 +41,13 @@ fn mean_faces(run: &Run) -> f64 {
 fn check(run: &Run) {
     assert!(run.outcome.flipped(), "{:?}", run.outcome);
     assert_eq!(run.retries, 0);
-    // it lay on its first side until it was scooped, was raised on the blade, and turned only then
+    // It lay on its first side until it was scooped, was raised on the blade, and turned only then.
     let at = |name: &str| run.events.iter().find(|event| event.name == name).expect("an event").time;
     let sample = |time: f64| run.samples.iter().find(|sample| sample.time >= time).expect("a sample");
     assert!(sample(at("scoop")).side > 1.5);
     let flip = sample(at("flip"));
     assert!(flip.side > 1.3 && flip.pancake[2] > 0.02, "on the blade: {flip:?}");
-    // the grip held from the grasp to the end, and the blade touched where the stove is
+    // The grip held from the grasp to the end, and the blade touched where the stove is.
     assert!(run.samples.iter().filter(|sample| sample.time > at("lift")).all(|sample| sample.grip > 15.0));
     assert!(sample(at("flip")).pancake[0].abs() < 0.06 + HELD);
 }
@@ -59,8 +59,8 @@ fn pancake_lands_on_its_other_side() {
     let run = run(1.0, FaceRepresentation::Polygon);
     check(&run);
     assert!((150.0..300.0).contains(&mean_faces(&run)), "{}", mean_faces(&run));
-    // the solver starts from the change of the previous step; from the velocities alone it takes 2.5
-    // iterations
+    // The solver starts from the change of the previous step; from the velocities alone it takes 2.5
+    // iterations.
     let iterations = run.samples.iter().map(|sample| f64::from(sample.iterations)).sum::<f64>();
     assert!(iterations < 1.8 * run.samples.len() as f64, "{iterations} iterations in {} steps", run.samples.len());
 }

@@ -73,7 +73,7 @@ fn a_triangle_covers_its_area() {
 /// pixels add up to those of the square, for both windings.
 #[test]
 fn triangles_that_share_an_edge_share_no_sample() {
-    // the diagonal runs through 240 sample centres
+    // The diagonal runs through 240 sample centres.
     let (p, q, r, s) = ([-0.4, -0.4, 0.0], [0.4, -0.4, 0.0], [0.4, 0.4, 0.0], [-0.4, 0.4, 0.0]);
     let mut whole = canvas(above());
     draw(&mut whole, &triangle([p, q, r]), RED, 1.0);
@@ -83,7 +83,7 @@ fn triangles_that_share_an_edge_share_no_sample() {
     let two = covered(&other.finish());
     draw(&mut whole, &triangle([p, s, r]), RED, 1.0);
     let both = covered(&whole.finish());
-    // bytes round the shades of the diagonal's 80 pixels by half a step each
+    // Bytes round the shades of the diagonal's 80 pixels by half a step each.
     let rounding = 80.0 * 0.5 / 255.0;
     assert!((both - 6400.0).abs() <= rounding, "{both} pixels");
     assert!((one + two - both).abs() <= 2.0 * rounding, "{one} + {two} is not {both}");
@@ -126,7 +126,7 @@ fn perspective_projects_by_similar_triangles() {
     assert!((p_W - start).cross(&direction).norm() < 1e-12);
     let wide = camera.project(&(q + Vector3::x() * camera.pixel_size(q.z, 480.0)), 640.0, 480.0);
     assert!((wide.x - point.x - 1.0).abs() < 1e-9);
-    // the horizontal stays horizontal: z points up on the picture
+    // The horizontal stays horizontal: z points up on the picture.
     assert!(camera.view_direction(&Vector3::z()).x.abs() < 1e-15 && camera.view_direction(&Vector3::z()).y > 0.0);
 }
 
@@ -149,7 +149,7 @@ fn odd_geometry_is_survived() {
     draw(&mut canvas, &triangle([[-5.0, -1.0, -0.5], [50.0, -1.0, -0.5], [50.0, 40.0, -0.5]]), RED, 1.0);
     canvas.line(&Vector3::new(-2.0, 0.0, 0.1), &Vector3::new(9.0, 0.0, 0.1), 2.0, RED, 0.0);
     assert!(covered(&canvas.finish()) > 100.0);
-    // views without a direction
+    // Views without a direction.
     for (eye, up) in [(Vector3::zeros(), Vector3::z()), (Vector3::z(), Vector3::z()), (Vector3::y(), Vector3::zeros())]
     {
         let camera = Camera::look_at(&eye, &Vector3::zeros(), &up, projection);
@@ -178,7 +178,7 @@ fn the_colour_scale_ends_where_it_says() {
     assert_eq!((scale.low, scale.high), (0.0, 25_000.0));
     assert_eq!(scale.color(0.0), [0.10, 0.10, 0.45]);
     let last = scale.color(25_000.0);
-    // blending the last two colours rounds
+    // Blending the last two colours rounds.
     assert!(last.iter().zip([0.85, 0.15, 0.10]).all(|(a, b)| (a - b).abs() < 1e-6), "{last:?}");
     assert_eq!(scale.color(-1.0), scale.color(0.0));
     assert_eq!(scale.color(1e9), scale.color(25_000.0));
@@ -271,7 +271,7 @@ fn a_contact_surface_is_drawn_the_same_each_time() {
         columns.map(|x| (0..400).filter(|y| vivid(x, *y)).count()).sum::<usize>() as f64
     };
     let (left, right) = (colourful(0..270), colourful(270..540));
-    // the fans have more dark edges
+    // The fans have more dark edges.
     assert!(left > 8_000.0 && right > 0.6 * left && right < 1.02 * left, "{left} and {right} coloured pixels");
     let nothing = ContactSurface::new();
     let empty = [ContactPanel { surface: &nothing, title: "none" }];
@@ -342,7 +342,7 @@ fn a_scene_shows_its_bodies_and_its_contact() {
     };
     let beech = count(&scene, &|r, g, b| r > g + 25 && g > b + 20 && r > 110);
     let dark = count(&scene, &|r, g, b| r.max(g).max(b) < 60);
-    // pressure colours are vivid, and none is magenta as the arrows are
+    // Pressure colours are vivid, and none is magenta as the arrows are.
     let vivid = |r: i32, g: i32, b: i32| r.max(g).max(b) - r.min(g).min(b) > 60 && !(r > g + 60 && b > g + 20);
     let patch = (60..370).flat_map(|x| (60..300).map(move |y| (x, y))).map(|(x, y)| contact.pixel(x, y));
     let patch = patch.filter(|[r, g, b]| vivid(i32::from(*r), i32::from(*g), i32::from(*b))).count();

@@ -77,7 +77,7 @@ fn depth_holds_at_any_size_and_distance() {
             );
             let (area, perimeter) = silhouette(&camera, size);
             let image = block_on_table(size, camera);
-            // the white of the background has as much blue as red
+            // The white of the background has as much blue as red.
             let red: f64 = image.bytes().chunks_exact(3).map(|p| (f64::from(p[0]) - f64::from(p[2])) / 255.0).sum();
             assert!(
                 (red - area).abs() < 0.06 * perimeter + 1.0,
@@ -169,8 +169,8 @@ fn a_patch_in_the_plane_of_the_ground_is_seen() {
             title: "",
         })
         .expect("a picture");
-        // the colours of the pressure scale are more vivid than glass, ground and text; the bar is at the
-        // right edge
+        // The colours of the pressure scale are more vivid than glass, ground and text; the bar is at the
+        // right edge.
         let vivid = |[r, g, b]: [u8; 3]| r.max(g).max(b) - r.min(g).min(b) > 100;
         let columns = 0..size.0 * 3 / 4;
         let seen = columns.flat_map(|x| (0..size.1).map(move |y| (x, y))).filter(|(x, y)| vivid(image.pixel(*x, *y)));

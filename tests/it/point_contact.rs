@@ -47,7 +47,7 @@ fn channel(size: &Vector3) -> SurfaceMesh {
         .iter()
         .flat_map(|y| profile.iter().map(|(x, z)| Vector3::new(*x, *y, *z).component_mul(size)))
         .collect();
-    // the profile in convex pieces: bottom, two legs
+    // The profile in convex pieces: bottom, two legs.
     let caps = [[0, 1, 4], [0, 4, 5], [1, 2, 3], [1, 3, 4], [0, 5, 6], [0, 6, 7]];
     let mut triangles: Vec<[u32; 3]> = Vec::new();
     for [a, b, c] in caps {
@@ -437,7 +437,7 @@ fn meshes_rest_on_each_other() {
         let on_top = now.F_BBo_W[simulation.scene().free_bodies()[1]].f;
         assert!((on_top.z - 0.4 * GRAVITY).abs() < 1e-4, "{name}: {on_top:?}");
         let moved = now.X_WB[simulation.scene().free_bodies()[1]].translation.vector - bodies[1].2.translation.vector;
-        // a ball that the settling block has set rolling does not stop
+        // A ball that the settling block has set rolling does not stop.
         let allowed = if name == "sphere" { 1e-4 } else { 1e-5 };
         assert!(moved.norm() < allowed, "{name} moved by {moved:?}");
     }

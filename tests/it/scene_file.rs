@@ -157,8 +157,8 @@ gravity: [0, 0, 0]
     assert_eq!(loaded.robot_descriptions.len(), 3);
 }
 
-/// `robot_description` is the robot and not the table that it stands on: the first model with joints that move, or the one that
-/// the key `robot` names.
+/// `robot_description` is the robot and not the table that it stands on: the first model with joints that
+/// move, or the one that the key `robot` names.
 #[test]
 fn the_robot_is_described_first() {
     let first = |loaded: &LoadedScene| loaded.robot_descriptions[0].0.clone();
@@ -226,7 +226,8 @@ fn a_mimic_joint_does_not_fight_its_leader() {
     assert!((q - 0.03).abs() < 1e-5, "{q}");
 }
 
-/// Two bubbles at 0 overlap by their shape (0.041665 m from the middle, 0.04165 m thick): not quite; 5 mm closer they do.
+/// Two bubbles at 0 overlap by their shape (0.041665 m from the middle, 0.04165 m thick): not quite; 5 mm
+/// closer they do.
 #[test]
 fn a_model_that_overlaps_itself_is_reported() {
     let text = GRIPPER.replace("left_finger_sliding_joint: -0.01", "left_finger_sliding_joint: 0");
@@ -310,7 +311,8 @@ outputs:
     let value = |outputs: &Outputs, name| outputs.value(name).expect("an output");
     let R = Rotation::from_euler_angles(roll, pitch, yaw);
     let y = -(R.inverse() * Vector3::new(0.1, 0.2, 0.3)).y;
-    // The x axis points down by the pitch: its elevation is -pitch. The z axis: cos(roll) cos(pitch) is its z component.
+    // The x axis points down by the pitch: its elevation is -pitch. The z axis: cos(roll) cos(pitch) is its z
+    // component.
     let expected = [
         ("roll", roll),
         ("pitch", pitch),
@@ -325,7 +327,8 @@ outputs:
     }
 }
 
-/// The physical spatula's mass properties are those of its three visuals at the densities that its header states.
+/// The physical spatula's mass properties are those of its three visuals at the densities that its header
+/// states.
 #[test]
 fn physical_spatula_is_made_of_its_parts() {
     let file = config().join("../urdf/spatula.urdf");

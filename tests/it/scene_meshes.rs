@@ -126,7 +126,7 @@ fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
         assert!(of_run.is_some_and(|text| text.contains(expected)), "{name}: {run}");
         assert!(of_inspect.is_some_and(|text| text.contains(expected)), "{name}: {inspect}");
     }
-    // an inverted rigid mesh makes contact like a correct one
+    // An inverted rigid mesh makes contact like a correct one.
     let geometry = |name: &str| {
         let mut all = loaded.scene.geometries().iter();
         all.find(|geometry| geometry.name == format!("body/{name}")).unwrap().hydroelastic.clone()
@@ -199,7 +199,7 @@ fn a_volume_mesh_may_bring_its_pressure() {
         let mut snapshot = isobar::stepping::Snapshot::default();
         simulation.snapshot_into(&mut snapshot);
         let patch = &snapshot.contact_patches()[0];
-        // the section at height z = -0.01: |x| + |y| <= 0.04, p = deepest (1 - (|x| + |y| + 0.01) / 0.05)
+        // The section at height z = -0.01: |x| + |y| <= 0.04, p = deepest (1 - (|x| + |y| + 0.01) / 0.05).
         assert!((patch.area - 2.0 * 0.04 * 0.04).abs() < 1e-12, "{}", patch.area);
         let force: f64 = patch.faces.area.iter().zip(&patch.faces.pressure).map(|(area, p)| area * p).sum();
         let exact = deepest * (2.0 * 0.04 * 0.04) * (0.04 / 0.05) / 3.0;
@@ -213,7 +213,7 @@ fn a_volume_mesh_may_bring_its_pressure() {
 fn tetrahedra_without_an_inner_vertex_are_told() {
     let folder = Folder::new("vtk_no_interior");
     let (mut vertices, mut tets) = octahedron();
-    // a spike on one face, outside
+    // A spike on one face, outside.
     vertices.push([0.05, 0.05, 0.05]);
     tets.push([0, 2, 4, 7]);
     folder.write("spike.vtk", &vtk(&vertices, &tets, &[]));
@@ -227,7 +227,7 @@ fn tetrahedra_without_an_inner_vertex_are_told() {
         simulation.step(&JointCommand::default()).unwrap();
     }
     assert!(simulation.data().X_WB[body].translation.vector.iter().all(|x| x.is_finite()), "{}", body.to_usize());
-    // the other vertices are in the file, and in no tetrahedron
+    // The other vertices are in the file, and in no tetrahedron.
     folder.write("one.vtk", &vtk(&vertices, &[[0, 2, 4, 7]], &[]));
     folder.robot(&[("one", "one.vtk", SOFT)]);
     let mut error: &dyn std::error::Error = &folder.load().unwrap_err();
@@ -271,7 +271,7 @@ fn a_margin_of_a_scene_reaches_the_geometry() {
         bounds.min.z
     };
     let (without, with) = (lowest(""), lowest("<drake:hydroelastic_margin value='0.002'/>"));
-    // a cut corner of the filling moves along its diagonal
+    // A cut corner of the filling moves along its diagonal.
     assert!((0.002 - 1e-9..0.004).contains(&(without - with)), "{without} {with}");
 }
 
@@ -298,7 +298,7 @@ fn rigid_meshes_that_start_too_deep_are_told() {
         std::fs::rename(folder.0.join("robot.urdf"), folder.0.join(format!("{name}.urdf"))).unwrap();
     };
     robot("robot");
-    // a corner lies 15 mm deep; a fifth of the radius are 14.5 mm
+    // A corner lies 15 mm deep; a fifth of the radius are 14.5 mm.
     for (z, told) in [(0.015, true), (0.029, false), (0.04, false)] {
         folder.write(
             "scene.yaml",

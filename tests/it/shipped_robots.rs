@@ -206,12 +206,12 @@ fn meshes_that_stand_for_ellipsoids_lie_on_them() {
         let MeshData::Surface(surface) = mesh_files::read(&path, &Vector3::repeat(1.0)).expect("a mesh") else {
             panic!("{mesh}")
         };
-        // an octahedron refined twice: 4^2 of its 8 faces each, and Euler's formula
+        // An octahedron refined twice: 4^2 of its 8 faces each, and Euler's formula.
         assert_eq!((surface.vertices.len(), surface.triangles.len()), (66, 128), "{mesh}");
         let edges: BTreeSet<_> = surface.triangles.iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]).collect();
         assert!(edges.len() == 3 * 128 && edges.iter().all(|&(a, b)| edges.contains(&(b, a))), "{mesh} is open");
         for vertex in &surface.vertices {
-            // twelve decimals of a metre, over a hundredth of a metre
+            // Twelve decimals of a metre, over a hundredth of a metre.
             assert!((vertex.component_div(axes[0]).norm() - 1.0).abs() < 1e-9, "{mesh}: {vertex}");
         }
     }
@@ -225,7 +225,7 @@ fn no_shipped_scene_needs_a_warning() {
     let files = std::fs::read_dir(folder).expect("config/").map(|entry| entry.expect("a file").path());
     let is_scene = |file: &PathBuf| {
         let is_yaml = file.extension().is_some_and(|ending| ending == "yaml");
-        // the node's own parameters are in the same folder as the scenes
+        // The node's own parameters are in the same folder as the scenes.
         is_yaml && !std::fs::read_to_string(file).expect("a file").contains("ros__parameters")
     };
     let scenes: Vec<PathBuf> = files.filter(is_scene).collect();

@@ -53,8 +53,8 @@ GRACE = 5.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-# Skips that depend on which ROS is there: its distribution's launch system, which scripts/ros2-env leaves out, and
-# the versions of simulation_interfaces.
+# Skips that depend on which ROS is there: its distribution's launch system, which scripts/ros2-env leaves
+# out, and the versions of simulation_interfaces.
 EXPECTED_SKIPS = (
     "the package launch_ros is not installed",
     "before 2.1 all of a state is set",

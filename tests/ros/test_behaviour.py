@@ -83,7 +83,8 @@ def test_diagnostics_count_what_is_wrong_with_commands(start, listener):
     reports = listener.listen(DiagnosticArray, "/diagnostics")
     states = listener.listen(JointState, "joint_states")
     commands = listener.publisher(JointState, "joint_commands")
-    # For the first state, beyond a limit; then once more, when that state is over; and none for the second one.
+    # For the first state, beyond a limit; then once more, when that state is over; and none for the second
+    # one.
     answer = JointState(name=["slide"], position=[7.0])
     moved = lambda: states and stamp_ns(states[-1]) == 1_000_000
     listener.publish_until(commands, answer, moved, "the second state")

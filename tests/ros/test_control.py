@@ -65,7 +65,8 @@ def test_a_path_is_followed(urdf):
         part = tick / 200
         goal = rotation_rpy(0.1 * part, -0.1 * part, 0.2 * part) @ R, p + np.array([-0.05, 0.05, 0.03]) * part
         arm.advance(*goal, 0.01)
-    # Joints move by less than 2 mrad a period; one Newton step leaves half the square of their sum, at a metre.
+    # Joints move by less than 2 mrad a period; one Newton step leaves half the square of their sum, at a
+    # metre.
     assert np.abs(arm.error(*goal)).max() < 0.5 * (3 * 2e-3) ** 2
 
 

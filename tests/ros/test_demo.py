@@ -7,8 +7,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-# The monitor asks for a step of a millisecond ten times a second: a hundred of them, ten times as long as the controller is deaf,
-# for a loaded machine [s].
+# The monitor asks for a step of a millisecond ten times a second: a hundred of them, ten times as long as the
+# controller is deaf, for a loaded machine [s].
 STANDS = 0.1
 
 

@@ -186,7 +186,8 @@ def test_a_tolerance_of_velocity_leaves_that_of_position_to_the_node(start, list
 
 
 def test_a_goal_that_misses_its_end_is_over_some_time_later(start, listener):
-    # The slide sinks by 2.45 mm under its own weight; the node's own time for the end is 10 s of simulated time.
+    # The slide sinks by 2.45 mm under its own weight; the node's own time for the end is 10 s of simulated
+    # time.
     start(parameters=["real_time_factor:=20.0"])
     goal = FollowJointTrajectory.Goal(trajectory=trajectory((0.3, 0.05)), goal_tolerance=[tolerance(1e-4)])
     status, result = Goal(Client(listener), goal).result()

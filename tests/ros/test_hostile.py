@@ -145,7 +145,8 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
     listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: value_of(m, "commands rejected") > MESSAGES / 2, "count")
     factors = sorted(value_of(report, "real-time factor") for report in reports[before:])
-    # The best second under fire: a busy machine takes time from any of them, the requests would take it from all.
+    # The best second under fire: a busy machine takes time from any of them, the requests would take it from
+    # all.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert "panicked" not in node.log()
 
@@ -256,6 +257,7 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
     stamps = [stamp_ns(state) for state in states]
     assert stamps == sorted(stamps)
     factors = sorted(value_of(report, "real-time factor") for report in reports)
-    # The best second under fire: a busy machine takes time from any of them, the requests would take it from all.
+    # The best second under fire: a busy machine takes time from any of them, the requests would take it from
+    # all.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert node.process.poll() is None and "panicked" not in node.log()

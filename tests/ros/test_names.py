@@ -29,8 +29,8 @@ def published(listener, namespace="/"):
 
 
 def test_names_follow_the_namespace_and_remappings(start, listener):
-    # As the topic-based hardware interface of ros2_control has it: commands on its name, reliable and of depth 1; states on
-    # its name, as sensor data.
+    # As the topic-based hardware interface of ros2_control has it: commands on its name, reliable and of
+    # depth 1; states on its name, as sensor data.
     renamed = ["-r", "__ns:=/cell", "-r", "joint_commands:=robot_joint_commands", "-r", "joint_states:=robot_joint_states"]
     start(extra=renamed)
     states = listener.listen(JointState, "/cell/robot_joint_states", qos_profile_sensor_data)
@@ -86,8 +86,8 @@ def test_rates_change_at_a_step_boundary(start, listener):
 def test_markers_start_over_after_nobody_looked_and_are_deleted_by_a_reset(start, listener):
     start()
     heard = []
-    # Without a subscriber none are made, and what is on a screen then is unknown: the next message clears it. A message of
-    # depth 1 may be overwritten before a new subscriber has it.
+    # Without a subscriber none are made, and what is on a screen then is unknown: the next message clears it.
+    # A message of depth 1 may be overwritten before a new subscriber has it.
     cleared = 0
     for _ in range(10):
         del heard[:]

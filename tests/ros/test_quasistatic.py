@@ -35,7 +35,8 @@ def test_positions_are_followed_and_everything_is_published(start, listener):
     assert abs(slide(states[-1])[2] - WEIGHT) < 1e-3, "the actuator holds the weight"
     assert all(stamp_ns(state) % STEP_NS == 0 for state in states)
     listener.wait_until(lambda: sensor and abs(sensor[-1].wrench.force.z - WEIGHT) < 1e-3, "the sensor")
-    # Into the ground by 1 cm: 20 N of the spring and the weight, but for the millimetre's fraction that the pad sinks in.
+    # Into the ground by 1 cm: 20 N of the spring and the weight, but for the millimetre's fraction that the
+    # pad sinks in.
     commands.publish(JointState(name=["slide"], position=[TOUCH - 0.01]))
     listener.wait_until(lambda: abs(slide(states[-1])[0] - TOUCH) < 1e-3, "the ground")
     listener.wait_until(lambda: pad[-1].wrench.force.z > 1.0, "wrench of the pad")

@@ -93,7 +93,8 @@ def test_the_spatula_slips_only_while_the_force_is_low(heard_from_the_start, lis
     assert {message.data for message in commanded} == {16.0, 1.0}
     between = lambda series, start, end: [value for time, value in series if start < time < end]
     moved = lambda start, end: between(pitch, start, end)[-1] - between(pitch, start, end)[0]
-    # Friction that holds creeps at the scene's stiction tolerance at most: 1e-4 m/s at the patch's radius of a centimetre.
+    # Friction that holds creeps at the scene's stiction tolerance at most: 1e-4 m/s at the patch's radius of
+    # a centimetre.
     creep = 0.01
     assert abs(moved(2.5, 4.4)) < 1.9 * creep, "16 N hold it"
     assert abs(moved(4.6, 5.9)) > 5 * 1.3 * creep, "at 1 N it turns"

@@ -21,7 +21,8 @@ TASKS = {
     "pancake_flip": "gripper",
     "spatula_slip": "left_finger_bubble",
 }
-# Vertical field of view of RViz's camera [rad], Ogre's default; the narrowest picture that a window of the files leaves for it [-].
+# Vertical field of view of RViz's camera [rad], Ogre's default; the narrowest picture that a window of the
+# files leaves for it [-].
 FIELD_OF_VIEW = math.radians(45)
 ASPECT = 1.0
 # Of RViz's documentation (rviz_default_plugins and rviz_common, jazzy): what a configuration may name.

@@ -76,7 +76,7 @@ fn table(filling: &Filling, elapsed: Duration) -> String {
     let (mesh, quality, surface) = (&filling.mesh, &filling.quality, &filling.surface);
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
-        // writing to a string does not fail
+        // Writing to a string does not fail.
         let _ = writeln!(out, "{name:<24} {value}");
     };
     line(

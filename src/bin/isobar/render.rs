@@ -1,4 +1,4 @@
-//! `isobar render SCENE [--time S | --from S --to S --frames N] [--out FILE.png] [--size WxH] [--view AZ,EL[,DIST]] [--contact | --patch]`
+//! The command `isobar render`: pictures of a scene, of its contact patches, and moving pictures of a run.
 #![allow(non_snake_case)]
 
 use std::error::Error;
@@ -161,7 +161,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     } else if times.len() > 1 {
         let images = picture::scene_pictures(&scene, &snapshots)?;
         let seconds = (times[1] - times[0]) / arguments.speed;
-        // a frame of an animated PNG is shown for at least a millisecond and at most a minute
+        // A frame of an animated PNG is shown for at least a millisecond and at most a minute.
         let frame_ms = (seconds * 1e3).round().clamp(1.0, f64::from(u16::MAX)) as u16;
         picture::write_animation(&images, frame_ms, &arguments.out)?;
     } else {

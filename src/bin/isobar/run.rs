@@ -1,4 +1,5 @@
-//! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`, also from a checkpoint
+//! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`,
+//! also from a checkpoint
 
 use std::error::Error;
 use std::fs::File;
@@ -44,8 +45,8 @@ pub(crate) struct Arguments {
     /// Quantities: position, velocity, effort.
     #[arg(long = "command", value_name = "JOINT.QUANTITY=VALUE", allow_hyphen_values = true)]
     commands: Vec<String>,
-    /// Continue from this checkpoint, of the same scene, mode and step: all rows have the same bits as those of a run that
-    /// never stopped. The first row is that of the first step from there.
+    /// Continue from this checkpoint, of the same scene, mode and step: all rows have the same bits as those
+    /// of a run that never stopped. The first row is that of the first step from there.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Write a checkpoint to this file at the end.
@@ -163,7 +164,7 @@ fn simulate(
     let mut bag = arguments.record.as_ref().map(|file| start_bag(file, loaded)).transpose()?;
     let rates = Rates::from(&loaded.publish);
     let continues = arguments.from.is_some();
-    // what the checkpoint's instant has to say was recorded when it was made
+    // The state at the checkpoint was recorded by the run that wrote it.
     let mut due = if continues { Due::default() } else { Due::ALL };
     let period_ns = arguments.checkpoint_period.map(|period| (period * 1e9).round().max(1.0) as u64);
     let mut timing = arguments.timing.as_ref().map(create).transpose()?;

@@ -239,7 +239,7 @@ pub fn run(
         if number == steps {
             break;
         }
-        // both modes end a step where its command is
+        // Both modes end a step where its command is.
         script.fill(simulation.time() + step, &mut command);
         let before = clock();
         let (report, times) = simulation.step_timed(&command, clock)?;

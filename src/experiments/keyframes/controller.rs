@@ -361,7 +361,7 @@ impl Controller {
             velocity: measured.velocities.get(index.to_usize()).copied().unwrap_or(0.0),
         };
         let joints: Vec<_> = self.names.fingers.iter().map(joint).collect();
-        // the opening of this tick, not the one at the keyframe's end
+        // The opening of this tick, not the one at the keyframe's end.
         let grip = match grip {
             GripCommand::Open(_) => GripCommand::Open(self.opening),
             close @ GripCommand::Close(_) => close,

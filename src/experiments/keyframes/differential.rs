@@ -160,7 +160,7 @@ impl DifferentialInverse {
             }
         }
         self.locked.fill(false);
-        // a joint at its limit is locked and the others solve again; each pass locks one at least
+        // A joint at its limit is locked and the others solve again; each pass locks one at least.
         for _ in 0..=self.joints.len() {
             if !(self.solve(&V) && self.lock_at_limits(model, dt)) {
                 break;

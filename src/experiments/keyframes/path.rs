@@ -66,8 +66,8 @@ impl Path {
         touch_z: f64,
     ) -> Self {
         let press = keyframe.press;
-        // the press offset continues from keyframe to keyframe; without `press` the path begins at the
-        // pressed pose to
+        // The press offset continues from keyframe to keyframe. A keyframe without `press` starts at the
+        // present pose.
         let pressed = if press.is_some() { pressed } else { 0.0 };
         let mut start = start;
         if let Some(press) = press {
@@ -118,7 +118,7 @@ impl Path {
     /// \[N\].
     pub(super) fn press(&mut self, force_W: &Vector3, dt: f64) {
         if let Some(press) = &self.press {
-            // the force on the tool is against the direction in which it presses
+            // The force on the tool is against the direction in which it presses.
             let missing = press.force + force_W.dot(&self.direction_W(&press.along));
             let speed = (PRESS_GAIN * missing).clamp(-PRESS_SPEED_MAX, PRESS_SPEED_MAX);
             self.pressed = (self.pressed + speed * dt).clamp(-PRESS_TRAVEL_MAX, PRESS_TRAVEL_MAX);

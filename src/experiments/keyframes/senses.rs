@@ -137,7 +137,7 @@ fn wrench_of_torques(rows: impl Iterator<Item = (Vector6, f64)>) -> Vector6 {
         gram += column * column.transpose();
         moment += column * torque;
     }
-    // singular values of J are the square roots of these eigenvalues
+    // Singular values of J are the square roots of these eigenvalues.
     let eigen = gram.symmetric_eigen();
     let largest = eigen.eigenvalues.max();
     let mut wrench = Vector6::zeros();

@@ -146,7 +146,7 @@ fn take_frame(
 ) -> Result<(), ExperimentError> {
     let Some((name, part, eye)) = FRAMES.get(frames.len()) else { return Ok(()) };
     let Some(index) = task.keyframes.iter().position(|keyframe| keyframe.name == *name) else { return Ok(()) };
-    // a keyframe that ended early has its picture at its end
+    // A keyframe that ended early has its picture at its end.
     let due = part * task.keyframes[index].duration - loaded.settings.step();
     let elapsed = under_way.flip.simulation().time() - under_way.begin;
     if under_way.keyframe > index || (under_way.keyframe == index && elapsed >= due) {

@@ -113,7 +113,7 @@ fn plots(runs: &[(String, Vec<Sample>)], out: &Path) -> Result<(), ExperimentErr
         runs.iter().take(count).map(series).collect::<Vec<_>>()
     };
     let time = "t [s]";
-    // the runs of the first grid, with triangles if there are any
+    // The runs of the first grid, with triangles if there are any.
     let first = 1 + usize::from(runs.get(1).is_some_and(|(name, _)| name.starts_with(KINDS[1].0)));
     let mut forces: Vec<_> = of(|s| s.commanded, 1);
     forces.iter_mut().for_each(|series| series.name = "commanded".to_owned());

@@ -112,7 +112,7 @@ impl Lattice {
             for j in (low[1]..=high[1]).filter(|j| (j ^ k) & 1 == 0) {
                 for i in (low[0]..=high[0]).filter(|i| (i ^ k) & 1 == 0) {
                     let site = [i, j, k];
-                    // the last odd plane lies beyond the even grid's last cell
+                    // The last odd plane lies beyond the even grid's last cell.
                     if site.iter().zip(&self.top).all(|(x, top)| x <= top) {
                         phi[self.number(site) as usize] = surface.signed(&self.position(site), guess);
                     }

@@ -189,7 +189,7 @@ impl Measure<'_> {
         let volume = volume(mesh);
         let border = boundary(mesh).unwrap_or_default();
         let ((surface_to_filling, at), (filling_to_surface, _)) = if border.triangles.is_empty() {
-            // nothing is filled, so the whole surface is missed
+            // Nothing is filled, so the whole surface is missed.
             let bounds = Aabb::around(&self.surface.vertices);
             (((bounds.max - bounds.min).norm(), self.surface.vertices[0]), (0.0, Vector3::zeros()))
         } else {

@@ -85,7 +85,7 @@ pub(super) fn one_sided_distance(
         let longest = (b - a).norm().max((c - b).norm()).max((a - c).norm());
         let parts = ((longest / step).ceil() as usize).clamp(1, 200);
         [a, b, c].iter().for_each(|corner| sample(corner, &normal));
-        // cell centres of a grid along both edges: strictly inside the triangle, each once
+        // Cell centres of a grid along both edges: strictly inside the triangle, each once.
         for i in 0..parts {
             for j in 0..parts - i {
                 let (s, t) = ((i as f64 + 1.0 / 3.0) / parts as f64, (j as f64 + 1.0 / 3.0) / parts as f64);

@@ -169,7 +169,7 @@ fn warp(lattice: &Lattice, cuts: &[Cut], phi: &mut [f64], positions: &mut [Optio
     }
     near.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
     for (point, _, k) in near {
-        // a cut point vanishes when one of its ends moves
+        // A cut point vanishes when one of its ends moves.
         if cuts[k].ends.iter().all(|end| phi[*end as usize] != 0.0) {
             phi[point as usize] = 0.0;
             positions[point as usize] = Some(cuts[k].position);
@@ -264,7 +264,7 @@ impl Builder<'_> {
             ([n, m], [p, q]) => {
                 let A = [Corner::Point(*n), self.cut(*n, *p)?, self.cut(*n, *q)?];
                 let B = [Corner::Point(*m), self.cut(*m, *p)?, self.cut(*m, *q)?];
-                // the quadrilateral of the four cut points lies on the surface, so no neighbour shares it
+                // The quadrilateral of the four cut points lies on the surface, so no neighbour shares it.
                 let (first, third) = (self.diagonal_from(*n, *m, *p)?, !self.diagonal_from(*n, *m, *q)?);
                 let free = if first == third { !first } else { self.shorter(A[1], B[2], A[2], B[1]) };
                 self.prism(A, B, [first, free, third])?;

@@ -57,7 +57,7 @@ impl Winding<'_> {
                     .iter()
                     .all(|(from, to)| normal.cross(&(to - from)).dot(&(at - from)) >= 0.0);
                 if rate != 0.0 && (0.0..=1.0).contains(&t) && within {
-                    // on the lattice edge itself, not on the shifted one
+                    // On the lattice edge itself, not on the shifted one.
                     let exact = (normal.dot(&(a - inside)) / rate).clamp(0.0, 1.0);
                     crossings.push((exact, if rate > 0.0 { -1 } else { 1 }));
                 }

@@ -15,8 +15,9 @@ use crate::math::{RigidTransform, Vector3};
 pub(super) const REACH_SLACK: f64 = 1e-9;
 
 /// The reach d of a list over sqrt(s h), with the motion s of a step and the element size h. A small reach
-/// makes a list cheap to use, and a large one makes collecting it rare: the cost of collecting is proportional
-/// to s / d and that of cutting to d / h, so their sum is smallest at d proportional to sqrt(s h). [-]
+/// makes a list cheap to use, and a large one makes collecting it rare: the cost of collecting is
+/// proportional to s / d and that of cutting to d / h, so their sum is smallest if d is proportional to
+/// sqrt(s h). [-]
 const REACH_FACTOR: f64 = 1.5;
 
 /// Smallest reach, for bodies almost at rest, as a share of the element size; its cost is negligible. [-]
@@ -143,7 +144,7 @@ impl Memory {
         if self.identity != Some(pair.identity) {
             return Plan::Full;
         }
-        // a pose that is not finite fails both comparisons
+        // A pose that is not finite fails both comparisons.
         if let Some(reach) = self.reach
             && pair.motion(&self.X_MN_list, X_MN) <= reach
         {

@@ -14,15 +14,16 @@ pub enum FaceRepresentation {
     /// One polygon for each pair of elements [pressure-field contact patches, III-B].
     #[default]
     Polygon,
-    /// A fan of triangles about the centroid of each polygon: the original method, with about four times the faces.
+    /// A fan of triangles about the centroid of each polygon: the original method, with about four times the
+    /// faces.
     TriangleFan,
 }
 
 /// The faces of the contact between a geometry A and a geometry B, in world axes and positions.
 ///
-/// Contact normals Cz point from A into B, so the pressure pushes B along +Cz: the force of a face on B at rest is
-/// `pressure * area * normal`. The arrays over faces have equal lengths and are sorted by (`element_A`, `element_B`); the
-/// triangles of a fan follow each other.
+/// Contact normals Cz point from A into B, so the pressure pushes B along +Cz: the force of a face on B at
+/// rest is `pressure * area * normal`. The arrays over faces have equal lengths and are sorted by
+/// (`element_A`, `element_B`); the triangles of a fan follow each other.
 #[derive(Clone, Debug, Default)]
 pub struct ContactSurface {
     /// Centroid p_WC of each face \[m\].
@@ -106,7 +107,8 @@ impl ContactSurface {
     pub fn spread(&self, face: usize) -> f64 {
         spread(self.polygon(face).0, &self.centroid[face], &self.normal[face], self.area[face])
     }
-    /// Face `face` divided among its corners: for each a part between the middles of its two edges and the centroid of the face.
+    /// Face `face` divided among its corners: for each a part between the middles of its two edges and the
+    /// centroid of the face.
     pub fn corner_parts(&self, face: usize) -> impl Iterator<Item = FacePart> {
         let (corners, pressures) = self.polygon(face);
         let (count, c, p_c, normal) = (corners.len(), self.centroid[face], self.pressure[face], self.normal[face]);
@@ -119,7 +121,7 @@ impl ContactSurface {
                 0.5 * (pressures[before] + pressures[number]),
                 0.5 * (pressures[number] + pressures[after]),
             );
-            // the triangles (c, m, x) and (c, x, n)
+            // The triangles (c, m, x) and (c, x, n).
             let first = 0.5 * (m - c).cross(&(x - c)).dot(&normal);
             let second = 0.5 * (x - c).cross(&(n - c)).dot(&normal);
             let area = (first + second).max(FACE_AREA_MIN);
@@ -192,7 +194,7 @@ impl ContactSurface {
         self.g_B.push(data.g_B);
         self.element_A.push(data.element_A);
         self.element_B.push(data.element_B);
-        // four corners at once, also for triangles
+        // Four corners at once, also for triangles.
         let (start, count) = (self.corners.len(), corners_M.count);
         let [a, b, c, d] = &corners_M.first;
         self.corners.extend_from_slice(&[in_world(a), in_world(b), in_world(c), in_world(d)]);
@@ -221,8 +223,8 @@ pub struct FacePart {
     pub spread: f64,
 }
 
-/// Mean squared distance of the points of a polygon from its centroid \[m2\], by triangles (centroid, a, b): the integral of
-/// r^2 over one is (area/6)(a.a + a.b + b.b).
+/// Mean squared distance of the points of a polygon from its centroid \[m2\], by triangles (centroid, a, b):
+/// the integral of r^2 over one is (area/6)(a.a + a.b + b.b).
 fn spread(corners: &[Vector3], centroid: &Vector3, normal: &Vector3, area: f64) -> f64 {
     let Some(last) = corners.last() else { return 0.0 };
     let (mut a, mut sum) = (last - centroid, 0.0);

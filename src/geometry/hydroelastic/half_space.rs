@@ -121,7 +121,7 @@ pub(super) fn volume_compliant(
     let plane = boundary_M(X_WM, X_WH);
     let (lowest, highest) = (-volume.pressure_max() / stiffness, -volume.pressure_min() / stiffness);
     let HydroelasticWorkspace { memory, lists, representation, coherence, .. } = workspace;
-    // the margin of a half space has no effect on a volume
+    // The margin of a half space has no effect on a volume.
     let half_space = HalfSpace { X_WH, stiffness, margin: 0.0 };
     let values = |element: u32| -> [f64; 4] {
         let corners = volume.tet_corners(element);
@@ -190,7 +190,7 @@ pub(super) fn surface_compliant(
         let Some(slope) = slope_into(&pressure_M.gradient, stiffness, &normal) else { continue };
         polygon.set(&ZeroSet::triangle(&rigid.corners(element)));
         polygon.clip(&end);
-        // the normal of the rigid triangle points into the half space, not into the geometry of the frame M
+        // The normal of the rigid triangle points into the half space, not into the geometry of the frame M.
         let face = face(element, -normal, pressure_M, f64::INFINITY, slope, rigid_is_A);
         let face = FaceData { against: !face.against, ..face };
         surface.append(&polygon, &face, X_WM, *representation);

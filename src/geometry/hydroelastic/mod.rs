@@ -1,4 +1,5 @@
-//! Contact surfaces between pressure fields, rigid surfaces and half spaces [pressure-field contact patches, III-A].
+//! Contact surfaces between pressure fields, rigid surfaces and half spaces [pressure-field contact patches,
+//! III-A].
 
 mod coherence;
 mod contact_surface;
@@ -30,9 +31,9 @@ pub struct NoContactSurface {
     pub b: &'static str,
 }
 
-/// Computes the contact surface of A and B at the poses `X_WA`, `X_WB` and writes it to `surface`, which is cleared first.
-/// Nothing is allocated once `workspace` and `surface` have grown to their largest use. Swapping A and B gives the same
-/// faces with opposite normals.
+/// Computes the contact surface of A and B at the poses `X_WA`, `X_WB` and writes it to `surface`, which is
+/// cleared first. Nothing is allocated once `workspace` and `surface` have grown to their largest use.
+/// Swapping A and B gives the same faces with opposite normals.
 ///
 /// # Errors
 /// A pair without a contact surface; `surface` is empty then. This depends on the kinds of the pair and never

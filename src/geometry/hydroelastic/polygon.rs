@@ -129,7 +129,7 @@ impl Side {
         } else if lowest < 0.0 && highest > 0.0 {
             Self::Cut
         } else {
-            // or NaN
+            // Or NaN.
             Self::Outside
         }
     }
@@ -198,7 +198,7 @@ impl ConvexPolygon {
     /// The point number in `slot` of the ring.
     #[inline(always)]
     fn number(ring: u64, slot: usize) -> usize {
-        // the mask is for the compiler: numbers are smaller
+        // The mask is for the compiler: numbers are smaller.
         (ring >> (8 * slot)) as usize & (POINTS_MAX - 1)
     }
 
@@ -263,7 +263,7 @@ impl ConvexPolygon {
         }
         let first = starts.trailing_zeros() as usize;
         let run = (!(kept >> first | kept << (count - first)) & all).trailing_zeros() as usize;
-        // a shift by all 64 bits acts as a shift by none, which changes nothing here
+        // A shift by all 64 bits acts as a shift by none, which changes nothing here.
         let turned = self.ring >> (8 * first) | self.ring << ((8 * (count - first)) & 63);
         let [head, last, after, before] = [0, run - 1, run, count - 1].map(|slot| Self::number(turned, slot));
         (self.ring, self.count) = (turned & ones(8 * run), run);
@@ -318,7 +318,7 @@ impl ConvexPolygon {
         while touched != 0 {
             let plane = touched.trailing_zeros() as usize & 3;
             touched &= touched - 1;
-            // the remaining part may lie differently than the whole
+            // The remaining part may lie differently than the whole.
             let side = self.cut(plane);
             if self.count < 3 {
                 return false;
@@ -367,7 +367,7 @@ impl Corners {
             last = next;
         };
         add(&c);
-        // for a triangle this adds nothing
+        // For a triangle this adds nothing.
         add(&d);
         self.rest().iter().for_each(add);
         if twice_area == 0.0 {

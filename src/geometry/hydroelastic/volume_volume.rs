@@ -131,7 +131,7 @@ fn find_pairs(roles: &Roles, X_MN: &RigidTransform, reach: Option<f64>, lists: &
             inner.layers().walk(
                 |node| node.overlaps(&near_M),
                 |element, layer| {
-                    // the part of the outer tetrahedron within the margin of the inner one, as in `can_meet`
+                    // The part of the outer tetrahedron within the margin of the inner one, as in `can_meet`.
                     let bounds = layer.bounds.grown(margin).intersection(&part.bounds);
                     let pressure_margin = margin * inner.steepness()[element as usize];
                     if !equal_pressure_in_box(roles, element, &tet, &bounds, pressure_margin) || !seen.mark(element) {
@@ -266,7 +266,7 @@ fn intersect(roles: &Roles, element: u32, tet: &OuterTet, polygon: &mut ConvexPo
     if !polygon.clip_by_tet(&sides, element, &roles.inner.neighbours()[element as usize], refuses) {
         return None;
     }
-    // the pressure is taken from the softer field, where rounding of a position matters less
+    // The pressure is taken from the softer field, where rounding of a position matters less.
     let softer = if roles.inner.steepness()[element as usize] <= tet.steepness { inner } else { outer };
     let inner_is_A = roles.inner_is_A;
     Some(FaceData {

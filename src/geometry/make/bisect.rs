@@ -1,21 +1,22 @@
-//! Tetrahedra divided until no edge is longer than wanted. A field that is linear on each stays the same field.
+//! Tetrahedra divided until no edge is longer than wanted. A field that is linear on each stays the same
+//! field.
 
 use std::collections::BTreeMap;
 
 use crate::geometry::VolumeMesh;
 
-/// The largest number of tetrahedra; a division that would have more is the last one. At a millionth of a box its faces are below any
-/// need, and memory is some hundred megabytes.
+/// The largest number of tetrahedra; a division that would have more is the last one. At a millionth of a box
+/// its faces are below any need, and memory is some hundred megabytes.
 const TETS_MAX: usize = 500_000;
 
 /// The division of a mesh: its new vertices lie in the middle of the edges with these ends, in their order.
 pub(super) type Middles = Vec<[u32; 2]>;
 
-/// Divides all edges that are longer than `longest` \[m\] in the middle, again and again. Returns the ends of the edges in whose middles the
-/// new vertices lie.
+/// Divides all edges that are longer than `longest` \[m\] in the middle, again and again. Returns the ends of
+/// the edges in whose middles the new vertices lie.
 ///
-/// Each pass divides the longest edges first, with ties by the numbers of their ends: two tetrahedra that share a face divide it
-/// alike.
+/// Each pass divides the longest edges first, with ties by the numbers of their ends: two tetrahedra that
+/// share a face divide it alike.
 pub(super) fn bisect(mesh: &mut VolumeMesh, longest: f64) -> Middles {
     let mut middles = Middles::new();
     loop {
@@ -36,7 +37,7 @@ pub(super) fn bisect(mesh: &mut VolumeMesh, longest: f64) -> Middles {
         for (number, ([a, b], _)) in order.iter().enumerate() {
             mesh.vertices.push(0.5 * (mesh.vertices[*a as usize] + mesh.vertices[*b as usize]));
             middles.push([*a, *b]);
-            // earlier ones are longer
+            // Earlier ones are longer.
             edges.insert([*a, *b], first + number as u32);
         }
         let mut divided = Vec::with_capacity(2 * mesh.tets.len());
@@ -75,8 +76,9 @@ mod tests {
     use crate::geometry::make::{boundary, cuboid};
     use crate::math::Vector3;
 
-    /// Boxes of any proportions: no edge is longer than wanted, the volume is that of the box, no tetrahedron is turned inside out, and the
-    /// boundary is closed, which it is only where neighbours divide their common face alike.
+    /// Boxes of any proportions: no edge is longer than wanted, the volume is that of the box, no tetrahedron
+    /// is turned inside out, and the boundary is closed, which it is only where neighbours divide their
+    /// common face alike.
     #[test]
     fn divided_boxes_are_boxes() {
         for (half, longest, most) in [

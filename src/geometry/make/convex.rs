@@ -98,7 +98,7 @@ pub fn hull(points: &[Vector3]) -> Result<SurfaceMesh, GeometryError> {
     let mut facets = first_tetrahedron(points, tolerance).ok_or(flat)?;
     let all: Vec<u32> = (0..points.len() as u32).collect();
     assign(points, &all, &mut facets, tolerance);
-    // every round uses a point or drops the outside points of a facet, so the loop ends within this bound
+    // Every round uses a point or drops the outside points of a facet, so the loop ends within this bound.
     for _ in 0..4 * points.len() + 16 {
         let Some(at) = facets.iter().position(|facet| facet.alive && !facet.outside.is_empty()) else { break };
         let facet = &facets[at];
@@ -155,7 +155,7 @@ fn add_apex(points: &[Vector3], apex: u32, facets: &mut Vec<Facet>, tolerance: f
         }
     }
     facets.retain(|facet| facet.alive);
-    // an edge of two removed facets appears in both directions
+    // An edge of two removed facets appears in both directions.
     border.sort_unstable();
     let outer: Vec<_> = border.iter().filter(|(a, b)| border.binary_search(&(*b, *a)).is_err()).collect();
     let first_new = facets.len();

@@ -66,7 +66,7 @@ pub fn cylinder(radius: f64, length: f64, resolution: f64) -> (VolumeMesh, usize
             tets.push([bottom(i), bottom(j), middle, top(j)]);
             tets.push([medial_top, top(i), middle, top(j)]);
         } else {
-            // the side is split along the diagonal opposite to that of a long cylinder
+            // The side is split along the diagonal opposite to that of a long cylinder.
             tets.push([0, bottom(i), bottom(j), middle]);
             tets.push([1, top(j), top(i), middle]);
             tets.push([bottom(i), middle, top(i), bottom(j)]);

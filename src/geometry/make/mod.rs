@@ -30,9 +30,9 @@ use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use star::MedialMesh;
 
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
-/// resolution of its own: it is exact without one. Half the longest semi-axis of a sphere or ellipsoid (128 tetrahedra); a sixteenth of the rim
-/// of a cylinder or capsule (80 of a long cylinder, 528 of a capsule). The sphere then has 91 % of its
-/// volume, the others 97 %.
+/// resolution of its own: it is exact without one. Half the longest semi-axis of a sphere or ellipsoid (128
+/// tetrahedra); a sixteenth of the rim of a cylinder or capsule (80 of a long cylinder, 528 of a capsule).
+/// The sphere then has 91 % of its volume, the others 97 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
     match shape {
         Shape::Sphere { radius } => Some(0.5 * radius),
@@ -60,7 +60,8 @@ pub struct HydroelasticParameters {
 pub(crate) enum Tessellation {
     /// Tetrahedra, and the pressure at each vertex \[Pa\].
     Volume(VolumeMesh, Vec<f64>),
-    /// A half space whose pressure is `stiffness` [Pa/m] times the depth, and reaches `margin` \[m\] above its surface.
+    /// A half space whose pressure is `stiffness` [Pa/m] times the depth, and reaches `margin` \[m\] above
+    /// its surface.
     CompliantHalfSpace { stiffness: f64, margin: f64 },
     /// A rigid surface.
     Surface(SurfaceMesh),
@@ -84,7 +85,8 @@ pub(crate) fn tessellate(
     }
 }
 
-/// The medial tessellation of a primitive that reaches `margin` \[m\] beyond its surface; `None` for other shapes.
+/// The medial tessellation of a primitive that reaches `margin` \[m\] beyond its surface; `None` for other
+/// shapes.
 fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64) -> Option<MedialMesh> {
     let resolution = resolution.or_else(|| default_resolution(shape)).unwrap_or(f64::INFINITY);
     let medial = match *shape {
@@ -158,7 +160,7 @@ fn compliant(
             Shape::Cylinder { radius, length } if number >= medial.on_surface => {
                 modulus * ((0.5 * length - vertex.z.abs()).min(radius - vertex.xy().norm()) / medial.depth)
             }
-            // the distance from the centre over that of the surface, along the ray
+            // The distance from the centre over that of the surface, along the ray.
             Shape::Ellipsoid { semi_axes } if margin > 0.0 => modulus * (1.0 - vertex.component_div(semi_axes).norm()),
             _ if number >= medial.on_surface => modulus,
             _ => -modulus * margin / medial.depth,

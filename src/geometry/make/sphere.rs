@@ -15,7 +15,7 @@ const LEVEL_MAX: u32 = 7;
 fn level(radius: f64, resolution: f64) -> u32 {
     let half_angle = (resolution / (2.0 * radius)).min(1.0).asin();
     let halvings = (PI / half_angle).log2().ceil() - 2.0;
-    // a float cast saturates
+    // A float cast saturates.
     (halvings.max(0.0) as u32).min(LEVEL_MAX)
 }
 

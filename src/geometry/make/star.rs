@@ -8,7 +8,7 @@ pub fn star(surface: &SurfaceMesh, center: Vector3) -> VolumeMesh {
     let mut vertices = surface.vertices.clone();
     let last = vertices.len() as u32;
     vertices.push(center);
-    // a triangle is counter-clockwise from outside, so from inside it turns the other way
+    // A triangle is counter-clockwise from outside, so from inside it turns the other way.
     VolumeMesh { vertices, tets: surface.triangles.iter().map(|&[a, b, c]| [a, c, b, last]).collect() }
 }
 

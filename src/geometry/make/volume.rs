@@ -17,7 +17,7 @@ const INFLATION_SWEEPS: usize = 50;
 pub fn distance_pressure(mesh: &VolumeMesh, modulus: f64) -> Result<(f64, Vec<f64>), GeometryError> {
     crate::geometry::mesh::check_indices(mesh.tets.iter().map(|tet| tet.as_slice()), mesh.vertices.len())?;
     let border = SurfaceMesh { vertices: mesh.vertices.clone(), triangles: boundary_faces(mesh) };
-    // a vertex that no tetrahedron uses is not inside
+    // A vertex that no tetrahedron uses is not inside.
     let mut inside = vec![false; mesh.vertices.len()];
     mesh.tets.iter().flatten().for_each(|vertex| inside[*vertex as usize] = true);
     border.triangles.iter().flatten().for_each(|vertex| inside[*vertex as usize] = false);

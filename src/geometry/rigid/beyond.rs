@@ -20,7 +20,7 @@ pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape,
         return None;
     }
     let depth = deepest_corner(A, X_WA, B, X_WB).max(deepest_corner(B, X_WB, A, X_WA));
-    // the only corner of a ball is its centre, and contact is found while the ball reaches a face
+    // The only corner of a ball is its centre, and contact is found while the ball reaches a face.
     let limit = match (&A.kind, &B.kind) {
         (Kind::Sphere { radius }, _) | (_, Kind::Sphere { radius }) => *radius,
         _ => MESH_DEPTH * A.radius.min(B.radius),

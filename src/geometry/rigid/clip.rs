@@ -137,7 +137,7 @@ fn clip(polygon: &mut Vec<[f64; 2]>, window: &[[f64; 2]], clipped: &mut Vec<[f64
             if at_p >= 0.0 {
                 clipped.push(p);
             }
-            // a segment has one edge, not two
+            // A segment has one edge, not two.
             let edge = points > 2 || (points == 2 && j == 0);
             if edge && (at_p < 0.0) != (at_q < 0.0) && at_p != 0.0 && at_q != 0.0 {
                 let share = at_p / (at_p - at_q);

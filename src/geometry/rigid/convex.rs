@@ -116,7 +116,7 @@ fn snap(shape: &RigidShape, n: &Vector3) -> Option<Vector3> {
 fn separating_axis(a: &Polytope, b: &Polytope, X_AB: &RigidTransform, distance: f64, size: f64) -> Option<Witness> {
     let R_BA = X_AB.rotation.inverse();
     let p_AB = X_AB.translation.vector;
-    // the separation along n, from A into B, in A
+    // The separation along n, from A into B, in A.
     let mut best = (f64::NEG_INFINITY, Vector3::z());
     for face in &a.faces {
         let (low_B, _) = b.extent(&(R_BA * face.normal));

@@ -18,7 +18,7 @@ pub(super) struct EdgeCones {
 impl EdgeCones {
     pub(super) fn new(surface: &RigidSurface) -> Self {
         let mesh = surface.mesh();
-        // files that store separate triangles repeat their vertices; equal positions are merged
+        // Files that store separate triangles repeat their vertices; equal positions are merged.
         let mut numbers = BTreeMap::new();
         let vertex: Vec<usize> = mesh
             .vertices

@@ -115,7 +115,7 @@ impl Polytope {
 fn extent(vertices: &[Vector3], direction: &Vector3) -> (f64, f64) {
     vertices.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), vertex| {
         let at = direction.dot(vertex);
-        // one instruction each; `min` and `max` also check for NaN
+        // One instruction each; `min` and `max` also check for NaN.
         (if at < low { at } else { low }, if at > high { at } else { high })
     })
 }

@@ -93,7 +93,7 @@ impl RigidShape {
         let center = bounds.center();
         let around = |radius: f64, vertex: &Vector3| radius.max((vertex - center).norm());
         let radius = surface.mesh().vertices.iter().fold(0.0, around);
-        // a round shape extends slightly beyond its tessellation
+        // A round shape extends slightly beyond its tessellation.
         let radius = match kind {
             Kind::Capsule { radius, half, .. } => half + radius,
             Kind::Cylinder { radius, half, .. } => radius.hypot(half),
@@ -168,7 +168,7 @@ impl RigidShape {
             Kind::Cylinder { .. } => 4,
             Kind::Polytope { .. } => 5,
         };
-        // the bits of positive numbers sort as the numbers do
+        // The bits of positive numbers sort as the numbers do.
         (kind, triangles, self.radius.to_bits())
     }
 

@@ -86,8 +86,8 @@ pub(super) fn against_mesh(
             if on_face && height >= 0.0 {
                 push(&nearest, false);
             }
-            // of the faces at the nearest edge, the one whose normal is closest to the centre's direction
-            // separates inside from outside
+            // Of the faces at the nearest edge, the one whose normal is closest to the centre's direction
+            // separates inside from outside.
             let nearer = |(least, _, _): (f64, f64, Vector3)| distance < least - 1e-12 * reach.x;
             let as_near =
                 |(least, most, _): (f64, f64, Vector3)| distance < least + 1e-12 * reach.x && height.abs() > most;

@@ -94,7 +94,7 @@ fn close(work: &mut Work, border: &[u32]) {
         work.source.push(source);
     };
     if count <= 4 {
-        // a loop of four edges is split along its shorter diagonal
+        // A loop of four edges is split along its shorter diagonal.
         let length = |a: u32, b: u32| (work.place(a).0 - work.place(b).0).norm();
         let turn = usize::from(count == 4 && length(border[1], border[3]) < length(border[0], border[2]));
         let at = |i: usize| border[(i + turn) % count];

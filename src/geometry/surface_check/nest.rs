@@ -49,7 +49,7 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
     }
     work.report.components = parts.len();
     parts.sort_by(|a, b| b.volume.abs().total_cmp(&a.volume.abs()));
-    // most meshes have one part, or parts side by side
+    // Most meshes have one part, or parts side by side.
     let nested = (0..parts.len()).any(|k| parts[..k].iter().any(|other| other.bounds.overlaps(&parts[k].bounds)));
     let mesh = if nested {
         SurfaceMesh { vertices: work.vertices.clone(), triangles: work.triangles.clone() }
@@ -123,7 +123,7 @@ impl<'a> Around<'a> {
                     *count += change;
                 }
             }
-            // parts are sorted by size: the last one around the point is the smallest
+            // Parts are sorted by size: the last one around the point is the smallest.
             holder = count.iter().rposition(|count| *count != 0).or(holder);
             let turned = |(count, part): (&i32, &Part)| if part.turned { -count } else { *count };
             inside += usize::from(count.iter().zip(parts).map(turned).sum::<i32>() > 0);

@@ -63,7 +63,7 @@ fn merge(work: &mut Work, tolerance: f64) {
         if tolerance > 0.0 {
             std::array::from_fn(|axis| (x[axis] / tolerance).floor() as i64)
         } else {
-            // adding zero makes -0 and 0 the same bits
+            // Adding zero makes -0 and 0 the same bits.
             std::array::from_fn(|axis| (x[axis] + 0.0).to_bits() as i64)
         }
     };

@@ -174,8 +174,8 @@ impl BagEncoder {
         &self.topics
     }
 
-    /// Appends the constant messages: the robots' descriptions, the list of contact pairs, and the transforms of
-    /// welded models.
+    /// Appends the constant messages: the robots' descriptions, the list of contact pairs, and the transforms
+    /// of welded models.
     pub fn latched(&self, batch: &mut Batch) {
         let ns = batch.time_ns;
         let welds = self.static_transforms.iter().map(|weld| (weld.parent.as_str(), weld.child.as_str(), &weld.X_PC));

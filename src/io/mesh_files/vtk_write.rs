@@ -34,7 +34,7 @@ fn text(title: &str, mesh: &VolumeMesh, pressure: &[f64]) -> String {
     let title: String = title.chars().filter(|c| !c.is_control()).take(255).collect();
     let (vertices, tets) = (mesh.vertices.len(), mesh.tets.len());
     let mut out = String::new();
-    // writing to a string does not fail
+    // Writing to a string does not fail.
     let _ = writeln!(
         out,
         "# vtk DataFile Version 3.0\n{title}\nASCII\nDATASET UNSTRUCTURED_GRID\nPOINTS {vertices} double"

@@ -86,7 +86,7 @@ pub(super) fn assemble(
     let robot = robot_index(spec, &models, &placed, &scene, &mut warnings)?;
     let mut robot_descriptions: Vec<_> =
         models.iter().map(|model| (model.spec.name.name.clone(), model.urdf_text.clone())).collect();
-    // no models, no robot
+    // No models, no robot.
     if let Some(until_robot) = robot_descriptions.get_mut(..=robot) {
         until_robot.rotate_right(1);
     }
@@ -136,7 +136,8 @@ fn dofs(model: &LoadedModel<'_>) -> usize {
     joints + if matches!(model.spec.base, BaseSpec::Free { .. }) { 6 } else { 0 }
 }
 
-/// Index of the model that is controlled: the one that the file names, or the first with joints that move, or the first.
+/// Index of the model that is controlled: the one that the file names, or the first with joints that move, or
+/// the first.
 fn robot_index(
     spec: &SceneSpec,
     models: &[LoadedModel<'_>],

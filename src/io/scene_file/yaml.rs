@@ -79,8 +79,8 @@ pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T
     })
 }
 
-/// Refuses control characters: no name or topic can hold one, and C ends a text at NUL. Texts may have several
-/// lines.
+/// Refuses control characters: no name or topic can hold one, and C ends a text at NUL. Texts may have
+/// several lines.
 fn check_characters(node: &Node) -> Result<(), SceneError> {
     let check = |place: &Place, text: &str, lines: bool| match text
         .chars()

@@ -24,7 +24,8 @@ pub(crate) struct CheckpointSender {
 }
 
 impl CheckpointSender {
-    /// Sends a checkpoint that answers `requests`. False if the disk is behind; the checkpoint is then dropped.
+    /// Sends a checkpoint that answers `requests`. False if the disk is behind; the checkpoint is then
+    /// dropped.
     pub(crate) fn send(&self, checkpoint: Checkpoint, requests: Vec<u64>) -> bool {
         self.jobs.try_send((Box::new(checkpoint), requests)).is_ok()
     }

@@ -1,5 +1,5 @@
-//! The part of a checkpoint that belongs to the node: the time of earlier runs, the kind of the steps, force-torque sensors,
-//! and the standing command.
+//! The part of a checkpoint that belongs to the node: the time of earlier runs, the kind of the steps,
+//! force-torque sensors, and the standing command.
 
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, Index, SpatialForce, Vector6};
 use crate::ros::exchange::settings::Mode;
@@ -48,7 +48,8 @@ impl NodeState {
         writer.into_bytes()
     }
 
-    /// From the bytes of [`NodeState::write`]; `None` where the checkpoint was made by another program than the node.
+    /// From the bytes of [`NodeState::write`]; `None` where the checkpoint was made by another program than
+    /// the node.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<Self>, BytesError> {
         if bytes.is_empty() {
             return Ok(None);

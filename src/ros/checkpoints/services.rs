@@ -23,8 +23,8 @@ impl CheckpointServices {
         Ok(Self { save, restore, waiting: Vec::new() })
     }
 
-    /// Takes the requests that have arrived, and answers those that are done. True if gravity or gains are those of a
-    /// checkpoint now.
+    /// Takes the requests that have arrived, and answers those that are done. True if gravity or gains are
+    /// those of a checkpoint now.
     pub(crate) fn answer_all(&mut self, mailbox: &Mailbox, parameters: &mut Parameters, joints: &[String]) -> bool {
         let file = parameters.text("checkpoint").to_owned();
         while let Some(request) = self.save.next() {

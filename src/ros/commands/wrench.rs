@@ -17,7 +17,8 @@ pub(crate) enum WrenchError {
     Value { what: &'static str, value: f64 },
 }
 
-/// Checks a wrench that names its body; `bodies` are those that can move. The result is about the body's origin, in its axes.
+/// Checks a wrench that names its body; `bodies` are those that can move. The result is about the body's
+/// origin, in its axes.
 pub(crate) fn check_wrench(
     bodies: &[(BodyIndex, &str)],
     name: &str,

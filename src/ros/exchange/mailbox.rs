@@ -375,15 +375,16 @@ impl<W> Mailbox<W> {
         }
     }
 
-    /// Applies a wrench to a body of the newest world from the next step on, in place of the one before on that body.
+    /// Applies a wrench to a body of the newest world from the next step on, in place of the one before on
+    /// that body.
     pub(crate) fn apply_wrench(&self, body: BodyIndex, F_BBo_B: SpatialForce) {
         let wrenches = &mut self.lock().wrenches;
         wrenches.retain(|(other, _)| *other != body);
         wrenches.push((body, F_BBo_B));
     }
 
-    /// Requests a checkpoint at the next step boundary, or that the simulation continues from one. Returns the number of the
-    /// request.
+    /// Requests a checkpoint at the next step boundary, or that the simulation continues from one. Returns
+    /// the number of the request.
     pub(crate) fn request_checkpoint(&self, restore: Option<Checkpoint>) -> u64 {
         self.change(|state| {
             state.checkpoints.number += 1;
@@ -413,7 +414,8 @@ impl<W> Mailbox<W> {
         Some(writer.into_bytes())
     }
 
-    /// Continues with the standing command of a checkpoint, in the world with that number. False if another world waits.
+    /// Continues with the standing command of a checkpoint, in the world with that number. False if another
+    /// world waits.
     pub(crate) fn restore_commands(&self, world: u64, saved: StandingCommand) -> bool {
         let mut state = self.lock();
         let fits = state.worlds == world;

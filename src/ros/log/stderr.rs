@@ -1,5 +1,5 @@
-//! Log lines on their way to stderr. A thread of their own writes them: whoever reads stderr slowly, or not at
-//! all, never holds up the thread that logs.
+//! Log lines on their way to stderr. A thread of their own writes them: whoever reads stderr slowly, or not
+//! at all, never holds up the thread that logs.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};

@@ -20,14 +20,15 @@ const DELETE_ALL: i32 = 3;
 
 /// The colour of a geometry without a stated colour.
 const COLOR: [f64; 4] = [0.7, 0.7, 0.72, 1.0];
-/// Weights of a triangle's normal in its brightness, which makes flat shapes readable in viewers without shading.
+/// Weights of a triangle's normal in its brightness, which makes flat shapes readable in viewers without
+/// shading.
 const LIGHT: [f64; 3] = [0.25, 0.15, 0.9];
 
 /// A drawn geometry: its body, its pose in the body, its shape, and red, green, blue, alpha in 0..1.
 type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
 
-/// The markers of all models without joints that move, each in the frame of its model's root. The first one deletes those of the
-/// world before.
+/// The markers of all models without joints that move, each in the frame of its model's root. The first one
+/// deletes those of the world before.
 pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerArray {
     let mut markers = vec![Marker { action: DELETE_ALL, ..blank(world_frame) }];
     for model in loaded.models.iter().filter(|model| model.joints == 0) {
@@ -67,8 +68,8 @@ fn drawn<'a>(loaded: &'a LoadedScene, model: &'a SceneModel) -> Vec<Drawn<'a>> {
     drawn
 }
 
-/// The nearest frame F on `/tf` or `/tf_static` that `body` is fixed to, and the pose of B in F: a free body, the root of a welded
-/// model, or the world. `None` if a joint that moves lies between.
+/// The nearest frame F on `/tf` or `/tf_static` that `body` is fixed to, and the pose of B in F: a free body,
+/// the root of a welded model, or the world. `None` if a joint that moves lies between.
 fn frame(scene: &Scene, body: BodyIndex) -> Option<(BodyIndex, RigidTransform)> {
     let joints = scene.model().joints();
     let (mut frame, mut X_FB) = (body, RigidTransform::identity());

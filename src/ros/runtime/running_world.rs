@@ -90,7 +90,8 @@ impl RunningWorld {
         self.wrenches.held()
     }
 
-    /// Applies a wrench to a body, about its origin and in its axes, for some time from the next step on; a single step at least.
+    /// Applies a wrench to a body, about its origin and in its axes, for some time from the next step on; a
+    /// single step at least.
     pub(super) fn hold_wrench(&mut self, body: BodyIndex, F_BBo_B: SpatialForce, duration_ns: u64) {
         let until_ns = self.simulation.time_ns().saturating_add(duration_ns.max(1));
         self.set_held_wrenches(&[HeldWrench { body, F_BBo_B, until_ns }]);

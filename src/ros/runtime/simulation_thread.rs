@@ -242,7 +242,8 @@ impl<'a> SimulationThread<'a> {
         Ok(format!("the simulation continues from the checkpoint, at {:.4} s", self.time_ns() as f64 * 1e-9))
     }
 
-    /// Sends a checkpoint to its file. False if there is no file, if another world waits, or if the disk is behind.
+    /// Sends a checkpoint to its file. False if there is no file, if another world waits, or if the disk is
+    /// behind.
     fn send_checkpoint(&self, requests: Vec<u64>) -> bool {
         let Some(sender) = &self.checkpoints else { return false };
         let Some(commands) = self.mailbox.save_commands(self.world.number) else { return false };

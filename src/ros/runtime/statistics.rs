@@ -135,7 +135,8 @@ mod tests {
         assert_eq!(statistics.finish(later, 100_000_000).steps, 0);
     }
 
-    /// A turn of 10.1 ms whose step took 10 ms and failed: 0.1 ms are the node's own, also after a step of 1 us.
+    /// A turn of 10.1 ms whose step took 10 ms and failed: 0.1 ms are the node's own, also after a step of 1
+    /// us.
     #[test]
     fn the_time_of_a_failed_step_is_not_the_node_s_own() {
         let mut statistics = Statistics::default();

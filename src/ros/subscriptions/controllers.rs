@@ -143,8 +143,8 @@ impl Controllers {
         Ok(NewControllers(made))
     }
 
-    /// Takes commands for the joints of another scene from now on; `made` are its new topics. Topics that stay
-    /// keep their waiting messages.
+    /// Takes commands for the joints of another scene from now on; `made` are its new topics. Topics that
+    /// stay keep their waiting messages.
     pub(crate) fn enter(&mut self, made: NewControllers, scene: &Scene, groups: &[JointGroup], modes: &[ControlMode]) {
         let everything = JointGroup {
             model: String::new(),

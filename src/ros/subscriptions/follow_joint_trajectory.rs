@@ -62,7 +62,8 @@ impl FollowJointTrajectoryServer {
         Ok(Self { server: ActionServer::new(node, &format!("{prefix}follow_joint_trajectory"))?, goals: Vec::new() })
     }
 
-    /// Accepts the next goal. It is ended later by [`FollowJointTrajectoryServer::refuse`] or by its goal end.
+    /// Accepts the next goal. It is ended later by [`FollowJointTrajectoryServer::refuse`] or by its goal
+    /// end.
     pub(crate) fn next(&mut self, number: u64) -> Option<FollowJointTrajectory::Goal> {
         let (id, goal, request) = self.server.next_goal()?;
         self.server.accept(&id, request);

@@ -95,7 +95,7 @@ impl Islands {
             block_of.extend(block.clone().map(|_| number));
         }
         sets.reset(problem.blocks().len());
-        // two bodies belong to two trees at most, and the velocities of a tree are consecutive
+        // Two bodies belong to two trees at most, and the velocities of a tree are consecutive.
         for [first, last] in built_for.patches.iter().flatten() {
             sets.join(block_of[*first as usize], block_of[*last as usize]);
         }

@@ -15,7 +15,7 @@ impl PatchBlock {
         let (w, v) = (Lanes3::splat(&self.V0.w), Lanes3::splat(&self.V0.v));
         let (step, d) = (Lanes::splat(law.step), Lanes::splat(self.hunt_crossley));
         let (mu, slip_scale) = (Lanes::splat(law.friction), Lanes::splat(law.stiction_tolerance));
-        // the part tau k of the force rate (dt + tau) k
+        // The part tau k of the force rate (dt + tau) k.
         let viscous = Lanes::splat((self.damped_step - law.step) / self.damped_step);
         let compliance = Lanes::splat(law.friction * law.friction_compliance);
         let inverse_mass = (law.friction_compliance > 0.0).then(|| InverseMass::new(&self.inverse_mass));
@@ -50,14 +50,15 @@ impl InverseMass {
         Self { ww: columns(0, 0), wv: columns(0, 3), vv: columns(3, 3) }
     }
 
-    /// Size |W| / 3 (Frobenius) of the inverse mass W = J_F A^-1 J_F^T of each face [1/kg], with v_F = v - [p_CF] w:
+    /// Size |W| / 3 (Frobenius) of the inverse mass W = J_F A^-1 J_F^T of each face [1/kg],
+    /// with v_F = v - [p_CF] w:
     ///   W = W_vv - [p] W_wv - ([p] W_wv)^T - [p] W_ww [p].
     #[inline(always)]
     fn at(&self, faces: &FaceLanes) -> Lanes {
         let p = faces.p_CF;
         let coupling = self.wv.map(|column| p.cross(column));
         let [x, y, z] = self.ww.map(|column| p.cross(column));
-        // rows of -[p] W_ww [p]
+        // Rows of -[p] W_ww [p].
         let row_x = p.cross(Lanes3 { x: x.x, y: y.x, z: z.x });
         let row_y = p.cross(Lanes3 { x: x.y, y: y.y, z: z.y });
         let z_z = p.x * y.z - p.y * x.z;

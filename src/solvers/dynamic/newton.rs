@@ -204,7 +204,7 @@ impl NewtonSolver {
         }
         self.row_slopes.resize(problem.rows.len(), 0.0);
         self.patch_hessians.resize(problem.patches().len(), Matrix6::zeros());
-        // a patch of two immovable bodies belongs to no island
+        // A patch of two immovable bodies belongs to no island.
         self.patch_impulses.clear();
         self.patch_impulses.extend(problem.patches().iter().map(|patch| match patch.dofs() {
             [] => patch.impulse(&SpatialVelocity::ZERO),
@@ -414,7 +414,7 @@ mod tests {
             };
             let (v, exact) = (solve(1e-7), solve(1e-13));
             for (i, (v, exact)) in v.iter().zip(&exact).enumerate() {
-                // the residual is a momentum, relative to the largest one
+                // The residual is a momentum, relative to the largest one.
                 let (mass, largest) = (problem.momentum_matrix[i * 7], 9.81e-3 + push + scale);
                 assert!(mass.sqrt() * (v - exact).abs() < 1e-6 * largest, "{push}: v_{i} is {v} instead of {exact}");
             }

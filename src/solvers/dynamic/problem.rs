@@ -4,12 +4,14 @@ use std::ops::Range;
 
 use crate::solvers::{BoxRow, PatchBlock};
 
-/// min over v of 1/2 v^T A v - r^T v + potentials of the patches and rows. All memory is reused from step to step.
+/// min over v of 1/2 v^T A v - r^T v + potentials of the patches and rows. All memory is reused from step to
+/// step.
 #[derive(Clone, Debug, Default)]
 pub struct ContactProblem {
     size: usize,
     blocks: Vec<Range<usize>>,
-    /// A, row-major, symmetric positive definite [kg, kg m, kg m2]. It has no entries between two of the problem's blocks.
+    /// A, row-major, symmetric positive definite [kg, kg m, kg m2]. It has no entries between two of the
+    /// problem's blocks.
     pub momentum_matrix: Vec<f64>,
     /// r [N s, N m s].
     pub momentum: Vec<f64>,

@@ -1,4 +1,5 @@
-//! The project's engine: augmented Lagrangian of the friction cones, minimised by semismooth Newton, island by island.
+//! The project's engine: augmented Lagrangian of the friction cones, minimised by semismooth Newton, island
+//! by island.
 //!
 //!   L(v, gamma) = 1/2 v^T Q v - b^T v + 1/2 |v - v_k|^2_P + rows + patches + sum_i R_i/2 |P_K(gamma_i - y_i/R_i)|^2
 //!
@@ -125,7 +126,7 @@ impl ConeEngine {
                 break;
             }
             if kept.status != ConeStatus::Converged {
-                // contacts that were left out may resist along this direction
+                // Contacts that were left out may resist along this direction.
                 self.working.take_all(problem);
                 self.start(problem, v);
             } else if !self.working.take_violated(problem, &self.v) {
@@ -314,7 +315,7 @@ impl ConeEngine {
             }
             let moved = newton.update_multipliers(part, settings.proximal);
             residual = moved.constraint.max(moved.proximal);
-            // multipliers from smaller penalties are less accurate and take another update
+            // Multipliers from smaller penalties are less accurate and take another update.
             if residual <= settings.tolerance && !eases {
                 return (ConeStatus::Converged, iterations, outer);
             }

@@ -75,7 +75,7 @@ impl Linearization {
         let report = engine.solve(problem, v, &sharper);
         match report.status {
             ConeStatus::Converged => {}
-            // rounding: the tolerance of the settings is sufficient
+            // Rounding: the tolerance of the settings is sufficient.
             ConeStatus::NotConverged { residual } if residual <= settings.tolerance => {}
             ConeStatus::NotConverged { residual } => {
                 return Err(QuasistaticError::NotConverged {

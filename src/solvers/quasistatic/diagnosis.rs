@@ -254,7 +254,7 @@ impl<'a> Search<'a> {
                         }
                     }
                 }
-                // an unbounded direction does not imply that a feasible point exists
+                // An unbounded direction does not imply that a feasible point exists.
                 LinearResult::Unbounded if !self.is_feasible(&sides) => continue,
                 LinearResult::Unbounded => match sides.iter().position(|side| *side == Side::Open) {
                     Some(pair) => pair,

@@ -127,7 +127,7 @@ fn gamma_of(multipliers: &[f64]) -> Vector3 {
 /// The nearest point of K = {|z_t| <= mu z_n}, in the axes (n, t1, t2).
 #[inline]
 pub(super) fn project(z: &Vector3, mu: f64) -> Vector3 {
-    // by squares first: most contacts stick or are open, and need no square root
+    // By squares first: most contacts stick or are open, and need no square root.
     let (squared, limit) = (z.y * z.y + z.z * z.z, mu * z.x);
     if z.x >= 0.0 && squared <= limit * limit {
         return *z;

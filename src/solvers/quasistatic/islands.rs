@@ -209,7 +209,7 @@ impl Islands {
                         .iter()
                         .map(|(dof, column)| ((index_of_dof[*dof as usize] - offset) as usize, *column)),
                 );
-                // ascending, so that pairs of them are entries of the lower triangle
+                // Ascending, so that pairs of them are entries of the lower triangle.
                 if !columns[start..].is_sorted_by_key(|(index, _)| *index) {
                     columns[start..].sort_unstable_by_key(|(index, _)| *index);
                 }

@@ -164,7 +164,7 @@ impl Statement {
             let pairs = (add(bound.lower, 1.0), add(bound.upper, -1.0));
             self.bounds.push(pairs);
         }
-        // prescribed velocities have no bound; their reserved columns stay out of the rows
+        // Prescribed velocities have no bound; their reserved columns stay out of the rows.
         let used = self.free.len() + self.pairs.len();
         for (row, _) in &mut self.balances {
             row.truncate(used);

@@ -109,7 +109,7 @@ impl Tableau {
     }
 
     fn most_negative_row(&self) -> Option<usize> {
-        // dividing by the entry -1 of z_0 turns the smallest q into the largest ratio
+        // Dividing by the entry -1 of z_0 turns the smallest q into the largest ratio.
         (0..self.size)
             .filter(|i| self.entry(*i, self.width - 1) < 0.0)
             .reduce(|best, row| if self.precedes(best, row, 2 * self.size) { row } else { best })
@@ -175,7 +175,7 @@ mod tests {
     fn solves_written_out_problems() {
         assert_solves(&problem(&[2.0, 1.0, 1.0, 2.0], &[-5.0, -6.0]));
         assert_solves(&problem(&[1.0, 0.0, 0.0, 1.0], &[3.0, -1.0]));
-        // all ratios tie: without a rule the path may cycle
+        // All ratios tie: without a rule the path may cycle.
         assert_solves(&problem(&[1.0, 2.0, 0.0, 0.0, 1.0, 2.0, 2.0, 0.0, 1.0], &[-1.0, -1.0, -1.0]));
     }
 

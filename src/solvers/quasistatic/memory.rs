@@ -76,9 +76,9 @@ impl Memory {
         if self.stride != stride || self.step <= 0.0 {
             return;
         }
-        // forces stay the same, so impulses scale with the step
+        // Forces stay the same, so impulses scale with the step.
         let scale = problem.step / self.step;
-        // contacts are usually in the same order as in the last step
+        // Contacts are usually in the same order as in the last step.
         let mut next = 0;
         for (index, contact) in problem.contacts().iter().enumerate() {
             if self.contacts.get(next).is_none_or(|(key, _)| *key != contact.key) {

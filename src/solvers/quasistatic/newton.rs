@@ -134,7 +134,7 @@ impl IslandNewton {
         let (mut best, mut stale) = (f64::INFINITY, 0);
         loop {
             let residual = self.residual(part);
-            // after fast convergence has ended in rounding, more iterations only fluctuate
+            // After fast convergence has ended in rounding, more iterations only fluctuate.
             stale = if residual > 0.5 * best { stale + 1 } else { 0 };
             best = best.min(residual);
             let trembles = stale >= STALE_MAX && residual <= GRADIENT.sqrt();
@@ -149,7 +149,7 @@ impl IslandNewton {
             self.find_direction(part);
             iterations += 1;
             if !self.line_search(part) {
-                // no descent is possible: rounding, if the residual is small
+                // No descent is possible: rounding, if the residual is small.
                 return InnerReport { converged: residual <= GRADIENT.sqrt(), iterations };
             }
             self.evaluate(part);
@@ -360,7 +360,8 @@ impl IslandNewton {
         true
     }
 
-    /// The slope of the cost at `alpha` along the direction; `linear` and `curvature` are those of its smooth part.
+    /// The slope of the cost at `alpha` along the direction; `linear` and `curvature` are those of its smooth
+    /// part.
     fn slope_at(&mut self, part: Part<'_>, linear: f64, curvature: f64, alpha: f64) -> f64 {
         let mut slope = linear + alpha * curvature;
         for (index, contact) in part.contacts() {

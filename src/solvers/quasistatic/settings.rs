@@ -20,7 +20,8 @@ pub enum FrictionCone {
     /// |gamma_t| <= mu gamma_n: the same in all directions.
     #[default]
     Exact,
-    /// Anitescu's pyramid with extreme rays n + mu d_j, d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2 [Pang & Tedrake 2021, eq. 7].
+    /// Anitescu's pyramid with extreme rays n + mu d_j, d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2 [Pang &
+    /// Tedrake 2021, eq. 7].
     Pyramid {
         /// m >= 2: the number of rays. Two rays are the planar case of the paper (t1 and -t1).
         rays: u32,
@@ -34,7 +35,8 @@ pub struct QuasistaticSettings {
     pub engine: Engine,
     /// The friction constraint.
     pub friction: FrictionCone,
-    /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step errs by about the step times this.
+    /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step errs by
+    /// about the step times this.
     pub tolerance: f64,
     /// Largest number of Newton iterations of one solve, all outer iterations together.
     pub iterations_max: u32,
@@ -49,7 +51,8 @@ pub struct QuasistaticSettings {
     /// The largest number of updates of the patches' friction bounds from their normal impulses at the end of
     /// the step. 0 keeps the initial bounds of the patches.
     pub friction_passes_max: u32,
-    /// Largest change of a friction bound in a refresh, relative to the largest bound, that ends the refreshing [-].
+    /// Largest change of a friction bound in a refresh, relative to the largest bound, that ends the
+    /// refreshing [-].
     pub friction_tolerance: f64,
 }
 
@@ -74,7 +77,8 @@ impl Default for QuasistaticSettings {
 pub struct QuasistaticResiduals {
     /// Largest entry of Q v - b - impulses: force balance of the generalized velocities [N s] or [N m s].
     pub stationarity: f64,
-    /// Largest violation of phi/h + n . v_C >= mu |v_t| (of the pyramid's rays) and of the bounds [m/s] or [rad/s].
+    /// Largest violation of phi/h + n . v_C >= mu |v_t| (of the pyramid's rays) and of the bounds [m/s] or
+    /// [rad/s].
     pub primal: f64,
     /// Largest distance by which a contact impulse leaves its friction cone: (|gamma_t| - mu gamma_n)+ [N s].
     pub cone: f64,

@@ -104,7 +104,7 @@ impl SmoothedStep {
             cholesky_solve_in_place(&self.factor, n, &mut self.direction);
             let slope = dot(&self.gradient, &self.direction);
             decrement = -0.5 * slope / kappa;
-            // after quadratic convergence has ended in rounding, more iterations only fluctuate
+            // After quadratic convergence has ended in rounding, more iterations only fluctuate.
             let trembles = decrement <= DECREMENT.sqrt() && decrement > 0.5 * previous;
             previous = decrement;
             if decrement <= DECREMENT || trembles || !self.descend(problem, friction, kappa, v, value, slope) {
@@ -135,7 +135,7 @@ impl SmoothedStep {
             trial.clear();
             trial.extend(v.iter().zip(&self.direction).map(|(v, d)| v + alpha * d));
             if let Some(new) = self.value(problem, friction, kappa, &trial) {
-                // near the minimum the values are equal to rounding, and the full Newton step is good
+                // Near the minimum the values are equal to rounding, and the full Newton step is good.
                 let rounding = f64::EPSILON * (1.0 + value.abs()) * 8.0;
                 if new <= value + ARMIJO * alpha * slope + rounding {
                     v.copy_from_slice(&trial);
@@ -175,7 +175,7 @@ impl SmoothedStep {
         }
         for row in &problem.rows {
             let (gamma, _) = row.impulse(row.speed(v));
-            // the potential of a clamped spring: gamma (target - u) - R gamma^2 / 2 over all gamma allowed
+            // The potential of a clamped spring: gamma (target - u) - R gamma^2 / 2 over all gamma allowed.
             value += gamma * (row.target - row.speed(v)) - 0.5 * row.regularization * gamma * gamma;
         }
         for patch in problem.patches() {

@@ -43,8 +43,8 @@ struct Run {
 }
 
 impl QuasistaticSolver {
-    /// Impulse on B of each contact in its axes (n, t1, t2) [N s]: the multiplier of the friction constraint. If contacts are
-    /// redundant (four corners of a face) only their sum is unique.
+    /// Impulse on B of each contact in its axes (n, t1, t2) [N s]: the multiplier of the friction constraint.
+    /// If contacts are redundant (four corners of a face) only their sum is unique.
     pub fn contact_impulses(&self) -> &[Vector3] {
         &self.contacts
     }
@@ -132,7 +132,8 @@ impl QuasistaticSolver {
     /// impulse gamma at rest keeps a distance of the order h kappa/gamma.
     ///
     /// # Errors
-    /// The errors of [`QuasistaticSolver::solve`]; a kappa that is not positive; constraints without an interior.
+    /// The errors of [`QuasistaticSolver::solve`]; a kappa that is not positive; constraints without an
+    /// interior.
     pub fn solve_smoothed(
         &mut self,
         problem: &QuasistaticProblem,

@@ -28,7 +28,8 @@ impl RelativeColumns {
         }
     }
 
-    /// Inverse effective mass of the point F along `n`, from the diagonal of A: sum of (n . v_F)^2/A_ii [1/kg].
+    /// Inverse effective mass of the point F along `n`, from the diagonal of A: sum of (n . v_F)^2/A_ii
+    /// [1/kg].
     pub(super) fn inverse_mass(&self, p_CF: &Vector3, n: &Vector3, momentum_matrix: &[f64]) -> f64 {
         let size = momentum_matrix.len().isqrt();
         let share = |(dof, column): &(usize, Vector6)| {

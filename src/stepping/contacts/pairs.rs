@@ -56,7 +56,7 @@ impl Pairs {
             let X_WG = data.X_WB[geometry.body] * geometry.X_BG;
             self.X_WG.push(X_WG);
             let bounds = geometry.hydroelastic.world_aabb(&X_WG);
-            // a tessellation lies inside a round shape
+            // A tessellation lies inside a round shape.
             self.boxes_W.push(geometry.rigid.as_ref().map_or(bounds, |rigid| bounds.union(&rigid.world_aabb(&X_WG))));
         }
     }
@@ -137,7 +137,8 @@ impl Pairs {
         patch_point(surface)
     }
 
-    /// Whether the boxes of the rigid pair number `index` are at least `distance` \[m\] apart; it then has no points.
+    /// Whether the boxes of the rigid pair number `index` are at least `distance` \[m\] apart; it then has no
+    /// points.
     pub(in crate::stepping) fn is_far(&mut self, index: usize, pair: &ContactPair, distance: f64) -> bool {
         let far = !self.near(pair, distance);
         if far {
@@ -166,7 +167,8 @@ impl Pairs {
         mean_point(points)
     }
 
-    /// Bounds the speeds of the points of each geometry at the velocities in `data`, for [`Pairs::speed_bound`].
+    /// Bounds the speeds of the points of each geometry at the velocities in `data`, for
+    /// [`Pairs::speed_bound`].
     pub(in crate::stepping) fn bound_speeds(&mut self, scene: &Scene, data: &Data) {
         let mut speeds = std::mem::take(&mut self.speeds);
         speeds.clear();
@@ -187,7 +189,8 @@ impl Pairs {
         self.speeds[pair.A] + self.speeds[pair.B]
     }
 
-    /// Bound on the speed at which points of the two geometries approach each other at the velocities in `data` [m/s].
+    /// Bound on the speed at which points of the two geometries approach each other at the velocities in
+    /// `data` [m/s].
     pub(in crate::stepping) fn approach_speed(&self, pair: &ContactPair, scene: &Scene, data: &Data) -> f64 {
         let sphere = |index: GeometryIndex| {
             let geometry = &scene.geometries()[index];
@@ -214,8 +217,8 @@ impl Pairs {
     }
 }
 
-/// Bound on the speed at which points of two bodies approach each other [m/s], over the smaller of their spheres (body,
-/// (centre, radius)).
+/// Bound on the speed at which points of two bodies approach each other [m/s], over the smaller of their
+/// spheres (body, (centre, radius)).
 fn approach_speed(
     (body_A, sphere_A): (BodyIndex, (Vector3, f64)),
     (body_B, sphere_B): (BodyIndex, (Vector3, f64)),

@@ -1,4 +1,5 @@
-//! The contacts of a quasistatic step: points of rigid geometries as friction cones, pressure fields as patches.
+//! The contacts of a quasistatic step: points of rigid geometries as friction cones, pressure fields as
+//! patches.
 
 use super::columns::RelativeColumns;
 use super::pairs::{ActivePatch, Pairs};

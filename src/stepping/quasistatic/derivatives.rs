@@ -403,7 +403,7 @@ impl Place {
                 (contact.key.pair as usize == pair).then_some((contact, other))
             });
             let Some((contact, other)) = moved else { return Err(pair) };
-            // axes that turn with the normal, without any further rotation
+            // Axes that turn with the normal, without any further rotation.
             let n_there = &there.normal[other];
             let axis = smallest_axis(&here.normal[point]);
             let turn = frame_about(n_there, axis) * frame_about(n_there, smallest_axis(n_there)).transpose();

@@ -28,7 +28,8 @@ enum EffortSource {
 /// The impedances of the present step, and the positions that stand until new ones are commanded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Impedances {
-    /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` \[rad\] or \[m\].
+    /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` \[rad\]
+    /// or \[m\].
     targets: Vec<f64>,
     sources: Vec<EffortSource>,
     /// Whether an impedance or a damper of an actuator holds a velocity, by degree of freedom.

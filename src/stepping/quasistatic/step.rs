@@ -1,4 +1,5 @@
-//! A quasistatic step [Pang & Tedrake 2021]: the convex program of impedances, friction cones and pressure fields.
+//! A quasistatic step [Pang & Tedrake 2021]: the convex program of impedances, friction cones and pressure
+//! fields.
 //!
 //! Rigid contact uses the distances and normals of the configuration at the start of the step, as in the
 //! paper. Deviation: if bodies turn, the Jacobians are those of the middle of the step, so that long steps of
@@ -60,7 +61,8 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) solver: QuasistaticSolver,
     /// The poses at the start of the step, with the velocities of a trial.
     start: Data,
-    /// The poses halfway through the step, where rigid contacts have their Jacobians; at first those at the start.
+    /// The poses halfway through the step, where rigid contacts have their Jacobians; at first those at the
+    /// start.
     middle: Data,
     /// The poses and velocities at its trial end.
     end: Data,
@@ -169,7 +171,7 @@ impl QuasistaticStep {
         self.impedances.keep(input.start.command.targets.as_slice());
         self.impedances.efforts(v, &mut result.efforts);
         result.set_contacts(self.contacts.active(), self.contacts.impulses());
-        // contact searches and solves alternate
+        // Contact searches and solves alternate.
         self.times.contact = input.now() - start - self.times.motion - self.times.solver;
         result.times = self.times;
         result.report = StepReport {
@@ -321,7 +323,7 @@ impl QuasistaticStep {
     pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
         let model = input.scene.model();
         let h = input.settings.step();
-        // the largest turn of a body over half the step, or over half the previous trial
+        // The largest turn of a body over half the step, or over half the previous trial.
         let turned = |a: &Data, b: &Data| {
             let turns = a.X_WB.iter().zip(b.X_WB.iter());
             turns.map(|(a, b)| (a.rotation.matrix() - b.rotation.matrix()).norm()).fold(0.0, f64::max)

@@ -18,7 +18,7 @@ import pinocchio as pin
 
 PACKAGE = os.path.join(os.path.dirname(pin.__file__), *[".."] * 4, "share", "example-robot-data", "robots")
 ROBOTS = {
-    # name: (URDF inside the package's robots/, floats, frames whose Jacobians are written)
+    # Name: (URDF inside the package's robots/, floats, frames whose Jacobians are written).
     "panda": ("panda_description/urdf/panda.urdf", False, ["panda_link4", "panda_hand", "panda_rightfinger"]),
     "ur5": ("ur_description/urdf/ur5_robot.urdf", False, ["forearm_link", "wrist_3_link", "tool0"]),
     "kinova": (

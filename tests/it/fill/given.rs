@@ -36,7 +36,7 @@ fn vertices_at_the_same_place_are_welded() {
     let (volume, checked) = repaired(&soup);
     assert_eq!((checked.mesh.vertices.len(), checked.report.welded), (8, 28));
     assert!((volume - 1.0).abs() < 1e-12);
-    // the same with rounding in the positions
+    // The same with rounding in the positions.
     let mut shaken = soup;
     shaken.vertices.iter_mut().enumerate().for_each(|(k, vertex)| vertex.x += 1e-8 * (k % 3) as f64);
     assert_eq!(repaired(&shaken).1.mesh.vertices.len(), 8);
@@ -62,7 +62,7 @@ fn a_hole_inside_is_a_cavity() {
     let (volume, checked) = repaired(&box_with_cavity());
     assert!((volume - (0.001 - 0.000_064)).abs() < 1e-15);
     assert_eq!((checked.report.components, checked.report.cavities, checked.report.inverted), (2, 1, 0));
-    // all inside out: both are turned
+    // All inside out: both are turned.
     let mut surface = box_with_cavity();
     surface.triangles[..12].iter_mut().for_each(|triangle| triangle.swap(1, 2));
     assert!((repaired(&surface).0 - (0.001 - 0.000_064)).abs() < 1e-15);
@@ -91,7 +91,7 @@ fn an_open_surface_is_refused_with_the_place() {
     let error = check_surface(&surface).unwrap_err();
     assert!(matches!(error, SurfaceDefect::Open { count: 4, .. }), "{error}");
     assert!(error.to_string().contains("0.500000"), "{error}");
-    // a hole that is small against the mesh is closed
+    // A hole that is small against the mesh is closed.
     let mut pricked = ball(0.05, 0.003);
     pricked.triangles.pop();
     let (_, checked) = repaired(&pricked);

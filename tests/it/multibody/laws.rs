@@ -135,7 +135,8 @@ fn jacobians_match_differences_of_poses() {
 }
 
 /// d'Alembert's principle, from poses, velocities and Jacobians only:
-/// tau = sum over bodies of J_cm^T m (a_cm - g) + J_w^T d/dt(I w), with the rates by central differences along the motion (v, vdot); error as above.
+///   tau = sum over bodies of J_cm^T m (a_cm - g) + J_w^T d/dt(I w),
+/// with the rates by central differences along the motion (v, vdot); error as above.
 #[test]
 fn inverse_dynamics_is_the_virtual_power_of_inertial_forces() {
     const H: f64 = 1e-5;

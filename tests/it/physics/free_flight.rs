@@ -234,7 +234,7 @@ fn far_swings_keep_their_energy() {
         let total = |simulation: &Simulation| {
             energy(simulation.scene().model(), simulation.data(), &simulation.state().v).total()
         };
-        // the pendulum's energy is measured from its lowest point: 1.0 m of weight of both rods
+        // The pendulum's energy is measured from its lowest point: 1.0 m of weight of both rods.
         let lowest = if floating { 0.0 } else { -GRAVITY * (0.25 + 0.75) };
         let start = total(&simulation) - lowest;
         let (mut worst, mut fastest) = (0.0_f64, 0.0_f64);

@@ -14,7 +14,8 @@ fn mean_radius(a: f64, b: f64) -> f64 {
     diagonal / 6.0 + (a * a * ((b + diagonal) / a).ln() / b + b * b * ((a + diagonal) / b).ln() / a) / 12.0
 }
 
-/// The torque arm of friction about the normal [m], of a box `size` that spins on the ground with its bottom of uniform pressure.
+/// The torque arm of friction about the normal [m], of a box `size` that spins on the ground with its bottom
+/// of uniform pressure.
 fn torque_arm(size: &Vector3, pad: &ContactProperties, friction: FaceFriction) -> f64 {
     let inertia = box_inertia(1.0, size);
     let moments = inertia.central().diagonal();
@@ -36,8 +37,8 @@ fn torque_arm(size: &Vector3, pad: &ContactProperties, friction: FaceFriction) -
     (before - simulation.data().V_WB[body].w.z) * moments.z / (mu * GRAVITY * time)
 }
 
-/// Closed form: under a uniform pressure the arm is the mean distance from the centre. Divided boxes too, and friction at the centroids of the
-/// four triangles of a square has the arm a / 3.
+/// Closed form: under a uniform pressure the arm is the mean distance from the centre. Divided boxes too, and
+/// friction at the centroids of the four triangles of a square has the arm a / 3.
 #[test]
 fn a_flat_pad_resists_spin_as_uniform_pressure_does() {
     let mut wrong = Vec::new();

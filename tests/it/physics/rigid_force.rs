@@ -91,7 +91,7 @@ fn a_light_box_carries_a_heavy_one() {
             let line =
                 format!("{heavy} kg on {light} kg at {step} s: sunk by {sunk:.2e} m, feels {felt:.6} of its weight");
             println!("{line}");
-            // two contacts, each with the allowance
+            // Two contacts, each with the allowance.
             if !(sunk.abs() < 2.0 * PENETRATION_MAX && (felt - 1.0).abs() < FORCE_ERROR_MAX) {
                 wrong.push(line);
             }

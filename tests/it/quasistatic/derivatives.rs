@@ -21,7 +21,8 @@ fn key(point: u32) -> ContactKey {
     ContactKey { pair: 0, point }
 }
 
-/// Parameters: q = (x_c, y_c, x_l, x_r, y), then the commands of the last three. Squeezing, and pulling down so that the fingers slip.
+/// Parameters: q = (x_c, y_c, x_l, x_r, y), then the commands of the last three. Squeezing, and pulling down
+/// so that the fingers slip.
 fn planar_gripper(p: &[f64]) -> QuasistaticProblem {
     let mut problem = QuasistaticProblem::default();
     problem.reset(5, STEP);
@@ -66,8 +67,9 @@ fn add_body_contact(problem: &mut QuasistaticProblem, dof: u32, contact: &BodyCo
     problem.add_contact(key(point), phi / STEP, friction, columns);
 }
 
-/// Parameters: fingertip position (3), cube turned by a rotation vector (3), cube position (3), command of the fingertip (3). The cube
-/// stands on three feet, so that it touches the ground in a unique way; the fingertip pushes its side off centre.
+/// Parameters: fingertip position (3), cube turned by a rotation vector (3), cube position (3), command of
+/// the fingertip (3). The cube stands on three feet, so that it touches the ground in a unique way; the
+/// fingertip pushes its side off centre.
 fn pushed_cube(p: &[f64]) -> QuasistaticProblem {
     let vector = |i: usize| Vector3::new(p[i], p[i + 1], p[i + 2]);
     let (finger, turn, centre, command) = (vector(0), vector(3), vector(6), vector(9));
@@ -88,7 +90,7 @@ fn pushed_cube(p: &[f64]) -> QuasistaticProblem {
         let contact = BodyContact { point, phi, friction: 0.4, axes: &ground, r: &r, other: &[] };
         add_body_contact(&mut problem, 3, &contact);
     }
-    // the side -x of the cube
+    // The side -x of the cube.
     let normal = rotation * Vector3::x();
     let t1 = rotation * Vector3::y();
     let axes = Matrix3::from_columns(&[normal, t1, normal.cross(&t1)]);
@@ -101,7 +103,8 @@ fn pushed_cube(p: &[f64]) -> QuasistaticProblem {
     problem
 }
 
-/// Parameters: joint angles of two fingers of two links, (x, y, angle) of a disc that they hold in the air, commands of the joints.
+/// Parameters: joint angles of two fingers of two links, (x, y, angle) of a disc that they hold in the air,
+/// commands of the joints.
 fn planar_hand(p: &[f64]) -> QuasistaticProblem {
     let mut problem = QuasistaticProblem::default();
     problem.reset(7, STEP);
@@ -162,7 +165,8 @@ fn scenes() -> Vec<Scene> {
     ]
 }
 
-/// dv by central differences of the data of the problem through the interface, and by differences of the step itself.
+/// dv by central differences of the data of the problem through the interface, and by differences of the step
+/// itself.
 fn check(scene: &Scene, friction: FrictionCone, kappa: Option<f64>) {
     let settings = QuasistaticSettings { friction, tolerance: 1e-11, ..QuasistaticSettings::default() };
     let solve = |p: &[f64]| {

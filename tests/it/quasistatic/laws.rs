@@ -1,4 +1,5 @@
-//! Laws of a quasistatic step: closed forms, agreement of the engines on every part of a problem, and what is refused.
+//! Laws of a quasistatic step: closed forms, agreement of the engines on every part of a problem, and what is
+//! refused.
 
 use isobar::math::{SpatialVelocity, Vector3, Vector6};
 use isobar::solvers::quasistatic::{
@@ -20,7 +21,8 @@ fn key(point: u32) -> ContactKey {
     ContactKey { pair: 3, point }
 }
 
-/// A point mass (x, y, z) on the ground, pulled along x by a spring to a command: the spring's force, the friction's and the weight balance.
+/// A point mass (x, y, z) on the ground, pulled along x by a spring to a command: the spring's force, the
+/// friction's and the weight balance.
 fn pulled_point(weight: f64, friction: f64, pull: Vector3) -> QuasistaticProblem {
     let mut problem = QuasistaticProblem::default();
     problem.reset(3, STEP);
@@ -35,8 +37,9 @@ fn pulled_point(weight: f64, friction: f64, pull: Vector3) -> QuasistaticProblem
     problem
 }
 
-/// Sticking: no motion and the friction is the pull. Sliding, with force f = k (p - h v) at the mu N border: the convexified cone lets the point
-/// rise by mu h v, so that N = W + k mu h v (closed form of [Pang & Tedrake 2021, section IV-A.2]).
+/// Sticking: no motion and the friction is the pull. Sliding, with force f = k (p - h v) at the mu N border:
+/// the convexified cone lets the point rise by mu h v, so that N = W + k mu h v (closed form of [Pang &
+/// Tedrake 2021, section IV-A.2]).
 #[test]
 fn a_point_sticks_inside_the_cone_and_slides_on_its_border() {
     let (weight, mu, stiffness) = (10.0, 0.5, 100.0);
@@ -62,7 +65,8 @@ fn a_point_sticks_inside_the_cone_and_slides_on_its_border() {
     }
 }
 
-/// A point held by a spring above a slope and beside a wall, both without friction, and pushed down by `push` [m].
+/// A point held by a spring above a slope and beside a wall, both without friction, and pushed down by `push`
+/// [m].
 fn point_above_a_slope(push: f64) -> QuasistaticProblem {
     let mut problem = QuasistaticProblem::default();
     problem.reset(3, STEP);
@@ -172,8 +176,8 @@ fn turned_tangents_give_the_same_step() {
     }
 }
 
-/// A pyramid of more and more rays tends to the cone. Friction while sliding is along a ray, so its direction errs by up to half the angle
-/// between two rays, and so does the slip.
+/// A pyramid of more and more rays tends to the cone. Friction while sliding is along a ray, so its direction
+/// errs by up to half the angle between two rays, and so does the slip.
 #[test]
 fn pyramids_tend_to_the_cone() {
     let pull = Vector3::new(0.08 * 0.3_f64.cos(), 0.08 * 0.3_f64.sin(), 0.0);
@@ -191,8 +195,8 @@ fn pyramids_tend_to_the_cone() {
     }
 }
 
-/// Rows with effort limits, bounds, contacts and a patch in one problem: a block of six velocities on a bed of springs, pushed by two
-/// actuators of one velocity each.
+/// Rows with effort limits, bounds, contacts and a patch in one problem: a block of six velocities on a bed
+/// of springs, pushed by two actuators of one velocity each.
 fn everything(friction_of_patch: f64) -> QuasistaticProblem {
     let mut problem = QuasistaticProblem::default();
     problem.reset(8, STEP);
@@ -212,7 +216,7 @@ fn everything(friction_of_patch: f64) -> QuasistaticProblem {
         });
     }
     problem.bounds.push(VelocityBound { dof: 7, lower: f64::NEG_INFINITY, upper: 0.008 / STEP });
-    // finger 6 pushes the block along x above its centre, finger 7 along y
+    // Finger 6 pushes the block along x above its centre, finger 7 along y.
     let r = Vector3::new(-0.05, 0.01, 0.02);
     let pushed = |axes: [Vector3; 3], r: Vector3, finger: u32, direction: Vector3| {
         let in_axes = move |u: Vector3| Vector3::new(axes[0].dot(&u), axes[1].dot(&u), axes[2].dot(&u));
@@ -262,12 +266,13 @@ fn everything(friction_of_patch: f64) -> QuasistaticProblem {
     problem
 }
 
-/// Our Newton method on the potentials and Clarabel on slacks and epigraphs find the same step: impulses of rows, bounds, contacts and patch
-/// balance, and friction of the patch is Coulomb's with the normal force at the end of the step.
+/// Our Newton method on the potentials and Clarabel on slacks and epigraphs find the same step: impulses of
+/// rows, bounds, contacts and patch balance, and friction of the patch is Coulomb's with the normal force at
+/// the end of the step.
 #[test]
 fn engines_agree_on_rows_bounds_contacts_and_patches() {
     for friction in [FrictionCone::Exact, FrictionCone::Pyramid { rays: 6 }] {
-        // an interior-point method gives the normal impulses to this accuracy only
+        // An interior-point method gives the normal impulses to this accuracy only.
         let change = |engine: Engine| if engine == Engine::Cone { 1e-9 } else { 1e-5 };
         let solve = |engine: Engine| {
             let mut problem = everything(0.4);
@@ -286,8 +291,8 @@ fn engines_agree_on_rows_bounds_contacts_and_patches() {
         };
         let (v, problem, solver) = solve(Engine::Cone);
         let (reference, _, reference_solver) = solve(Engine::Clarabel);
-        // only the patch's friction resists the spin, and the interior point ends with a change of friction
-        // bounds of 1e-5
+        // Only the patch's friction resists the spin, and the interior point ends with a change of friction
+        // bounds of 1e-5.
         for (a, b) in v.iter().zip(&reference) {
             assert!((a - b).abs() * STEP < 2e-6, "{v:?} and {reference:?}");
         }
@@ -300,7 +305,7 @@ fn engines_agree_on_rows_bounds_contacts_and_patches() {
         let (patch, expected) = (solver.patch_impulses()[0], reference_solver.patch_impulses()[0]);
         assert!((patch.to_vector() - expected.to_vector()).norm() < 1e-5, "{patch:?} and {expected:?}");
 
-        // every face: |f_t| = mu f_n |v_t| / sqrt(|v_t|^2 + v_s^2) at the end of the step
+        // Every face: |f_t| = mu f_n |v_t| / sqrt(|v_t|^2 + v_s^2) at the end of the step.
         let block = &problem.patches()[0];
         let V: SpatialVelocity = block.velocity(&v);
         let mut forces = Vec::new();
@@ -321,7 +326,7 @@ fn an_object_without_support_is_named() {
     for engine in [Engine::Cone, Engine::Clarabel] {
         let file = &folder("quasistatic/qp_corpus")[0];
         let mut problem = corpus_problem(file, "qs");
-        // a cube in the air: the contacts of velocities 33 to 38 go
+        // A cube in the air: the contacts of velocities 33 to 38 go.
         let kept: Vec<_> = problem
             .contacts()
             .iter()
@@ -337,7 +342,7 @@ fn an_object_without_support_is_named() {
         }
         let mut v = vec![0.25; problem.size()];
         let error = QuasistaticSolver::default().solve(&mut problem, &mut v, &settings(engine)).unwrap_err();
-        // velocities of a cube: three of rotation, then x, y, z; the cube that stood on it falls as well
+        // Velocities of a cube: three of rotation, then x, y, z; the cube that stood on it falls as well.
         assert!(matches!(error, QuasistaticError::Unbounded { dof: 38 | 44, .. }), "{engine:?}: {error}");
         assert!(v.iter().all(|v| *v == 0.25), "v is as it was given");
     }
@@ -383,7 +388,7 @@ fn a_fallback_is_counted() {
     let report = solver.solve(&mut problem, &mut v, &hasty).unwrap();
     assert!(report.fallback && report.engine == Engine::Clarabel);
     assert_eq!(solver.fallbacks(), 1);
-    // and its multipliers are the warm start of the next step
+    // And its multipliers are the warm start of the next step.
     let report = solver.solve(&mut problem, &mut v, &settings(Engine::Cone)).unwrap();
     assert!(!report.fallback, "{report:?}");
     assert_eq!(solver.fallbacks(), 1);

@@ -34,7 +34,7 @@ fn problem(q: &[f64], command: &[f64]) -> QuasistaticProblem {
         let columns = columns.iter().map(|(dof, n, t)| (*dof, Vector3::new(*n, *t, 0.0)));
         problem.add_contact(ContactKey { pair: 0, point }, phi / STEP, FRICTION, columns);
     };
-    // the velocity of the disc relative to the left finger, the right finger and the ground
+    // The velocity of the disc relative to the left finger, the right finger and the ground.
     add(0, q[0] - q[2] - RADIUS, &[(0, 1.0, 0.0), (1, 0.0, 1.0), (2, -1.0, 0.0), (4, 0.0, -1.0)]);
     add(1, q[3] - q[0] - RADIUS, &[(0, -1.0, 0.0), (1, 0.0, 1.0), (3, 1.0, 0.0), (4, 0.0, -1.0)]);
     add(2, q[1] - RADIUS, &[(0, 0.0, 1.0), (1, 1.0, 0.0)]);
@@ -73,7 +73,7 @@ fn run(file: &Value, engine: Engine, (metres, newtons): (f64, f64)) -> Trajector
         }
         let friction = (forces[0].y + forces[1].y, c_t[0] + c_t[1]);
         assert!((friction.0 - friction.1).abs() <= newtons, "{name}: c_f1 + c_f2 = {}, not {}", friction.0, friction.1);
-        // force balance of the disc
+        // Force balance of the disc.
         assert!((forces[0].x - forces[1].x + forces[2].y).abs() <= newtons, "{name}: balance along x");
         assert!((forces[0].y + forces[1].y + forces[2].x - WEIGHT).abs() <= newtons, "{name}: balance along y");
         for (q, v) in q.iter_mut().zip(&v) {
@@ -101,7 +101,7 @@ fn assert_events(trajectory: &Trajectory, slips_until: std::ops::RangeInclusive<
 fn lemke_follows_the_gripper_of_the_paper() {
     let Some(file) = json("quasistatic/planar_gripper_lcp_tstop0.23_quasistatic.json") else { return };
     let trajectory = run(&file, Engine::Lemke, EXACT);
-    // the slip ends with the command at 0.23 s
+    // The slip ends with the command at 0.23 s.
     assert_events(&trajectory, 22..=22);
     let gap = |step: usize| trajectory.q[step][0] - trajectory.q[step][2] - RADIUS;
     assert!((3..35).all(|step| gap(step).abs() < 1e-9), "no boundary layer");
@@ -113,7 +113,8 @@ fn the_convex_program_follows_the_gripper_of_the_paper() {
     for (engine, tolerance) in [(Engine::Cone, EXACT), (Engine::Clarabel, INTERIOR)] {
         let trajectory = run(&file, engine, tolerance);
         assert_events(&trajectory, 28..=33);
-        // sliding opens a boundary layer of mu h v = 1 mm, which decays by a factor of three per step after it
+        // Sliding opens a boundary layer of mu h v = 1 mm, which decays by a factor of three per step after
+        // it.
         let gap = |step: usize| trajectory.q[step][0] - trajectory.q[step][2] - RADIUS;
         assert!((gap(22) - FRICTION * 0.002).abs() < 1e-6, "the layer is mu times the slip of a step: {}", gap(22));
         for step in 23..28 {

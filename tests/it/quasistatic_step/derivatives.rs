@@ -55,7 +55,7 @@ fn tangent(model: &Model, a: &[f64], b: &[f64]) -> Vec<f64> {
         let (q, v) = (joint.q_start, joint.v_start);
         if joint.kind == JointKind::Floating {
             let ((w, u), (s, r)) = (parts(&a[q..]), parts(&b[q..]));
-            // the vector part of b a^-1 is half the rotation vector
+            // The vector part of b a^-1 is half the rotation vector.
             let half = r * w - u * s - r.cross(&u);
             change[v..v + 3].copy_from_slice((half * 2.0).as_slice());
             for k in 0..3 {
@@ -116,8 +116,8 @@ fn error(case: &Case, smoothed: bool) -> f64 {
             });
             tangent(model, &before, &after).into_iter().map(move |change| change / (2.0 * increment))
         };
-        // with twice the increment, whose error is four times as large, the differences' own error is taken
-        // off
+        // With twice the increment, whose error is four times as large, the differences' own error is taken
+        // off.
         let slopes = slope(INCREMENT).zip(slope(2.0 * INCREMENT)).map(|(near, far)| (4.0 * near - far) / 3.0);
         for (row, slope) in slopes.enumerate() {
             let value = if column < n { derivatives.A(row, column) } else { derivatives.B(row, column - n) };
@@ -209,7 +209,7 @@ fn planar_hand(name: &'static str, upper: f64, bend: f64, squeeze: f64) -> Case 
     let (disc, _) = joint(&mut builder, "disc", lift, 0.0, 0.0, JointKind::Revolute, Vector3::z());
     builder.add_geometry(disc, "disc", at(0.0, 0.0, 0.0), Shape::Sphere { radius: 0.05 }, &rigid(0.6)).expect("a disc");
     let scene = Arc::new(builder.build(Vector3::y() * -GRAVITY).expect("a scene"));
-    // elbows out: the tips touch the disc, which hangs below the line between them
+    // Elbows out: the tips touch the disc, which hangs below the line between them.
     let tip = Vector3::new(
         -0.08 + 0.1 * upper.cos() + 0.1 * (upper + bend).cos(),
         0.1 * upper.sin() + 0.1 * (upper + bend).sin(),

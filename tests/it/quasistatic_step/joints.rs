@@ -52,7 +52,7 @@ fn dampers_and_dry_friction_of_passive_joints_resist() {
             .expect("a wrench");
         simulation.step(&JointCommand::default()).expect("a step");
         let expected = if force.abs() < friction { 0.0 } else { (force.abs() - friction).copysign(force) / damping };
-        // sticking is regularized: it creeps by 1e-4 m/s at most
+        // Sticking is regularized: it creeps by 1e-4 m/s at most.
         let v = simulation.state().q[0] / step;
         assert!((v - expected).abs() < 1.5e-4, "h = {step}, {force} N: {v} m/s instead of {expected}");
     }

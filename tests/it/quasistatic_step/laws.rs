@@ -50,7 +50,7 @@ fn a_block_slides_above_the_friction_angle() {
     let (mut simulation, body, gravity) = block_on_incline(0.75, 0.01, UnactuatedInertia::Mass);
     simulation.step(&JointCommand::default()).expect("a step");
     let expected = (gravity.x + 0.5 * gravity.z) * 0.01;
-    // the relaxed friction lifts a sliding body: its lift mu v takes its share of the slope
+    // The relaxed friction lifts a sliding body: its lift mu v takes its share of the slope.
     let v = simulation.data().V_WB[body].v;
     assert!((v.z - 0.5 * v.x).abs() < 1e-6, "{v:?}");
     assert!((v.x - expected / (1.0 + 0.25)).abs() < 1e-3 * expected, "{} for {expected}", v.x);
@@ -129,7 +129,7 @@ fn a_pushed_block_pushes_back_with_its_friction() {
         let mut snapshot = Snapshot::default();
         simulation.snapshot_into(&mut snapshot);
         let push = snapshot.joint_effort.as_slice()[0];
-        // with inertia a step starts from rest: the block's m v/h is on top
+        // With inertia a step starts from rest: the block's m v/h is on top.
         let friction = 0.4 * 0.5 * GRAVITY;
         let resistance = match inertia {
             UnactuatedInertia::Mass => 0.5 * speed / step,

@@ -73,7 +73,7 @@ fn two_pads_hold_a_box() {
         let place = [(body, Vector3::new(0.0, 0.0, 0.03))];
         let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place);
         let mut snapshot = Snapshot::default();
-        // close on the box, squeeze, lift by 5 cm within a second, hold
+        // Close on the box, squeeze, lift by 5 cm within a second, hold.
         let (speed, squeeze) = (0.05, 0.02);
         let mut time = 0.0;
         while time < 3.0 {

@@ -1,4 +1,5 @@
-//! The reference: the step as a quadratic program over linear and second-order cones for Clarabel [Goulart & Chen 2024].
+//! The reference: the step as a quadratic program over linear and second-order cones for Clarabel [Goulart &
+//! Chen 2024].
 //!
 //! In its form   min 1/2 x^T P x + q^T x  s.t.  A x + s = d, s in cones   the unknowns x are v, then those of
 //! the rows and of the patches' faces:
