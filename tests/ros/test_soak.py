@@ -1,0 +1,18 @@
+"""The soak of scripts/soak in small: memory, threads, files and endpoints stand. Times are not compared."""
+
+import pytest
+
+pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+import soak  # noqa: E402
+
+# Allowed growth: allocators keep some pages, and the log grows in a file [MB].
+GROWTH_MAX = 30.0
+
+
+def test_nothing_grows_while_controllers_come_and_go():
+    rows = soak.run(steps=200_000, seconds=60.0, record=True, warm_up=10)
+    first, last = rows[0], rows[-1]
+    assert last["cycles"] > first["cycles"], rows
+    for count in ("threads", "files", "endpoints"):
+        assert last[count] <= first[count], f"{count}: {rows}"
+    assert last["memory [MB]"] <= first["memory [MB]"] + GROWTH_MAX, rows
