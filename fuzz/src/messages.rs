@@ -1,5 +1,5 @@
-//! Messages of controllers: whatever they hold, they are refused with a reason, or every target that follows is finite and within
-//! the limits of its joint.
+//! Messages of controllers: whatever they hold, they are refused with a reason, or every target that follows
+//! is finite and within the limits of its joint.
 
 use crate::math::{Index, ScalarJointIndex};
 use crate::ros::commands::joint_command::{CommandMessage, CommandedJoint, ControlMode, check};

@@ -1,9 +1,9 @@
-"""What the links of the iiwa look like: shells that are halves of a drum about the one axis and flow into a tube about the other."""
+"""Shapes of the links of the iiwa: shells that join a half drum about one axis to a tube about the other."""
 
 from .mesh import below, block, common, cone, drum, joined, moved, surface, turned, union, without
 
-# Radius of the tubes, of the drums about the tilting axes, and of what keeps clear of the other half's drum
-# [m].
+# Radius of the tubes, of the drums about the tilting axes, and of the clearance around the other half's
+# drum [m].
 TUBE, DRUM = 0.078, 0.086
 GAP = 0.0015
 

@@ -17,9 +17,9 @@ pub enum ExperimentError {
     /// A file or a folder that cannot be written.
     #[error("{path} cannot be written; check the folder and the permissions", path = path.display())]
     Write {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The scene cannot be loaded.

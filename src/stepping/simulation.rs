@@ -197,10 +197,10 @@ impl Simulation {
         self.step_count = step_count;
     }
 
-    /// Everything that the next step takes from the ones before: gravity and gains, the state and that of a
+    /// All data that the next step takes from the previous ones: gravity and gains, the state and that of a
     /// reset, the velocities before, the warm start, held targets, loads of rigid contacts, external
-    /// wrenches, the count of steps, and the efforts, the wrenches and the report of the last step. Its
-    /// contact patches are left out: they are back after the next step.
+    /// wrenches, the count of steps, and the efforts, the wrenches and the report of the last step. The
+    /// contact patches are left out: the next step computes new ones.
     ///
     /// The first call after the scene has changed reads the whole scene, meshes included.
     pub fn save(&self) -> Checkpoint {
@@ -224,8 +224,8 @@ impl Simulation {
     /// that was saved.
     ///
     /// # Errors
-    /// A checkpoint of another scene or of other steps, or one with values that make no sense; nothing has
-    /// changed then.
+    /// A checkpoint of another scene or of other steps, or one with invalid values; the simulation is then
+    /// unchanged.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let mut reader = checkpoint.open(self.signature(), &self.settings())?;
         let (nq, nv) = (self.scene.model().nq(), self.scene.model().nv());

@@ -1,5 +1,5 @@
-//! Mutations of shipped files and of messages, the same in every run: nothing panics, memory is bounded, and errors name the
-//! file. The functions are those of the fuzzing targets in fuzz/.
+//! Mutations of shipped files and of messages, the same in every run: nothing panics, memory is bounded, and
+//! errors name the file. The functions are those of the fuzzing targets in fuzz/.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(non_snake_case, unreachable_pub)]
 
@@ -54,7 +54,8 @@ impl Random {
         (self.0 % count.max(1) as u64) as usize
     }
 
-    /// `bytes` with one to four changes: a byte, a piece cut out, doubled or moved, a token put in, an early end.
+    /// `bytes` with one to four changes: a byte, a piece cut out, doubled or moved, a token put in, an early
+    /// end.
     fn mutate(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut changed = bytes.to_vec();
         for _ in 0..=self.below(4) {

@@ -1,5 +1,4 @@
-//! Checkpoints: a restored run has the same bits as one that never stopped, and what is no checkpoint of the
-//! scene is refused.
+//! Checkpoints: a restored run has the same bits as one that never stopped, and other files are refused.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
 }
 
 /// The inputs of a step: the scene's commands, a command that is held from then on, and wrenches that change
-/// now and then.
+/// at random steps.
 fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u64) {
     let mut command = JointCommand::new(simulation.scene());
     schedule.fill(simulation.time_ns(), &mut command);
@@ -48,8 +47,8 @@ fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u6
     simulation.step(&command).unwrap();
 }
 
-/// Runs `steps` steps; at random ones the run is saved, and a new simulation continues from there for a while
-/// beside it.
+/// Runs `steps` steps; at random ones the run is saved, and a new simulation continues from there in parallel
+/// for some steps.
 fn continues(make: &dyn Fn() -> (Simulation, CommandSchedule), steps: u64, random: &mut Random, label: &str) {
     let (mut simulation, schedule) = make();
     let mut beside: Vec<(u64, Simulation)> = Vec::new();
@@ -175,7 +174,7 @@ fn ball(radius: f64, step: f64) -> Simulation {
 }
 
 /// A checkpoint of another scene, of another step or mode is refused with the difference, and the simulation
-/// goes on as if nothing had been tried.
+/// continues unchanged.
 #[test]
 fn a_checkpoint_of_another_scene_is_refused_by_name() {
     let mut simulation = ball(0.05, 1e-3);
@@ -208,8 +207,8 @@ fn a_checkpoint_of_another_scene_is_refused_by_name() {
     assert_eq!(bits(&simulation), bits(&never));
 }
 
-/// Every cut and every changed byte is noticed, and a simulation whose own bytes are damaged under a valid
-/// checksum refuses or takes them, without a panic, and is unchanged if it refuses.
+/// Every truncation and every changed byte is detected. Damaged contents under a valid checksum are accepted
+/// or refused without a panic, and a refusal leaves the simulation unchanged.
 #[test]
 fn a_damaged_checkpoint_is_refused() {
     let mut simulation = ball(0.05, 1e-3);

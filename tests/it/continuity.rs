@@ -234,8 +234,8 @@ fn force_is_continuous_while_a_patch_appears_elsewhere() {
     }
 }
 
-/// A ring is pressed on the edge of a box, which wanders from its middle, where there are two patches, over
-/// its rim, where they become one, and off it.
+/// A ring is pressed on the edge of a box. The edge moves from the middle of the ring, where there are two
+/// patches, to its rim, where they merge, and then away from it.
 #[test]
 fn force_is_continuous_on_an_edge() {
     let ring = filled(&ring(0.05, 0.02, 36, 18), 0.01);

@@ -41,7 +41,7 @@ fn mean_faces(run: &Run) -> f64 {
 fn check(run: &Run) {
     assert!(run.outcome.flipped(), "{:?}", run.outcome);
     assert_eq!(run.retries, 0);
-    // It lay on its first side until it was scooped, was raised on the blade, and turned only then.
+    // The pancake lay on its first side until it was scooped, was raised on the blade, and turned only then.
     let at = |name: &str| run.events.iter().find(|event| event.name == name).expect("an event").time;
     let sample = |time: f64| run.samples.iter().find(|sample| sample.time >= time).expect("a sample");
     assert!(sample(at("scoop")).side > 1.5);

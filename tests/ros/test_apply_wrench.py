@@ -1,4 +1,4 @@
-"""External wrenches from other nodes: the press gives way by force over stiffness, for as long as it is told to."""
+"""External wrenches from other nodes: the press deflects by force over stiffness, for the duration of the wrench."""
 
 import math
 

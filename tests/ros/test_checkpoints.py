@@ -1,4 +1,4 @@
-"""Checkpoints of the node: what was killed goes on where it was, bit by bit, and what is no checkpoint is refused by name."""
+"""Checkpoints of the node: a killed run continues with the same bits, and other files are refused by name."""
 
 import signal
 
@@ -43,7 +43,7 @@ def wait_for_second(listener, node, condition):
 
 
 def test_a_node_that_was_killed_goes_on_where_it_was(start, listener, tmp_path):
-    """Positions held by a command, a trajectory under way and the scene's own commands go on; states have the same bits."""
+    """Held positions, an active trajectory and the scene's own commands continue; states have the same bits."""
     file = tmp_path / "run.checkpoint"
     arguments = {"scene": "swing.yaml", "parameters": [f"checkpoint:={file}", "checkpoint_period:=0.05"]}
     first = start(**arguments)
@@ -134,7 +134,7 @@ def test_without_a_file_the_services_say_how_to_name_one(start, listener):
 
 @pytest.mark.parametrize("content", [b"no checkpoint", b"ISOBAR-C\x01\x00"])
 def test_a_node_does_not_begin_with_a_broken_checkpoint(start, tmp_path, content):
-    """And the file is left as it was."""
+    """The file does not change."""
     file = tmp_path / "broken.checkpoint"
     file.write_bytes(content)
     node = start(parameters=[f"checkpoint:={file}", "checkpoint_period:=0.01"])

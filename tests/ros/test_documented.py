@@ -1,4 +1,4 @@
-"""docs/reference/ros.md says what the running node has, and nothing else."""
+"""docs/reference/ros.md lists the interfaces of the running node, and no others."""
 
 import importlib.util
 import re

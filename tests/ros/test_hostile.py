@@ -159,7 +159,7 @@ def test_subscribers_that_never_read_hold_nothing_up(start, listener):
     states = listener.listen(JointState, "joint_states")
     listener.wait_until(lambda: len(states) > 100, "states")
     paces = []
-    # A busy machine takes time away now and then, a publisher that waits would always.
+    # A busy machine delays some messages; a publisher that waits would delay all of them.
     while len(paces) < 8 and max(paces, default=0.0) <= 0.7:
         first, began = stamp_ns(states[-1]), time.monotonic()
         listener.spin_for(3.0)
@@ -179,7 +179,7 @@ def test_a_step_slower_than_real_time_is_said_and_answered(start, listener):
 
 
 def mutated(chance, text):
-    """`text` with some of its parts gone, doubled, or replaced by what does not belong there."""
+    """`text` with some parts removed, doubled, or replaced by parts of another kind."""
     for _ in range(chance.randrange(1, 5)):
         at, length = chance.randrange(len(text)), chance.randrange(1, 20)
         middle = chance.choice(["", text[at : at + length] * 2, "nan", "-1e308", "&a;", "<", "\0", "é" * 50, "../" * 20])

@@ -41,7 +41,7 @@ def test_names_follow_the_namespace_and_remappings(start, listener):
     # The arm's velocity interface is there and unclaimed; then its joints have different interfaces.
     command = JointState(name=["slide", "turn"], position=[0.03, 0.0], velocity=[math.nan, math.nan])
     moved = lambda: abs(states[-1].position[0] - 0.02755) < 1e-4
-    listener.publish_until(commands, command, moved, "position beside velocities of nobody")
+    listener.publish_until(commands, command, moved, "positions with unclaimed velocities")
     for joint, mode in [("slide", "position"), ("turn", "velocity")]:
         request = SetParameters.Request(parameters=[Parameter(f"control_modes.{joint}", value=mode).to_parameter_msg()])
         assert listener.call(SetParameters, "/cell/isobar/set_parameters", request).results[0].successful
@@ -86,8 +86,8 @@ def test_rates_change_at_a_step_boundary(start, listener):
 def test_markers_start_over_after_nobody_looked_and_are_deleted_by_a_reset(start, listener):
     start()
     heard = []
-    # Without a subscriber none are made, and what is on a screen then is unknown: the next message clears it.
-    # A message of depth 1 may be overwritten before a new subscriber has it.
+    # Without a subscriber no markers are published, and the markers on a screen are unknown: the next message
+    # clears them. A message of depth 1 may be overwritten before a new subscriber has it.
     cleared = 0
     for _ in range(10):
         del heard[:]
@@ -157,7 +157,7 @@ def test_rviz_shows_topics_that_the_node_has(name):
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed")
 def test_cmake_installs_what_launch_files_look_for(tmp_path):
-    # In cargo's place one that takes what is built.
+    # A stand-in for cargo that uses the programs already built.
     tools, build, prefix = tmp_path / "tools", tmp_path / "build", tmp_path / "install"
     tools.mkdir()
     cargo = tools / "cargo"

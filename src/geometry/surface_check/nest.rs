@@ -33,8 +33,8 @@ struct Surroundings {
 
 /// Turns components so that material and cavities alternate from outside in. A component with a negative
 /// volume inside the material of another one is a cavity. A component with a positive volume there is also a
-/// cavity if the outer one had to be turned, so that a hollow body that is inside out as a whole comes out
-/// right. Otherwise it adds nothing to the material and is left out, unless it intersects another component
+/// cavity if the outer one had to be turned, so that a hollow body that is entirely inside out is corrected.
+/// Otherwise it adds nothing to the material and is left out, unless it intersects another component
 /// (`touched`, for each triangle).
 pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefect> {
     let mut parts = Vec::new();

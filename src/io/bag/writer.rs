@@ -128,7 +128,8 @@ mod tests {
     use super::*;
     use crate::io::bag::MessageType;
 
-    /// A writer that is gone without a word leaves what was flushed, with its schemas, and no more.
+    /// A writer that is dropped without being finished leaves the flushed messages with their schemas, and no
+    /// others.
     #[test]
     fn a_cut_file_reads_to_the_last_flush() {
         let file = std::env::temp_dir().join(format!("isobar_cut_{}.mcap", std::process::id()));

@@ -48,7 +48,7 @@ pub enum UrdfError {
 
 /// A fault of an element of a robot file.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say what the fields are")]
+#[allow(missing_docs, reason = "the messages describe the fields")]
 pub enum UrdfProblem {
     #[error("the root element is <{found}>, a URDF's is <robot>{hint}")]
     NotRobot { found: String, hint: String },

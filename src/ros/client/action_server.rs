@@ -69,7 +69,7 @@ impl<T: ActionType + 'static> ActionServer<T> {
         Ok(server)
     }
 
-    /// The next requested goal. A goal that reuses an id, or comes when too many are under way, is rejected.
+    /// The next requested goal. A goal that reuses an id, or comes while too many are active, is rejected.
     pub(crate) fn next_goal(&mut self) -> Option<(GoalId, T::Goal, Request<T::SendGoal>)> {
         while let Some(request) = self.goal_requests.next() {
             let (id, goal) = T::destructure_goal_request_msg(request.message().clone());

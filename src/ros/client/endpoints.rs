@@ -27,7 +27,7 @@ struct Nodes<'a> {
     caller: &'a mut Option<r2r::Node>,
 }
 
-/// Tries to end an endpoint; true if it is gone, or the last attempt has failed.
+/// Tries to end an endpoint; true if it has ended, or the last attempt has failed.
 type Close = Box<dyn FnMut(&mut Nodes<'_>, bool) -> bool + Send>;
 
 struct Endpoint {
@@ -106,7 +106,7 @@ impl Endpoints {
         used
     }
 
-    /// Goes on ending what is not used any more. Call it after each spin of `node`.
+    /// Continues to end the endpoints that are no longer used. Call it after each spin of `node`.
     pub(super) fn close_unused(&mut self, node: &mut r2r::Node) {
         let unused = |endpoint: &Endpoint| endpoint.used.strong_count() == 0;
         if !self.endpoints.iter().any(unused) {

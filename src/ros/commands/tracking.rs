@@ -28,7 +28,7 @@ impl JointStates<'_> {
 /// The status of a trajectory at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Progress {
-    /// It is under way, or begins later.
+    /// It is active, or begins later.
     Following,
     /// Its end was reached: the last point remains the target.
     Done,

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The number of lines that wait for stderr; further lines are lost, and counted.
 const LINES: usize = 1024;
-/// How long the end of the process waits for the lines that are under way.
+/// The time for which the end of the process waits for lines that are not yet written.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 enum Entry {

@@ -80,7 +80,7 @@ impl WorldTopics {
     /// published yet.
     ///
     /// # Errors
-    /// ROS refuses a topic; what was made until then is gone.
+    /// ROS refuses a topic; the topics created before it are removed.
     pub(crate) fn new(
         node: &mut Node,
         publishers: &mut PublisherPool,

@@ -38,7 +38,7 @@ pub(crate) struct Recorder {
 
 /// The end of the writing thread.
 struct RecorderDisk {
-    /// The file that was asked for; others stand beside it.
+    /// The requested file; later ones are in the same folder.
     asked: PathBuf,
     topics: Vec<Topic>,
     writer: BagWriter,

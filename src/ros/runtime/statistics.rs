@@ -50,7 +50,7 @@ pub(super) struct Statistics {
     step_times: Histogram,
     /// The time of a turn outside the step.
     node_times: Histogram,
-    /// The step of the turn under way, if one was tried.
+    /// The step of the present turn, if one was tried.
     tried: Duration,
     iterations: u64,
     iterations_max: u32,

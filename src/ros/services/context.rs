@@ -110,11 +110,11 @@ pub(crate) struct ServiceContext {
 }
 
 impl ServiceContext {
-    /// Creates the topics and subscriptions of another world, and hands it to the simulation thread. All that
-    /// can fail comes first, and changes nothing until all of it is done.
+    /// Creates the topics and subscriptions of another world, and hands it to the simulation thread. All
+    /// steps that can fail come first, and nothing changes until they have succeeded.
     ///
     /// # Errors
-    /// ROS refuses a topic; the present world goes on as it was.
+    /// ROS refuses a topic; the present world continues unchanged.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) fn enter(&mut self, node: &mut Node, built: BuiltWorld) -> Result<(), ClientError> {
         let BuiltWorld { loaded, defaults, simulation, carryover, origin } = built;
@@ -132,7 +132,7 @@ impl ServiceContext {
         let controllers = self.controllers.subscribe(node, &loaded.joint_groups).inspect_err(|_| {
             self.setup.publishers.forget(number);
         })?;
-        // Nothing refuses the world from here on.
+        // No step from here on can fail.
         topics.recorder = self.setup.recording.as_mut().and_then(|recording| {
             let next = recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions);
             next.map_err(|error| tracing::error!("{error}. The new world is not recorded")).ok()

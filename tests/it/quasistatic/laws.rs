@@ -1,5 +1,5 @@
-//! Laws of a quasistatic step: closed forms, agreement of the engines on every part of a problem, and what is
-//! refused.
+//! Laws of a quasistatic step: closed forms, agreement of the engines on every part of a problem, and
+//! refusals.
 
 use isobar::math::{SpatialVelocity, Vector3, Vector6};
 use isobar::solvers::quasistatic::{

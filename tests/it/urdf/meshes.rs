@@ -99,7 +99,8 @@ fn collada_nodes_and_units_are_applied() {
     }
 }
 
-/// Fuzz: files cut anywhere or damaged are read or refused; a binary STL that is cut says what was expected.
+/// Fuzz: files cut anywhere or damaged are read or refused; the error of a truncated binary STL states the
+/// expected length.
 #[test]
 fn cut_and_damaged_mesh_files_never_panic() {
     let stl = binary_stl("exported");
