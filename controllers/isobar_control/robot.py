@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-# Of joints without a limit of their own [rad/s] or [m/s]: out of the way.
+# Limit of joints without one of their own [rad/s] or [m/s]: never reached.
 SPEED_UNLIMITED = 1e9
 MOVING = {"revolute", "continuous", "prismatic"}
 

@@ -55,7 +55,7 @@ class Monitor(Node):
         self.pause = self.create_client(SetBool, "/isobar/pause")
 
     def unheard(self):
-        """The topics that the plot needs and that have had no message yet."""
+        """The topics of the plot from which no message has arrived yet."""
         clock = ["/clock"] if self.time is None else []
         return clock + [TOPICS[name] for name in NEEDED if self.latest[name] != self.latest[name]]
 

@@ -114,7 +114,7 @@ def published(links):
 
 
 def common(links, mass):
-    """What the headers of all files say of an arm of this mass [kg]."""
+    """The common part of the headers, for an arm of this mass [kg]."""
     return COMMON.format(share=mass / published(links), mass=mass, sum=published(links))
 
 

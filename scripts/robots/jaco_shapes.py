@@ -1,4 +1,4 @@
-"""What the Kinova Jaco looks like: carbon tubes between actuators, whose halves lie side by side at the shoulder and the elbow."""
+"""Shapes of the links of the Kinova Jaco: carbon tubes between actuators; at shoulder and elbow the halves of an actuator lie side by side."""
 
 from .mesh import below, block, common, cone, drum, ellipsoid, joined, moved, surface, turned, union, without
 
@@ -19,7 +19,7 @@ def half(center, axis, radius, width=HALF):
 
 
 def clearance(center, axis, radius):
-    """Where the other half of the actuator is."""
+    """The position of the other half of the actuator."""
     place = lambda s: tuple(c - s * a for c, a in zip(center, axis))
     return drum(place(-GAP), place(0.12), radius + 0.003)
 

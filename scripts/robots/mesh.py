@@ -262,7 +262,7 @@ def turned(profile, segments=48):
 
 
 def ellipsoid_surface(axes, refinements=2):
-    """Triangles on the ellipsoid with these half axes: an octahedron whose edges are halved so many times, each new vertex put on the unit
+    """Triangles on the ellipsoid with these half axes: an octahedron whose edges are halved this number of times, with each new vertex moved to the unit
     sphere, all scaled. These are the vertices that Drake and Isobar give an ellipsoid; two refinements, 66 of them."""
     vertices = [(1.0, 0, 0), (0, 1.0, 0), (-1.0, 0, 0), (0, -1.0, 0), (0, 0, 1.0), (0, 0, -1.0)]
     faces = [face for k in range(4) for face in ([k, (k + 1) % 4, 4], [(k + 1) % 4, k, 5])]
@@ -307,7 +307,7 @@ def face_normal(vertices, face):
 
 
 def short(x, decimals):
-    """The number in as few characters as that many decimals need; with the zero before the point, which some readers ask for."""
+    """The number with at most that many decimals, in as few characters as possible; the zero before the point remains, because some readers need it."""
     text = f"{x:.{decimals}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 

@@ -1,5 +1,5 @@
-//! The largest files and models that are read, all in one place: whatever a file or a client asks for, its
-//! memory and time are bounded, and the error names the limit. docs/reference/ros.md lists them.
+//! The largest files and models that are read. They bound the memory and the time of every request of a file
+//! or a client, and the error names the limit. docs/reference/ros.md lists them.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
@@ -30,7 +30,7 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
 
 /// As [`read`], for a text of at most [`TEXT_BYTES_MAX`].
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|_| Error::other("the file is no text in UTF-8"))
+    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|_| Error::other("the file is not text in UTF-8"))
 }
 
 #[cfg(test)]

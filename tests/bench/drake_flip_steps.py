@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drake's steps from states of our pancake flip, with polygons and with triangle fans: what contact costs its solver, and whether they are our steps.
+"""Drake's steps from states of our pancake flip, with polygons and with triangle fans: the cost of contact for its solver, and a comparison with our steps.
 
     python3 tests/bench/drake_flip_steps.py                        # Drake's default solver
     python3 tests/bench/drake_flip_steps.py --approximation tamsi  # the solver named in the paper
@@ -55,7 +55,7 @@ class Plant:
         return v
 
     def prepare(self, state):
-        """The state, and what the actuators do."""
+        """The state, and the efforts of the actuators."""
         place(self.plant, self.plant_context, state)
         self.plant.SetVelocities(self.plant_context, self.generalized(self.plant, state["velocities"]))
         efforts = {"joints": state["efforts"], "bodies": {name: [0.0] * 6 for name in state["poses"]}}
@@ -70,7 +70,7 @@ class Plant:
         return sum(surface.num_faces() for surface in surfaces), time.perf_counter() - start
 
     def step(self, state):
-        """Velocities at the end of the step, and the time it took [s]."""
+        """Velocities at the end of the step, and its computing time [s]."""
         self.prepare(state)
         start = time.perf_counter()
         updated = self.diagram.EvalUniquePeriodicDiscreteUpdate(self.context)
@@ -104,7 +104,7 @@ def without_points(states):
 
 
 def compare_velocities(samples, states, ours):
-    """A line about how far Drake's velocities at the ends of the steps are from ours."""
+    """A line with the differences between Drake's velocities at the ends of the steps and ours."""
     import numpy as np
 
     rows = []
@@ -148,9 +148,9 @@ def write_golden(file, samples, states, plant):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--markdown", action="store_true", help="print a Markdown table")
-    parser.add_argument("--refinement", type=float, default=1.0, help="how many times finer than the scene's the edges are")
-    parser.add_argument("--rounds", type=int, default=3, help="how often times are measured")
-    parser.add_argument("--every", type=int, default=25, help="every how many steps a state is taken")
+    parser.add_argument("--refinement", type=float, default=1.0, help="refinement of the scene's edge lengths")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements of each time")
+    parser.add_argument("--every", type=int, default=25, help="number of steps between two states")
     parser.add_argument("--approximation", default="lagged", choices=["lagged", "similar", "tamsi", "sap"])
     parser.add_argument("--golden", metavar="FILE", help="write some of the states and Drake's steps from them")
     options = parser.parse_args()

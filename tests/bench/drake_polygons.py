@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Polygons and triangle fans in Drake, on our scenes: how many faces, and how long a step takes, beside ours.
+"""Polygons and triangle fans in Drake, on our scenes: numbers of faces and times of steps, compared with ours.
 
     python3 tests/bench/drake_polygons.py slip               # the spatula slip, stepped by Drake
     python3 tests/bench/drake_polygons.py slip --isobar      # and `isobar experiment spatula-slip` after it
@@ -73,7 +73,7 @@ def query(diagram, context):
 
 
 def leave_out_all_pairs(diagram, context):
-    """No contact from here on."""
+    """Disables all contact."""
     from pydrake.geometry import CollisionFilterDeclaration, GeometrySet, Role
 
     scene_graph = diagram.GetSubsystemByName("scene_graph")
@@ -86,7 +86,7 @@ def leave_out_all_pairs(diagram, context):
 
 
 class SlipRun:
-    """The scene with one kind of faces, and what its steps took."""
+    """The scene with one kind of faces, and the times of its steps."""
 
     def __init__(self, kind, options, contact=True):
         import numpy as np
@@ -117,7 +117,7 @@ class SlipRun:
             self.steps.append(time.perf_counter() - start)
 
     def look(self, counts):
-        """The contact surfaces of the state at which the next step begins, with the processor's caches as steps leave them."""
+        """The contact surfaces of the state at which the next step begins, with the processor's caches in the state that steps leave."""
         found = query(self.diagram, self.context)
         start = time.perf_counter()
         surfaces = found.ComputeContactSurfaces(self.kind)
@@ -128,7 +128,7 @@ class SlipRun:
 
 
 def slip_round(options):
-    """What is measured and subtracted -> (of polygons, of triangles): mean faces, and medians of the steps [us]."""
+    """Quantity -> (of polygons, of triangles): mean faces, and medians of the steps [us]."""
     runs = [*(SlipRun(kind, options) for kind in KINDS), SlipRun(KINDS[0], options, contact=False)]
     for k in range(round(options.duration / drake_spatula.STEP)):
         for run in runs if k % 2 == 0 else reversed(runs):
@@ -144,7 +144,7 @@ def slip_round(options):
 
 
 def slip_ours(options):
-    """The same of `isobar experiment spatula-slip`: 12 s of it, and the faces of as many seconds as Drake took too."""
+    """The same of `isobar experiment spatula-slip`: all 12 s, and the faces over the duration of Drake's run."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")
@@ -207,7 +207,7 @@ def slip(options):
 
 
 def read_states(refinement, every):
-    """What tests/bench/flip_states.rs writes: (rigid surfaces and vertices of our geometries, states, mean faces a step of the run)."""
+    """The output of tests/bench/flip_states.rs: (rigid surfaces and vertices of our geometries, states, mean faces a step of the run)."""
     command = ["cargo", "bench", "--quiet", "--locked", "--bench", "flip_states", "--", "--json"]
     command += [f"--refinement={refinement}", f"--every={every}"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -301,7 +301,7 @@ def leave_out_rigid_pairs(scene_graph):
 
 
 def rigid_transform(pose):
-    """Of quaternion (w, x, y, z) and position."""
+    """The transform of a quaternion (w, x, y, z) and a position."""
     import numpy as np
     from pydrake.common.eigen_geometry import Quaternion
     from pydrake.math import RigidTransform
@@ -345,7 +345,7 @@ def count(surface):
 
 
 def drake_faces(inspector, plant, surfaces):
-    """Pair -> its counts."""
+    """The counts of each pair."""
     faces = {}
     for surface in surfaces:
         names = []
@@ -440,7 +440,7 @@ def flip(options):
 
 
 def begin():
-    """Ends the program where Drake is missing, and keeps it on one core."""
+    """Ends the program if Drake is not installed, and restricts it to one core."""
     try:
         import pydrake  # noqa: F401
     except ImportError:
@@ -452,15 +452,15 @@ def begin():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--markdown", action="store_true", help="print Markdown tables")
-    parser.add_argument("--refinement", type=float, default=1.0, help="how many times finer than the scene's the edges are")
-    parser.add_argument("--rounds", type=int, default=3, help="how often times are measured")
+    parser.add_argument("--refinement", type=float, default=1.0, help="refinement of the scene's edge lengths")
+    parser.add_argument("--rounds", type=int, default=3, help="number of measurements of each time")
     tasks = parser.add_subparsers(dest="task", required=True)
     task = tasks.add_parser("slip", help="the spatula slip, stepped by Drake")
     task.add_argument("--duration", type=float, default=4.5, help="simulated time [s]")
     task.add_argument("--approximation", default="lagged", choices=["lagged", "similar", "tamsi", "sap"])
     task.add_argument("--isobar", action="store_true", help="run our experiment too")
     task = tasks.add_parser("flip", help="states of our pancake flip")
-    task.add_argument("--every", type=int, default=25, help="every how many steps a state is taken")
+    task.add_argument("--every", type=int, default=25, help="number of steps between two states")
     task.add_argument("--our-surfaces", action="store_true", help="Drake gets our tessellations of rigid shapes")
     options = parser.parse_args()
     begin()

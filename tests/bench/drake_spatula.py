@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drake on our own files: the spatula scene with the settings of config/spatula_slip.yaml, and what one step costs.
+"""Drake on our own files: the spatula scene with the settings of config/spatula_slip.yaml, and the cost of a step.
 
     python3 tests/bench/drake_spatula.py --duration 4.5                     # Drake alone
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar            # and ours, run after it in the same call
@@ -115,7 +115,7 @@ def read_isobar(path):
 
 
 def run_isobar(duration, scene):
-    """Runs our program on the scene: the mean cost of a step as its closing table's --timing file says, and the recording."""
+    """Runs our program on the scene: the mean cost of a step, from its --timing file, and the recording."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the ROS layer costs, and how fast lockstep is. Needs the node: . scripts/ros2-env, then build it.
+"""The cost of the ROS layer, and the speed of lockstep. Needs the node: . scripts/ros2-env, then build it.
 
   lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's tests; several runs.
   layer     the node's own time per step on the step thread [us], from /diagnostics, with 1 kHz joint states and commands,
@@ -44,7 +44,7 @@ def stop(process):
 
 
 class Client:
-    """Answers states, and keeps what else it hears."""
+    """Answers states, and stores all other messages."""
 
     def __init__(self):
         # Entities that a fast controller leaves out: each costs time at every wake.

@@ -36,7 +36,7 @@ def commands(player, measured, dt):
 
 
 def compare(path):
-    """The largest difference of the record's commands, and how many were compared."""
+    """The largest difference of the recorded commands, and the number of commands compared."""
     head, *rows = (json.loads(line) for line in Path(path).read_text().splitlines())
     task = read_task(Path(head["task"]).read_text())
     cell = cell_of_scene(head["scene"], task.tool)

@@ -12,7 +12,7 @@ import pytest
 
 
 def take_domain():
-    """A ROS domain of this run alone, so that nothing else on the machine is heard, and the lock that says so.
+    """A ROS domain for this run alone, so that nothing else on the machine is received, and its lock file.
 
     Demos and other test runs lock theirs in the same way (isobar_take_domain in scripts/lib/common.sh).
     """
@@ -32,7 +32,7 @@ if "ISOBAR_TEST_DOMAIN" in os.environ:
 else:
     os.environ["ROS_DOMAIN_ID"], DOMAIN_LOCK = take_domain()
 os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
-# Humble knows only this one, which later distributions warn of.
+# Humble has only this variable; later distributions warn of it.
 if os.environ.get("ROS_DISTRO") == "humble":
     os.environ["ROS_LOCALHOST_ONLY"] = "1"
 
@@ -83,7 +83,7 @@ RUNNING = []
 
 
 class RunningNode:
-    """The simulator's process; `log()` is what it has said so far."""
+    """The simulator's process; `log()` returns its output so far."""
 
     def __init__(self, folder, scene="press.yaml", parameters=(), scene_path=None, extra=(), wrapper=()):
         binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
@@ -112,7 +112,7 @@ class RunningNode:
 
 
 def end_all():
-    """Ends what runs, by its leave: a killed node stays in the graph for 20 s, and the next test's request would go to it."""
+    """Ends the running processes in an orderly way: a killed node stays in the graph for 20 s and would get requests of the next test."""
     running = RUNNING[:]
     RUNNING.clear()
     for node in running:
@@ -148,7 +148,7 @@ class Controller:
             self.publisher.publish(command)
 
     def run(self, states, patience=PATIENCE):
-        """Until it has seen that many states."""
+        """Waits until it has received that many states."""
         deadline = time.monotonic() + patience
         while len(self.states) < states:
             assert time.monotonic() < deadline, f"{len(self.states)} states within {patience:.0f} s"
@@ -164,7 +164,7 @@ def stamp_ns(message):
 
 
 class Listener:
-    """An rclpy node that keeps what it hears."""
+    """An rclpy node that stores the messages that it receives."""
 
     def __init__(self, name="listener"):
         self.node = rclpy.create_node(name)
@@ -207,7 +207,7 @@ class Listener:
     def publisher(self, kind, topic):
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
-        # Known on this side; the node knows it a moment later.
+        # This side has discovered the node; the node discovers this side a moment later.
         self.spin_for(0.1)
         return publisher
 
@@ -237,7 +237,7 @@ class Listener:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """What the nodes said, beside a failure; a skip may be one."""
+    """Adds the output of the nodes to the report of a failure, or of a skip that counts as one."""
     report = yield
     require_all(report)
     if report.failed:
@@ -276,7 +276,7 @@ def start(tmp_path):
 
 
 class LaunchedProcess:
-    """A process of a launch file; `log()` is what it has said so far."""
+    """A process of a launch file; `log()` returns its output so far."""
 
     def __init__(self, command, folder):
         self.log_path = folder / f"{Path(command[0]).name}.log"
@@ -311,7 +311,7 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def launch(installed, tmp_path):
-    """Starts what a launch file would start; returns the processes of this package, and those of others, which are left out."""
+    """Starts the processes of a launch file; returns those of this package, and those of others, which are left out."""
     RUNNING.clear()
 
     def launch_file(name, arguments):

@@ -1,4 +1,4 @@
-"""What files and clients may ask for is bounded: names, sizes, files; each refusal names the reason, and the node goes on."""
+"""Names, sizes and files that clients may use are bounded; each refusal names the reason, and the node continues."""
 
 import fcntl
 import os
@@ -92,7 +92,7 @@ PRESS = (SCENES / "press.urdf").read_text()
 
 
 def endpoints(listener, node="isobar"):
-    """What the node has: topics that it publishes and hears, and services, each with its types."""
+    """The interfaces of the node: topics that it publishes or subscribes to, and services, each with its types."""
     of_node = listener.node
     return [
         sorted(name for name, _ in of_node.get_publisher_names_and_types_by_node(node, "/")),

@@ -25,7 +25,7 @@ def position(state, joint):
 
 
 def wait_without_nodes(listener, condition):
-    """The dead node is not missed."""
+    """The test continues without the dead node."""
     dead = RUNNING[:]
     RUNNING.clear()
     listener.wait_until(condition, "end of the lease", LEASE)
@@ -74,7 +74,7 @@ def test_a_node_that_was_killed_goes_on_where_it_was(start, listener, tmp_path):
     states.clear()
     arguments["parameters"].append("start_paused:=true")
     second = start(**arguments)
-    # It goes on once its states are heard.
+    # It continues once its states are received.
     wait_for_second(listener, second, lambda: listener.node.get_publishers_info_by_topic(topic))
     go_on = listener.node.create_client(SetBool, "/isobar/pause")
     wait_for_second(listener, second, go_on.service_is_ready)

@@ -33,7 +33,7 @@ class Client:
         self.listener = listener
         self.client = ActionClient(listener.node, FollowJointTrajectory, name)
         assert self.client.wait_for_server(PATIENCE)
-        # A node of an earlier test that was killed seems to be there for some seconds more.
+        # A killed node of an earlier test remains visible for some more seconds.
         listener.listen(JointState, "joint_states")
         listener.fresh("joint_states")
 
@@ -98,7 +98,7 @@ def test_tolerances_end_goals(start, listener):
     goal.goal_time_tolerance.nanosec = 200_000_000
     status, result = Goal(client, goal).result()
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.GOAL_TOLERANCE_VIOLATED)
-    # A velocity that is not there within its tolerance, neither.
+    # A velocity that is not reached within its tolerance fails, too.
     fast = JointTolerance(name="slide", position=-1.0, velocity=1e-6)
     status, result = client.send(trajectory((0.3, 0.1)), path_tolerance=[fast]).result()
     assert result.error_code == Codes.PATH_TOLERANCE_VIOLATED

@@ -32,7 +32,7 @@ def numbers(chance, length):
 
 
 def bad_command(chance):
-    """Refused for sure: an unknown name, a number that is not finite, or arrays of different lengths."""
+    """A command that must be refused: an unknown name, a number that is not finite, or arrays of different lengths."""
     kind = chance.randrange(4)
     if kind == 0:
         names = [chance.choice(NAMES)]
@@ -145,7 +145,7 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
     listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: value_of(m, "commands rejected") > MESSAGES / 2, "count")
     factors = sorted(value_of(report, "real-time factor") for report in reports[before:])
-    # The best second under fire: a busy machine takes time from any of them, the requests would take it from
+    # The best second under load: a busy machine delays some seconds, the requests would delay all of
     # all.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert "panicked" not in node.log()
@@ -170,7 +170,7 @@ def test_subscribers_that_never_read_hold_nothing_up(start, listener):
 
 
 def test_a_step_slower_than_real_time_is_said_and_answered(start, listener):
-    # No machine simulates a thousand times as fast as it is asked to here.
+    # No machine simulates at the requested thousand times real time.
     start(parameters=["real_time_factor:=1000.0"])
     reports = listener.listen(DiagnosticArray, "/diagnostics")
     listener.wait_until(lambda: reports and "slower than requested" in reports[-1].status[0].message, "report")
@@ -188,7 +188,7 @@ def mutated(chance, text):
 
 
 def standard_request(chance, srv, brick, resource):
-    """A service of simulation_interfaces, and a request of it that should not do."""
+    """A service of simulation_interfaces, and an invalid request to it."""
     name, number = chance.choice([*NAMES, "ball", "press"]), chance.choice(NUMBERS)
     kind = chance.randrange(9)
     if kind < 3:
@@ -257,7 +257,7 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
     stamps = [stamp_ns(state) for state in states]
     assert stamps == sorted(stamps)
     factors = sorted(value_of(report, "real-time factor") for report in reports)
-    # The best second under fire: a busy machine takes time from any of them, the requests would take it from
+    # The best second under load: a busy machine delays some seconds, the requests would delay all of
     # all.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert node.process.poll() is None and "panicked" not in node.log()

@@ -49,7 +49,7 @@ def test_a_task_has_its_arguments_and_hands_them_on(installed, task):
     assert "publish_robot_description" not in got, "params_file says it, and nobody else publishes one"
     assert node.namespace == controller.namespace == "/cell"
     assert merged(controller)["use_sim_time"] is True
-    # What a file says of its own use is what it has.
+    # The description in a file agrees with its contents.
     usage = (ROOT / "launch" / f"{task}.launch.py").read_text().split('"""')[1]
     assert set(re.findall(r"(\w+):=", usage)) <= set(values)
 

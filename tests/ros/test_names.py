@@ -19,7 +19,7 @@ from std_srvs.srv import SetBool, Trigger
 from test_documented import OPTIONAL, discovered, pattern, tables
 from visualization_msgs.msg import Marker, MarkerArray
 
-# What belongs to the whole graph, wherever the node is.
+# Names of the whole graph, independent of the namespace of the node.
 ABSOLUTE = {"/clock", "/tf", "/tf_static", "/diagnostics", "/rosout", "/parameter_events"}
 
 

@@ -33,7 +33,7 @@ def joint(message, name):
 
 
 def settle(listener, condition, what, topic="joint_states"):
-    """Until the newest message fulfils the condition."""
+    """Waits until the newest message fulfils the condition."""
     messages = listener.heard[topic]
     listener.wait_until(lambda: messages and condition(messages[-1]), what)
 
@@ -73,7 +73,7 @@ def test_real_time_factor_is_kept_and_can_be_changed(start, listener):
         return (seconds(clock[-1].clock) - before) / (time.monotonic() - wall)
 
     def best(wanted):
-        """A busy machine loses time and never gains any: the best of some seconds, until one is as `wanted`."""
+        """The best real-time factor of some seconds, until one is as `wanted`: a busy machine only makes it smaller."""
         found = []
         while len(found) < 10 and max(found, default=0.0) <= wanted:
             found.append(measured(1.0))
@@ -223,7 +223,7 @@ def test_markers_show_patches_and_delete_them(start, listener):
     commands.publish(JointState(name=["slide"], position=[0.05]))
     deleted = lambda: {m.id for a in markers for m in a.markers if m.ns == polygons.ns and m.action == Marker.DELETE}
     listener.wait_until(lambda: deleted() == {polygons.id, arrow.id}, "deletion of the pad's markers")
-    # For eyes: at most 30 a second.
+    # For display: at most 30 a second.
     before = len(markers)
     listener.spin_for(1.0)
     assert len(markers) - before <= 32

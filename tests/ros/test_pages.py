@@ -39,7 +39,7 @@ def missing(expected, printed):
 
 
 def run_block(page, text, folder, environment):
-    """What a block prints, which must succeed."""
+    """The output of a block of commands, which must succeed."""
     done = subprocess.run(
         ["bash", "-c", f"exec 2>&1; set -eo pipefail\n{text}"],
         cwd=folder,
@@ -54,7 +54,7 @@ def run_block(page, text, folder, environment):
 
 @pytest.fixture
 def environment(tmp_path):
-    """A folder with what a clone has, and the programs on the PATH."""
+    """A folder with the contents of a clone, and the programs on the PATH."""
     folder = tmp_path / "clone"
     folder.mkdir()
     for name in ("config", "urdf", "meshes", "controllers", "scripts", "package.xml"):
@@ -68,7 +68,7 @@ def environment(tmp_path):
 
 
 class Background:
-    """Processes that go on."""
+    """Processes that keep running."""
 
     def __init__(self):
         self.running = []

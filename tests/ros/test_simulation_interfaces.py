@@ -40,7 +40,7 @@ class Simulator:
         self.clock = listener.listen(Clock, "/clock", BEST_EFFORT)
 
     def wait(self):
-        """Until it answers. A node of an earlier test that was killed seems to be there for some seconds more."""
+        """Waits until it answers. A killed node of an earlier test remains visible for some more seconds."""
         answers = []
         client = self.listener.node.create_client(srv.GetSimulatorFeatures, "/isobar/get_simulator_features")
 

@@ -19,7 +19,7 @@ LOCKSTEP = {"lockstep": "true", "real_time_factor": "0.0"}
 
 @pytest.fixture
 def heard_from_the_start(launch, listener, tmp_path):
-    """Launches a paused simulation, and lets it go when all that is listened to is there to be heard."""
+    """Launches a paused simulation, and resumes it when all topics of interest have publishers."""
     paused = tmp_path / "paused.yaml"
     paused.write_text("/**: { ros__parameters: { start_paused: true } }")
 

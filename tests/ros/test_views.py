@@ -25,7 +25,8 @@ TASKS = {
 # files leaves for it [-].
 FIELD_OF_VIEW = math.radians(45)
 ASPECT = 1.0
-# Of RViz's documentation (rviz_default_plugins and rviz_common, jazzy): what a configuration may name.
+# The names that a configuration may use, from the documentation of rviz_default_plugins and rviz_common
+# (jazzy).
 TOPIC = {"Value", "Depth", "Durability Policy", "Filter size", "History Policy", "Reliability Policy"}
 KNOWN = {
     "rviz_default_plugins/Grid": {

@@ -194,7 +194,7 @@ def test_names_and_addresses_are_checked(worlds):
     for uri in ("nowhere.urdf", "package://nowhere/x.urdf", "package://../../../etc/passwd", "/dev/zero", "http://x/y", "/"):
         assert code(name="a", uri=uri) == Result.RESULT_NOT_FOUND, uri
     assert code(name="a", uri="/etc/passwd") == codes.UNSUPPORTED_FORMAT
-    # The running world would halt with it.
+    # Otherwise the running world would stop, too.
     weightless = BRICK.replace('"1e-4"', '"0"')
     assert code(name="a", text=weightless) == Result.RESULT_OPERATION_FAILED
     assert worlds.names().entities == ["press", "ball"]

@@ -1,4 +1,4 @@
-//! Checkpoints of the node: what it adds to those of the simulation, their file, their services.
+//! Checkpoints of the node: its additions to those of the simulation, their file, their services.
 
 pub(crate) mod file;
 pub(crate) mod node_state;

@@ -1,4 +1,4 @@
-"""Writes <robot>.json: the tree of a robot and, at random states, what Pinocchio computes of it.
+"""Writes <robot>.json: the tree of a robot and, at random states, Pinocchio's results for it.
 
     python3 -m venv v && v/bin/pip install pin example-robot-data numpy && v/bin/python make.py
 
@@ -179,7 +179,7 @@ def state(model, data, tree, floats, frames, rng):
 
 
 def rounded(value):
-    """Exact zeros for what is zero but for rounding, and no negative zeros: smaller files."""
+    """Rounds values that are zero up to rounding to exact zeros without a sign, for smaller files."""
     if isinstance(value, list):
         return [rounded(x) for x in value]
     if isinstance(value, dict):

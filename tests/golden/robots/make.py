@@ -1,4 +1,4 @@
-"""Writes robots.json: what Pinocchio computes of the shipped robots.
+"""Writes robots.json: Pinocchio's results for the shipped robots.
 
     python3 -m venv v && v/bin/pip install pin && v/bin/python tests/golden/robots/make.py
 
