@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Grip force control of two opposed fingers, as a separate ROS 2 process, like a user's controller.
 
-Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error of the
-measured pad force trims it, and a weak spring keeps the fingers centred. Its time is that of the stamps of the joint states, and each
-command carries the stamp of the state that it answers, so the same process also serves a simulator in lockstep.
+Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error
+of the measured pad force trims it, and a weak spring keeps the fingers centred. Its time is that of the
+stamps of the joint states, and each command carries the stamp of the state that it answers, so the same
+process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
   in   <simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
@@ -102,7 +103,8 @@ class GripController(Node):
         self.commands.publish(self.command)
 
     def trimmed(self, now, wanted, measured):
-        """The closing effort [N]: the wanted force, and the integral of its error once the grip has settled."""
+        """The closing effort [N]: the wanted force, and the integral of its error once the grip has
+        settled."""
         if wanted != self.wanted:
             self.wanted, self.changed, self.integral = wanted, now, 0.0
         elif now - self.changed > SETTLING and measured is not None:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Plays Cartesian keyframes with an arm and its gripper, as a separate ROS 2 process, like a user's controller.
+"""Plays Cartesian keyframes with an arm and its gripper, as a separate ROS 2 process, like a user's
+controller.
 
 A task file (parameter `task`; docs/reference/task-files.md explains its keys) gives the path of the tool, the targets of the gripper,
 and the measured forces that end a movement. The parameter `urdf` names the robot; without it the robot is that of the topic

@@ -1,4 +1,5 @@
-"""Differential inverse kinematics: joint speeds that bring the tip of a chain towards a pose in one control period.
+"""Differential inverse kinematics: joint speeds that bring the tip of a chain towards a pose in one control
+period.
 
 Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is locked and the
 others solve again; if a joint would exceed its speed limit, the whole step becomes shorter; redundant joints return to a
@@ -45,7 +46,8 @@ class DifferentialInverse:
         return self.error_of(R, p, R_now, p_now)
 
     def advance(self, R, p, dt):
-        """Moves towards R, p within `dt` [s], as far as speeds and limits allow; returns the part that was allowed."""
+        """Moves towards R, p within `dt` [s], as far as speeds and limits allow; returns the part that was
+        allowed."""
         start, total, part = self.q, np.zeros(len(self.q)), 1.0
         R_now, p_now, J = self.chain.forward(self.q)
         for iteration in range(ITERATIONS_MAX):

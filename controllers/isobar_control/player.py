@@ -1,6 +1,7 @@
 """The controller of a task: it follows the keyframes and uses measured forces for its decisions. No ROS.
 
-The equations are those of src/experiments/keyframes, and so are the commands: tests/it/controllers.rs compares them.
+The equations are those of src/experiments/keyframes, and so are the commands: tests/it/controllers.rs
+compares them.
 """
 
 import math
@@ -38,7 +39,8 @@ def clamp(value, lowest, highest):
 
 @dataclass
 class Measurement:
-    """Positions, velocities and contact torques of joints, by name; contact forces on bodies, by name, in their axes [N]."""
+    """Positions, velocities and contact torques of joints, by name; contact forces on bodies, by name, in
+    their axes [N]."""
 
     positions: dict
     velocities: dict
@@ -111,7 +113,8 @@ class Path:
         return self.keyframe.time_scaling(clamp(time / self.keyframe.duration, 0.0, 1.0))
 
     def press(self, force, dt):
-        """Moves the press offset for `dt` [s] if a force is held; `force` is the contact force on the tool [N]."""
+        """Moves the press offset for `dt` [s] if a force is held; `force` is the contact force on the tool
+        [N]."""
         if self.keyframe.press:
             # The force on the tool is against the direction in which it presses.
             missing = self.keyframe.press["force"] + float(force @ self.along)
@@ -130,7 +133,8 @@ class Path:
 
 
 class Player:
-    """Plays a task in a cell. `phase` is the present keyframe, at the end `done`, or `failed: ` and the reason."""
+    """Plays a task in a cell. `phase` is the present keyframe, at the end `done`, or `failed: ` and the
+    reason."""
 
     def __init__(self, task, cell, positions):
         self.task, self.cell = task, cell
@@ -217,7 +221,8 @@ class Player:
         return force
 
     def tick(self, measured, dt):
-        """Moves on by `dt` [s]. The commands are then in `arm.q`, `arm.speeds`, `opening` and `opening_rate`."""
+        """Moves on by `dt` [s]. The commands are then in `arm.q`, `arm.speeds`, `opening` and
+        `opening_rate`."""
         self.sense(measured, dt)
         self.gripping = self.open, self.close
         self.opening_rate = 0.0

@@ -38,7 +38,8 @@ def quaternion(R):
 
 
 def after_sensors(node, callback):
-    """A callback for states that calls `callback` after all messages of other topics that were sent before the state.
+    """A callback for states that calls `callback` after all messages of other topics that were sent before
+    the state.
 
     The simulator sends the measured forces of a step before the step's state, but an executor takes arrived messages in any
     order. A guard condition that the state triggers comes after all subscriptions.
@@ -78,9 +79,10 @@ class Commands:
 class Controller(Node):
     """Answers each joint state with a command that carries its stamp. The stamps are its time.
 
-    A controller has `begin(state)`, called with each state until it returns true; `tick(state, dt)`,
-    called once a `period` [s], or each state if those are longer apart; and `fill(message, time)`, which writes the command for the
-    time at which the next state is due. `state` is a dictionary: (position, velocity) by joint.
+    A controller has `begin(state)`, called with each state until it returns true; `tick(state, dt)`, called
+    once a `period` [s], or each state if those are longer apart; and `fill(message, time)`, which writes the
+    command for the time at which the next state is due. `state` is a dictionary: (position, velocity) by
+    joint.
     """
 
     def __init__(self, name):

@@ -1,6 +1,7 @@
 """Kinematics of a robot from its URDF: poses of links, and the Jacobian of a chain. SI units.
 
-Rotations are 3 x 3 matrices R_AB, positions p_AB: frame B in frame A. The base frame is the root link of the URDF.
+Rotations are 3 x 3 matrices R_AB, positions p_AB: frame B in frame A. The base frame is the root link of the
+URDF.
 """
 
 import math

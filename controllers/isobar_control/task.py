@@ -1,4 +1,5 @@
-"""The file of a task: arm, tool, gripper and keyframes. docs/reference/task-files.md explains the keys. No ROS.
+"""The file of a task: arm, tool, gripper and keyframes. docs/reference/task-files.md explains the keys. No
+ROS.
 
 The same files are read by the program (src/experiments/keyframes/task.rs), with the same rules.
 """

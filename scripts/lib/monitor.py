@@ -1,4 +1,5 @@
-"""The demo's monitor: unpauses the simulation when all processes listen, shows a live line while it runs, then a plot and a table."""
+"""The demo's monitor: unpauses the simulation when all processes listen, shows a live line while it runs,
+then a plot and a table."""
 
 import argparse
 import os
@@ -82,8 +83,9 @@ def alive(pid):
 def wait_for_all(monitor, processes):
     """Waits until the node, the controller and the monitor hear each other; returns a problem, or None.
 
-    A publisher that is known here may be unknown to other processes. So the paused simulation takes a step now and then, until the
-    controller's answer to one has arrived: then the state and the forces reached the controller, and the answer came back.
+    A publisher that is known here may be unknown to other processes. So the paused simulation takes a step
+    now and then, until the controller's answer to one has arrived: then the state and the forces reached the
+    controller, and the answer came back.
     """
     deadline = time.monotonic() + PATIENCE
     asked = 0.0
@@ -101,7 +103,8 @@ def wait_for_all(monitor, processes):
 
 
 def let_go(monitor, processes):
-    """Ends the pause; returns a problem, or None. The node sends no answer to a client that it does not know yet, so the request is repeated."""
+    """Ends the pause; returns a problem, or None. The node sends no answer to a client that it does not know
+    yet, so the request is repeated."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and all(alive(pid) for pid in processes):
         if monitor.pause.service_is_ready():

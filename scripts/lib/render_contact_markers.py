@@ -23,7 +23,8 @@ PATIENCE = 60.0
 
 
 def receive(topic, at, part):
-    """The markers of the first message at or after simulated time `at`: {pair: (triangles, colours, arrow)}."""
+    """The markers of the first message at or after simulated time `at`: {pair: (triangles, colours,
+    arrow)}."""
     node = rclpy.create_node("render_contact_markers")
     found = {}
 

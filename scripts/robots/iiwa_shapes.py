@@ -9,7 +9,8 @@ GAP = 0.0015
 
 
 def elbow(height, side, tube, drum_radius, width, clearance):
-    """A link that starts with a tube about z at 0 and ends in half a drum about y at z = `height`, on the side `side` of y."""
+    """A link that starts with a tube about z at 0 and ends in half a drum about y at z = `height`, on the
+    side `side` of y."""
     middle = (0, 0, height)
     inner, outer = side * GAP, side * width
     half = drum((0, inner, height), (0, outer, height), drum_radius, 0.030)
@@ -70,7 +71,8 @@ def flange():
 
 
 def shells(name, height, heights, lengths, cell):
-    """The meshes of links 0 to 6: file name to mesh. `height`: of link 0, `heights`: of links 1, 3, 5; `lengths`: of links 2, 4, 6; `cell`: edge of the grid [m]."""
+    """The meshes of links 0 to 6: file name to mesh. `height`: of link 0, `heights`: of links 1, 3, 5;
+    `lengths`: of links 2, 4, 6; `cell`: edge of the grid [m]."""
     box = lambda solid, low, high: surface(solid, low, high, cell)
     up = lambda solid, height: box(solid, (-0.13, -0.13, -0.01), (0.13, 0.13, height + 0.12))
     along = lambda solid, length: box(solid, (-0.13, -0.13, -0.09), (0.13, length + 0.02, 0.13))
@@ -87,7 +89,8 @@ def shells(name, height, heights, lengths, cell):
 
 
 def trim(name, heights):
-    """Orange covers at the ends of the drums, and dark rings in the seams of the tubes: (file, link, mesh, material)."""
+    """Orange covers at the ends of the drums, and dark rings in the seams of the tubes: (file, link, mesh,
+    material)."""
     parts = []
     for k, radius, end in ((1, 0.040, 0.0955), (2, 0.040, 0.0955), (3, 0.036, 0.0895), (4, 0.036, 0.0895), (6, 0.030, 0.0735)):
         side = -1 if k == 1 else 1

@@ -1,4 +1,5 @@
-"""Kinova Jaco (second generation): six joints with the curved wrist, seven with the spherical one, and the hand of three fingers."""
+"""Kinova Jaco (second generation): six joints with the curved wrist, seven with the spherical one, and the
+hand of three fingers."""
 
 import math
 
@@ -127,7 +128,8 @@ def common_seven():
 
 
 def arm_links(name, links, joints, arm_mass):
-    """Base and arm up to the last joint, scaled to this mass [kg]; the link that the last joint moves is left to the caller."""
+    """Base and arm up to the last joint, scaled to this mass [kg]; the link that the last joint moves is left
+    to the caller."""
     share = arm_mass / published(links)
 
     def scaled(mass, com, moments):

@@ -1,4 +1,5 @@
-"""Shapes of the links of the Kinova Jaco: carbon tubes between actuators; at shoulder and elbow the halves of an actuator lie side by side."""
+"""Shapes of the links of the Kinova Jaco: carbon tubes between actuators; at shoulder and elbow the halves of
+an actuator lie side by side."""
 
 from .mesh import below, block, common, cone, drum, ellipsoid, joined, moved, surface, turned, union, without
 
@@ -61,7 +62,8 @@ def forearm(y, z):
 
 
 def wrist(y, z):
-    """Links 4 and 5 of the curved wrist: a bend from the axis z to the next actuator at (0, y, z), 60 degrees aside."""
+    """Links 4 and 5 of the curved wrist: a bend from the axis z to the next actuator at (0, y, z), 60 degrees
+    aside."""
     corner = (0, 0, z - 0.5 / 0.8660254 * y)
     aside = (0, -0.8660254, -0.5)
     start = drum((0, 0, -GAP), (0, 0, -0.020), SMALL, 0.002)
@@ -72,7 +74,8 @@ def wrist(y, z):
 
 
 def half_arm_1(length):
-    """Link 2 of seven joints: from half of joint 2 (at negative z) to the tube of joint 3 about y at y = -length."""
+    """Link 2 of seven joints: from half of joint 2 (at negative z) to the tube of joint 3 about y at y =
+    -length."""
     stem = drum((0, -0.045, -0.006), (0, -length + GAP, 0), 0.037, 0.003)
     solid = union(stem, half((0, 0, 0), (0, 0, -1), LARGE), width=0.024)
     solid = without(solid, clearance((0, 0, 0), (0, 0, -1), LARGE), width=0.006)
@@ -88,7 +91,8 @@ def half_arm_2(length, radius_start, radius):
 
 
 def spherical_wrist_2(length):
-    """Link 6 of seven joints: from half of joint 6 (at negative z) to the tube of joint 7 about y at y = length."""
+    """Link 6 of seven joints: from half of joint 6 (at negative z) to the tube of joint 7 about y at y =
+    length."""
     stem = drum((0, 0.028, -0.004), (0, length - GAP, 0), SMALL, 0.003)
     solid = union(stem, half((0, 0, 0), (0, 0, -1), SMALL, 0.036), width=0.020)
     solid = without(solid, clearance((0, 0, 0), (0, 0, -1), SMALL), width=0.006)

@@ -1,7 +1,7 @@
 """Meshes from formulas: solids given by their signed distance, surfaces of revolution, and OBJ files.
 
-A solid is a function (x, y, z) -> distance to its surface [m], negative inside, that changes by at most one metre per metre. Its surface is
-found by dual contouring on a regular grid, which keeps sharp edges.
+A solid is a function (x, y, z) -> distance to its surface [m], negative inside, that changes by at most one
+metre per metre. Its surface is found by dual contouring on a regular grid, which keeps sharp edges.
 """
 
 import math
@@ -112,7 +112,8 @@ def below(point, normal):
 
 
 def soft_least(a, b, width):
-    """The smaller of two distances; where they differ by less than `width`, rounded (quadratic smooth minimum)."""
+    """The smaller of two distances; where they differ by less than `width`, rounded (quadratic smooth
+    minimum)."""
     if width <= 0.0:
         return min(a, b)
     h = max(width - abs(a - b), 0.0)
@@ -188,7 +189,8 @@ PULL = 0.03
 
 
 def net_vertex(solid, at, cell_index, around, edges, cell):
-    """The point nearest to the surface's tangent planes where it cuts the cell's edges (dual contouring, Ju et al., 2002)."""
+    """The point nearest to the surface's tangent planes where it cuts the cell's edges (dual contouring, Ju
+    et al., 2002)."""
     cuts = []
     for a, b in edges:
         if (around[a] < 0.0) != (around[b] < 0.0):
@@ -262,8 +264,9 @@ def turned(profile, segments=48):
 
 
 def ellipsoid_surface(axes, refinements=2):
-    """Triangles on the ellipsoid with these half axes: an octahedron whose edges are halved this number of times, with each new vertex moved to the unit
-    sphere, all scaled. These are the vertices that Drake and Isobar give an ellipsoid; two refinements, 66 of them."""
+    """Triangles on the ellipsoid with these half axes: an octahedron whose edges are halved this number of
+    times, with each new vertex moved to the unit sphere, all scaled. These are the vertices that Drake and
+    Isobar give an ellipsoid; two refinements, 66 of them."""
     vertices = [(1.0, 0, 0), (0, 1.0, 0), (-1.0, 0, 0), (0, -1.0, 0), (0, 0, 1.0), (0, 0, -1.0)]
     faces = [face for k in range(4) for face in ([k, (k + 1) % 4, 4], [(k + 1) % 4, k, 5])]
     for _ in range(refinements):
@@ -307,13 +310,15 @@ def face_normal(vertices, face):
 
 
 def short(x, decimals):
-    """The number with at most that many decimals, in as few characters as possible; the zero before the point remains, because some readers need it."""
+    """The number with at most that many decimals, in as few characters as possible; the zero before the point
+    remains, because some readers need it."""
     text = f"{x:.{decimals}f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def obj(mesh, comment, decimals=4):
-    """Text of an OBJ file with a normal at each corner, smooth up to the crease angle. `decimals`: of the vertices [m]."""
+    """Text of an OBJ file with a normal at each corner, smooth up to the crease angle. `decimals`: of the
+    vertices [m]."""
     vertices, faces = mesh
     normals = [face_normal(vertices, face) for face in faces]
     faces = [(face, normal) for face, normal in zip(faces, normals) if dot(normal, normal) > 1e-24]

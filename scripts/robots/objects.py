@@ -23,7 +23,8 @@ The paper (Pang and Tedrake, 2021, figure 1) gives neither sizes nor masses; the
 
 
 def composed(parts):
-    """Mass, centre of mass and moments of inertia (with ixy, ixz, iyz) of solid parts (mass, middle, principal moments, roll)."""
+    """Mass, centre of mass and moments of inertia (with ixy, ixz, iyz) of solid parts (mass, middle,
+    principal moments, roll)."""
     mass = sum(part[0] for part in parts)
     com = tuple(sum(part[0] * part[1][i] for part in parts) / mass for i in range(3))
     total = [0.0] * 6

@@ -32,8 +32,9 @@ def sphere(radius):
 
 
 def ellipsoid(a, b, c, path):
-    """Only for collisions. URDF itself has no ellipsoid: first its mesh of the folder meshes/ (mesh.ellipsoid_surface), which all tools
-    read, then the ellipsoid itself, for those that make meshes of their own."""
+    """Only for collisions. URDF itself has no ellipsoid: first its mesh of the folder meshes/
+    (mesh.ellipsoid_surface), which all tools read, then the ellipsoid itself, for those that make meshes of
+    their own."""
     return mesh(path, convex=True) + f'<drake:ellipsoid a="{number(a)}" b="{number(b)}" c="{number(c)}"/>'
 
 
@@ -55,7 +56,8 @@ def visual(name, geometry, material, xyz=(0, 0, 0), rpy=(0, 0, 0)):
 
 
 def rigid(mu, hint=None):
-    """Contact properties of a rigid surface: friction [-]; edge length [m], which Drake asks for where a shape is round."""
+    """Contact properties of a rigid surface: friction [-]; edge length [m], which Drake asks for where a
+    shape is round."""
     lines = ["<drake:rigid_hydroelastic/>"]
     if hint is not None:
         lines.append(f'<drake:mesh_resolution_hint value="{number(hint)}"/>')
@@ -63,7 +65,8 @@ def rigid(mu, hint=None):
 
 
 def compliant(modulus, hint, mu, dissipation=5.0):
-    """Contact properties of a compliant volume: E_h [Pa], edge length [m] or None, friction [-], Hunt-Crossley dissipation [s/m]."""
+    """Contact properties of a compliant volume: E_h [Pa], edge length [m] or None, friction [-],
+    Hunt-Crossley dissipation [s/m]."""
     edges = [] if hint is None else [f'<drake:mesh_resolution_hint value="{number(hint)}"/>']
     return [
         "<drake:compliant_hydroelastic/>",

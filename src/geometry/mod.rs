@@ -23,7 +23,8 @@
 //! let mut workspace = HydroelasticWorkspace::default(); // both are reused from step to step
 //! let mut surface = ContactSurface::new();
 //! contact_surface(&ball, &X_WA, &floor, &X_WB, &mut workspace, &mut surface)?;
-//! let on_floor = surface.static_wrench_on_B().f; // pi E d^2 (1 - 2 d / (3 R)) = 7.3 N, less the volume outside the chords
+//! // pi E d^2 (1 - 2 d / (3 R)) = 7.3 N, less the volume outside the chords
+//! let on_floor = surface.static_wrench_on_B().f;
 //! assert!(on_floor.z < -6.0 && on_floor.z > -7.4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! spin        commands, services, parameters -> checked -> Mailbox
-//! simulation  Mailbox -> step -> snapshot in a spare buffer -> queue; paced by the real-time factor, or in lockstep
+//! simulation  Mailbox -> step -> spare snapshot -> queue; paced by the real-time factor, or in lockstep
 //! publish     queue -> messages -> topics; gives the buffer back; diagnostics and log lines
 //! record      messages -> file, if requested
 //! ```

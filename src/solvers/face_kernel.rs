@@ -2,7 +2,7 @@
 //!
 //! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, wn = n.w its spin
 //! about the normal, s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
-//!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal impulse, [Masterjohn 2022, eqs. 13-16]
+//!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal [Masterjohn 2022, eqs. 13-16]
 //!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
 //!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
 //! All fall monotonically with the velocity, so they are the negative gradient of a convex potential. Its

@@ -4,10 +4,10 @@
     python3 tests/bench/drake_contact_surface.py             # builds our benchmark if needed, then runs both
     python3 tests/bench/drake_contact_surface.py --markdown  # the table as docs/theory/contact-geometry.md has it
 
-The cases are those of tests/bench/contact_surface.rs, whose header describes the motion and the times. Both sides
-tessellate the shapes themselves from the same resolution hints and by the same rules, so the numbers of faces are equal. Drake's
-time is QueryObject.ComputeContactSurfaces with polygons, called from Python, which adds a few microseconds; setting the
-poses is left out. Drake is optional: `pip install drake`.
+The cases are those of tests/bench/contact_surface.rs, whose header describes the motion and the times. Both
+sides tessellate the shapes themselves from the same resolution hints and by the same rules, so the numbers of
+faces are equal. Drake's time is QueryObject.ComputeContactSurfaces with polygons, called from Python, which
+adds a few microseconds; setting the poses is left out. Drake is optional: `pip install drake`.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Drake's steps from states of our pancake flip, with polygons and with triangle fans: the cost of contact for its solver, and a comparison with our steps.
+"""Drake's steps from states of our pancake flip, with polygons and with triangle fans: the cost of contact
+for its solver, and a comparison with our steps.
 
     python3 tests/bench/drake_flip_steps.py                        # Drake's default solver
     python3 tests/bench/drake_flip_steps.py --approximation tamsi  # the solver named in the paper
@@ -79,8 +80,8 @@ class Plant:
 
 
 def measure(options):
-    """Name of a plant -> state by state (faces, shortest time of contact geometry, of the whole step [s], velocities at the end); our states; our
-    velocities at their ends; mean faces of our run."""
+    """Name of a plant -> state by state (faces, shortest time of contact geometry, of the whole step [s],
+    velocities at the end); our states; our velocities at their ends; mean faces of our run."""
     geometries, states, run_faces = read_states(options.refinement, options.every)
     plants = {name: Plant(name, options, geometries) for name in PLANTS}
     samples = {name: [[0, float("inf"), float("inf"), None] for _ in states] for name in PLANTS}
@@ -120,7 +121,8 @@ def compare_velocities(samples, states, ours):
 
 
 def write_golden(file, samples, states, plant):
-    """Some of the states, evenly taken from those without points, and Drake's velocities at the ends of the steps."""
+    """Some of the states, evenly taken from those without points, and Drake's velocities at the ends of the
+    steps."""
     import importlib.metadata
 
     chosen = without_points(states)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Polygons and triangle fans in Drake, on our scenes: numbers of faces and times of steps, compared with ours.
+"""Polygons and triangle fans in Drake, on our scenes: numbers of faces and times of steps, compared with
+ours.
 
     python3 tests/bench/drake_polygons.py slip               # the spatula slip, stepped by Drake
     python3 tests/bench/drake_polygons.py slip --isobar      # and `isobar experiment spatula-slip` after it
@@ -117,7 +118,8 @@ class SlipRun:
             self.steps.append(time.perf_counter() - start)
 
     def look(self, counts):
-        """The contact surfaces of the state at which the next step begins, with the processor's caches in the state that steps leave."""
+        """The contact surfaces of the state at which the next step begins, with the processor's caches in the
+        state that steps leave."""
         found = query(self.diagram, self.context)
         start = time.perf_counter()
         surfaces = found.ComputeContactSurfaces(self.kind)
@@ -144,7 +146,8 @@ def slip_round(options):
 
 
 def slip_ours(options):
-    """The same of `isobar experiment spatula-slip`: all 12 s, and the faces over the duration of Drake's run."""
+    """The same of `isobar experiment spatula-slip`: all 12 s, and the faces over the duration of Drake's
+    run."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")
@@ -207,7 +210,8 @@ def slip(options):
 
 
 def read_states(refinement, every):
-    """The output of tests/bench/flip_states.rs: (rigid surfaces and vertices of our geometries, states, mean faces a step of the run)."""
+    """The output of tests/bench/flip_states.rs: (rigid surfaces and vertices of our geometries, states, mean
+    faces a step of the run)."""
     command = ["cargo", "bench", "--quiet", "--locked", "--bench", "flip_states", "--", "--json"]
     command += [f"--refinement={refinement}", f"--every={every}"]
     output = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
@@ -222,7 +226,8 @@ def obj_text(geometry):
 
 
 def urdf_text(path, materials, refinement, surfaces, folder):
-    """A URDF with the scene's hints, finer by `refinement`; rigid shapes replaced by the meshes in `surfaces`, as files of `folder`."""
+    """A URDF with the scene's hints, finer by `refinement`; rigid shapes replaced by the meshes in
+    `surfaces`, as files of `folder`."""
     ET.register_namespace("drake", DRAKE)
     robot = ET.fromstring(path.read_text())
     for link in robot.iter("link"):
@@ -251,7 +256,8 @@ def urdf_text(path, materials, refinement, surfaces, folder):
 
 
 def flip_plant(refinement, surfaces, kind=KINDS[0], approximation="lagged"):
-    """The bodies of config/pancake_flip.yaml in Drake: diagram, plant and context. Nothing drives the joints."""
+    """The bodies of config/pancake_flip.yaml in Drake: diagram, plant and context. Nothing drives the
+    joints."""
     import yaml
     from pydrake.math import RigidTransform, RollPitchYaw
     from pydrake.multibody.parsing import Parser

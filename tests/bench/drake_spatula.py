@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Drake on our own files: the spatula scene with the settings of config/spatula_slip.yaml, and the cost of a step.
+"""Drake on our own files: the spatula scene with the settings of config/spatula_slip.yaml, and the cost of a
+step.
 
     python3 tests/bench/drake_spatula.py --duration 4.5                     # Drake alone
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar            # and ours, run after it in the same call
@@ -30,7 +31,8 @@ def grip_command(t):
 
 
 def build(urdf_dir, spatula_file, approximation, representation="polygon", read=pathlib.Path.read_text):
-    """The scene in Drake, of the URDF texts that `read` makes of the files: returns the diagram, the plant and the indices that the run needs."""
+    """The scene in Drake, of the URDF texts that `read` makes of the files: returns the diagram, the plant
+    and the indices that the run needs."""
     from pydrake.geometry import HydroelasticContactRepresentation
     from pydrake.math import RigidTransform, RollPitchYaw
     from pydrake.multibody.parsing import Parser
@@ -72,7 +74,8 @@ def build(urdf_dir, spatula_file, approximation, representation="polygon", read=
 
 
 def run_drake(duration, spatula_file, approximation):
-    """Steps Drake through `duration` seconds; returns the closing pitch, pad forces, faces and the cost of every step."""
+    """Steps Drake through `duration` seconds; returns the closing pitch, pad forces, faces and the cost of
+    every step."""
     import numpy as np
     from pydrake.systems.analysis import Simulator
 

@@ -1,9 +1,9 @@
 //! One dynamic step of free bodies against Drake's lagged approximation, with the integrator that is Drake's.
 //!
 //! Tolerance, from the reference's own convergence (1e-6 relative momentum): 1e-5 of the largest speed of the
-//! case plus
-//! 1e-6 m/s (1e-5 rad/s) where faces slide. Where a face sticks the solution depends on the regularization speed,
-//! whose scale is an estimate in both programs: 10 v_s, and in rotation that speed at an arm of 20 mm.
+//! case plus 1e-6 m/s (1e-5 rad/s) where faces slide. Where a face sticks the solution depends on the
+//! regularization speed, whose scale is an estimate in both programs: 10 v_s, and in rotation that speed at
+//! an arm of 20 mm.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-"""The real node, started as a user would start it, and an rclpy node that listens. One ROS domain a run, loopback only."""
+"""The real node, started as a user would start it, and an rclpy node that listens. One ROS domain a run,
+loopback only."""
 
 import fcntl
 import os
@@ -112,7 +113,8 @@ class RunningNode:
 
 
 def end_all():
-    """Ends the running processes in an orderly way: a killed node stays in the graph for 20 s and would get requests of the next test."""
+    """Ends the running processes in an orderly way: a killed node stays in the graph for 20 s and would get
+    requests of the next test."""
     running = RUNNING[:]
     RUNNING.clear()
     for node in running:
@@ -127,7 +129,8 @@ def end_all():
 
 
 class Controller:
-    """A controller in lockstep: answers each state of `/joint_states` with `law(message)`, stamped as the state."""
+    """A controller in lockstep: answers each state of `/joint_states` with `law(message)`, stamped as the
+    state."""
 
     def __init__(self, law, states="/joint_states", commands="/joint_commands", name="controller"):
         self.node = rclpy.create_node(name)
@@ -311,7 +314,8 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def launch(installed, tmp_path):
-    """Starts the processes of a launch file; returns those of this package, and those of others, which are left out."""
+    """Starts the processes of a launch file; returns those of this package, and those of others, which are
+    left out."""
     RUNNING.clear()
 
     def launch_file(name, arguments):

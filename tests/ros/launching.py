@@ -1,7 +1,6 @@
-"""Launch files without ROS 2's launch packages, which PyPI does not have: a stand-in for the part of them that the files of launch/
-use. It evaluates a file to the processes that `ros2 launch` would start. Where the real packages are installed, test_launch.py
-compares the two.
-"""
+"""Launch files without ROS 2's launch packages, which PyPI does not have: a stand-in for the part of them
+that the files of launch/ use. It evaluates a file to the processes that `ros2 launch` would start. Where the
+real packages are installed, test_launch.py compares the two. """
 
 import importlib.util
 import os
@@ -28,7 +27,8 @@ class Process:
     arguments: list = field(default_factory=list)
 
     def command(self, prefix, folder):
-        """The command line; parameters go into a file in `folder`, as strings on a command line would be read as YAML."""
+        """The command line; parameters go into a file in `folder`, as strings on a command line would be read
+        as YAML."""
         line = [str(Path(prefix) / "lib" / self.package / self.executable), *self.arguments, "--ros-args"]
         if self.name:
             line += ["-r", f"__node:={self.name}"]

@@ -1,5 +1,6 @@
-"""A soak of the node, as fast as it steps: controllers that come and go, entities spawned and deleted, resets, and a subscriber
-that never reads. Prints memory, threads, endpoints and step time over the run. scripts/soak runs it."""
+"""A soak of the node, as fast as it steps: controllers that come and go, entities spawned and deleted,
+resets, and a subscriber that never reads. Prints memory, threads, endpoints and step time over the run.
+scripts/soak runs it."""
 
 import argparse
 import os
@@ -73,7 +74,8 @@ class Soak:
         }
 
     def cycle(self):
-        """A controller comes, commands, pushes and goes; a brick comes and goes; now and then all is reset."""
+        """A controller comes, commands, pushes and goes; a brick comes and goes; now and then all is
+        reset."""
         self.cycles += 1
         controller = rclpy.create_node(f"controller_{self.cycles}")
         commands = controller.create_publisher(JointState, "/joint_commands", 10)

@@ -1,4 +1,5 @@
-"""External wrenches from other nodes: the press deflects by force over stiffness, for the duration of the wrench."""
+"""External wrenches from other nodes: the press deflects by force over stiffness, for the duration of the
+wrench."""
 
 import math
 

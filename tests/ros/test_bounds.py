@@ -1,4 +1,5 @@
-"""Names, sizes and files that clients may use are bounded; each refusal names the reason, and the node continues."""
+"""Names, sizes and files that clients may use are bounded; each refusal names the reason, and the node
+continues."""
 
 import fcntl
 import os
@@ -92,7 +93,8 @@ PRESS = (SCENES / "press.urdf").read_text()
 
 
 def endpoints(listener, node="isobar"):
-    """The interfaces of the node: topics that it publishes or subscribes to, and services, each with its types."""
+    """The interfaces of the node: topics that it publishes or subscribes to, and services, each with its
+    types."""
     of_node = listener.node
     return [
         sorted(name for name, _ in of_node.get_publisher_names_and_types_by_node(node, "/")),

@@ -43,7 +43,8 @@ def wait_for_second(listener, node, condition):
 
 
 def test_a_node_that_was_killed_goes_on_where_it_was(start, listener, tmp_path):
-    """Held positions, an active trajectory and the scene's own commands continue; states have the same bits."""
+    """Held positions, an active trajectory and the scene's own commands continue; states have the same
+    bits."""
     file = tmp_path / "run.checkpoint"
     arguments = {"scene": "swing.yaml", "parameters": [f"checkpoint:={file}", "checkpoint_period:=0.05"]}
     first = start(**arguments)

@@ -1,4 +1,5 @@
-"""The keyframe controller without ROS: kinematics, differential inverse kinematics, task files, keyframes and their guards."""
+"""The keyframe controller without ROS: kinematics, differential inverse kinematics, task files, keyframes and
+their guards."""
 
 import sys
 
@@ -113,7 +114,8 @@ def test_out_of_reach_limits_and_speeds_hold():
 
 
 class Gantry:
-    """Three sliding and three turning joints, whose tip `tool` can have any pose: a robot for tests of paths and guards."""
+    """Three sliding and three turning joints, whose tip `tool` can have any pose: a robot for tests of paths
+    and guards."""
 
     TEXT = "".join(
         f'<link name="l{i}"/><joint name="{name}" type="{kind}"><parent link="{f"l{i - 1}" if i else "base"}"/>'

@@ -1,4 +1,5 @@
-"""The demo's monitor: the simulation stands until the node, the controller and the monitor hear each other."""
+"""The demo's monitor: the simulation stands until the node, the controller and the monitor hear each
+other."""
 
 import sys
 
@@ -13,7 +14,8 @@ STANDS = 0.1
 
 
 def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tmp_path):
-    """The controller's publishers are known long before it hears the node, as it happens on a loaded machine."""
+    """The controller's publishers are known long before it hears the node, as it happens on a loaded
+    machine."""
     commands = listener.node.create_publisher(JointState, "/joint_commands", 10)
     forces = [listener.node.create_publisher(Float64, f"/grip_force/{name}", 10) for name in ("commanded", "measured")]
     clock = listener.listen(Clock, "/clock", BEST_EFFORT)

@@ -50,7 +50,8 @@ OPTIONAL = ("tf2_msgs", "control_msgs", "ros_gz_interfaces", "simulation_interfa
 
 
 def documented_names(heading):
-    """The rows of a table, and what the page's actions are made of; without those of packages that are not installed."""
+    """The rows of a table, and what the page's actions are made of; without those of packages that are not
+    installed."""
     rows = [row[:3] for row in tables()[heading]]
     for name, kind, *_ in tables()["action"]:
         if heading == "service":
@@ -67,7 +68,8 @@ def documented_names(heading):
 
 
 def discovered(listener, query):
-    """What a query of the node's names and types finds, once discovery has found it all: the same twice, half a second apart."""
+    """What a query of the node's names and types finds, once discovery has found it all: the same twice, half
+    a second apart."""
     seen = [None]
 
     def settled():

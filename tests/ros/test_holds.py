@@ -27,7 +27,8 @@ def position(states, joint):
 
 
 def moved(listener, states, turn=0.3):
-    """Moves `slide` and `turn` by a trajectory that is still under way when it returns, `turn` beyond 0.3 rad."""
+    """Moves `slide` and `turn` by a trajectory that is still under way when it returns, `turn` beyond 0.3
+    rad."""
     commands = listener.publisher(JointState, "joint_commands")
     trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
     start = JointState(name=["slide", "turn"], position=[0.0, 0.0])
@@ -119,7 +120,8 @@ def test_a_slow_pace_answers_and_ends_at_once(start, listener):
 
 
 def test_not_a_number_is_no_command_for_its_joint(start, listener):
-    """As ros2_control's topic-based interface writes: NaN for each interface that no controller has claimed."""
+    """As ros2_control's topic-based interface writes: NaN for each interface that no controller has
+    claimed."""
     node = start()
     states = listener.listen(JointState, "joint_states")
     commands = listener.publisher(JointState, "joint_commands")

@@ -32,7 +32,8 @@ def numbers(chance, length):
 
 
 def bad_command(chance):
-    """A command that must be refused: an unknown name, a number that is not finite, or arrays of different lengths."""
+    """A command that must be refused: an unknown name, a number that is not finite, or arrays of different
+    lengths."""
     kind = chance.randrange(4)
     if kind == 0:
         names = [chance.choice(NAMES)]

@@ -1,4 +1,5 @@
-"""The launch files: their arguments, what they hand on, and that they are what ROS 2's own launch packages make of them."""
+"""The launch files: their arguments, what they hand on, and that they are what ROS 2's own launch packages
+make of them."""
 
 import importlib.util
 import os

@@ -61,7 +61,8 @@ def test_two_runs_are_equal_bit_by_bit(start):
 
 
 def test_a_state_comes_after_what_was_felt_with_it(start):
-    """A controller that uses wrenches, as users write them: each state finds the wrench of its own time, every time."""
+    """A controller that uses wrenches, as users write them: each state finds the wrench of its own time,
+    every time."""
     start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])
     node = rclpy.create_node("feeling")
     executor = SingleThreadedExecutor()

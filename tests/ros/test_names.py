@@ -1,4 +1,5 @@
-"""Namespaces, remapping, topics that are switched off, rates, RViz's configuration, and the package as it is installed."""
+"""Namespaces, remapping, topics that are switched off, rates, RViz's configuration, and the package as it is
+installed."""
 
 import math
 import os

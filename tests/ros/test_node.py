@@ -1,7 +1,8 @@
 """Topics, commands, refusals, parameters and the end of the node, in the scene scenes/press.yaml.
 
-The press: a pad of 0.5 kg on a vertical slider (stiffness 2 kN/m, at most 40 N) 0.08 m above the ground, a free arm, and
-a ball of 0.4 kg that rests on the ground. So the ground must push the ball with its weight, 0.4 * 9.81 = 3.924 N.
+The press: a pad of 0.5 kg on a vertical slider (stiffness 2 kN/m, at most 40 N) 0.08 m above the ground, a
+free arm, and a ball of 0.4 kg that rests on the ground. So the ground must push the ball with its weight, 0.4
+* 9.81 = 3.924 N.
 """
 
 import math
@@ -73,7 +74,8 @@ def test_real_time_factor_is_kept_and_can_be_changed(start, listener):
         return (seconds(clock[-1].clock) - before) / (time.monotonic() - wall)
 
     def best(wanted):
-        """The best real-time factor of some seconds, until one is as `wanted`: a busy machine only makes it smaller."""
+        """The best real-time factor of some seconds, until one is as `wanted`: a busy machine only makes it
+        smaller."""
         found = []
         while len(found) < 10 and max(found, default=0.0) <= wanted:
             found.append(measured(1.0))

@@ -1,4 +1,5 @@
-"""Quasistatic steps in the node: the same topics, a change of mode at a reset, a failure that leaves the last good state."""
+"""Quasistatic steps in the node: the same topics, a change of mode at a reset, a failure that leaves the last
+good state."""
 
 import struct
 

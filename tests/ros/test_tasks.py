@@ -1,4 +1,5 @@
-"""The tasks, end to end: what their launch files start, run as processes; success is measured on published topics."""
+"""The tasks, end to end: what their launch files start, run as processes; success is measured on published
+topics."""
 
 import math
 import re
@@ -112,7 +113,8 @@ DEMOS = {
 
 
 class Stretches:
-    """When each key began, by the controller's log [s of simulated time]; messages in between are those of the key."""
+    """When each key began, by the controller's log [s of simulated time]; messages in between are those of
+    the key."""
 
     def __init__(self, log):
         lines = re.findall(r"keyframe_controller\]: ([\d.]+) s: (.*)", log)

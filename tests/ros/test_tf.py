@@ -1,4 +1,5 @@
-"""Transforms of the tasks: one tree that is rooted in the world, from live topics and from a recording, and the markers drawn in it."""
+"""Transforms of the tasks: one tree that is rooted in the world, from live topics and from a recording, and
+the markers drawn in it."""
 
 import os
 import subprocess

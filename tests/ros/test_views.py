@@ -1,4 +1,5 @@
-"""RViz's configurations: the camera of each task sees its robot and its objects, and every displayed topic exists. Without ROS and RViz."""
+"""RViz's configurations: the camera of each task sees its robot and its objects, and every displayed topic
+exists. Without ROS and RViz."""
 
 import importlib.util
 import math

@@ -103,7 +103,7 @@ fn check_characters(node: &Node) -> Result<(), SceneError> {
     }
 }
 
-/// The parser's message without its own location suffix, which the place says already.
+/// The parser's message without its location suffix, because the error already has the place.
 fn plain_message(error: &serde_saphyr::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next().unwrap_or_default();

@@ -1,7 +1,8 @@
 //! The project's engine: augmented Lagrangian of the friction cones, minimised by semismooth Newton, island
 //! by island.
 //!
-//!   L(v, gamma) = 1/2 v^T Q v - b^T v + 1/2 |v - v_k|^2_P + rows + patches + sum_i R_i/2 |P_K(gamma_i - y_i/R_i)|^2
+//!   L(v, gamma) = 1/2 v^T Q v - b^T v + 1/2 |v - v_k|^2_P + rows + patches
+//!     + sum_i R_i/2 |P_K(gamma_i - y_i/R_i)|^2
 //!
 //! Inner iterations minimise L over v: it is convex with a continuous, piecewise smooth gradient, so Newton's
 //! method with an exact line search converges from any start. Once the sets of sticking, sliding and open

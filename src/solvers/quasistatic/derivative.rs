@@ -3,7 +3,8 @@
 //! At the solution  Q v - b = sum J_i^T gamma_i + ...  with gamma_i = P_K(gamma_i - y_i/R_i), y_i = J_i v +
 //! phi_i/h n. For a direction (db, dy_i) of the data, where dy_i = dJ_i v + dphi_i/h n at fixed v and db
 //! contains  dJ_i^T gamma_i - dQ v  as well,
-//!   H dv = db + sum J_i^T P'(dgamma_i - dy_i/R_i),   dgamma_i <- P'(dgamma_i - (J_i dv + dy_i)/R_i),   H = Q + sum J_i^T P'/R_i J_i.
+//!   H dv = db + sum J_i^T P'(dgamma_i - dy_i/R_i),   H = Q + sum J_i^T P'/R_i J_i,
+//!   dgamma_i <- P'(dgamma_i - (J_i dv + dy_i)/R_i).
 //! One factor of H serves all directions; since R is small, two or three rounds give the derivative of the
 //! exact step to rounding. The derivative exists if no contact is at the border between open, sticking and
 //! sliding; at a border it is that of one side.

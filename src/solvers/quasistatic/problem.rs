@@ -18,7 +18,8 @@ pub struct ContactKey {
 /// n), and v_C the velocity of B relative to A there, the friction constraint [Pang & Tedrake 2021, eq. 10b;
 /// Anitescu 2006] is
 ///   phi/h + n . v_C >= mu |(t1 . v_C, t2 . v_C)|   (exact cone), or
-///   phi/h + (n + mu d_j) . v_C >= 0 for d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2, j = 0 .. m-1   (pyramid of m rays).
+///   phi/h + (n + mu d_j) . v_C >= 0 for d_j = cos(2 pi j/m) t1 + sin(2 pi j/m) t2, j = 0 .. m-1
+///   (pyramid of m rays).
 #[derive(Clone, Debug)]
 pub struct ConeContact {
     /// Identity over steps.

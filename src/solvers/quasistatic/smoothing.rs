@@ -1,7 +1,8 @@
 //! The step with its constraints smoothed by a logarithmic barrier, as in planners: forces act at a distance,
 //! and derivatives exist everywhere and include contacts that are not closed yet.
 //!
-//!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone; pyramid: - kappa sum_j log(r_j . y))
+//!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone;
+//!   pyramid: - kappa sum_j log(r_j . y))
 //!
 //! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa
 //! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa goes

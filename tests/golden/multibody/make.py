@@ -2,8 +2,9 @@
 
     python3 -m venv v && v/bin/pip install pin example-robot-data numpy && v/bin/python make.py
 
-The tree (joints, bodies, placements) is read from the URDF text here; mass matrices, generalized forces and Jacobians
-come from Pinocchio's own reader of the same file, so a mistake in either is detected. Conversions of Pinocchio's results:
+The tree (joints, bodies, placements) is read from the URDF text here; mass matrices, generalized forces and
+Jacobians come from Pinocchio's own reader of the same file, so a mistake in either is detected. Conversions
+of Pinocchio's results:
 - its free-flyer velocity (v, w) is in body axes, ours (w, v) in world axes about the body's origin:
   v_pin = T v, dv_pin/dt = T dv/dt + Td v, with Td v = (-w_b x v_b, 0);
 - mimic joints follow their leaders: v_all = G v, so M = G^T M_all G.

@@ -2,7 +2,8 @@
 
     python3 -m venv v && v/bin/pip install pin && v/bin/python tests/golden/robots/make.py
 
-Pinocchio reads urdf/*.urdf itself, with the root welded to the world; rotors behind gears are not in its mass matrix.
+Pinocchio reads urdf/*.urdf itself, with the root welded to the world; rotors behind gears are not in its mass
+matrix.
 """
 
 import json

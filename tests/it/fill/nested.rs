@@ -71,7 +71,7 @@ fn a_part_inside_the_material_of_another_adds_nothing() {
     }
 }
 
-/// A hollow cube that is inside out as a whole is the same body as one that is not; so is one with a part in
+/// A hollow cube that is entirely inside out becomes the same body as one that is not, also with a part in
 /// its hole.
 #[test]
 fn a_hollow_mesh_inside_out_stays_hollow() {

@@ -3,8 +3,10 @@
 //!
 //! In its form   min 1/2 x^T P x + q^T x  s.t.  A x + s = d, s in cones   the unknowns x are v, then those of
 //! the rows and of the patches' faces:
-//! - contact: s = (phi/h + v_n, mu v_t) in the second-order cone, with dual (gamma_n, gamma_t/mu); or one row per ray, with dual beta_j;
-//! - row: l(u) = min (v_hat - u - p + m)^2/(2 R) + upper p - lower m over p, m >= 0, the Huber function whose slope is clamped;
+//! - contact: s = (phi/h + v_n, mu v_t) in the second-order cone, with dual (gamma_n, gamma_t/mu);
+//!   or one row per ray, with dual beta_j;
+//! - row: l(u) = min (v_hat - u - p + m)^2/(2 R) + upper p - lower m over p, m >= 0, the Huber function
+//!   whose slope is clamped;
 //! - face, normal: 1/2 h r e^2 with e >= fe0/r - v_n, e >= 0 and r the decrease of the force with the
 //!   velocity [N s/m];
 //! - face, friction: mu n0 t with t >= |(v_t, v_s)|: the regularized norm, exactly.
