@@ -2,11 +2,12 @@
 """Plays Cartesian keyframes with an arm and its gripper, as a separate ROS 2 process, like a user's
 controller.
 
-A task file (parameter `task`; docs/reference/task-files.md explains its keys) gives the path of the tool, the targets of the gripper,
-and the measured forces that end a movement. The parameter `urdf` names the robot; without it the robot is that of the topic
-`robot_description`. If keyframes are in frames of other bodies in the cell, the parameter `scene` names a scene file: the
-robot is its welded model that has the tool, and the file gives the poses of the other bodies, like a calibration. Each
-command carries the stamp of the state that it answers, so the same process also serves a simulator in lockstep.
+A task file (parameter `task`; docs/reference/task-files.md explains its keys) gives the path of the tool, the
+targets of the gripper, and the measured forces that end a movement. The parameter `urdf` names the robot;
+without it the robot is that of the topic `robot_description`. If keyframes are in frames of other bodies in
+the cell, the parameter `scene` names a scene file: the robot is its welded model that has the tool, and the
+file gives the poses of the other bodies, like a calibration. Each command carries the stamp of the state that
+it answers, so the same process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
   in   joint_states                           sensor_msgs/JointState; its stamps are the controller's time

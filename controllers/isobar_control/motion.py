@@ -1,9 +1,10 @@
 """Differential inverse kinematics: joint speeds that bring the tip of a chain towards a pose in one control
 period.
 
-Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is locked and the
-others solve again; if a joint would exceed its speed limit, the whole step becomes shorter; redundant joints return to a
-posture. The equations and constants are those of src/experiments/keyframes/differential.rs.
+Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is
+locked and the others solve again; if a joint would exceed its speed limit, the whole step becomes shorter;
+redundant joints return to a posture. The equations and constants are those of
+src/experiments/keyframes/differential.rs.
 """
 
 import numpy as np

@@ -41,8 +41,8 @@ def after_sensors(node, callback):
     """A callback for states that calls `callback` after all messages of other topics that were sent before
     the state.
 
-    The simulator sends the measured forces of a step before the step's state, but an executor takes arrived messages in any
-    order. A guard condition that the state triggers comes after all subscriptions.
+    The simulator sends the measured forces of a step before the step's state, but an executor takes arrived
+    messages in any order. A guard condition that the state triggers comes after all subscriptions.
     """
     states = deque()
 

@@ -8,15 +8,17 @@ ours.
     python3 tests/bench/drake_polygons.py flip --our-surfaces  # Drake's rigid shapes tessellated as ours are
     python3 tests/bench/drake_polygons.py --refinement 2 --markdown flip    # either on finer grids, either as Markdown
 
-How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step in turn. A step is
-Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is QueryObject.ComputeContactSurfaces alone, called before every fifth
-step, which is not timed. The rest is subtracted, the step less the query: contact Jacobians, the solver and everything else. A
-third plant, whose pairs are all filtered out, takes the same steps without contact: its rest does not depend on faces and is subtracted
-too. The table gives, row by row, the round with the median ratio.
-The flip: tests/bench/flip_states.rs runs our controller and writes down joint positions, poses and our faces; Drake sets the joints and
-free bodies, its poses of all bodies must be ours, and its contact surfaces are counted pair by pair. `found` are the faces of the
-surfaces, `kept` those on which pressure rises as the bodies approach (both programs leave out the others), slivers those smaller than
-1e-14 m2, which Isobar leaves out and Drake does not. `states alike` are those in which the pair has as many polygons and as many triangles in
+How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step
+in turn. A step is Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is
+QueryObject.ComputeContactSurfaces alone, called before every fifth step, which is not timed. The rest is
+subtracted, the step less the query: contact Jacobians, the solver and everything else. A third plant, whose
+pairs are all filtered out, takes the same steps without contact: its rest does not depend on faces and is
+subtracted too. The table gives, row by row, the round with the median ratio. The flip:
+tests/bench/flip_states.rs runs our controller and writes down joint positions, poses and our faces; Drake
+sets the joints and free bodies, its poses of all bodies must be ours, and its contact surfaces are counted
+pair by pair. `found` are the faces of the surfaces, `kept` those on which pressure rises as the bodies
+approach (both programs leave out the others), slivers those smaller than 1e-14 m2, which Isobar leaves out
+and Drake does not. `states alike` are those in which the pair has as many polygons and as many triangles in
 both programs. Rigid pairs have no surface and are not compared: our run has about one point of them per step.
 Compare ratios, not machines. Drake is optional: `pip install drake`.
 """

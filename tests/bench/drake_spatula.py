@@ -6,9 +6,10 @@ step.
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar            # and ours, run after it in the same call
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar-csv out.csv  # and a recording made before
 
-How to read the table: a step's cost is the wall-clock time of one 1 ms step, median and mean over all steps; the first
-step (which builds caches) is left out. Both programs run on one core. Drake's contact faces are polygons, as ours are.
-The pitch is asin(R_WS[2,1]): the angle of the spatula's y axis above the horizontal. Drake is optional: `pip install drake`.
+How to read the table: a step's cost is the wall-clock time of one 1 ms step, median and mean over all steps;
+the first step (which builds caches) is left out. Both programs run on one core. Drake's contact faces are
+polygons, as ours are. The pitch is asin(R_WS[2,1]): the angle of the spatula's y axis above the horizontal.
+Drake is optional: `pip install drake`.
 """
 
 import argparse

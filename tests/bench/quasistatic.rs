@@ -3,8 +3,8 @@
 //! ships (96 contacts on average), and the solver's part.
 //!
 //! How to read it: each line is a set of problems; the columns are medians over the problems of the best of
-//! the rounds [us]. The rounds go through all engines one after the other, so that a busy machine is as
-//! unfair to one as to the other. `cold` starts from v = 0 and no multipliers; `warm` follows a sequence of
+//! the rounds [us]. The rounds go through all engines one after the other, so that other load on the machine
+//! affects all of them equally. `cold` starts from v = 0 and no multipliers; `warm` follows a sequence of
 //! steps with the multipliers and velocities of the step before (on the corpus, whose problems do not follow
 //! each other, it solves the same problem again). `worst` is the largest of the problems.
 #![allow(non_snake_case, missing_docs)]

@@ -1,8 +1,9 @@
 """The commands of tutorials and how-to pages that need ROS: blocks that are marked `sh ros`, run as a reader
 would run them.
 
-A block marked `background` continues while the blocks after it run; one that starts a simulator first ends the earlier ones. Other
-blocks are files and commands that the ROS ones need; `tests/it/pages.rs` describes the marks.
+A block marked `background` continues while the blocks after it run; one that starts a simulator first ends
+the earlier ones. Other blocks are files and commands that the ROS ones need; `tests/it/pages.rs` describes
+the marks.
 """
 
 import os

@@ -1,5 +1,5 @@
-"""The tasks, end to end: what their launch files start, run as processes; success is measured on published
-topics."""
+"""The tasks from start to end: the processes of their launch files are run, and success is measured on
+published topics."""
 
 import math
 import re
@@ -29,7 +29,7 @@ def heard_from_the_start(launch, listener, tmp_path):
         namespace = f"/{arguments['namespace']}" if "namespace" in arguments else ""
         there = lambda: all(listener.node.count_publishers(topic) for topic in listener.heard)
         listener.wait_until(there, "the topics")
-        # The connections behind the names.
+        # Time for the connections of these topics to be made.
         listener.spin_for(0.5)
         request = SetBool.Request(data=False)
         assert listener.call(SetBool, f"{namespace}/isobar/pause", request).success
@@ -171,10 +171,10 @@ def test_the_jaco_feels_carries_and_sets_down(heard_from_the_start, listener, mo
     assert max(message.data for message in grip) > 4.0
     listener.wait_until(lambda: grip[-1].data < 0.01, "letting go")
     keys = Stretches(RUNNING[-1].log()).between
-    assert keys["close"][1] - keys["close"][0] < 3.9 and keys["lower"][1] - keys["lower"][0] < 5.9, "ended by what was felt"
+    assert keys["close"][1] - keys["close"][0] < 3.9 and keys["lower"][1] - keys["lower"][0] < 5.9, "ended by the measured force"
 
 
-@pytest.mark.skipif(not (ROOT / "config/pancake_flip.yaml").exists(), reason="the scene of the pancake flip is not there")
+@pytest.mark.skipif(not (ROOT / "config/pancake_flip.yaml").exists(), reason="the scene of the pancake flip is missing")
 def test_the_pancake_is_flipped(heard_from_the_start, listener):
     phases = listener.listen(String, "/task/phase", LATCHED)
     side, *place = (listener.listen(Float64, f"/isobar/output/pancake_{name}") for name in ("side", "x", "y", "z"))
