@@ -1,4 +1,4 @@
-//! The two modes of stepping. No other file depends on the mode.
+//! The two modes of stepping. Other files only check the settings of a mode, or scale momentum by its rate.
 
 use super::dynamic::DynamicStep;
 use super::error::StepError;
