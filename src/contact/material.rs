@@ -1,5 +1,7 @@
 //! Materials of surfaces, and how two materials combine.
 
+use crate::math::Vector3;
+
 /// Contact properties as stated in a file. All are optional, so that a scene can fill in or override them.
 /// The names are those of `drake:proximity_properties`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +26,8 @@ pub struct ContactProperties {
     pub mu_static: Option<f64>,
     /// Stiffness of each point of rigid contact [N/m]; near-rigid if not stated.
     pub point_contact_stiffness: Option<f64>,
+    /// Velocity of the surface in the geometry's own axes [m/s], as of a conveyor belt: friction carries what lies on it.
+    pub surface_velocity: Option<Vector3>,
 }
 
 impl ContactProperties {
@@ -40,6 +44,7 @@ impl ContactProperties {
             mu_dynamic: self.mu_dynamic.or(fallback.mu_dynamic),
             mu_static: self.mu_static.or(fallback.mu_static),
             point_contact_stiffness: self.point_contact_stiffness.or(fallback.point_contact_stiffness),
+            surface_velocity: self.surface_velocity.or(fallback.surface_velocity),
         }
     }
 }
@@ -69,6 +74,8 @@ pub struct ContactMaterial {
     pub friction: f64,
     /// Stiffness of each point of rigid contact [N/m]; `None` for near-rigid.
     pub point_stiffness: Option<f64>,
+    /// Velocity of the surface in the geometry's axes [m/s].
+    pub surface_velocity: Vector3,
 }
 
 /// Two materials in contact.
@@ -121,6 +128,7 @@ mod tests {
             relaxation_time: 0.1,
             friction: 1.0,
             point_stiffness: Some(2e5),
+            surface_velocity: Vector3::zeros(),
         };
         let rigid = ContactMaterial {
             compliance: Compliance::Rigid,

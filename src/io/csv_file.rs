@@ -9,6 +9,8 @@
 //!   .fy .fz` and, about its origin, `.tx .ty .tz`, in world axes;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
 //!   `solver_converged` of the last step;
+//! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the joints'
+//!   springs) \[J\];
 //! - the scene's named outputs.
 
 use std::io::Write;
@@ -88,6 +90,9 @@ impl<W: Write> CsvRecording<W> {
         self.number(report.solver_residual)?;
         // Before the first step no solve has failed.
         self.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
+        for value in [snapshot.energy.kinetic, snapshot.energy.potential, snapshot.spring_energy] {
+            self.number(value)?;
+        }
         for value in output_values {
             self.number(*value)?;
         }
@@ -148,6 +153,7 @@ fn columns(scene: &Scene, outputs: &Outputs) -> Vec<(String, String)> {
     }
     add("", &[("faces", "1"), ("faces_dropped", "1"), ("solver_iterations", "1")]);
     add("", &[("solver_residual", "1"), ("solver_converged", "1")]);
+    add("", &[("kinetic_energy", "J"), ("potential_energy", "J"), ("spring_energy", "J")]);
     for output in outputs.outputs() {
         add(&output.name, &[("", output.unit)]);
     }

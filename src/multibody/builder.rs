@@ -81,6 +81,7 @@ impl ModelBuilder {
             damping: spec.damping,
             friction: spec.friction,
             armature: spec.armature,
+            spring: spec.spring,
             mimic: None,
             q_start: 0,
             v_start: 0,
@@ -148,6 +149,16 @@ fn check_numbers(spec: &JointSpec) -> Result<(), ModelError> {
         if !(value >= 0.0 && value.is_finite()) {
             return invalid(what, value, "a finite number that is not negative");
         }
+    }
+    if !(spec.spring.stiffness >= 0.0 && spec.spring.stiffness.is_finite() && spec.spring.reference.is_finite()) {
+        return invalid(
+            "spring",
+            spec.spring.stiffness,
+            "a finite stiffness that is not negative, with a finite reference",
+        );
+    }
+    if spec.spring.stiffness > 0.0 && spec.kind.nv() != 1 {
+        return invalid("spring", spec.spring.stiffness, "0: only 1-DOF joints have a spring");
     }
     if spec.armature > 0.0 && spec.kind.nv() != 1 {
         return invalid("armature", spec.armature, "0: only 1-DOF joints have a rotor");

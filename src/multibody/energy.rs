@@ -1,6 +1,7 @@
 //! Mechanical energy.
 
 use super::data::Data;
+use super::joint::Joint;
 use super::model::Model;
 use crate::math::Vector3;
 
@@ -33,4 +34,13 @@ pub fn energy(model: &Model, data: &Data, v: &[f64]) -> Energy {
         sum.kinetic += 0.5 * armature * v * v;
     }
     sum
+}
+
+/// The energy in the springs of the joints at the coordinates `q` \[J\]: 1/2 k (q - reference)^2 each.
+pub fn spring_energy(model: &Model, q: &[f64]) -> f64 {
+    let of = |joint: &Joint| {
+        let stretch = joint.position(q).unwrap_or(joint.spring.reference) - joint.spring.reference;
+        0.5 * joint.spring.stiffness * stretch * stretch
+    };
+    model.joints().iter().map(of).sum()
 }

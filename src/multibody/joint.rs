@@ -95,6 +95,15 @@ impl Default for JointLimits {
     }
 }
 
+/// A spring of a joint with one degree of freedom: effort = stiffness (reference - q).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JointSpring {
+    /// Stiffness [N m/rad] or [N/m]; 0 is no spring.
+    pub stiffness: f64,
+    /// The position without effort \[rad\] or \[m\].
+    pub reference: f64,
+}
+
 /// A joint that follows another: q = multiplier * q_leader + offset. It has no coordinates of its own; its
 /// inertia acts on the leader's.
 #[derive(Clone, Debug, PartialEq)]
@@ -130,6 +139,8 @@ pub struct JointSpec {
     pub friction: f64,
     /// Rotor inertia at the joint [kg m2] or \[kg\]; only 1-DOF joints can have one.
     pub armature: f64,
+    /// Spring; only 1-DOF joints can have one.
+    pub spring: JointSpring,
     /// The joint that it follows.
     pub mimic: Option<Mimic>,
 }
@@ -148,6 +159,7 @@ impl JointSpec {
             damping: 0.0,
             friction: 0.0,
             armature: 0.0,
+            spring: JointSpring::default(),
             mimic: None,
         }
     }
@@ -187,6 +199,8 @@ pub struct Joint {
     pub friction: f64,
     /// Rotor inertia at the joint [kg m2] or \[kg\].
     pub armature: f64,
+    /// Spring.
+    pub spring: JointSpring,
     /// The joint that it follows, if any.
     pub mimic: Option<MimicOf>,
     /// The start of its coordinates in q; for a mimic joint, that of its leader.

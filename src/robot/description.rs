@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::contact::ContactProperties;
 use crate::geometry::Shape;
 use crate::math::{Matrix3, RigidTransform, Vector3};
-use crate::multibody::{JointKind, Mimic};
+use crate::multibody::{JointKind, JointSpring, Mimic};
 
 /// A robot as its file describes it. The links and joints form one tree (checked at loading).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -131,6 +131,8 @@ pub struct Joint {
     pub damping: f64,
     /// Dry friction [N m] or \[N\], not negative.
     pub friction: f64,
+    /// Spring (`spring_stiffness` and `spring_reference` of `<dynamics>`).
+    pub spring: JointSpring,
     /// The joint that this one follows.
     pub mimic: Option<Mimic>,
     /// Inertia of the motor's rotor about its own axis, before the gear [kg m2] (for prismatic joints

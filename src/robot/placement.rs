@@ -112,6 +112,7 @@ fn joint_spec(joint: &Joint, parent: BodyIndex, child: BodyIndex, rename: &dyn F
         limits,
         damping: joint.damping,
         friction: joint.friction,
+        spring: joint.spring,
         armature: joint.rotor_inertia * joint.gear_ratio * joint.gear_ratio,
         mimic: joint.mimic.as_ref().map(|mimic| Mimic {
             joint: rename(&mimic.joint),

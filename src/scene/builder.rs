@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Scene;
+use super::closure::Closure;
 use super::error::SceneBuildError;
 use super::material::material_of;
 use super::pairs::contact_pairs;
@@ -22,6 +23,7 @@ pub struct SceneBuilder {
     actuators: Vec<(JointIndex, Actuator)>,
     root_welds: Vec<JointIndex>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
+    closures: Vec<Closure>,
     /// The divisor of the stated resolution hints [-].
     refinement: f64,
 }
@@ -45,6 +47,7 @@ impl SceneBuilder {
             actuators: Vec::new(),
             root_welds: Vec::new(),
             mesh_notes: Vec::new(),
+            closures: Vec::new(),
             refinement: 1.0,
         }
     }
@@ -164,6 +167,12 @@ impl SceneBuilder {
         self.excluded.insert((a.min(b), a.max(b)));
     }
 
+    /// Adds a loop closure. It joins two bodies of the scene, one of which may be the world; geometries of the two still touch
+    /// unless [`SceneBuilder::exclude_contact`] says otherwise.
+    pub fn add_closure(&mut self, closure: Closure) {
+        self.closures.push(closure);
+    }
+
     /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do
     /// not collide; a joint that leaves its body free, or whose parent is the world itself, does not count.
     ///
@@ -204,6 +213,7 @@ impl SceneBuilder {
             contact_bodies: contact_bodies.into_iter().collect(),
             root_welds: self.root_welds,
             mesh_notes: self.mesh_notes,
+            closures: self.closures,
         })
     }
 }

@@ -43,6 +43,13 @@ pub(super) fn material_of(
             false,
         )?,
         relaxation_time: check("relaxation_time", properties.relaxation_time, DEFAULT_RELAXATION_TIME, false)?,
+        surface_velocity: {
+            let velocity = properties.surface_velocity.unwrap_or_default();
+            for component in velocity.iter() {
+                check("surface_velocity", Some(component.abs()), 0.0, false)?;
+            }
+            velocity
+        },
         point_stiffness: match properties.point_contact_stiffness {
             None => None,
             stiffness => Some(check("point_contact_stiffness", stiffness, 1.0, true)?),

@@ -1,6 +1,7 @@
 //! A scene: the bodies, their collision geometries, the pairs that may touch, and the actuators.
 
 mod builder;
+mod closure;
 mod error;
 mod material;
 mod pairs;
@@ -8,6 +9,7 @@ mod parts;
 mod signature;
 
 pub use builder::SceneBuilder;
+pub use closure::{Closure, ClosureError, ClosureKind};
 pub use error::{SceneBuildError, SceneChangeError};
 pub use material::{DEFAULT_DISSIPATION, DEFAULT_FRICTION, DEFAULT_MODULUS, DEFAULT_RELAXATION_TIME};
 pub use parts::{Actuator, CollisionGeometry, ContactKind, ContactPair, VisualGeometry};
@@ -30,6 +32,7 @@ pub struct Scene {
     contact_bodies: Vec<BodyIndex>,
     root_welds: Vec<JointIndex>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
+    closures: Vec<Closure>,
 }
 
 impl Scene {
@@ -92,6 +95,14 @@ impl Scene {
         }
         (actuator.stiffness, actuator.damping) = (stiffness, damping);
         Ok(())
+    }
+    /// The loop closures.
+    pub fn closures(&self) -> &[Closure] {
+        &self.closures
+    }
+    /// The loop closures, to change them before a simulation has the scene.
+    pub fn closures_mut(&mut self) -> &mut [Closure] {
+        &mut self.closures
     }
     /// Bodies on a floating joint.
     pub fn free_bodies(&self) -> &[BodyIndex] {

@@ -73,6 +73,9 @@ impl SceneSignature {
             let properties = (body, X_BG, shape, field, rigid.is_some(), material);
             push(format!("collision geometry '{name}'"), hash(&properties));
         }
+        for closure in &scene.closures {
+            push(format!("closure '{}'", closure.name), hash(closure));
+        }
         push("list of pairs that may touch".to_owned(), hash(&scene.pairs));
         Self { parts }
     }

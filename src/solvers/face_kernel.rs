@@ -1,7 +1,8 @@
 //! The sum over a patch's faces: the only loop of the solver that grows with the number of faces.
 //!
-//! With v = v_F, the velocity of B relative to A at the face, vn = n.v, vt = v - vn n, wn = n.w its spin
-//! about the normal, s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
+//! With v = v_F, the velocity of B relative to A at the face, u that of B's surface in its body relative to
+//! A's in its own, vn = n.v, vt = (v + u) - n n.(v + u), wn = n.w the spin about the normal,
+//! s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
 //!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal [Masterjohn 2022, eqs. 13-16]
 //!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
 //!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
@@ -10,9 +11,9 @@
 //! z = rho^2 wn / s,
 //!   (mu n0 / s)(rho^2 - z^2) in (wn, wn)  and  -(mu n0 / s) z t in (wn, v).
 
-use super::patch_block::{FaceLanes, PatchBlock};
+use super::patch_block::{ClosureRow, FaceLanes, PatchBlock};
 use crate::math::lanes::{LANES, LaneSum, LaneSum3, Lanes, Lanes3};
-use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 /// Velocity and impulse of [`LANES`] faces.
 struct FaceImpulse {
@@ -28,22 +29,24 @@ struct FaceImpulse {
     kn: Lanes,
 }
 
-/// `SPINS`: whether some face has a spin arm.
+/// `EXTRAS`: whether some face has a spin arm, or the surface moves at `u`.
 #[inline(always)]
-fn face_impulse<const SPINS: bool>(
+fn face_impulse<const EXTRAS: bool>(
     faces: &FaceLanes,
-    w: Lanes3,
-    v_C: Lanes3,
+    (w, v_C, u): (Lanes3, Lanes3, Lanes3),
     step: Lanes,
     hunt_crossley: Lanes,
 ) -> FaceImpulse {
     let n = faces.normal;
     let v = v_C + w.cross(faces.p_CF);
     let vn = v.dot(n);
-    let vt = v - n.scale(vn);
+    let mut vt = v - n.scale(vn);
+    if EXTRAS {
+        vt = vt + u - n.scale(u.dot(n));
+    }
     let mut s_squared = vt.dot(vt) + faces.slip_scale_squared;
     let mut z = Lanes::ZERO;
-    if SPINS {
+    if EXTRAS {
         let wn = w.dot(n);
         z = faces.spin_arm_squared * wn;
         s_squared = s_squared + z * wn;
@@ -66,18 +69,27 @@ fn face_impulse<const SPINS: bool>(
 impl PatchBlock {
     /// Net contact impulse on B about C [N m s, N s] at the relative velocity V of C.
     pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
-        if self.spins { self.sum_impulse::<true>(V) } else { self.sum_impulse::<false>(V) }
+        let faces = if self.spins { self.sum_impulse::<true>(V) } else { self.sum_impulse::<false>(V) };
+        if self.closure.is_empty() { faces } else { faces + self.closure_impulse(V) }
     }
 
-    fn sum_impulse<const SPINS: bool>(&self, V: &SpatialVelocity) -> SpatialForce {
-        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+    /// Impulse on B of the rows of a closure.
+    fn closure_impulse(&self, V: &SpatialVelocity) -> SpatialForce {
+        let V = V.to_vector();
+        let of = |row: &ClosureRow| row.row * (row.weight * (row.target - row.row.dot(&V)));
+        let sum: Vector6 = self.closure.iter().map(of).sum();
+        SpatialForce::from_vector(&sum)
+    }
+
+    fn sum_impulse<const EXTRAS: bool>(&self, V: &SpatialVelocity) -> SpatialForce {
+        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         for faces in &self.lanes {
-            let FaceImpulse { gamma, z, .. } = face_impulse::<SPINS>(faces, w, v, step, d);
+            let FaceImpulse { gamma, z, .. } = face_impulse::<EXTRAS>(faces, (w, v, u), step, d);
             f.add(gamma);
             tau.add(faces.p_CF.cross(gamma));
-            if SPINS {
+            if EXTRAS {
                 tau.add(faces.normal.scale(-(faces.friction_bound * z)));
             }
         }
@@ -87,20 +99,28 @@ impl PatchBlock {
     /// Net contact impulse on B about C; `hessian` becomes the 6x6 Hessian of the patch's potential in V [kg
     /// m2, kg m, kg].
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
-        if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) }
+        let faces =
+            if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) };
+        if self.closure.is_empty() {
+            return faces;
+        }
+        for ClosureRow { row, weight, .. } in &self.closure {
+            *hessian += row * (row * *weight).transpose();
+        }
+        faces + self.closure_impulse(V)
     }
 
-    fn sum_hessian<const SPINS: bool>(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
-        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+    fn sum_hessian<const EXTRAS: bool>(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
+        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         let (mut tau, mut f) = (LaneSum3::ZERO, LaneSum3::ZERO);
         let mut sums = HessianSums::ZERO;
         for faces in &self.lanes {
-            let impulse = face_impulse::<SPINS>(faces, w, v, step, d);
+            let impulse = face_impulse::<EXTRAS>(faces, (w, v, u), step, d);
             f.add(impulse.gamma);
             tau.add(faces.p_CF.cross(impulse.gamma));
             sums.add(faces, &impulse);
-            if SPINS {
+            if EXTRAS {
                 tau.add(faces.normal.scale(-(faces.friction_bound * impulse.z)));
                 sums.add_spin(faces, &impulse);
             }
@@ -114,12 +134,15 @@ impl PatchBlock {
     ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the decrease of the force with vn.
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
         debug_assert_eq!(self.hunt_crossley, 0.0, "this law has another potential");
-        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let mut total = 0.0;
+        for ClosureRow { row, weight, target } in &self.closure {
+            total += 0.5 * weight * (target - row.dot(&V.to_vector())).powi(2);
+        }
         for faces in &self.lanes {
             let v = v + w.cross(faces.p_CF);
             let vn = v.dot(faces.normal);
-            let vt = v - faces.normal.scale(vn);
+            let vt = v + u - faces.normal.scale(vn + u.dot(faces.normal));
             let fe = (faces.elastic_force - faces.force_rate * vn).positive_part();
             let wn = w.dot(faces.normal);
             let slip_squared = vt.dot(vt) + faces.slip_scale_squared + faces.spin_arm_squared * wn * wn;
@@ -137,11 +160,11 @@ impl PatchBlock {
     /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque
     /// about its own normal is in the patch's impulse only.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
-        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         forces.clear();
         for faces in &self.lanes {
-            let gamma = face_impulse::<true>(faces, w, v, step, d).gamma;
+            let gamma = face_impulse::<true>(faces, (w, v, u), step, d).gamma;
             for lane in 0..LANES.min(self.len() - forces.len()) {
                 forces.push(gamma.get(lane) / self.law.step);
             }
@@ -238,7 +261,6 @@ fn add_all<const N: usize>(sums: &mut [LaneSum; N], terms: [Lanes; N]) {
 mod tests {
     use super::super::{DissipationLaw, FaceInput, PatchLaw};
     use super::*;
-    use crate::math::Vector6;
 
     fn patch(dissipation: DissipationLaw, arm: f64) -> PatchBlock {
         let mut block = PatchBlock::new();

@@ -74,6 +74,17 @@ struct DividedFace {
     bound: f64,
 }
 
+/// A two-sided spring on the velocity of a patch: gamma = weight (target - row . V), along `row`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClosureRow {
+    /// The part of V = (w; v) that it feels.
+    pub(super) row: Vector6,
+    /// [kg, kg m2]
+    pub(super) weight: f64,
+    /// [m/s, rad/s]
+    pub(super) target: f64,
+}
+
 /// [`LANES`] faces side by side; unused lanes hold faces that never push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceLanes {
@@ -116,11 +127,15 @@ pub struct PatchBlock {
     pub(super) damped_step: f64,
     pub(super) lanes: Vec<FaceLanes>,
     len: usize,
+    /// The rows of a loop closure; none in contact.
+    pub(super) closure: Vec<ClosureRow>,
     divided: Vec<DividedFace>,
     /// The shares of all parts [-].
     shares: Vec<f64>,
-    /// Whether a face has a spin arm; without one the kernel leaves those terms out.
+    /// Whether a face has a spin arm or the surface moves; without either the kernel leaves those terms out.
     pub(super) spins: bool,
+    /// Velocity of B's surface in its body relative to A's in its own [m/s, world]: friction feels it, the normal force does not.
+    pub(super) surface_velocity: Vector3,
     pub(super) jacobian: PatchJacobian,
     /// J v0: the velocity at which the lagged impulses are evaluated.
     pub(super) V0: SpatialVelocity,
@@ -147,9 +162,11 @@ impl PatchBlock {
             damped_step: 0.0,
             lanes: Vec::new(),
             len: 0,
+            closure: Vec::new(),
             divided: Vec::new(),
             shares: Vec::new(),
             spins: false,
+            surface_velocity: Vector3::zeros(),
             jacobian: PatchJacobian::default(),
             V0: SpatialVelocity::ZERO,
             inverse_mass: Matrix6::zeros(),
@@ -167,12 +184,36 @@ impl PatchBlock {
         self.law = law;
         self.lanes.clear();
         self.len = 0;
+        self.closure.clear();
         self.divided.clear();
         self.shares.clear();
         self.spins = false;
+        self.surface_velocity = Vector3::zeros();
         self.jacobian.clear();
         self.V0 = SpatialVelocity::ZERO;
         self.inverse_mass = Matrix6::zeros();
+    }
+
+    /// Empties the patch for a loop closure over a step `step` \[s\], which has rows in place of faces.
+    pub fn reset_closure(&mut self, step: f64) {
+        self.reset(PatchLaw {
+            step,
+            dissipation: DissipationLaw::HuntCrossley { dissipation: 0.0 },
+            friction: 0.0,
+            stiction_tolerance: 1.0,
+            friction_compliance: 0.0,
+        });
+    }
+
+    /// Adds the impulse `weight` (`target` - row . V) along `row`, a part of (w; v) [kg or kg m2, m/s or rad/s].
+    pub fn push_closure_row(&mut self, row: &Vector6, weight: f64, target: f64) {
+        self.closure.push(ClosureRow { row: *row, weight, target });
+    }
+
+    /// Sets the velocity of B's surface in its body relative to A's in its own [m/s, world].
+    pub fn set_surface_velocity(&mut self, surface_velocity: Vector3) {
+        self.surface_velocity = surface_velocity;
+        self.spins |= surface_velocity != Vector3::zeros();
     }
 
     /// Adds a column of J, with the initial velocity of its degree of freedom. Call it in ascending order of

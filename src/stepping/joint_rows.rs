@@ -49,13 +49,13 @@ impl JointRows {
             let joint = &model.joints()[*index];
             let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
             let diagonal = dof * size + dof;
-            let scalar = ScalarJoint {
-                joint,
-                ratio,
-                dt,
-                q: joint.position(&state.q).unwrap_or(0.0),
-                inverse_mass: ratio * ratio / problem.momentum_matrix[diagonal],
-            };
+            let q = joint.position(&state.q).unwrap_or(0.0);
+            // the spring, implicit in the step's end: gamma = dt k (reference - q - dt u)
+            let spring = &joint.spring;
+            problem.momentum_matrix[diagonal] += dt * dt * spring.stiffness * ratio * ratio;
+            problem.momentum[dof] += dt * spring.stiffness * (spring.reference - q) * ratio;
+            let scalar =
+                ScalarJoint { joint, ratio, dt, q, inverse_mass: ratio * ratio / problem.momentum_matrix[diagonal] };
             let actuator = &scene.actuators()[position];
             let start = joint.position(&initial.q).unwrap_or(0.0);
             let target = standing_target(command.targets.as_slice().get(position), actuator, start);

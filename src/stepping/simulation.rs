@@ -16,7 +16,7 @@ use super::stepper::Stepper;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
-use crate::multibody::{Data, Model, State, kinematics};
+use crate::multibody::{Data, Model, State, energy, kinematics, spring_energy};
 use crate::scene::{ContactKind, Scene, SceneSignature};
 
 /// A scene, its state and the memory of its steps.
@@ -407,6 +407,8 @@ impl Simulation {
         snapshot.X_WB.clone_from(&self.data.X_WB);
         snapshot.V_WB.clone_from(&self.data.V_WB);
         snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
+        snapshot.energy = energy(model, &self.data, &self.state.v);
+        snapshot.spring_energy = spring_energy(model, &self.state.q);
         snapshot.report = self.result.report;
         snapshot.patch_count = 0;
         for (number, contact) in self.result.contacts.iter().enumerate().filter(|(_, contact)| self.touches(contact)) {

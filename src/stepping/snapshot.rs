@@ -3,6 +3,7 @@
 use crate::math::{
     BodyIndex, GeometryIndex, IndexVec, RigidTransform, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
+use crate::multibody::Energy;
 use crate::scene::ContactKind;
 
 /// The solver report of one step.
@@ -102,6 +103,10 @@ pub struct Snapshot {
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Net contact wrench on each body over the last step, about its origin, in world axes.
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
+    /// Kinetic energy, and potential energy of the weight \[J\].
+    pub energy: Energy,
+    /// Energy in the springs of the joints \[J\].
+    pub spring_energy: f64,
     /// The report of the last step.
     pub report: StepReport,
     /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare

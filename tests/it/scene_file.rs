@@ -76,6 +76,11 @@ fn mistakes_are_refused_with_place_and_way_out() {
         ("publish: { joint_states: §-1 }", "Hz"),
         ("publish: { §joint_state: 100 }", "did you mean `joint_states`?"),
         ("contact: { face_friction: §everywhere }", "`centroid`"),
+        ("closures: [{ point: { a: { body: §griper }, b: { body: world } } }]", "did you mean `gripper`?"),
+        (
+            "closures: [§{ point: { a: { body: gripper, xyz: [1, 0, 0] }, b: { body: world } } }]",
+            "is open by 1000.000 mm",
+        ),
         ("outputs: { a: { §pich: { body: gripper } } }", "did you mean `pitch`?"),
         ("outputs: { a: { pitch: { body: §griper } } }", "did you mean `gripper`?"),
         ("outputs: { a: { position: { body: gripper, axis: §w } } }", "`x`, `y`, `z`"),
@@ -106,6 +111,38 @@ fn initial_positions_keep_to_the_limits() {
     assert!(error.to_string().contains("test.yaml:6:42: ") && error.to_string().contains("-0.055 to 0"), "{error}");
     let Err(error) = load("step: 0.001\n") else { panic!("accepted") };
     assert!(error.to_string().contains("`models`"), "{error}");
+}
+
+/// Springs, velocities and moving surfaces follow the file.
+#[test]
+fn springs_velocities_and_belts_are_read() {
+    let text = format!(
+        "{GRIPPER}    joint_velocities: {{ left_finger_sliding_joint: -0.2 }}
+    springs: {{ '*': {{ stiffness: 3 }}, 'right_*': {{ stiffness: 40, reference: 0.01 }} }}
+ground: {{ surface_velocity: [0.1, -0.2, 0] }}
+"
+    );
+    let loaded = load(&text).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let joint = |name: &str| {
+        let joints = loaded.scene.model().joints();
+        joints.iter().find(|joint| joint.name == name).expect("a joint").clone()
+    };
+    let (left, right) = (joint("left_finger_sliding_joint"), joint("right_finger_sliding_joint"));
+    assert_eq!((left.spring.stiffness, left.spring.reference), (3.0, 0.0));
+    assert_eq!((right.spring.stiffness, right.spring.reference), (40.0, 0.01));
+    assert_eq!(loaded.initial.v[left.v_start], -0.2);
+    let ground = loaded.scene.geometries().iter().find(|geometry| geometry.name.contains("ground")).expect("a ground");
+    assert_eq!(ground.material.surface_velocity, Vector3::new(0.1, -0.2, 0.0));
+    for (wrong, way_out) in [
+        ("    joint_velocities: { left_finger: 1 }", "left_finger_sliding_joint"),
+        ("    springs: { left_finger: { stiffness: 1 } }", "left_finger_sliding_joint"),
+        ("    springs: { '*': { reference: 1 } }", "stiffness: 2.0"),
+        ("    materials: [{ surface_velocity: 3 }]", "surface_velocity"),
+    ] {
+        let Err(error) = load(&format!("{GRIPPER}{wrong}\n")) else { panic!("accepted: {wrong}") };
+        let message = chain(&error);
+        assert!(message.contains("test.yaml:7:") && message.contains(way_out), "{wrong}\n{message}");
+    }
 }
 
 /// The scene follows the file: names, prefix, poses, gains, limits, materials, filters, warnings.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::closures::{resolve_closures, settle_closures};
 use super::error::SceneError;
 use super::loaded_scene::{JointGroup, LoadedScene, SceneModel};
 use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
@@ -26,8 +27,17 @@ use crate::stepping::{
 };
 
 /// Columns of a recording whose names outputs cannot have.
-const RESERVED_NAMES: [&str; 6] =
-    ["time", "faces", "faces_dropped", "solver_iterations", "solver_residual", "solver_converged"];
+const RESERVED_NAMES: [&str; 9] = [
+    "time",
+    "faces",
+    "faces_dropped",
+    "solver_iterations",
+    "solver_residual",
+    "solver_converged",
+    "kinetic_energy",
+    "potential_energy",
+    "spring_energy",
+];
 
 /// Reads the models' files, builds the scene, and resolves every name.
 pub(super) fn assemble(
@@ -62,6 +72,13 @@ pub(super) fn assemble(
         placed.push(robot);
     }
     exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
+    let closures: &[_] = if spec.has_gaps { &[] } else { &spec.closures };
+    for closure in resolve_closures(closures, &bodies)? {
+        if closure.A.0 != BodyIndex::WORLD && closure.B.0 != BodyIndex::WORLD {
+            builder.exclude_contact(closure.A.0, closure.B.0);
+        }
+        builder.add_closure(closure);
+    }
     let mut scene = builder.build(spec.gravity_W).map_err(|source| SceneError::Build {
         place: spec.place.clone(),
         what: "the models do not form a scene".to_owned(),
@@ -70,6 +87,7 @@ pub(super) fn assemble(
     let noted = scene.mesh_notes().iter();
     warnings.extend(noted.map(|(geometry, note)| format!("`{}`: {note}", scene.geometry_name(*geometry))));
     let initial = initial_state(&scene, &models, &placed);
+    settle_closures(&mut scene, &initial, closures)?;
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
     warnings.extend(lost_overlaps(&scene, &initial, &mechanisms, &placed));
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
@@ -277,6 +295,13 @@ fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobo
                 && scene.model().joints()[*index].nq == 1
             {
                 state.q[scene.model().joints()[*index].q_start] = position.value;
+            }
+        }
+        for (joint, velocity) in &model.spec.velocities {
+            if let Some(index) = robot.joints.get(&joint.name)
+                && scene.model().joints()[*index].nv == 1
+            {
+                state.v[scene.model().joints()[*index].v_start] = velocity.value;
             }
         }
         if let BaseSpec::Free { X_WB, V_WB } = &model.spec.base {

@@ -5,6 +5,7 @@
 //! the nearest valid one.
 
 mod assemble;
+mod closures;
 mod commands;
 mod error;
 mod loaded_scene;

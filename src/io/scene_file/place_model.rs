@@ -47,7 +47,7 @@ pub(super) fn load_model<'a>(
             (text, file, folder)
         }
     };
-    let robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
+    let mut robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
     let mut disabled_pairs = Vec::new();
@@ -65,6 +65,10 @@ pub(super) fn load_model<'a>(
         }
     }
     check_names(spec, &robot)?;
+    for joint in robot.joints.iter_mut().filter(|joint| joint.kind.nv() == 1) {
+        let entries = spec.springs.iter().filter(|entry| matches(&entry.joint.name, &joint.name));
+        joint.spring = entries.map(|entry| entry.spring).last().unwrap_or(joint.spring);
+    }
     warnings.extend(actuators_of_mimics(spec, &robot));
     Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs })
 }
@@ -107,14 +111,26 @@ fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneEr
     let movable: Vec<&str> =
         robot.joints.iter().filter(|joint| joint.kind.nv() == 1).map(|joint| joint.name.as_str()).collect();
     let kind = || format!("joint with one degree of freedom in model `{model}` called");
-    for (joint, position) in &spec.joints {
+    let leader = |joint: &Named, what: &str| {
         let Some(found) = robot.joint(&joint.name).filter(|joint| joint.kind.nv() == 1) else {
             return Err(unknown_name(joint, kind(), movable.iter().copied()));
         };
         if let Some(mimic) = &found.mimic {
-            let problem = format!("joint `{}` follows `{}`; give the position of that one", joint.name, mimic.joint);
+            let problem = format!("joint `{}` follows `{}`; give the {what} of that one", joint.name, mimic.joint);
             return Err(SceneError::Conflict { place: joint.place.clone(), problem });
         }
+        Ok(found)
+    };
+    for (joint, _) in &spec.velocities {
+        leader(joint, "velocity")?;
+    }
+    for spring in &spec.springs {
+        if !movable.iter().any(|name| matches(&spring.joint.name, name)) {
+            return Err(unknown_name(&spring.joint, kind(), movable.iter().copied()));
+        }
+    }
+    for (joint, position) in &spec.joints {
+        let found = leader(joint, "position")?;
         let lower = found.limits.lower.unwrap_or(f64::NEG_INFINITY);
         let upper = found.limits.upper.unwrap_or(f64::INFINITY);
         if !(lower..=upper).contains(&position.value) {

@@ -3,10 +3,15 @@
 use super::error::{Place, SceneError};
 use super::names;
 use super::yaml::{Key, Node, Value};
-use crate::math::Vector3;
+use crate::math::{RigidTransform, Rotation, Vector3};
 
 /// Longer texts are not shown whole in messages [characters].
 const SHOWN_MAX: usize = 60;
+
+/// Angles of poses beyond about two turns are taken for degrees \[rad\].
+const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
+/// Lengths of poses beyond this are taken for millimetres \[m\].
+const LENGTH: Range = Range::Between(-1e4, 1e4, "m");
 
 /// The allowed range of a number. All numbers are finite.
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +125,13 @@ impl<'a> Section<'a> {
     /// The three numbers of `key`, if given.
     pub(super) fn vector(&self, key: &str, unit: &str, range: Range) -> Result<Option<Vector3>, SceneError> {
         self.get(key).map(|node| vector(node, &label(key, unit), range)).transpose()
+    }
+
+    /// The pose of `xyz` \[m\] and `rpy` \[rad\] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero if absent.
+    pub(super) fn pose(&self) -> Result<RigidTransform, SceneError> {
+        let p = self.vector("xyz", "[m]", LENGTH)?.unwrap_or_default();
+        let rpy = self.vector("rpy", "[rad]", ANGLE)?.unwrap_or_default();
+        Ok(RigidTransform::from_parts(p.into(), Rotation::from_euler_angles(rpy.x, rpy.y, rpy.z)))
     }
 
     /// The single entry of a section that is a choice: its key with its place, and its value.

@@ -1,5 +1,6 @@
 //! The sections of a scene file as plain data, with names still unresolved.
 
+use super::closures::{ClosureSpec, read_closures};
 use super::commands::{CommandSpec, read_command};
 use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
@@ -10,13 +11,10 @@ use super::yaml::Node;
 use super::{PublishSettings, publish};
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
-use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
+use crate::math::{RigidTransform, SpatialVelocity, Vector3};
+use crate::multibody::JointSpring;
 use crate::stepping::{DissipationModel, DynamicStepping};
 
-/// Angles of poses beyond about two turns are taken for degrees \[rad\].
-const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
-/// Lengths of poses beyond this are taken for millimetres \[m\].
-const LENGTH: Range = Range::Between(-1e4, 1e4, "m");
 /// Largest friction coefficient [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
 /// The range of the modulus, from soft gel to diamond \[Pa\].
@@ -24,7 +22,7 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 17] = [
+const SCENE_KEYS: [&str; 18] = [
     "step",
     "stepping",
     "integrator",
@@ -36,6 +34,7 @@ const SCENE_KEYS: [&str; 17] = [
     "ground",
     "materials",
     "no_contact",
+    "closures",
     "commands",
     "wrenches",
     "publish",
@@ -57,6 +56,7 @@ pub(super) struct SceneSpec {
     pub(super) ground: Option<GroundSpec>,
     pub(super) materials: Vec<MaterialRule>,
     pub(super) no_contact: Vec<(Named, Named)>,
+    pub(super) closures: Vec<ClosureSpec>,
     pub(super) commands: Vec<CommandSpec>,
     pub(super) wrenches: Vec<WrenchSpec>,
     pub(super) publish: PublishSettings,
@@ -94,6 +94,10 @@ pub(super) struct ModelSpec {
     pub(super) prefix: String,
     pub(super) base: BaseSpec,
     pub(super) joints: Vec<(Named, Placed)>,
+    /// Initial velocities of joints [rad/s or m/s].
+    pub(super) velocities: Vec<(Named, Placed)>,
+    /// Springs, later ones over earlier ones.
+    pub(super) springs: Vec<SpringSpec>,
     pub(super) actuators: Vec<ActuatorSpec>,
     pub(super) gravity_compensation: bool,
     pub(super) materials: Vec<MaterialRule>,
@@ -113,6 +117,13 @@ pub(super) enum BaseSpec {
     Weld { parent: Option<Named>, X_PB: RigidTransform },
     /// Free, at a pose and with a velocity in the world.
     Free { X_WB: RigidTransform, V_WB: SpatialVelocity },
+}
+
+/// The spring of the joints that a pattern meets.
+#[derive(Clone, Debug)]
+pub(super) struct SpringSpec {
+    pub(super) joint: Named,
+    pub(super) spring: JointSpring,
 }
 
 /// The impedance of the joints that a pattern names.
@@ -167,6 +178,7 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
         ground: scene.get("ground").map(read_ground).transpose()?.flatten(),
         materials: read_rules(&scene, "materials")?,
         no_contact: scene.get("no_contact").map(read_no_contact).transpose()?.unwrap_or_default(),
+        closures: scene.get("closures").map(read_closures).transpose()?.unwrap_or_default(),
         commands: match scene.get("commands") {
             Some(commands) => mapping(commands, "`commands`")?.iter().map(read_command).collect::<Result<_, _>>()?,
             None => Vec::new(),
@@ -250,22 +262,31 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
     })
 }
 
-const MODEL_KEYS: [&str; 10] =
-    ["name", "urdf", "srdf", "prefix", "weld", "free", "joints", "actuators", "gravity_compensation", "materials"];
+const MODEL_KEYS: [&str; 12] = [
+    "name",
+    "urdf",
+    "srdf",
+    "prefix",
+    "weld",
+    "free",
+    "joints",
+    "joint_velocities",
+    "springs",
+    "actuators",
+    "gravity_compensation",
+    "materials",
+];
 
 fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
     let model = Section::new(node, "a model", &MODEL_KEYS)?;
     let name = text(model.require("name", "name: arm")?, "`name`")?;
-    let joints = match model.get("joints") {
-        Some(joints) => mapping(joints, "`joints`")?
+    let joints = read_numbers(&model, "joints", ("the position", "[rad or m]"))?;
+    let velocities = read_numbers(&model, "joint_velocities", ("the initial velocity", "[rad/s or m/s]"))?;
+    let springs = match model.get("springs") {
+        Some(springs) => mapping(springs, "`springs`")?
             .iter()
-            .map(|(key, node)| {
-                let what = format!("the position of joint `{}` [rad or m]", key.name);
-                let value = super::reader::number(node, &what, Range::Any)?;
-                let joint = Named { place: key.place.clone(), name: key.name.clone() };
-                Ok((joint, Placed { place: node.place.clone(), value }))
-            })
-            .collect::<Result<_, SceneError>>()?,
+            .map(|(key, node)| read_spring(Named { place: key.place.clone(), name: key.name.clone() }, node))
+            .collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
     let actuators = match model.get("actuators") {
@@ -284,23 +305,54 @@ fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
         base: read_base(&model, &name.name)?,
         name,
         joints,
+        velocities,
+        springs,
         actuators,
         gravity_compensation: model.truth("gravity_compensation")?.unwrap_or(false),
         materials: read_rules(&model, "materials")?,
     })
 }
 
+/// A section with a number for each joint, such as `joints`.
+fn read_numbers(
+    model: &Section<'_>,
+    section: &'static str,
+    (what, unit): (&str, &str),
+) -> Result<Vec<(Named, Placed)>, SceneError> {
+    let Some(node) = model.get(section) else { return Ok(Vec::new()) };
+    mapping(node, section)?
+        .iter()
+        .map(|(key, node)| {
+            let what = format!("{what} of joint `{}` {unit}", key.name);
+            let value = super::reader::number(node, &what, Range::Any)?;
+            let joint = Named { place: key.place.clone(), name: key.name.clone() };
+            Ok((joint, Placed { place: node.place.clone(), value }))
+        })
+        .collect()
+}
+
+fn read_spring(joint: Named, node: &Node) -> Result<SpringSpec, SceneError> {
+    let spring = Section::new(node, "a spring", &["stiffness", "reference"])?;
+    let stiffness = super::reader::number(
+        spring.require("stiffness", "stiffness: 2.0")?,
+        "`stiffness` [N m/rad or N/m]",
+        Range::NotNegative,
+    )?;
+    let reference = spring.number("reference", "[rad or m]", Range::Any)?.unwrap_or(0.0);
+    Ok(SpringSpec { joint, spring: JointSpring { stiffness, reference } })
+}
+
 fn read_base(model: &Section<'_>, name: &str) -> Result<BaseSpec, SceneError> {
     match (model.get("weld"), model.get("free")) {
         (Some(weld), None) => {
             let weld = Section::new(weld, "`weld`", &["parent", "xyz", "rpy"])?;
-            Ok(BaseSpec::Weld { parent: weld.text("parent")?, X_PB: read_pose(&weld)? })
+            Ok(BaseSpec::Weld { parent: weld.text("parent")?, X_PB: weld.pose()? })
         }
         (None, Some(free)) => {
             let free = Section::new(free, "`free`", &["xyz", "rpy", "linear_velocity", "angular_velocity"])?;
             let velocity = |key, unit| Ok(free.vector(key, unit, Range::Any)?.unwrap_or_default());
             let (v, w) = (velocity("linear_velocity", "[m/s]")?, velocity("angular_velocity", "[rad/s]")?);
-            Ok(BaseSpec::Free { X_WB: read_pose(&free)?, V_WB: SpatialVelocity { w, v } })
+            Ok(BaseSpec::Free { X_WB: free.pose()?, V_WB: SpatialVelocity { w, v } })
         }
         (Some(_), Some(_)) => Err(SceneError::Conflict {
             place: model.key_place("free").clone(),
@@ -315,13 +367,6 @@ fn read_base(model: &Section<'_>, name: &str) -> Result<BaseSpec, SceneError> {
     }
 }
 
-/// The pose of `xyz` \[m\] and `rpy` \[rad\] (R = Rz(y) Ry(p) Rx(r), as in URDF); both zero if absent.
-fn read_pose(section: &Section<'_>) -> Result<RigidTransform, SceneError> {
-    let p = section.vector("xyz", "[m]", LENGTH)?.unwrap_or_default();
-    let rpy = section.vector("rpy", "[rad]", ANGLE)?.unwrap_or_default();
-    Ok(RigidTransform::from_parts(p.into(), Rotation::from_euler_angles(rpy.x, rpy.y, rpy.z)))
-}
-
 fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> {
     let keys = ["stiffness", "damping", "effort_limit", "gravity_compensation"];
     let actuator = Section::new(node, "an actuator", &keys)?;
@@ -334,7 +379,7 @@ fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> 
     })
 }
 
-const PROPERTY_KEYS: [&str; 10] = [
+const PROPERTY_KEYS: [&str; 11] = [
     "compliant",
     "hydroelastic_modulus",
     "mesh_resolution_hint",
@@ -345,6 +390,7 @@ const PROPERTY_KEYS: [&str; 10] = [
     "mu_dynamic",
     "mu_static",
     "point_contact_stiffness",
+    "surface_velocity",
 ];
 
 fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneError> {
@@ -359,6 +405,7 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
         mu_dynamic: section.number("mu_dynamic", "[-]", FRICTION)?,
         mu_static: section.number("mu_static", "[-]", FRICTION)?,
         point_contact_stiffness: section.number("point_contact_stiffness", "[N/m]", Range::Positive)?,
+        surface_velocity: section.vector("surface_velocity", "[m/s]", Range::Any)?,
     })
 }
 
@@ -368,7 +415,7 @@ fn read_ground(node: &Node) -> Result<Option<GroundSpec>, SceneError> {
     }
     let keys: Vec<&str> = ["xyz", "rpy"].into_iter().chain(PROPERTY_KEYS).collect();
     let ground = Section::new(node, "`ground`", &keys)?;
-    let (X_WG, properties) = (read_pose(&ground)?, read_properties(&ground)?);
+    let (X_WG, properties) = (ground.pose()?, read_properties(&ground)?);
     Ok(Some(GroundSpec { place: ground.place.clone(), X_WG, properties }))
 }
 

@@ -112,6 +112,8 @@ impl SceneSource {
             } else {
                 BaseSpec::Free { X_WB, V_WB: SpatialVelocity::ZERO }
             },
+            velocities: Vec::new(),
+            springs: Vec::new(),
             joints: Vec::new(),
             actuators: Vec::new(),
             gravity_compensation: false,

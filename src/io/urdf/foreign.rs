@@ -26,7 +26,7 @@ impl Default for Motor {
 }
 
 /// The numbers of `drake:proximity_properties`, by element name. The older names of Drake are read too.
-const PROPERTIES: [&str; 12] = [
+const PROPERTIES: [&str; 13] = [
     "drake:compliant_hydroelastic",
     "drake:soft_hydroelastic",
     "drake:rigid_hydroelastic",
@@ -39,6 +39,7 @@ const PROPERTIES: [&str; 12] = [
     "drake:mu_static",
     "drake:point_contact_stiffness",
     "drake:elastic_modulus",
+    "isobar:surface_velocity",
 ];
 
 /// Contact properties of a `<collision>`.
@@ -66,6 +67,11 @@ pub(super) fn properties(
             "drake:mu_dynamic" => properties.mu_dynamic = not_negative()?,
             "drake:mu_static" => properties.mu_static = not_negative()?,
             "drake:point_contact_stiffness" => properties.point_contact_stiffness = positive()?,
+            "isobar:surface_velocity" => {
+                let missing = || inside.fail(UrdfProblem::MissingAttribute { attribute: "xyz".to_owned() });
+                let xyz = inside.numbers::<3>(child, "xyz", false)?.ok_or_else(missing)?;
+                properties.surface_velocity = Some(Vector3::from(xyz));
+            }
             other => {
                 let near = suggestion(other, PROPERTIES.into_iter());
                 warnings.push(inside.warning(format!("this contact property is unknown and not used{near}")));

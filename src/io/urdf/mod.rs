@@ -29,7 +29,7 @@ pub use options::{LoadOptions, OnUnreadableMesh};
 use super::limits;
 use super::package::PackageMap;
 use super::xml::{self, Element};
-use crate::multibody::JointKind;
+use crate::multibody::{JointKind, JointSpring};
 use crate::robot::{Joint, Limits, Link, LoadWarning, RobotDescription};
 use geometry::GeometryReader;
 use place::Place;
@@ -193,12 +193,32 @@ fn read_joint(
         limits: read_limits(element, kind, place, warnings)?,
         damping: place.not_negative("the damping", standard.damping)?,
         friction: place.not_negative("the friction", standard.friction)?,
+        spring: read_spring(element, kind, place, warnings)?,
         mimic: standard.mimic.clone(),
         rotor_inertia: 0.0,
         gear_ratio: 1.0,
         controller_gains: None,
         line: element.line,
     })
+}
+
+/// The spring of `<dynamics>`, whose attributes have the names that SDFormat gives them.
+fn read_spring(
+    joint: &Element,
+    kind: JointKind,
+    place: &Place,
+    warnings: &mut Vec<LoadWarning>,
+) -> Result<JointSpring, UrdfError> {
+    let Some(dynamics) = joint.child("dynamics") else { return Ok(JointSpring::default()) };
+    let inside = place.inside(dynamics);
+    let stiffness = inside.number(dynamics, "spring_stiffness")?.unwrap_or(0.0);
+    let stiffness = inside.not_negative("`spring_stiffness`", stiffness)?;
+    let reference = inside.number(dynamics, "spring_reference")?.unwrap_or(0.0);
+    if stiffness > 0.0 && kind.nv() != 1 {
+        warnings.push(inside.warning("only joints with one degree of freedom have a spring; it is not used"));
+        return Ok(JointSpring::default());
+    }
+    Ok(JointSpring { stiffness, reference })
 }
 
 fn read_limits(

@@ -14,8 +14,8 @@ use crate::solvers::{BoxRow, PatchBlock};
 pub(super) struct IslandContact {
     /// The index of the contact in the problem.
     pub(super) index: u32,
-    /// phi/h [m/s].
-    pub(super) gap_rate: f64,
+    /// (phi/h, u1, u2) [m/s].
+    pub(super) offset: Vector3,
     /// mu [-].
     pub(super) friction: f64,
     start: u32,
@@ -216,7 +216,7 @@ impl Islands {
                 reach(first, columns[start..].iter().map(|(index, _)| *index as u32));
                 contacts.push(IslandContact {
                     index: *index,
-                    gap_rate: contact.gap_rate,
+                    offset: contact.offset(),
                     friction: contact.friction,
                     start: start as u32,
                     end: columns.len() as u32,

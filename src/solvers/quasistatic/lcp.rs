@@ -143,7 +143,7 @@ impl Statement {
             let slip = self.free.len() + normal + self.rays as usize + 1;
             for j in 0..self.rays {
                 let d = ray(1.0, j, self.rays) - Vector3::x();
-                let pair = self.add_pair(unknowns, 0.0, along(d), index_of, prescribed);
+                let pair = self.add_pair(unknowns, d.dot(&contact.offset()), along(d), index_of, prescribed);
                 self.pairs[pair].row[slip] = 1.0;
             }
             let pair = self.add_pair(unknowns, 0.0, std::iter::empty(), index_of, prescribed);

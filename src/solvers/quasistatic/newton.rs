@@ -182,7 +182,7 @@ impl IslandNewton {
             self.smooth[index] = Q_v - self.b[index] + self.proximal[index] * (self.v[index] - self.center[index]);
         }
         for (index, contact) in part.contacts() {
-            let mut y = Vector3::new(contact.gap_rate, 0.0, 0.0);
+            let mut y = contact.offset;
             for (velocity, column) in part.columns(contact) {
                 y += column * self.v[offset + *velocity];
             }

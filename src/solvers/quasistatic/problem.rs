@@ -26,9 +26,19 @@ pub struct ConeContact {
     pub key: ContactKey,
     /// phi/h: signed distance at the start of the step over the step [m/s].
     pub gap_rate: f64,
+    /// Velocity (t1, t2) of B's surface in its body relative to A's in its own [m/s], which friction feels besides v_C.
+    pub surface_velocity: [f64; 2],
     /// Coulomb friction coefficient mu >= 0 [-].
     pub friction: f64,
     columns: Range<usize>,
+}
+
+impl ConeContact {
+    /// (phi/h, u1, u2): the part of y that does not depend on v [m/s].
+    pub fn offset(&self) -> Vector3 {
+        let [u1, u2] = self.surface_velocity;
+        Vector3::new(self.gap_rate, u1, u2)
+    }
 }
 
 /// lower <= v_dof <= upper: a joint limit, (q_limit - q)/h [m/s] or [rad/s].
@@ -108,7 +118,14 @@ impl QuasistaticProblem {
             self.columns[start..].windows(2).all(|pair| pair[0].0 < pair[1].0),
             "columns come in ascending order"
         );
-        self.contacts.push(ConeContact { key, gap_rate, friction, columns: start..self.columns.len() });
+        let columns = start..self.columns.len();
+        self.contacts.push(ConeContact { key, gap_rate, surface_velocity: [0.0; 2], friction, columns });
+    }
+    /// Sets [`ConeContact::surface_velocity`] of the contact that was added last.
+    pub fn set_surface_velocity(&mut self, surface_velocity: [f64; 2]) {
+        if let Some(contact) = self.contacts.last_mut() {
+            contact.surface_velocity = surface_velocity;
+        }
     }
     /// The contacts, in the order in which they were added.
     pub fn contacts(&self) -> &[ConeContact] {
@@ -133,10 +150,10 @@ impl QuasistaticProblem {
         }
         sums[0] + sums[1] == Vector3::zeros()
     }
-    /// y = (phi/h, 0, 0) + J v: the velocity (n, t1, t2) of B relative to A at the contact, with the gap as a
-    /// normal velocity [m/s].
+    /// y = (phi/h, u1, u2) + J v with the surface velocity u: the velocity (n, t1, t2) of B relative to A at the
+    /// contact, with the gap as a normal velocity [m/s].
     pub fn contact_velocity(&self, contact: &ConeContact, v: &[f64]) -> Vector3 {
-        let mut y = Vector3::new(contact.gap_rate, 0.0, 0.0);
+        let mut y = contact.offset();
         for (dof, column) in self.columns(contact) {
             y += column * v[*dof as usize];
         }

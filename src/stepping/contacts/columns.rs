@@ -28,6 +28,13 @@ impl RelativeColumns {
         }
     }
 
+    /// Initializes an empty patch with the columns; nothing of it depends on the velocities at the start.
+    pub(super) fn push_at_rest(&self, block: &mut PatchBlock) {
+        for (dof, column) in &self.relative {
+            block.push_column(*dof as u32, *column, 0.0);
+        }
+    }
+
     /// Inverse effective mass of the point F along `n`, from the diagonal of A: sum of (n . v_F)^2/A_ii
     /// [1/kg].
     pub(super) fn inverse_mass(&self, p_CF: &Vector3, n: &Vector3, momentum_matrix: &[f64]) -> f64 {

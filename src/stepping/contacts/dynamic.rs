@@ -1,7 +1,8 @@
 //! The contacts of a dynamic step: surfaces and points as patches of the convex problem.
 
+use super::closures::fill_closure;
 use super::columns::RelativeColumns;
-use super::pairs::{ActivePatch, Pairs};
+use super::pairs::{ActivePatch, Pairs, surface_velocity};
 use crate::contact::{PointLoad, push_faces, push_points};
 use crate::math::Vector3;
 use crate::multibody::Data;
@@ -55,6 +56,11 @@ impl DynamicContacts {
                 ContactKind::PressureField => {}
                 ContactKind::Points => self.assemble_points(input, index, pair, problem),
             }
+        }
+        let (model, step, n) = (scene.model(), input.settings.step(), input.v.len());
+        for closure in scene.closures() {
+            let (block, A) = problem.add_patch();
+            fill_closure(closure, model, (data, data), step, |dof| A[dof * n + dof], &mut self.columns, block);
         }
     }
 
@@ -133,6 +139,7 @@ impl ContactInput<'_> {
         block: &mut PatchBlock,
     ) {
         block.reset(self.patch_law(pair));
+        block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
         let geometries = self.scene.geometries();
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);
         columns.merge(self.scene.model(), self.data, bodies, p_WC);

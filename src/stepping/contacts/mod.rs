@@ -5,6 +5,7 @@
 //! patches of the dynamic problem. [`QuasistaticContacts`] turns points into friction cones and surfaces into
 //! patches of the quasistatic problem.
 
+mod closures;
 mod columns;
 mod dynamic;
 mod pairs;

@@ -35,6 +35,19 @@ pub(in crate::stepping) struct ActivePatch {
     pub(in crate::stepping) p_WC: Vector3,
 }
 
+/// Velocity of the surface of a pair's B in its body relative to that of A in its own, at the poses in `data` [m/s, world].
+pub(super) fn surface_velocity(scene: &Scene, data: &Data, pair: &ContactPair) -> Vector3 {
+    let of = |index: GeometryIndex| {
+        let geometry = &scene.geometries()[index];
+        let velocity_G = geometry.material.surface_velocity;
+        if velocity_G == Vector3::zeros() {
+            return velocity_G;
+        }
+        data.X_WB[geometry.body].rotation * (geometry.X_BG.rotation * velocity_G)
+    };
+    of(pair.B) - of(pair.A)
+}
+
 /// The geometries of a scene at their poses, and the contact of each pair.
 #[derive(Debug, Default)]
 pub(in crate::stepping) struct Pairs {

@@ -1,8 +1,9 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, pressure fields as
 //! patches.
 
+use super::closures::fill_closure;
 use super::columns::RelativeColumns;
-use super::pairs::{ActivePatch, Pairs};
+use super::pairs::{ActivePatch, Pairs, surface_velocity};
 use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
@@ -56,6 +57,8 @@ pub(in crate::stepping) struct QuasistaticContacts {
     carriers: Vec<Carrier>,
     impulses: Vec<SpatialForce>,
     columns: RelativeColumns,
+    /// A mass for each degree of freedom [kg, kg m2].
+    diagonal: Vec<f64>,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -218,6 +221,7 @@ impl QuasistaticContacts {
             };
             self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
+            let moving = surface_velocity(scene, start, pair);
             for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
                 let R_FW = frame_about(n, smallest_axis(n));
                 let p_CF = p_WF - p_WC;
@@ -228,6 +232,8 @@ impl QuasistaticContacts {
                     .map(|(dof, column)| (*dof as u32, R_FW * SpatialVelocity::from_vector(column).shift(&p_CF).v));
                 let key = ContactKey { pair: index as u32, point: point as u32 };
                 problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
+                let u = R_FW * moving;
+                problem.set_surface_velocity([u.y, u.z]);
             }
             self.faces += points.len() as u32;
             self.active.push(ActivePatch { pair: index, p_WC });
@@ -267,11 +273,34 @@ impl QuasistaticContacts {
                 stiction_tolerance: settings.stiction_tolerance,
                 friction_compliance: 0.0,
             });
+            block.set_surface_velocity(surface_velocity(scene, data, pair));
             self.columns.push(block, v);
             let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
             self.active.push(ActivePatch { pair: index, p_WC });
+        }
+    }
+
+    /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in `middle`. Where nothing in Q resists a
+    /// velocity its mass says how stiff they are.
+    pub(in crate::stepping) fn add_closures(
+        &mut self,
+        scene: &Scene,
+        start: &Data,
+        middle: &Data,
+        problem: &mut QuasistaticProblem,
+    ) {
+        if scene.closures().is_empty() {
+            return;
+        }
+        let (n, step) = (problem.size(), problem.step);
+        self.diagonal.clear();
+        self.diagonal.extend((0..n).map(|dof| problem.quadratic[dof * n + dof].max(start.M[dof * n + dof])));
+        for closure in scene.closures() {
+            let block = problem.add_patch();
+            let mass = |dof: usize| self.diagonal[dof];
+            fill_closure(closure, scene.model(), (start, middle), step, mass, &mut self.columns, block);
         }
     }
 

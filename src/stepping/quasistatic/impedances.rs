@@ -110,6 +110,10 @@ impl Impedances {
                 q: joint.position(&start.state.q).unwrap_or(0.0),
                 h,
             };
+            // the spring, implicit in the step's end
+            let (spring, ratio) = (&joint.spring, scalar.ratio);
+            problem.quadratic[scalar.dof * n + scalar.dof] += h * h * spring.stiffness * ratio * ratio;
+            problem.linear[scalar.dof] += h * spring.stiffness * (spring.reference - scalar.q) * ratio;
             let target = start.command.targets.as_slice().get(position).copied().unwrap_or_default();
             let held = target.position.unwrap_or(self.targets[position]);
             let gravity = if joint.mimic.is_some() { 0.0 } else { data.gravity[scalar.dof] };

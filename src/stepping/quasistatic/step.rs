@@ -269,6 +269,7 @@ impl QuasistaticStep {
                 }
             }
         }
+        contacts.add_closures(input.scene, start, middle, problem);
     }
 
     /// Without inertia: a mass that holds unactuated bodies at the last linearisation, and vanishes as the

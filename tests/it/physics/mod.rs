@@ -1,7 +1,9 @@
 //! Physics of extreme cases: heavy loads on light bodies, spin, impacts, coarse faces. The scenes are not
 //! tuned; closed forms and laws are the oracles.
 
+mod belts_and_springs;
 mod bodies;
+mod closures;
 mod free_flight;
 mod pushes;
 mod rigid_force;

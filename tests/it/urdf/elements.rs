@@ -114,6 +114,7 @@ fn contact_properties_arrive() {
         mu_dynamic: Some(0.7),
         mu_static: Some(0.8),
         point_contact_stiffness: Some(1000.0),
+        surface_velocity: None,
     };
     assert_eq!(collisions[0].properties, expected);
     assert_eq!(collisions[1].properties, ContactProperties { compliant: Some(false), ..Default::default() });
@@ -121,6 +122,22 @@ fn contact_properties_arrive() {
     let typo = arm.warnings.iter().find(|warning| warning.element.contains("drake:mu_dynamik")).unwrap();
     assert!(typo.message.contains("did you mean `drake:mu_dynamic`?"), "{typo}");
     assert_eq!(typo.line, 29);
+}
+
+/// Elements that are neither of the standard nor of Drake: springs, with the names of SDFormat, and moving surfaces.
+#[test]
+fn springs_and_moving_surfaces_arrive() {
+    let text = "<link name='a'><collision><geometry><box size='1 1 1'/></geometry><drake:proximity_properties>\
+                <isobar:surface_velocity xyz='0.1 0 -2'/></drake:proximity_properties></collision></link><link name='b'/>\
+                <joint name='j' type='continuous'><parent link='a'/><child link='b'/>\
+                <dynamics damping='0.1' spring_stiffness='2' spring_reference='-0.3'/></joint>";
+    let robot = load(&robot(text)).unwrap();
+    let moving = robot.link("a").unwrap().collisions[0].properties.surface_velocity;
+    assert_eq!(moving, Some(Vector3::new(0.1, 0.0, -2.0)));
+    let joint = robot.joint("j").unwrap();
+    assert_eq!((joint.damping, joint.spring.stiffness, joint.spring.reference), (0.1, 2.0, -0.3));
+    let negative = text.replace("spring_stiffness='2'", "spring_stiffness='-2'");
+    assert!(load(&self::robot(&negative)).unwrap_err().to_string().contains("spring_stiffness"));
 }
 
 /// Contradictory combinations give warnings.

@@ -195,7 +195,8 @@ fn state_contacts(problem: &QuasistaticProblem, friction: FrictionCone, program:
             FrictionCone::Pyramid { rays } => {
                 program.cones.push(SupportedConeT::NonnegativeConeT(rays as usize));
                 for j in 0..rays {
-                    program.add_slack(contact.gap_rate, along(ray(contact.friction, j, rays)));
+                    let ray = ray(contact.friction, j, rays);
+                    program.add_slack(ray.dot(&contact.offset()), along(ray));
                 }
             }
             FrictionCone::Exact if contact.friction == 0.0 => {
@@ -204,8 +205,9 @@ fn state_contacts(problem: &QuasistaticProblem, friction: FrictionCone, program:
             FrictionCone::Exact => {
                 program.cones.push(SupportedConeT::SecondOrderConeT(3));
                 program.add_slack(contact.gap_rate, along(Vector3::x()));
-                program.add_slack(0.0, along(Vector3::y() * contact.friction));
-                program.add_slack(0.0, along(Vector3::z() * contact.friction));
+                for direction in [Vector3::y(), Vector3::z()].map(|t| t * contact.friction) {
+                    program.add_slack(direction.dot(&contact.offset()), along(direction));
+                }
             }
         }
     }
@@ -244,6 +246,11 @@ fn state_bounds(problem: &QuasistaticProblem, program: &mut Program, indices: &m
 }
 
 fn state_patch(index: usize, patch: &PatchBlock, program: &mut Program, indices: &mut Indices) {
+    for closure in &patch.closure {
+        let columns = patch.jacobian.dofs.iter().zip(&patch.jacobian.columns);
+        let terms: Vec<_> = columns.map(|(dof, column)| (*dof as usize, closure.row.dot(column))).collect();
+        program.add_square(closure.weight, &terms, closure.target);
+    }
     for face in 0..patch.len() {
         let (lanes, lane) = (&patch.lanes[face / LANES], face % LANES);
         let (p_CF, normal) = (lanes.p_CF.get(lane), lanes.normal.get(lane));

@@ -1,0 +1,45 @@
+//! Loop closures as patches without faces: near-rigid rows between two bodies.
+
+use super::columns::RelativeColumns;
+use crate::contact::NEAR_RIGID_BETA;
+use crate::math::Vector6;
+use crate::multibody::{Data, Model};
+use crate::scene::Closure;
+use crate::solvers::PatchBlock;
+
+/// A row that hardly any velocity moves gets no stiffer than one that moves by this part as much. [-]
+const MASS_RATIO_MAX: f64 = 1e6;
+
+/// Makes `block` the patch of a closure, over a step of `step` \[s\]. Its error is that at the poses in `start`, its Jacobian that at the
+/// poses in `place`, and `mass` the diagonal entry of A or Q of a degree of freedom [kg, kg m2]. Each row is a spring that ends the step
+/// without error but for its load:
+///   gamma = (4 pi^2 m/beta^2)(-error/dt - u),   with m the effective mass of the row and u its speed.
+pub(super) fn fill_closure(
+    closure: &Closure,
+    model: &Model,
+    (start, place): (&Data, &Data),
+    step: f64,
+    mass: impl Fn(usize) -> f64,
+    columns: &mut RelativeColumns,
+    block: &mut PatchBlock,
+) {
+    let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * NEAR_RIGID_BETA);
+    let (A, B) = (closure.A.0, closure.B.0);
+    let now = closure.error(&start.X_WB[A], &start.X_WB[B]);
+    let then = closure.error(&place.X_WB[A], &place.X_WB[B]);
+    columns.merge_at(model, place, (A, B), (&then.points.0, &then.points.1));
+    block.reset_closure(step);
+    columns.push_at_rest(block);
+    let inverse_mass = |row: &Vector6| -> f64 {
+        let share = |(dof, column): &(usize, Vector6)| row.dot(column).powi(2) / mass(*dof);
+        columns.columns().iter().map(share).sum()
+    };
+    let rows = then.rows[..then.count].iter().zip(&now.rows);
+    let largest = rows.clone().map(|((row, _), _)| inverse_mass(row)).fold(0.0, f64::max);
+    for ((row, _), (_, error)) in rows {
+        let w = inverse_mass(row).max(largest / MASS_RATIO_MAX);
+        if w > 0.0 {
+            block.push_closure_row(row, rigid / w, -error / step);
+        }
+    }
+}
