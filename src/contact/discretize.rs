@@ -1,7 +1,7 @@
 //! Turns contact surfaces into the faces of a patch, [Masterjohn 2022, section IV].
 
 use crate::geometry::ContactSurface;
-use crate::math::Vector3;
+use crate::math::{SpatialVelocity, Vector3};
 use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
 
 /// A face whose pressure gradient along the normal is at or below this is not a spring: pushing would not
@@ -69,7 +69,8 @@ pub fn push_faces(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
-    push_each(surface, p_WC, friction, kept, None, block, PatchBlock::push_face)
+    let spring = |i| is_kept(surface, i).then(|| Spring::of(surface, i, surface.gradient(i)));
+    push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
 }
 
 /// Does the same as [`push_faces`] for a surface at the end of a step. The forces of the faces are those at
@@ -91,7 +92,129 @@ pub fn push_faces_about(
         area += surface.area[i];
     }
     let mean = if area > 0.0 { stiffness / area } else { 0.0 };
-    push_each(surface, p_WC, friction, kept, Some(mean), block, PatchBlock::push_face_about)
+    let spring = |i| match is_kept(surface, i) {
+        true => Some(Spring::of(surface, i, surface.gradient(i))),
+        false => Some(Spring::of(surface, i, mean)),
+    };
+    push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face_about)
+}
+
+/// The normal spring of a face.
+struct Spring {
+    /// \[N/m\].
+    stiffness: f64,
+    /// At the start of the step \[N\].
+    elastic_force: f64,
+}
+
+impl Spring {
+    /// That of face `i` with the gradient \[Pa/m\].
+    fn of(surface: &ContactSurface, i: usize, gradient: f64) -> Self {
+        let area = surface.area[i];
+        Self { stiffness: area * gradient, elastic_force: area * surface.pressure[i] }
+    }
+}
+
+/// The inputs that hold a patch of the dynamic step together.
+#[derive(Clone, Copy, Debug)]
+pub struct Hold {
+    /// Step dt \[s\].
+    pub step: f64,
+    /// Inverse effective mass of the patch [1/kg].
+    pub inverse_mass: f64,
+    /// When the surface was found: this long after the start of the step, on the bodies' free path \[s\].
+    pub ahead: f64,
+    /// The velocity of B relative to A at the patch point on that path, in world axes.
+    pub V_free: SpatialVelocity,
+    /// The elastic force of the patch at the end of the step before \[N\]; `None` without one.
+    pub force_before: Option<f64>,
+    /// Speed at which overlaps that no force has made part in a step that does not resolve them [m/s].
+    pub recovery: f64,
+}
+
+/// Weak faces get their whole spring where the impulse that it lacks would move the bodies by this part of the
+/// patch's depth within the step; below it, in proportion.
+const WEAK_PART: f64 = 0.1;
+
+/// An elastic force up to this multiple of that at the end of the step before is its own; what is beyond was not
+/// seen in that step, and nothing has paid for it.
+const LOAD_GROWTH: f64 = 2.0;
+
+/// Depth of a patch \[m\]: its largest pressure over its largest gradient; 0 without a face that can push.
+pub fn patch_depth(surface: &ContactSurface) -> f64 {
+    let (mut pressure, mut gradient) = (0.0_f64, 0.0_f64);
+    for i in (0..surface.len()).filter(|i| is_kept(surface, *i)) {
+        pressure = pressure.max(surface.pressure[i]);
+        gradient = gradient.max(surface.gradient(i));
+    }
+    if gradient > 0.0 { pressure / gradient } else { 0.0 }
+}
+
+/// Speed at which the fastest face of a surface is pressed in where B moves relative to A with V at `p_WC`
+/// [m/s].
+pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVelocity) -> f64 {
+    let speed = |i: usize| -V.shift(&(surface.centroid[i] - p_WC)).v.dot(&surface.normal[i]);
+    (0..surface.len()).map(speed).fold(0.0, f64::max)
+}
+
+/// Does the same as [`push_faces`] for a step that may be long beside the contact:
+/// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box faces come in
+///   pairs, g and -g; one without the other is a force that no motion of the step reduces.
+/// - Every face lets go before the bodies have parted by the depth of the patch: k >= fe0/depth. A face with less
+///   would keep its force, and push the bodies away with more energy than their contact had. Where the step
+///   resolves the motion that this force makes, the next step's surface sees to that, and k stays g A.
+/// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
+///   fe0 + dt_ahead k n.v_F(V_free) in the place of fe0: negative for faces that do not touch at the start.
+pub fn push_faces_held(
+    surface: &ContactSurface,
+    p_WC: &Vector3,
+    hold: &Hold,
+    friction: FaceFriction,
+    block: &mut PatchBlock,
+    kept: &mut Vec<u32>,
+) -> Discretized {
+    let depth = patch_depth(surface);
+    let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
+    let along: Vector3 = (0..surface.len()).map(|i| surface.normal[i] * (surface.area[i] * own(i))).sum();
+    let along = along.try_normalize(0.0).unwrap_or_default();
+    // the face without its weak part, and the force of that part at the start
+    let face = |i: usize| {
+        let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
+        let (pressure, gradient) = (surface.pressure[i], own(i));
+        let moved = hold.V_free.shift(&p_CF).v * hold.ahead;
+        let strong = if depth > 0.0 { pressure.min(gradient * depth) } else { pressure };
+        let beside = (moved.dot(&normal).min(0.0) - moved.dot(&along)).max(0.0);
+        let left = if beside < depth { 1.0 - beside / depth } else { 0.0 };
+        let stiffness = area * gradient;
+        let elastic_force = area * strong + stiffness * moved.dot(&normal);
+        (Spring { stiffness, elastic_force }, area * (pressure - strong) * left, moved.dot(&normal))
+    };
+    let lacking = if depth > 0.0 { (0..surface.len()).map(|i| face(i).1).sum::<f64>() / depth } else { 0.0 };
+    let share = (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);
+    let spring = |i: usize| {
+        let (mut face, weak, moved) = face(i);
+        let lacks = if depth > 0.0 { share * weak / depth } else { 0.0 };
+        face.stiffness += lacks;
+        face.elastic_force += weak + lacks * moved;
+        face
+    };
+    let mut scale = 1.0;
+    if let Some(before) = hold.force_before {
+        let (mut force, mut stiffness) = (0.0, 0.0);
+        for face in (0..surface.len()).map(spring).filter(|face| face.elastic_force > 0.0) {
+            force += face.elastic_force;
+            stiffness += face.stiffness;
+        }
+        let most = LOAD_GROWTH * before + stiffness * hold.recovery * hold.step;
+        if force > most && hold.step * hold.step * stiffness * hold.inverse_mass > 1.0 {
+            scale = most / force;
+        }
+    }
+    let capped = |i| {
+        let Spring { stiffness, elastic_force } = spring(i);
+        Some(Spring { stiffness, elastic_force: elastic_force.min(0.0) + scale * elastic_force.max(0.0) })
+    };
+    push_each(surface, p_WC, friction, kept, capped, block, PatchBlock::push_face)
 }
 
 fn push_each(
@@ -99,7 +222,7 @@ fn push_each(
     p_WC: &Vector3,
     friction: FaceFriction,
     kept: &mut Vec<u32>,
-    gradient_of_others: Option<f64>,
+    spring: impl Fn(usize) -> Option<Spring>,
     block: &mut PatchBlock,
     push: impl Fn(&mut PatchBlock, &FaceInput),
 ) -> Discretized {
@@ -112,8 +235,7 @@ fn push_each(
         FaceFriction::Centroid => (f64::INFINITY, f64::INFINITY),
     };
     for i in 0..surface.len() {
-        let own = is_kept(surface, i).then(|| surface.gradient(i));
-        let Some(gradient) = own.or(gradient_of_others) else {
+        let Some(Spring { stiffness, elastic_force }) = spring(i) else {
             count.dropped += 1;
             continue;
         };
@@ -121,15 +243,15 @@ fn push_each(
         let face = FaceInput {
             p_CF: surface.centroid[i] - p_WC,
             normal: surface.normal[i],
-            stiffness: area * gradient,
-            elastic_force: area * surface.pressure[i],
+            stiffness,
+            elastic_force,
             spin_arm_squared: if area > spinning { SPIN_SHARE * surface.spread(i) } else { 0.0 },
         };
         push(block, &face);
         kept.push(i as u32);
         if area > divided && face.stiffness > 0.0 {
             for part in surface.corner_parts(i) {
-                let share = part.area * part.pressure / face.elastic_force;
+                let share = part.area * part.pressure / (area * surface.pressure[i]);
                 if share > 0.0 {
                     let spin_arm_squared = SPIN_SHARE * part.spread;
                     block.push_friction_part(&FrictionPart { p_CF: part.centroid - p_WC, share, spin_arm_squared });

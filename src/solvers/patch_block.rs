@@ -367,6 +367,17 @@ impl PatchBlock {
         (0..self.len).map(normal_impulse).fold(0.0, f64::max)
     }
 
+    /// The elastic force of each face at the end of a step that ends with the relative velocity V of C \[N\], in the
+    /// order in which the faces were pushed.
+    pub fn elastic_forces(&self, V: &SpatialVelocity) -> impl Iterator<Item = f64> {
+        let (part, V) = (self.law.step / self.damped_step, *V);
+        (0..self.len).map(move |face| {
+            let (block, lane) = (&self.lanes[face / LANES], face % LANES);
+            let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
+            (block.elastic_force.0[lane] - part * block.force_rate.0[lane] * vn).max(0.0)
+        })
+    }
+
     /// Number of faces.
     pub fn len(&self) -> usize {
         self.len

@@ -4,7 +4,7 @@
 //! and M is the mass matrix at that end ([`FreeMotion`]). For slow trees, and for all bodies with
 //! [`Integrator::SemiImplicit`], M is that of the start: r = M v0 + dt (tau_g - c(q0, v0) + tau_ext + tau).
 
-use super::contacts::{ContactInput, DynamicContacts, Pairs};
+use super::contacts::{ContactInput, DynamicContacts, FreePath, Pairs};
 use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
@@ -15,11 +15,17 @@ use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
 use crate::scene::Scene;
-use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveStatus};
+use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveStatus};
 
 /// If rounding stops the solver before its tolerance, a residual up to this value still counts as a solution
 /// [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
+
+/// A step is solved again with the friction of its own normal impulses where a bound differs by more than this part
+/// of the largest bound of its patch, as in impacts [-].
+const FRICTION_CHANGE_MAX: f64 = 0.1;
+/// How often at most.
+const FRICTION_ROUNDS: u32 = 3;
 
 /// The memory of dynamic steps.
 #[derive(Debug)]
@@ -85,7 +91,13 @@ impl DynamicStep {
         self.assemble_motion(input, data)?;
         let moved = input.now();
         let v0 = &input.start.state.v;
-        let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v: v0 };
+        let path = match self.options.integrator {
+            Integrator::Implicit => {
+                Some(FreePath { model, start: input.start.state, free: &self.free, step: settings.step() })
+            }
+            Integrator::SemiImplicit => None,
+        };
+        let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v: v0, path };
         self.contacts.assemble(&world, &mut self.problem);
         let touched = input.now();
         self.problem.lag_friction();
@@ -93,7 +105,17 @@ impl DynamicStep {
         self.warm_start.extend(v0.iter().zip(input.start.v_before).map(|(v0, before)| v0 + (v0 - before)));
         let v = &mut result.state.v;
         let solved = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-        let solved = solved.map_err(|error| singular(model, input.time, error))?;
+        let mut solved = solved.map_err(|error| singular(model, input.time, error))?;
+        let rounds = if path.is_some() { FRICTION_ROUNDS } else { 0 };
+        for _ in 0..rounds {
+            if self.problem.refresh_friction(v) <= FRICTION_CHANGE_MAX {
+                break;
+            }
+            self.warm_start.copy_from_slice(v);
+            let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
+            let again = again.map_err(|error| singular(model, input.time, error))?;
+            solved = SolveReport { iterations: solved.iterations + again.iterations, ..again };
+        }
         if solved.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });
         }

@@ -13,6 +13,7 @@ use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping, UnactuatedInertia};
 use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
 use super::stepper::Stepper;
+use crate::contact::patch_depth;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
@@ -99,15 +100,13 @@ impl Simulation {
     pub fn external_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         self.external.wrenches()
     }
-    /// The deepest point of contact at the start of the last step \[m\]: p/g of a face, -phi of a point of
-    /// rigid contact;
+    /// The deepest point of contact at the start of the last step \[m\]: the largest pressure of a patch over its
+    /// largest gradient, -phi of a point of rigid contact;
     /// 0 without contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
             ContactKind::PressureField => {
-                let (surface, kept) = self.stepper.surface(pair);
-                let depths = kept.iter().map(|face| *face as usize).map(|i| surface.pressure[i] / surface.gradient(i));
-                depths.fold(0.0, f64::max)
+                patch_depth(self.stepper.surface(pair).0)
             }
             ContactKind::Points => self.stepper.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
         };
@@ -382,9 +381,10 @@ impl Simulation {
         for contact in &self.result.contacts {
             let pair = &self.scene.contact_pairs()[contact.patch.pair];
             let F_BC_W = contact.impulse * rate;
-            for (geometry, F_C) in [(pair.A, -F_BC_W), (pair.B, F_BC_W)] {
+            let [moved_A, moved_B] = contact.patch.moved;
+            for (geometry, F_C, moved) in [(pair.A, -F_BC_W, moved_A), (pair.B, F_BC_W, moved_B)] {
                 let body = self.scene.geometries()[geometry].body;
-                let p_CBo = self.data.X_WB[body].translation.vector - contact.patch.p_WC;
+                let p_CBo = self.data.X_WB[body].translation.vector + moved - contact.patch.p_WC;
                 self.F_BBo_W[body] += F_C.shift(&p_CBo);
             }
         }
@@ -427,7 +427,7 @@ impl Simulation {
     }
 
     fn write_patch(&self, number: usize, contact: &StepContact, patch: &mut ContactPatch) {
-        let ActivePatch { pair: index, p_WC } = contact.patch;
+        let ActivePatch { pair: index, p_WC, .. } = contact.patch;
         let pair = &self.scene.contact_pairs()[index];
         let geometries = self.scene.geometries();
         patch.kind = pair.kind;

@@ -61,6 +61,19 @@ impl ContactProblem {
     pub fn lag_friction(&mut self) {
         self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);
     }
+    /// Fixes the friction of all patches at the normal impulses of the velocities `v`. Returns the largest change
+    /// of a bound relative to the largest bound of its patch [-].
+    pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
+        let mut worst = 0.0_f64;
+        for patch in &mut self.patches[..self.patch_count] {
+            let V = patch.velocity(v);
+            let (change, largest) = patch.refresh_friction(&V);
+            if change > 0.0 {
+                worst = worst.max(change / largest);
+            }
+        }
+        worst
+    }
     /// The patches of this step, in the order in which they were added.
     pub fn patches(&self) -> &[PatchBlock] {
         &self.patches[..self.patch_count]

@@ -46,6 +46,12 @@ impl RelativeColumns {
         self.relative.iter().map(share).sum()
     }
 
+    /// Mean inverse effective mass of the patch point over the three axes [1/kg].
+    pub(super) fn mean_inverse_mass(&self, momentum_matrix: &[f64]) -> f64 {
+        let axes = [Vector3::x(), Vector3::y(), Vector3::z()];
+        axes.iter().map(|axis| self.inverse_mass(&Vector3::zeros(), axis, momentum_matrix)).sum::<f64>() / 3.0
+    }
+
     /// The columns for the point C of B relative to A.
     pub(super) fn merge(&mut self, model: &Model, data: &Data, bodies: (BodyIndex, BodyIndex), p_WC: &Vector3) {
         self.merge_at(model, data, bodies, (p_WC, p_WC));

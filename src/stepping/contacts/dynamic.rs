@@ -1,10 +1,13 @@
 //! The contacts of a dynamic step: surfaces and points as patches of the convex problem.
 
+use super::ahead::{Ahead, FreePath, parts, thickness};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::pairs::{ActivePatch, Pairs, surface_velocity};
-use crate::contact::{PointLoad, push_faces, push_points};
-use crate::math::Vector3;
+use crate::contact::{
+    Discretized, Hold, PointLoad, approach_speed, patch_depth, push_faces, push_faces_held, push_points,
+};
+use crate::math::{SpatialVelocity, Vector3};
 use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::dynamic::ContactProblem;
@@ -21,6 +24,7 @@ pub(in crate::stepping) struct DynamicContacts {
     pub(in crate::stepping) pairs: Pairs,
     active: Vec<ActivePatch>,
     columns: RelativeColumns,
+    ahead: Ahead,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -35,8 +39,15 @@ impl DynamicContacts {
     /// step.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64]) {
         for (active, patch) in self.active.iter().zip(problem.patches()) {
-            if scene.contact_pairs()[active.pair].kind == ContactKind::Points {
-                self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&patch.velocity(v)));
+            let V = patch.velocity(v);
+            match scene.contact_pairs()[active.pair].kind {
+                ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
+                ContactKind::PressureField => {
+                    self.pairs.note_force(active.pair, patch.elastic_forces(&V).sum());
+                    if active.moved != [Vector3::zeros(); 2] {
+                        self.pairs.set_pressures(active.pair, patch.elastic_forces(&V));
+                    }
+                }
             }
         }
     }
@@ -46,14 +57,14 @@ impl DynamicContacts {
         let ContactInput { scene, data, .. } = *input;
         self.pairs.place(scene, data);
         self.pairs.bound_speeds(scene, data);
+        if let Some(path) = &input.path {
+            self.ahead.begin(path);
+        }
         self.active.clear();
         (self.faces, self.faces_dropped) = (0, 0);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             match pair.kind {
-                ContactKind::PressureField if self.pairs.near(pair, 0.0) => {
-                    self.assemble_surface(input, index, pair, problem);
-                }
-                ContactKind::PressureField => {}
+                ContactKind::PressureField => self.assemble_surface(input, index, pair, problem),
                 ContactKind::Points => self.assemble_points(input, index, pair, problem),
             }
         }
@@ -71,18 +82,101 @@ impl DynamicContacts {
         pair: &ContactPair,
         problem: &mut ContactProblem,
     ) {
-        let found = self.pairs.find_surface(index, pair, input.scene, input.settings.faces);
-        let (surface, kept) = self.pairs.surface_mut(index);
-        let Some(p_WC) = found else {
-            self.faces_dropped += surface.len() as u32;
+        let ContactInput { scene, settings, .. } = *input;
+        let here = if self.pairs.near(pair, 0.0) {
+            self.pairs.find_surface(index, pair, scene, settings.faces)
+        } else {
+            None
+        };
+        let Some(path) = &input.path else {
+            if let Some(p_WC) = here {
+                let (block, momentum_matrix) = problem.add_patch();
+                input.columns_at(pair, &p_WC, input.data, &mut self.columns);
+                input.start_patch(pair, momentum_matrix, &self.columns, block);
+                let (surface, kept) = self.pairs.surface_mut(index);
+                let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
+                self.add_active(index, p_WC, [Vector3::zeros(); 2], count);
+            } else {
+                self.faces_dropped += self.pairs.surface(index).0.len() as u32;
+            }
             return;
         };
+        let mut hold = Hold {
+            step: path.step,
+            inverse_mass: 0.0,
+            ahead: 0.0,
+            V_free: SpatialVelocity::ZERO,
+            force_before: self.pairs.take_force(index),
+            recovery: path.step * path.model.gravity_W().norm(),
+        };
+        let (mut found, mut moved) = (here, [Vector3::zeros(); 2]);
+        if let Some(p_WC) = here {
+            input.columns_at(pair, &p_WC, input.data, &mut self.columns);
+            let V = self.ahead.velocity(self.columns.columns());
+            let (surface, _) = self.pairs.surface(index);
+            if path.step * approach_speed(surface, &p_WC, &V) > patch_depth(surface) {
+                found = None;
+            }
+        }
+        if found.is_none() {
+            if let Some((p_WC, part)) = self.find_ahead(input, path, index, pair) {
+                let there = self.ahead.at(path, part);
+                input.columns_at(pair, &p_WC, there, &mut self.columns);
+                moved = [pair.A, pair.B].map(|geometry| {
+                    let body = scene.geometries()[geometry].body;
+                    there.X_WB[body].translation.vector - input.data.X_WB[body].translation.vector
+                });
+                hold.ahead = part * path.step;
+                hold.V_free = self.ahead.velocity(self.columns.columns());
+                found = Some(p_WC);
+            } else if here.is_some() {
+                found = self.pairs.find_surface(index, pair, scene, settings.faces);
+            }
+        }
+        let Some(p_WC) = found else { return };
         let (block, momentum_matrix) = problem.add_patch();
-        input.start_patch(pair, &p_WC, momentum_matrix, &mut self.columns, block);
-        let count = push_faces(surface, &p_WC, input.settings.face_friction, block, kept);
+        input.start_patch(pair, momentum_matrix, &self.columns, block);
+        hold.inverse_mass = self.columns.mean_inverse_mass(momentum_matrix);
+        let (surface, kept) = self.pairs.surface_mut(index);
+        let count = push_faces_held(surface, &p_WC, &hold, settings.face_friction, block, kept);
+        self.add_active(index, p_WC, moved, count);
+    }
+
+    fn add_active(&mut self, pair: usize, p_WC: Vector3, moved: [Vector3; 2], count: Discretized) {
         self.faces += count.kept;
         self.faces_dropped += count.dropped;
-        self.active.push(ActivePatch { pair: index, p_WC });
+        self.active.push(ActivePatch { pair, p_WC, moved });
+    }
+
+    /// The first surface of a pair on the free path of its bodies: its patch point [m, world], and the part of the
+    /// step after which they meet there.
+    fn find_ahead(
+        &mut self,
+        input: &ContactInput<'_>,
+        path: &FreePath<'_>,
+        index: usize,
+        pair: &ContactPair,
+    ) -> Option<(Vector3, f64)> {
+        let ContactInput { scene, settings, data, .. } = *input;
+        let geometries = scene.geometries();
+        let (a, b) = (&geometries[pair.A], &geometries[pair.B]);
+        let weight = 2.0 * path.step * path.model.gravity_W().norm();
+        if !self.pairs.near(pair, path.step * (self.pairs.speed_bound(pair) + weight)) {
+            return None;
+        }
+        let poses = |data: &Data| (data.X_WB[a.body] * a.X_BG, data.X_WB[b.body] * b.X_BG);
+        if !self.pairs.ways_overlap(pair, scene, &poses(self.ahead.at(path, 1.0))) {
+            return None;
+        }
+        let travel = path.step * (self.pairs.approach_speed(pair, scene, data) + weight);
+        let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
+        let thin = soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min);
+        let count = parts(travel, thin);
+        (1..=count).find_map(|number| {
+            let part = f64::from(number) / f64::from(count);
+            let X_WG = poses(self.ahead.at(path, part));
+            Some((self.pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?, part))
+        })
     }
 
     /// The points of a pair of rigid geometries that touch, or may touch before the step ends.
@@ -103,15 +197,15 @@ impl DynamicContacts {
         let Some(p_WC) = self.pairs.find_points(index, pair, scene, detection) else { return };
         let points = self.pairs.points(index);
         let (block, momentum_matrix) = problem.add_patch();
-        input.start_patch(pair, &p_WC, momentum_matrix, &mut self.columns, block);
+        input.columns_at(pair, &p_WC, data, &mut self.columns);
+        input.start_patch(pair, momentum_matrix, &self.columns, block);
         let columns = &self.columns;
         let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n, momentum_matrix);
-        let axes = [Vector3::x(), Vector3::y(), Vector3::z()];
-        let translation = axes.iter().map(|axis| inverse_mass(&Vector3::zeros(), axis)).sum::<f64>() / 3.0;
+        let translation = columns.mean_inverse_mass(momentum_matrix);
         let load = PointLoad { step, inverse_mass: translation, impulse_before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
-        self.active.push(ActivePatch { pair: index, p_WC });
+        self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
     }
 }
 
@@ -125,24 +219,28 @@ pub(in crate::stepping) struct ContactInput<'a> {
     pub(in crate::stepping) data: &'a Data,
     /// The generalized velocities at the start of the step [rad/s, m/s].
     pub(in crate::stepping) v: &'a [f64],
+    /// The bodies' free path. Without one, surfaces are those of the start of the step.
+    pub(in crate::stepping) path: Option<FreePath<'a>>,
 }
 
 impl ContactInput<'_> {
-    /// Starts the patch of a pair at the patch point: its law and the columns of its Jacobian, which remain
-    /// in `columns`.
+    /// The columns of the Jacobian of a pair at the patch point, with the bodies at the poses in `data`.
+    fn columns_at(&self, pair: &ContactPair, p_WC: &Vector3, data: &Data, columns: &mut RelativeColumns) {
+        let geometries = self.scene.geometries();
+        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+        columns.merge(self.scene.model(), data, bodies, p_WC);
+    }
+
+    /// Starts the patch of a pair: its law and its Jacobian.
     fn start_patch(
         &self,
         pair: &ContactPair,
-        p_WC: &Vector3,
         momentum_matrix: &[f64],
-        columns: &mut RelativeColumns,
+        columns: &RelativeColumns,
         block: &mut PatchBlock,
     ) {
         block.reset(self.patch_law(pair));
         block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
-        let geometries = self.scene.geometries();
-        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-        columns.merge(self.scene.model(), self.data, bodies, p_WC);
         columns.push(block, self.v);
         block.weigh(momentum_matrix, self.v.len());
     }

@@ -5,12 +5,14 @@
 //! patches of the dynamic problem. [`QuasistaticContacts`] turns points into friction cones and surfaces into
 //! patches of the quasistatic problem.
 
+mod ahead;
 mod closures;
 mod columns;
 mod dynamic;
 mod pairs;
 mod quasistatic;
 
+pub(super) use ahead::FreePath;
 pub(super) use dynamic::{ContactInput, DynamicContacts};
 pub(super) use pairs::{ActivePatch, Pairs};
 pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

@@ -24,6 +24,8 @@ struct PairMemory {
     points: PointContacts,
     /// The largest normal impulse of a point in the last step [N s].
     point_impulse: f64,
+    /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
+    force: Option<f64>,
 }
 
 /// A pair in contact, and its patch in the problem.
@@ -33,6 +35,9 @@ pub(in crate::stepping) struct ActivePatch {
     pub(in crate::stepping) pair: usize,
     /// The patch point C [m, world].
     pub(in crate::stepping) p_WC: Vector3,
+    /// How far the origins of the bodies A and B have moved from the start of the step to the poses of the contact
+    /// \[m\]: zero but for surfaces on the free path.
+    pub(in crate::stepping) moved: [Vector3; 2],
 }
 
 /// Velocity of the surface of a pair's B in its body relative to that of A in its own, at the poses in `data` [m/s, world].
@@ -103,6 +108,36 @@ impl Pairs {
         std::mem::take(&mut self.memory[pair].point_impulse)
     }
 
+    /// Gives the surface the pressures of these elastic forces of its faces \[N\]: those at the end of the step in the
+    /// place of those on the free path.
+    pub(in crate::stepping) fn set_pressures(&mut self, pair: usize, forces: impl Iterator<Item = f64>) {
+        let PairMemory { surface, kept, .. } = &mut self.memory[pair];
+        let mut before = None;
+        for (face, force) in kept.iter().zip(forces) {
+            if before.replace(*face) == Some(*face) {
+                continue; // a part of the friction of the face before
+            }
+            let i = *face as usize;
+            let change = force / surface.area[i] - surface.pressure[i];
+            surface.pressure[i] += change;
+            let start = if i == 0 { 0 } else { surface.corner_ends[i - 1] as usize };
+            for pressure in &mut surface.corner_pressure[start..surface.corner_ends[i] as usize] {
+                *pressure = (*pressure + change).max(0.0);
+            }
+        }
+    }
+
+    /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None` before the
+    /// first step.
+    pub(in crate::stepping) fn take_force(&mut self, pair: usize) -> Option<f64> {
+        self.memory[pair].force.replace(0.0)
+    }
+
+    /// Stores the elastic force of the pair at the end of a step \[N\].
+    pub(in crate::stepping) fn note_force(&mut self, pair: usize, force: f64) {
+        self.memory[pair].force = Some(force);
+    }
+
     /// Stores the largest normal impulse of a point of the pair in a step [N s].
     pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
         self.memory[pair].point_impulse = impulse;
@@ -112,6 +147,7 @@ impl Pairs {
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
         writer.len(self.memory.len());
         self.memory.iter().for_each(|memory| writer.f64(memory.point_impulse));
+        self.memory.iter().for_each(|memory| writer.optional(memory.force));
     }
 
     /// Reads what [`Pairs::write_memory`] wrote.
@@ -127,6 +163,7 @@ impl Pairs {
         self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
         for (memory, impulse) in self.memory.iter_mut().zip(impulses) {
             memory.point_impulse = impulse;
+            memory.force = reader.optional()?;
         }
         Ok(())
     }
@@ -140,14 +177,39 @@ impl Pairs {
         scene: &Scene,
         faces: FaceRepresentation,
     ) -> Option<Vector3> {
+        let X_WG = (self.X_WG[pair.A], self.X_WG[pair.B]);
+        self.find_surface_at(index, pair, scene, faces, &X_WG)
+    }
+
+    /// Does the same as [`Pairs::find_surface`] with the two geometries at the poses `X_WG`.
+    pub(in crate::stepping) fn find_surface_at(
+        &mut self,
+        index: usize,
+        pair: &ContactPair,
+        scene: &Scene,
+        faces: FaceRepresentation,
+        (X_WA, X_WB): &(RigidTransform, RigidTransform),
+    ) -> Option<Vector3> {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
         let PairMemory { workspace, surface, kept, .. } = &mut self.memory[index];
         kept.clear();
-        let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
         workspace.representation = faces;
         let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
         debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
         patch_point(surface)
+    }
+
+    /// Whether the boxes around the ways of the two geometries from here to the poses `X_WG` overlap.
+    pub(in crate::stepping) fn ways_overlap(
+        &self,
+        pair: &ContactPair,
+        scene: &Scene,
+        X_WG: &(RigidTransform, RigidTransform),
+    ) -> bool {
+        let way = |index: GeometryIndex, X_WG: &RigidTransform| {
+            self.boxes_W[index].union(&scene.geometries()[index].hydroelastic.world_aabb(X_WG))
+        };
+        way(pair.A, &X_WG.0).overlaps(&way(pair.B, &X_WG.1))
     }
 
     /// Whether the boxes of the rigid pair number `index` are at least `distance` \[m\] apart; it then has no
@@ -188,6 +250,10 @@ impl Pairs {
         for (number, geometry) in scene.geometries().iter().enumerate() {
             let (center, radius) = self.bounding_sphere(geometry, GeometryIndex::from_usize(number));
             let V = &data.V_WB[geometry.body];
+            if *V == SpatialVelocity::ZERO {
+                speeds.push(0.0); // a half space has no middle
+                continue;
+            }
             let spin = V.w.norm();
             let at_center = V.shift(&(center - data.X_WB[geometry.body].translation.vector)).v.norm();
             speeds.push(at_center + if spin > 0.0 { spin * radius } else { 0.0 });

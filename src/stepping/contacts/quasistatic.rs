@@ -236,7 +236,7 @@ impl QuasistaticContacts {
                 problem.set_surface_velocity([u.y, u.z]);
             }
             self.faces += points.len() as u32;
-            self.active.push(ActivePatch { pair: index, p_WC });
+            self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
         }
     }
 
@@ -278,7 +278,7 @@ impl QuasistaticContacts {
             let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
-            self.active.push(ActivePatch { pair: index, p_WC });
+            self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
         }
     }
 

@@ -4,6 +4,7 @@
 mod belts_and_springs;
 mod bodies;
 mod closures;
+mod drops;
 mod free_flight;
 mod pushes;
 mod rigid_force;

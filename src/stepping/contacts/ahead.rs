@@ -1,0 +1,77 @@
+//! Where free motion takes the bodies within a step, and when a contact surface has to be found there.
+
+use crate::math::{SpatialVelocity, Vector3};
+use crate::multibody::{Data, FreeMotion, Model, State, integrate, positions};
+
+/// How bodies move through a step if no contact acts.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::stepping) struct FreePath<'a> {
+    pub(in crate::stepping) model: &'a Model,
+    /// Coordinates and velocities at the start of the step.
+    pub(in crate::stepping) start: &'a State,
+    /// The end of free motion. Trees that it leaves where they are keep the velocities of the start.
+    pub(in crate::stepping) free: &'a FreeMotion,
+    /// Step dt \[s\].
+    pub(in crate::stepping) step: f64,
+}
+
+/// The poses of all bodies at a part of the step, on their free path.
+#[derive(Debug, Default)]
+pub(in crate::stepping) struct Ahead {
+    data: Option<Box<Data>>,
+    q: Vec<f64>,
+    change: Vec<f64>,
+    /// The generalized velocities u of the path [rad/s, m/s].
+    u: Vec<f64>,
+    /// The part of the step to which `data` belongs; NaN before the first.
+    part: f64,
+}
+
+impl Ahead {
+    /// Starts a step.
+    pub(in crate::stepping) fn begin(&mut self, path: &FreePath<'_>) {
+        self.part = f64::NAN;
+        self.u.clone_from(&path.start.v);
+        for (number, tree) in path.model.trees().iter().enumerate() {
+            if path.free.moved(number) {
+                self.u[tree.clone()].copy_from_slice(&path.free.base.v[tree.clone()]);
+            }
+        }
+    }
+
+    /// The kinematics at the `part` of the step, with q = q_f (+) dt (part u - v_f): exactly that of the end of
+    /// free motion where the part is 1. Only positions are valid.
+    pub(in crate::stepping) fn at(&mut self, path: &FreePath<'_>, part: f64) -> &Data {
+        let data = self.data.get_or_insert_with(|| Box::new(Data::new(path.model)));
+        if self.part != part {
+            self.part = part;
+            self.change.clear();
+            self.change.extend(self.u.iter().zip(&path.free.base.v).map(|(u, free)| part * u - free));
+            self.q.clone_from(&path.free.base.q);
+            integrate(path.model, &mut self.q, &self.change, path.step);
+            positions(path.model, &self.q, data);
+        }
+        data
+    }
+
+    /// V = sum of columns times u, over (degree of freedom, column) [rad/s, m/s].
+    pub(in crate::stepping) fn velocity(&self, columns: &[(usize, crate::math::Vector6)]) -> SpatialVelocity {
+        let total = columns.iter().map(|(dof, column)| column * self.u[*dof]).sum();
+        SpatialVelocity::from_vector(&total)
+    }
+}
+
+/// Into how many parts a step is divided to find where two bodies meet: none longer than half the `thickness`
+/// of what could be passed through, for a `travel` against each other \[m\].
+pub(in crate::stepping) fn parts(travel: f64, thickness: f64) -> u32 {
+    let parts = (2.0 * travel / thickness).ceil();
+    if parts.is_finite() { parts.clamp(1.0, f64::from(PARTS_MAX)) as u32 } else { 1 }
+}
+
+/// The largest number of parts of a step: each costs a query for a contact surface, though mostly of bodies that are apart.
+const PARTS_MAX: u32 = 64;
+
+/// The smallest extent of a box \[m\], infinite without bounds.
+pub(in crate::stepping) fn thickness(half_extents: &Vector3) -> f64 {
+    2.0 * half_extents.min()
+}
