@@ -9,7 +9,7 @@ use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
 use super::result::StepResult;
-use super::settings::{DynamicStepping, Integrator};
+use super::settings::{ContactSurfaces, DynamicStepping, Integrator};
 use super::snapshot::{StepReport, StepTimes};
 use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -91,11 +91,11 @@ impl DynamicStep {
         self.assemble_motion(input, data)?;
         let moved = input.now();
         let v0 = &input.start.state.v;
-        let path = match self.options.integrator {
-            Integrator::Implicit => {
+        let path = match (self.options.integrator, self.options.surfaces) {
+            (Integrator::Implicit, ContactSurfaces::FreePath) => {
                 Some(FreePath { model, start: input.start.state, free: &self.free, step: settings.step() })
             }
-            Integrator::SemiImplicit => None,
+            (Integrator::SemiImplicit, _) | (_, ContactSurfaces::Start) => None,
         };
         let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v: v0, path };
         self.contacts.assemble(&world, &mut self.problem);

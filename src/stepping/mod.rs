@@ -27,7 +27,8 @@ pub use joint_wrench::{ForceTorqueSensor, JointPaths};
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use settings::{
-    DissipationModel, DynamicStepping, Integrator, QuasistaticStepping, StepSettings, Stepping, UnactuatedInertia,
+    ContactSurfaces, DissipationModel, DynamicStepping, Integrator, QuasistaticStepping, StepSettings, Stepping,
+    UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

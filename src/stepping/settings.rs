@@ -28,6 +28,17 @@ pub enum Integrator {
     SemiImplicit,
 }
 
+/// The poses of the contact surfaces of compliant bodies in a dynamic step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ContactSurfaces {
+    /// Those of the start of the step, as in [Masterjohn 2022].
+    #[default]
+    Start,
+    /// Those on the free path of the bodies where the step is long beside the contact. Every face lets go with the
+    /// patch, and friction is bounded by the normal impulses of the step itself. Needs [`Integrator::Implicit`].
+    FreePath,
+}
+
 /// The mode of a step, with the options of that mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stepping {
@@ -54,6 +65,8 @@ pub struct DynamicStepping {
     pub dissipation: DissipationModel,
     /// The integration of free motion.
     pub integrator: Integrator,
+    /// The poses of the contact surfaces.
+    pub surfaces: ContactSurfaces,
     /// The solver's tolerance and limits.
     pub solver: NewtonSettings,
 }

@@ -105,9 +105,7 @@ impl Simulation {
     /// 0 without contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
-            ContactKind::PressureField => {
-                patch_depth(self.stepper.surface(pair).0)
-            }
+            ContactKind::PressureField => patch_depth(self.stepper.surface(pair).0),
             ContactKind::Points => self.stepper.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)

@@ -13,7 +13,7 @@ use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::JointSpring;
-use crate::stepping::{DissipationModel, DynamicStepping};
+use crate::stepping::{ContactSurfaces, DissipationModel, DynamicStepping};
 
 /// Largest friction coefficient [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
@@ -210,6 +210,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             "dissipation",
             "faces",
             "face_friction",
+            "surfaces",
             "refinement",
             "overlapping_links",
         ],
@@ -228,6 +229,14 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             "hunt_crossley" => DissipationModel::HuntCrossley,
             "linear" => DissipationModel::Linear,
             _ => return Err(unknown_name(&law, "dissipation law", ["hunt_crossley", "linear"])),
+        },
+    };
+    let surfaces = match contact.text("surfaces")? {
+        None => ContactSurfaces::default(),
+        Some(choice) => match choice.name.as_str() {
+            "start" => ContactSurfaces::Start,
+            "free_path" => ContactSurfaces::FreePath,
+            _ => return Err(unknown_name(&choice, "choice of contact surfaces", ["start", "free_path"])),
         },
     };
     let faces = match contact.text("faces")? {
@@ -253,6 +262,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
                 .number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?
                 .unwrap_or(DynamicStepping::default().friction_compliance),
             dissipation,
+            surfaces,
             ..DynamicStepping::default()
         },
         faces,

@@ -83,11 +83,8 @@ impl DynamicContacts {
         problem: &mut ContactProblem,
     ) {
         let ContactInput { scene, settings, .. } = *input;
-        let here = if self.pairs.near(pair, 0.0) {
-            self.pairs.find_surface(index, pair, scene, settings.faces)
-        } else {
-            None
-        };
+        let here =
+            if self.pairs.near(pair, 0.0) { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
         let Some(path) = &input.path else {
             if let Some(p_WC) = here {
                 let (block, momentum_matrix) = problem.add_patch();
@@ -170,7 +167,8 @@ impl DynamicContacts {
         }
         let travel = path.step * (self.pairs.approach_speed(pair, scene, data) + weight);
         let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
-        let thin = soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min);
+        let thin =
+            soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min);
         let count = parts(travel, thin);
         (1..=count).find_map(|number| {
             let part = f64::from(number) / f64::from(count);

@@ -1,4 +1,5 @@
-//! Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest in the end.
+//! Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest in the end,
+//! with contact surfaces on the free path.
 //!
 //! A step cannot resolve less than the speed g dt that weight gives in it. Energy may exceed that of the start by the energy
 //! of this speed, m (g dt)^2, which vanishes with the step, and by a thousandth of the drop. After 5 s boxes whose contact
@@ -8,7 +9,9 @@ use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{DissipationModel, DynamicStepping, JointCommand, Simulation, StepSettings, Stepping};
+use isobar::stepping::{
+    ContactSurfaces, DissipationModel, DynamicStepping, JointCommand, Simulation, StepSettings, Stepping,
+};
 
 use super::bodies::finish;
 use crate::random::Random;
@@ -87,7 +90,9 @@ fn drop(seed: u64) -> Drop {
     let friction = 0.6 + 0.4 * random.next();
     let mut builder = SceneBuilder::new();
     let ground = material(soft_ground, friction);
-    builder.add_geometry(BodyIndex::WORLD, "ground", RigidTransform::identity(), Shape::HalfSpace, &ground).expect("ground");
+    builder
+        .add_geometry(BodyIndex::WORLD, "ground", RigidTransform::identity(), Shape::HalfSpace, &ground)
+        .expect("ground");
     let inertia = SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&moments));
     let body = builder.add_body("body", inertia);
     let material = material(!soft_ground, friction);
@@ -98,7 +103,9 @@ fn drop(seed: u64) -> Drop {
     let V_WB = SpatialVelocity::new(random.vector() * 3.0, slide);
     scene.model().set_free_body_velocity(&mut state, body, &V_WB);
     let dissipation_law = if linear { DissipationModel::Linear } else { DissipationModel::HuntCrossley };
-    let stepping = Stepping::Dynamic(DynamicStepping { dissipation: dissipation_law, ..DynamicStepping::default() });
+    let surfaces = ContactSurfaces::FreePath;
+    let stepping =
+        Stepping::Dynamic(DynamicStepping { dissipation: dissipation_law, surfaces, ..DynamicStepping::default() });
     let settings = StepSettings { stepping, ..settings(step) };
     let name = format!(
         "seed {seed}: kind {kind}, {mass:.1e} kg, {modulus:.0e} Pa, d {dissipation:.2}, linear {linear}, step {step}, \
@@ -141,7 +148,8 @@ fn faults(mut drop: Drop) -> Option<String> {
     let scale = drop.mass * GRAVITY * (drop.height + 2.0 * drop.radius);
     let gained = gain > drop.mass * (GRAVITY * dt).powi(2) + 1e-3 * scale;
     let moves = drop.rests && speed > (GRAVITY * dt).max(1e-3);
-    (gained || moves).then(|| format!("{}: gains {:.2e} of the drop, ends with {speed:.1e} m/s", drop.name, gain / scale))
+    (gained || moves)
+        .then(|| format!("{}: gains {:.2e} of the drop, ends with {speed:.1e} m/s", drop.name, gain / scale))
 }
 
 fn check(seeds: std::ops::Range<u64>) {
@@ -197,7 +205,8 @@ fn light_bodies_come_to_rest() {
             let pose = RigidTransform::from_parts(position.into(), Rotation::new(Vector3::new(0.1, 0.2, 0.3)));
             let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[pose]);
             let dissipation = if linear { DissipationModel::Linear } else { DissipationModel::HuntCrossley };
-            let stepping = Stepping::Dynamic(DynamicStepping { dissipation, ..DynamicStepping::default() });
+            let surfaces = ContactSurfaces::FreePath;
+            let stepping = Stepping::Dynamic(DynamicStepping { dissipation, surfaces, ..DynamicStepping::default() });
             let simulation = Simulation::new(scene, state, StepSettings { stepping, ..settings(step) });
             let name = format!("{name}, linear {linear}, step {step}");
             let simulation = simulation.expect("a simulation");
