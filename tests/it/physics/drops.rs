@@ -187,6 +187,7 @@ fn light_bodies_come_to_rest() {
             let material = |compliant: bool| ContactProperties {
                 compliant: Some(compliant),
                 hydroelastic_modulus: Some(1e7),
+                slab_thickness: Some(0.1),
                 hunt_crossley_dissipation: Some(dissipation),
                 ..ContactProperties::default()
             };
