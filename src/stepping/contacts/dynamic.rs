@@ -83,8 +83,8 @@ impl DynamicContacts {
         problem: &mut ContactProblem,
     ) {
         let ContactInput { scene, settings, .. } = *input;
-        let here =
-            if self.pairs.near(pair, 0.0) { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
+        let near = self.pairs.near(pair, 0.0);
+        let here = if near { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
         let Some(path) = &input.path else {
             if let Some(p_WC) = here {
                 let (block, momentum_matrix) = problem.add_patch();
@@ -93,7 +93,7 @@ impl DynamicContacts {
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
                 self.add_active(index, p_WC, [Vector3::zeros(); 2], count);
-            } else {
+            } else if near {
                 self.faces_dropped += self.pairs.surface(index).0.len() as u32;
             }
             return;
