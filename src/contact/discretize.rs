@@ -177,7 +177,7 @@ pub fn push_faces_held(
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
     let along: Vector3 = (0..surface.len()).map(|i| surface.normal[i] * (surface.area[i] * own(i))).sum();
     let along = along.try_normalize(0.0).unwrap_or_default();
-    // the face without its weak part, and the force of that part at the start
+    // The face without its weak part, and the force of that part at the start
     let face = |i: usize| {
         let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
         let (pressure, gradient) = (surface.pressure[i], own(i));

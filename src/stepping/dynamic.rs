@@ -123,7 +123,7 @@ impl DynamicStep {
         self.contacts.note_loads(input.scene, &self.problem, &result.state.v);
         result.integrate_from(&self.free.base, &mut self.change, input)?;
         self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
-        // the patches of loop closures come after those of contacts
+        // The patches of loop closures come after those of contacts
         let impulses = &self.solver.patch_impulses()[..self.contacts.active().len()];
         result.set_contacts(self.contacts.active(), impulses);
         result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };

@@ -50,7 +50,7 @@ impl JointRows {
             let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
             let diagonal = dof * size + dof;
             let q = joint.position(&state.q).unwrap_or(0.0);
-            // the spring, implicit in the step's end: gamma = dt k (reference - q - dt u)
+            // The spring, implicit in the step's end: gamma = dt k (reference - q - dt u)
             let spring = &joint.spring;
             problem.momentum_matrix[diagonal] += dt * dt * spring.stiffness * ratio * ratio;
             problem.momentum[dof] += dt * spring.stiffness * (spring.reference - q) * ratio;

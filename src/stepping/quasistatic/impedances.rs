@@ -110,7 +110,7 @@ impl Impedances {
                 q: joint.position(&start.state.q).unwrap_or(0.0),
                 h,
             };
-            // the spring, implicit in the step's end
+            // The spring, implicit in the step's end
             let (spring, ratio) = (&joint.spring, scalar.ratio);
             problem.quadratic[scalar.dof * n + scalar.dof] += h * h * spring.stiffness * ratio * ratio;
             problem.linear[scalar.dof] += h * spring.stiffness * (spring.reference - scalar.q) * ratio;

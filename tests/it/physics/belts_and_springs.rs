@@ -45,7 +45,7 @@ fn belts_carry_what_lies_on_them() {
             let (p, turn) = ride(&pad, settings(step));
             let exact = BELT - BELT * BELT / (2.0 * MU * GRAVITY);
             println!("{name}, {step} s: {p:?} m, closed form {exact} m");
-            // the last step of sliding may begin late by one
+            // The last step of sliding may begin late by one
             assert!((p.x - exact).abs() < 1.5 * step * BELT, "{name} {step}: {} and not {exact} m", p.x);
             assert!(p.y.abs() < 1e-4 && turn.abs() < 1e-3, "{name} {step}: {p:?} {turn}");
         }
@@ -94,7 +94,7 @@ fn a_load_hangs_below_the_reference() {
     let mut simulation = sprung(GRAVITY, quasistatic(0.1, UnactuatedInertia::None), 0.0);
     run(&mut simulation, &JointCommand::default(), 0.1);
     assert!((simulation.state().q[0] - exact).abs() < 1e-9, "{:?}", simulation.state().q);
-    // backward Euler damps a swing by half in some 3 s at 20 ms
+    // Backward Euler damps a swing by half in some 3 s at 20 ms
     let mut simulation = sprung(GRAVITY, settings(20e-3), 0.0);
     run(&mut simulation, &JointCommand::default(), 60.0);
     assert!((simulation.state().q[0] - exact).abs() < 1e-4, "{:?}", simulation.state().q);

@@ -18,7 +18,7 @@ const ROCKER: f64 = 0.20;
 /// Angle of the rocker \[rad\] by the closed form (Freudenstein), for the angle of the crank \[rad\]; the open branch.
 fn rocker_angle(crank: f64) -> f64 {
     let (x, y) = (GROUND - CRANK * crank.cos(), -CRANK * crank.sin());
-    // from the crank's pin to the rocker's pivot: a triangle with sides coupler and rocker
+    // From the crank's pin to the rocker's pivot: a triangle with sides coupler and rocker
     let reach = x.hypot(y);
     let toward = y.atan2(x);
     let at_pivot = ((reach * reach + ROCKER * ROCKER - COUPLER * COUPLER) / (2.0 * reach * ROCKER)).acos();
@@ -132,7 +132,7 @@ fn the_crank_carries_the_linkage() {
         let effort = 1e4 * (0.5 - q1);
         println!("{:?}: {effort} N m, virtual work {exact} N m", simulation.settings().stepping);
         assert!((effort / exact - 1.0).abs() < 1e-3, "{effort} and not {exact} N m");
-        // the weight of all links on a spring with the period 0.1 dt on a fourth of a link: F beta^2 dt^2/(4 pi^2 m)
+        // The weight of all links on a spring with the period 0.1 dt on a fourth of a link: F beta^2 dt^2/(4 pi^2 m)
         let step = simulation.step_ns() as f64 * 1e-9;
         let gives = 3.0 * 0.2 * GRAVITY * 0.01 * step * step / (4.0 * std::f64::consts::PI.powi(2) * 0.05);
         assert!(open(&simulation) < gives, "{} m and not {gives} m", open(&simulation));

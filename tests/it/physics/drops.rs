@@ -64,7 +64,7 @@ fn drop(seed: u64) -> Drop {
     let size = extents * (mass / density / extents.product()).cbrt();
     let (shape, moments, radius) = shape(kind, size);
     let moments = moments * mass;
-    // a material that can take up the drop
+    // A material that can take up the drop
     let least = 20.0 * mass * GRAVITY * 0.6 / size.min().powi(3);
     let modulus = between(&mut random, 1e4, 1e9).max(least);
     let dissipation = match random.below(4) {
@@ -172,7 +172,7 @@ fn a_thousand_drops_gain_no_energy_and_come_to_rest() {
     check(0..1000);
 }
 
-/// The scenes of the first reports: each gained energy or hopped for ever.
+/// The scenes of the first reports: each gained energy or hopped without end.
 #[test]
 fn light_bodies_come_to_rest() {
     let mut wrong = Vec::new();
