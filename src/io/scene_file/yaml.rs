@@ -54,10 +54,8 @@ impl Value {
 /// Parses `text`; `file` names it in places.
 pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
     let file: Arc<Path> = Arc::from(file);
-    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-    match serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options) {
-        Ok(raw) => {
-            let node = to_node(raw, &file);
+    match tree(text, &file) {
+        Ok(node) => {
             check_characters(&node)?;
             Ok(node)
         }
@@ -68,10 +66,18 @@ pub(super) fn parse(text: &str, file: &Path) -> Result<Node, SceneError> {
     }
 }
 
+fn tree(text: &str, file: &Arc<Path>) -> Result<Node, serde_saphyr::Error> {
+    let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
+    serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options).map(|raw| to_node(raw, file))
+}
+
 /// Parses `text` into a type of its own, whose serde attributes define the allowed contents.
 pub(super) fn parse_as<T: DeserializeOwned>(text: &str, file: &Path) -> Result<T, SceneError> {
-    parse(text, file)?;
     let file: Arc<Path> = Arc::from(file);
+    // A text that is no tree of plain values is reported below, with the meaning that the type gives to it.
+    if let Ok(node) = tree(text, &file) {
+        check_characters(&node)?;
+    }
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let place = error.location().map_or_else(|| Place::start(&file), |location| to_place(location, &file));
