@@ -4,7 +4,7 @@
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::pairs::{ActivePatch, Pairs, surface_velocity};
-use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
+use crate::contact::{FaceFriction, RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
@@ -275,7 +275,8 @@ impl QuasistaticContacts {
             });
             block.set_surface_velocity(surface_velocity(scene, data, pair));
             self.columns.push(block, v);
-            let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
+            // With friction that is spread over the faces, steps of a pressed tool did not converge.
+            let count = push_faces_about(surface, &p_WC, FaceFriction::Centroid, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
             self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
