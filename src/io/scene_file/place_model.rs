@@ -67,7 +67,7 @@ pub(super) fn load_model<'a>(
     check_names(spec, &robot)?;
     for joint in robot.joints.iter_mut().filter(|joint| joint.kind.nv() == 1) {
         let entries = spec.springs.iter().filter(|entry| matches(&entry.joint.name, &joint.name));
-        joint.spring = entries.map(|entry| entry.spring).last().unwrap_or(joint.spring);
+        joint.spring = entries.map(|entry| entry.spring).next_back().unwrap_or(joint.spring);
     }
     warnings.extend(actuators_of_mimics(spec, &robot));
     Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs })
