@@ -7,7 +7,7 @@ ros2 launch isobar iiwa_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [
 import os
 import sys
 
-# What the tasks share lies beside this file.
+# The shared parts of these launch files are in the same folder.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from task_launch import keyframe_controller, shared, task  # noqa: E402
 

@@ -3,7 +3,7 @@
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0]
     [lockstep:=false] [record:=FILE.mcap] [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
 
-Arguments that are not given leave their parameters to params_file, and to the node.
+Without an argument, its parameter has the value of params_file, or else the node's default.
 """
 
 from launch import LaunchDescription

@@ -7,7 +7,7 @@ ros2 launch isobar spatula_slip.launch.py [scene:=FILE] [urdf:=FILE] [stepping:=
 import os
 import sys
 
-# What the tasks share lies beside this file.
+# The shared parts of these launch files are in the same folder.
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from task_launch import controller, task  # noqa: E402
 

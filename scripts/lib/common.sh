@@ -96,7 +96,7 @@ isobar_build_node() {
 isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
 
 # isobar_take_domain: keeps ROS_DOMAIN_ID (0 if unset) unless another run of these scripts has it; then
-# exports the next domain that is free, and says so. The lock ends with the last process of the script.
+# exports the next free domain and logs it. The lock ends with the last process of the script.
 isobar_take_domain() {
   local wanted=${ROS_DOMAIN_ID:-0} domain lock
   for domain in "$wanted" $(seq 1 100); do
@@ -112,8 +112,8 @@ isobar_take_domain() {
   return 1
 }
 
-# isobar_stop PID: ends a process of this script, first politely; returns its exit status. Nothing for an
-# empty PID.
+# isobar_stop PID: sends SIGTERM to a process of this script, and SIGKILL if it still runs after 10 s; returns
+# its exit status. An empty PID does nothing.
 isobar_stop() {
   local pid=$1 tries=0
   [ -n "$pid" ] || return 0

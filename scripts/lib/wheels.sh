@@ -87,7 +87,7 @@ isobar_leave_prefix() {
   unset VIRTUAL_ENV ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION ISOBAR_BIN
 }
 
-# isobar_enter_prefix PREFIX: what the setup file of an installed ROS 2 does.
+# isobar_enter_prefix PREFIX: does the work of the setup file of an installed ROS 2.
 isobar_enter_prefix() {
   isobar_prepend PATH "$1/bin"
   isobar_prepend LD_LIBRARY_PATH "$1/lib"
