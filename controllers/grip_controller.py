@@ -2,9 +2,9 @@
 """Grip force control of two opposed fingers, as a separate ROS 2 process, like a user's controller.
 
 Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error
-of the measured pad force trims it, and a weak spring keeps the fingers centred. Its time is that of the
-stamps of the joint states, and each command carries the stamp of the state that it answers, so the same
-process also serves a simulator in lockstep.
+of the measured pad force corrects it, and a weak spring keeps the fingers centred. The stamps of the joint
+states are its clock, and each command carries the stamp of the state that it answers, so the same process
+also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
   in   <simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
@@ -65,11 +65,12 @@ class GripController(Node):
         self.high = parameter("force_high", 16.0)
         self.period = parameter("period", 6.0)
         self.duty = parameter("duty", 0.75)
-        # Of the error of the grip force [1/s]; the integral is at most this part of the wanted force, so that
-        # it can neither open the grip nor crush the object.
+        # The gain of the integral of the force error [1/s], and the largest integral as a part of the wanted
+        # force [-]: the integral can neither open the grip nor crush the object.
         self.gain = parameter("integral_gain", 2.0)
         self.trim = parameter("integral_limit", 0.3)
-        # Holds the middle between the fingers, which does not affect the grip force [N/m, N s/m].
+        # A spring and a damper that hold the middle between the fingers, without effect on the grip force
+        # [N/m, N s/m].
         self.centering_stiffness = parameter("centering_stiffness", 50.0)
         self.centering_damping = parameter("centering_damping", 5.0)
         axis = parameter("force_axis", "y")
@@ -95,7 +96,7 @@ class GripController(Node):
             finger.position = message.position[index]
             finger.velocity = message.velocity[index]
         now = seconds(message.header.stamp)
-        # A tenth of a period early counts: stamps are whole steps.
+        # Stamps are whole steps, so a state may be a tenth of a period early.
         if now - self.controlled >= 0.9 * PERIOD:
             self.controlled = now
             self.control(now)
@@ -133,7 +134,7 @@ def main():
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
     except Exception:
-        # A signal shuts ROS down even under a callback that publishes; anything else is an error.
+        # A signal may shut ROS down while a callback publishes; any other exception is an error.
         if rclpy.ok():
             raise
     return 0

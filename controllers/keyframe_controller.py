@@ -35,7 +35,7 @@ from isobar_control.task import EXTERNAL_TORQUES, TaskError, read_task
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 
-# A tick this part longer than the period is still one [-].
+# A tick that is longer than the period by at most this part of it is not divided [-].
 PART_ROUNDING = 0.5
 
 
@@ -78,8 +78,8 @@ class KeyframeController(Controller):
         self.measured_pose = self.create_publisher(PoseStamped, "task/measured_pose", 10)
 
     def describe(self, text):
-        # A robot without the tool is not the right one: the node of a world with several robots publishes one
-        # of them.
+        # In a world with several robots the topic has one of them; a robot without the tool is not the one of
+        # the task.
         robot = Robot(text)
         if self.cell is None and self.task.tool in robot.links:
             self.cell = cell_of_robot(robot)
@@ -113,13 +113,13 @@ class KeyframeController(Controller):
 
     def tick(self, state, dt):
         measured, player = self.measurement(state), self.player
-        # Long steps of the simulation are taken in parts, so that a keyframe ends within a step.
+        # A long step of the simulation is divided, so that a keyframe can end within it.
         parts = max(1, math.ceil(dt / self.period - PART_ROUNDING))
         for _ in range(parts):
             player.tick(measured, dt / parts)
         openings = [finger.factor * player.opening for finger in self.task.fingers] if self.fingers else []
         self.targets.go([*player.arm.q, *openings], self.time, dt)
-        self.tell(player.phase)
+        self.publish_phase(player.phase)
         force = WrenchStamped(header=self.header(self.frame))
         force.wrench.force.x, force.wrench.force.y, force.wrench.force.z = (float(x) for x in player.force)
         self.force.publish(force)

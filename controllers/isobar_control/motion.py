@@ -2,8 +2,8 @@
 period.
 
 Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is
-locked and the others solve again; if a joint would exceed its speed limit, the whole step becomes shorter;
-redundant joints return to a posture. The equations and constants are those of
+locked and the problem is solved again for the others; if a joint would exceed its speed limit, the whole step
+becomes shorter; redundant joints return to a posture. The equations and constants are those of
 src/experiments/keyframes/differential.rs.
 """
 

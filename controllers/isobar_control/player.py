@@ -21,13 +21,13 @@ OVERTIME = 3.0
 FILTER_TIME = 0.02
 # Relative size of a singular value of J below which it is not used for an estimate of force [-].
 FORCE_SINGULAR = 0.02
-# Of `press`: speed for an error of force [m/s/N], the fastest [m/s], and how far from the path the tool may
-# get [m].
+# For `press`: speed over force error [m/s/N], largest speed [m/s], and largest distance of the tool from its
+# path [m].
 PRESS_GAIN = 0.003
 PRESS_SPEED_MAX = 0.03
 PRESS_TRAVEL_MAX = 0.06
-# Of force control: the integral is at most this part of the wanted force, and counts from this part of it on
-# [-]; springs are damped by this time times their stiffness [s].
+# For force control: the largest integral, and the force from which the integral starts, as parts of the
+# wanted force [-]; the damping of the springs over their stiffness [s].
 INTEGRAL_LIMIT = 0.3
 SETTLED = 0.7
 DAMPING_TIME = 0.02
@@ -61,7 +61,8 @@ class Grip:
         return 0.5 * sum(along)
 
     def efforts(self, opening, force, states, felt, dt):
-        """For the next `dt` [s]: to an opening [m] or, where that is None, closed with a force [N].
+        """The efforts for the next `dt` [s]: towards an opening [m] or, if that is None, closing with a force
+        [N].
 
         `states` are (position, velocity) of the fingers.
         """
@@ -208,7 +209,7 @@ class Player:
             self.felt = self.felt + (least - self.felt) * share
 
     def contact_force(self, measured):
-        """On the tool, in world axes [N]."""
+        """The contact force on the tool, in world axes [N]."""
         if self.task.touch == EXTERNAL_TORQUES:
             names = self.body.names
             _, _, J = self.body.forward(np.array([measured.positions[name] for name in names]))
@@ -242,7 +243,7 @@ class Player:
         self.decide(dt)
 
     def efforts(self, measured, dt):
-        """Of fingers under force control, for the next `dt` [s]."""
+        """The efforts of fingers under force control, for the next `dt` [s]."""
         states = [(measured.positions[finger.joint], measured.velocities[finger.joint]) for finger in self.task.fingers]
         forces = [measured.forces.get(finger.pad, np.zeros(3)) for finger in self.task.fingers]
         open_to, force = self.gripping
@@ -280,7 +281,7 @@ class Player:
             self.run_out(until, late)
 
     def run_out(self, until, late):
-        """The keyframe's time is over."""
+        """Decides how the task continues when the time of a keyframe is over."""
         if until is not None:
             self.fail(until)
             return
@@ -300,7 +301,8 @@ class Player:
 
     def fail(self, condition):
         if condition.sense == "touch":
-            self.end(f"failed: {self.phase}: {self.touched(condition):.2f} N of touch, not {condition.limit:g} N")
+            changed = f"{self.touched(condition):.2f} N, not by {condition.limit:g} N"
+            self.end(f"failed: {self.phase}: the contact force changed by {changed}")
         else:
             self.try_again()
 
@@ -315,7 +317,8 @@ class Player:
 
 
 def wrench_of_torques(J, tau):
-    """The wrench F of least norm with tau = J^T F, without directions on which the torques hardly depend."""
+    """The wrench F of least norm with tau = J^T F, without the directions of F that hardly affect the
+    torques."""
     values, vectors = np.linalg.eigh(J @ J.T)
     moment = J @ tau
     wrench = np.zeros(6)

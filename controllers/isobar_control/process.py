@@ -16,7 +16,7 @@ from .robot import RobotError
 from .task import TaskError
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# An answer to a state is not given again before this [s of real time].
+# The same state is not answered again within this time [s of real time].
 REPEAT = 0.2
 
 
@@ -80,9 +80,9 @@ class Controller(Node):
     """Answers each joint state with a command that carries its stamp. The stamps are its time.
 
     A controller has `begin(state)`, called with each state until it returns true; `tick(state, dt)`, called
-    once a `period` [s], or each state if those are longer apart; and `fill(message, time)`, which writes the
-    command for the time at which the next state is due. `state` is a dictionary: (position, velocity) by
-    joint.
+    once a `period` [s], or with each state if states are farther apart; and `fill(message, time)`, which
+    writes the command for the time at which the next state is due. `state` is a dictionary: (position,
+    velocity) by joint.
     """
 
     def __init__(self, name):
@@ -131,7 +131,7 @@ class Controller(Node):
     def header(self, frame):
         return Header(stamp=self.stamp, frame_id=frame)
 
-    def tell(self, phase):
+    def publish_phase(self, phase):
         """Publishes the phase of the task, once."""
         if phase == self.told:
             return
@@ -154,7 +154,7 @@ def run(make):
         print(f"{sys.argv[0]}: {error}", file=sys.stderr)
         return 1
     except Exception:
-        # A signal shuts ROS down even under a callback that publishes; anything else is an error.
+        # A signal may shut ROS down while a callback publishes; any other exception is an error.
         if rclpy.ok():
             raise
     return 0

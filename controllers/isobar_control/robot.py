@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-# Limit of joints without one of their own [rad/s] or [m/s]: never reached.
+# Speed limit of joints whose file gives none [rad/s] or [m/s]: never reached.
 SPEED_UNLIMITED = 1e9
 MOVING = {"revolute", "continuous", "prismatic"}
 
@@ -123,7 +123,7 @@ class Robot:
         return joints[::-1]
 
     def position(self, joint, positions):
-        """Of a joint among measured `positions` by name; a mimic joint follows its leader."""
+        """The position of a joint from measured `positions` by name; a mimic joint follows its leader."""
         if joint.kind not in MOVING:
             return 0.0
         if joint.mimic is not None and joint.name not in positions:
@@ -172,7 +172,7 @@ class Chain:
         self.last = (R if R_LT is None else R @ R_LT, p if p_LT is None else p + R @ p_LT)
 
     def forward(self, q):
-        """R, p of T, and J: the rows of its (angular, linear) velocity, a column a joint."""
+        """R, p of T, and J: the rows of its (angular, linear) velocity, one column for each joint."""
         R, p = self.base
         axes, origins = np.empty((2, len(self.joints), 3))
         for i, joint in enumerate(self.joints):

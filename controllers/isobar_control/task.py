@@ -88,7 +88,8 @@ class Finger:
 
 @dataclass
 class ForceControl:
-    """Of two fingers that close against each other; the numbers are those of ForceControl in task.rs."""
+    """Force control of two fingers that close against each other; task.rs describes the numbers
+    (ForceControl)."""
 
     axis: np.ndarray
     stiffness: float

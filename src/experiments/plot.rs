@@ -23,16 +23,16 @@ impl Series {
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Evenly.
+    /// Equal distances for equal differences.
     Linear,
-    /// By powers of ten, both axes.
+    /// Equal distances for equal ratios, on both axes.
     Logarithmic,
 }
 
 /// A chart: one panel of a file.
 #[derive(Clone, Debug)]
 pub struct Chart {
-    /// Above it.
+    /// Title above the chart.
     pub title: String,
     /// Labels of the axes, with units.
     pub axes: [String; 2],

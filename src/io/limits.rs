@@ -5,17 +5,17 @@ use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// Longest scene, task, URDF and SRDF \[bytes\].
+/// The largest length of a scene, a task, a URDF and an SRDF \[bytes\].
 pub const TEXT_BYTES_MAX: u64 = 64 << 20;
-/// Longest mesh file \[bytes\].
+/// The largest length of a mesh file \[bytes\].
 pub const MESH_BYTES_MAX: u64 = 512 << 20;
-/// Most nodes (elements, texts and comments) of an XML document.
+/// The largest number of nodes (elements, texts and comments) of an XML document.
 pub const XML_NODES_MAX: u32 = 200_000;
-/// Most links of a URDF.
+/// The largest number of links of a URDF.
 pub const LINKS_MAX: usize = 5_000;
-/// Most models of a scene.
+/// The largest number of models of a scene.
 pub const MODELS_MAX: usize = 1_000;
-/// Most degrees of freedom of a scene: a matrix of the dynamics has the square of it as entries, 72 MB.
+/// The largest number of degrees of freedom of a scene; a matrix of the dynamics then takes 72 MB.
 pub const DOFS_MAX: usize = 3_000;
 
 /// The contents of the file at `path`, of at most `bytes_max`.

@@ -27,7 +27,7 @@ pub struct PackageMap {
     used: Used,
 }
 
-/// Folders that clones of a map share; they make no difference between maps.
+/// Folders that clones of a map share. Comparisons of maps ignore them.
 #[derive(Clone, Debug, Default)]
 struct Used(Arc<Mutex<BTreeSet<PathBuf>>>);
 
@@ -100,8 +100,8 @@ impl PackageMap {
         }
     }
 
-    /// The map that finds files inside packages and `folders` only, by the text of their paths: who can make
-    /// links in a folder decides where they lead.
+    /// The map that finds files inside packages and `folders` only. It compares the text of paths, so links
+    /// inside a folder may lead out of it.
     pub fn within(self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let bounds = folders.into_iter().map(|folder| absolute(&folder)).collect();
         Self { bounds: Some(bounds), used: Used::default(), ..self }
@@ -118,7 +118,7 @@ impl PackageMap {
         self.bounds.as_ref().is_none_or(|bounds| bounds.iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// Says where one package is; goes before everything else.
+    /// Sets the folder of one package, which takes precedence over all other entries.
     pub fn insert(&mut self, name: impl Into<String>, folder: impl Into<PathBuf>) {
         self.explicit.insert(name.into(), folder.into());
     }

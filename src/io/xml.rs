@@ -59,8 +59,8 @@ pub(crate) fn parse(text: &str) -> Result<Element, XmlError> {
     let mut text = std::borrow::Cow::Borrowed(text.trim_start_matches('\u{feff}'));
     if let Some(at) = entity_declaration(&text) {
         let line = 1 + text[..at].matches('\n').count();
-        let detail = "entities are not declared here: a few lines of them make a document of any size; write \
-                      the text itself, and take the <!ENTITY ...> lines out";
+        let detail = "entity declarations are refused, because a few lines of them can make a document of any \
+                      size; write the text itself, and remove the <!ENTITY ...> lines";
         return Err(XmlError { detail: detail.to_owned(), line: u32::try_from(line).unwrap_or(u32::MAX), column: 1 });
     }
     for _ in 0..UNDECLARED_PREFIXES_MAX {
@@ -93,16 +93,16 @@ fn without_position(message: &str) -> String {
     message.rsplit_once(" at ").map_or(message, |(head, _)| head).to_owned()
 }
 
-/// Where the document type begins that declares entities, if it does.
+/// The start of the document type, if it declares entities.
 fn entity_declaration(text: &str) -> Option<usize> {
     let root = root_element(text).unwrap_or(text.len());
     let prolog = &text[..root];
     let document_type = prolog.find("<!DOCTYPE")?;
-    // A declaration may hold elements, so that what looks like the root may stand inside it.
+    // A declaration may contain elements, so the first element may be inside it.
     text[document_type..].contains("<!ENTITY").then_some(document_type)
 }
 
-/// Where the first element begins.
+/// The start of the first element.
 fn root_element(text: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -142,11 +142,15 @@ fn convert(document: &roxmltree::Document, node: roxmltree::Node, depth: usize) 
     let attributes: Vec<(String, String)> =
         node.attributes().map(|a| (qualify(a.namespace(), a.name()), a.value().to_owned())).collect();
     let text: String = node.children().filter(|child| child.is_text()).filter_map(|child| child.text()).collect();
-    // No name or topic can hold one, and C ends a text at NUL. Line ends and tabs are layout.
+    // Names and topics cannot contain control characters, and C ends a text at NUL. Line ends and tabs are
+    // layout.
     let layout = |c: &char| !matches!(c, '\n' | '\r' | '\t');
     let mut inside = attributes.iter().flat_map(|(_, value)| value.chars()).chain(text.chars().filter(layout));
     if let Some(control) = inside.find(|c| c.is_control()) {
-        return Err(error(format!("the control character {control:?} is in no name or value; take it out"), position));
+        return Err(error(
+            format!("names and values must not contain the control character {control:?}; remove it"),
+            position,
+        ));
     }
     let children = node
         .children()
@@ -176,7 +180,7 @@ mod tests {
         assert_eq!(root.children[0].attribute("y:b"), Some("1"));
     }
 
-    /// Declared entities make a large document of a small one; control characters reach no name.
+    /// Declared entities make a large document of a small one; names cannot contain control characters.
     #[test]
     fn entities_and_control_characters_are_refused() {
         let bomb =

@@ -82,7 +82,7 @@ impl<'a> ByteReader<'a> {
     /// Takes the next `len` bytes unchanged.
     ///
     /// # Errors
-    /// Fewer are left.
+    /// Fewer bytes are left.
     pub fn raw(&mut self, len: usize) -> Result<&'a [u8], BytesError> {
         let (taken, rest) = self.rest.split_at_checked(len).ok_or(BytesError::Short)?;
         self.rest = rest;

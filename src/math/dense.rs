@@ -12,9 +12,9 @@ pub struct NotPositiveDefinite {
     pub value: f64,
 }
 
-/// Cholesky factor L of a symmetric positive definite matrix, in place: `a` is `n` x `n`, row-major, and only
-/// its lower triangle is read; on return the lower triangle holds L with A = L L^T, and 1/L_ii on its
-/// diagonal: multiplications are faster than divisions.
+/// Cholesky factorization A = L L^T of a symmetric positive definite matrix, in place. `a` is `n` x `n`,
+/// row-major, and only its lower triangle is read. On return this triangle holds L, with 1/L_ii on its
+/// diagonal, because multiplications are faster than divisions.
 ///
 /// # Errors
 /// A pivot that is not positive (or not a number).

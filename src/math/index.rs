@@ -91,11 +91,11 @@ impl<I: Index, T> IndexVec<I, T> {
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
-    /// The element at `index`, or `None` where there is none.
+    /// The element at `index`, or `None` if there is none.
     pub fn get(&self, index: I) -> Option<&T> {
         self.items.get(index.to_usize())
     }
-    /// The element at `index`, mutable, or `None` where there is none.
+    /// The element at `index`, mutable, or `None` if there is none.
     pub fn get_mut(&mut self, index: I) -> Option<&mut T> {
         self.items.get_mut(index.to_usize())
     }

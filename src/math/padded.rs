@@ -9,9 +9,9 @@ type Block = [f64; BLOCK];
 
 /// A symmetric `size` x `size` matrix by rows; zeros fill the last block of each row, which always has room
 /// for one more number, the right-hand side in [`PaddedSymmetric::solve_in_place`]. The Newton steps of the
-/// dynamic solver use it and not [`cholesky_in_place`](super::dense::cholesky_in_place): elimination by rows
-/// of the upper triangle is a loop over vector registers and carries the right-hand side along, where
-/// Cholesky by rows is sums of products.
+/// dynamic solver use it instead of [`cholesky_in_place`](super::dense::cholesky_in_place): elimination by
+/// rows of the upper triangle is a loop over vector registers and carries the right-hand side along, while
+/// Cholesky by rows consists of sums of products.
 #[derive(Clone, Debug, Default)]
 pub struct PaddedSymmetric {
     size: usize,
@@ -23,7 +23,7 @@ pub struct PaddedSymmetric {
 }
 
 impl PaddedSymmetric {
-    /// Becomes a `size` x `size` matrix of zeros.
+    /// Makes this a `size` x `size` matrix of zeros.
     pub fn reset(&mut self, size: usize) {
         self.size = size;
         self.stride = size / BLOCK + 1;

@@ -3,13 +3,13 @@
 /// The reason why a body, a joint or a whole model was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ModelError {
-    /// Two bodies of one name.
+    /// Two bodies have the same name.
     #[error("two bodies are named '{name}': rename one of them")]
     DuplicateBody {
         /// The name.
         name: String,
     },
-    /// Two joints of one name; a body without a joint takes its own name for the floating joint that it gets.
+    /// Two joints have the same name. The floating joint of a body without a joint has the name of the body.
     #[error("two joints are named '{name}': rename one of them")]
     DuplicateJoint {
         /// The name.

@@ -105,7 +105,7 @@ fn fastest_jointed(model: &Model, data: &Data) -> f64 {
     fastest.sqrt()
 }
 
-/// Moves a free body; false, and nothing changes, where it has no inertia to turn with.
+/// Moves a free body. Returns false, without any change, if its inertia is not invertible.
 fn move_body(link: &Link, free: &FreeLink, start: &FreeStart<'_>, base: &mut State) -> Result<bool, FreeMotionError> {
     let (dt, mass) = (start.dt, link.inertia.mass);
     let Some(top) = Top::new(link.inertia.central()).filter(|_| mass > 0.0) else { return Ok(false) };

@@ -51,8 +51,8 @@ pub fn velocities(model: &Model, v: &[f64], data: &mut Data) {
         moved.V = V_WP + V_PL;
         moved.bias = V_WP.cross_motion(&V_PL);
         if matches!(link.kind, JointKind::Planar | JointKind::Floating) {
-            // Their translational columns stay at the moving origin Lo: d/dt (v_Lo + w x p_LoT) has -w x
-            // v_Lo.
+            // Their translational columns follow the moving origin Lo, so d/dt (v_Lo + w x p_LoT) has the
+            // term -w x v_Lo.
             let v_Lo = V_PL.shift(&moved.p_TL).v;
             moved.bias.v -= V_PL.w.cross(&v_Lo);
         }

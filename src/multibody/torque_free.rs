@@ -94,7 +94,7 @@ impl Top {
             let slope = self.inertia + (skew(&W) * self.inertia - skew(&IW)) * (0.5 * h);
             let step = slope.try_inverse()? * residual;
             W -= step;
-            // Quadratic until rounding, which is larger for a body that is long or flat.
+            // Convergence is quadratic up to rounding, which is larger for a body that is long or flat.
             let change = step.norm() / W.norm();
             if change <= ROUNDING || (change <= NEARLY && change >= 0.5 * before) || W.norm() == 0.0 {
                 let turned = R.quaternion() * Quaternion::from_parts(1.0, W * (0.5 * h));

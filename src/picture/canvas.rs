@@ -127,7 +127,7 @@ impl Canvas {
     }
 
     /// Like [`Canvas::solid`], in front of surfaces within `lift` of it (a share of the depth), for solids
-    /// that lie in the surface of another else is seen.
+    /// that lie in the surface of another one.
     pub(super) fn solid_lifted(
         &mut self,
         solid: &Solid,

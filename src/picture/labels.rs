@@ -27,7 +27,7 @@ pub(super) struct Label {
 /// A rectangle of the picture: left, top, right, bottom \[px\].
 pub(super) type Region = [f64; 4];
 
-/// Rings of positions around a point, their distance is counted in lines of text.
+/// Radii of the rings of positions around a point, in heights of capitals.
 const RINGS: [f64; 5] = [0.0, 1.7, 2.8, 4.2, 6.0];
 /// Positions on a ring.
 const POSITIONS: usize = 12;

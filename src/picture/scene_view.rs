@@ -36,6 +36,6 @@ pub struct ScenePicture<'a> {
     pub contact: bool,
     /// Columns and rows \[px\].
     pub size: (usize, usize),
-    /// Written above.
+    /// Title above the picture.
     pub title: &'a str,
 }

@@ -86,7 +86,7 @@ pub struct CollisionElement {
     pub shape: Shape,
     /// The contact properties that the file states.
     pub properties: ContactProperties,
-    /// The file says that the mesh is convex; the shape is then `Shape::Convex`.
+    /// Whether the file declares the mesh convex; the shape is then `Shape::Convex`.
     pub declare_convex: bool,
     /// Line in the file, from 1.
     pub line: u32,
@@ -184,7 +184,7 @@ pub struct ControllerGains {
 pub struct CollisionFilterGroup {
     /// Unique name.
     pub name: String,
-    /// The file switches this group off.
+    /// Whether the file switches this group off.
     pub ignore: bool,
     /// Names of the links in the group.
     pub members: Vec<String>,

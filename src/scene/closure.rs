@@ -31,9 +31,9 @@ pub struct Closure {
 pub struct ClosureError {
     /// The origins p_WF and p_WG [m, world].
     pub points: (Vector3, Vector3),
-    /// (w; v) of G relative to F in world axes that each row takes, and its error \[rad\] or \[m\].
+    /// For each row, its weights on (w; v) of G relative to F in world axes, and its error \[rad\] or \[m\].
     pub rows: [(Vector6, f64); 6],
-    /// How many of `rows` there are.
+    /// The number of `rows` in use.
     pub count: usize,
 }
 

@@ -52,7 +52,7 @@ def test_names_with_control_characters_and_oversized_models_change_nothing(world
     answer = worlds.spawn("one", text=BALL.replace('link name="ball"', 'link name="ba&#x7f;ll"'))
     assert answer.result.result != 1 and "control character" in answer.result.error_message, answer
     answer = worlds.spawn("one", text=bomb())
-    assert answer.result.result != 1 and "entities are not declared here" in answer.result.error_message, answer
+    assert answer.result.result != 1 and "entity declarations are refused" in answer.result.error_message, answer
     links = "".join(f'<link name="l{number}"/>' for number in range(5001))
     answer = worlds.spawn("one", text=f'<robot name="r">{links}</robot>')
     assert "at most 5000" in answer.result.error_message, answer

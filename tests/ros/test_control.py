@@ -197,7 +197,7 @@ def test_a_circle_closes_and_keeps_its_radius():
 
 def test_a_contact_that_does_not_come_fails_the_task():
     player, _, _ = Gantry().play(TASK, lambda p: np.zeros(3))
-    assert player.ended and player.phase == "failed: down: 0.00 N of touch, not 3 N"
+    assert player.ended and player.phase == "failed: down: the contact force changed by 0.00 N, not by 3 N"
 
 
 def test_a_force_that_was_there_before_does_not_count():

@@ -239,7 +239,7 @@ pub fn run(
         if number == steps {
             break;
         }
-        // Both modes end a step where its command is.
+        // In both modes a step takes the command at its end.
         script.fill(simulation.time() + step, &mut command);
         let before = clock();
         let (report, times) = simulation.step_timed(&command, clock)?;

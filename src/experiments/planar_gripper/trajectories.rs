@@ -18,7 +18,7 @@ const RADIUS: f64 = 0.1;
 /// Steps of the run.
 const STEPS: u32 = 35;
 
-/// One step's end.
+/// The end of one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Time \[s\].
@@ -29,8 +29,8 @@ pub struct Sample {
     pub q: [f64; 5],
     /// Normal forces of left finger, right finger and ground \[N\].
     pub normal: [f64; 3],
-    /// Mean of the two fingers' friction on the sphere, upwards \[N\]: each one's own is not unique while
-    /// both stick.
+    /// Mean of the two fingers' friction on the sphere, upwards \[N\]; the friction of each finger is not
+    /// unique while both stick.
     pub friction: f64,
     /// Signed distance of the left finger \[m\].
     pub phi: f64,

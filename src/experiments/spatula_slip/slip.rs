@@ -42,7 +42,7 @@ pub enum SlipError {
     Step(#[from] StepError),
 }
 
-/// One step's end.
+/// The end of one step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Time \[s\].

@@ -4,8 +4,8 @@ use super::polygon::{ConvexPolygon, Corners};
 use crate::geometry::LinearPressure;
 use crate::math::{RigidTransform, Vector3};
 
-/// Below (0.1 um)^2 a face has no usable normal or weight; far below the square of any mesh edge in use.
-/// \[m2\]
+/// Below (0.1 um)^2 a face has no usable normal or weight; the bound is far below the square of any mesh edge
+/// in use. \[m2\]
 pub const FACE_AREA_MIN: f64 = 1e-14;
 
 /// The faces that are made of the intersection of two elements.

@@ -28,7 +28,8 @@ pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape,
     (depth > limit).then_some(depth)
 }
 
-/// How deep the deepest corner of `inner` lies in `outer` \[m\]; 0 if none does, or if `outer` is a ball.
+/// The depth of the deepest corner of `inner` in `outer` \[m\]; 0 if no corner is inside, or if `outer` is a
+/// ball.
 fn deepest_corner(outer: &RigidShape, X_WO: &RigidTransform, inner: &RigidShape, X_WI: &RigidTransform) -> f64 {
     let Some(surface) = &outer.surface else { return 0.0 };
     let center = [inner.center];

@@ -11,8 +11,8 @@ use crate::math::{RigidTransform, Vector3};
 
 /// A non-convex mesh finds no contact beyond this depth, as a share of the radius of the smaller shape. [-]
 pub const MESH_DEPTH: f64 = 0.2;
-/// Triangles face each other when the cosine between their normals is below this: beyond, one of a convex
-/// corner's other faces does. [-]
+/// Triangles face each other if the cosine between their normals is below this; above it, another face of the
+/// convex corner faces the other triangle. [-]
 const FACING_COSINE: f64 = -0.01;
 /// Faces that lie behind each other by more than this share of the smaller radius give no contact of their
 /// own; their neighbours do. [-]

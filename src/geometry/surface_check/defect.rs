@@ -70,7 +70,7 @@ pub enum SurfaceDefect {
     /// A component encloses nothing.
     #[error(
         "a part of the surface encloses no volume ({triangles} triangles, the first is {triangle} at {at}): give it \
-         thickness, or take it out"
+         thickness, or remove it"
     )]
     NoVolume {
         /// Count of its triangles.

@@ -48,10 +48,10 @@ impl BagWriter {
         Self::begin(File::create(file), file, topics)
     }
 
-    /// As [`BagWriter::create`], but never in place of a file that is there.
+    /// As [`BagWriter::create`], but never replaces an existing file.
     ///
     /// # Errors
-    /// The file cannot be made, or is there already.
+    /// The file cannot be made, or exists already.
     pub fn create_new(file: &Path, topics: &[Topic]) -> Result<Self, BagError> {
         Self::begin(File::create_new(file), file, topics)
     }

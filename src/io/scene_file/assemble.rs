@@ -104,7 +104,7 @@ pub(super) fn assemble(
     let robot = robot_index(spec, &models, &placed, &scene, &mut warnings)?;
     let mut robot_descriptions: Vec<_> =
         models.iter().map(|model| (model.spec.name.name.clone(), model.urdf_text.clone())).collect();
-    // No models, no robot.
+    // Without models there is no robot.
     if let Some(until_robot) = robot_descriptions.get_mut(..=robot) {
         until_robot.rotate_right(1);
     }
@@ -140,9 +140,9 @@ fn settings(spec: &SceneSpec) -> StepSettings {
     }
 }
 
-/// Refuses scenes beyond what memory is planned for.
+/// Refuses scenes beyond the limits.
 fn check_size(spec: &SceneSpec, what: &str, has: usize, most: usize) -> Result<(), SceneError> {
-    let problem = format!("the scene has {has} {what}; at most {most} are simulated: take models out");
+    let problem = format!("the scene has {has} {what}; at most {most} are simulated: remove models");
     let refused = SceneError::Conflict { place: spec.place.clone(), problem };
     if has <= most { Ok(()) } else { Err(refused) }
 }
@@ -173,7 +173,7 @@ fn robot_index(
     Ok(named.or_else(|| placed.iter().position(moves)).unwrap_or(0))
 }
 
-/// Every material of the scene meets some model's geometry.
+/// Checks that every material of the scene matches a geometry of some model.
 fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(), SceneError> {
     let links = models.iter().flat_map(|model| &model.robot.links);
     let elements: Vec<(&str, &str)> = links

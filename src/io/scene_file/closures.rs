@@ -12,7 +12,7 @@ const OPEN_MAX: f64 = 1e-3;
 /// The same for a weld's angle \[rad\].
 const TURNED_MAX: f64 = 1e-2;
 
-/// A closure as the file says it.
+/// A closure as written in the file.
 #[derive(Clone, Debug)]
 pub(super) struct ClosureSpec {
     place: Place,

@@ -141,7 +141,7 @@ pub enum SceneError {
         place: Place,
         /// The kind of the file, with its path.
         what: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

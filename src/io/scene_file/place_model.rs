@@ -190,8 +190,8 @@ pub(super) fn scene_name(spec: &ModelSpec, name: &str) -> String {
     if name == "world" { format!("{}_world", spec.name.name) } else { name }
 }
 
-/// Adds the model to `builder`. `rules` are the scene's materials; the model's own override them, and later
-/// over earlier.
+/// Adds the model to `builder`. `rules` are the scene's materials; the model's own rules override them, and
+/// later rules override earlier ones.
 pub(super) fn place_model(
     builder: &mut SceneBuilder,
     model: &LoadedModel<'_>,

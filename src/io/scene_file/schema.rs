@@ -96,7 +96,7 @@ pub(super) struct ModelSpec {
     pub(super) joints: Vec<(Named, Placed)>,
     /// Initial velocities of joints [rad/s or m/s].
     pub(super) velocities: Vec<(Named, Placed)>,
-    /// Springs, later ones over earlier ones.
+    /// Springs; later ones override earlier ones.
     pub(super) springs: Vec<SpringSpec>,
     pub(super) actuators: Vec<ActuatorSpec>,
     pub(super) gravity_compensation: bool,

@@ -93,7 +93,7 @@ fn check_characters(node: &Node) -> Result<(), SceneError> {
         .find(|c| c.is_control() && !(lines && *c == '\n'))
     {
         Some(control) => {
-            let detail = format!("the control character {control:?} is in no name or text; take it out");
+            let detail = format!("names and texts must not contain the control character {control:?}; remove it");
             Err(SceneError::Syntax { place: place.clone(), detail })
         }
         None => Ok(()),

@@ -63,7 +63,7 @@ pub enum UrdfProblem {
     MissingChild { child: String },
     #[error("`{attribute}=\"{value}\"` is not {expected}")]
     BadNumber { attribute: String, value: String, expected: String },
-    #[error("{quantity} is {value}, must be {expected}")]
+    #[error("{quantity} is {value}; it must be {expected}")]
     OutOfRange { quantity: String, value: f64, expected: &'static str },
     #[error("{what} `{name}` exists already (line {first_line}); names must be unique, rename one")]
     Duplicate { what: &'static str, name: String, first_line: u32 },

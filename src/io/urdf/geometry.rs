@@ -72,7 +72,7 @@ impl GeometryReader<'_> {
     }
 
     /// The visual geometry of `element`. A fault of a visual is never an error: a visual that cannot be shown
-    /// is warned of.
+    /// gives a warning.
     pub(super) fn visual(
         &mut self,
         element: &Element,

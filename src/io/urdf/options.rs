@@ -15,7 +15,7 @@ pub enum OnUnreadableMesh {
 pub struct LoadOptions {
     /// The treatment of a collision mesh that is not found or cannot be read.
     pub on_unreadable_collision_mesh: OnUnreadableMesh,
-    /// Read the meshes of visuals too. If false, they are only searched for, so that missing ones are warned
-    /// of.
+    /// Read the meshes of visuals too. If false, they are only searched for, so that missing ones give a
+    /// warning.
     pub load_visual_meshes: bool,
 }
