@@ -37,7 +37,7 @@ fn main() {
     for (package, cfg) in OPTIONAL {
         let left_out = without.split(',').any(|name| name == package);
         let Some(share) = share_of(package).filter(|_| !left_out) else { continue };
-        if cfg == "isobar_simulation" && !tell_version(&share) {
+        if cfg == "isobar_simulation" && !set_version_cfgs(&share) {
             println!("cargo::warning=simulation_interfaces is older than 1.1, which is not supported: left out");
             continue;
         }
@@ -47,7 +47,7 @@ fn main() {
 
 /// Sets the cfgs of the installed simulation_interfaces; returns false for a version without worlds, before
 /// 1.1.
-fn tell_version(share: &Path) -> bool {
+fn set_version_cfgs(share: &Path) -> bool {
     if !share.join("srv/LoadWorld.srv").is_file() {
         return false;
     }

@@ -10,15 +10,19 @@ file gives the poses of the other bodies, like a calibration. Each command carri
 it answers, so the same process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
-  in   joint_states                           sensor_msgs/JointState; its stamps are the controller's time
-  in   robot_description                      std_msgs/String, unless `urdf` or `scene` names a file
-  in   <simulator>/wrench/<link>              geometry_msgs/WrenchStamped of the links that the task names, in their axes
-  in   <simulator>/external_joint_torques     sensor_msgs/JointState, if the task has `touch: external_torques`
-  out  joint_commands                         sensor_msgs/JointState: positions, velocities, efforts of fingers that close by force
-  out  task/phase                             std_msgs/String, latched: the present keyframe, `done`, or `failed: ...`
-  out  task/force                             geometry_msgs/WrenchStamped, the contact force on the tool [N]
-  out  task/grip_force, task/load             std_msgs/Float64 [N]: grip force; the tool's downward force on the fingers
-  out  task/commanded_pose, task/measured_pose   geometry_msgs/PoseStamped of the tool
+  in   joint_states              sensor_msgs/JointState; its stamps are the controller's time
+  in   robot_description         std_msgs/String, unless `urdf` or `scene` names a file
+  in   <simulator>/wrench/<link> geometry_msgs/WrenchStamped of the links that the task names, in their axes
+  in   <simulator>/external_joint_torques
+                                 sensor_msgs/JointState, if the task has `touch: external_torques`
+  out  joint_commands            sensor_msgs/JointState: positions, velocities, and the efforts of fingers
+                                 that close by force
+  out  task/phase                std_msgs/String, latched: the present keyframe, `done`, or `failed: ...`
+  out  task/force                geometry_msgs/WrenchStamped, the contact force on the tool [N]
+  out  task/grip_force           std_msgs/Float64, the grip force [N]
+  out  task/load                 std_msgs/Float64, the tool's downward force on the fingers [N]
+  out  task/commanded_pose, task/measured_pose
+                                 geometry_msgs/PoseStamped of the tool
 Forces and poses of task/ are in the robot's root frame or, with `scene`, in the world.
 """
 

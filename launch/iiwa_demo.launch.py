@@ -1,7 +1,9 @@
-"""The iiwa's demonstration: a path in the air, a touch, a held force; its controller, robot_state_publisher, RViz.
+"""The iiwa's demonstration: a path in the air, a touch, a held force; with its controller,
+robot_state_publisher and RViz.
 
-ros2 launch isobar iiwa_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
-    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+ros2 launch isobar iiwa_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
+    [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
 import os

@@ -1,7 +1,8 @@
 """Any scene, optionally with RViz. Start robot_state_publisher and controllers separately, on simulated time.
 
-ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE] [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0]
-    [lockstep:=false] [record:=FILE.mcap] [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
+ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
+    [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
 
 Without an argument, its parameter has the value of params_file, or else the node's default.
 """

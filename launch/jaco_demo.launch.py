@@ -1,7 +1,8 @@
 """The Jaco's demonstration: its hand carries a can; keyframe controller, robot_state_publisher, RViz.
 
-ros2 launch isobar jaco_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
-    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+ros2 launch isobar jaco_demo.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
+    [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
 import os

@@ -1,7 +1,8 @@
 """The pancake flip: a Jaco takes a spatula and turns a pancake; its controller, robot_state_publisher, RViz.
 
-ros2 launch isobar pancake_flip.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE] [stepping:=quasistatic] [step:=0.1]
-    [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+ros2 launch isobar pancake_flip.launch.py [scene:=FILE] [urdf:=FILE] [task:=FILE]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
+    [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
 import os

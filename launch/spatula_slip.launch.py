@@ -1,7 +1,8 @@
 """The spatula slip: a soft-bubble gripper, its grip controller, robot_state_publisher and RViz.
 
-ros2 launch isobar spatula_slip.launch.py [scene:=FILE] [urdf:=FILE] [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0]
-    [lockstep:=false] [record:=FILE.mcap] [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
+ros2 launch isobar spatula_slip.launch.py [scene:=FILE] [urdf:=FILE]
+    [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
+    [use_rviz:=true] [state_publisher:=true] [namespace:=NAME]
 """
 
 import os

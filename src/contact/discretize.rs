@@ -132,12 +132,12 @@ pub struct Hold {
     pub recovery: f64,
 }
 
-/// Weak faces get their whole spring where the impulse that it lacks would move the bodies by this part of the
-/// patch's depth within the step; below it, in proportion.
+/// Weak faces get their whole spring where the impulse that it lacks would move the bodies by this part of
+/// the patch's depth within the step; below it, in proportion.
 const WEAK_PART: f64 = 0.1;
 
-/// An elastic force up to this multiple of that at the end of the step before is its own; what is beyond was not
-/// seen in that step, and nothing has paid for it.
+/// An elastic force up to this multiple of that at the end of the step before is its own; what is beyond was
+/// not seen in that step, and nothing has paid for it.
 const LOAD_GROWTH: f64 = 2.0;
 
 /// Depth of a patch \[m\]: its largest pressure over its largest gradient; 0 without a face that can push.
@@ -158,11 +158,12 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
 }
 
 /// Does the same as [`push_faces`] for a step that may be long beside the contact:
-/// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box faces come in
-///   pairs, g and -g; one without the other is a force that no motion of the step reduces.
-/// - Every face lets go before the bodies have parted by the depth of the patch: k >= fe0/depth. A face with less
-///   would keep its force, and push the bodies away with more energy than their contact had. Where the step
-///   resolves the motion that this force makes, the next step's surface sees to that, and k stays g A.
+/// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
+///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
+/// - Every face lets go before the bodies have parted by the depth of the patch: k >= fe0/depth. A face
+///   with less would keep its force, and push the bodies away with more energy than their contact had. Where
+///   the step resolves the motion that this force makes, the next step's surface sees to that, and k stays
+///   g A.
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) in the place of fe0: negative for faces that do not touch at the start.
 pub fn push_faces_held(

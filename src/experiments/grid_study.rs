@@ -14,6 +14,9 @@ use crate::io::scene_file::{self, LoadedScene, SceneError};
 /// Time between two rows of a CSV and two points of a plot \[s\].
 const SAMPLE: f64 = 0.02;
 
+/// The scenes of a grid, with the names of their faces.
+pub(super) type Scenes = Vec<(&'static str, LoadedScene)>;
+
 /// Called with the name of a run, the number of steps taken, and their total.
 pub type Progress<'a> = dyn FnMut(&str, u64, u64) + 'a;
 
@@ -78,7 +81,7 @@ pub struct GridStudy {
 
 impl Grids {
     /// The scenes of grid `number`: with polygons, and with triangles if requested.
-    pub(super) fn scenes(&self, scene: &Path, number: usize) -> Result<Vec<(&'static str, LoadedScene)>, SceneError> {
+    fn scenes(&self, scene: &Path, number: usize) -> Result<Scenes, SceneError> {
         let refinement = self.refinements.get(number).copied().unwrap_or(1.0);
         let loaded = scene_file::load_refined(scene, &PackageMap::from_environment(), refinement)?;
         let with_triangles = self.triangles == Triangles::Every || (self.triangles == Triangles::First && number == 0);
@@ -89,6 +92,22 @@ impl Grids {
             (*name, loaded)
         };
         Ok(kinds.iter().map(with).collect())
+    }
+
+    /// Calls `run` for each grid in turn, with its number, refinement and scenes, and with a function that
+    /// reports the steps of its runs as those of `experiment`.
+    pub(super) fn run_each(
+        &self,
+        scene: &Path,
+        experiment: &str,
+        progress: &mut Progress<'_>,
+        mut run: impl FnMut(usize, f64, &Scenes, &mut dyn FnMut(u64, u64)) -> Result<(), ExperimentError>,
+    ) -> Result<(), ExperimentError> {
+        for (number, refinement) in self.refinements.iter().enumerate() {
+            let name = format!("{experiment}, refinement {refinement}");
+            run(number, *refinement, &self.scenes(scene, number)?, &mut |done, all| progress(&name, done, all))?;
+        }
+        Ok(())
     }
 }
 

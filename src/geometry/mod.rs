@@ -6,7 +6,8 @@
 //! ```
 //! # #![allow(non_snake_case)]
 //! use isobar::geometry::{
-//!     ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape, contact_surface,
+//!     ContactSurface, HydroelasticGeometry, HydroelasticParameters, HydroelasticWorkspace, Shape,
+//!     contact_surface,
 //! };
 //! use isobar::math::RigidTransform;
 //!

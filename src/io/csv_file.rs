@@ -9,8 +9,8 @@
 //!   .fy .fz` and, about its origin, `.tx .ty .tz`, in world axes;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
 //!   `solver_converged` of the last step;
-//! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the joints'
-//!   springs) \[J\];
+//! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the
+//!   joints' springs) \[J\];
 //! - the scene's named outputs.
 
 use std::io::Write;

@@ -65,7 +65,7 @@ pub enum BytesError {
     Short,
     /// A value that is never written.
     #[error("it holds an invalid value")]
-    Nonsense,
+    Invalid,
 }
 
 /// Takes values from a list of bytes, in the order in which they were written.
@@ -101,7 +101,7 @@ impl<'a> ByteReader<'a> {
         match self.array::<1>()? {
             [0] => Ok(false),
             [1] => Ok(true),
-            _ => Err(BytesError::Nonsense),
+            _ => Err(BytesError::Invalid),
         }
     }
     /// Takes an integer.
@@ -140,7 +140,7 @@ impl<'a> ByteReader<'a> {
     /// Fewer than 8 bytes are left, or the number is not finite.
     pub fn finite(&mut self) -> Result<f64, BytesError> {
         let value = self.f64()?;
-        if value.is_finite() { Ok(value) } else { Err(BytesError::Nonsense) }
+        if value.is_finite() { Ok(value) } else { Err(BytesError::Invalid) }
     }
     /// Takes a number that may be absent and is finite otherwise.
     ///
@@ -165,7 +165,7 @@ impl<'a> ByteReader<'a> {
     /// Bytes are missing, the list has a different length, or a number is not finite.
     pub fn numbers_of(&mut self, len: usize) -> Result<Vec<f64>, BytesError> {
         let numbers = self.numbers()?;
-        if numbers.len() == len { Ok(numbers) } else { Err(BytesError::Nonsense) }
+        if numbers.len() == len { Ok(numbers) } else { Err(BytesError::Invalid) }
     }
     /// Takes a list of bytes.
     ///
@@ -180,14 +180,14 @@ impl<'a> ByteReader<'a> {
     /// # Errors
     /// Bytes are missing, or they are not UTF-8.
     pub fn text(&mut self) -> Result<&'a str, BytesError> {
-        std::str::from_utf8(self.block()?).map_err(|_| BytesError::Nonsense)
+        std::str::from_utf8(self.block()?).map_err(|_| BytesError::Invalid)
     }
     /// Ends the reading.
     ///
     /// # Errors
     /// Bytes are left.
     pub fn end(&self) -> Result<(), BytesError> {
-        if self.rest.is_empty() { Ok(()) } else { Err(BytesError::Nonsense) }
+        if self.rest.is_empty() { Ok(()) } else { Err(BytesError::Invalid) }
     }
 }
 

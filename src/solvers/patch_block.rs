@@ -134,7 +134,8 @@ pub struct PatchBlock {
     shares: Vec<f64>,
     /// Whether a face has a spin arm or the surface moves; without either the kernel leaves those terms out.
     pub(super) spins: bool,
-    /// Velocity of B's surface in its body relative to A's in its own [m/s, world]: friction feels it, the normal force does not.
+    /// Velocity of B's surface in its body relative to A's in its own [m/s, world]: friction feels it, the
+    /// normal force does not.
     pub(super) surface_velocity: Vector3,
     pub(super) jacobian: PatchJacobian,
     /// J v0: the velocity at which the lagged impulses are evaluated.
@@ -205,7 +206,8 @@ impl PatchBlock {
         });
     }
 
-    /// Adds the impulse `weight` (`target` - row . V) along `row`, a part of (w; v) [kg or kg m2, m/s or rad/s].
+    /// Adds the impulse `weight` (`target` - row . V) along `row`, a part of (w; v) [kg or kg m2, m/s or
+    /// rad/s].
     pub fn push_closure_row(&mut self, row: &Vector6, weight: f64, target: f64) {
         self.closure.push(ClosureRow { row: *row, weight, target });
     }
@@ -367,8 +369,8 @@ impl PatchBlock {
         (0..self.len).map(normal_impulse).fold(0.0, f64::max)
     }
 
-    /// The elastic force of each face at the end of a step that ends with the relative velocity V of C \[N\], in the
-    /// order in which the faces were pushed.
+    /// The elastic force of each face at the end of a step that ends with the relative velocity V of C \[N\],
+    /// in the order in which the faces were pushed.
     pub fn elastic_forces(&self, V: &SpatialVelocity) -> impl Iterator<Item = f64> {
         let (part, V) = (self.law.step / self.damped_step, *V);
         (0..self.len).map(move |face| {

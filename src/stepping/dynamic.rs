@@ -21,8 +21,8 @@ use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveSt
 /// [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// A step is solved again with the friction of its own normal impulses where a bound differs by more than this part
-/// of the largest bound of its patch, as in impacts [-].
+/// A step is solved again with the friction of its own normal impulses where a bound differs by more than
+/// this part of the largest bound of its patch, as in impacts [-].
 const FRICTION_CHANGE_MAX: f64 = 0.1;
 /// How often at most.
 const FRICTION_ROUNDS: u32 = 3;

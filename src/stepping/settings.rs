@@ -34,8 +34,9 @@ pub enum ContactSurfaces {
     /// Those of the start of the step, as in [Masterjohn 2022].
     #[default]
     Start,
-    /// Those on the free path of the bodies where the step is long beside the contact. Every face lets go with the
-    /// patch, and friction is bounded by the normal impulses of the step itself. Needs [`Integrator::Implicit`].
+    /// Those on the free path of the bodies where the step is long beside the contact. Every face lets go
+    /// with the patch, and friction is bounded by the normal impulses of the step itself. Needs
+    /// [`Integrator::Implicit`].
     FreePath,
 }
 

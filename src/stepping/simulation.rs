@@ -100,8 +100,8 @@ impl Simulation {
     pub fn external_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         self.external.wrenches()
     }
-    /// The deepest point of contact at the start of the last step \[m\]: the largest pressure of a patch over its
-    /// largest gradient, -phi of a point of rigid contact;
+    /// The deepest point of contact at the start of the last step \[m\]: the largest pressure of a patch over
+    /// its largest gradient, -phi of a point of rigid contact;
     /// 0 without contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
@@ -226,18 +226,18 @@ impl Simulation {
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let mut reader = checkpoint.open(self.signature(), &self.settings())?;
         let (nq, nv) = (self.scene.model().nq(), self.scene.model().nv());
-        checkpoint.step_count().checked_mul(self.settings.step_ns).ok_or(BytesError::Nonsense)?;
+        checkpoint.step_count().checked_mul(self.settings.step_ns).ok_or(BytesError::Invalid)?;
         let mut scene = self.scene.clone();
         let gravity_W = Vector3::new(reader.finite()?, reader.finite()?, reader.finite()?);
         if gravity_W != *scene.model().gravity_W() {
-            Arc::make_mut(&mut scene).set_gravity(gravity_W).map_err(|_| BytesError::Nonsense)?;
+            Arc::make_mut(&mut scene).set_gravity(gravity_W).map_err(|_| BytesError::Invalid)?;
         }
         for joint in (0..scene.actuators().len()).map(ScalarJointIndex::from_usize) {
             let gains = (reader.finite()?, reader.finite()?);
             let actuator = &scene.actuators()[joint.to_usize()];
             if gains != (actuator.stiffness, actuator.damping) {
                 let changed = Arc::make_mut(&mut scene).set_gains(joint, gains.0, gains.1);
-                changed.map_err(|_| BytesError::Nonsense)?;
+                changed.map_err(|_| BytesError::Invalid)?;
             }
         }
         let initial = State { q: reader.numbers_of(nq)?, v: reader.numbers_of(nv)? };

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Contact queries of Drake and ours, on the same shapes, meshes and poses, in the same run on one core.
 
-    python3 tests/bench/drake_contact_surface.py             # builds our benchmark if needed, then runs both
-    python3 tests/bench/drake_contact_surface.py --markdown  # the table as docs/theory/contact-geometry.md has it
+    python3 tests/bench/drake_contact_surface.py             # builds our benchmark if needed, runs both
+    python3 tests/bench/drake_contact_surface.py --markdown  # the table of docs/theory/contact-geometry.md
 
 The cases are those of tests/bench/contact_surface.rs, whose header describes the motion and the times. Both
 sides tessellate the shapes themselves from the same resolution hints and by the same rules, so the numbers of

@@ -5,7 +5,7 @@ for its solver, and a comparison with our steps.
     python3 tests/bench/drake_flip_steps.py                        # Drake's default solver
     python3 tests/bench/drake_flip_steps.py --approximation tamsi  # the solver named in the paper
     python3 tests/bench/drake_flip_steps.py --refinement 2 --markdown
-    python3 tests/bench/drake_flip_steps.py --golden tests/golden/pancake_flip/steps.json  # the reference of a test
+    python3 tests/bench/drake_flip_steps.py --golden tests/golden/pancake_flip/steps.json  # for a test
 
 How to read it: tests/bench/flip_states.rs runs our controller and writes down positions and velocities at the
 start of steps, the actuators' efforts during the step, and the velocities at its end. Drake takes the same

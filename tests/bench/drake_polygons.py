@@ -4,9 +4,9 @@ ours.
 
     python3 tests/bench/drake_polygons.py slip               # the spatula slip, stepped by Drake
     python3 tests/bench/drake_polygons.py slip --isobar      # and `isobar experiment spatula-slip` after it
-    python3 tests/bench/drake_polygons.py flip               # states of our pancake flip, contact surfaces of both programs
+    python3 tests/bench/drake_polygons.py flip               # states of our pancake flip, surfaces of both
     python3 tests/bench/drake_polygons.py flip --our-surfaces  # Drake's rigid shapes tessellated as ours are
-    python3 tests/bench/drake_polygons.py --refinement 2 --markdown flip    # either on finer grids, either as Markdown
+    python3 tests/bench/drake_polygons.py --refinement 2 --markdown flip    # a finer grid, as Markdown
 
 How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step
 in turn. A step is Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is

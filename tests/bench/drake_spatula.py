@@ -3,7 +3,7 @@
 step.
 
     python3 tests/bench/drake_spatula.py --duration 4.5                     # Drake alone
-    python3 tests/bench/drake_spatula.py --duration 4.5 --isobar            # and ours, run after it in the same call
+    python3 tests/bench/drake_spatula.py --duration 4.5 --isobar            # and ours after it, in one call
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar-csv out.csv  # and a recording made before
 
 How to read the table: a step's cost is the wall-clock time of one 1 ms step, median and mean over all steps;

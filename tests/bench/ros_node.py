@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The cost of the ROS layer, and the speed of lockstep. Needs the node: . scripts/ros2-env, then build it.
 
-  lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's tests; several runs.
-  layer     the node's own time per step on the step thread [us], from /diagnostics, with 1 kHz joint states and commands,
-            30 Hz markers of the spatula scene's contact (about 150 faces), and all of them read; real time.
+  lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's
+            tests; several runs.
+  layer     the node's own time per step on the step thread [us], from /diagnostics, in real time, with joint
+            states and commands at 1 kHz, and markers of the spatula scene's contact (about 150 faces) at
+            30 Hz, all of which are received.
 
     ISOBAR_BIN=target/.../release python tests/bench/ros_node.py [lockstep|layer] [--runs N] [--seconds S]
 """

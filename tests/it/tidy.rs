@@ -58,6 +58,9 @@ const EVERYWHERE: [&str; 3] = ["nalgebra", "thiserror", "tracing_subscriber"];
 /// Longer files have more than one subject.
 const FILE_LINES_MAX: usize = 600;
 
+/// The width of comments and docstrings; rustfmt.toml has that of code.
+const COMMENT_COLUMNS: usize = 110;
+
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     files(folder, &["rs"], found);
 }
@@ -262,4 +265,58 @@ fn files_stay_small() {
         let lines = code.lines().count();
         assert!(lines <= FILE_LINES_MAX, "{path} has {lines} lines; split it by subject");
     }
+}
+
+/// (number, text) of the lines of a program that are comments or docstrings.
+fn comment_lines<'t>(path: &Path, text: &'t str) -> Vec<(usize, &'t str)> {
+    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+    // Whether a string of Python is open, and whether it is a docstring.
+    let mut string: Option<bool> = None;
+    let mut found = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let start = line.trim_start();
+        let mut is_comment = string == Some(true) || start.starts_with(if is_rust { "//" } else { "#" });
+        if !is_rust {
+            let documents = start.starts_with("\"\"\"");
+            is_comment |= documents && string.is_none();
+            if line.matches("\"\"\"").count() % 2 == 1 {
+                string = if string.is_some() { None } else { Some(documents) };
+            }
+        }
+        if is_comment {
+            found.push((number + 1, line));
+        }
+    }
+    found
+}
+
+#[test]
+fn comments_fit_the_columns() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = vec![root.join("build.rs")];
+    for folder in ["src", "examples", "tests", "fuzz/fuzz_targets", "controllers", "launch", "scripts"] {
+        files(&root.join(folder), &["rs", "py", "sh"], &mut found);
+    }
+    let scripts =
+        std::fs::read_dir(root.join("scripts")).expect("a folder").map(|entry| entry.expect("an entry").path());
+    found.extend(scripts.filter(|path| path.is_file()));
+    let mut long = Vec::new();
+    for path in found {
+        let text = std::fs::read_to_string(&path).expect("a program");
+        let wide = |(_, line): &(usize, &str)| line.chars().count() > COMMENT_COLUMNS;
+        long.extend(
+            comment_lines(&path, &text).into_iter().filter(wide).map(|(n, _)| format!("{}:{n}", path.display())),
+        );
+    }
+    assert!(long.is_empty(), "comments over {COMMENT_COLUMNS} columns: {long:#?}");
+}
+
+/// Oracle: lines written for the purpose.
+#[test]
+fn comments_and_docstrings_are_found() {
+    let numbers =
+        |path: &str, text: &str| comment_lines(Path::new(path), text).iter().map(|(n, _)| *n).collect::<Vec<_>>();
+    assert_eq!(numbers("a.rs", "//! A room.\nfn f() {} // not this\n    // this\n"), [1, 3]);
+    let python = "# A comment.\ndef f():\n    \"\"\"A docstring\n    of two lines.\"\"\"\nTEXT = \"\"\"\nno comment\n\"\"\"\n# Another.\n";
+    assert_eq!(numbers("a.py", python), [1, 3, 4, 8]);
 }

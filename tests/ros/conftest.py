@@ -278,6 +278,19 @@ def start(tmp_path):
     end_all()
 
 
+def client_starter(client, start, listener):
+    """A function that starts a node and returns a `client` of its services, once they answer."""
+
+    def make(**keywords):
+        node = start(**keywords)
+        started = client(listener)
+        started.node = node
+        started.wait()
+        return started
+
+    return make
+
+
 class LaunchedProcess:
     """A process of a launch file; `log()` returns its output so far."""
 

@@ -75,8 +75,8 @@ class Soak:
         }
 
     def settled(self, first):
-        """A sample with no more threads, files and endpoints than `first`: files of earlier worlds are still being written for a
-        while. The last sample if that does not come."""
+        """A sample with no more threads, files and endpoints than `first`, or the last sample before the time
+        limit: files of earlier worlds are still being written for a while."""
         deadline = time.monotonic() + PATIENCE
         while True:
             row = self.sample()
@@ -84,8 +84,8 @@ class Soak:
                 return row
 
     def cycle(self):
-        """A controller comes, commands, pushes and goes; a brick comes and goes; now and then all is
-        reset."""
+        """Adds a controller, which commands and pushes, and a brick, and removes both; now and then resets
+        all."""
         self.cycles += 1
         controller = rclpy.create_node(f"controller_{self.cycles}")
         commands = controller.create_publisher(JointState, "/joint_commands", 10)
@@ -110,7 +110,8 @@ class Soak:
 
 
 def run(steps, seconds, record, warm_up, cycles=0):
-    """Rows of the table: after the warm-up, each tenth of the steps, and at the end. At least `cycles` cycles follow the warm-up."""
+    """Rows of the table: after the warm-up, each tenth of the steps, and at the end. At least `cycles` cycles
+    follow the warm-up."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(Path(folder), record)

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import BEST_EFFORT, PATIENCE, ROOT, SCENES, stamp_ns
+from conftest import BEST_EFFORT, PATIENCE, ROOT, SCENES, client_starter, stamp_ns
 from rcl_interfaces.srv import ListParameters
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -22,14 +22,7 @@ def worlds(start, listener):
     pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
     from test_worlds import Worlds
 
-    def make(**keywords):
-        node = start(**keywords)
-        worlds = Worlds(listener)
-        worlds.node = node
-        worlds.wait()
-        return worlds
-
-    return make
+    return client_starter(Worlds, start, listener)
 
 
 def bomb(levels=6, width=30):

@@ -5,7 +5,7 @@ import math
 import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
-from conftest import BEST_EFFORT, PATIENCE
+from conftest import BEST_EFFORT, PATIENCE, client_starter
 from rclpy.action import ActionClient
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -91,14 +91,7 @@ class Simulator:
 
 @pytest.fixture
 def simulator(start, listener):
-    def make(**keywords):
-        node = start(**keywords)
-        simulator = Simulator(listener)
-        simulator.node = node
-        simulator.wait()
-        return simulator
-
-    return make
+    return client_starter(Simulator, start, listener)
 
 
 def test_features_are_told_and_are_there(simulator):

@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from conftest import SCENES
+from conftest import SCENES, client_starter
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -63,14 +63,7 @@ class Worlds(Simulator):
 
 @pytest.fixture
 def worlds(start, listener):
-    def make(**keywords):
-        node = start(**keywords)
-        worlds = Worlds(listener)
-        worlds.node = node
-        worlds.wait()
-        return worlds
-
-    return make
+    return client_starter(Worlds, start, listener)
 
 
 def test_a_robot_of_text_is_spawned_falls_and_is_deleted(worlds, listener):

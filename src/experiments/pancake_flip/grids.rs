@@ -53,11 +53,8 @@ pub fn study(
     let mut frames = Vec::new();
     let mut text = String::from(COLUMNS);
     let mut first_runs = Vec::new();
-    for (number, refinement) in grids.refinements.iter().enumerate() {
-        let scenes = grids.scenes(scene, number)?;
-        let name = format!("pancake flip, refinement {refinement}");
-        let mut step = |done, all| progress(&name, done, all);
-        let runs = runs(&scenes, &task, (number == 0).then_some(&mut frames), clock, &mut step)?;
+    grids.run_each(scene, "pancake flip", progress, |number, refinement, scenes, step| {
+        let runs = runs(scenes, &task, (number == 0).then_some(&mut frames), clock, step)?;
         for ((kind, loaded), run) in scenes.iter().zip(&runs) {
             for s in run.samples.iter().step_by(every(loaded)) {
                 let name = task.keyframes.get(s.keyframe).map_or("", |keyframe| keyframe.name.as_str());
@@ -66,13 +63,14 @@ pub fn study(
                 let (time, faces, iterations) = (s.time, s.faces, s.iterations);
                 let _ = writeln!(text, "{refinement},{kind},{time:.4},{name},{faces},{iterations},{numbers}");
             }
-            study.runs.push(grid_run(*refinement, kind, run));
+            study.runs.push(grid_run(refinement, kind, run));
         }
         if number == 0 {
             let every = scenes.first().map_or(1, |(_, loaded)| every(loaded));
             first_runs = runs.into_iter().map(|run| (run, every)).collect();
         }
-    }
+        Ok(())
+    })?;
     write_text(&out.join("pancake_flip.csv"), &text)?;
     plots(&first_runs, out)?;
     write_frames(&frames, out)?;

@@ -33,23 +33,21 @@ pub fn study(
     let mut frames = Vec::new();
     let mut text = String::from("refinement,faces_kind,time,faces,commanded_force,grip_force,pitch\n");
     let mut plotted = Vec::new();
-    for (number, refinement) in grids.refinements.iter().enumerate() {
-        let scenes = grids.scenes(scene, number)?;
-        let name = format!("spatula slip, refinement {refinement}");
-        let mut step = |done, all| progress(&name, done, all);
-        let runs = runs(&scenes, (number == 0).then_some(&mut frames), clock, &mut step)?;
+    grids.run_each(scene, "spatula slip", progress, |number, refinement, scenes, step| {
+        let runs = runs(scenes, (number == 0).then_some(&mut frames), clock, step)?;
         for ((kind, loaded), samples) in scenes.iter().zip(runs) {
             for s in samples.iter().step_by(every(loaded)) {
                 let numbers = [s.commanded, s.grip, s.pitch].map(|x| format!("{x:.6e}")).join(",");
                 let _ = writeln!(text, "{refinement},{kind},{:.4},{},{numbers}", s.time, s.cost.faces);
             }
-            study.runs.push(grid_run(*refinement, kind, &samples));
+            study.runs.push(grid_run(refinement, kind, &samples));
             let thin: Vec<_> = samples.into_iter().step_by(every(loaded)).collect();
             if *kind == KINDS[0].0 || number == 0 {
                 plotted.push((format!("{kind}, refinement {refinement}"), thin));
             }
         }
-    }
+        Ok(())
+    })?;
     write_text(&out.join("spatula_slip.csv"), &text)?;
     plots(&plotted, out)?;
     write_frames(&frames, out)?;

@@ -19,22 +19,17 @@ pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
             neighbours[*second as usize].push((*first, agrees));
         }
     }
-    let mut seen = vec![false; count];
     let mut turned = vec![false; count];
-    for seed in 0..count {
-        if std::mem::replace(&mut seen[seed], true) {
-            continue;
-        }
-        let mut members = vec![seed];
-        let mut next = 0;
-        while let Some(&triangle) = members.get(next) {
-            next += 1;
+    let mut is_set = vec![false; count];
+    for members in connected(&neighbours, |(other, _)| *other) {
+        is_set[members[0]] = true;
+        for &triangle in &members {
             for &(other, agrees) in &neighbours[triangle] {
                 let other = other as usize;
-                if !std::mem::replace(&mut seen[other], true) {
-                    turned[other] = if agrees { turned[triangle] } else { !turned[triangle] };
-                    members.push(other);
-                } else if (turned[other] == turned[triangle]) != agrees {
+                let expected = turned[triangle] == agrees;
+                if !std::mem::replace(&mut is_set[other], true) {
+                    turned[other] = expected;
+                } else if turned[other] != expected {
                     let (triangle, at) = (work.source[other], work.center(other));
                     return Err(SurfaceDefect::OneSided { triangle, at });
                 }
@@ -63,9 +58,15 @@ pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
         }
         work.report.shared_edges += usize::from(same.len() > 2);
     }
-    let mut seen = vec![false; at.len()];
-    let mut components = Vec::new();
-    for seed in 0..at.len() {
+    connected(&at, |other| *other)
+}
+
+/// The triangles of each connected set, breadth first. `neighbours` holds the neighbours of each triangle,
+/// and `index` returns the triangle of one.
+fn connected<N>(neighbours: &[Vec<N>], index: impl Fn(&N) -> u32) -> Vec<Vec<usize>> {
+    let mut seen = vec![false; neighbours.len()];
+    let mut sets = Vec::new();
+    for seed in 0..neighbours.len() {
         if std::mem::replace(&mut seen[seed], true) {
             continue;
         }
@@ -73,15 +74,15 @@ pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
         let mut next = 0;
         while let Some(&triangle) = members.get(next) {
             next += 1;
-            for &other in &at[triangle] {
-                if !std::mem::replace(&mut seen[other as usize], true) {
-                    members.push(other as usize);
+            for other in neighbours[triangle].iter().map(|neighbour| index(neighbour) as usize) {
+                if !std::mem::replace(&mut seen[other], true) {
+                    members.push(other);
                 }
             }
         }
-        components.push(members);
+        sets.push(members);
     }
-    components
+    sets
 }
 
 /// The signed volume inside a component \[m³\].

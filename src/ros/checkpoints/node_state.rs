@@ -56,11 +56,11 @@ impl NodeState {
         }
         let mut reader = ByteReader::new(bytes);
         if reader.raw(MARK.len())? != MARK {
-            return Err(BytesError::Nonsense);
+            return Err(BytesError::Invalid);
         }
         let time_offset_ns = reader.u64()?;
         let mode = usize::try_from(reader.u64()?).ok().and_then(|mode| MODES.get(mode));
-        let mode = *mode.ok_or(BytesError::Nonsense)?;
+        let mode = *mode.ok_or(BytesError::Invalid)?;
         let step_ns = reader.u64()?;
         let wrench = |reader: &mut ByteReader<'_>| {
             let mut stacked = Vector6::zeros();
@@ -70,7 +70,7 @@ impl NodeState {
         let measured = (0..reader.len(48)?).map(|_| wrench(&mut reader)).collect::<Result<_, BytesError>>()?;
         let len = reader.len(64)?;
         let held = |_| {
-            let body = u32::try_from(reader.u64()?).map_err(|_| BytesError::Nonsense)?;
+            let body = u32::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
             let until_ns = reader.u64()?;
             Ok(HeldWrench { body: BodyIndex::from_usize(body as usize), until_ns, F_BBo_B: wrench(&mut reader)? })
         };

@@ -279,7 +279,7 @@ impl StandingCommand {
         let mut reader = ByteReader::new(bytes);
         let mut standing = Self::new(count);
         if reader.len(28)? != count {
-            return Err(BytesError::Nonsense);
+            return Err(BytesError::Invalid);
         }
         for joint in standing.joints.iter_mut() {
             let (position, velocity, effort) = (reader.optional()?, reader.optional()?, reader.optional()?);

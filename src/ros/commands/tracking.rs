@@ -152,11 +152,11 @@ impl Tracking {
 
     /// Reads what [`Tracking::write`] wrote, for a world of `count` joints.
     pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
-        let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Nonsense)?;
+        let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let trajectory = Trajectory::read(reader, count)?;
         let begun = if reader.flag()? { Some((reader.u64()?, read_knots(reader)?)) } else { None };
         if begun.as_ref().is_some_and(|(_, origin)| origin.len() != trajectory.joints().len()) {
-            return Err(BytesError::Nonsense);
+            return Err(BytesError::Invalid);
         }
         Ok(Self { trajectory, controller, begun, clamped: reader.flag()? })
     }

@@ -210,14 +210,14 @@ impl Trajectory {
         let (mut joints, mut limits) = (Vec::new(), Vec::new());
         for _ in 0..reader.len(32)? {
             let joint = usize::try_from(reader.u64()?).ok().filter(|joint| *joint < count);
-            joints.push(ScalarJointIndex::from_usize(joint.ok_or(BytesError::Nonsense)?));
+            joints.push(ScalarJointIndex::from_usize(joint.ok_or(BytesError::Invalid)?));
             limits.push(Limits { lower: reader.f64()?, upper: reader.f64()?, velocity: reader.f64()? });
         }
         let (stamped, start_ns) = (reader.flag()?, reader.u64()?);
         let times_ns = (0..reader.len(8)?).map(|_| reader.u64()).collect::<Result<Vec<_>, _>>()?;
         let knots = read_knots(reader)?;
         if joints.is_empty() || knots.len() != joints.len() * times_ns.len() || !times_ns.is_sorted_by(|a, b| a < b) {
-            return Err(BytesError::Nonsense);
+            return Err(BytesError::Invalid);
         }
         Ok(Self { joints, limits, start_ns: stamped.then_some(start_ns), times_ns, knots, terms: None })
     }

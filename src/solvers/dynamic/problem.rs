@@ -61,8 +61,8 @@ impl ContactProblem {
     pub fn lag_friction(&mut self) {
         self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);
     }
-    /// Fixes the friction of all patches at the normal impulses of the velocities `v`. Returns the largest change
-    /// of a bound relative to the largest bound of its patch [-].
+    /// Fixes the friction of all patches at the normal impulses of the velocities `v`. Returns the largest
+    /// change of a bound relative to the largest bound of its patch [-].
     pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
         let mut worst = 0.0_f64;
         for patch in &mut self.patches[..self.patch_count] {

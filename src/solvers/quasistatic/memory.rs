@@ -116,15 +116,15 @@ impl Memory {
 
     /// Reads what [`Memory::write`] wrote.
     pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self, BytesError> {
-        let stride = usize::try_from(reader.u64()?).map_err(|_| BytesError::Nonsense)?;
+        let stride = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let step = reader.finite()?;
         let multipliers = reader.numbers()?;
         let mut contacts = Vec::new();
         for _ in 0..reader.len(12)? {
             let (key, start) = (ContactKey { pair: reader.u32()?, point: reader.u32()? }, reader.u32()?);
-            let end = (start as usize).checked_add(stride).ok_or(BytesError::Nonsense)?;
+            let end = (start as usize).checked_add(stride).ok_or(BytesError::Invalid)?;
             if end > multipliers.len() {
-                return Err(BytesError::Nonsense);
+                return Err(BytesError::Invalid);
             }
             contacts.push((key, start));
         }
@@ -133,7 +133,7 @@ impl Memory {
             bounds.push((reader.u32()?, reader.finite()?));
         }
         if !contacts.is_sorted() || !bounds.is_sorted_by_key(|(dof, _)| *dof) {
-            return Err(BytesError::Nonsense);
+            return Err(BytesError::Invalid);
         }
         Ok(Self { contacts, multipliers, stride, step, bounds })
     }

@@ -26,7 +26,8 @@ pub struct ConeContact {
     pub key: ContactKey,
     /// phi/h: signed distance at the start of the step over the step [m/s].
     pub gap_rate: f64,
-    /// Velocity (t1, t2) of B's surface in its body relative to A's in its own [m/s], which friction feels besides v_C.
+    /// Velocity (t1, t2) of B's surface in its body relative to A's in its own [m/s], which friction feels
+    /// besides v_C.
     pub surface_velocity: [f64; 2],
     /// Coulomb friction coefficient mu >= 0 [-].
     pub friction: f64,
@@ -150,8 +151,8 @@ impl QuasistaticProblem {
         }
         sums[0] + sums[1] == Vector3::zeros()
     }
-    /// y = (phi/h, u1, u2) + J v with the surface velocity u: the velocity (n, t1, t2) of B relative to A at the
-    /// contact, with the gap as a normal velocity [m/s].
+    /// y = (phi/h, u1, u2) + J v with the surface velocity u: the velocity (n, t1, t2) of B relative to A at
+    /// the contact, with the gap as a normal velocity [m/s].
     pub fn contact_velocity(&self, contact: &ConeContact, v: &[f64]) -> Vector3 {
         let mut y = contact.offset();
         for (dof, column) in self.columns(contact) {

@@ -39,8 +39,8 @@ impl Ahead {
         }
     }
 
-    /// The kinematics at the `part` of the step, with q = q_f (+) dt (part u - v_f): exactly that of the end of
-    /// free motion where the part is 1. Only positions are valid.
+    /// The kinematics at the `part` of the step, with q = q_f (+) dt (part u - v_f): exactly that of the end
+    /// of free motion where the part is 1. Only positions are valid.
     pub(in crate::stepping) fn at(&mut self, path: &FreePath<'_>, part: f64) -> &Data {
         let data = self.data.get_or_insert_with(|| Box::new(Data::new(path.model)));
         if self.part != part {
@@ -68,7 +68,8 @@ pub(in crate::stepping) fn parts(travel: f64, thickness: f64) -> u32 {
     if parts.is_finite() { parts.clamp(1.0, f64::from(PARTS_MAX)) as u32 } else { 1 }
 }
 
-/// The largest number of parts of a step: each costs a query for a contact surface, though mostly of bodies that are apart.
+/// The largest number of parts of a step: each costs a query for a contact surface, though mostly of bodies
+/// that are apart.
 const PARTS_MAX: u32 = 64;
 
 /// The smallest extent of a box \[m\], infinite without bounds.

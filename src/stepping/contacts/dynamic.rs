@@ -145,8 +145,8 @@ impl DynamicContacts {
         self.active.push(ActivePatch { pair, p_WC, moved });
     }
 
-    /// The first surface of a pair on the free path of its bodies: its patch point [m, world], and the part of the
-    /// step after which they meet there.
+    /// The first surface of a pair on the free path of its bodies: its patch point [m, world], and the part
+    /// of the step after which they meet there.
     fn find_ahead(
         &mut self,
         input: &ContactInput<'_>,

@@ -35,12 +35,13 @@ pub(in crate::stepping) struct ActivePatch {
     pub(in crate::stepping) pair: usize,
     /// The patch point C [m, world].
     pub(in crate::stepping) p_WC: Vector3,
-    /// How far the origins of the bodies A and B have moved from the start of the step to the poses of the contact
-    /// \[m\]: zero but for surfaces on the free path.
+    /// How far the origins of the bodies A and B have moved from the start of the step to the poses of the
+    /// contact \[m\]: zero but for surfaces on the free path.
     pub(in crate::stepping) moved: [Vector3; 2],
 }
 
-/// Velocity of the surface of a pair's B in its body relative to that of A in its own, at the poses in `data` [m/s, world].
+/// Velocity of the surface of a pair's B in its body relative to that of A in its own, at the poses in `data`
+/// [m/s, world].
 pub(super) fn surface_velocity(scene: &Scene, data: &Data, pair: &ContactPair) -> Vector3 {
     let of = |index: GeometryIndex| {
         let geometry = &scene.geometries()[index];
@@ -108,8 +109,8 @@ impl Pairs {
         std::mem::take(&mut self.memory[pair].point_impulse)
     }
 
-    /// Gives the surface the pressures of these elastic forces of its faces \[N\]: those at the end of the step in the
-    /// place of those on the free path.
+    /// Gives the surface the pressures of these elastic forces of its faces \[N\]: those at the end of the
+    /// step in the place of those on the free path.
     pub(in crate::stepping) fn set_pressures(&mut self, pair: usize, forces: impl Iterator<Item = f64>) {
         let PairMemory { surface, kept, .. } = &mut self.memory[pair];
         let mut before = None;
@@ -127,8 +128,8 @@ impl Pairs {
         }
     }
 
-    /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None` before the
-    /// first step.
+    /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None`
+    /// before the first step.
     pub(in crate::stepping) fn take_force(&mut self, pair: usize) -> Option<f64> {
         self.memory[pair].force.replace(0.0)
     }
@@ -158,7 +159,7 @@ impl Pairs {
     ) -> Result<(), BytesError> {
         let impulses = reader.numbers()?;
         if impulses.len() > scene.contact_pairs().len() {
-            return Err(BytesError::Nonsense);
+            return Err(BytesError::Invalid);
         }
         self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
         for (memory, impulse) in self.memory.iter_mut().zip(impulses) {

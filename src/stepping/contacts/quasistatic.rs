@@ -283,8 +283,8 @@ impl QuasistaticContacts {
         }
     }
 
-    /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in `middle`. Where nothing in Q resists a
-    /// velocity its mass says how stiff they are.
+    /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in
+    /// `middle`. Where nothing in Q resists a velocity its mass says how stiff they are.
     pub(in crate::stepping) fn add_closures(
         &mut self,
         scene: &Scene,

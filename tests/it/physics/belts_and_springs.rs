@@ -18,8 +18,8 @@ const MU: f64 = 0.5;
 /// How far the belts are turned about the vertical \[rad\].
 const TURN: f64 = 0.5;
 
-/// A box at rest on a belt that runs along the x axis of the ground's frame, which is turned: where the box is after a second [m], in
-/// that frame, and how far it has turned \[rad\].
+/// A box at rest on a belt that runs along the x axis of the ground's frame, which is turned: where the box
+/// is after a second [m], in that frame, and how far it has turned \[rad\].
 fn ride(pad: &ContactProperties, settings: StepSettings) -> (Vector3, f64) {
     let size = Vector3::new(0.1, 0.08, 0.05);
     let mut builder = SceneBuilder::new();
@@ -36,8 +36,9 @@ fn ride(pad: &ContactProperties, settings: StepSettings) -> (Vector3, f64) {
     (X_WG.inverse() * X_WB.translation.vector, R[(1, 0)].atan2(R[(0, 0)]))
 }
 
-/// Closed form: a box at rest on a belt slides until it has the belt's speed, after v/(mu g), and falls back by v^2/(2 mu g). Quasi-dynamic steps
-/// start from rest each, so that friction mu g h > v carries the box from the first step on.
+/// Closed form: a box at rest on a belt slides until it has the belt's speed, after v/(mu g), and falls back
+/// by v^2/(2 mu g). Quasi-dynamic steps start from rest each, so that friction mu g h > v carries the box
+/// from the first step on.
 #[test]
 fn belts_carry_what_lies_on_them() {
     for (name, pad) in [("pad", compliant(1e7, 10.0, MU)), ("feet", rigid(MU))] {
@@ -69,7 +70,8 @@ fn sprung(gravity: f64, settings: StepSettings, v0: f64) -> Simulation {
     Simulation::new(Arc::new(scene), state, settings).expect("a simulation")
 }
 
-/// Closed form of backward Euler: each step divides the energy of a mass on a spring by 1 + k h^2/m. The recorded energies are those.
+/// Closed form of backward Euler: each step divides the energy of a mass on a spring by 1 + k h^2/m. The
+/// recorded energies are those.
 #[test]
 fn springs_swing_with_the_energy_of_backward_euler() {
     for step in [1e-3, 5e-3] {

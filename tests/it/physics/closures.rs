@@ -15,7 +15,8 @@ const CRANK: f64 = 0.08;
 const COUPLER: f64 = 0.26;
 const ROCKER: f64 = 0.20;
 
-/// Angle of the rocker \[rad\] by the closed form (Freudenstein), for the angle of the crank \[rad\]; the open branch.
+/// Angle of the rocker \[rad\] by the closed form (Freudenstein), for the angle of the crank \[rad\]; the
+/// open branch.
 fn rocker_angle(crank: f64) -> f64 {
     let (x, y) = (GROUND - CRANK * crank.cos(), -CRANK * crank.sin());
     // From the crank's pin to the rocker's pivot: a triangle with sides coupler and rocker
@@ -97,9 +98,10 @@ fn turn(settings: StepSettings) -> (f64, f64, f64) {
     (error, gap, second_order + compliance * load)
 }
 
-/// Closed form of the linkage. A step closes the opening that the one before has left, except for the bound of
-/// [`turn`]. Measured are 0.6 of it at 1 ms, 1.2 at 5 ms and 1.8 at 20 ms, where the crank takes up its speed within
-/// one step; twice the bound holds for all. In a quasistatic step, with its Jacobians in the middle, it is less.
+/// Closed form of the linkage. A step closes the opening that the one before has left, except for the bound
+/// of [`turn`]. Measured are 0.6 of it at 1 ms, 1.2 at 5 ms and 1.8 at 20 ms, where the crank takes up its
+/// speed within one step; twice the bound holds for all. In a quasistatic step, with its Jacobians in the
+/// middle, it is less.
 #[test]
 fn a_four_bar_linkage_follows_its_closed_form() {
     for step in [1e-3, 5e-3, 20e-3] {
@@ -114,7 +116,8 @@ fn a_four_bar_linkage_follows_its_closed_form() {
     }
 }
 
-/// Virtual work: the torque that holds the crank still against the weight of all three links is dV/dq1 along the closed form.
+/// Virtual work: the torque that holds the crank still against the weight of all three links is dV/dq1 along
+/// the closed form.
 #[test]
 fn the_crank_carries_the_linkage() {
     let actuator = Actuator { stiffness: 1e4, damping: 100.0, ..Actuator::PASSIVE };
@@ -133,15 +136,17 @@ fn the_crank_carries_the_linkage() {
         let effort = 1e4 * (0.5 - q1);
         println!("{:?}: {effort} N m, virtual work {exact} N m", simulation.settings().stepping);
         assert!((effort / exact - 1.0).abs() < 1e-3, "{effort} and not {exact} N m");
-        // The weight of all links on a spring with the period 0.1 dt on a fourth of a link: F beta^2 dt^2/(4 pi^2 m)
+        // The weight of all links on a spring with the period 0.1 dt on a fourth of a link:
+        // F beta^2 dt^2/(4 pi^2 m).
         let step = simulation.step_ns() as f64 * 1e-9;
         let gives = 3.0 * 0.2 * GRAVITY * 0.01 * step * step / (4.0 * std::f64::consts::PI.powi(2) * 0.05);
         assert!(open(&simulation) < gives, "{} m and not {gives} m", open(&simulation));
     }
 }
 
-/// A rod of 0.5 m that holds a free ball keeps its length, and the pendulum passes its lowest point. In quasi-dynamic steps of h, each from rest,
-/// the angle from below follows tan(theta/2) = exp(-g h t/L). A weld holds a free body.
+/// A rod of 0.5 m that holds a free ball keeps its length, and the pendulum passes its lowest point. In
+/// quasi-dynamic steps of h, each from rest, the angle from below follows tan(theta/2) = exp(-g h t/L). A
+/// weld holds a free body.
 #[test]
 fn rods_and_welds_hold_free_bodies() {
     let gravity = Vector3::new(0.0, 0.0, -GRAVITY);

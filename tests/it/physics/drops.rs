@@ -1,9 +1,9 @@
-//! Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest in the end,
-//! with contact surfaces on the free path.
+//! Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest in
+//! the end, with contact surfaces on the free path.
 //!
-//! A step cannot resolve less than the speed g dt that weight gives in it. Energy may exceed that of the start by the energy
-//! of this speed, m (g dt)^2, which vanishes with the step, and by a thousandth of the drop. After 5 s boxes whose contact
-//! dissipates move slower than 1 mm/s or g dt.
+//! A step cannot resolve less than the speed g dt that weight gives in it. Energy may exceed that of the
+//! start by the energy of this speed, m (g dt)^2, which vanishes with the step, and by a thousandth of the
+//! drop. After 5 s boxes whose contact dissipates move slower than 1 mm/s or g dt.
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
@@ -36,7 +36,8 @@ fn between(random: &mut Random, low: f64, high: f64) -> f64 {
     low * (high / low).powf(0.5 + 0.5 * random.next())
 }
 
-/// A shape of the extents `size`, its moments of inertia for 1 kg [m2], and the radius of a sphere around it [m].
+/// A shape of the extents `size`, its moments of inertia for 1 kg [m2], and the radius of a sphere around it
+/// [m].
 fn shape(kind: usize, size: Vector3) -> (Shape, Vector3, f64) {
     let around = |x: f64, y: f64, z: f64| Vector3::new(y + z, x + z, x + y);
     let half = size * 0.5;

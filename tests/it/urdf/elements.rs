@@ -124,7 +124,8 @@ fn contact_properties_arrive() {
     assert_eq!(typo.line, 29);
 }
 
-/// Elements that are neither of the standard nor of Drake: springs, with the names of SDFormat, and moving surfaces.
+/// Elements that are neither of the standard nor of Drake: springs, with the names of SDFormat, and moving
+/// surfaces.
 #[test]
 fn springs_and_moving_surfaces_arrive() {
     let text = "<link name='a'><collision><geometry><box size='1 1 1'/></geometry><drake:proximity_properties>\
