@@ -4,6 +4,7 @@
 
 mod elements;
 mod errors;
+mod gltf;
 mod inspection;
 mod meshes;
 

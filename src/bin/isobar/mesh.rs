@@ -12,7 +12,7 @@ use isobar::picture;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Closed triangle mesh (STL, OBJ or COLLADA).
+    /// Closed triangle mesh (STL, OBJ, COLLADA or glTF).
     file: PathBuf,
     /// Hydroelastic modulus in pascals: the pressure at the deepest point of the mesh.
     #[arg(long, default_value_t = 1e6)]

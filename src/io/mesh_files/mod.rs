@@ -1,10 +1,12 @@
-//! Mesh files: STL, OBJ and COLLADA surfaces, VTK volumes. The extension of the file name decides the format.
+//! Mesh files: STL, OBJ, COLLADA and glTF surfaces, VTK volumes. The extension of the file name decides the
+//! format.
 //!
 //! Lengths are metres (a COLLADA file may state another unit). Identical vertices are merged, and triangles
 //! that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so its triangles
 //! are turned around.
 
 mod collada;
+mod gltf;
 mod malformed;
 mod obj;
 mod stl;
@@ -34,7 +36,7 @@ pub enum MeshFileError {
     },
     /// The extension is not that of a supported format.
     #[error(
-        "{file}: this mesh format is not supported; convert it to STL or OBJ (surfaces) or legacy ASCII VTK (volumes)"
+        "{file}: this mesh format is not supported; convert it to STL, OBJ, COLLADA or glTF (surfaces) or legacy ASCII VTK (volumes)"
     )]
     Format {
         /// The file.
@@ -72,7 +74,7 @@ pub enum MeshData {
 
 /// Whether the extension of `path` is that of a format that [`read`] supports.
 pub fn is_supported(path: &Path) -> bool {
-    matches!(extension(path).as_str(), "stl" | "obj" | "dae" | "vtk")
+    matches!(extension(path).as_str(), "stl" | "obj" | "dae" | "gltf" | "glb" | "vtk")
 }
 
 /// Reads the mesh in `path`, each vertex multiplied by `scale` per axis.
@@ -88,7 +90,8 @@ pub fn read(path: &Path, scale: &Vector3) -> Result<MeshData, MeshFileError> {
     read_bytes(&bytes, path, scale)
 }
 
-/// Like [`read`], from the contents of the file; `path` gives the format and the name in errors.
+/// Like [`read`], from the contents of the file; `path` gives the format, the name in errors, and the
+/// folder of the files that a glTF file names.
 ///
 /// # Errors
 /// The contents are of an unknown format, cut short or malformed.
@@ -97,6 +100,10 @@ pub fn read_bytes(bytes: &[u8], path: &Path, scale: &Vector3) -> Result<MeshData
         "stl" => ("STL", stl::read(bytes).map(MeshData::Surface)),
         "obj" => ("OBJ", obj::read(bytes).map(MeshData::Surface)),
         "dae" => ("COLLADA", collada::read(bytes).map(MeshData::Surface)),
+        "gltf" | "glb" => {
+            let folder = path.parent().unwrap_or(Path::new(""));
+            ("glTF", gltf::read(bytes, folder).map(MeshData::Surface))
+        }
         "vtk" => {
             let volume = |(mesh, pressure, ignored)| MeshData::Volume { mesh, pressure, ignored };
             ("legacy VTK", vtk::read(bytes).map(volume))

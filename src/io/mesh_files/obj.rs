@@ -1,15 +1,18 @@
 //! Wavefront OBJ, read by `tobj`. All groups of the file become one mesh; polygons are cut into triangles.
 
+use std::borrow::Cow;
+
 use super::malformed::Malformed;
 use super::welder::Welder;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
-/// Reads an OBJ file; materials, normals and texture coordinates are ignored.
+/// Reads an OBJ file; lines, points, materials, normals and texture coordinates are ignored.
 pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let options =
         tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
-    let mut reader = bytes;
+    let text = vertices_and_faces(bytes);
+    let mut reader = text.as_slice();
     let (models, _) = tobj::load_obj_buf(&mut reader, &options, |_| Ok(Default::default()))
         .map_err(|error| Malformed::new("lines `v x y z` and `f a b c`", error.to_string()))?;
     let mut welder = Welder::default();
@@ -25,4 +28,25 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
         }
     }
     Ok(welder.finish())
+}
+
+/// The file's vertices and faces, one to a line. A line that ends with `\` goes on in the next one. `tobj`
+/// knows neither such lines nor comments behind numbers, and takes polylines (`l`) of three and more points
+/// for faces.
+fn vertices_and_faces(bytes: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    while let Some(first) = lines.next() {
+        let mut line = Cow::Borrowed(first);
+        while let Some(begun) = line.strip_suffix(b"\\") {
+            line = Cow::Owned([begun, b" ", lines.next().unwrap_or_default()].concat());
+        }
+        let content = line.split(|byte| *byte == b'#').next().unwrap_or_default();
+        let keyword = content.split(u8::is_ascii_whitespace).next();
+        if matches!(keyword, Some(b"v" | b"vt" | b"vn" | b"f")) {
+            kept.extend_from_slice(content);
+            kept.push(b'\n');
+        }
+    }
+    kept
 }

@@ -17,9 +17,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let stated = bytes.get(80..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
     let binary_length = stated.map(|count| HEAD + TRIANGLE * count as usize);
     let says_solid = bytes.trim_ascii_start().starts_with(b"solid");
-    // Some binary writers begin the header with "solid"; the exact length identifies these files.
+    // Some binary writers begin the header with "solid". The exact length identifies these files, and so do
+    // zero bytes, which are not in a text: some writers append to the triangles.
+    let is_binary = |length: usize| length == bytes.len() || !says_solid || bytes.contains(&0);
     match binary_length {
-        Some(length) if length == bytes.len() || !says_solid => read_binary(bytes, length),
+        Some(length) if is_binary(length) => read_binary(bytes, length),
         _ if says_solid => read_ascii(bytes),
         _ => Err(Malformed::new("a header of 84 bytes or the word `solid`", format!("{} bytes", bytes.len()))),
     }

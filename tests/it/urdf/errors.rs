@@ -117,7 +117,7 @@ fn collision_meshes_that_cannot_be_read() {
     refused(&mesh("package://toy/meshes/gone.stl"), &["install/share/toy/meshes/gone.stl"]);
     let tried = ["install/share/unknown/gone.stl", "workspace/unknown/gone.stl"];
     refused(&mesh("package://unknown/gone.stl"), &tried);
-    refused(&mesh("README.md"), &["README.md", "convert it to STL or OBJ"]);
+    refused(&mesh("README.md"), &["README.md", "convert it to STL, OBJ"]);
     refused(&mesh("package://toy"), &["a package and a path"]);
     refused(&mesh("https://example.org/a.stl"), &["not supported", "file:///"]);
     refused(&mesh("package://toy/meshes/cube.obj' scale='1 0 1"), &["`scale` is 0"]);

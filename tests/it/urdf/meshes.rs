@@ -58,6 +58,9 @@ fn stl_is_read_and_welded() {
     for head in ["exported", "solid exported"] {
         let binary = read_bytes(&binary_stl(head), "t.STL".as_ref(), &ONE).unwrap();
         assert_eq!(binary, MeshData::Surface(ascii.clone()), "{head}");
+        // Also if the writer has appended to the triangles.
+        let longer = [binary_stl(head), b"made by a scanner".to_vec()].concat();
+        assert_eq!(read_bytes(&longer, "t.stl".as_ref(), &ONE).unwrap(), binary, "{head}");
     }
 }
 
@@ -66,6 +69,17 @@ fn obj_groups_become_one_closed_mesh() {
     let cube = surface(&toy("cube.obj"), [1.0; 3]);
     assert_eq!((cube.vertices.len(), cube.triangles.len()), (8, 12));
     assert_eq!(volume(&cube), 8.0);
+}
+
+/// A line that ends with `\` goes on in the next one; comments may follow numbers; lines of two and of more
+/// points, and everything that is neither vertex nor face, are no surface.
+#[test]
+fn obj_lines_are_joined_and_polylines_are_no_faces() {
+    let plain = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    let odd = "# tetrahedron\nmtllib none.mtl\no t\nv 0 0 \\\n0\nv 1 0 0 # one\nv 0 1 0\r\nv 0 0 1\nl 1 2 3\nl 1 2 3 4\n\
+        l 1 2\np 1\nusemtl red\nf 1 3 2\nf 1 \\\r\n 2 \\\n4\ns off\nf 1 4 3 # back\nf -3 -2 -1 \\";
+    let read = |text: &str| read_bytes(text.as_bytes(), "t.obj".as_ref(), &ONE).unwrap();
+    assert_eq!(read(odd), read(plain));
 }
 
 /// Volumes scale with the product of the factors' sizes, also when an odd number of them mirrors.

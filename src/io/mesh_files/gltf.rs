@@ -1,0 +1,274 @@
+//! glTF 2.0 (.gltf and .glb): the triangles of the scene, posed by its nodes, with z up.
+//!
+//! The vertices of the file have y up; they are turned by 90 degrees about x, as in RViz, Drake and Blender.
+//! Skinned and morphed meshes have their rest shape. Points, lines, materials and animations are ignored.
+//! `gltf_json` has the elements of the format. Indices and lengths are checked here: the file may be cut
+//! short or made to do harm.
+
+use std::path::{Component, Path};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use gltf_json::accessor::{ComponentType, Type};
+use gltf_json::mesh::{Mode, Semantic};
+use gltf_json::validation::Checked::Valid;
+use gltf_json::{Accessor, Index, Mesh, Node, Root};
+
+use super::malformed::Malformed;
+use super::welder::Welder;
+use crate::geometry::SurfaceMesh;
+use crate::io::limits;
+use crate::math::{Matrix3, Vector3};
+
+/// Nodes deeper than this are taken to be their own descendants.
+const NODE_DEPTH_MAX: usize = 100;
+/// The largest number of nodes, counting each visit.
+const NODES_MAX: usize = 100_000;
+/// Extensions that store vertices in another way: a file that requires one cannot be read.
+const COMPRESSED: [&str; 3] = ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_meshopt_compression"];
+
+/// Affine map of points p -> linear p + offset.
+#[derive(Clone, Copy)]
+struct Affine {
+    linear: Matrix3,
+    offset: Vector3,
+}
+
+struct Reader<'a> {
+    root: &'a Root,
+    buffers: Vec<Vec<u8>>,
+    welder: Welder,
+    nodes: usize,
+}
+
+/// Reads the triangles of a glTF file; files named by it are searched in `folder` and below.
+pub(super) fn read(bytes: &[u8], folder: &Path) -> Result<SurfaceMesh, Malformed> {
+    let (text, binary) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
+    let root: Root = gltf_json::deserialize::from_slice(text)
+        .map_err(|error| Malformed::new("a JSON description of glTF 2.0", error.to_string()))?;
+    if let Some(name) = root.extensions_required.iter().find(|name| COMPRESSED.contains(&name.as_str())) {
+        return Err(Malformed::new("vertices that are not compressed", format!("the extension {name}")));
+    }
+    let buffers = buffers(&root, binary, folder)?;
+    let mut reader = Reader { root: &root, buffers, welder: Welder::default(), nodes: 0 };
+    let z_up = Matrix3::new(1.0, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0, 1.0, 0.0);
+    let X = Affine { linear: z_up, offset: Vector3::zeros() };
+    let scene = root.scene.as_ref().map_or(0, Index::value);
+    match root.scenes.get(scene) {
+        Some(scene) => {
+            for index in &scene.nodes {
+                reader.add_node(item(&root.nodes, index, "node")?, &X, 0)?;
+            }
+        }
+        None => {
+            for mesh in &root.meshes {
+                reader.add_mesh(mesh, &X)?;
+            }
+        }
+    }
+    Ok(reader.welder.finish())
+}
+
+/// The element of `list` that `index` names.
+fn item<'a, T>(list: &'a [T], index: &Index<T>, kind: &str) -> Result<&'a T, Malformed> {
+    let out = || Malformed::new(format!("an index of a {kind} below {}", list.len()), index.value().to_string());
+    list.get(index.value()).ok_or_else(out)
+}
+
+/// Description and buffer of a binary file: a head of 12 bytes, then chunks of length, kind and content.
+fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Malformed> {
+    let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
+    let stated = number(8).map_or(usize::MAX, |length| length as usize);
+    if number(4) != Some(2) || stated > bytes.len() {
+        let found = format!("version {}, {} bytes", number(4).unwrap_or(0), bytes.len());
+        return Err(Malformed::new(format!("version 2 and {stated} bytes"), found));
+    }
+    let chunk = |at: usize| {
+        let (length, kind) = (number(at)? as usize, bytes.get(at + 4..at + 8)?);
+        Some((kind, bytes.get(at + 8..(at + 8).checked_add(length)?)?))
+    };
+    let (_, text) = chunk(12)
+        .filter(|(kind, _)| kind == b"JSON")
+        .ok_or_else(|| Malformed::new("a complete chunk `JSON`", "none"))?;
+    let binary = chunk(20 + text.len().next_multiple_of(4)).filter(|(kind, _)| kind == b"BIN\0");
+    Ok((text, binary.map(|(_, content)| content)))
+}
+
+/// The contents of the file's buffers.
+fn buffers(root: &Root, binary: Option<&[u8]>, folder: &Path) -> Result<Vec<Vec<u8>>, Malformed> {
+    let contents = |(index, buffer): (usize, &gltf_json::Buffer)| {
+        let bytes = match buffer.uri.as_deref() {
+            None => binary.ok_or_else(|| Malformed::new("a complete chunk `BIN`", "none"))?.to_vec(),
+            Some(uri) => match uri.strip_prefix("data:") {
+                Some(data) => embedded(data)?,
+                None => beside(uri, folder)?,
+            },
+        };
+        let length = buffer.byte_length.0;
+        if (bytes.len() as u64) < length {
+            return Err(Malformed::new(format!("{length} bytes in buffer {index}"), bytes.len().to_string()));
+        }
+        Ok(bytes)
+    };
+    root.buffers.iter().enumerate().map(contents).collect()
+}
+
+/// The bytes of a `data:` address.
+fn embedded(data: &str) -> Result<Vec<u8>, Malformed> {
+    let expected = "data in base64";
+    let (_, encoded) = data.split_once(";base64,").ok_or_else(|| Malformed::new(expected, "another encoding"))?;
+    STANDARD.decode(encoded).map_err(|error| Malformed::new(expected, error.to_string()))
+}
+
+/// The bytes of a file in `folder` or below: a mesh names no file elsewhere.
+fn beside(uri: &str, folder: &Path) -> Result<Vec<u8>, Malformed> {
+    let relative = Path::new(uri);
+    if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
+        return Err(Malformed::new("buffers in the folder of the mesh or below", format!("`{uri}`")));
+    }
+    limits::read(&folder.join(relative), limits::MESH_BYTES_MAX)
+        .map_err(|error| Malformed::new(format!("the buffer `{uri}` beside the mesh"), error.to_string()))
+}
+
+/// The map of a node: its matrix (column by column), or scale, then rotation, then translation.
+fn map(node: &Node) -> Affine {
+    let vector = |x: [f32; 3]| Vector3::from(x.map(f64::from));
+    if let Some(m) = &node.matrix {
+        let column = |k: usize| vector([m[4 * k], m[4 * k + 1], m[4 * k + 2]]);
+        return Affine { linear: Matrix3::from_columns(&[column(0), column(1), column(2)]), offset: column(3) };
+    }
+    let [x, y, z, w] = node.rotation.as_ref().map_or([0.0, 0.0, 0.0, 1.0], |rotation| rotation.0.map(f64::from));
+    let rotation = nalgebra::UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(w, x, y, z));
+    let scale = Matrix3::from_diagonal(&vector(node.scale.unwrap_or([1.0; 3])));
+    let offset = vector(node.translation.unwrap_or_default());
+    Affine { linear: rotation.to_rotation_matrix().into_inner() * scale, offset }
+}
+
+impl Reader<'_> {
+    /// Appends the mesh of `node` and of the nodes below it; `X` maps from the parent's frame.
+    fn add_node(&mut self, node: &Node, X: &Affine, depth: usize) -> Result<(), Malformed> {
+        self.nodes += 1;
+        if depth > NODE_DEPTH_MAX || self.nodes > NODES_MAX {
+            return Err(Malformed::new("nodes that do not contain themselves", "a scene without end"));
+        }
+        let inner = map(node);
+        let X = Affine { linear: X.linear * inner.linear, offset: X.linear * inner.offset + X.offset };
+        let root = self.root;
+        if let Some(index) = &node.mesh {
+            self.add_mesh(item(&root.meshes, index, "mesh")?, &X)?;
+        }
+        for index in node.children.iter().flatten() {
+            self.add_node(item(&root.nodes, index, "node")?, &X, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn add_mesh(&mut self, mesh: &Mesh, X: &Affine) -> Result<(), Malformed> {
+        let mirrored = X.linear.determinant() < 0.0;
+        for primitive in &mesh.primitives {
+            let Valid(mode) = primitive.mode else {
+                return Err(Malformed::new("a mode of primitives from 0 to 6", "another one"));
+            };
+            let surface = matches!(mode, Mode::Triangles | Mode::TriangleStrip | Mode::TriangleFan);
+            let Some(positions) = primitive.attributes.get(&Valid(Semantic::Positions)).filter(|_| surface) else {
+                continue;
+            };
+            let positions = self.positions(positions)?;
+            let indices = match &primitive.indices {
+                Some(indices) => self.indices(indices)?,
+                None => (0..positions.len()).collect(),
+            };
+            let corner = |index: usize| {
+                let out = || Malformed::new(format!("vertex indices below {}", positions.len()), index.to_string());
+                Ok::<_, Malformed>(X.linear * positions.get(index).ok_or_else(out)? + X.offset)
+            };
+            for [a, b, c] in triangles(mode, &indices) {
+                let (a, b, c) = (corner(a)?, corner(b)?, corner(c)?);
+                self.welder.triangle(if mirrored { [a, c, b] } else { [a, b, c] });
+            }
+        }
+        Ok(())
+    }
+
+    fn positions(&self, index: &Index<Accessor>) -> Result<Vec<Vector3>, Malformed> {
+        let accessor = item(&self.root.accessors, index, "accessor")?;
+        let floats = matches!(accessor.component_type, Valid(kind) if kind.0 == ComponentType::F32);
+        if !floats || accessor.type_ != Valid(Type::Vec3) {
+            return Err(Malformed::new(format!("positions of three floats in accessor {}", index.value()), "others"));
+        }
+        let point = |bytes: &[u8]| {
+            let mut point = Vector3::zeros();
+            for (x, bytes) in point.iter_mut().zip(bytes.as_chunks::<4>().0) {
+                *x = f64::from(f32::from_le_bytes(*bytes));
+            }
+            point
+        };
+        Ok(self.entries(index, accessor, 12)?.map(point).collect())
+    }
+
+    fn indices(&self, index: &Index<Accessor>) -> Result<Vec<usize>, Malformed> {
+        let accessor = item(&self.root.accessors, index, "accessor")?;
+        let size = match (accessor.component_type, accessor.type_) {
+            (Valid(kind), Valid(Type::Scalar)) => match kind.0 {
+                ComponentType::U8 => 1,
+                ComponentType::U16 => 2,
+                ComponentType::U32 => 4,
+                _ => 0,
+            },
+            _ => 0,
+        };
+        if size == 0 {
+            return Err(Malformed::new(format!("unsigned integers in accessor {}", index.value()), "others"));
+        }
+        // Least significant byte first.
+        let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte));
+        Ok(self.entries(index, accessor, size)?.map(number).collect())
+    }
+
+    /// The entries of an accessor, of `size` bytes each.
+    fn entries(
+        &self,
+        index: &Index<Accessor>,
+        accessor: &Accessor,
+        size: usize,
+    ) -> Result<impl Iterator<Item = &[u8]>, Malformed> {
+        let name = format!("accessor {}", index.value());
+        let view = accessor.buffer_view.as_ref().filter(|_| accessor.sparse.is_none());
+        let view = view.ok_or_else(|| Malformed::new(format!("a plain buffer view of {name}"), "a sparse one"))?;
+        let view = item(&self.root.buffer_views, view, "buffer view")?;
+        let stride = view.byte_stride.map_or(0, |stride| stride.0).max(size);
+        let offset = |offset: Option<gltf_json::validation::USize64>| offset.map_or(0, |bytes| bytes.0);
+        let bytes = || {
+            let start = offset(view.byte_offset);
+            let end = usize::try_from(start.checked_add(view.byte_length.0)?).ok()?;
+            let start = usize::try_from(start.checked_add(offset(accessor.byte_offset))?).ok()?;
+            let bytes = self.buffers.get(view.buffer.value())?.get(start..end)?;
+            let count = usize::try_from(accessor.count.0).ok()?;
+            let steps = count.saturating_sub(1).checked_mul(stride)?;
+            let needed = if count == 0 { 0 } else { steps.checked_add(size)? };
+            (needed <= bytes.len()).then_some((bytes, count))
+        };
+        let out = || Malformed::new(format!("{name} within its buffer"), "one that reaches beyond it");
+        let (bytes, count) = bytes().ok_or_else(out)?;
+        Ok(bytes.chunks(stride).take(count).map(move |entry| &entry[..size]))
+    }
+}
+
+/// The triangles of a list, strip or fan of corners.
+fn triangles(mode: Mode, corners: &[usize]) -> Vec<[usize; 3]> {
+    match mode {
+        Mode::TriangleStrip => {
+            // Every second triangle of a strip has the opposite orientation.
+            let turned = |(k, corner): (usize, &[usize])| match k % 2 {
+                0 => [corner[0], corner[1], corner[2]],
+                _ => [corner[1], corner[0], corner[2]],
+            };
+            corners.windows(3).enumerate().map(turned).collect()
+        }
+        Mode::TriangleFan => match corners.split_first() {
+            Some((&first, rest)) => rest.windows(2).map(|edge| [first, edge[0], edge[1]]).collect(),
+            None => Vec::new(),
+        },
+        _ => corners.as_chunks::<3>().0.to_vec(),
+    }
+}
