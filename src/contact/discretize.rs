@@ -8,10 +8,10 @@ use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
 /// raise the pressure [Masterjohn 2022, after eq. 23]. Real fields are far above this value: 1e-14 Pa/m.
 pub const GRADIENT_MIN: f64 = 1e-14;
 
-/// Where the friction of a face of a contact surface acts.
+/// The place at which the friction of a face of a contact surface acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaceFriction {
-    /// All over the face: a large one resists spin about its own normal, and a very large one is divided.
+    /// All over the face: a large face resists spin about its own normal, and a very large one is divided.
     #[default]
     Spread,
     /// At the centroid, as in Drake and in [Masterjohn 2022].
@@ -29,9 +29,9 @@ const SPINNING_SHARE: f64 = 1.0 / 64.0;
 const DIVIDED_SHARE: f64 = 1.0 / 12.0;
 
 /// rho^2 of a face as a part of its mean squared distance from the centroid, <r^2>. [-] Far from the centre
-/// of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which is 1/2; about the centroid it is
-/// w <|r|>, which is <|r|>^2/<r^2> = 0.88 for a disc. With this value squares and rectangles up to 3 : 1 have
-/// the friction torque of a uniform pressure to 1 %.
+/// of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which corresponds to 1/2; about the
+/// centroid it averages to w <|r|>, which corresponds to <|r|>^2/<r^2> = 0.88 for a disc. With this value
+/// squares and rectangles up to 3 : 1 have the friction torque of a uniform pressure to 1 %.
 const SPIN_SHARE: f64 = 0.6;
 
 /// Counts of a surface's faces.
@@ -122,22 +122,22 @@ pub struct Hold {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
-    /// When the surface was found: this long after the start of the step, on the bodies' free path \[s\].
+    /// The time after the start of the step at which the surface was found on the bodies' free path \[s\].
     pub ahead: f64,
     /// The velocity of B relative to A at the patch point on that path, in world axes.
     pub V_free: SpatialVelocity,
     /// The elastic force of the patch at the end of the step before \[N\]; `None` without one.
     pub force_before: Option<f64>,
-    /// Speed at which overlaps that no force has made part in a step that does not resolve them [m/s].
+    /// Speed at which overlaps separate that no force has caused, in a step that does not resolve them [m/s].
     pub recovery: f64,
 }
 
-/// Weak faces get their whole spring where the impulse that it lacks would move the bodies by this part of
-/// the patch's depth within the step; below it, in proportion.
+/// Weak faces get their whole spring if the impulse that they lack would move the bodies by this part of the
+/// patch's depth within the step. For a smaller motion they get a proportional part of it.
 const WEAK_PART: f64 = 0.1;
 
-/// An elastic force up to this multiple of that at the end of the step before is its own; what is beyond was
-/// not seen in that step, and nothing has paid for it.
+/// An elastic force up to this multiple of that at the end of the step before belongs to the contact. No work
+/// of the bodies has made the rest, because it was not seen in that step.
 const LOAD_GROWTH: f64 = 2.0;
 
 /// Depth of a patch \[m\]: its largest pressure over its largest gradient; 0 without a face that can push.
@@ -157,13 +157,13 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
     (0..surface.len()).map(speed).fold(0.0, f64::max)
 }
 
-/// Does the same as [`push_faces`] for a step that may be long beside the contact:
+/// Does the same as [`push_faces`] for a step that may be longer than the contact:
 /// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
 ///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
 /// - Every face lets go before the bodies have parted by the depth of the patch: k >= fe0/depth. A face
-///   with less would keep its force, and push the bodies away with more energy than their contact had. Where
-///   the step resolves the motion that this force makes, the next step's surface sees to that, and k stays
-///   g A.
+///   with less would keep its force, and push the bodies away with more energy than their contact had. If
+///   the step resolves the motion that this force makes, the surface of the next step reduces the force,
+///   and k stays g A.
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) in the place of fe0: negative for faces that do not touch at the start.
 pub fn push_faces_held(

@@ -26,8 +26,8 @@ pub struct ContactProperties {
     pub mu_static: Option<f64>,
     /// Stiffness of each point of rigid contact [N/m]; near-rigid if not stated.
     pub point_contact_stiffness: Option<f64>,
-    /// Velocity of the surface in the geometry's own axes [m/s], as of a conveyor belt: friction carries what
-    /// lies on it.
+    /// Velocity of the surface in the geometry's own axes [m/s], as of a conveyor belt: friction carries the
+    /// bodies that lie on it.
     pub surface_velocity: Option<Vector3>,
 }
 

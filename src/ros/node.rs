@@ -301,7 +301,7 @@ impl Session {
     }
 }
 
-/// The checkpoint `file`, if it is there.
+/// The checkpoint `file`, if it exists.
 fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
     if file.as_os_str().is_empty() || !file.exists() {
         return Ok(None);
@@ -309,7 +309,7 @@ fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
     Ok(Some(checkpoint_file::read(file)?))
 }
 
-/// The simulation that continues from a checkpoint with the steps of then, and the rest of the node's state,
+/// The simulation that continues from a checkpoint with its kind of steps, and the rest of the node's state,
 /// if a node made the checkpoint.
 type Restored = Result<(Simulation, Option<NodeState>), CheckpointError>;
 

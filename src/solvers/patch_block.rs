@@ -68,7 +68,7 @@ pub struct FrictionPart {
 #[derive(Clone, Copy, Debug)]
 struct DividedFace {
     face: usize,
-    /// Where its parts end in `shares`; they start where those of the divided face before end.
+    /// The end of its parts in `shares`; they start at the end of those of the previous divided face.
     end: usize,
     /// mu n0 of the whole face [N s].
     bound: f64,
@@ -291,9 +291,9 @@ impl PatchBlock {
         self.store(&input, 0.0, bound);
     }
 
-    /// Hands the friction bounds of the divided faces to their parts. Deviation: the regularization speed of
-    /// friction compliance is the part's share of the face's, which leaves differences of the inverse mass
-    /// within a face out.
+    /// Divides the friction bounds of the divided faces among their parts. Deviation: the regularization
+    /// speed of friction compliance is the part's share of the face's, without the differences of the inverse
+    /// mass within a face.
     pub(super) fn divide_bounds(&mut self) {
         let mut start = 0;
         for divided in &mut self.divided {

@@ -34,7 +34,7 @@ pub enum CheckpointError {
         found: u32,
     },
     /// Bytes are missing or were added.
-    #[error("it has {found} bytes instead of {expected}: it was cut or is not whole; take an earlier one")]
+    #[error("it has {found} bytes instead of {expected}: it is truncated or incomplete; use an earlier one")]
     Length {
         /// Bytes given.
         found: u64,
@@ -42,16 +42,16 @@ pub enum CheckpointError {
         expected: u64,
     },
     /// Bytes have changed.
-    #[error("its checksum is wrong: it was damaged since it was written; take an earlier one")]
+    #[error("its checksum is wrong: it was damaged since it was written; use an earlier one")]
     Checksum,
     /// A value is not valid.
-    #[error("{problem}; take an earlier one")]
+    #[error("{problem}; use an earlier one")]
     Malformed {
         /// The problem.
         problem: BytesError,
     },
     /// It belongs to another scene.
-    #[error("it is of another scene, by Isobar {written_by}: {difference}. Load the scene that it was made of")]
+    #[error("it belongs to another scene, of Isobar {written_by}: {difference}. Load the scene that it was made with")]
     Scene {
         /// The first difference.
         difference: String,

@@ -21,10 +21,10 @@ use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveSt
 /// [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// A step is solved again with the friction of its own normal impulses where a bound differs by more than
-/// this part of the largest bound of its patch, as in impacts [-].
+/// A step is solved again with the friction of its own normal impulses if a bound differs by more than this
+/// part of the largest bound of its patch, as in impacts [-].
 const FRICTION_CHANGE_MAX: f64 = 0.1;
-/// How often at most.
+/// The largest number of times that a step is solved again.
 const FRICTION_ROUNDS: u32 = 3;
 
 /// The memory of dynamic steps.
@@ -69,7 +69,7 @@ impl DynamicStep {
         &self.options
     }
 
-    /// Writes what the next step takes from the last one, besides the velocities.
+    /// Writes the data that the next step takes from the last one, besides the velocities.
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         self.contacts.pairs.write_memory(writer);
     }

@@ -75,7 +75,6 @@ impl StepResult {
 
     /// Does the same as [`StepResult::integrate`], starting from the end of free motion, with the difference
     /// of the velocities from those of free motion. `change` is overwritten.
-    /// overwritten.
     ///
     /// # Errors
     /// A velocity that is not finite.

@@ -34,8 +34,8 @@ pub enum ContactSurfaces {
     /// Those of the start of the step, as in [Masterjohn 2022].
     #[default]
     Start,
-    /// Those on the free path of the bodies where the step is long beside the contact. Every face lets go
-    /// with the patch, and friction is bounded by the normal impulses of the step itself. Needs
+    /// Those on the free path of the bodies if the step is longer than the contact. All faces of a patch
+    /// separate together, and friction is bounded by the normal impulses of the step itself. Needs
     /// [`Integrator::Implicit`].
     FreePath,
 }

@@ -11,9 +11,9 @@ use crate::scene::ContactKind;
 pub struct StepReport {
     /// Newton iterations of the solver.
     pub solver_iterations: u32,
-    /// Final residual of the solver as a multiple of its tolerance [-]: at most 1 where it reached it. In
-    /// dynamic steps the residual is that of the momentum balance; in quasistatic ones the largest violation
-    /// of a constraint.
+    /// Final residual of the solver as a multiple of its tolerance [-]: at most 1 if the solver reached it.
+    /// In dynamic steps the residual is that of the momentum balance; in quasistatic ones the largest
+    /// violation of a constraint.
     pub solver_residual: f64,
     /// Whether the solver reached its tolerance.
     pub solver_converged: bool,

@@ -2,7 +2,7 @@
 """Contact queries of Drake and ours, on the same shapes, meshes and poses, in the same run on one core.
 
     python3 tests/bench/drake_contact_surface.py             # builds our benchmark if needed, runs both
-    python3 tests/bench/drake_contact_surface.py --markdown  # the table of docs/theory/contact-geometry.md
+    python3 tests/bench/drake_contact_surface.py --markdown  # the table of docs/results/contact-geometry.md
 
 The cases are those of tests/bench/contact_surface.rs, whose header describes the motion and the times. Both
 sides tessellate the shapes themselves from the same resolution hints and by the same rules, so the numbers of

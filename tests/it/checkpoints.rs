@@ -17,7 +17,7 @@ use isobar::stepping::{
 use crate::random::Random;
 use crate::worlds::{GRAVITY, Slider, at, body_on_ground, compliant, quasistatic, settings, simulate};
 
-/// All that a step leaves behind, bit by bit.
+/// All results of a step, bit by bit.
 fn bits(simulation: &Simulation) -> Vec<u64> {
     let (state, report) = (simulation.state(), simulation.report());
     let mut snapshot = isobar::stepping::Snapshot::default();
@@ -290,7 +290,7 @@ fn the_program_continues_from_a_file() {
     assert_eq!(read("each.checkpoint"), read("run.checkpoint"));
 }
 
-/// Errors name the file and the way out.
+/// Errors name the file and the remedy.
 #[test]
 fn the_program_refuses_other_files_by_name() {
     let folder = Folder::new("no_checkpoints");
@@ -307,8 +307,8 @@ fn the_program_refuses_other_files_by_name() {
     for (scene, file, means) in [
         ("drop.yaml", "missing", "check the path"),
         ("drop.yaml", "text", "no checkpoint of Isobar"),
-        ("drop.yaml", "cut", "it was cut"),
-        ("cube_stacking.yaml", "drop.checkpoint", "of another scene"),
+        ("drop.yaml", "cut", "it is truncated"),
+        ("cube_stacking.yaml", "drop.checkpoint", "to another scene"),
     ] {
         let error = refused(scene, &["--duration", "0.01", "--from", file]);
         assert!(error.contains(file) && error.contains(means), "{error}");

@@ -1,5 +1,5 @@
-//! One task language, two controllers: the program's (src/experiments/keyframes) and the ROS 2 process's in
-//! Python (controllers/isobar_control) play the same files and give the same commands.
+//! Two controllers read one kind of task file: that of the program (src/experiments/keyframes) and that of
+//! the ROS 2 process in Python (controllers/isobar_control). They give the same commands.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -100,9 +100,8 @@ fn a_grasp_that_fails(folder: &Path) -> PathBuf {
 }
 
 /// The program plays each shipped task to its end. Python, given the same measurements, commands the same
-/// positions, velocities and efforts within 1e-9 (rad, m, rad/s, N): rounding errors of 1e-16 and their
-/// growth over thousands of periods, in which each pose is followed in closed loop and errors shrink, stay
-/// far below.
+/// positions, velocities and efforts within 1e-9 (rad, m, rad/s, N). Rounding errors of 1e-16 stay far below
+/// this over thousands of periods, because each pose is followed in closed loop, which reduces errors.
 #[test]
 fn program_and_process_command_the_same() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("controllers");

@@ -36,7 +36,7 @@ fn a_free_body_accelerates_by_force_over_mass() {
     let V_WB = simulation.data().V_WB[body];
     assert!((V_WB.v - wrench.f * (0.1 / mass)).norm() < 1e-10, "{:?}", V_WB.v);
     assert!((V_WB.w - wrench.tau * (0.1 / moment)).norm() < 1e-10, "{:?}", V_WB.w);
-    // A reset takes it away.
+    // A reset removes the wrench.
     simulation.reset();
     simulation.step(&JointCommand::default()).expect("a step");
     assert!(simulation.data().V_WB[body].v.norm() < 1e-12);
@@ -66,7 +66,7 @@ fn a_pushed_block_stays_while_friction_can_hold_it() {
             simulation.step(&JointCommand::default()).expect("a step");
         }
         let before = simulation.data().X_WB[body].translation.vector;
-        // At the height of the ground, so that it does not tip the block.
+        // The push acts at the height of the ground, so that it does not tip the block.
         let low = |f: f64| SpatialForce::new(Vector3::new(0.0, -0.05 * f, 0.0), Vector3::x() * f);
         simulation.set_external_wrench(body, low(0.8 * bound)).expect("a wrench");
         for _ in 0..100 {

@@ -57,7 +57,7 @@ fn contact_efforts_have_the_power_of_their_wrenches() {
     assert!((of_joints - of_bodies).abs() < 1e-12 * of_bodies.abs().max(1.0), "{of_joints} and {of_bodies}");
 }
 
-/// A pendulum of mass m at distance l that swings down from the horizontal: where it has turned by theta its
+/// A pendulum of mass m at distance l that swings down from the horizontal: when it has turned by theta, its
 /// rod pulls with m g sin(theta) + m l w^2 and bears no torque about the hinge; a first-order step of 0.1 ms
 /// errs by some 1e-3.
 #[test]

@@ -42,8 +42,8 @@ models:
 #[test]
 fn mistakes_are_refused_with_place_and_way_out() {
     let cases = [
-        // before§(the text after the gripper, with § before§ before the place that the message must name;
-        // what it must say)
+        // (the text after the gripper, with § before the place that the message must name; a part of the
+        // message)
         ("§gravty: [0, 0, -9.81]", "did you mean `gravity`?"),
         ("    §stifness: 3", "a model has no key `stifness`"),
         ("    actuators: { left_finger_sliding_joint: { §stifness: 3 } }", "did you mean `stiffness`?"),
@@ -511,7 +511,7 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
     assert_eq!(scene_file::robot_name("<robot"), None);
 }
 
-/// Scenes beyond what memory is planned for are refused with the limit.
+/// Scenes beyond the limits are refused, and the error gives the limit.
 #[test]
 fn scenes_have_a_largest_size() {
     let model = |number: usize| {

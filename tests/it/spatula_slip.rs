@@ -28,7 +28,7 @@ fn pitch_tolerance(time: f64) -> f64 {
     }
 }
 
-/// The commanded grip force at the step that ends at `time`, and the time since which it stands [N, s].
+/// The commanded grip force at the step that ends at `time`, and the time since its last change [N, s].
 fn command(time: f64) -> (f64, f64) {
     let phase = (time - 1e-6).rem_euclid(6.0);
     if phase < 4.5 { (16.0, phase) } else { (1.0, phase - 4.5) }

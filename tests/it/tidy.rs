@@ -147,7 +147,7 @@ fn dependencies_point_one_way() {
     for (path, code) in all_sources() {
         let Some((room, allowed)) = ROOMS.iter().find(|(room, _)| Some(*room) == room_of(&path)) else { continue };
         for used in names_after(&code, "crate::") {
-            // Within the house, everything is named by its room: what lib.rs exports once more is for others.
+            // Inside the library, items are named by their rooms: the re-exports of lib.rs are for users.
             let is_room = ROOMS.iter().any(|(name, _)| *name == used);
             if used != *room && (!is_room || !allowed.split(' ').any(|room| room == used)) {
                 wrong.push(format!("{path} uses crate::{used}"));
@@ -170,7 +170,7 @@ fn every_room_is_known_and_on_the_map() {
     }
 }
 
-/// A map that nothing checks rots: every path that it names exists.
+/// Every path that the map names exists: a map that is not checked becomes wrong.
 #[test]
 fn the_map_names_what_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -184,7 +184,7 @@ fn the_map_names_what_exists() {
             missing.insert(path);
         }
     }
-    assert!(missing.is_empty(), "ARCHITECTURE.md names what does not exist: {missing:?}");
+    assert!(missing.is_empty(), "ARCHITECTURE.md names paths that do not exist: {missing:?}");
 }
 
 #[test]

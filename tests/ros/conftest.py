@@ -27,7 +27,7 @@ def take_domain():
     return str(1 + os.getpid() % 100), None
 
 
-# Before rclpy reads them.
+# Set before rclpy reads these variables.
 if "ISOBAR_TEST_DOMAIN" in os.environ:
     os.environ["ROS_DOMAIN_ID"] = os.environ["ISOBAR_TEST_DOMAIN"]
 else:
@@ -47,9 +47,10 @@ from sensor_msgs.msg import JointState  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = Path(__file__).resolve().parent / "scenes"
-# Long enough for a loaded machine; a passing test never waits this long [s].
+# The longest wait for a condition [s]: long enough for a loaded machine. A passing test never waits this
+# long.
 PATIENCE = 30.0
-# For a process to end without a signal [s].
+# The time allowed for a process to end without a signal [s].
 GRACE = 5.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
@@ -64,12 +65,12 @@ EXPECTED_SKIPS = (
 
 
 def require_all(report):
-    """Where ISOBAR_REQUIRE_ALL is set, a skip that is not expected is a failure."""
+    """If ISOBAR_REQUIRE_ALL is set, an unexpected skip is a failure."""
     if os.environ.get("ISOBAR_REQUIRE_ALL", "0") in ("", "0") or report.outcome != "skipped":
         return
     if not any(reason in str(report.longrepr) for reason in EXPECTED_SKIPS):
         report.outcome = "failed"
-        report.longrepr = f"skipped where ISOBAR_REQUIRE_ALL is set: {report.longrepr}"
+        report.longrepr = f"skipped although ISOBAR_REQUIRE_ALL is set: {report.longrepr}"
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,5 +1,5 @@
 """Launch files without ROS 2's launch packages, which PyPI does not have: a stand-in for the part of them
-that the files of launch/ use. It evaluates a file to the processes that `ros2 launch` would start. Where the
+that the files of launch/ use. It evaluates a file to the processes that `ros2 launch` would start. If the
 real packages are installed, test_launch.py compares the two. """
 
 import importlib.util
@@ -51,7 +51,7 @@ class Context:
 
 
 def text(value, context):
-    """Performs substitutions, alone or in a list, to one string."""
+    """Evaluates a substitution, or a list of them, to one string."""
     if isinstance(value, (list, tuple)):
         return "".join(text(part, context) for part in value)
     return value.perform(context) if hasattr(value, "perform") else str(value)

@@ -83,8 +83,8 @@ def test_diagnostics_count_what_is_wrong_with_commands(start, listener):
     reports = listener.listen(DiagnosticArray, "/diagnostics")
     states = listener.listen(JointState, "joint_states")
     commands = listener.publisher(JointState, "joint_commands")
-    # For the first state, beyond a limit; then once more, when that state is over; and none for the second
-    # one.
+    # An answer to the first state, beyond a limit; the same answer again when that state is over; and no
+    # answer to the second state.
     answer = JointState(name=["slide"], position=[7.0])
     moved = lambda: states and stamp_ns(states[-1]) == 1_000_000
     listener.publish_until(commands, answer, moved, "the second state")
@@ -156,7 +156,7 @@ def test_joints_are_held_when_commands_stop(start, listener):
     node = start(parameters=["command_timeout:=0.2"])
     states = listener.listen(JointState, "joint_states")
     commands = listener.publisher(JointState, "joint_commands")
-    # Downwards at a constant speed, by the damping alone; then silence.
+    # The slide moves down at a constant speed, by the damping alone; then there are no more commands.
     for _ in range(10):
         commands.publish(JointState(name=["slide"], velocity=[-0.05]))
         listener.spin_for(0.02)

@@ -26,7 +26,7 @@ def worlds(start, listener):
 
 
 def bomb(levels=6, width=30):
-    """Ten KiB that would be hundreds of MiB: entities made of entities."""
+    """A text of ten KiB that would expand to hundreds of MiB: nested entities."""
     names = [f"e{number}" for number in range(levels)]
     lines = [f'<!ENTITY {names[0]} "{"x" * 100}">']
     lines += [f'<!ENTITY {name} "{f"&{inner};" * width}">' for inner, name in zip(names, names[1:])]
@@ -72,7 +72,7 @@ def test_a_rate_of_zero_is_never(start, listener):
     states = listener.listen(JointState, "joint_states")
 
     def stepped():
-        # The state after the last of the steps that were asked for is published whole.
+        # All topics are published after the last of the requested steps.
         listener.call(Trigger, "/isobar/step", Trigger.Request())
         return len(states) > 5
 

@@ -108,16 +108,16 @@ def test_services_save_and_restore(start, listener, tmp_path):
     assert listener.set_parameter("gravity", [0.0, 0.0, -5.0]).successful
     restored = listener.call(Trigger, "/isobar/restore_checkpoint", Trigger.Request())
     assert restored.success, restored.message
-    # States of before the jump back may still arrive.
+    # States from before the jump back may still arrive.
     jumps = lambda: [i for i in range(1, len(states)) if stamp_ns(states[i]) < stamp_ns(states[i - 1])]  # noqa: E731
     listener.wait_until(lambda: jumps() and max(first) < stamp_ns(states[-1]), "states after the checkpoint")
     second = by_stamp(states[jumps()[-1] :])
     common = sorted(set(first) & set(second))
     assert len(common) > 50
     assert all(first[stamp] == second[stamp] for stamp in common)
-    # Bad files are refused by name, and the simulation goes on.
+    # Bad files are refused by name, and the simulation continues.
     whole = file.read_bytes()
-    for content, reason in ((whole[: len(whole) // 2], "it was cut"), (b"text", "no checkpoint of Isobar")):
+    for content, reason in ((whole[: len(whole) // 2], "it is truncated"), (b"text", "no checkpoint of Isobar")):
         file.write_bytes(content)
         refused = listener.call(Trigger, "/isobar/restore_checkpoint", Trigger.Request())
         assert not refused.success and str(file) in refused.message and reason in refused.message, refused.message
@@ -152,4 +152,4 @@ def test_a_checkpoint_of_another_scene_is_refused_by_name(start, listener, tmp_p
     assert first.end() == 0
     second = start(scene="two_presses.yaml", parameters=[f"checkpoint:={file}"])
     assert second.process.wait(PATIENCE) != 0
-    assert str(file) in second.log() and "of another scene" in second.log(), second.log()
+    assert str(file) in second.log() and "to another scene" in second.log(), second.log()

@@ -35,7 +35,7 @@ def test_jacobian_is_the_derivative_of_the_pose(urdf):
         step = h * np.eye(len(q))[column]
         (R1, p1, _), (R0, p0, _) = chain.forward(q + step), chain.forward(q - step)
         numeric = np.concatenate([rotation_vector(R1 @ R0.T), p1 - p0]) / (2 * h)
-        # Of the order of h squared and of the rounding of 1e-16 / h.
+        # The error is of the order of h squared plus the rounding, 1e-16 / h.
         assert np.abs(numeric - J[:, column]).max() < 1e-8
 
 
@@ -66,8 +66,8 @@ def test_a_path_is_followed(urdf):
         part = tick / 200
         goal = rotation_rpy(0.1 * part, -0.1 * part, 0.2 * part) @ R, p + np.array([-0.05, 0.05, 0.03]) * part
         arm.advance(*goal, 0.01)
-    # Joints move by less than 2 mrad a period; one Newton step leaves half the square of their sum, at a
-    # metre.
+    # The joints move by less than 2 mrad per period. One Newton step leaves an error of half the square of
+    # their sum, at a lever arm of one metre.
     assert np.abs(arm.error(*goal)).max() < 0.5 * (3 * 2e-3) ** 2
 
 
@@ -94,7 +94,7 @@ def test_limits_and_speeds_hold_and_what_is_left_is_done_by_the_others():
         assert (np.abs(arm.q - before) <= chain.speed * 0.01 * (1 + 1e-9)).all()
         before = arm.q
     assert abs(before[1] - chain.upper[1] + LIMIT_MARGIN) < 1e-3, "the path leads to the limit"
-    # A period's error of 0.07 mm at most, and its square over an arm's length.
+    # The error of one period is at most 0.07 mm; its square over an arm's length remains.
     assert np.abs(arm.error(R, p + np.array([0.02, 0.0, -0.02]))).max() < 1e-6
 
 
@@ -109,7 +109,7 @@ def test_out_of_reach_limits_and_speeds_hold():
         assert np.isfinite(arm.q).all() and (arm.q <= chain.upper).all() and (arm.q >= chain.lower).all()
         assert (np.abs(arm.q - before) <= chain.speed * 0.01 * (1 + 1e-9)).all()
         before = arm.q
-    # Stretched towards the goal, as far as the fixed orientation of its hand permits.
+    # The arm is stretched towards the goal, as far as the fixed orientation of its hand permits.
     assert np.linalg.norm(chain.forward(before)[1] - np.array([0, 0, 0.36])) > 0.8
 
 
@@ -146,7 +146,7 @@ class Gantry:
             path.append((player.phase, p))
             positions.update(zip(self.JOINTS, player.arm.q))
             grip = grip_of(player)
-            # `grip` is the mean of their closing forces, and the smallest of their lengths.
+            # `grip` is both the mean of the closing forces and the smallest pad force.
             forces = {"l5": force_of(p), "left": np.array([0.0, -grip, 0.0]), "right": np.array([0.0, grip, 0.0])}
             player.tick(Measurement(positions, dict.fromkeys(positions, 0.0), forces, {}), dt)
             if phases[-1] != player.phase:
@@ -181,7 +181,7 @@ def test_a_guard_ends_a_movement_and_a_force_is_held():
     before = [p for phase, p in path if phase == "go"][-1]
     assert np.abs(before - [0.1, 0, 0]).max() < 1e-3 and abs(player.opening - 0.04) < 1e-3
     assert abs(wall(path[-1][1])[2] - 10.0) < 0.1
-    # 3 N, and its motion within two ticks and the filter's 20 ms, at 0.15 m/s at most.
+    # The depth at 3 N, and the motion within two ticks and the filter's 20 ms, at 0.15 m/s at most.
     assert min(p[2] for phase, p in path if phase == "down") > -0.05 - 3 / 2000 - 0.15 * 0.04
     assert np.abs(np.diff([p[2] for _, p in path])).max() < 0.15 * 0.01 + 1e-6, "no jumps from keyframe to keyframe"
 

@@ -8,8 +8,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-# The monitor asks for a step of a millisecond ten times a second: a hundred of them, ten times as long as the
-# controller is deaf, for a loaded machine [s].
+# The largest simulated time while the controller does not hear the node [s]: a hundred steps of a
+# millisecond. The monitor requests ten steps per second, so this takes ten times as long as the controller is
+# deaf, which allows for a loaded machine.
 STANDS = 0.1
 
 

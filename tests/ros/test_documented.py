@@ -42,7 +42,7 @@ def compare(documented, running):
         assert fits, f"{name} [{kind}] is not documented"
         assert fits[0][2] == kind, f"{name} is {kind}, not {fits[0][2]}"
     for row, name, kind in rows:
-        assert any(row.match(other) for other, _ in running), f"{name} is documented, and is not there"
+        assert any(row.match(other) for other, _ in running), f"{name} is documented, but does not exist"
 
 
 # Packages whose part of the node is missing where they are not installed.
@@ -50,7 +50,7 @@ OPTIONAL = ("tf2_msgs", "control_msgs", "ros_gz_interfaces", "simulation_interfa
 
 
 def documented_names(heading):
-    """The rows of a table, and what the page's actions are made of; without those of packages that are not
+    """The rows of a table, and the interfaces of the page's actions; without those of packages that are not
     installed."""
     rows = [row[:3] for row in tables()[heading]]
     for name, kind, *_ in tables()["action"]:
@@ -68,8 +68,8 @@ def documented_names(heading):
 
 
 def discovered(listener, query):
-    """What a query of the node's names and types finds, once discovery has found it all: the same twice, half
-    a second apart."""
+    """The result of a query of the node's names and types once discovery is complete: the same twice, half a
+    second apart."""
     seen = [None]
 
     def settled():
@@ -138,4 +138,4 @@ def test_parameters_are_those_of_the_page(graph, listener):
             shown = {"boolean": str(value.bool_value).lower(), "double": str(value.double_value)}
             assert shown.get(kind, f"'{value.string_value}'") == default, name
     for compiled, row in rows:
-        assert any(compiled.match(name) for name in names), f"{row[0]} is documented, and is not there"
+        assert any(compiled.match(name) for name in names), f"{row[0]} is documented, but does not exist"

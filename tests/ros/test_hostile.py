@@ -146,8 +146,8 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
     listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: value_of(m, "commands rejected") > MESSAGES / 2, "count")
     factors = sorted(value_of(report, "real-time factor") for report in reports[before:])
-    # The best second under load: a busy machine delays some seconds, the requests would delay all of
-    # all.
+    # The best second under load: a busy machine delays some seconds, blocking requests would delay all of
+    # them.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert "panicked" not in node.log()
 
@@ -258,7 +258,7 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
     stamps = [stamp_ns(state) for state in states]
     assert stamps == sorted(stamps)
     factors = sorted(value_of(report, "real-time factor") for report in reports)
-    # The best second under load: a busy machine delays some seconds, the requests would delay all of
-    # all.
+    # The best second under load: a busy machine delays some seconds, blocking requests would delay all of
+    # them.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert node.process.poll() is None and "panicked" not in node.log()

@@ -1,5 +1,5 @@
-"""The launch files: their arguments, what they hand on, and that they are what ROS 2's own launch packages
-make of them."""
+"""The launch files: their arguments, those that they pass on, and a comparison with ROS 2's own launch
+packages."""
 
 import importlib.util
 import os
@@ -47,7 +47,7 @@ def test_a_task_has_its_arguments_and_hands_them_on(installed, task):
     got = merged(node)
     assert got["scene"] == "/my.yaml" and got["stepping"] == "quasistatic" and got["lockstep"] is True
     assert got["step"] == 0.05 and got["real_time_factor"] == 0.5 and "use_sim_time" not in got
-    assert "publish_robot_description" not in got, "params_file says it, and nobody else publishes one"
+    assert "publish_robot_description" not in got, "params_file sets it, and no other node publishes one"
     assert node.namespace == controller.namespace == "/cell"
     assert merged(controller)["use_sim_time"] is True
     # The description in a file agrees with its contents.

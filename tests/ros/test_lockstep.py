@@ -1,4 +1,4 @@
-"""Lockstep: the simulation and its controllers take turns, whatever the machine does in between."""
+"""Lockstep: the simulation and its controllers take turns, at any load of the machine."""
 
 import math
 import sys
@@ -78,7 +78,7 @@ def test_a_state_comes_after_what_was_felt_with_it(start):
         command.header.stamp = state.header.stamp
         commands.publish(command)
 
-    # The state first, so that an executor which finds both would call back with the state first.
+    # The state is subscribed first: an executor that finds both messages would handle the state first.
     node.create_subscription(JointState, "joint_states", after_sensors(node, answer), 10)
     node.create_subscription(WrenchStamped, "isobar/wrench/pad", wrenches.append, 10)
     deadline = time.monotonic() + PATIENCE

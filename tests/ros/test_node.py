@@ -131,8 +131,7 @@ def test_commands_by_name_move_joints_and_press(start, listener):
     commands = listener.publisher(JointState, "joint_commands")
     commands.publish(JointState(name=["slide"], position=[0.05]))
     settle(listener, lambda message: abs(joint(message, "slide")[0] - 0.05 + 0.00245) < 1e-4, "position")
-    # The other joint's torque: 1 N m against 0.1 N m s/rad of damping ends at the limit of nothing but its
-    # damping.
+    # A torque on the other joint: 0.2 N m against a damping of 0.1 N m s/rad ends at 2 rad/s.
     commands.publish(JointState(name=["turn"], effort=[0.2]))
     settle(listener, lambda message: abs(joint(message, "turn")[1] - 2.0) < 0.02, "speed")
     assert abs(joint(listener.heard["joint_states"][-1], "slide")[0] - 0.04755) < 1e-4, "the first command stands"

@@ -25,7 +25,7 @@ PAGES = sorted(
     if re.search(r"^```sh ros", page.read_text(), re.M)
 )
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
-# Of one block on a loaded machine [s].
+# The longest time of one block on a loaded machine [s].
 PATIENCE = 120.0
 GRACE = 10.0
 

@@ -36,8 +36,8 @@ def test_positions_are_followed_and_everything_is_published(start, listener):
     assert abs(slide(states[-1])[2] - WEIGHT) < 1e-3, "the actuator holds the weight"
     assert all(stamp_ns(state) % STEP_NS == 0 for state in states)
     listener.wait_until(lambda: sensor and abs(sensor[-1].wrench.force.z - WEIGHT) < 1e-3, "the sensor")
-    # Into the ground by 1 cm: 20 N of the spring and the weight, but for the millimetre's fraction that the
-    # pad sinks in.
+    # The command is 1 cm below the ground. The force is 20 N of the spring plus the weight, and slightly less
+    # because the pad sinks in by a fraction of a millimetre.
     commands.publish(JointState(name=["slide"], position=[TOUCH - 0.01]))
     listener.wait_until(lambda: abs(slide(states[-1])[0] - TOUCH) < 1e-3, "the ground")
     listener.wait_until(lambda: pad[-1].wrench.force.z > 1.0, "wrench of the pad")
@@ -45,7 +45,7 @@ def test_positions_are_followed_and_everything_is_published(start, listener):
     position, velocity, effort = slide(states[-1])
     force = pad[-1].wrench.force.z
     assert abs(velocity) < 1e-6 and abs(effort - STIFFNESS * (TOUCH - 0.01 - position)) < 1e-3
-    assert abs(force - (WEIGHT - effort)) < 0.05, "what presses is the spring and the weight"
+    assert abs(force - (WEIGHT - effort)) < 0.05, "the spring and the weight press"
     listener.wait_until(lambda: clouds and clouds[-1].width > 0, "contact patches")
     cloud = clouds[-1]
     offsets = {field.name: field.offset for field in cloud.fields}

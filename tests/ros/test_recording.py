@@ -1,4 +1,4 @@
-"""Recordings: what `rosbags`, which knows nothing of ROS, reads is what was published."""
+"""Recordings: `rosbags`, which needs no ROS, reads the messages that were published."""
 
 import math
 import os
@@ -112,7 +112,7 @@ def test_no_file_is_overwritten_and_topics_are_recorded_under_their_own_names(st
     # The second signal, which launch sends, too, does not cut the end of the file short.
     node.process.send_signal(signal.SIGINT)
     assert node.end() == 0
-    assert file.read_text() == "kept" and f"recording to {tmp_path / 'run_2.mcap'}; {file} is there already" in node.log()
+    assert file.read_text() == "kept" and f"recording to {tmp_path / 'run_2.mcap'}; {file} exists already" in node.log()
     topics = read(tmp_path / "run_2.mcap")
     assert topics["/robot/states"] and topics["/pad"] and "/joint_states" not in topics
 

@@ -1,4 +1,4 @@
-"""The scripts: which ROS 2 they take, which domain, and that nothing is skipped where nothing may be."""
+"""The scripts: the ROS 2 and the domain that they use, and tests that must not be skipped."""
 
 import os
 import subprocess

@@ -68,7 +68,7 @@ class Simulator:
         return answer.state
 
     def time(self):
-        """Simulated time of the present state, without the way of a clock message."""
+        """Simulated time of the present state, by a service: a clock message may still be on its way."""
         return nanoseconds(self.entity("ball").header.stamp)
 
     def place(self, entity, position=(0.5, 0.0, 1.0), orientation=(0.0, 0.0, 0.0, 1.0), linear=(0.0, 0.0, 0.0), frame=""):
@@ -224,7 +224,7 @@ def test_resets_are_by_scope(simulator, listener):
     states = listener.listen(JointState, "joint_states")
 
     def arrived():
-        # Again and again: the node may hear of this publisher only after it has sent.
+        # The message is repeated, because the node may discover this publisher only after it has sent.
         commands.publish(JointState(name=["slide"], position=[0.09]))
         return states and states[-1].position[0] > 0.08
 
@@ -235,7 +235,7 @@ def test_resets_are_by_scope(simulator, listener):
 
     def reset(scope):
         result = simulator.call("ResetSimulation", scope=scope).result.result
-        # It was published before the answer came; some more for its way.
+        # The state was published before the answer; it arrives within this time.
         listener.spin_for(0.2)
         return result, simulator.time(), states[-1].position[0] > 0.08
 
@@ -325,7 +325,7 @@ def test_states_of_entities_are_read_and_set(simulator, listener):
     assert simulator.place("ball", linear=(math.nan, 0.0, 0.0)).result == Result.RESULT_OPERATION_FAILED
     welded = simulator.place("press")
     assert welded.result == Result.RESULT_OPERATION_FAILED and "welded" in welded.error_message
-    assert simulator.entity("ball") == fallen, "what was refused has changed nothing"
+    assert simulator.entity("ball") == fallen, "the refused requests have changed nothing"
     # A reset returns to the scene's start, not to the pose that was set.
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
     listener.wait_until(lambda: abs(simulator.entity("ball").pose.position.z - 0.0499) < AT_REST, "the start")

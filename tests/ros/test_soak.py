@@ -1,4 +1,5 @@
-"""The soak of scripts/soak in small: memory, threads, files and endpoints stand. Times are not compared."""
+"""The soak of scripts/soak in small: memory, threads, files and endpoints do not grow. Times are not
+compared."""
 
 import pytest
 

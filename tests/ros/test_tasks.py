@@ -13,7 +13,7 @@ from std_msgs.msg import Float64, String
 from std_srvs.srv import SetBool
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-# A task on a loaded machine [s of real time].
+# The longest time of a task on a loaded machine [s of real time].
 LONG = 150.0
 LOCKSTEP = {"lockstep": "true", "real_time_factor": "0.0"}
 
@@ -113,8 +113,8 @@ DEMOS = {
 
 
 class Stretches:
-    """When each key began, by the controller's log [s of simulated time]; messages in between are those of
-    the key."""
+    """The start of each keyframe by the controller's log [s of simulated time]; the messages until the next
+    start belong to it."""
 
     def __init__(self, log):
         lines = re.findall(r"keyframe_controller\]: ([\d.]+) s: (.*)", log)
@@ -122,7 +122,7 @@ class Stretches:
         self.between = {name: (times[k], times[k + 1]) for k, (_, name) in enumerate(lines)}
 
     def of(self, messages, key, part=0.0):
-        """The messages of a key, from that part of its duration on."""
+        """The messages of a keyframe, from that part of its duration on."""
         start, end = self.between[key]
         found = [message for message in messages if start + part * (end - start) < 1e-9 * stamp_ns(message) < end]
         assert found, f"nothing heard in '{key}'"

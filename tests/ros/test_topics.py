@@ -1,4 +1,4 @@
-"""Trajectories, group commands, control modes, and what contact does to joints."""
+"""Trajectories, group commands, control modes, and the effect of contact on joints."""
 
 import json
 import struct
@@ -41,8 +41,7 @@ def test_a_trajectory_is_followed_and_its_end_held(start, listener):
     listener.wait_until(lambda: "trajectory done" in node.log(), "end of the trajectory")
     listener.wait_until(at(states, -SAG, 1e-4), "the last point, held")
     top = max(states, key=lambda state: joint(state, "slide")[0])
-    # The spring of 2 kN/m and 100 N s/m follows a cubic of some hundredths of a second more slowly than that:
-    # it lags.
+    # The actuator of 2 kN/m and 100 N s/m lags behind a cubic of some hundredths of a second.
     assert abs(joint(top, "slide")[0] - 0.04 + SAG) < 4e-3
     assert 0.4e9 < stamp_ns(top) - began < 1.5e9
     # A second trajectory replaces the first one before its end.

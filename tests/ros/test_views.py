@@ -68,7 +68,7 @@ def camera(path):
 
 
 def on_screen(path, point):
-    """Where a point is in the picture: -1 to 1 across and up; infinite behind the camera."""
+    """The position of a point in the picture: -1 to 1 across and up; infinite behind the camera."""
     eye, right, up, forward = camera(path)
     depth = float((point - eye) @ forward)
     half = math.tan(0.5 * FIELD_OF_VIEW) * depth
@@ -76,7 +76,8 @@ def on_screen(path, point):
 
 
 def places(task):
-    """The robot's root and gripper, and all free objects, where the scene begins: by name, in the world."""
+    """The robot's root and gripper, and all free objects, at the start of the scene: by name, in the
+    world."""
     scene = ROOT / f"config/{task}.yaml"
     models = yaml.safe_load(scene.read_text())["models"]
     frames, welded = welded_frames(scene)
@@ -108,7 +109,7 @@ def test_the_camera_sees_the_gripper_the_objects_and_the_robots_root(task):
     assert len(seen) >= 3 and TASKS[task] in seen
     for name, point in seen.items():
         across, up = on_screen(ROOT / f"config/rviz/{task}.rviz", point)
-        # Things have a size: their origins stay off the rim.
+        # Objects have a size, so their origins must stay away from the rim.
         assert max(abs(across), abs(up)) < 0.9, f"{name} at {point} is at {across:.2f}, {up:.2f}"
 
 

@@ -25,7 +25,8 @@ enum Experiment {
         #[arg(long, default_value = "out/planar_gripper")]
         out: PathBuf,
     },
-    /// Figures 1 and 8: an arm stacks a cube, with steps of 0.01 to 0.4 s over the dynamic mode.
+    /// Figures 1 and 8: an arm stacks a cube, with quasistatic steps of 0.01 to 0.4 s and in the dynamic
+    /// mode.
     CubeStacking(Stacking),
     /// Figure 7: total integral error against the step, quasistatic and dynamic.
     TimeStepStudy(Stacking),

@@ -17,7 +17,7 @@ use crate::stepping::{Simulation, Stepping};
 /// Quasistatic steps of the paper \[s\], and those of the dynamic mode for comparison.
 const STEPS: [f64; 4] = [0.01, 0.1, 0.2, 0.4];
 const DYNAMIC_STEPS: [f64; 4] = [1e-3, 2e-3, 5e-3, 1e-2];
-/// Samples of the truth \[s\].
+/// The time between samples of the dynamic reference run \[s\].
 const SAMPLE: f64 = 0.01;
 /// Columns and rows of a picture \[px\].
 const PICTURE: (usize, usize) = (1280, 960);
@@ -25,7 +25,7 @@ const PICTURE: (usize, usize) = (1280, 960);
 /// The cube over time with the steps of a study.
 #[derive(Clone, Debug)]
 pub struct Runs {
-    /// With short dynamic steps.
+    /// The reference run with short dynamic steps.
     pub truth: Trace,
     /// Name, step \[s\], and the cube.
     pub others: Vec<(String, f64, Trace)>,
@@ -47,8 +47,8 @@ pub struct TimeStepStudy {
 }
 
 impl TimeStepStudy {
-    /// Figure 8: the truth and quasistatic steps. Writes `cube_stacking.csv`, `figure_8.svg` and a picture of
-    /// each end.
+    /// Figure 8: the dynamic reference run and quasistatic steps. Writes `cube_stacking.csv`, `figure_8.svg`
+    /// and a picture of the end of each run.
     ///
     /// # Errors
     /// A scene or task that cannot be read, a pose out of reach, a step that fails, or a file that cannot be
@@ -84,7 +84,7 @@ impl TimeStepStudy {
     }
 
     /// Figure 7: the integral error against the step, in both modes. Writes `time_step_study.csv`,
-    /// `figure_7.svg` and a picture of each end.
+    /// `figure_7.svg` and a picture of the end of each run.
     ///
     /// # Errors
     /// The errors of [`TimeStepStudy::stack`].

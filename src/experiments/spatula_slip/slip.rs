@@ -16,9 +16,8 @@ pub const DURATION: f64 = 12.0;
 const FIRM: f64 = 8.0;
 /// The time for which the pads swing after a change of the command \[s\].
 const SETTLING: f64 = 0.3;
-/// A held spatula creeps by the regularized slip of its faces, up to the stiction tolerance (1e-4 m/s) over
-/// the radius of the patch (about 15 mm) where the load is near the limit of friction; beyond it, it slips
-/// [rad/s].
+/// A spatula that turns faster than this slips [rad/s]. A held one creeps by the regularized slip of its
+/// faces, at no more than the stiction tolerance (1e-4 m/s) over the radius of the patch (about 15 mm).
 const CREEP_MAX: f64 = 7e-3;
 /// A spatula that slips under control turns faster than this on average [rad/s].
 const SLIP_MIN: f64 = 2e-2;
@@ -75,7 +74,8 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// Whether it is held if the force is high, turns if it is low, and the force is as commanded.
+    /// Whether the spatula is held under a high force or turns under a low one, and the force is as
+    /// commanded.
     pub fn as_it_should(&self) -> bool {
         let rate = self.rate.abs();
         let moves = if self.commanded > FIRM { rate < CREEP_MAX } else { rate > SLIP_MIN };

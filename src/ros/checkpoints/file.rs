@@ -18,7 +18,7 @@ const CHECKPOINTS: usize = 2;
 /// A checkpoint, and the numbers of the requests that it answers.
 type Job = (Box<Checkpoint>, Vec<u64>);
 
-/// The simulation thread's end.
+/// The sending end, for the simulation thread.
 pub(crate) struct CheckpointSender {
     jobs: SyncSender<Job>,
 }
@@ -31,7 +31,7 @@ impl CheckpointSender {
     }
 }
 
-/// The disk's end.
+/// The receiving end, for the thread that writes the file.
 pub(crate) struct CheckpointDisk {
     file: PathBuf,
     jobs: Receiver<Job>,
@@ -53,7 +53,7 @@ impl CheckpointDisk {
             if let Err(problem) = &written
                 && let Some(suppressed) = failures.due(Instant::now())
             {
-                tracing::error!("{problem}. The simulation goes on{}", and_more(suppressed));
+                tracing::error!("{problem}. The simulation continues{}", and_more(suppressed));
             }
             let time = checkpoint.time_ns() as f64 * 1e-9;
             let done =

@@ -14,7 +14,7 @@ const MODES: [Mode; 3] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic];
 pub(crate) struct NodeState {
     /// Time of all runs before the last reset \[ns\].
     pub(crate) time_offset_ns: u64,
-    /// How the steps were chosen.
+    /// The stepping mode.
     pub(crate) mode: Mode,
     /// Length of a step \[ns\]; 0 is the scene's.
     pub(crate) step_ns: u64,
@@ -48,8 +48,7 @@ impl NodeState {
         writer.into_bytes()
     }
 
-    /// From the bytes of [`NodeState::write`]; `None` where the checkpoint was made by another program than
-    /// the node.
+    /// From the bytes of [`NodeState::write`]; `None` if another program than the node made the checkpoint.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<Self>, BytesError> {
         if bytes.is_empty() {
             return Ok(None);

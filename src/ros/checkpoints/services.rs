@@ -17,7 +17,7 @@ pub(crate) struct CheckpointServices {
 }
 
 impl CheckpointServices {
-    /// Offers them.
+    /// Offers the services.
     pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
         let (save, restore) = (node.service("~/save_checkpoint")?, node.service("~/restore_checkpoint")?);
         Ok(Self { save, restore, waiting: Vec::new() })

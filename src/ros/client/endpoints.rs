@@ -1,7 +1,7 @@
 //! Ends topics and services that are not used any more. r2r ends a subscription or a service only when
-//! something arrives for it after its stream was dropped, and never ends a client. So a message is sent to
-//! them that means nothing: an empty one to a topic, a request with default values to a service, the latter
-//! by a node of its own, with which its clients end.
+//! something arrives for it after its stream was dropped, and never ends a client. Therefore a message
+//! without meaning is sent to them: an empty one to a topic, and a request with default values to a service.
+//! A separate node sends these requests, and its clients end with it.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::interfaces::{Message, ServiceType};
 
 /// The time between two attempts.
 const RETRY_PERIOD: Duration = Duration::from_millis(10);
-/// An endpoint that still stands after this many attempts is given up.
+/// An endpoint that still exists after this many attempts is given up.
 const ATTEMPTS_MAX: u32 = 500;
 /// The name of the node that calls services which are to end.
 const CLOSING_NODE: &str = "isobar_closing";

@@ -2,7 +2,8 @@
 
 use crate::math::ScalarJointIndex;
 
-/// The time after its last point within which a goal that names none must be at its end, simulated \[ns\].
+/// The simulated time after its last point within which a goal must be at its end, unless it gives another
+/// one \[ns\].
 pub(crate) const TIME_TOLERANCE_NS: u64 = 10_000_000_000;
 
 /// The largest error allowed for a joint; infinity allows any.
@@ -28,7 +29,7 @@ impl Tolerance {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GoalTerms {
     pub(crate) number: u64,
-    /// On the way.
+    /// Along the path.
     pub(crate) path: Vec<Tolerance>,
     /// At the end.
     pub(crate) end: Vec<Tolerance>,

@@ -162,7 +162,7 @@ pub(crate) fn check(
         let mut take = |quantity: usize, lower: f64, upper: f64| {
             let (array, values, _) = message.arrays()[quantity];
             let given = slots[quantity][number].map(|at| values[at]).filter(|_| takes[quantity]);
-            // ros2_control writes NaN for what no controller has claimed.
+            // ros2_control writes NaN for interfaces that no controller has claimed.
             let asked = given.filter(|value| !value.is_nan())?;
             let used = asked.max(lower).min(upper);
             if used != asked {

@@ -39,7 +39,7 @@ pub(crate) struct FollowSettings {
     pub(crate) feedback: bool,
 }
 
-/// Something to report of a step's commands.
+/// An event of a step's commands, for the log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum CommandEvent {
     /// A trajectory ended. The value is never [`Progress::Following`].
@@ -294,7 +294,7 @@ impl StandingCommand {
         Ok(standing)
     }
 
-    /// Continues with what a checkpoint had; the goals of the present trajectories are interrupted.
+    /// Continues with the commands of a checkpoint; the goals of the present trajectories are interrupted.
     pub(crate) fn restore(&mut self, saved: Self) {
         self.end_trajectories(|_| true);
         *self = Self { goals: std::mem::take(&mut self.goals), ..saved };

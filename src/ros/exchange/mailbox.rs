@@ -399,7 +399,7 @@ impl<W> Mailbox<W> {
         self.lock().checkpoints.ended.push((number, outcome));
     }
 
-    /// How a request for a checkpoint ended; `None` while it waits.
+    /// The outcome of a request for a checkpoint; `None` while it waits.
     pub(crate) fn take_checkpoint_outcome(&self, number: u64) -> Option<CheckpointOutcome> {
         let ended = &mut self.lock().checkpoints.ended;
         let index = ended.iter().position(|(other, _)| *other == number)?;

@@ -48,7 +48,7 @@ pub(crate) struct CheckpointRequest {
     pub(crate) restore: Option<Box<Checkpoint>>,
 }
 
-/// How a request for a checkpoint ended.
+/// The outcome of a request for a checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckpointOutcome {
     /// The result, or the reason of a failure.

@@ -23,7 +23,7 @@ pub(crate) struct RunSettings {
     pub(crate) mode: Mode,
     /// Length of a step \[ns\]; 0 uses the scene's.
     pub(crate) step_ns: u64,
-    /// Simulated time between checkpoints \[ns\]; 0 writes none by itself.
+    /// Simulated time between checkpoints \[ns\]; 0 writes them on request only.
     pub(crate) checkpoint_period_ns: u64,
     /// Simulated time for which a wrench is held \[ns\].
     pub(crate) wrench_duration_ns: u64,

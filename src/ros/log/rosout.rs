@@ -23,7 +23,7 @@ pub(crate) struct Line {
 }
 
 thread_local! {
-    /// Whether this thread publishes on /rosout: what that logs would come back without end.
+    /// Whether this thread publishes on /rosout; the log lines of that would return without end.
     static PUBLISHING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -78,7 +78,7 @@ pub fn init_log() {
     let colors = std::io::stderr().is_terminal();
     let writer: Box<dyn Fn() -> Box<dyn Write> + Send + Sync> = match StderrQueue::start(std::io::stderr()) {
         Ok(queue) => Box::new(move || Box::new(queue.clone())),
-        // Without the thread the lines are written where they arise.
+        // Without that thread, the threads that log write their lines themselves.
         Err(_) => Box::new(|| Box::new(std::io::stderr())),
     };
     let stderr = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colors).with_target(false);

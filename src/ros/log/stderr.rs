@@ -1,5 +1,5 @@
-//! Log lines on their way to stderr. A thread of their own writes them: whoever reads stderr slowly, or not
-//! at all, never holds up the thread that logs.
+//! Log lines on their way to stderr. A separate thread writes them, so that a slow reader of stderr never
+//! delays the thread that logs.
 
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
@@ -19,7 +19,7 @@ enum Entry {
     End(#[allow(dead_code)] std::sync::mpsc::Sender<()>),
 }
 
-/// The end of the threads that log.
+/// The sending end of the queue, for the threads that log.
 #[derive(Clone)]
 pub(super) struct StderrQueue {
     entries: SyncSender<Entry>,
@@ -90,7 +90,7 @@ pub fn finish_log() {
 mod tests {
     use super::*;
 
-    /// A reader that reads nothing until it is let go, and then everything.
+    /// A reader that reads nothing until it is released, and then everything.
     struct Slow(Receiver<()>, std::sync::mpsc::Sender<Vec<u8>>);
 
     impl Write for Slow {
@@ -110,7 +110,7 @@ mod tests {
         let (go, gate) = channel();
         let (sender, written) = channel();
         let mut queue = StderrQueue::start(Slow(gate, sender)).unwrap();
-        // The first may be on its way to the reader, and room for another.
+        // The first line may be on its way to the reader, which leaves room for another one.
         for _ in 0..LINES + 10 {
             queue.write_all(b"line\n").unwrap();
         }

@@ -70,7 +70,7 @@ pub(crate) struct WorldTopics {
     pub(crate) geometry_names: IndexVec<GeometryIndex, String>,
     /// Messages that are published once.
     texts: Vec<(Publisher<Text>, Text)>,
-    /// Set before the world is published, where it is recorded.
+    /// Set before the world is published, if it is recorded.
     pub(crate) recorder: Option<Recorder>,
     pub(crate) scene_markers: MarkerArray,
 }
@@ -225,7 +225,7 @@ impl PublisherPool {
         self.texts.keep_used(self.number);
     }
 
-    /// Forgets what was made for the world with that number, which is not entered.
+    /// Forgets the publishers that were made for the world with that number, which is not entered.
     pub(crate) fn forget(&mut self, world: u64) {
         self.joints.forget(world);
         self.wrenches.forget(world);

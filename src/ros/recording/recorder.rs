@@ -47,7 +47,8 @@ struct RecorderDisk {
     status: Arc<RecordingStatus>,
 }
 
-/// Makes the first file that is not there yet: `file`, else `run_2.mcap` and so on beside `run.mcap`.
+/// Makes `file` or, if it exists, the first file that does not exist yet: `run_2.mcap` and so on beside
+/// `run.mcap`.
 fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<BagWriter, BagError> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = file.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
@@ -62,7 +63,7 @@ fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<Bag
             made => break made?,
         }
     };
-    let kept = if number > 1 { format!("; {} is there already", file.display()) } else { String::new() };
+    let kept = if number > 1 { format!("; {} exists already", file.display()) } else { String::new() };
     tracing::info!("recording to {}{kept}", free.display());
     status.began(&free);
     Ok(writer)
@@ -77,8 +78,8 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Records to `file`, and where it is there already, for later worlds and after a reset of time to files
-    /// beside it: `run_2.mcap` after `run.mcap`. `disks` are the threads that write them.
+    /// Records to `file`. If it exists, for later worlds and after a reset of time, it records to other files
+    /// in the same folder: `run_2.mcap` after `run.mcap`. `disks` are the threads that write them.
     pub(crate) fn new(
         file: PathBuf,
         plan: BagPlan,
@@ -119,15 +120,15 @@ impl Recording {
 }
 
 impl Recorder {
-    /// Records the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs. Where
-    /// time has gone back, a new file begins.
+    /// Records the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs. If time
+    /// has gone back, a new file begins.
     pub(crate) fn record(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64]) {
         if !due.any() {
             return;
         }
         let mut batch = match self.spare.try_recv() {
             Ok(batch) => batch,
-            // The writing thread has ended, and has said why.
+            // The writing thread has ended, and has logged the reason.
             Err(TryRecvError::Disconnected) => return,
             Err(TryRecvError::Empty) => {
                 if let Some(suppressed) = self.lost.due(Instant::now()) {

@@ -11,7 +11,7 @@ use crate::ros::log::throttle::{Throttle, and_more};
 /// The interval at which a state without answers is published again, for controllers that start late.
 const REPEAT_PERIOD: Duration = Duration::from_millis(100);
 
-/// A wait without a limit that is longer than this is said in the log.
+/// A wait without a limit that is longer than this is logged.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// Whether a step may be taken now.

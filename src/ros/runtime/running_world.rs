@@ -97,7 +97,7 @@ impl RunningWorld {
         self.set_held_wrenches(&[HeldWrench { body, F_BBo_B, until_ns }]);
     }
 
-    /// Holds these wrenches, too; those on bodies that are not there are left out.
+    /// Holds these wrenches, too; those on missing bodies are left out.
     pub(super) fn set_held_wrenches(&mut self, held: &[HeldWrench]) {
         let bodies = self.simulation.scene().model().bodies().len();
         held.iter().filter(|wrench| wrench.body.to_usize() < bodies).for_each(|wrench| self.wrenches.hold(*wrench));

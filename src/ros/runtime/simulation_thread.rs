@@ -313,7 +313,7 @@ impl<'a> SimulationThread<'a> {
             self.present(self.due(before_ns, collected));
             let period_ns = collected.settings.checkpoint_period_ns;
             if period_ns > 0 && self.time_ns() / period_ns != before_ns / period_ns {
-                // A later one replaces it where the disk is behind.
+                // If the disk is behind, a later checkpoint replaces this one.
                 self.send_checkpoint(Vec::new());
             }
         }

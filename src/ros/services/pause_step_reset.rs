@@ -14,7 +14,7 @@ pub(crate) struct PauseStepReset {
 }
 
 impl PauseStepReset {
-    /// Offers them.
+    /// Offers the services.
     pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
         Ok(Self { pause: node.service("~/pause")?, step: node.service("~/step")?, reset: node.service("~/reset")? })
     }

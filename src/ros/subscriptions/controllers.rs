@@ -57,7 +57,7 @@ struct Controller {
     groups: [(Quantity, Subscription<Float64MultiArray>); 3],
 }
 
-/// The controllers that a scene has and the one before it has not.
+/// The controllers of a scene that the previous scene does not have.
 pub(crate) struct NewControllers(Vec<Controller>);
 
 /// All controllers.
@@ -131,7 +131,7 @@ impl Controllers {
     /// Subscribes to the topics that the controllers of another scene need and the present ones do not have.
     ///
     /// # Errors
-    /// ROS refuses a topic; nothing is left of the others then.
+    /// ROS refuses a topic; the topics created before it are removed.
     pub(crate) fn subscribe(&mut self, node: &mut Node, groups: &[JointGroup]) -> Result<NewControllers, ClientError> {
         let mut made = Vec::new();
         for prefix in self.prefixes(groups) {

@@ -178,7 +178,7 @@ pub(crate) fn terms(
     Ok(GoalTerms { number, path, end, time_tolerance_ns })
 }
 
-/// One entry per joint of `names`; the node's own where the message has none.
+/// One entry per joint of `names`; the node's own if the message has none.
 fn tolerances(
     given: &[JointTolerance],
     array: &str,

@@ -11,7 +11,7 @@ use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::scene::Scene;
 
-/// The topic, and what was refused.
+/// The topic, and the throttle of reports of refusals.
 pub(crate) struct WrenchSubscription {
     wrenches: Subscription<WrenchStamped>,
     refusals: Throttle,

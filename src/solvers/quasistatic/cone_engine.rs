@@ -19,7 +19,7 @@ use super::working_set::WorkingSet;
 use super::{QuasistaticProblem, QuasistaticSettings};
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 
-/// A velocity whose term in Q is below this part of the metric's counts as having none [-].
+/// A term of a velocity in Q is ignored below this part of its term in the metric [-].
 const MASSLESS: f64 = 1e-9;
 /// Default lever arm of a rotation in the metric, for rotations without contacts \[m\].
 const LEVER_ARM: f64 = 0.01;

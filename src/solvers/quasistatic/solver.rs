@@ -68,7 +68,7 @@ impl QuasistaticSolver {
     pub fn forget(&mut self) {
         self.engine.forget();
     }
-    /// Writes what the next step takes from the last one: its warm start and the count of fallbacks.
+    /// Writes the data that the next step takes from the last one: its warm start and the count of fallbacks.
     pub fn write_memory(&self, writer: &mut ByteWriter) {
         writer.u64(self.fallbacks);
         self.engine.write_memory(writer);

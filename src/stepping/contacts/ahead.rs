@@ -1,9 +1,10 @@
-//! Where free motion takes the bodies within a step, and when a contact surface has to be found there.
+//! The free path of the bodies within a step, and the parts of a step at which contact surfaces are searched
+//! on it.
 
 use crate::math::{SpatialVelocity, Vector3};
 use crate::multibody::{Data, FreeMotion, Model, State, integrate, positions};
 
-/// How bodies move through a step if no contact acts.
+/// The motion of bodies through a step without contact.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::stepping) struct FreePath<'a> {
     pub(in crate::stepping) model: &'a Model,
@@ -61,8 +62,9 @@ impl Ahead {
     }
 }
 
-/// Into how many parts a step is divided to find where two bodies meet: none longer than half the `thickness`
-/// of what could be passed through, for a `travel` against each other \[m\].
+/// The number of parts into which a step is divided to find the place where two bodies meet. The bodies have
+/// the relative `travel` \[m\]; in each part it is at most half the `thickness` \[m\] of the body that could
+/// be passed through.
 pub(in crate::stepping) fn parts(travel: f64, thickness: f64) -> u32 {
     let parts = (2.0 * travel / thickness).ceil();
     if parts.is_finite() { parts.clamp(1.0, f64::from(PARTS_MAX)) as u32 } else { 1 }

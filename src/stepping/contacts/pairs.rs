@@ -35,8 +35,8 @@ pub(in crate::stepping) struct ActivePatch {
     pub(in crate::stepping) pair: usize,
     /// The patch point C [m, world].
     pub(in crate::stepping) p_WC: Vector3,
-    /// How far the origins of the bodies A and B have moved from the start of the step to the poses of the
-    /// contact \[m\]: zero but for surfaces on the free path.
+    /// The displacements of the origins of the bodies A and B from the start of the step to the poses of the
+    /// contact \[m\]: zero except for surfaces on the free path.
     pub(in crate::stepping) moved: [Vector3; 2],
 }
 

@@ -284,7 +284,7 @@ impl QuasistaticContacts {
     }
 
     /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in
-    /// `middle`. Where nothing in Q resists a velocity its mass says how stiff they are.
+    /// `middle`. If nothing in Q resists a velocity, their stiffness follows from its mass.
     pub(in crate::stepping) fn add_closures(
         &mut self,
         scene: &Scene,

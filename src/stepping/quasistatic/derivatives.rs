@@ -120,7 +120,7 @@ pub struct QuasistaticDerivatives {
     plus: Sample,
     minus: Sample,
     direction: ProblemDirection,
-    /// Velocities of the step, and those that the middle of the step was found with.
+    /// Velocities of the step, and those from which the middle of the step was found.
     v: Vec<f64>,
     v_middle: Vec<f64>,
     /// dv by column: for the step, and for the velocities of the middle.

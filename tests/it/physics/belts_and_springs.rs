@@ -12,14 +12,14 @@ use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings, Unactua
 use super::bodies::{box_inertia, finish, rigid};
 use crate::worlds::{GRAVITY, at, compliant, quasistatic, run, settings};
 
-/// Speed of the belts [m/s] and friction of what lies on them [-].
+/// Speed of the belts [m/s] and friction of the box on them [-].
 const BELT: f64 = 0.2;
 const MU: f64 = 0.5;
-/// How far the belts are turned about the vertical \[rad\].
+/// Angle of the belts about the vertical \[rad\].
 const TURN: f64 = 0.5;
 
-/// A box at rest on a belt that runs along the x axis of the ground's frame, which is turned: where the box
-/// is after a second [m], in that frame, and how far it has turned \[rad\].
+/// A box at rest on a belt that runs along the x axis of the ground's frame, which is turned. Returns the
+/// position of the box after a second [m], in that frame, and the angle by which it has turned \[rad\].
 fn ride(pad: &ContactProperties, settings: StepSettings) -> (Vector3, f64) {
     let size = Vector3::new(0.1, 0.08, 0.05);
     let mut builder = SceneBuilder::new();

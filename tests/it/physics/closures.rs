@@ -61,7 +61,7 @@ fn four_bar(gravity: Vector3, actuator: Actuator, settings: StepSettings, kind: 
     Simulation::new(Arc::new(scene), state, settings).expect("a simulation")
 }
 
-/// How far the loop is open [m].
+/// The opening of the loop [m].
 fn open(simulation: &Simulation) -> f64 {
     let closure = &simulation.scene().closures()[0];
     let X_WB = &simulation.data().X_WB;

@@ -65,7 +65,7 @@ fn drop(seed: u64) -> Drop {
     let size = extents * (mass / density / extents.product()).cbrt();
     let (shape, moments, radius) = shape(kind, size);
     let moments = moments * mass;
-    // A material that can take up the drop
+    // The smallest modulus with which the material stops the drop
     let least = 20.0 * mass * GRAVITY * 0.6 / size.min().powi(3);
     let modulus = between(&mut random, 1e4, 1e9).max(least);
     let dissipation = match random.below(4) {
@@ -129,7 +129,7 @@ fn energy(drop: &Drop) -> f64 {
     0.5 * (drop.mass * V_WB.v.norm_squared() + turning) + drop.mass * GRAVITY * X_WB.translation.vector.z
 }
 
-/// What happened that must not, and the figures of the drop.
+/// The faults of a drop with its figures; `None` if there are none.
 fn faults(mut drop: Drop) -> Option<String> {
     let dt = drop.simulation.settings().step();
     let start = energy(&drop);
@@ -173,7 +173,7 @@ fn a_thousand_drops_gain_no_energy_and_come_to_rest() {
     check(0..1000);
 }
 
-/// The scenes of the first reports: each gained energy or hopped without end.
+/// Scenes in which light bodies once gained energy or hopped without end.
 #[test]
 fn light_bodies_come_to_rest() {
     let mut wrong = Vec::new();

@@ -1,4 +1,4 @@
-//! Friction of coarse faces: where it acts decides how far a pushed object turns.
+//! Friction of coarse faces: its points of action determine the turn of a pushed object.
 
 use isobar::contact::{ContactProperties, FaceFriction};
 use isobar::geometry::Shape;

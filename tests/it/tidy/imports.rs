@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Re-exports in a row, at most.
+/// The largest number of re-exports in a row.
 const HOPS_MAX: usize = 12;
 
 type Path = Vec<String>;
@@ -206,7 +206,7 @@ fn no_files_import_each_other_in_a_circle() {
     let found = circles(&super::all_sources());
     let named: Vec<String> =
         found.iter().map(|(file, other, path)| format!("{file} imports {other} ({path})")).collect();
-    assert!(named.is_empty(), "circles of imports; move what both need to a file of its own: {named:#?}");
+    assert!(named.is_empty(), "circles of imports; move their common part to a separate file: {named:#?}");
 }
 
 /// Oracle: four files written for the purpose. `b` takes `A` from `a` through the names that the root hands

@@ -24,7 +24,7 @@ pub(crate) struct ParameterServices {
 }
 
 impl ParameterServices {
-    /// Offers them.
+    /// Offers the services.
     pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
         Ok(Self {
             list: node.service("~/list_parameters")?,

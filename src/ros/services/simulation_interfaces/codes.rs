@@ -2,14 +2,14 @@
 
 use crate::ros::client::interfaces::simulation_interfaces::msg::Result as Outcome;
 
-// Of Result.
+// Constants of Result.
 pub(crate) const UNSUPPORTED: u8 = 0;
 pub(crate) const OK: u8 = 1;
 pub(crate) const NOT_FOUND: u8 = 2;
 pub(crate) const INCORRECT_STATE: u8 = 3;
 pub(crate) const FAILED: u8 = 4;
 
-// Of SimulationState.
+// Constants of SimulationState.
 pub(crate) const STOPPED: u8 = 0;
 pub(crate) const PLAYING: u8 = 1;
 pub(crate) const PAUSED: u8 = 2;
@@ -17,36 +17,36 @@ pub(crate) const QUITTING: u8 = 3;
 pub(crate) const NO_WORLD: u8 = 4;
 pub(crate) const LOADING_WORLD: u8 = 5;
 
-// Of SetSimulationState.
+// Constants of SetSimulationState.
 pub(crate) const ALREADY_THERE: u8 = 101;
 pub(crate) const TRANSITION_ERROR: u8 = 102;
 pub(crate) const INCORRECT_TRANSITION: u8 = 103;
 
-// Of SetEntityState.
+// Constants of SetEntityState.
 pub(crate) const INVALID_POSE: u8 = 101;
 
-// Of ResetSimulation.
+// Constants of ResetSimulation.
 pub(crate) const SCOPE_DEFAULT: u8 = 0;
 pub(crate) const SCOPE_TIME: u8 = 1;
 pub(crate) const SCOPE_STATE: u8 = 2;
 pub(crate) const SCOPE_SPAWNED: u8 = 4;
 pub(crate) const SCOPE_ALL: u8 = 255;
 
-// Of EntityCategory.
+// Constants of EntityCategory.
 pub(crate) const OBJECT: u8 = 0;
 pub(crate) const ROBOT: u8 = 1;
 pub(crate) const STATIC_OBJECT: u8 = 5;
 
-// Of Bounds.
+// Constants of Bounds.
 pub(crate) const BOUNDS_EMPTY: u8 = 0;
 pub(crate) const BOUNDS_BOX: u8 = 1;
 pub(crate) const BOUNDS_CONVEX_HULL: u8 = 2;
 pub(crate) const BOUNDS_SPHERE: u8 = 3;
 
-// Of TagsFilter.
+// Constants of TagsFilter.
 pub(crate) const TAGS_ALL: u8 = 1;
 
-// Of SpawnEntities.
+// Constants of SpawnEntities.
 #[cfg(isobar_spawn_entities)]
 pub(crate) const ENTITIES_SPAWN_FAILED: u8 = 150;
 

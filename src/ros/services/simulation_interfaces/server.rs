@@ -141,7 +141,7 @@ impl SimulationInterfaces {
             if [codes::NO_WORLD, codes::LOADING_WORLD].contains(&present) && wanted != codes::QUITTING {
                 let problem = match present {
                     codes::NO_WORLD => "there is no world: load one first",
-                    _ => "a world is being loaded: ask again when it is there",
+                    _ => "a world is being loaded: ask again when it is loaded",
                 };
                 let result = refused(codes::INCORRECT_STATE, problem);
                 request.respond(SetSimulationState::Response { result });

@@ -89,7 +89,7 @@ pub(super) struct StepServices {
 }
 
 impl StepServices {
-    /// Offers them.
+    /// Offers the service and the action.
     pub(super) fn new(node: &mut Node) -> Result<Self, ClientError> {
         Ok(Self {
             step: node.service("~/step_simulation")?,
