@@ -7,6 +7,8 @@
 //!   `.vx .vy .vz` and the angular velocity `.wx .wy .wz`, all in the world;
 //! - for each moving body with collision geometry the net contact wrench on it over the last step, `.fx
 //!   .fy .fz` and, about its origin, `.tx .ty .tz`, in world axes;
+//! - for each body that the scene's `wrenches` name the external wrench on it over the last step,
+//!   `.external_fx .external_fy .external_fz .external_tx .external_ty .external_tz`, in the same way;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
 //!   `solver_converged` of the last step;
 //! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the
@@ -33,17 +35,25 @@ pub struct CsvRecording<W: Write> {
     writer: csv::Writer<W>,
     free_bodies: Vec<BodyIndex>,
     contact_bodies: Vec<BodyIndex>,
+    pushed_bodies: Vec<BodyIndex>,
     /// The text of one field, reused.
     field: String,
 }
 
 impl<W: Write> CsvRecording<W> {
-    /// Writes the comment lines and the header. `title` becomes the first comment line.
+    /// Writes the comment lines and the header. `title` becomes the first comment line. `pushed_bodies` are
+    /// those whose external wrenches are recorded.
     ///
     /// # Errors
     /// The sink refuses.
-    pub fn new(mut sink: W, title: &str, scene: &Scene, outputs: &Outputs) -> Result<Self, RecordError> {
-        let columns = columns(scene, outputs);
+    pub fn new(
+        mut sink: W,
+        title: &str,
+        scene: &Scene,
+        pushed_bodies: &[BodyIndex],
+        outputs: &Outputs,
+    ) -> Result<Self, RecordError> {
+        let columns = columns(scene, pushed_bodies, outputs);
         write_comment(&mut sink, title, &columns).map_err(RecordError::Write)?;
         let mut writer = csv::Writer::from_writer(sink);
         writer.write_record(columns.iter().map(|(name, _)| name)).map_err(to_io)?;
@@ -51,6 +61,7 @@ impl<W: Write> CsvRecording<W> {
             writer,
             free_bodies: scene.free_bodies().to_vec(),
             contact_bodies: scene.contact_bodies().to_vec(),
+            pushed_bodies: pushed_bodies.to_vec(),
             field: String::new(),
         })
     }
@@ -80,6 +91,11 @@ impl<W: Write> CsvRecording<W> {
         }
         for index in 0..self.contact_bodies.len() {
             let F_BBo_W = &snapshot.F_BBo_W[self.contact_bodies[index]];
+            self.vector(&F_BBo_W.f)?;
+            self.vector(&F_BBo_W.tau)?;
+        }
+        for index in 0..self.pushed_bodies.len() {
+            let F_BBo_W = &snapshot.external_F_BBo_W[self.pushed_bodies[index]];
             self.vector(&F_BBo_W.f)?;
             self.vector(&F_BBo_W.tau)?;
         }
@@ -131,7 +147,7 @@ fn to_io(error: csv::Error) -> RecordError {
 }
 
 /// Name and unit of every column.
-fn columns(scene: &Scene, outputs: &Outputs) -> Vec<(String, String)> {
+fn columns(scene: &Scene, pushed_bodies: &[BodyIndex], outputs: &Outputs) -> Vec<(String, String)> {
     let mut columns = vec![("time".to_owned(), "s".to_owned())];
     let mut add = |owner: &str, fields: &[(&str, &str)]| {
         columns.extend(fields.iter().map(|(field, unit)| (format!("{owner}{field}"), (*unit).to_owned())));
@@ -150,6 +166,12 @@ fn columns(scene: &Scene, outputs: &Outputs) -> Vec<(String, String)> {
     for body in scene.contact_bodies() {
         let name = scene.body_name(*body);
         add(name, &[(".fx", "N"), (".fy", "N"), (".fz", "N"), (".tx", "N m"), (".ty", "N m"), (".tz", "N m")]);
+    }
+    for body in pushed_bodies {
+        let (name, forces) =
+            (scene.body_name(*body), [(".external_fx", "N"), (".external_fy", "N"), (".external_fz", "N")]);
+        add(name, &forces);
+        add(name, &[(".external_tx", "N m"), (".external_ty", "N m"), (".external_tz", "N m")]);
     }
     add("", &[("faces", "1"), ("faces_dropped", "1"), ("solver_iterations", "1")]);
     add("", &[("solver_residual", "1"), ("solver_converged", "1")]);

@@ -100,6 +100,7 @@ impl Simulation {
     pub fn external_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         self.external.wrenches()
     }
+
     /// The deepest point of contact at the start of the last step \[m\]: the largest pressure of a patch over
     /// its largest gradient, -phi of a point of rigid contact;
     /// 0 without contact.
@@ -405,6 +406,7 @@ impl Simulation {
         snapshot.X_WB.clone_from(&self.data.X_WB);
         snapshot.V_WB.clone_from(&self.data.V_WB);
         snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
+        snapshot.external_F_BBo_W.clone_from(self.external_wrenches());
         snapshot.energy = energy(model, &self.data, &self.state.v);
         snapshot.spring_energy = spring_energy(model, &self.state.q);
         snapshot.report = self.result.report;

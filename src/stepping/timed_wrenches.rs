@@ -57,6 +57,11 @@ impl TimedWrenches {
         self.scheduled.is_empty() && self.held.is_empty()
     }
 
+    /// The bodies of the scheduled wrenches.
+    pub fn scheduled_bodies(&self) -> Vec<BodyIndex> {
+        self.scheduled.iter().map(|wrench| wrench.body).collect()
+    }
+
     /// The scheduled wrenches.
     pub fn scheduled(&self) -> &[BodyWrench] {
         &self.scheduled

@@ -225,3 +225,52 @@ fn wrenches_of_a_scene_that_make_no_sense_are_named() {
         assert!(error.contains(means) && error.contains("wrenches.yaml:"), "{wrenches}: {error}");
     }
 }
+
+/// Under 3 N in the first half of each 20 ms, a recording shows 3 N while the force acts, and 0 once it has
+/// ended: in the CSV file at each step, in the MCAP file as messages that begin and end with the push.
+#[test]
+fn external_wrenches_are_recorded() {
+    let folder = std::env::temp_dir().join(format!("isobar_wrenches_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let urdf = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ros/scenes/ball.urdf");
+    let scene = FLOATING.replace("tests/ros/scenes/ball.urdf", urdf);
+    let wave = "[0, 0, { square_wave: { first: 3, then: 0, period: 0.02 } }]";
+    let text = format!("{scene}wrenches: {{ ball: {{ force: {wave} }} }}\npublish: {{ wrenches: 1000 }}\n");
+    std::fs::write(folder.join("push.yaml"), text).expect("a scene");
+    let run = |more: &[&str]| {
+        let mut program = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        program.current_dir(&folder).args(["run", "push.yaml", "--duration", "0.04", "--quiet"]);
+        let output = program.args(["--csv", "push.csv", "--record", "push.mcap"]).args(more).output().expect("it runs");
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    assert_eq!(run(&[]), (true, String::new()));
+    let force = |step: usize| if (step - 1) % 20 < 10 { 3.0 } else { 0.0 };
+    let file = std::fs::read_to_string(folder.join("push.csv")).expect("rows");
+    let mut rows = file.lines().filter(|line| !line.starts_with('#'));
+    let column = rows.next().expect("a head").split(',').position(|name| name == "ball.external_fz");
+    let column = column.expect("a column of the force");
+    let forces: Vec<f64> = rows.map(|row| row.split(',').nth(column).expect("a field").parse().expect("f64")).collect();
+    assert_eq!(forces[1..], (1..=40).map(force).collect::<Vec<_>>());
+    let bag = std::fs::read(folder.join("push.mcap")).expect("a bag");
+    let messages = mcap::MessageStream::new(&bag).expect("MCAP").map(|message| message.expect("a message"));
+    let pushes: Vec<(u64, f64)> = messages
+        .filter(|message| message.channel.topic == "/isobar/external_wrench")
+        .map(|message| {
+            // Force x, y, z and torque x, y, z are the last 48 bytes.
+            let z = &message.data[message.data.len() - 32..message.data.len() - 24];
+            (message.log_time / 1_000_000, f64::from_le_bytes(z.try_into().expect("8 bytes")))
+        })
+        .collect();
+    let pushed = (1..=11).chain(21..=31);
+    assert_eq!(pushes, pushed.map(|step| (step as u64, force(step))).collect::<Vec<_>>());
+    // No file is overwritten unless that is asked for.
+    let (good, said) = run(&[]);
+    assert!(!good && said.contains("push.csv is there already") && said.contains("--force"), "{said}");
+    assert_eq!(std::fs::read_to_string(folder.join("push.csv")).expect("rows"), file);
+    std::fs::remove_file(folder.join("push.csv")).expect("the rows go");
+    let (good, said) = run(&[]);
+    assert!(!good && said.contains("push.mcap is there already"), "{said}");
+    assert!(!folder.join("push.csv").exists(), "nothing is written before the refusal");
+    assert_eq!(run(&["--force"]), (true, String::new()));
+    std::fs::remove_dir_all(&folder).expect("the folder goes");
+}

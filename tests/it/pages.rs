@@ -392,7 +392,7 @@ fn rolling_slows_as_the_page_says() {
         parts(&text).0.into_iter().find(|block| block.words == ["yaml", "rolling.yaml"]).expect("the page's scene");
     fs::write(folder.join("rolling.yaml"), scene.text).expect("written");
     for step in [1e-3, 2e-3] {
-        let text = format!("isobar run rolling.yaml --duration 2 --step {step} --csv rolling.csv --quiet\n");
+        let text = format!("isobar run rolling.yaml --duration 2 --step {step} --csv rolling.csv --force --quiet\n");
         let (output, good) = run(&Block { words: Vec::new(), line: 0, text }, &folder);
         assert!(good, "{output}");
         let table = fs::read_to_string(folder.join("rolling.csv")).expect("a table");

@@ -296,7 +296,7 @@ fn drop_settles_and_is_recorded() {
     let command = JointCommand::new(&scene);
     let mut snapshot = Snapshot::default();
     let mut bytes = Vec::new();
-    let mut recording = CsvRecording::new(&mut bytes, "test", &scene, &loaded.outputs).expect("a recording");
+    let mut recording = CsvRecording::new(&mut bytes, "test", &scene, &[], &loaded.outputs).expect("a recording");
     let mut heights = Vec::new();
     let start = energy(scene.model(), simulation.data(), &simulation.state().v);
     for _ in 0..1000 {

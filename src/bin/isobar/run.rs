@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// MCAP file, in the profile of rosbag2.
     #[arg(long, value_name = "FILE.mcap")]
     record: Option<PathBuf>,
+    /// Overwrite the files of `--csv`, `--record` and `--timing` if they are there.
+    #[arg(long)]
+    force: bool,
     /// Write only every n-th step to the CSV file.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
@@ -81,6 +84,8 @@ enum Mode {
 enum RunError {
     #[error("--command {text}: {problem}")]
     Command { text: String, problem: String },
+    #[error("{} is there already; name another file, or add --force to overwrite it", file.display())]
+    Exists { file: PathBuf },
     #[error("cannot write {}; check the folder and the permissions", file.display())]
     Write { file: PathBuf, source: std::io::Error },
 }
@@ -117,6 +122,9 @@ impl Totals {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    for file in [&arguments.csv, &arguments.record, &arguments.timing].into_iter().flatten() {
+        keep(file, arguments.force)?;
+    }
     let mut packages = PackageMap::from_environment();
     for (name, path) in &arguments.packages {
         packages.insert(name, path);
@@ -157,7 +165,8 @@ fn simulate(
     let mut recording = match &arguments.csv {
         Some(file) => {
             let title = format!("isobar {} run of {}", env!("CARGO_PKG_VERSION"), arguments.scene.display());
-            Some(CsvRecording::new(create(file)?, &title, &loaded.scene, &loaded.outputs)?)
+            let pushed = loaded.wrenches.scheduled_bodies();
+            Some(CsvRecording::new(create(file)?, &title, &loaded.scene, &pushed, &loaded.outputs)?)
         }
         None => None,
     };
@@ -228,6 +237,16 @@ fn simulate(
 
 fn start_bag(file: &Path, loaded: &LoadedScene) -> Result<BagRecording, BagError> {
     BagRecording::create(file, &loaded.scene, &loaded.outputs, &loaded.robot_descriptions, &BagPlan::default())
+}
+
+/// Refuses to overwrite a file unless forced to. Empty files, pipes and devices hold nothing to lose.
+fn keep(file: &Path, force: bool) -> Result<(), RunError> {
+    match std::fs::metadata(file) {
+        Ok(present) if !force && present.is_file() && present.len() > 0 => {
+            Err(RunError::Exists { file: file.to_path_buf() })
+        }
+        _ => Ok(()),
+    }
 }
 
 fn create(file: &PathBuf) -> Result<BufWriter<File>, RunError> {

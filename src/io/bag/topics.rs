@@ -4,9 +4,9 @@ use super::encode;
 use super::point_cloud::{ContactPairs, write_contact_patches};
 use super::schemas::MessageType;
 use super::static_transforms::{StaticTransform, static_transforms};
-use crate::math::{BodyIndex, IndexVec};
+use crate::math::{BodyIndex, Index, IndexVec};
 use crate::names::topic_parts;
-use crate::recording::{Due, Output, Outputs};
+use crate::recording::{Due, Output, Outputs, PushedBodies};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
@@ -97,6 +97,9 @@ pub struct BagEncoder {
     joint_names: Vec<String>,
     pairs: ContactPairs,
     wrenches: Vec<BodyTopic>,
+    body_names: Vec<String>,
+    external_wrench: usize,
+    pushed: PushedBodies,
     poses: Vec<BodyTopic>,
     outputs: Vec<usize>,
     descriptions: Vec<(usize, String)>,
@@ -139,6 +142,8 @@ impl BagEncoder {
         };
         let wrenches = bodies(scene.contact_bodies(), "wrench", MessageType::WrenchStamped);
         let poses = bodies(scene.free_bodies(), "pose", MessageType::PoseStamped);
+        let external_wrench = add(format!("{node}/external_wrench"), MessageType::WrenchStamped, 10);
+        let body_names = scene.model().bodies().iter().map(|body| body.name.clone()).collect();
         let names = |output: &Output| output.name.clone();
         let names: Vec<String> = outputs.outputs().iter().map(names).collect();
         let outputs = topic_parts(names.iter().map(String::as_str))
@@ -156,6 +161,9 @@ impl BagEncoder {
             joint_names: scene.joint_names().to_vec(),
             pairs: ContactPairs::new(scene),
             wrenches,
+            body_names,
+            external_wrench,
+            pushed: PushedBodies::default(),
             poses,
             outputs,
             descriptions,
@@ -188,7 +196,7 @@ impl BagEncoder {
 
     /// Appends the due messages of `snapshot`, the state before the clock; `outputs` are the values of the
     /// scene's outputs.
-    pub fn write(&self, due: Due, snapshot: &Snapshot, outputs: &[f64], batch: &mut Batch) {
+    pub fn write(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64], batch: &mut Batch) {
         let ns = snapshot.time_ns;
         if due.joint_states {
             let values =
@@ -199,6 +207,11 @@ impl BagEncoder {
             for BodyTopic { body, name, topic } in &self.wrenches {
                 if let (Some(F_BBo_W), Some(X_WB)) = (snapshot.F_BBo_W.get(*body), snapshot.X_WB.get(*body)) {
                     batch.push(*topic, |buffer| encode::wrench(buffer, ns, name, F_BBo_W, X_WB));
+                }
+            }
+            for (body, F_BBo_W, X_WB) in self.pushed.select(snapshot) {
+                if let Some(name) = self.body_names.get(body.to_usize()) {
+                    batch.push(self.external_wrench, |buffer| encode::wrench(buffer, ns, name, F_BBo_W, X_WB));
                 }
             }
         }

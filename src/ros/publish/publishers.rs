@@ -14,6 +14,7 @@ use crate::ros::client::interfaces::visualization_msgs::msg::MarkerArray;
 use crate::io::bag::static_transforms;
 use crate::io::bag::write_contact_patches;
 use crate::math::{RigidTransform, SpatialForce};
+use crate::recording::PushedBodies;
 use crate::ros::client::messages::{self, system_time};
 use crate::ros::client::{ClientError, Node, Publisher, Qos, SerializedPublisher};
 use crate::ros::exchange::mailbox::Mailbox;
@@ -45,6 +46,8 @@ pub(crate) struct Publishers {
     /// Topics of later worlds, which arrive before the first state of their world.
     worlds: Receiver<WorldTopics>,
     external_efforts: Vec<f64>,
+    external_wrench: Publisher<WrenchStamped>,
+    pushed: PushedBodies,
     contact_patches: SerializedPublisher,
     #[cfg(isobar_gazebo)]
     contacts: Publisher<crate::ros::client::interfaces::ros_gz_interfaces::msg::Contacts>,
@@ -98,6 +101,8 @@ impl Publishers {
             world,
             worlds,
             external_efforts: Vec::new(),
+            external_wrench: node.publisher("~/external_wrench", Qos::Reliable(10))?,
+            pushed: PushedBodies::default(),
             contact_patches: node.serialized_publisher(
                 "~/contact_patches",
                 "sensor_msgs/msg/PointCloud2",
@@ -169,6 +174,7 @@ impl Publishers {
                 return;
             };
             self.world = world;
+            self.pushed = PushedBodies::default();
             self.marker_writer.restart();
             self.publish_latched();
             mailbox.world_published(self.world.number);
@@ -269,6 +275,11 @@ impl Publishers {
             let header = messages::header(snapshot.time_ns, &topic.frame);
             let message = WrenchStamped { header, wrench: messages::wrench_in_body(F_BBo_W, X_WB) };
             note_failure(&mut self.failures, topic.publisher.publish(&message));
+        }
+        for (body, F_BBo_W, X_WB) in self.pushed.select(snapshot) {
+            let header = messages::header(snapshot.time_ns, self.world.scene.body_name(body));
+            let message = WrenchStamped { header, wrench: messages::wrench_in_body(F_BBo_W, X_WB) };
+            note_failure(&mut self.failures, self.external_wrench.publish(&message));
         }
         for (topic, F_B) in self.world.sensors.iter().zip(measured) {
             let header = messages::header(snapshot.time_ns, &topic.frame);
