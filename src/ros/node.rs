@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::io::bag::{BagError, BagPlan};
 use crate::io::checkpoint_file::{self, CheckpointFileError};
 use crate::io::package::PackageMap;
-use crate::io::scene_file::{LoadedScene, SceneError, SceneSource};
+use crate::io::scene_file::{LoadedScene, SceneError, SceneSource, SourceChanges};
 use crate::recording::Rates;
 use crate::ros::checkpoints::file::checkpoint_queue;
 use crate::ros::checkpoints::node_state::NodeState;
@@ -21,6 +21,7 @@ use crate::ros::commands::standing_command::StandingCommand;
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::state_queue;
+use crate::ros::log::causes::with_causes;
 use crate::ros::publish::publishers::{PublishPlan, Publishers};
 use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
@@ -63,6 +64,20 @@ pub enum NodeError {
     /// The simulation cannot continue from the checkpoint.
     #[error("parameter 'checkpoint': {0}. To begin at the start, remove the file or name another one")]
     Checkpoint(#[from] CheckpointFileError),
+    /// The entities of the checkpoint cannot be made again.
+    #[error(
+        "parameter 'checkpoint': {}: the world has {entities}, which cannot be made again: {reason}. To begin at the start, \
+         remove the file or name another one",
+        file.display()
+    )]
+    Entities {
+        /// The checkpoint.
+        file: PathBuf,
+        /// The spawned and deleted entities.
+        entities: String,
+        /// The reason.
+        reason: String,
+    },
     /// The operating system refused a thread or a signal handler.
     #[error("operating system: {0}")]
     System(#[from] std::io::Error),
@@ -109,8 +124,10 @@ async fn run_async() -> Result<(), NodeError> {
 
 /// A loaded scene with its publishing rates.
 struct World {
-    source: SceneSource,
+    origin: WorldOrigin,
     loaded: LoadedScene,
+    /// The checkpoint to continue from.
+    checkpoint: Option<Checkpoint>,
     rates: Rates,
     /// The packages and folders that services read files from.
     packages: PackageMap,
@@ -131,17 +148,23 @@ impl World {
             return Err(NodeError::NoScene);
         }
         let packages = PackageMap::from_environment();
-        let (source, loaded) = load_scene(&PathBuf::from(parameters.text("scene")), &packages)?;
+        let (source, mut loaded) = load_scene(&PathBuf::from(parameters.text("scene")), &packages)?;
         let folder = source.folder().to_path_buf();
         let given = std::env::split_paths(parameters.text("file_access")).filter(|path| !path.as_os_str().is_empty());
         let folders = [folder.join("../urdf"), folder].into_iter().chain(packages.used_folders()).chain(given);
         let packages = packages.clone().within(folders);
+        let mut origin = WorldOrigin::file(parameters.text("scene"), source);
+        let file = PathBuf::from(parameters.text("checkpoint"));
+        let checkpoint = read_checkpoint(&file)?;
+        if let Some(checkpoint) = &checkpoint {
+            loaded = restore_entities(checkpoint, &file, &mut origin, &packages)?.unwrap_or(loaded);
+        }
         parameters.declare_scene(&loaded.scene);
         if !parameters.problems().is_empty() {
             return Err(refuse(&parameters));
         }
         parameters.start();
-        Ok((parameters, Self { rates: Rates::from(&loaded.publish), source, loaded, packages }))
+        Ok((parameters, Self { rates: Rates::from(&loaded.publish), origin, loaded, checkpoint, packages }))
     }
 }
 
@@ -180,7 +203,7 @@ struct Session {
 
 impl Session {
     fn start(mut node: Node, world: World, mut parameters: Parameters) -> Result<Self, NodeError> {
-        let World { source, mut loaded, rates, packages } = world;
+        let World { origin, mut loaded, checkpoint, rates, packages } = world;
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
@@ -193,7 +216,7 @@ impl Session {
         let checkpoints = PathBuf::from(parameters.text("checkpoint"));
         let begin =
             |settings: &RunSettings| Simulation::new(scene.clone(), loaded.initial.clone(), stepping.under(settings));
-        let (simulation, restored) = match read_checkpoint(&checkpoints)? {
+        let (simulation, restored) = match checkpoint {
             Some(checkpoint) => {
                 let refused = |source| NodeError::Checkpoint(checkpoint_file::refused(&checkpoints, source));
                 let (simulation, state) = restore(&checkpoint, &settings, begin)?.map_err(refused)?;
@@ -232,14 +255,8 @@ impl Session {
         let modes = parameters.control_modes(scene.joint_names());
         let options = ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes };
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, options, mailbox.clone())?;
-        let world = CurrentWorld {
-            number: 0,
-            scene: scene.clone(),
-            models: loaded.models,
-            rates,
-            markers,
-            origin: WorldOrigin::file(parameters.text("scene"), source),
-        };
+        let entities = origin.source.changes().to_bytes();
+        let world = CurrentWorld { number: 0, scene: scene.clone(), models: loaded.models, rates, markers, origin };
         let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
         if let Some(state) = &restored {
@@ -260,6 +277,7 @@ impl Session {
             schedule: loaded.commands,
             wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
+            entities,
             lockstep,
             checkpoints: sender,
             restored,
@@ -307,6 +325,26 @@ fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
         return Ok(None);
     }
     Ok(Some(checkpoint_file::read(file)?))
+}
+
+/// The world with the entities of a checkpoint; `None` if it had those of the scene file.
+fn restore_entities(
+    checkpoint: &Checkpoint,
+    file: &Path,
+    origin: &mut WorldOrigin,
+    packages: &PackageMap,
+) -> Result<Option<LoadedScene>, NodeError> {
+    let entities = NodeState::entities_of(checkpoint)
+        .map_err(|error| NodeError::Checkpoint(checkpoint_file::refused(file, error.into())))?;
+    if entities.has_models_of(&SourceChanges::default()) {
+        return Ok(None);
+    }
+    let refused = |reason| NodeError::Entities { file: file.to_path_buf(), entities: entities.summary(), reason };
+    origin.source.apply(&entities, packages).map_err(|error| refused(with_causes(&error)))?;
+    let loaded = origin.source.build(packages).map_err(|error| refused(with_causes(&error)))?;
+    origin.spawned.extend(entities.added_names().map(str::to_owned));
+    tracing::info!("the world is that of the checkpoint: {}", entities.summary());
+    Ok(Some(loaded))
 }
 
 /// The simulation that continues from a checkpoint with its kind of steps, and the rest of the node's state,

@@ -1,5 +1,5 @@
 """A soak of the node, as fast as it steps: controllers that come and go, entities spawned and deleted,
-resets, and a subscriber that never reads. Prints memory, threads, endpoints and step time over the run.
+resets, a recording that is switched off and on, and a subscriber that never reads. Prints memory, threads, endpoints and step time over the run.
 scripts/soak runs it."""
 
 import argparse
@@ -19,7 +19,7 @@ from geometry_msgs.msg import WrenchStamped  # noqa: E402
 from rosgraph_msgs.msg import Clock  # noqa: E402
 from sensor_msgs.msg import JointState, PointCloud2  # noqa: E402
 from simulation_interfaces import srv  # noqa: E402
-from std_srvs.srv import Trigger  # noqa: E402
+from std_srvs.srv import SetBool, Trigger  # noqa: E402
 from test_worlds import BRICK, resource  # noqa: E402
 
 RESET_EVERY = 10
@@ -31,6 +31,7 @@ class Soak:
         parameters = ["real_time_factor:=0.0", f"checkpoint:={folder / 'run.checkpoint'}", "checkpoint_period:=60.0"]
         if record:
             parameters.append(f"record:={folder / 'run.mcap'}")
+        self.folder, self.record, self.recorded = folder, record, 0
         self.node = RunningNode(folder, parameters=parameters)
         self.listener = Listener("soak")
         self.clock = []
@@ -66,6 +67,7 @@ class Soak:
         return {
             "steps": self.steps,
             "cycles": self.cycles,
+            "recorded files": self.recorded,
             "memory [MB]": int(lines["VmRSS"].split()[0]) / 1024,
             "threads": int(lines["Threads"]),
             "files": len(os.listdir(process / "fd")),
@@ -82,6 +84,13 @@ class Soak:
             row = self.sample()
             if all(row[count] <= first[count] for count in COUNTS) or time.monotonic() > deadline:
                 return row
+
+    def keep_disk_free(self):
+        """Deletes the complete files; counts them."""
+        files = sorted(self.folder.glob("run*.mcap"), key=lambda file: file.stat().st_mtime)
+        for file in files[:-2]:
+            file.unlink()
+            self.recorded += 1
 
     def cycle(self):
         """Adds a controller, which commands and pushes, and a brick, and removes both; now and then resets
@@ -107,6 +116,12 @@ class Soak:
         if self.cycles % RESET_EVERY == 0:
             assert self.listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
         controller.destroy_node()
+        if self.record:
+            # Off in each odd cycle, on in each even one.
+            on = self.cycles % 2 == 0
+            answer = self.listener.call(SetBool, "/isobar/record", SetBool.Request(data=on))
+            assert answer.success, answer.message
+            self.keep_disk_free()
 
 
 def run(steps, seconds, record, warm_up, cycles=0):

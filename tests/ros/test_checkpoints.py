@@ -153,3 +153,42 @@ def test_a_checkpoint_of_another_scene_is_refused_by_name(start, listener, tmp_p
     second = start(scene="two_presses.yaml", parameters=[f"checkpoint:={file}"])
     assert second.process.wait(PATIENCE) != 0
     assert str(file) in second.log() and "to another scene" in second.log(), second.log()
+
+
+def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listener, tmp_path):
+    """A second node has the first one's brick where it was, and not the deleted ball; its own later changes make it
+    refuse the file by name."""
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import BRICK, resource
+
+    file = tmp_path / "run.checkpoint"
+    parameters = [f"checkpoint:={file}", "start_paused:=true"]
+    first = start(parameters=parameters)
+    request = resource(srv.SpawnEntity.Request(name="brick"), "", BRICK)
+    request.initial_pose.pose.position.x, request.initial_pose.pose.position.z = 2.0, 3.0
+    request.initial_pose.pose.orientation.w = 1.0
+    assert listener.call(srv.SpawnEntity, "/isobar/spawn_entity", request).result.result == 1
+    delete = srv.DeleteEntity.Request(entity="ball")
+    assert listener.call(srv.DeleteEntity, "/isobar/delete_entity", delete).result.result == 1
+    assert listener.call(srv.StepSimulation, "/isobar/step_simulation", srv.StepSimulation.Request(steps=100)).result.result == 1
+    pose = lambda: listener.call(srv.GetEntityState, "/isobar/get_entity_state", srv.GetEntityState.Request(entity="brick"))  # noqa: E731
+    before = pose()
+    assert before.result.result == 1 and before.state.pose.position.z < 3.0, "it falls"
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    assert first.end() == 0
+    second = start(parameters=parameters)
+    entities = lambda: listener.call(srv.GetEntities, "/isobar/get_entities", srv.GetEntities.Request()).entities  # noqa: E731
+    assert entities() == ["press", "brick"], second.log()
+    assert pose().state == before.state
+    assert "entities spawned: brick; entities deleted: ball" in second.log()
+    # Another world refuses the file, with both lists.
+    delete = srv.DeleteEntity.Request(entity="brick")
+    assert listener.call(srv.DeleteEntity, "/isobar/delete_entity", delete).result.result == 1
+    refused = listener.call(Trigger, "/isobar/restore_checkpoint", Trigger.Request())
+    assert not refused.success
+    assert "made with entities spawned: brick; entities deleted: ball" in refused.message, refused.message
+    assert "the world has entities spawned: none; entities deleted: ball" in refused.message, refused.message
+    # A reset of everything is the scene file again.
+    assert listener.call(srv.ResetSimulation, "/isobar/reset_simulation", srv.ResetSimulation.Request()).result.result == 1
+    assert entities() == ["press", "ball"]
+    assert second.end() == 0

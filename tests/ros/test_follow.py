@@ -4,7 +4,7 @@ import math
 
 import pytest
 from action_msgs.msg import GoalStatus
-from conftest import PATIENCE
+from conftest import PATIENCE, stamp_ns
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -98,6 +98,14 @@ def test_tolerances_end_goals(start, listener):
     goal.goal_time_tolerance.nanosec = 200_000_000
     status, result = Goal(client, goal).result()
     assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, Codes.GOAL_TOLERANCE_VIOLATED)
+    # Without a time for the end the goal waits: longer than 10 s, in which the joint is held by nothing else.
+    assert listener.set_parameter("real_time_factor", 0.0).successful
+    goal = Goal(client, FollowJointTrajectory.Goal(trajectory=trajectory((0.3, 0.05)), **fields))
+    states = listener.listen(JointState, "/joint_states")
+    listener.wait_until(lambda: states and stamp_ns(states[-1]) - stamp_ns(states[0]) > 15_000_000_000, "15 s")
+    assert not goal.future.done()
+    goal.cancel()
+    assert listener.set_parameter("real_time_factor", 1.0).successful
     # A velocity that is not reached within its tolerance fails, too.
     fast = JointTolerance(name="slide", position=-1.0, velocity=1e-6)
     status, result = client.send(trajectory((0.3, 0.1)), path_tolerance=[fast]).result()

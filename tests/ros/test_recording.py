@@ -13,6 +13,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, PointCloud2
+from std_srvs.srv import SetBool
 
 rosbags = pytest.importorskip("rosbags.highlevel", reason="rosbags is not installed")
 
@@ -131,6 +132,34 @@ def test_a_reset_of_time_begins_a_new_file(start, listener, tmp_path):
         topics = read(tmp_path / name)
         times = [time_ns for time_ns, _ in topics["/joint_states"]]
         assert times == sorted(times) and times[0] == 0 and len(times) > 50 and topics["/robot_description"], name
+
+
+def test_a_recording_is_switched_off_and_on(start, listener, tmp_path):
+    node = start(parameters=[f"record:={tmp_path / 'run.mcap'}"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    for on in (False, True):
+        if on:
+            listener.wait_until(lambda: "run.mcap is complete" in node.log(), "the end of the file")
+            del states[:]
+            listener.wait_until(lambda: len(states) > 100, "states that are not recorded")
+        answer = listener.call(SetBool, "/isobar/record", SetBool.Request(data=on))
+        assert answer.success, answer.message
+    del states[:]
+    listener.wait_until(lambda: len(states) > 100, "states that are recorded again")
+    assert node.end() == 0
+    first, second = (read(tmp_path / name) for name in ("run.mcap", "run_2.mcap"))
+    assert len(first["/joint_states"]) > 50 and len(second["/joint_states"]) > 50 and second["/robot_description"]
+    gap = second["/joint_states"][0][0] - first["/joint_states"][-1][0]
+    # The states that were not recorded, 2 ms apart.
+    assert gap > 100 * 2_000_000, gap
+    assert not (tmp_path / "run_3.mcap").exists()
+
+
+def test_without_a_file_the_service_says_how_to_name_one(start, listener):
+    start()
+    answer = listener.call(SetBool, "/isobar/record", SetBool.Request(data=True))
+    assert not answer.success and "record:=FILE.mcap" in answer.message
 
 
 def messages_of_a_cut_file(data):

@@ -257,6 +257,11 @@ def test_entities_are_the_models(simulator):
     bad = simulator.names(filter="(((")
     assert bad.result.result == Result.RESULT_OPERATION_FAILED and not bad.entities
     assert simulator.names(filter="(a{1000}){1000}").result.result == Result.RESULT_OPERATION_FAILED
+    # A filter is read up to 4096 bytes; one byte more is refused with the limit.
+    assert simulator.names(filter="ball|" + "x" * 4091).entities == ["ball"]
+    long = simulator.names(filter="ball|" + "x" * 4092)
+    assert long.result.result == Result.RESULT_OPERATION_FAILED and not long.entities
+    assert "4097 bytes long; at most 4096" in long.result.error_message
     robots = [EntityCategory(category=EntityCategory.CATEGORY_ROBOT)]
     assert simulator.names(categories=robots).entities == ["press"]
     info = simulator.call("GetEntityInfo", entity="ball").info

@@ -13,6 +13,7 @@ GROWTH_MAX = 30.0
 def test_nothing_grows_while_controllers_come_and_go():
     rows = soak.run(steps=0, seconds=float("inf"), record=True, warm_up=10, cycles=20)
     first, last = rows[0], rows[-1]
+    assert last["recorded files"] >= first["recorded files"] + 10, rows
     assert last["cycles"] == first["cycles"] + 20, rows
     for count in soak.COUNTS:
         assert last[count] <= first[count], f"{count}: {rows}"

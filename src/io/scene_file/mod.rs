@@ -17,6 +17,7 @@ mod reader;
 mod resolve;
 mod schema;
 mod source;
+mod source_changes;
 mod stepping;
 mod wrenches;
 mod yaml;
@@ -26,7 +27,8 @@ use std::path::Path;
 pub use error::{Place, SceneError};
 pub use loaded_scene::{JointGroup, LoadedScene, SceneModel};
 pub use publish::PublishSettings;
-pub use source::{Entity, SceneSource, robot_name};
+pub use source::{SceneSource, robot_name};
+pub use source_changes::{Entity, SourceChanges};
 
 use super::limits;
 use super::package::PackageMap;

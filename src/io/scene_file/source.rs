@@ -7,6 +7,7 @@ use super::error::{Place, SceneError};
 use super::loaded_scene::LoadedScene;
 use super::reader::Named;
 use super::schema::{BaseSpec, ModelSpec, SceneSpec};
+use super::source_changes::{Entity, SourceChanges};
 use super::{assemble, schema, yaml};
 use crate::io::limits;
 use crate::io::package::PackageMap;
@@ -20,21 +21,7 @@ use crate::robot::RobotDescription;
 pub struct SceneSource {
     spec: SceneSpec,
     folder: PathBuf,
-}
-
-/// A robot or an object that is not part of the file.
-#[derive(Clone, Debug)]
-pub struct Entity {
-    /// Its name among the models.
-    pub name: String,
-    /// The text of its URDF.
-    pub urdf: String,
-    /// The name of the URDF in messages, instead of a file.
-    pub label: PathBuf,
-    /// The folder of the URDF's relative paths.
-    pub folder: PathBuf,
-    /// The pose of its root link at the start, in the world.
-    pub X_WB: RigidTransform,
+    changes: SourceChanges,
 }
 
 impl SceneSource {
@@ -54,7 +41,8 @@ impl SceneSource {
     /// The errors of [`SceneSource::read`].
     pub fn read_str(text: &str, label: &Path) -> Result<Self, SceneError> {
         let spec = schema::read_scene(&yaml::parse(text, label)?)?;
-        Ok(Self { spec, folder: label.parent().unwrap_or(Path::new("")).to_path_buf() })
+        let folder = label.parent().unwrap_or(Path::new("")).to_path_buf();
+        Ok(Self { spec, folder, changes: SourceChanges::default() })
     }
 
     /// An empty world whose relative addresses start at `folder`.
@@ -80,8 +68,14 @@ impl SceneSource {
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.spec.models.len();
         self.spec.models.retain(|model| model.name.name != name);
-        self.spec.has_gaps |= self.spec.models.len() < before;
-        self.spec.models.len() < before
+        let found = self.spec.models.len() < before;
+        self.spec.has_gaps |= found;
+        let added = self.changes.added.len();
+        self.changes.added.retain(|(entity, _)| entity.name != name);
+        if found && self.changes.added.len() == added {
+            self.changes.removed.push(name.to_owned());
+        }
+        found
     }
 
     /// Adds an entity after the existing models. It is free, unless its root link is called `world` or has no
@@ -96,7 +90,7 @@ impl SceneSource {
         packages: &PackageMap,
         taken: &dyn Fn(&str) -> bool,
     ) -> Result<(), UrdfError> {
-        let Entity { name, urdf, label, folder, X_WB } = entity;
+        let Entity { name, urdf, label, folder, X_WB } = entity.clone();
         let robot = urdf::load_str(&urdf, &label, &folder, packages, &LoadOptions::default())?;
         let links = robot.links.iter().map(|link| link.name.as_str());
         let conflict = links.chain(robot.joints.iter().map(|joint| joint.name.as_str())).any(taken);
@@ -121,6 +115,26 @@ impl SceneSource {
             name: named(name),
             place,
         });
+        self.changes.added.push((entity, conflict));
+        Ok(())
+    }
+
+    /// The models that were taken out and added since the file was read.
+    pub fn changes(&self) -> &SourceChanges {
+        &self.changes
+    }
+
+    /// Makes these changes: first those that take models out.
+    ///
+    /// # Errors
+    /// A fault of an added model's URDF.
+    pub fn apply(&mut self, changes: &SourceChanges, packages: &PackageMap) -> Result<(), UrdfError> {
+        for name in &changes.removed {
+            self.remove(name);
+        }
+        for (entity, prefixed) in &changes.added {
+            self.add(entity.clone(), packages, &|_| *prefixed)?;
+        }
         Ok(())
     }
 

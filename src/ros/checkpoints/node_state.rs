@@ -1,12 +1,13 @@
 //! The part of a checkpoint that belongs to the node: the time of earlier runs, the kind of the steps,
-//! force-torque sensors, and the standing command.
+//! force-torque sensors, entities that were spawned and deleted, and the standing command.
 
+use crate::io::scene_file::SourceChanges;
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, Index, SpatialForce, Vector6};
 use crate::ros::exchange::settings::Mode;
-use crate::stepping::HeldWrench;
+use crate::stepping::{Checkpoint, HeldWrench};
 
 /// The mark at the start, with the version of the format.
-const MARK: &[u8; 8] = b"ISONODE1";
+const MARK: &[u8; 8] = b"ISONODE2";
 const MODES: [Mode; 3] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic];
 
 /// The node's part of a checkpoint.
@@ -22,6 +23,8 @@ pub(crate) struct NodeState {
     pub(crate) measured: Vec<SpatialForce>,
     /// The wrenches that are held for a while.
     pub(crate) held: Vec<HeldWrench>,
+    /// The spawned and deleted entities, as `SourceChanges::to_bytes` wrote them.
+    pub(crate) entities: Vec<u8>,
     /// The standing command, as `StandingCommand::write` wrote it; empty without one.
     pub(crate) commands: Vec<u8>,
 }
@@ -44,8 +47,17 @@ impl NodeState {
             writer.u64(*until_ns);
             F_BBo_B.to_vector().iter().for_each(|number| writer.f64(*number));
         }
+        writer.block(&self.entities);
         writer.block(&self.commands);
         writer.into_bytes()
+    }
+
+    /// The spawned and deleted entities of a checkpoint; none if another program than the node made it.
+    pub(crate) fn entities_of(checkpoint: &Checkpoint) -> Result<SourceChanges, BytesError> {
+        match Self::read(checkpoint.attachment())? {
+            Some(state) => SourceChanges::from_bytes(&state.entities),
+            None => Ok(SourceChanges::default()),
+        }
     }
 
     /// From the bytes of [`NodeState::write`]; `None` if another program than the node made the checkpoint.
@@ -74,9 +86,9 @@ impl NodeState {
             Ok(HeldWrench { body: BodyIndex::from_usize(body as usize), until_ns, F_BBo_B: wrench(&mut reader)? })
         };
         let held = (0..len).map(held).collect::<Result<_, BytesError>>()?;
-        let commands = reader.block()?.to_vec();
+        let (entities, commands) = (reader.block()?.to_vec(), reader.block()?.to_vec());
         reader.end()?;
-        Ok(Some(Self { time_offset_ns, mode, step_ns, measured, held, commands }))
+        Ok(Some(Self { time_offset_ns, mode, step_ns, measured, held, entities, commands }))
     }
 }
 
@@ -96,6 +108,7 @@ mod tests {
                 F_BBo_B: SpatialForce::from_vector(&Vector6::repeat(2.0)),
                 until_ns: 9,
             }],
+            entities: vec![4, 5],
             commands: vec![1, 2, 3],
         };
         let bytes = state.write();

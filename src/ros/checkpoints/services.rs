@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use crate::io::checkpoint_file;
+use crate::io::scene_file::SourceChanges;
+use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::client::interfaces::std_srvs::srv::Trigger;
 use crate::ros::client::{ClientError, Node, Request, Service};
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::log::causes::with_causes;
 use crate::ros::services::parameters::Parameters;
+use crate::stepping::Checkpoint;
 
 /// The services, and the requests that wait for a step boundary or for the disk.
 pub(crate) struct CheckpointServices {
@@ -23,9 +26,15 @@ impl CheckpointServices {
         Ok(Self { save, restore, waiting: Vec::new() })
     }
 
-    /// Takes the requests that have arrived, and answers those that are done. True if gravity or gains are
-    /// those of a checkpoint now.
-    pub(crate) fn answer_all(&mut self, mailbox: &Mailbox, parameters: &mut Parameters, joints: &[String]) -> bool {
+    /// Takes the requests that have arrived, and answers those that are done. `present` are the spawned and
+    /// deleted entities. True if gravity or gains are those of a checkpoint now.
+    pub(crate) fn answer_all(
+        &mut self,
+        mailbox: &Mailbox,
+        parameters: &mut Parameters,
+        joints: &[String],
+        present: &SourceChanges,
+    ) -> bool {
         let file = parameters.text("checkpoint").to_owned();
         while let Some(request) = self.save.next() {
             match file.is_empty() {
@@ -38,9 +47,10 @@ impl CheckpointServices {
                 refuse(request, no_file());
                 continue;
             }
-            match checkpoint_file::read(Path::new(&file)) {
+            let read = checkpoint_file::read(Path::new(&file)).map_err(|error| with_causes(&error));
+            match read.and_then(|checkpoint| same_entities(checkpoint, &file, present)) {
                 Ok(checkpoint) => self.waiting.push((mailbox.request_checkpoint(Some(checkpoint)), request)),
-                Err(error) => refuse(request, with_causes(&error)),
+                Err(problem) => refuse(request, problem),
             }
         }
         let mut restored = false;
@@ -60,6 +70,19 @@ impl CheckpointServices {
         }
         restored
     }
+}
+
+/// Refuses a checkpoint of a world with other entities, which only the start of a node brings back.
+fn same_entities(checkpoint: Checkpoint, file: &str, present: &SourceChanges) -> Result<Checkpoint, String> {
+    let then = NodeState::entities_of(&checkpoint).map_err(|error| format!("checkpoint {file}: {error}"))?;
+    if then.has_models_of(present) {
+        return Ok(checkpoint);
+    }
+    let (then, now) = (then.summary(), present.summary());
+    Err(format!(
+        "checkpoint {file}: it was made with {then}; the world has {now}. Spawn and delete the same entities, or start a \
+         node with this checkpoint, which brings them back"
+    ))
 }
 
 fn no_file() -> String {

@@ -2,10 +2,6 @@
 
 use crate::math::ScalarJointIndex;
 
-/// The simulated time after its last point within which a goal must be at its end, unless it gives another
-/// one \[ns\].
-pub(crate) const TIME_TOLERANCE_NS: u64 = 10_000_000_000;
-
 /// The largest error allowed for a joint; infinity allows any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tolerance {

@@ -1,22 +1,27 @@
 //! The state of the simulation, for /diagnostics.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The state of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct RecordingStatus {
     state: Mutex<RecordingState>,
+    /// Whether a client has switched it off.
+    paused: AtomicBool,
 }
 
 /// The present destination of the recording.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum RecordingState {
-    /// Nothing is recorded.
+    /// Nothing is recorded, because no file was named.
     #[default]
     Off,
     /// Into this file.
     File(PathBuf),
+    /// A client has switched it off, and this file is complete.
+    Paused(PathBuf),
     /// It has ended before the node, for this reason.
     Stopped(String),
 }
@@ -25,6 +30,24 @@ impl RecordingStatus {
     /// A file was begun.
     pub(crate) fn began(&self, file: &Path) {
         self.set(RecordingState::File(file.to_path_buf()));
+    }
+
+    /// Switches the recording on or off.
+    pub(crate) fn set_paused(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Relaxed);
+    }
+
+    /// Whether a client has switched the recording off.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Relaxed)
+    }
+
+    /// The present file is complete, and no other is begun until the recording is switched on.
+    pub(crate) fn completed(&self) {
+        if let RecordingState::File(file) = self.state() {
+            tracing::info!("{} is complete; the recording is off", file.display());
+            self.set(RecordingState::Paused(file));
+        }
     }
 
     /// Nothing more is recorded: logs the reason, once.

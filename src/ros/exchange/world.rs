@@ -16,6 +16,8 @@ pub(crate) struct NewWorld {
     pub(crate) commands: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
+    /// The entities that were spawned and deleted, for checkpoints.
+    pub(crate) entities: Vec<u8>,
     /// The number of controllers that lockstep waits for.
     pub(crate) controllers: usize,
     /// The parts of the old state that it takes over; `None` if it starts at time zero.

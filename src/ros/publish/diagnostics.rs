@@ -88,7 +88,7 @@ impl Diagnostics {
         values.push(value(
             "recording",
             match recording {
-                RecordingState::Off => "off".to_owned(),
+                RecordingState::Off | RecordingState::Paused(_) => "off".to_owned(),
                 RecordingState::File(file) => file.display().to_string(),
                 RecordingState::Stopped(reason) => format!("stopped: {reason}"),
             },

@@ -18,6 +18,8 @@ use crate::stepping::Snapshot;
 const BATCHES: usize = 512;
 /// The interval at which the file is brought up to date, so that a killed node loses no more than this.
 const FLUSH_PERIOD: Duration = Duration::from_secs(1);
+/// The longest wait of the writing thread, and so the delay with which a file is completed.
+const WAIT_MAX: Duration = Duration::from_millis(100);
 
 /// Messages of one instant, on their way to the disk.
 struct Filled {
@@ -33,6 +35,9 @@ pub(crate) struct Recorder {
     filled: SyncSender<Filled>,
     /// The time of the last instant \[ns\], once there is one.
     last_ns: Option<u64>,
+    /// Whether the recording was off at the last instant.
+    was_off: bool,
+    status: Arc<RecordingStatus>,
     lost: Throttle,
 }
 
@@ -41,7 +46,8 @@ struct RecorderDisk {
     /// The requested file; later ones are in the same folder.
     asked: PathBuf,
     topics: Vec<Topic>,
-    writer: BagWriter,
+    /// The present file, unless the recording is off.
+    writer: Option<BagWriter>,
     filled: Receiver<Filled>,
     spare: SyncSender<Batch>,
     status: Arc<RecordingStatus>,
@@ -98,7 +104,8 @@ impl Recording {
     ) -> Result<Recorder, BagError> {
         let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
         let topics = encoder.topics().to_vec();
-        let writer = create(&self.file, &topics, &self.status)?;
+        let off = self.status.is_paused();
+        let writer = if off { None } else { Some(create(&self.file, &topics, &self.status)?) };
         let (filled_sender, filled) = sync_channel(BATCHES);
         let (spare_sender, spare) = sync_channel(BATCHES);
         for _ in 0..BATCHES {
@@ -106,6 +113,7 @@ impl Recording {
             let _ = spare_sender.try_send(Batch::default());
         }
         let (asked, status) = (self.file.clone(), self.status.clone());
+        let of_recorder = status.clone();
         let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, status };
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || disk.run());
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
@@ -115,15 +123,20 @@ impl Recording {
             Ok(thread) => disks.push(thread),
             Err(error) => self.status.stop(format!("recording: {error}")),
         }
-        Ok(Recorder { encoder, spare, filled: filled_sender, last_ns: None, lost: Throttle::default() })
+        let (status, lost) = (of_recorder, Throttle::default());
+        Ok(Recorder { encoder, spare, filled: filled_sender, last_ns: None, was_off: off, status, lost })
     }
 }
 
 impl Recorder {
     /// Records the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs. If time
-    /// has gone back, a new file begins.
+    /// has gone back, or if the recording was off, a new file begins.
     pub(crate) fn record(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64]) {
         if !due.any() {
+            return;
+        }
+        if self.status.is_paused() {
+            self.was_off = true;
             return;
         }
         let mut batch = match self.spare.try_recv() {
@@ -139,7 +152,8 @@ impl Recorder {
             }
         };
         batch.restart(snapshot.time_ns);
-        let begins = self.last_ns.is_some_and(|last_ns| snapshot.time_ns < last_ns);
+        let earlier = self.last_ns.is_some_and(|last_ns| snapshot.time_ns < last_ns);
+        let begins = std::mem::take(&mut self.was_off) || earlier;
         if begins || self.last_ns.is_none() {
             self.encoder.latched(&mut batch);
         }
@@ -153,30 +167,42 @@ impl Recorder {
 impl RecorderDisk {
     /// Writes until the other end is dropped, then closes the file. After a failure nothing more is recorded.
     fn run(mut self) {
-        if let Err(error) = self.write_all().and_then(|()| self.writer.finish()) {
+        if let Err(error) = self.write_all().and_then(|()| self.finish()) {
             self.status.stop(error.to_string());
         }
+    }
+
+    /// Completes the present file.
+    fn finish(&mut self) -> Result<(), BagError> {
+        self.writer.take().map_or(Ok(()), |mut writer| writer.finish())
     }
 
     fn write_all(&mut self) -> Result<(), BagError> {
         let mut flushed = Instant::now();
         let mut dirty = true;
         loop {
-            match self.filled.recv_timeout(FLUSH_PERIOD) {
+            match self.filled.recv_timeout(WAIT_MAX) {
                 Ok(Filled { batch, begins }) => {
                     if begins {
-                        self.writer.finish()?;
-                        self.writer = create(&self.asked, &self.topics, &self.status)?;
+                        self.finish()?;
+                        self.writer = Some(create(&self.asked, &self.topics, &self.status)?);
                     }
-                    write_batch(&mut self.writer, &batch)?;
-                    dirty = true;
+                    if let Some(writer) = &mut self.writer {
+                        write_batch(writer, &batch)?;
+                        dirty = true;
+                    }
                     let _ = self.spare.try_send(batch);
+                }
+                // Everything that was sent before the recording was switched off is written.
+                Err(RecvTimeoutError::Timeout) if self.status.is_paused() && self.writer.is_some() => {
+                    self.finish()?;
+                    self.status.completed();
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             if dirty && flushed.elapsed() >= FLUSH_PERIOD {
-                self.writer.flush()?;
+                self.writer.as_mut().map_or(Ok(()), BagWriter::flush)?;
                 (flushed, dirty) = (Instant::now(), false);
             }
         }

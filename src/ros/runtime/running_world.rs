@@ -22,6 +22,8 @@ pub(super) struct RunningWorld {
     schedule: CommandSchedule,
     /// The scene's external wrenches over time, and those that other nodes apply for a while.
     wrenches: TimedWrenches,
+    /// The entities that were spawned and deleted, for checkpoints.
+    entities: Vec<u8>,
     sensors: Vec<ForceTorqueSensor>,
     momenta: Vec<SpatialForce>,
     measured: Vec<SpatialForce>,
@@ -38,6 +40,7 @@ impl RunningWorld {
         schedule: CommandSchedule,
         wrenches: TimedWrenches,
         force_torque: &[JointIndex],
+        entities: Vec<u8>,
     ) -> Self {
         let sensors: Vec<_> =
             force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
@@ -50,6 +53,7 @@ impl RunningWorld {
             stepping,
             schedule,
             wrenches,
+            entities,
             command: JointCommand::default(),
             position: Vec::new(),
             velocity: Vec::new(),
@@ -62,14 +66,20 @@ impl RunningWorld {
         if let Err(error) = next.go_on(&self.simulation) {
             tracing::error!("{error}. The new world starts from its initial state");
         }
-        let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, controllers, carryover } = next;
-        *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque);
+        let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, entities, .. } = next;
+        let NewWorld { controllers, carryover, .. } = next;
+        *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque, entities);
         (carryover, controllers)
     }
 
     /// A checkpoint of the simulation.
     pub(super) fn save(&self) -> Checkpoint {
         self.simulation.save()
+    }
+
+    /// The entities that were spawned and deleted.
+    pub(super) fn entities(&self) -> &[u8] {
+        &self.entities
     }
 
     /// The wrenches that the sensors measured in the last step.

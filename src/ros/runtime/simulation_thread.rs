@@ -68,6 +68,8 @@ pub(crate) struct SimulationSetup {
     pub(crate) schedule: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
+    /// The entities that were spawned and deleted, for checkpoints.
+    pub(crate) entities: Vec<u8>,
     pub(crate) lockstep: Option<Lockstep>,
     pub(crate) checkpoints: Option<CheckpointSender>,
     /// The state of the node in the checkpoint that `simulation` continues from.
@@ -76,9 +78,9 @@ pub(crate) struct SimulationSetup {
 
 impl<'a> SimulationThread<'a> {
     pub(crate) fn new(setup: SimulationSetup, mailbox: &'a Mailbox, sender: &'a StateSender) -> Self {
-        let SimulationSetup { simulation, stepping, schedule, wrenches, force_torque, lockstep, checkpoints, restored } =
-            setup;
-        let mut world = RunningWorld::new(0, simulation, stepping, schedule, wrenches, &force_torque);
+        let SimulationSetup { simulation, stepping, schedule, wrenches, force_torque, entities, .. } = setup;
+        let SimulationSetup { lockstep, checkpoints, restored, .. } = setup;
+        let mut world = RunningWorld::new(0, simulation, stepping, schedule, wrenches, &force_torque, entities);
         let settings = mailbox.settings();
         let (mut time_offset_ns, mut stepping) = (0, (settings.mode, settings.step_ns));
         if let Some(state) = restored {
@@ -249,7 +251,8 @@ impl<'a> SimulationThread<'a> {
         let Some(commands) = self.mailbox.save_commands(self.world.number) else { return false };
         let (mode, step_ns) = self.stepping;
         let (measured, held) = (self.world.measured().to_vec(), self.world.held_wrenches().to_vec());
-        let state = NodeState { time_offset_ns: self.time_offset_ns, mode, step_ns, measured, held, commands };
+        let (time_offset_ns, entities) = (self.time_offset_ns, self.world.entities().to_vec());
+        let state = NodeState { time_offset_ns, mode, step_ns, measured, held, entities, commands };
         sender.send(self.world.save().with_attachment(state.write()), requests)
     }
 

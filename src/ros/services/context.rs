@@ -143,6 +143,7 @@ impl ServiceContext {
         self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes);
         // The receiver is dropped only when the node ends.
         let _ = self.setup.topics.send(topics);
+        let entities = origin.source.changes().to_bytes();
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
         self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin };
         let physics = self.parameters.physics(self.world.scene.joint_names());
@@ -160,6 +161,7 @@ impl ServiceContext {
             commands: loaded.commands,
             wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
+            entities,
             controllers: lockstep_controllers(&loaded.joint_groups, namespaces),
             carryover,
         };

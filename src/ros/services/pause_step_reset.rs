@@ -1,7 +1,8 @@
-//! Pausing, stepping and resetting through the services of std_srvs.
+//! Pausing, stepping, resetting and switching the recording through the services of std_srvs.
 
 use crate::ros::client::interfaces::std_srvs::srv::{SetBool, Trigger};
 use crate::ros::client::{ClientError, Node, Service};
+use crate::ros::exchange::health::RecordingState;
 use crate::ros::exchange::requests::ResetScope;
 use crate::ros::exchange::step_requests::StepFailure;
 use crate::ros::services::context::ServiceContext;
@@ -11,12 +12,14 @@ pub(crate) struct PauseStepReset {
     pause: Service<SetBool::Service>,
     step: Service<Trigger::Service>,
     reset: Service<Trigger::Service>,
+    record: Service<SetBool::Service>,
 }
 
 impl PauseStepReset {
     /// Offers the services.
     pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
-        Ok(Self { pause: node.service("~/pause")?, step: node.service("~/step")?, reset: node.service("~/reset")? })
+        let (pause, record) = (node.service("~/pause")?, node.service("~/record")?);
+        Ok(Self { pause, step: node.service("~/step")?, reset: node.service("~/reset")?, record })
     }
 
     /// Takes and answers all requests that have arrived.
@@ -37,6 +40,25 @@ impl PauseStepReset {
             control.set_paused(paused);
             let message = if paused { "paused after the present step" } else { "running" }.to_owned();
             request.respond(SetBool::Response { success: true, message });
+        }
+        while let Some(request) = self.record.next() {
+            let (on, status) = (request.message().data, &control.mailbox.recording);
+            let (success, message) = match status.state() {
+                RecordingState::Off => {
+                    (false, "no file: start the node with --ros-args -p record:=FILE.mcap".to_owned())
+                }
+                RecordingState::Stopped(reason) => (false, format!("the recording has ended: {reason}")),
+                RecordingState::File(_) | RecordingState::Paused(_) if on => {
+                    (true, "recording; /diagnostics names the file".to_owned())
+                }
+                RecordingState::File(file) | RecordingState::Paused(file) => {
+                    (true, format!("the recording is off, and {} is completed", file.display()))
+                }
+            };
+            if success {
+                status.set_paused(!on);
+            }
+            request.respond(SetBool::Response { success, message });
         }
         while let Some(request) = self.step.next() {
             control.stopped = false;

@@ -72,7 +72,7 @@ impl ServiceServer {
         self.wrenches.take_all(&world.scene, &control.mailbox);
         let joints = world.scene.joint_names();
         // Before other changes of parameters, which would undo a restored gravity.
-        let restored = self.checkpoints.answer_all(&control.mailbox, parameters, joints);
+        let restored = self.checkpoints.answer_all(&control.mailbox, parameters, joints, world.origin.source.changes());
         if self.parameter_services.answer_all(parameters) || restored {
             let settings = parameters.run_settings(&world.rates, world.markers);
             control.mailbox.set_settings(settings, parameters.physics(joints));

@@ -7,7 +7,7 @@ use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectoryPoint;
 use crate::math::ScalarJointIndex;
 use crate::ros::client::messages;
 use crate::ros::client::{ActionServer, ClientError, GoalId, GoalOutcome, Node};
-use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTerms, TIME_TOLERANCE_NS, Tolerance};
+use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTerms, Tolerance};
 use crate::ros::commands::joint_command::CommandedJoint;
 use crate::ros::commands::trajectory::TrajectoryError;
 use crate::ros::log::names::{did_you_mean, shown};
@@ -170,10 +170,10 @@ pub(crate) fn terms(
     let end = tolerances(&goal.goal_tolerance, "goal_tolerance", names, joints)?;
     let tolerance = &goal.goal_time_tolerance;
     let time_tolerance_ns = match (u64::try_from(tolerance.sec), u64::from(tolerance.nanosec)) {
-        (Ok(0), 0) => Some(TIME_TOLERANCE_NS),
+        // As the joint_trajectory_controller of ros2_control does by default, a goal that names no time waits.
+        (Ok(0), 0) | (Err(_), _) => None,
         // At most 2^31 s.
         (Ok(sec), nanosec) => Some(sec * 1_000_000_000 + nanosec),
-        (Err(_), _) => None,
     };
     Ok(GoalTerms { number, path, end, time_tolerance_ns })
 }
