@@ -177,6 +177,7 @@ def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listene
     assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
     assert first.end() == 0
     second = start(parameters=parameters)
+    RUNNING[:] = [second]
     entities = lambda: listener.call(srv.GetEntities, "/isobar/get_entities", srv.GetEntities.Request()).entities  # noqa: E731
     assert entities() == ["press", "brick"], second.log()
     assert pose().state == before.state

@@ -1,6 +1,7 @@
 """The scripts: the ROS 2 and the domain that they use, and tests that must not be skipped."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -58,3 +59,16 @@ def test_a_skip_fails_where_nothing_may_be_skipped(tmp_path):
             # Pytest's own status 2 is a collection that failed, 5 one that found nothing.
             expected = {status, 2} if required == "1" else {0, 5}
             assert done.returncode in expected, done.stdout + done.stderr
+
+
+def test_a_sourced_ros_is_taken(tmp_path):
+    """The set-up in a checkout of its own: it makes no prefix."""
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    tools = tmp_path / ".ros2/venv/bin"
+    tools.mkdir(parents=True)
+    (tools / "python").symlink_to(sys.executable)
+    (tools.parent / ".isobar_complete").touch()
+    text = f'isobar_make_prefix() {{ echo "a prefix"; return 1; }}\n. "{tmp_path}/scripts/ros2-env"; echo "python $ISOBAR_PYTHON"'
+    said = bash(text, ROS_DISTRO="jazzy", AMENT_PREFIX_PATH="/opt/ros/jazzy", VIRTUAL_ENV="")
+    assert "using ROS 2 jazzy from the environment" in said and f"python {tools}/python" in said, said
+    assert "too many arguments" not in said and not (tmp_path / ".ros2/jazzy").exists(), said

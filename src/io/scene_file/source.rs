@@ -12,7 +12,7 @@ use super::{assemble, schema, yaml};
 use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::urdf::{self, LoadOptions, UrdfError};
-use crate::math::{RigidTransform, SpatialVelocity};
+use crate::math::SpatialVelocity;
 use crate::multibody::JointKind;
 use crate::robot::RobotDescription;
 
