@@ -1,6 +1,5 @@
-//! The recorded and published quantities of a simulation and their times: named outputs, external wrenches, units,
-//! rates. The
-//! files are in `io`.
+//! The recorded and published quantities of a simulation and their times: named outputs, external
+//! wrenches, units, rates. The files are in `io`.
 
 mod outputs;
 mod pushed_bodies;

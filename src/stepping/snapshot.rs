@@ -103,8 +103,8 @@ pub struct Snapshot {
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Net contact wrench on each body over the last step, about its origin, in world axes.
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
-    /// External wrench on each body, about its origin, in world axes: that of the last step, unless it was set
-    /// since [N m, N].
+    /// External wrench on each body, about its origin, in world axes: that of the last step, unless it was
+    /// set since [N m, N].
     pub external_F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     /// Kinetic energy, and potential energy of the weight \[J\].
     pub energy: Energy,

@@ -1,5 +1,6 @@
 """A soak of the node, as fast as it steps: controllers that come and go, entities spawned and deleted,
-resets, a recording that is switched off and on, and a subscriber that never reads. Prints memory, threads, endpoints and step time over the run.
+resets, a recording that is switched off and on, and a subscriber that never reads. Prints memory, threads,
+endpoints and step time over the run.
 scripts/soak runs it."""
 
 import argparse

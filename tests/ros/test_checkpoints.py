@@ -156,8 +156,8 @@ def test_a_checkpoint_of_another_scene_is_refused_by_name(start, listener, tmp_p
 
 
 def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listener, tmp_path):
-    """A second node has the first one's brick where it was, and not the deleted ball; its own later changes make it
-    refuse the file by name."""
+    """A second node has the first one's brick where it was, and not the deleted ball; its own later changes
+    make it refuse the file by name."""
     srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
     from test_worlds import BRICK, resource
 

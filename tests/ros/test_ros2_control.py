@@ -1,9 +1,9 @@
-"""The hardware plugin JointStateTopicSystem, imitated for each tag of docs/how-to/ros2-control.md: the robot moves,
-and no message is refused.
+"""The hardware plugin JointStateTopicSystem, imitated for each tag of docs/how-to/ros2-control.md: the robot
+moves, and no message is refused.
 
-The plugin's messages, by its published source: `name` has all joints of the tag; each array has one value for each
-joint that declares its interface, NaN until a controller claims it; the stamp is the node's time. Commands are
-reliable with depth 1, states are read as sensor data."""
+The plugin's messages, by its published source: `name` has all joints of the tag; each array has one value
+for each joint that declares its interface, NaN until a controller claims it; the stamp is the node's time.
+Commands are reliable with depth 1, states are read as sensor data."""
 
 import math
 import re

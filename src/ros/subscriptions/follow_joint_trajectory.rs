@@ -170,7 +170,7 @@ pub(crate) fn terms(
     let end = tolerances(&goal.goal_tolerance, "goal_tolerance", names, joints)?;
     let tolerance = &goal.goal_time_tolerance;
     let time_tolerance_ns = match (u64::try_from(tolerance.sec), u64::from(tolerance.nanosec)) {
-        // As the joint_trajectory_controller of ros2_control does by default, a goal that names no time waits.
+        // A goal that names no time waits, as with the joint_trajectory_controller of ros2_control.
         (Ok(0), 0) | (Err(_), _) => None,
         // At most 2^31 s.
         (Ok(sec), nanosec) => Some(sec * 1_000_000_000 + nanosec),
