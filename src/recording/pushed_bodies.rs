@@ -37,11 +37,9 @@ mod tests {
         let mut forces = Vec::new();
         for force in [0.0, 2.0, 3.0, 0.0, 0.0] {
             let wrench = SpatialForce::new(Vector3::zeros(), Vector3::z() * force);
-            let snapshot = Snapshot {
-                X_WB: IndexVec::from_elem(RigidTransform::identity(), 2),
-                external_F_BBo_W: [SpatialForce::ZERO, wrench].into_iter().collect(),
-                ..Snapshot::default()
-            };
+            let mut snapshot = Snapshot::default();
+            snapshot.X_WB = IndexVec::from_elem(RigidTransform::identity(), 2);
+            snapshot.external_F_BBo_W = [SpatialForce::ZERO, wrench].into_iter().collect();
             forces.extend(pushed.select(&snapshot).map(|(body, F_BBo_W, _)| (body.to_usize(), F_BBo_W.f.z)));
         }
         assert_eq!(forces, [(1, 2.0), (1, 3.0), (1, 0.0)]);
