@@ -28,6 +28,10 @@ const SPINNING_SHARE: f64 = 1.0 / 64.0;
 /// sliding, of four only within 5 %. [-]
 const DIVIDED_SHARE: f64 = 1.0 / 12.0;
 
+/// A part of a divided face with more than this share of its surface's area is divided again. The friction of a square
+/// in 48 parts is within 1 % of that of a uniform pressure about any centre of rotation, that of 12 parts within 3 %. [-]
+const DIVIDED_PART_SHARE: f64 = 1.0 / 16.0;
+
 /// rho^2 of a face as a part of its mean squared distance from the centroid, <r^2>. [-] Far from the centre
 /// of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which corresponds to 1/2; about the
 /// centroid it averages to w <|r|>, which corresponds to <|r|>^2/<r^2> = 0.88 for a disc. With this value
@@ -228,12 +232,12 @@ fn push_each(
     push: impl Fn(&mut PatchBlock, &FaceInput),
 ) -> Discretized {
     let mut count = Discretized::default();
-    let (spinning, divided) = match friction {
+    let (spinning, divided, part_max) = match friction {
         FaceFriction::Spread => {
             let area = surface.total_area();
-            (SPINNING_SHARE * area, DIVIDED_SHARE * area)
+            (SPINNING_SHARE * area, DIVIDED_SHARE * area, DIVIDED_PART_SHARE * area)
         }
-        FaceFriction::Centroid => (f64::INFINITY, f64::INFINITY),
+        FaceFriction::Centroid => (f64::INFINITY, f64::INFINITY, f64::INFINITY),
     };
     for i in 0..surface.len() {
         let Some(Spring { stiffness, elastic_force }) = spring(i) else {
@@ -251,7 +255,7 @@ fn push_each(
         push(block, &face);
         kept.push(i as u32);
         if area > divided && face.stiffness > 0.0 {
-            for part in surface.corner_parts(i) {
+            for part in surface.corner_parts(i, part_max) {
                 let share = part.area * part.pressure / (area * surface.pressure[i]);
                 if share > 0.0 {
                     let spin_arm_squared = SPIN_SHARE * part.spread;

@@ -108,27 +108,29 @@ impl ContactSurface {
         spread(self.polygon(face).0, &self.centroid[face], &self.normal[face], self.area[face])
     }
     /// Face `face` divided among its corners: for each a part between the middles of its two edges and the
-    /// centroid of the face.
-    pub fn corner_parts(&self, face: usize) -> impl Iterator<Item = FacePart> {
+    /// centroid of the face. A part larger than `area_max` \[m2\] is divided in the same way.
+    pub fn corner_parts(&self, face: usize, area_max: f64) -> impl Iterator<Item = FacePart> {
         let (corners, pressures) = self.polygon(face);
         let (count, c, p_c, normal) = (corners.len(), self.centroid[face], self.pressure[face], self.normal[face]);
-        (0..count).map(move |number| {
+        (0..count).flat_map(move |number| {
             let (before, after) = ((number + count - 1) % count, (number + 1) % count);
             let (x, m, n) = (corners[number], corners[before], corners[after]);
-            let (m, n) = (0.5 * (m + x), 0.5 * (x + n));
-            let (p_x, p_m, p_n) = (
-                pressures[number],
-                0.5 * (pressures[before] + pressures[number]),
-                0.5 * (pressures[number] + pressures[after]),
-            );
-            // The triangles (c, m, x) and (c, x, n).
-            let first = 0.5 * (m - c).cross(&(x - c)).dot(&normal);
-            let second = 0.5 * (x - c).cross(&(n - c)).dot(&normal);
-            let area = (first + second).max(FACE_AREA_MIN);
-            let (first, second) = (first / area, second / area);
-            let centroid = (c + x + m * first + n * second) / 3.0;
-            let pressure = (p_c + p_x + p_m * first + p_n * second) / 3.0;
-            FacePart { centroid, area, pressure, spread: spread(&[c, m, x, n], &centroid, &normal, area) }
+            let corners = [c, 0.5 * (m + x), x, 0.5 * (x + n)];
+            let p_m = 0.5 * (pressures[before] + pressures[number]);
+            let p_n = 0.5 * (pressures[number] + pressures[after]);
+            let pressures = [p_c, p_m, pressures[number], p_n];
+            let whole = FacePart::of(&corners, &pressures, &normal);
+            if whole.area <= area_max {
+                return [Some(whole), None, None, None].into_iter().flatten();
+            }
+            let (middle, p_middle) = (corners.iter().sum::<Vector3>() / 4.0, pressures.iter().sum::<f64>() / 4.0);
+            let quarter = |i: usize| {
+                let (before, after) = ((i + 3) % 4, (i + 1) % 4);
+                let (m, n) = (0.5 * (corners[before] + corners[i]), 0.5 * (corners[i] + corners[after]));
+                let (p_m, p_n) = (0.5 * (pressures[before] + pressures[i]), 0.5 * (pressures[i] + pressures[after]));
+                FacePart::of(&[middle, m, corners[i], n], &[p_middle, p_m, pressures[i], p_n], &normal)
+            };
+            [0, 1, 2, 3].map(|i| Some(quarter(i))).into_iter().flatten()
         })
     }
     /// Sum of the areas \[m2\].
@@ -221,6 +223,20 @@ pub struct FacePart {
     pub pressure: f64,
     /// Mean squared distance of its points from the centroid \[m2\].
     pub spread: f64,
+}
+
+impl FacePart {
+    /// The quadrilateral with these corners, and their pressures \[Pa\].
+    fn of([c, m, x, n]: &[Vector3; 4], [p_c, p_m, p_x, p_n]: &[f64; 4], normal: &Vector3) -> Self {
+        // The triangles (c, m, x) and (c, x, n).
+        let first = 0.5 * (m - c).cross(&(x - c)).dot(normal);
+        let second = 0.5 * (x - c).cross(&(n - c)).dot(normal);
+        let area = (first + second).max(FACE_AREA_MIN);
+        let (first, second) = (first / area, second / area);
+        let centroid = (c + x + m * first + n * second) / 3.0;
+        let pressure = (p_c + p_x + p_m * first + p_n * second) / 3.0;
+        Self { centroid, area, pressure, spread: spread(&[*c, *m, *x, *n], &centroid, normal, area) }
+    }
 }
 
 /// Mean squared distance of the points of a polygon from its centroid \[m2\], by triangles (centroid, a, b):
