@@ -130,6 +130,7 @@ impl DynamicStep {
         result.report = StepReport {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
+        result.missed = self.contacts.missed;
             solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
             solver_fallbacks: 0,
             faces: self.contacts.faces,

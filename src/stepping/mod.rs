@@ -10,6 +10,7 @@ mod external;
 mod input;
 mod joint_rows;
 mod joint_wrench;
+mod missed_contact;
 mod overlap;
 mod quasistatic;
 mod result;
@@ -24,6 +25,7 @@ pub use command::{JointCommand, JointTarget};
 pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{SimulationError, StepError};
 pub use joint_wrench::{ForceTorqueSensor, JointPaths};
+pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use settings::{

@@ -1,6 +1,6 @@
 //! The result of a step, the same for both modes.
 
-use super::contacts::ActivePatch;
+use super::contacts::{ActivePatch, Missed};
 use super::error::{StepError, joint_of_dof};
 use super::input::StepInput;
 use super::snapshot::{StepReport, StepTimes};
@@ -25,6 +25,8 @@ pub(super) struct StepResult {
     pub(super) contacts: Vec<StepContact>,
     /// Efforts of the actuators over the step [N m] or \[N\].
     pub(super) efforts: Vec<f64>,
+    /// A pair that met too fast for the step.
+    pub(super) missed: Option<Missed>,
     pub(super) report: StepReport,
     pub(super) times: StepTimes,
 }

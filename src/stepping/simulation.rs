@@ -8,6 +8,7 @@ use super::contacts::ActivePatch;
 use super::error::{SimulationError, StepError};
 use super::external::ExternalWrenches;
 use super::input::{StepInput, StepStart};
+use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping, UnactuatedInertia};
@@ -111,6 +112,11 @@ impl Simulation {
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
     }
+    /// Two compliant geometries that met too fast for the last step, if there were any.
+    pub fn missed_contact(&self) -> Option<MissedContact<'_>> {
+        let missed = self.result.missed?;
+        Some(MissedContact::new(&self.scene, missed, self.settings.step()))
+    }
     /// The settings of the steps.
     pub fn settings(&self) -> StepSettings {
         self.settings.with(self.stepper.stepping())
@@ -178,6 +184,7 @@ impl Simulation {
         check_state(self.scene.model(), &state)?;
         self.state = state;
         self.result.contacts.clear();
+        self.result.missed = None;
         self.forget_steps(self.stepper.stepping());
         Ok(())
     }

@@ -68,6 +68,7 @@ impl Stepper {
         result: &mut StepResult,
     ) -> Result<(), StepError> {
         result.contacts.clear();
+        result.missed = None;
         match self {
             Self::Dynamic(step) => step.step(input, data, result),
             Self::Quasistatic(step) => step.step(input, result),

@@ -1,6 +1,7 @@
 //! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`,
 //! also from a checkpoint
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -106,6 +107,9 @@ struct Totals {
     iterations_max: u32,
     not_converged: u64,
     fallbacks: u64,
+    friction_rounds: u64,
+    /// Pairs that met too fast for a step.
+    missed: BTreeSet<usize>,
     stepping: Duration,
 }
 
@@ -214,6 +218,12 @@ fn simulate(
         }
         totals.add(&report, took);
         if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
+        if let Some(missed) = simulation.missed_contact()
+            && totals.missed.insert(missed.pair())
+            && !arguments.quiet
+        {
+            progress.suspend(|| eprintln!("warning: t = {} s: {missed}", simulation.time()));
+        }
             writeln!(timing, "{:.9}", took.as_secs_f64())
                 .map_err(|source| RunError::Write { file: file.clone(), source })?;
         }

@@ -7,8 +7,8 @@ use crate::ros::exchange::requests::{BodyStates, Placement};
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::{Carryover, NewWorld};
 use crate::stepping::{
-    Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand, JointTarget, Simulation,
-    Snapshot, StepError, StepReport, Stepping, TimedWrenches,
+    Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand, JointTarget,
+    MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches,
 };
 
 /// The simulation of a world, and the data that belong to the world.
@@ -227,6 +227,11 @@ impl RunningWorld {
         self.command.targets.extend(std::iter::repeat_n(JointTarget::default(), self.position.len()));
         self.schedule.fill(self.simulation.time_ns(), &mut self.command);
         (&self.position, &self.velocity, &mut self.command)
+    }
+
+    /// Two geometries that met too fast for the last step.
+    pub(super) fn missed_contact(&self) -> Option<MissedContact<'_>> {
+        self.simulation.missed_contact()
     }
 
     /// Takes one step with the command from [`RunningWorld::begin_step`]. A failed step leaves the last good

@@ -55,6 +55,7 @@ pub(crate) struct SimulationThread<'a> {
     feedback_at: Option<Instant>,
     statistics: Statistics,
     unconverged: Throttle,
+    missed: Throttle,
     /// The way to the file of checkpoints, if there is one.
     checkpoints: Option<CheckpointSender>,
     /// The kind and the length of the steps, as they were chosen at the start or at the last reset.
@@ -102,6 +103,7 @@ impl<'a> SimulationThread<'a> {
             feedback_at: None,
             statistics: Statistics::default(),
             unconverged: Throttle::default(),
+            missed: Throttle::default(),
         }
     }
 
@@ -444,6 +446,11 @@ impl<'a> SimulationThread<'a> {
     }
 
     fn report_convergence(&mut self, report: &StepReport) {
+        if let Some(missed) = self.world.missed_contact()
+            && let Some(suppressed) = self.missed.due(Instant::now())
+        {
+            tracing::warn!("t = {:.4} s: {missed}{}", self.world.time_ns() as f64 * 1e-9, and_more(suppressed));
+        }
         if report.solver_converged {
             return;
         }

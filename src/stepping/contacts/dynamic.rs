@@ -3,6 +3,7 @@
 use super::ahead::{Ahead, FreePath, parts, thickness};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
+use super::missed::Missed;
 use super::pairs::{ActivePatch, Pairs, surface_velocity};
 use crate::contact::{
     Discretized, Hold, PointLoad, approach_speed, patch_depth, push_faces, push_faces_held, push_points,
@@ -25,6 +26,8 @@ pub(in crate::stepping) struct DynamicContacts {
     active: Vec<ActivePatch>,
     columns: RelativeColumns,
     ahead: Ahead,
+    /// The last pair of the step that met too fast for it.
+    pub(in crate::stepping) missed: Option<Missed>,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -61,7 +64,7 @@ impl DynamicContacts {
             self.ahead.begin(path);
         }
         self.active.clear();
-        (self.faces, self.faces_dropped) = (0, 0);
+        (self.faces, self.faces_dropped, self.missed) = (0, 0, None);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             match pair.kind {
                 ContactKind::PressureField => self.assemble_surface(input, index, pair, problem),
@@ -93,8 +96,12 @@ impl DynamicContacts {
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
                 self.add_active(index, p_WC, [Vector3::zeros(); 2], count);
-            } else if near {
-                self.faces_dropped += self.pairs.surface(index).0.len() as u32;
+            } else {
+                if near {
+                    self.faces_dropped += self.pairs.surface(index).0.len() as u32;
+                }
+                let missed = self.pairs.find_missed(scene, input.data, settings.step(), settings.faces, index);
+                self.missed = missed.or(self.missed);
             }
             return;
         };

@@ -9,10 +9,12 @@ mod ahead;
 mod closures;
 mod columns;
 mod dynamic;
+mod missed;
 mod pairs;
 mod quasistatic;
 
 pub(super) use ahead::FreePath;
 pub(super) use dynamic::{ContactInput, DynamicContacts};
+pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs};
 pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

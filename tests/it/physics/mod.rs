@@ -6,5 +6,6 @@ mod bodies;
 mod closures;
 mod drops;
 mod free_flight;
+mod fast_bodies;
 mod pushes;
 mod rigid_force;
