@@ -291,6 +291,14 @@ impl PatchBlock {
         self.store(&input, 0.0, bound);
     }
 
+    /// The divided faces: index, the shares of its parts, which are the faces that follow it, and its bound [N s].
+    pub(super) fn divided_faces(&self) -> impl Iterator<Item = (usize, &[f64], f64)> {
+        let starts = std::iter::once(0).chain(self.divided.iter().map(|divided| divided.end));
+        starts
+            .zip(&self.divided)
+            .map(|(start, divided)| (divided.face, &self.shares[start..divided.end], divided.bound))
+    }
+
     /// Divides the friction bounds of the divided faces among their parts. Deviation: the regularization
     /// speed of friction compliance is the part's share of the face's, without the differences of the inverse
     /// mass within a face.

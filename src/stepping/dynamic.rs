@@ -9,7 +9,7 @@ use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
 use super::result::StepResult;
-use super::settings::{ContactSurfaces, DynamicStepping, Integrator};
+use super::settings::{ContactSurfaces, DynamicStepping, FrictionBound, Integrator};
 use super::snapshot::{StepReport, StepTimes};
 use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -21,11 +21,11 @@ use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveSt
 /// [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// A step is solved again with the friction of its own normal impulses if a bound differs by more than this
-/// part of the largest bound of its patch, as in impacts [-].
-const FRICTION_CHANGE_MAX: f64 = 0.1;
-/// The largest number of times that a step is solved again.
-const FRICTION_ROUNDS: u32 = 3;
+/// A step is solved again with the friction bounds of its own normal impulses where the friction of a patch is wrong
+/// by more than this part of the patch's limit [-].
+const FRICTION_ERROR_MAX: f64 = 0.01;
+/// How often at most.
+const FRICTION_ROUNDS_MAX: u32 = 5;
 
 /// The memory of dynamic steps.
 #[derive(Debug)]
@@ -106,11 +106,14 @@ impl DynamicStep {
         let v = &mut result.state.v;
         let solved = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
         let mut solved = solved.map_err(|error| singular(model, input.time, error))?;
-        let rounds = if path.is_some() { FRICTION_ROUNDS } else { 0 };
-        for _ in 0..rounds {
-            if self.problem.refresh_friction(v) <= FRICTION_CHANGE_MAX {
-                break;
-            }
+        let rounds_max = match self.options.friction_bound {
+            FrictionBound::Solved => FRICTION_ROUNDS_MAX,
+            FrictionBound::Lagged => 0,
+        };
+        let mut rounds = 0;
+        while rounds < rounds_max && self.problem.friction_error(v) > FRICTION_ERROR_MAX {
+            rounds += 1;
+            self.problem.refresh_friction(v);
             self.warm_start.copy_from_slice(v);
             let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
             let again = again.map_err(|error| singular(model, input.time, error))?;
@@ -127,12 +130,13 @@ impl DynamicStep {
         let impulses = &self.solver.patch_impulses()[..self.contacts.active().len()];
         result.set_contacts(self.contacts.active(), impulses);
         result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
+        result.missed = self.contacts.missed;
         result.report = StepReport {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
-        result.missed = self.contacts.missed;
             solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
             solver_fallbacks: 0,
+            friction_rounds: rounds,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };

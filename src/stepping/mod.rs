@@ -29,8 +29,8 @@ pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use settings::{
-    ContactSurfaces, DissipationModel, DynamicStepping, Integrator, QuasistaticStepping, StepSettings, Stepping,
-    UnactuatedInertia,
+    ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, QuasistaticStepping, StepSettings,
+    Stepping, UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

@@ -43,7 +43,13 @@ impl StepResult {
         let report = &self.report;
         writer.f64(report.solver_residual);
         writer.flag(report.solver_converged);
-        for number in [report.solver_iterations, report.solver_fallbacks, report.faces, report.faces_dropped] {
+        for number in [
+            report.solver_iterations,
+            report.solver_fallbacks,
+            report.friction_rounds,
+            report.faces,
+            report.faces_dropped,
+        ] {
             writer.u32(number);
         }
     }
@@ -57,6 +63,7 @@ impl StepResult {
             solver_converged: reader.flag()?,
             solver_iterations: reader.u32()?,
             solver_fallbacks: reader.u32()?,
+            friction_rounds: reader.u32()?,
             faces: reader.u32()?,
             faces_dropped: reader.u32()?,
         };

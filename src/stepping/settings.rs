@@ -40,6 +40,17 @@ pub enum ContactSurfaces {
     FreePath,
 }
 
+/// The normal impulses that bound friction in a dynamic step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionBound {
+    /// Those of the step itself: where friction differs from Coulomb's law, the step is solved again with bounds from
+    /// its own normal impulses.
+    #[default]
+    Solved,
+    /// Those that the velocities at the start of the step give, as in Drake and in [Masterjohn 2022].
+    Lagged,
+}
+
 /// The mode of a step, with the options of that mode.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Stepping {
@@ -68,6 +79,8 @@ pub struct DynamicStepping {
     pub integrator: Integrator,
     /// The poses of the contact surfaces.
     pub surfaces: ContactSurfaces,
+    /// The normal impulses that bound friction.
+    pub friction_bound: FrictionBound,
     /// The solver's tolerance and limits.
     pub solver: NewtonSettings,
 }

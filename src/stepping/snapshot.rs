@@ -20,6 +20,8 @@ pub struct StepReport {
     /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
     /// did not converge.
     pub solver_fallbacks: u32,
+    /// How often a dynamic step was solved again with friction bounds from its own normal impulses.
+    pub friction_rounds: u32,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
     /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the

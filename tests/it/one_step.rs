@@ -13,7 +13,9 @@ use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVe
 use isobar::multibody::State;
 use isobar::scene::{Scene, SceneBuilder};
 use isobar::solvers::dynamic::NewtonSettings;
-use isobar::stepping::{DynamicStepping, Integrator, JointCommand, Simulation, Snapshot, StepSettings, Stepping};
+use isobar::stepping::{
+    DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, StepSettings, Stepping,
+};
 use serde_json::Value;
 
 use crate::golden;
@@ -128,6 +130,7 @@ fn compare(case: &Value, result: &Value) -> (String, bool) {
             friction_compliance: 1e-3,
             solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
             integrator: Integrator::SemiImplicit,
+            friction_bound: FrictionBound::Lagged,
             ..DynamicStepping::default()
         }),
         face_friction: FaceFriction::Centroid,

@@ -76,6 +76,7 @@ fn mistakes_are_refused_with_place_and_way_out() {
         ("publish: { joint_states: §-1 }", "Hz"),
         ("publish: { §joint_state: 100 }", "did you mean `joint_states`?"),
         ("contact: { face_friction: §everywhere }", "`centroid`"),
+        ("contact: { friction_bound: §solve }", "`solved`?"),
         ("closures: [{ point: { a: { body: §griper }, b: { body: world } } }]", "did you mean `gripper`?"),
         (
             "closures: [§{ point: { a: { body: gripper, xyz: [1, 0, 0] }, b: { body: world } } }]",

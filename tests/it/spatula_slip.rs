@@ -7,7 +7,7 @@ use isobar::experiments::study::{Cost, MeanCost, power_law};
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::stepping::{DynamicStepping, Integrator, JointCommand, Simulation, Snapshot, Stepping};
+use isobar::stepping::{DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, Stepping};
 
 use crate::golden;
 
@@ -40,7 +40,11 @@ fn compare(key: &str, reference: &serde_json::Value) {
     let mut loaded = scene_file::load(&path, &PackageMap::new()).expect("the scene loads");
     assert_eq!(loaded.warnings, Vec::<String>::new());
     loaded.settings.step_ns = (step * 1e9).round() as u64;
-    let dynamic = DynamicStepping { integrator: Integrator::SemiImplicit, ..loaded.dynamic };
+    let dynamic = DynamicStepping {
+        integrator: Integrator::SemiImplicit,
+        friction_bound: FrictionBound::Lagged,
+        ..loaded.dynamic
+    };
     loaded.settings.stepping = Stepping::Dynamic(dynamic);
     let mut simulation =
         Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");

@@ -121,6 +121,7 @@ impl Totals {
         self.iterations_max = self.iterations_max.max(report.solver_iterations);
         self.not_converged += u64::from(!report.solver_converged);
         self.fallbacks += u64::from(report.solver_fallbacks);
+        self.friction_rounds += u64::from(report.friction_rounds);
         self.stepping += took;
     }
 }
@@ -217,13 +218,13 @@ fn simulate(
             checkpoint_file::write(file, &simulation.save())?;
         }
         totals.add(&report, took);
-        if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
         if let Some(missed) = simulation.missed_contact()
             && totals.missed.insert(missed.pair())
             && !arguments.quiet
         {
             progress.suspend(|| eprintln!("warning: t = {} s: {missed}", simulation.time()));
         }
+        if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
             writeln!(timing, "{:.9}", took.as_secs_f64())
                 .map_err(|source| RunError::Write { file: file.clone(), source })?;
         }
@@ -323,6 +324,10 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
     ];
     if totals.not_converged > 0 {
         rows.push(("not converged".to_owned(), format!("{} steps", totals.not_converged)));
+    }
+    if totals.friction_rounds > 0 {
+        let rounds = format!("{:.3} on average", totals.friction_rounds as f64 / steps);
+        rows.push(("friction rounds".to_owned(), rounds));
     }
     if totals.fallbacks > 0 {
         rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));

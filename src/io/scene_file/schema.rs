@@ -13,7 +13,7 @@ use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::JointSpring;
-use crate::stepping::{ContactSurfaces, DissipationModel, DynamicStepping};
+use crate::stepping::{ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound};
 
 /// Largest friction coefficient [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
@@ -211,6 +211,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             "faces",
             "face_friction",
             "surfaces",
+            "friction_bound",
             "refinement",
             "overlapping_links",
         ],
@@ -239,6 +240,14 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             _ => return Err(unknown_name(&choice, "choice of contact surfaces", ["start", "free_path"])),
         },
     };
+    let friction_bound = match contact.text("friction_bound")? {
+        None => FrictionBound::default(),
+        Some(choice) => match choice.name.as_str() {
+            "solved" => FrictionBound::Solved,
+            "lagged" => FrictionBound::Lagged,
+            _ => return Err(unknown_name(&choice, "bound of friction", ["solved", "lagged"])),
+        },
+    };
     let faces = match contact.text("faces")? {
         None => FaceRepresentation::default(),
         Some(choice) => match choice.name.as_str() {
@@ -263,6 +272,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
                 .unwrap_or(DynamicStepping::default().friction_compliance),
             dissipation,
             surfaces,
+            friction_bound,
             ..DynamicStepping::default()
         },
         faces,

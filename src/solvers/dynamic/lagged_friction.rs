@@ -1,8 +1,8 @@
 //! Lagged friction: the velocities at the start of a step fix the friction bound of each face and its
 //! regularization speed.
 
-use crate::math::lanes::{Lanes, Lanes3};
-use crate::math::{Matrix6, Vector3};
+use crate::math::lanes::{LANES, LaneSum, Lanes, Lanes3};
+use crate::math::{Matrix6, SpatialVelocity, Vector3};
 use crate::solvers::patch_block::{FaceLanes, PatchBlock};
 
 impl PatchBlock {
@@ -32,7 +32,84 @@ impl PatchBlock {
         }
         self.divide_bounds();
     }
+
+    /// How far friction at the relative velocity V of C is from Coulomb's law with the normal impulses n at V, as a part
+    /// of the patch's limit, the sum of mu n [-]. A face counts with the impulse by which its friction exceeds mu n. If
+    /// it slides, it counts with the whole difference of the two, and if it sticks with less, it is right.
+    pub fn friction_error(&self, V: &SpatialVelocity) -> f64 {
+        let (change, limit) = self.change_of_bounds(V);
+        if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) / limit }
+    }
+
+    /// The sums over the faces of |mu n - bound| and of mu n [N s].
+    fn change_of_bounds(&self, V: &SpatialVelocity) -> (f64, f64) {
+        let (w, v) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v));
+        let (scale, d) = (Lanes::splat(self.law.friction * self.law.step), Lanes::splat(self.hunt_crossley));
+        let (mut change, mut limit) = (LaneSum::ZERO, LaneSum::ZERO);
+        for faces in &self.lanes {
+            let vn = (v + w.cross(faces.p_CF)).dot(faces.normal);
+            let elastic = (faces.elastic_force - faces.force_rate * vn).positive_part();
+            let bound = scale * elastic * (Lanes::splat(1.0) - d * vn).positive_part();
+            let more = bound - faces.friction_bound;
+            change.add(more.max(-more));
+            limit.add(bound);
+        }
+        let (mut change, limit) = (change.total(), limit.total());
+        for (face, _, bound) in self.divided_faces() {
+            // The sum has mu n of the face and the old bounds of its parts.
+            let now = self.coulomb_bound(face, V);
+            change += (now - bound).abs() - now - bound;
+        }
+        (change, limit)
+    }
+
+    /// mu n of a face at V [N s].
+    fn coulomb_bound(&self, face: usize, V: &SpatialVelocity) -> f64 {
+        let (block, lane) = (&self.lanes[face / LANES], face % LANES);
+        let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
+        let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
+        self.law.friction * self.law.step * elastic * (1.0 - self.hunt_crossley * vn).max(0.0)
+    }
+
+    /// The sum of the errors of [`PatchBlock::friction_error`] [N s].
+    fn wrong_friction(&self, V: &SpatialVelocity) -> f64 {
+        let mut divided = self.divided_faces().peekable();
+        let (mut sum, mut face) = (0.0, 0);
+        while face < self.len() {
+            let bound = self.coulomb_bound(face, V);
+            match divided.next_if(|(divided, _, _)| *divided == face) {
+                Some((_, shares, _)) => {
+                    for (number, share) in shares.iter().enumerate() {
+                        sum += self.wrong_friction_at(face + 1 + number, share * bound, V);
+                    }
+                    face += shares.len();
+                }
+                None => sum += self.wrong_friction_at(face, bound, V),
+            }
+            face += 1;
+        }
+        sum
+    }
+
+    /// The error of the friction of one lane whose bound should be `bound` [N s].
+    fn wrong_friction_at(&self, face: usize, bound: f64, V: &SpatialVelocity) -> f64 {
+        let (block, lane) = (&self.lanes[face / LANES], face % LANES);
+        let n = block.normal.get(lane);
+        let v = V.shift(&block.p_CF.get(lane)).v + self.surface_velocity;
+        let slip_squared = (v - n * v.dot(&n)).norm_squared() + block.spin_arm_squared.0[lane] * V.w.dot(&n).powi(2);
+        let least_squared = block.slip_scale_squared.0[lane];
+        let before = block.friction_bound.0[lane];
+        if slip_squared > SLIDING * SLIDING * least_squared {
+            return (before - bound).abs();
+        }
+        (before * (slip_squared / (slip_squared + least_squared)).sqrt() - bound).max(0.0)
+    }
 }
+
+/// Changes of the bounds below this part of the patch's limit are not looked at any closer [-].
+const ERROR_UNSEEN: f64 = 0.01;
+/// A face slides if it is faster than this multiple of its regularization speed [-].
+const SLIDING: f64 = 10.0;
 
 /// J A^-1 J^T at the patch point C from its columns, the same in all lanes.
 struct InverseMass {

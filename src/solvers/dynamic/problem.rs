@@ -61,18 +61,17 @@ impl ContactProblem {
     pub fn lag_friction(&mut self) {
         self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);
     }
-    /// Fixes the friction of all patches at the normal impulses of the velocities `v`. Returns the largest
-    /// change of a bound relative to the largest bound of its patch [-].
-    pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
-        let mut worst = 0.0_f64;
+    /// Fixes the friction of all patches at the normal impulses of the velocities `v`.
+    pub fn refresh_friction(&mut self, v: &[f64]) {
         for patch in &mut self.patches[..self.patch_count] {
             let V = patch.velocity(v);
-            let (change, largest) = patch.refresh_friction(&V);
-            if change > 0.0 {
-                worst = worst.max(change / largest);
-            }
+            patch.refresh_friction(&V);
         }
-        worst
+    }
+    /// The largest error of a patch's friction at the velocities `v`, as a part of its limit [-]
+    /// ([`PatchBlock::friction_error`]).
+    pub fn friction_error(&self, v: &[f64]) -> f64 {
+        self.patches().iter().map(|patch| patch.friction_error(&patch.velocity(v))).fold(0.0, f64::max)
     }
     /// The patches of this step, in the order in which they were added.
     pub fn patches(&self) -> &[PatchBlock] {

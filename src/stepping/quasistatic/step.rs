@@ -179,6 +179,7 @@ impl QuasistaticStep {
             solver_residual: solved.residuals.primal / options.solver.tolerance,
             solver_converged: settled && friction_settled,
             solver_fallbacks: self.fallbacks,
+            friction_rounds: 0,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };

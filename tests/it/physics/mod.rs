@@ -4,8 +4,10 @@
 mod belts_and_springs;
 mod bodies;
 mod closures;
+mod coulomb;
 mod drops;
-mod free_flight;
 mod fast_bodies;
+mod free_flight;
 mod pushes;
+mod reference_pushes;
 mod rigid_force;

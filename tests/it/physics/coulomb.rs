@@ -1,0 +1,90 @@
+//! Coulomb's law where the normal force changes within a step: impacts, and bodies that slide on facets.
+
+use isobar::contact::ContactProperties;
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::scene::SceneBuilder;
+use isobar::stepping::{JointCommand, Simulation};
+
+use super::bodies::{finish, rigid};
+use crate::worlds::{GRAVITY, at, body_on_ground, compliant, settings};
+
+/// A soft ball hits the ground obliquely and slides on it until it leaves. Friction in each step is mu times the normal
+/// force of that step to 1 % of its limit, which is the tolerance of the bounds.
+#[test]
+fn friction_of_an_oblique_impact_is_within_the_cone() {
+    let (mass, radius, mu) = (0.2, 0.05, 0.3);
+    let moments = Vector3::repeat(0.4 * mass * radius * radius);
+    let mut wrong = Vec::new();
+    for step in [1e-3, 5e-3] {
+        let ball = ContactProperties { mesh_resolution_hint: Some(0.01), ..compliant(1e6, 1.0, mu) };
+        let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+        let (scene, mut state, body) = body_on_ground(Shape::Sphere { radius }, mass, moments, &ball, gravity);
+        scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, radius));
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(2.0, 0.0, -0.5));
+        scene.model().set_free_body_velocity(&mut state, body, &V);
+        let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+        let (mut slid, mut pushed) = (0.0, 0.0);
+        for _ in 0..(0.05 / step) as u32 {
+            let before = simulation.data().V_WB[body].v;
+            let report = simulation.step(&JointCommand::default()).expect("a step");
+            assert!(report.solver_converged, "{report:?}");
+            let change = simulation.data().V_WB[body].v - before;
+            let normal = change.z + GRAVITY * step;
+            if change.x.abs() > 1.02 * mu * normal + 1e-9 {
+                wrong.push(format!("step {step} s: friction is {:.3} of its limit", -change.x / (mu * normal)));
+            }
+            slid -= change.x;
+            pushed += normal;
+        }
+        let ratio = slid / (mu * pushed);
+        println!("step {step} s: the ball has taken up {pushed:.3} m/s, friction {ratio:.4} of its limit");
+        assert!(pushed > 0.5, "it did not bounce: {pushed}");
+        if (ratio - 1.0).abs() > 0.02 {
+            wrong.push(format!("step {step} s: in all, friction is {ratio:.3} of its limit"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A rigid cylinder with its axis down a compliant slope slides with g (sin theta - mu cos theta). Without dissipation:
+/// with it, the slope also resists the front end.
+///
+/// Tolerance: the bound of friction is right to 1 %, and friction is 2.26 times the acceleration. The facets of the
+/// cylinder, 7.5 degrees wide, lean by half of that, which adds 0.5 % to friction.
+#[test]
+fn a_rigid_cylinder_slides_down_a_compliant_slope_as_coulomb_says() {
+    let cylinder = ContactProperties { mesh_resolution_hint: Some(0.004), ..rigid(0.4) };
+    let (mass, radius, length, mu, slope) = (0.5, 0.03, 0.1, 0.4, 30.0_f64.to_radians());
+    let expected = GRAVITY * (slope.sin() - mu * slope.cos());
+    for step in [1e-3, 5e-3] {
+        let mut builder = SceneBuilder::new();
+        let turned = RigidTransform::from_parts(Vector3::zeros().into(), Rotation::new(Vector3::y() * slope));
+        let ground = ContactProperties { slab_thickness: Some(0.02), ..compliant(1e6, 0.0, mu) };
+        builder.add_geometry(BodyIndex::WORLD, "slope", turned, Shape::HalfSpace, &ground).expect("a slope");
+        let across = mass * (3.0 * radius * radius + length * length) / 12.0;
+        let moments = Vector3::new(across, across, 0.5 * mass * radius * radius);
+        let inertia = SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&moments));
+        let body = builder.add_body("cylinder", inertia);
+        let shape = Shape::Cylinder { radius, length };
+        builder.add_geometry(body, "cylinder", RigidTransform::identity(), shape, &cylinder).expect("a cylinder");
+        // The axis of the cylinder along the slope, x of the turned frame
+        let lying = turned
+            * at(0.0, 0.0, radius)
+            * RigidTransform::from_parts(Vector3::zeros().into(), Rotation::new(Vector3::y() * 90.0_f64.to_radians()));
+        let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[lying]);
+        let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+        let down = turned.rotation * Vector3::x();
+        let mut speeds = Vec::new();
+        for number in 1..=(1.0 / step).round() as u32 {
+            let report = simulation.step(&JointCommand::default()).expect("a step");
+            assert!(report.solver_converged, "{report:?}");
+            if number % (0.5 / step).round() as u32 == 0 {
+                speeds.push(simulation.data().V_WB[body].v.dot(&down));
+            }
+        }
+        let acceleration = (speeds[1] - speeds[0]) / 0.5;
+        println!("step {step} s: {acceleration:.4} m/s2, closed form {expected:.4}");
+        assert!((acceleration / expected - 1.0).abs() < 0.034, "step {step} s: {acceleration} instead of {expected}");
+    }
+}

@@ -1,0 +1,175 @@
+//! The four reference pushes of a square object: quasi-static paths of minimum power, that is, with Coulomb's friction
+//! under the object and at the pusher.
+
+use std::path::{Path, PathBuf};
+
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, RigidTransform, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointSpec};
+use isobar::scene::{Actuator, SceneBuilder};
+use isobar::stepping::{JointTarget, Simulation};
+use serde_json::Value;
+
+use super::bodies::{box_inertia, finish, rigid};
+use crate::golden;
+use crate::worlds::{GRAVITY, at, compliant, settings};
+
+/// What the object stands on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Support {
+    /// Rigid balls below its corners.
+    Feet,
+    /// Its compliant bottom.
+    Pad,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Pusher {
+    Sphere,
+    Cylinder,
+}
+
+/// A reference, with rows of time, pose of the object, ...
+struct Reference {
+    json: Value,
+    rows: Vec<Vec<f64>>,
+}
+
+impl Reference {
+    fn number(&self, group: &str, key: &str) -> f64 {
+        self.json[group][key].as_f64().unwrap_or_else(|| panic!("no {group}/{key}"))
+    }
+    /// x, y \[m\] and angle \[rad\] of the object at `time`.
+    fn pose(&self, time: f64) -> Vector3 {
+        let last = self.rows.len() - 1;
+        let row = |i: usize| Vector3::new(self.rows[i][1], self.rows[i][2], self.rows[i][3]);
+        let place = time / (self.rows[1][0] - self.rows[0][0]);
+        let i = (place.floor() as usize).min(last - 1);
+        row(i) + (row(i + 1) - row(i)) * (place - i as f64)
+    }
+}
+
+fn folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("ISOBAR_DATA").map(|data| Path::new(&data).join("planar_push"));
+    if folder.is_none() {
+        golden::skip("set ISOBAR_DATA to the folder whose subfolder planar_push has the reference pushes");
+    }
+    folder
+}
+
+const PUSHES: [&str; 4] = ["p1_s0.5_t0", "p2_s0.5_t40", "p3_s0.8_t0", "p4_s0.8_t-20"];
+
+fn reference(folder: &Path, push: &str, model: &str) -> Reference {
+    let path = folder.join(format!("{push}__{model}.json"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let row = |row: &Value| row.as_array().expect("a row").iter().map(|x| x.as_f64().unwrap_or(f64::NAN)).collect();
+    let rows = json["data"].as_array().expect("rows").iter().map(row).collect();
+    Reference { json, rows }
+}
+
+/// Coulomb's coefficient of a material that has `mu` with one of coefficient 0.2.
+fn beside(mu: f64) -> f64 {
+    mu * 0.2 / (2.0 * 0.2 - mu)
+}
+
+/// Largest distance from the reference [mm] and turn [degrees] along the path, and the mean number of rounds with new
+/// bounds of friction in a step.
+fn errors(reference: &Reference, support: Support, pusher: Pusher, step: f64) -> (f64, f64, f64) {
+    let size = Vector3::from_vec(golden::numbers(&reference.json["object"]["size_m"]));
+    let mass = reference.number("object", "mass_kg");
+    let [mu_ground, mu_pusher, radius] =
+        ["mu_ground", "mu_pusher", "pusher_radius_m"].map(|key| reference.json[key].as_f64().expect("a number"));
+    let mut builder = SceneBuilder::new();
+    let ground = rigid(beside(mu_ground));
+    let here = RigidTransform::identity();
+    builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &ground).expect("a ground");
+    let object = builder.add_body("object", box_inertia(mass, &size));
+    let foot = 1e-3;
+    match support {
+        Support::Feet => {
+            for (x, y) in [(-0.5, -0.5), (-0.5, 0.5), (0.5, -0.5), (0.5, 0.5)] {
+                let X_BG = at(x * size.x, y * size.y, -0.5 * size.z + foot);
+                builder
+                    .add_geometry(object, "foot", X_BG, Shape::Sphere { radius: foot }, &rigid(0.2))
+                    .expect("a foot");
+            }
+        }
+        Support::Pad => {
+            builder.add_geometry(object, "pad", here, Shape::Box { size }, &compliant(1e7, 10.0, 0.2)).expect("a pad");
+        }
+    }
+    // The sides are pushed at the height of the ground, which does not tilt the object.
+    let sides = builder.add_body("sides", SpatialInertia::from_central(0.0, &Vector3::zeros(), &nalgebra::zero()));
+    let joint = JointSpec::new("sides", object, sides, JointKind::Fixed);
+    builder.add_joint(JointSpec { X_PF: at(0.0, 0.0, -0.5 * size.z), ..joint }).expect("a weld");
+    let size_of_sides = Vector3::new(size.x, size.y, 0.04);
+    builder.add_geometry(sides, "sides", here, Shape::Box { size: size_of_sides }, &rigid(0.2)).expect("sides");
+    let tip = builder.add_body("pusher", box_inertia(1.0, &Vector3::repeat(0.1)));
+    let (speed, angle) = (reference.number("push", "speed_m_s"), reference.number("push", "push_angle_deg"));
+    let angle = angle.to_radians();
+    let start = at(reference.rows[0][4], reference.rows[0][5], 0.0);
+    let joint = JointSpec::new("push", BodyIndex::WORLD, tip, JointKind::Prismatic);
+    let axis_F = Vector3::new(angle.cos(), angle.sin(), 0.0);
+    let joint = builder.add_joint(JointSpec { X_PF: start, axis_F, ..joint }).expect("a joint");
+    builder.set_actuator(joint, Actuator { stiffness: 1e6, damping: 1e3, ..Actuator::PASSIVE });
+    let shape = match pusher {
+        Pusher::Sphere => Shape::Sphere { radius },
+        Pusher::Cylinder => Shape::Cylinder { radius, length: 0.02 },
+    };
+    builder.add_geometry(tip, "tip", here, shape, &rigid(beside(mu_pusher))).expect("a tip");
+    builder.exclude_contact(BodyIndex::WORLD, tip);
+    builder.exclude_contact(BodyIndex::WORLD, sides);
+    builder.exclude_contact(object, tip);
+    let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[at(0.0, 0.0, 0.5 * size.z)]);
+    let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+    let (mut worst, mut turned, mut rounds) = (0.0_f64, 0.0_f64, 0);
+    let steps = (reference.number("push", "duration_s") / step).floor() as u32;
+    for number in 1..=steps {
+        let time = f64::from(number) * step;
+        let target = JointTarget { position: Some(speed * time), velocity: Some(speed), effort: None };
+        let report = simulation.step(&std::iter::once(target).collect()).expect("a step");
+        assert!(report.solver_converged, "{time}: {report:?}");
+        let X_WB = simulation.data().X_WB[object];
+        let p = X_WB.translation.vector;
+        let along = X_WB.rotation * Vector3::x();
+        let expected = reference.pose(time);
+        let (dx, dy) = (p.x - expected.x, p.y - expected.y);
+        rounds += report.friction_rounds;
+        worst = worst.max(dx.hypot(dy));
+        turned = turned.max((along.y.atan2(along.x) - expected.z).abs());
+    }
+    (1e3 * worst, turned.to_degrees(), f64::from(rounds) / f64::from(steps))
+}
+
+/// Runs the pushes of one model at each of the steps; a bound of 0.3 mm and 0.3 degrees holds along the whole path.
+fn check(model: &str, support: Support, pushers: &[Pusher]) {
+    let Some(folder) = folder() else { return };
+    let mut wrong = Vec::new();
+    for push in PUSHES {
+        let reference = reference(&folder, push, model);
+        for (pusher, step) in pushers.iter().flat_map(|pusher| [1e-3, 5e-3, 1.0 / 60.0].map(|step| (*pusher, step))) {
+            let (mm, degrees, rounds) = errors(&reference, support, pusher, step);
+            let line = format!(
+                "{model} {push}, {pusher:?}, step {step:.4} s: {mm:.3} mm, {degrees:.3} degrees, rounds {rounds:.2}"
+            );
+            println!("{line}");
+            if mm > 0.3 || degrees > 0.3 {
+                wrong.push(line);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Oracle: paths of minimum power with four equal supports. A cylinder touches at two points.
+#[test]
+fn an_object_on_rigid_feet_follows_the_reference() {
+    check("corners4", Support::Feet, &[Pusher::Sphere, Pusher::Cylinder]);
+}
+
+/// Oracle: paths of minimum power with a uniform pressure below the object. The pad's friction acts at 48 places.
+#[test]
+fn an_object_on_a_compliant_pad_follows_the_reference() {
+    check("uniform", Support::Pad, &[Pusher::Sphere, Pusher::Cylinder]);
+}
