@@ -28,8 +28,9 @@ const SPINNING_SHARE: f64 = 1.0 / 64.0;
 /// sliding, of four only within 5 %. [-]
 const DIVIDED_SHARE: f64 = 1.0 / 12.0;
 
-/// A part of a divided face with more than this share of its surface's area is divided again. The friction of a square
-/// in 48 parts is within 1 % of that of a uniform pressure about any centre of rotation, that of 12 parts within 3 %. [-]
+/// A part of a divided face with more than this share of its surface's area is divided again. The friction of
+/// a square in 48 parts is within 1 % of that of a uniform pressure about any centre of rotation, that of 12
+/// parts within 3 %. [-]
 const DIVIDED_PART_SHARE: f64 = 1.0 / 16.0;
 
 /// rho^2 of a face as a part of its mean squared distance from the centroid, <r^2>. [-] Far from the centre

@@ -291,7 +291,8 @@ impl PatchBlock {
         self.store(&input, 0.0, bound);
     }
 
-    /// The divided faces: index, the shares of its parts, which are the faces that follow it, and its bound [N s].
+    /// The divided faces: index, the shares of its parts, which are the faces that follow it, and its bound
+    /// [N s].
     pub(super) fn divided_faces(&self) -> impl Iterator<Item = (usize, &[f64], f64)> {
         let starts = std::iter::once(0).chain(self.divided.iter().map(|divided| divided.end));
         starts

@@ -21,8 +21,8 @@ use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveSt
 /// [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// A step is solved again with the friction bounds of its own normal impulses where the friction of a patch is wrong
-/// by more than this part of the patch's limit [-].
+/// A step is solved again with the friction bounds of its own normal impulses where the friction of a patch
+/// is wrong by more than this part of the patch's limit [-].
 const FRICTION_ERROR_MAX: f64 = 0.01;
 /// How often at most.
 const FRICTION_ROUNDS_MAX: u32 = 5;

@@ -5,8 +5,8 @@ use std::fmt;
 use super::contacts::Missed;
 use crate::scene::Scene;
 
-/// Two geometries that met in the last step so fast that the step did not see their contact in time: they may pass through
-/// each other. Written as a sentence with the names, the amounts and the remedy.
+/// Two geometries that met in the last step so fast that the step did not see their contact in time: they may
+/// pass through each other. Written as a sentence with the names, the amounts and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct MissedContact<'a> {
     scene: &'a Scene,

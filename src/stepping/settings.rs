@@ -43,8 +43,8 @@ pub enum ContactSurfaces {
 /// The normal impulses that bound friction in a dynamic step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrictionBound {
-    /// Those of the step itself: where friction differs from Coulomb's law, the step is solved again with bounds from
-    /// its own normal impulses.
+    /// Those of the step itself: where friction differs from Coulomb's law, the step is solved again with
+    /// bounds from its own normal impulses.
     #[default]
     Solved,
     /// Those that the velocities at the start of the step give, as in Drake and in [Masterjohn 2022].

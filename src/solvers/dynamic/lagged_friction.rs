@@ -33,9 +33,10 @@ impl PatchBlock {
         self.divide_bounds();
     }
 
-    /// How far friction at the relative velocity V of C is from Coulomb's law with the normal impulses n at V, as a part
-    /// of the patch's limit, the sum of mu n [-]. A face counts with the impulse by which its friction exceeds mu n. If
-    /// it slides, it counts with the whole difference of the two, and if it sticks with less, it is right.
+    /// How far friction at the relative velocity V of C is from Coulomb's law with the normal impulses n at
+    /// V, as a part of the patch's limit, the sum of mu n [-]. A face counts with the impulse by which its
+    /// friction exceeds mu n. If it slides, it counts with the whole difference of the two, and if it sticks
+    /// with less, it is right.
     pub fn friction_error(&self, V: &SpatialVelocity) -> f64 {
         let (change, limit) = self.change_of_bounds(V);
         if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) / limit }

@@ -15,14 +15,15 @@ pub(in crate::stepping) struct Missed {
     pub(in crate::stepping) pair: usize,
     /// Way of the two against each other after they have met in the step \[m\].
     pub(in crate::stepping) travel: f64,
-    /// Half the thickness of the thinner compliant geometry: beyond it the pressure drives the other one out on the far
-    /// side \[m\].
+    /// Half the thickness of the thinner compliant geometry: beyond it the pressure drives the other one out
+    /// on the far side \[m\].
     pub(in crate::stepping) depth: f64,
 }
 
 impl Pairs {
-    /// Whether the pair number `index`, which is apart at the start of the step, would go through each other on straight
-    /// paths, or overlap by more than half the thickness of a compliant geometry at the end of the step.
+    /// Whether the pair number `index`, which is apart at the start of the step, would go through each other
+    /// on straight paths, or overlap by more than half the thickness of a compliant geometry at the end of
+    /// the step.
     pub(super) fn find_missed(
         &mut self,
         scene: &Scene,

@@ -9,8 +9,8 @@ use isobar::stepping::{JointCommand, Simulation};
 use super::bodies::{finish, rigid};
 use crate::worlds::{GRAVITY, at, body_on_ground, compliant, settings};
 
-/// A soft ball hits the ground obliquely and slides on it until it leaves. Friction in each step is mu times the normal
-/// force of that step to 1 % of its limit, which is the tolerance of the bounds.
+/// A soft ball hits the ground obliquely and slides on it until it leaves. Friction in each step is mu times
+/// the normal force of that step to 1 % of its limit, which is the tolerance of the bounds.
 #[test]
 fn friction_of_an_oblique_impact_is_within_the_cone() {
     let (mass, radius, mu) = (0.2, 0.05, 0.3);
@@ -47,11 +47,11 @@ fn friction_of_an_oblique_impact_is_within_the_cone() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A rigid cylinder with its axis down a compliant slope slides with g (sin theta - mu cos theta). Without dissipation:
-/// with it, the slope also resists the front end.
+/// A rigid cylinder with its axis down a compliant slope slides with g (sin theta - mu cos theta). Without
+/// dissipation: with it, the slope also resists the front end.
 ///
-/// Tolerance: the bound of friction is right to 1 %, and friction is 2.26 times the acceleration. The facets of the
-/// cylinder, 7.5 degrees wide, lean by half of that, which adds 0.5 % to friction.
+/// Tolerance: the bound of friction is right to 1 %, and friction is 2.26 times the acceleration. The facets
+/// of the cylinder, 7.5 degrees wide, lean by half of that, which adds 0.5 % to friction.
 #[test]
 fn a_rigid_cylinder_slides_down_a_compliant_slope_as_coulomb_says() {
     let cylinder = ContactProperties { mesh_resolution_hint: Some(0.004), ..rigid(0.4) };

@@ -8,7 +8,8 @@ use isobar::stepping::{JointCommand, Simulation};
 use super::bodies::{finish, rigid};
 use crate::worlds::{at, compliant, settings};
 
-/// Two bodies that fly at each other faster than the step can see are named, with the step that would do; slower ones are not.
+/// Two bodies that fly at each other faster than the step can see are named, with the step that would do;
+/// slower ones are not.
 #[test]
 fn a_pair_that_meets_too_fast_for_the_step_is_named() {
     for (speed, step, thickness, missed) in

@@ -1,5 +1,5 @@
-//! The four reference pushes of a square object: quasi-static paths of minimum power, that is, with Coulomb's friction
-//! under the object and at the pusher.
+//! The four reference pushes of a square object: quasi-static paths of minimum power, that is, with Coulomb's
+//! friction under the object and at the pusher.
 
 use std::path::{Path, PathBuf};
 
@@ -73,8 +73,8 @@ fn beside(mu: f64) -> f64 {
     mu * 0.2 / (2.0 * 0.2 - mu)
 }
 
-/// Largest distance from the reference [mm] and turn [degrees] along the path, and the mean number of rounds with new
-/// bounds of friction in a step.
+/// Largest distance from the reference [mm] and turn [degrees] along the path, and the mean number of rounds
+/// with new bounds of friction in a step.
 fn errors(reference: &Reference, support: Support, pusher: Pusher, step: f64) -> (f64, f64, f64) {
     let size = Vector3::from_vec(golden::numbers(&reference.json["object"]["size_m"]));
     let mass = reference.number("object", "mass_kg");
@@ -142,7 +142,8 @@ fn errors(reference: &Reference, support: Support, pusher: Pusher, step: f64) ->
     (1e3 * worst, turned.to_degrees(), f64::from(rounds) / f64::from(steps))
 }
 
-/// Runs the pushes of one model at each of the steps; a bound of 0.3 mm and 0.3 degrees holds along the whole path.
+/// Runs the pushes of one model at each of the steps; a bound of 0.3 mm and 0.3 degrees holds along the whole
+/// path.
 fn check(model: &str, support: Support, pushers: &[Pusher]) {
     let Some(folder) = folder() else { return };
     let mut wrong = Vec::new();
@@ -168,7 +169,8 @@ fn an_object_on_rigid_feet_follows_the_reference() {
     check("corners4", Support::Feet, &[Pusher::Sphere, Pusher::Cylinder]);
 }
 
-/// Oracle: paths of minimum power with a uniform pressure below the object. The pad's friction acts at 48 places.
+/// Oracle: paths of minimum power with a uniform pressure below the object. The pad's friction acts at 48
+/// places.
 #[test]
 fn an_object_on_a_compliant_pad_follows_the_reference() {
     check("uniform", Support::Pad, &[Pusher::Sphere, Pusher::Cylinder]);
