@@ -99,6 +99,20 @@ fn a_grasp_that_fails(folder: &Path) -> PathBuf {
     path
 }
 
+/// The tool is sent 3 mm beyond the reach of the stretched arm, where least squares are damped.
+fn a_reach_that_fails(folder: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(task_file("iiwa_demo")).expect("the file");
+    let (head, _) = text.split_once("keyframes:").expect("keyframes");
+    let keyframes = "keyframes:\n  - { name: raise, duration: 2, xyz: [0.5, 0, 0.45], open: 0 }\n  - { name: reach, duration: 2, xyz: [0.82, 0, 0.15] }\n";
+    let (file, path) = (folder.join("far.yaml"), folder.join("far.jsonl"));
+    std::fs::write(&file, format!("{head}{keyframes}")).expect("a file");
+    let mut record = BufWriter::new(File::create(&path).expect("a file"));
+    let (_, played) = play("iiwa_demo", &file, &mut record);
+    assert!(matches!(played.end, Err(ControllerError::Reach { .. })), "{:?}", played.end);
+    record.flush().expect("all lines");
+    path
+}
+
 /// The program plays each shipped task to its end. Python, given the same measurements, commands the same
 /// positions, velocities and efforts within 1e-9 (rad, m, rad/s, N). Rounding errors of 1e-16 stay far below
 /// this over thousands of periods, because each pose is followed in closed loop, which reduces errors.
@@ -122,6 +136,7 @@ fn program_and_process_command_the_same() {
         records.push(path);
     }
     records.push(a_grasp_that_fails(&folder));
+    records.push(a_reach_that_fails(&folder));
     let Some(python) = python() else {
         // Not captured, so that it is visible.
         let text =
