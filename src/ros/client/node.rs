@@ -13,6 +13,9 @@ use super::parameter_value::ParameterValue;
 use super::remap::renamed_topics;
 use super::service::Service;
 
+/// The number of messages that a subscription keeps until they are taken: a message to each of many joints may
+/// come at once, and none of them may be lost.
+const MESSAGES_KEPT: usize = 1000;
 /// The number of requests that a service keeps while the node is busy.
 const REQUESTS_KEPT: usize = 100;
 
@@ -106,12 +109,13 @@ impl Node {
         Ok(SerializedPublisher(self.node.create_publisher_untyped(topic, message_type, qos.into())?))
     }
 
-    /// Subscribes to a topic.
+    /// Subscribes to a topic. Up to [`MESSAGES_KEPT`] messages wait to be taken.
     pub(crate) fn subscribe<T: Message + Send + 'static>(
         &mut self,
         topic: &str,
     ) -> Result<Subscription<T>, ClientError> {
-        let messages = Box::pin(self.node.subscribe(topic, QosProfile::default())?);
+        let messages =
+            Box::pin(self.node.subscribe(topic, QosProfile { depth: MESSAGES_KEPT, ..QosProfile::default() })?);
         Ok(Subscription { messages, _used: self.endpoints.subscription::<T>(topic) })
     }
 
@@ -163,7 +167,7 @@ impl SerializedPublisher {
     }
 }
 
-/// Messages of a topic. It keeps the ten oldest and drops newer ones, so take all of them after every spin.
+/// Messages of a topic. Take all of them after every spin.
 pub(crate) struct Subscription<T> {
     messages: Pin<Box<dyn Stream<Item = T> + Send>>,
     _used: InUse,

@@ -59,6 +59,22 @@ impl ControlMode {
         }
     }
 
+    /// Its name, as a parameter.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Position => "position",
+            Self::Velocity => "velocity",
+            Self::Effort => "effort",
+            Self::Nothing => "none",
+        }
+    }
+
+    /// Whether positions are taken, as those of trajectories.
+    pub(super) fn takes_positions(self) -> bool {
+        self.takes()[0]
+    }
+
     /// Whether position, velocity and effort are taken.
     fn takes(self) -> [bool; 3] {
         match self {
@@ -140,8 +156,11 @@ pub(crate) struct Clamped {
 /// A checked command: the quantities to set for each joint that it has values for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CheckedCommand {
-    /// `None` leaves a quantity as it stands.
+    /// The quantities given for each joint.
     pub(crate) joints: Vec<(ScalarJointIndex, JointTarget)>,
+    /// Whether quantities that are not given are not commanded any more; otherwise they stay as they are,
+    /// except the position of a joint that is held.
+    pub(crate) whole: bool,
 }
 
 /// Checks `message`. Clamped values are appended to `clamped`.
@@ -155,7 +174,7 @@ pub(crate) fn check(
 ) -> Result<CheckedCommand, CommandError> {
     let indices = find(joints, message.name)?;
     let slots = value_indices(joints, &indices, message)?;
-    let mut checked = CheckedCommand::default();
+    let mut checked = CheckedCommand { whole: true, ..CheckedCommand::default() };
     for (number, &index) in indices.iter().enumerate() {
         let joint = &joints[index];
         let takes = joint.mode.takes();

@@ -46,9 +46,20 @@ pub(crate) struct Tracking {
     trajectory: Trajectory,
     /// The controller that sent it.
     controller: usize,
-    /// When it began \[ns\], and where its joints were then.
-    begun: Option<(u64, Vec<Knot>)>,
+    begun: Option<Begin>,
     clamped: bool,
+}
+
+/// The begin of a trajectory.
+#[derive(Clone, Debug)]
+struct Begin {
+    /// The time from which its points are counted \[ns\].
+    start_ns: u64,
+    /// The time from there to the step boundary at which it began \[ns\]: more than nothing if it came late.
+    /// Points that were due by then are left out.
+    late_ns: u64,
+    /// Where its joints were when it began.
+    origin: Vec<Knot>,
 }
 
 impl Tracking {
@@ -63,6 +74,11 @@ impl Tracking {
 
     pub(super) fn joints(&self) -> &[ScalarJointIndex] {
         self.trajectory.joints()
+    }
+
+    /// Whether it has moved its joints.
+    pub(super) fn has_begun(&self) -> bool {
+        self.begun.is_some()
     }
 
     /// The goal that it follows, if there is one.
@@ -93,12 +109,14 @@ impl Tracking {
             return Progress::Following;
         }
         let Self { trajectory, begun, clamped, .. } = self;
-        let (start_ns, origin) = begun.get_or_insert_with(|| {
+        let Begin { start_ns, late_ns, origin } = begun.get_or_insert_with(|| {
             let knot = |joint: &ScalarJointIndex| {
                 let (position, velocity) = states.of(*joint);
                 Knot { position, velocity: Some(velocity), acceleration: None }
             };
-            (trajectory.start_ns().unwrap_or(now_ns), trajectory.joints().iter().map(knot).collect())
+            let start_ns = trajectory.start_ns().unwrap_or(now_ns);
+            let origin = trajectory.joints().iter().map(knot).collect();
+            Begin { start_ns, late_ns: now_ns.saturating_sub(start_ns), origin }
         });
         let elapsed_ns = now_ns.saturating_sub(*start_ns);
         let done = elapsed_ns >= trajectory.length_ns();
@@ -106,7 +124,7 @@ impl Tracking {
         let terms = trajectory.terms.as_ref();
         let mut missed = None;
         for (number, (joint, origin)) in trajectory.joints().iter().copied().zip(&*origin).enumerate() {
-            let Some(sample) = trajectory.sample(number, origin, elapsed_ns) else {
+            let Some(sample) = trajectory.sample(number, (*late_ns, origin), elapsed_ns) else {
                 return Progress::Overflow { joint };
             };
             *clamped |= sample.clamped;
@@ -143,8 +161,9 @@ impl Tracking {
         writer.len(self.controller);
         self.trajectory.write(writer);
         writer.flag(self.begun.is_some());
-        if let Some((start_ns, origin)) = &self.begun {
+        if let Some(Begin { start_ns, late_ns, origin }) = &self.begun {
             writer.u64(*start_ns);
+            writer.u64(*late_ns);
             write_knots(origin, writer);
         }
         writer.flag(self.clamped);
@@ -154,8 +173,11 @@ impl Tracking {
     pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
         let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let trajectory = Trajectory::read(reader, count)?;
-        let begun = if reader.flag()? { Some((reader.u64()?, read_knots(reader)?)) } else { None };
-        if begun.as_ref().is_some_and(|(_, origin)| origin.len() != trajectory.joints().len()) {
+        let begun = match reader.flag()? {
+            true => Some(Begin { start_ns: reader.u64()?, late_ns: reader.u64()?, origin: read_knots(reader)? }),
+            false => None,
+        };
+        if begun.as_ref().is_some_and(|begun| begun.origin.len() != trajectory.joints().len()) {
             return Err(BytesError::Invalid);
         }
         Ok(Self { trajectory, controller, begun, clamped: reader.flag()? })
@@ -166,10 +188,12 @@ impl Tracking {
         let number = self.goal()?;
         let actual: Vec<_> = self.joints().iter().map(|joint| states.of(*joint)).collect();
         let mut desired = actual.clone();
-        if let Some((start_ns, origin)) = &self.begun {
+        if let Some(Begin { start_ns, late_ns, origin }) = &self.begun {
             let elapsed_ns = states.time_ns.saturating_sub(*start_ns);
             for (number, (desired, origin)) in desired.iter_mut().zip(origin).enumerate() {
-                if let Some(Sample { position, velocity, .. }) = self.trajectory.sample(number, origin, elapsed_ns) {
+                if let Some(Sample { position, velocity, .. }) =
+                    self.trajectory.sample(number, (*late_ns, origin), elapsed_ns)
+                {
                     *desired = (position, velocity);
                 }
             }
@@ -211,6 +235,22 @@ mod tests {
         assert_eq!(at(&mut tracking, 1.5, 0.5, 0.1), (Progress::Following, Some(0.5)));
         assert_eq!(at(&mut tracking, 2.0, 0.05, 0.1), (Progress::Done, Some(0.0)));
         assert!(matches!(at(&mut tracking, 1.5, 0.9, 0.1).0, Progress::Aborted { .. }));
+    }
+
+    /// Regression, observed on the built node: a trajectory that came 0.95 s after its stamp asked the joint for
+    /// 95 % of its way at once.
+    #[test]
+    fn a_late_trajectory_leads_from_the_joint_to_the_next_point() {
+        let mut late = tracking(Some(4_500_000_000));
+        // Its points are due 0.5 s and 1.5 s from now.
+        assert_eq!(at(&mut late, 0.0, 0.0, 0.0), (Progress::Following, Some(0.0)));
+        assert_eq!(at(&mut late, 0.25, 0.5, 0.0), (Progress::Following, Some(0.5)));
+        assert_eq!(at(&mut late, 1.0, 0.5, 0.0), (Progress::Following, Some(0.5)));
+        // Points that are over are left out.
+        let mut later = tracking(Some(3_500_000_000));
+        assert_eq!(at(&mut later, 0.0, 0.8, 0.0), (Progress::Following, Some(0.8)));
+        assert_eq!(at(&mut later, 0.25, 0.4, 0.0), (Progress::Following, Some(0.4)));
+        assert_eq!(at(&mut later, 0.5, 0.0, 0.0), (Progress::Done, Some(0.0)));
     }
 
     /// A trajectory that begins later starts from the joints' positions then, not from those when it arrived.

@@ -28,6 +28,8 @@ pub(crate) enum TrajectoryError {
     UnknownJoint { name: String, suggestion: String },
     #[error("joint '{name}' is named twice")]
     DuplicateJoint { name: String },
+    #[error("joint '{name}' takes no positions: its control mode is '{mode}' (parameter control_modes.{name})")]
+    Mode { name: String, mode: &'static str },
     #[error("no joints: fill 'joint_names'")]
     NoJoints,
     #[error("{points} points; at most {POINTS_MAX} are taken")]
@@ -94,6 +96,9 @@ impl Trajectory {
         let indices = find(joints, names)?;
         if points.len() > POINTS_MAX {
             return Err(TrajectoryError::TooLong { points: points.len() });
+        }
+        if let Some(joint) = indices.iter().map(|index| &joints[*index]).find(|joint| !joint.mode.takes_positions()) {
+            return Err(TrajectoryError::Mode { name: joint.name.clone(), mode: joint.mode.name() });
         }
         let limits =
             |joint: &CommandedJoint| Limits { lower: joint.lower, upper: joint.upper, velocity: joint.velocity };
@@ -168,13 +173,16 @@ impl Trajectory {
         true
     }
 
-    /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, from `origin` at the
-    /// start, clamped to the joint's limits. `None` if the polynomial overflows.
-    pub(super) fn sample(&self, number: usize, origin: &Knot, elapsed_ns: u64) -> Option<Sample> {
+    /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, from `origin` at a time
+    /// after the start \[ns\], clamped to the joint's limits. `None` if the polynomial overflows.
+    pub(super) fn sample(&self, number: usize, origin: (u64, &Knot), elapsed_ns: u64) -> Option<Sample> {
         let next = self.times_ns.partition_point(|time| *time <= elapsed_ns);
         let (from, from_ns) = match next.checked_sub(1) {
-            Some(last) => (self.knot(last, number), self.times_ns[last]),
-            None => (*origin, 0),
+            // Points before the origin are over; so is the last one at the latest after the end.
+            Some(last) if self.times_ns[last] > origin.0 || next == self.times_ns.len() => {
+                (self.knot(last, number), self.times_ns[last])
+            }
+            _ => (*origin.1, origin.0),
         };
         let (position, velocity) = match self.times_ns.get(next) {
             None => (from.position, 0.0),
@@ -291,6 +299,7 @@ fn check_point(point: usize, message: &PointMessage<'_>, joints: usize) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ros::commands::joint_command::ControlMode;
 
     fn joints() -> Vec<CommandedJoint> {
         ["a", "b"].iter().enumerate().map(|(target, name)| CommandedJoint::test(name, target)).collect()
@@ -310,6 +319,17 @@ mod tests {
         assert!(matches!(make(&[], vec![]), Err(TrajectoryError::NoJoints)));
         assert!(matches!(make(&["c"], vec![]), Err(TrajectoryError::UnknownJoint { .. })));
         assert!(matches!(make(&["a", "a"], vec![]), Err(TrajectoryError::DuplicateJoint { .. })));
+        for (mode, taken) in [
+            (ControlMode::Auto, true),
+            (ControlMode::Position, true),
+            (ControlMode::Velocity, false),
+            (ControlMode::Effort, false),
+            (ControlMode::Nothing, false),
+        ] {
+            let joints = [CommandedJoint { mode, ..CommandedJoint::test("a", 0) }];
+            let made = Trajectory::new(&joints, &["a".to_owned()], None, [point(1, &[0.0])].into_iter());
+            assert_eq!(made.is_ok(), taken, "{made:?}");
+        }
         assert!(matches!(make(&["a", "b"], vec![point(1, &short)]), Err(TrajectoryError::Length { .. })));
         assert!(matches!(make(&["a", "b"], vec![point(1, &nan)]), Err(TrajectoryError::NotFinite { .. })));
         assert!(matches!(make(&["a", "b"], vec![point(1, &far)]), Err(TrajectoryError::Limit { point: 0, .. })));
@@ -335,7 +355,7 @@ mod tests {
                 time_ns: *time_ns,
             });
             let trajectory = Trajectory::new(&joints(), &names, None, points.into_iter()).unwrap();
-            let samples = (0..200).map(|i| trajectory.sample(0, &Knot::default(), i * 10_000_000));
+            let samples = (0..200).map(|i| trajectory.sample(0, (0, &Knot::default()), i * 10_000_000));
             let all: Vec<Sample> = samples.flatten().collect();
             assert_eq!(all.len() == 200, finite);
             assert!(all.iter().all(|sample| sample.position.abs() <= 10.0 && sample.velocity.abs() <= 1.0));

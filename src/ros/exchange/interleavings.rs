@@ -5,10 +5,13 @@
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
-use super::mailbox::Mailbox;
+use std::time::Duration;
+
+use super::lockstep::StampMismatch;
+use super::mailbox::{Mailbox, Stamp};
 use super::requests::ResetScope;
 use super::settings::{Mode, Physics, RunSettings};
-use crate::math::{Index, ScalarJointIndex, Vector3};
+use crate::math::{BodyIndex, Index, ScalarJointIndex, SpatialForce, Vector3};
 use crate::recording::Rates;
 use crate::ros::commands::joint_command::{CheckedCommand, CommandMessage, CommandedJoint, check};
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings};
@@ -109,6 +112,31 @@ fn run(timeout_ns: u64, other: impl FnOnce(&Mailbox<(u64, usize)>) + Send + 'sta
     spinning.join().unwrap();
     targets.extend((0..STEPS).map(|_| steps.step(&mailbox)));
     targets
+}
+
+/// A reset of time and state discards the wrenches before it, and in lockstep the answers to the state before
+/// it: the first state of the new time waits for an answer of its own.
+#[test]
+fn a_reset_discards_the_answers_and_wrenches_before_it() {
+    shuttle::check_random(
+        || {
+            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+            let stamp = Some(Stamp { controller: 0, time_ns: 0 });
+            let command = positions(&["slide"], &[1.0]);
+            mailbox.await_commands(0, 1);
+            assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
+            assert!(mailbox.wait_for_commands(Duration::ZERO));
+            mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::zero());
+            mailbox.request_reset(ResetScope { state: true, time: true });
+            assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
+            assert!(mailbox.collect().wrenches.is_empty());
+            mailbox.await_commands(0, 1);
+            assert!(!mailbox.wait_for_commands(Duration::ZERO), "stepped without an answer");
+            assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
+            assert!(mailbox.wait_for_commands(Duration::ZERO));
+        },
+        1,
+    );
 }
 
 /// The last command remains the target, whether it came before, between or after the steps of an ending

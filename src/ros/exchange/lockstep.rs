@@ -51,6 +51,11 @@ impl AwaitedState {
         self.answered.resize(controllers, false);
     }
 
+    /// Discards the state and its answers: no command answers it any more.
+    pub(super) fn close(&mut self) {
+        *self = Self::default();
+    }
+
     /// Whether a command of a controller, stamped `stamp_ns`, answers the state.
     pub(super) fn check(&self, controller: usize, stamp_ns: u64) -> Result<(), StampMismatch> {
         match self.time_ns {
@@ -67,8 +72,8 @@ impl AwaitedState {
         }
     }
 
-    /// Whether all controllers have answered.
+    /// Whether a state is open and all controllers have answered it.
     pub(super) fn is_answered(&self) -> bool {
-        self.answered.iter().all(|answered| *answered)
+        self.time_ns.is_some() && self.answered.iter().all(|answered| *answered)
     }
 }

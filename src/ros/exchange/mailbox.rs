@@ -186,9 +186,14 @@ impl<W> Mailbox<W> {
         self.lock().commands.start(controller, trajectory)
     }
 
-    /// Ends a controller's trajectories, and holds `joints` where they are.
+    /// Ends a controller's trajectories, and holds those of `joints` that move.
     pub(crate) fn cancel_trajectory(&self, controller: usize, joints: &[ScalarJointIndex]) {
         self.lock().commands.cancel(controller, joints);
+    }
+
+    /// Ends a controller's goals; their joints are held where they are.
+    pub(crate) fn cancel_goals(&self, controller: usize) {
+        self.lock().commands.cancel_goals(controller);
     }
 
     /// The goal updates since the last call.
@@ -222,7 +227,7 @@ impl<W> Mailbox<W> {
     }
 
     /// Requests a reset. A reset of the state discards all commands that came before it; any reset ends
-    /// trajectories.
+    /// trajectories and wrenches, and in lockstep the state that waits for commands.
     pub(crate) fn request_reset(&self, scope: ResetScope) {
         self.change(|state| {
             if scope.state {
@@ -230,6 +235,11 @@ impl<W> Mailbox<W> {
             } else {
                 state.commands.hold_trajectories();
             }
+            if scope.time {
+                state.commands.reset_time();
+            }
+            state.wrenches.clear();
+            state.awaited.close();
             let before = state.reset.unwrap_or_default();
             state.reset = Some(ResetScope { state: before.state || scope.state, time: before.time || scope.time });
         });
@@ -273,6 +283,7 @@ impl<W> Mailbox<W> {
         self.change(|state| {
             state.commands.enter_world(joints, indices);
             state.wrenches.clear();
+            state.awaited.close();
             state.physics = Some(physics);
             state.worlds = number;
             state.world = Some(Box::new(world));
@@ -358,9 +369,13 @@ impl<W> Mailbox<W> {
     pub(crate) fn collect(&self) -> Collected<W> {
         let mut state = self.lock();
         let requests = state.state_requests.number != state.state_requests_answered;
+        let reset = state.reset.take();
+        if reset.is_some() {
+            state.awaited.close();
+        }
         Collected {
             settings: state.settings,
-            reset: state.reset.take(),
+            reset,
             paused: state.paused,
             steps: state.steps_wanted.saturating_sub(state.steps_taken),
             physics: state.physics.take(),
@@ -421,6 +436,8 @@ impl<W> Mailbox<W> {
         let fits = state.worlds == world;
         if fits {
             state.commands.restore(saved);
+            state.awaited.close();
+            state.wrenches.clear();
         }
         fits
     }

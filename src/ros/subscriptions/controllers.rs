@@ -14,7 +14,9 @@ use crate::io::scene_file::JointGroup;
 use crate::math::{Index, ScalarJointIndex};
 use crate::ros::client::messages::nanoseconds;
 use crate::ros::client::{ClientError, Node, Subscription};
-use crate::ros::commands::joint_command::{Clamped, CommandError, CommandMessage, CommandedJoint, ControlMode, check};
+use crate::ros::commands::joint_command::{
+    CheckedCommand, Clamped, CommandError, CommandMessage, CommandedJoint, ControlMode, check,
+};
 use crate::ros::commands::trajectory::{PointMessage, Trajectory, TrajectoryError, joints_of};
 use crate::ros::exchange::counters::count;
 use crate::ros::exchange::lockstep::StampMismatch;
@@ -212,9 +214,9 @@ impl Controllers {
                 self.controllers[number].follow.refuse(self.goals, refusal);
             }
         }
-        let Controller { id, follow, joints, .. } = &mut self.controllers[number];
+        let Controller { id, follow, .. } = &mut self.controllers[number];
         if follow.take_cancellations() {
-            self.mailbox.cancel_trajectory(*id, &targets(joints));
+            self.mailbox.cancel_goals(*id);
         }
     }
 
@@ -301,7 +303,8 @@ impl Controllers {
             effort: pick(Quantity::Effort),
         };
         clamped.clear();
-        let command = check(joints, &message, clamped)?;
+        // The topics of the other quantities go on.
+        let command = CheckedCommand { whole: false, ..check(joints, &message, clamped)? };
         // A message without a stamp is not refused.
         let _ = mailbox.command(*id, &command, None);
         Ok(())
