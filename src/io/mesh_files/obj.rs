@@ -11,7 +11,7 @@ use crate::math::Vector3;
 pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let options =
         tobj::LoadOptions { triangulate: true, ignore_points: true, ignore_lines: true, ..Default::default() };
-    let text = vertices_and_faces(bytes);
+    let text = vertices_and_faces(bytes)?;
     let mut reader = text.as_slice();
     let (models, _) = tobj::load_obj_buf(&mut reader, &options, |_| Ok(Default::default()))
         .map_err(|error| Malformed::new("lines `v x y z` and `f a b c`", error.to_string()))?;
@@ -30,11 +30,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     Ok(welder.finish())
 }
 
-/// The file's vertices and faces, one to a line. A line that ends with `\` goes on in the next one. `tobj`
-/// knows neither such lines nor comments behind numbers, and takes polylines (`l`) of three and more points
-/// for faces.
-fn vertices_and_faces(bytes: &[u8]) -> Vec<u8> {
+/// The positions and faces of the file, one to a line, with the vertices of faces by their numbers from 1. A line
+/// that ends with `\` goes on in the next one. `tobj` knows neither such lines nor comments behind numbers,
+/// takes polylines (`l`) of three and more points for faces, and computes with indices that are out of range.
+fn vertices_and_faces(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {
     let mut kept = Vec::with_capacity(bytes.len());
+    let (mut vertices, mut last_used) = (0, 0);
     let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     while let Some(first) = lines.next() {
         let mut line = Cow::Borrowed(first);
@@ -42,11 +43,37 @@ fn vertices_and_faces(bytes: &[u8]) -> Vec<u8> {
             line = Cow::Owned([begun, b" ", lines.next().unwrap_or_default()].concat());
         }
         let content = line.split(|byte| *byte == b'#').next().unwrap_or_default();
-        let keyword = content.split(u8::is_ascii_whitespace).next();
-        if matches!(keyword, Some(b"v" | b"vt" | b"vn" | b"f")) {
-            kept.extend_from_slice(content);
-            kept.push(b'\n');
+        let mut words = content.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        match words.next() {
+            Some(b"v") => {
+                vertices += 1;
+                kept.extend_from_slice(content);
+            }
+            Some(b"f") => {
+                kept.push(b'f');
+                for word in words {
+                    let number = vertex_number(word, vertices)?;
+                    last_used = last_used.max(number);
+                    kept.extend_from_slice(format!(" {number}").as_bytes());
+                }
+            }
+            _ => continue,
         }
+        kept.push(b'\n');
     }
-    kept
+    if last_used > vertices {
+        return Err(Malformed::new(format!("faces between the {vertices} vertices"), format!("vertex {last_used}")));
+    }
+    Ok(kept)
+}
+
+/// The vertex of a corner such as `3`, `3/1/2` or `-1` (the last one so far), counted from 1.
+fn vertex_number(corner: &[u8], vertices: u64) -> Result<u64, Malformed> {
+    let text = String::from_utf8_lossy(corner.split(|byte| *byte == b'/').next().unwrap_or_default());
+    let number = match text.parse::<i64>() {
+        Ok(number @ 1..) => Some(number.unsigned_abs()),
+        Ok(number @ ..=-1) => (vertices + 1).checked_sub(number.unsigned_abs()).filter(|number| *number > 0),
+        _ => None,
+    };
+    number.ok_or_else(|| Malformed::new("faces between vertices of the file", format!("the vertex `{text}`")))
 }

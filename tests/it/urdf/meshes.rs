@@ -80,6 +80,19 @@ fn obj_lines_are_joined_and_polylines_are_no_faces() {
         l 1 2\np 1\nusemtl red\nf 1 3 2\nf 1 \\\r\n 2 \\\n4\ns off\nf 1 4 3 # back\nf -3 -2 -1 \\";
     let read = |text: &str| read_bytes(text.as_bytes(), "t.obj".as_ref(), &ONE).unwrap();
     assert_eq!(read(odd), read(plain));
+    // Normals and textures do not matter, and corners may be counted from the last vertex.
+    let slashes = plain.replace("f 1 3 2", "f 1/7/9 3//2 2/1").replace("f 2 3 4", "f -3 -2 -1");
+    assert_eq!(read(&slashes), read(plain));
+}
+
+/// Found by fuzzing: indices that are out of range overflowed in the reader of the format.
+#[test]
+fn obj_faces_between_vertices_that_are_not_there_are_refused() {
+    for corner in ["0", "-5", "5", "9223372036854775807", "-9223372036854775808", "99999999999999999999", "x", "/1"] {
+        let text = format!("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 {corner}\n");
+        let message = read_bytes(text.as_bytes(), "t.obj".as_ref(), &ONE).unwrap_err().to_string();
+        assert!(message.contains("t.obj") && message.contains("vert"), "{message}");
+    }
 }
 
 /// Volumes scale with the product of the factors' sizes, also when an odd number of them mirrors.
