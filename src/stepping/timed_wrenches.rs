@@ -35,7 +35,7 @@ pub struct HeldWrench {
     pub body: BodyIndex,
     /// About the body's origin, in its axes [N m, N].
     pub F_BBo_B: SpatialForce,
-    /// Simulated time up to which steps begin with it \[ns\].
+    /// Steps that begin before this simulated time have the wrench \[ns\].
     pub until_ns: u64,
 }
 
@@ -80,7 +80,7 @@ impl TimedWrenches {
         }
     }
 
-    /// Holds no wrench any more; those of the schedule remain.
+    /// Releases all held wrenches; those of the schedule remain.
     pub fn release(&mut self, simulation: &mut Simulation) -> Result<(), StepError> {
         let held = std::mem::take(&mut self.held);
         held.iter().try_for_each(|wrench| simulation.set_external_wrench(wrench.body, SpatialForce::ZERO))

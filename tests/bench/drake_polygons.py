@@ -5,21 +5,24 @@ ours.
     python3 tests/bench/drake_polygons.py slip               # the spatula slip, stepped by Drake
     python3 tests/bench/drake_polygons.py slip --isobar      # and `isobar experiment spatula-slip` after it
     python3 tests/bench/drake_polygons.py flip               # states of our pancake flip, surfaces of both
-    python3 tests/bench/drake_polygons.py flip --our-surfaces  # Drake's rigid shapes tessellated as ours are
+    python3 tests/bench/drake_polygons.py flip --our-surfaces  # with our meshes of rigid shapes in Drake
     python3 tests/bench/drake_polygons.py --refinement 2 --markdown flip    # a finer grid, as Markdown
 
-How to read it, the slip: plants in one process, one with polygons and one with triangle fans, take each step
-in turn. A step is Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is
-QueryObject.ComputeContactSurfaces alone, called before every fifth step, which is not timed. The rest is
-subtracted, the step less the query: contact Jacobians, the solver and everything else. A third plant, whose
-pairs are all filtered out, takes the same steps without contact: its rest does not depend on faces and is
-subtracted too. The table gives, row by row, the round with the median ratio. The flip:
-tests/bench/flip_states.rs runs our controller and writes down joint positions, poses and our faces; Drake
-sets the joints and free bodies, its poses of all bodies must be ours, and its contact surfaces are counted
-pair by pair. `found` are the faces of the surfaces, `kept` those on which pressure rises as the bodies
-approach (both programs leave out the others), slivers those smaller than 1e-14 m2, which Isobar leaves out
-and Drake does not. `states alike` are those in which the pair has as many polygons and as many triangles in
-both programs. Rigid pairs have no surface and are not compared: our run has about one point of them per step.
+How to read the table of the slip: two plants in one process, one with polygons and one with triangle fans,
+take each step in turn. A step is Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is
+QueryObject.ComputeContactSurfaces alone, called before every fifth step, which is not timed. The rest is the
+step less the query: contact Jacobians, the solver and everything else. A third plant, whose pairs are all
+filtered out, takes the same steps without contact; its rest does not depend on faces and is subtracted. The
+table gives, row by row, the round with the median ratio.
+
+How to read the table of the flip: tests/bench/flip_states.rs runs our controller and writes joint positions,
+poses and our faces. Drake sets the joints and free bodies, its poses of all bodies must be ours, and its
+contact surfaces are counted pair by pair. `found` are the faces of the surfaces, and `kept` are those on
+which pressure rises as the bodies approach (both programs leave out the others). Slivers are faces smaller
+than 1e-14 m2, which Isobar leaves out and Drake does not. `states alike` are those in which the pair has
+equal numbers of polygons and of triangles in both programs. Rigid pairs have no surface and are not compared:
+our run has about one point of them per step.
+
 Compare ratios, not machines. Drake is optional: `pip install drake`.
 """
 
@@ -120,8 +123,8 @@ class SlipRun:
             self.steps.append(time.perf_counter() - start)
 
     def look(self, counts):
-        """The contact surfaces of the state at which the next step begins, with the processor's caches in the
-        state that steps leave."""
+        """The contact surfaces at the start of the next step, with the processor's caches as a step leaves
+        them."""
         found = query(self.diagram, self.context)
         start = time.perf_counter()
         surfaces = found.ComputeContactSurfaces(self.kind)
@@ -339,7 +342,7 @@ def place(plant, context, state):
 
 
 def count(surface):
-    """Faces of a surface of Drake's, as COUNTS has them."""
+    """The counts of COUNTS for a surface of Drake."""
     counts = [0] * len(COUNTS)
     for i in range(surface.num_faces()):
         n = surface.face_normal(i)  # out of N, into M

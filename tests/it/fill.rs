@@ -235,7 +235,7 @@ fn parts_that_go_through_each_other_are_united() {
     let first = surface.vertices.len() as u32;
     let other = rotated(&cuboid(half), Vector3::new(0.2, 0.1, 0.3));
     let along = Rotation::new(Vector3::new(0.2, 0.1, 0.3)) * Vector3::new(0.02, 0.0, 0.0);
-    // Along an edge, so that faces lie on each other as well.
+    // The second box is shifted along an edge, so that faces lie on each other as well.
     surface.vertices.extend(other.vertices.iter().map(|vertex| vertex + along));
     surface.triangles.extend(other.triangles.iter().map(|triangle| triangle.map(|vertex| vertex + first)));
     let filling = filled(&surface, 0.008);

@@ -45,7 +45,7 @@ def compare(documented, running):
         assert any(row.match(other) for other, _ in running), f"{name} is documented, but does not exist"
 
 
-# Packages whose part of the node is missing where they are not installed.
+# Optional packages: without one of them the node lacks a part.
 OPTIONAL = ("tf2_msgs", "control_msgs", "ros_gz_interfaces", "simulation_interfaces")
 
 

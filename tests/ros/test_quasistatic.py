@@ -11,7 +11,7 @@ from visualization_msgs.msg import MarkerArray
 
 WEIGHT = 0.5 * 9.81
 STIFFNESS = 2000.0
-# Where the pad of 4 cm touches the ground [m].
+# The position of the slide at which the pad of 4 cm touches the ground [m].
 TOUCH = -0.08
 STEP_NS = 20_000_000
 QUASISTATIC = ["stepping:=quasistatic", "step:=0.02"]

@@ -40,7 +40,7 @@ pub(crate) enum ControlMode {
     Velocity,
     /// Effort alone.
     Effort,
-    /// Nothing: a state that messages name beside commanded joints.
+    /// Nothing. Messages may still name the joint.
     Nothing,
 }
 
@@ -248,7 +248,7 @@ fn value_indices(
 
 /// The index of each joint's value in an array of `length`. The array has a value for each joint, or for each
 /// joint that takes anything, or, if every joint has a control mode of its own, for each joint with the
-/// array's `mode`. The topic-based interface of ros2_control fills arrays in the latter ways.
+/// array's `mode`. The topic-based interface of ros2_control fills arrays in the second and third way.
 fn layout(
     joints: &[CommandedJoint],
     indices: &[usize],

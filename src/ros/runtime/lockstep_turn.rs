@@ -1,5 +1,5 @@
-//! Turns of lockstep: how long the present state has waited for commands, and the consequence of a late
-//! command.
+//! Turns of lockstep: the time for which the present state has waited for commands, and the consequence of a
+//! late command.
 
 use std::time::{Duration, Instant};
 

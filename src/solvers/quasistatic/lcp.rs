@@ -201,8 +201,8 @@ impl Statement {
 /// Solves eq. 6 (no `tracking`) or eq. 1 (the velocities of `tracking` are prescribed) by Lemke's method.
 ///
 /// # Errors
-/// Fewer than two rays; rows or patches, which have no such form; no solution on Lemke's path: the diagnosis
-/// of [`super::diagnose_lcp`] says why.
+/// Fewer than two rays; rows or patches, which have no such form; no solution on Lemke's path:
+/// [`super::diagnose_lcp`] finds the reason.
 pub fn solve_lcp(
     problem: &QuasistaticProblem,
     rays: u32,
