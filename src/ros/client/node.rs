@@ -13,8 +13,8 @@ use super::parameter_value::ParameterValue;
 use super::remap::renamed_topics;
 use super::service::Service;
 
-/// The number of messages that a subscription keeps until they are taken: a message to each of many joints may
-/// come at once, and none of them may be lost.
+/// The number of messages that a subscription keeps until they are taken: a message to each of many joints
+/// may come at once, and none of them may be lost.
 const MESSAGES_KEPT: usize = 1000;
 /// The number of requests that a service keeps while the node is busy.
 const REQUESTS_KEPT: usize = 100;

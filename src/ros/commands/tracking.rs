@@ -237,8 +237,8 @@ mod tests {
         assert!(matches!(at(&mut tracking, 1.5, 0.9, 0.1).0, Progress::Aborted { .. }));
     }
 
-    /// Regression, observed on the built node: a trajectory that came 0.95 s after its stamp asked the joint for
-    /// 95 % of its way at once.
+    /// Regression, observed on the built node: a trajectory that came 0.95 s after its stamp asked the joint
+    /// for 95 % of its way at once.
     #[test]
     fn a_late_trajectory_leads_from_the_joint_to_the_next_point() {
         let mut late = tracking(Some(4_500_000_000));
