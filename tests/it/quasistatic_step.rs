@@ -5,6 +5,7 @@ mod joints;
 mod laws;
 mod pads;
 mod planar_gripper;
+mod sliding;
 mod stacking;
 
 use std::sync::Arc;

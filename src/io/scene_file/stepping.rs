@@ -3,7 +3,7 @@
 use super::error::SceneError;
 use super::reader::{Range, Section, unknown_name, wrong_type};
 use super::yaml::{Node, Value};
-use crate::solvers::quasistatic::{Engine, FrictionCone, QuasistaticSettings};
+use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
 use crate::stepping::{Integrator, QuasistaticStepping, UnactuatedInertia};
 
 /// The allowed range of a step \[s\]; a step outside it has the wrong unit.
@@ -56,24 +56,33 @@ fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
     let inertias = [("none", UnactuatedInertia::None), ("mass", UnactuatedInertia::Mass), ("scaled", scaled)];
     let engines = [("cone", Engine::Cone), ("clarabel", Engine::Clarabel)];
     let engine = choice(&section, "solver", "solver", &engines)?.unwrap_or(default.solver.engine);
+    let (friction, model) = read_friction(&section, engine)?;
     Ok(QuasistaticStepping {
         inertia: choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(default.inertia),
         detection: section.number("detection", "[m]", Range::Positive)?.unwrap_or(default.detection),
-        solver: QuasistaticSettings { engine, friction: read_friction(&section)?, ..default.solver },
+        solver: QuasistaticSettings { engine, friction, model, ..default.solver },
     })
 }
 
-/// `cone`, or `{ pyramid: RAYS }`.
-fn read_friction(section: &Section<'_>) -> Result<FrictionCone, SceneError> {
-    let Some(node) = section.get("friction") else { return Ok(FrictionCone::default()) };
+/// `coulomb`, `relaxed`, its earlier name `cone`, or `{ pyramid: RAYS }`. Clarabel has the relaxed friction
+/// only.
+fn read_friction(section: &Section<'_>, engine: Engine) -> Result<(FrictionCone, FrictionModel), SceneError> {
+    let relaxed = (FrictionCone::Exact, FrictionModel::Relaxed);
+    let coulomb = (FrictionCone::Exact, FrictionModel::Coulomb);
+    let Some(node) = section.get("friction") else { return Ok(relaxed) };
     match &node.value {
-        Value::Text(name) if name == "cone" => Ok(FrictionCone::Exact),
+        Value::Text(name) if name == "coulomb" && engine == Engine::Clarabel => {
+            Err(wrong_type(node, "`friction`", "`relaxed` or `{ pyramid: 4 }`, as the solver is `clarabel`"))
+        }
+        Value::Text(name) if name == "coulomb" => Ok(coulomb),
+        Value::Text(name) if name == "relaxed" || name == "cone" => Ok(relaxed),
         Value::Map(_) => {
             let pyramid = Section::new(node, "`friction`", &["pyramid"])?;
             let rays = pyramid.number("pyramid", "[rays]", Range::Between(2.0, 64.0, "rays"))?;
-            Ok(rays.map_or(FrictionCone::Exact, |rays| FrictionCone::Pyramid { rays: rays.round() as u32 }))
+            let cone = rays.map_or(FrictionCone::Exact, |rays| FrictionCone::Pyramid { rays: rays.round() as u32 });
+            Ok((cone, FrictionModel::Relaxed))
         }
-        _ => Err(wrong_type(node, "`friction`", "`cone` or `{ pyramid: 4 }`")),
+        _ => Err(wrong_type(node, "`friction`", "`coulomb`, `relaxed` or `{ pyramid: 4 }`")),
     }
 }
 

@@ -91,6 +91,17 @@ impl ConeEngine {
         self.memory.clear();
     }
 
+    /// Recalls the impulses of the last step for the exact cone: the normal ones are then in
+    /// [`ConeEngine::recalled_normal`].
+    pub(super) fn recall(&mut self, problem: &QuasistaticProblem) {
+        self.memory.recall(problem, 3, &mut self.multipliers);
+    }
+
+    /// The recalled normal impulse of a contact [N s].
+    pub(super) fn recalled_normal(&self, index: usize) -> f64 {
+        self.multipliers.contact(index)[0]
+    }
+
     /// Writes the multipliers of the last step.
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         self.memory.write(writer);
@@ -354,7 +365,7 @@ impl ConeEngine {
     ) {
         contacts.clear();
         let gammas = self.multipliers.contacts.chunks_exact(self.multipliers.stride);
-        contacts.extend(problem.contacts().iter().zip(gammas).map(|(c, gammas)| self.law.total(c.friction, gammas)));
+        contacts.extend(problem.contacts().iter().zip(gammas).map(|(c, gammas)| self.law.total(&c.law(), gammas)));
         rows.clear();
         rows.extend(problem.rows.iter().map(|row| row.impulse(row.speed(v)).0));
         bounds.clear();

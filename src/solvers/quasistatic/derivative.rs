@@ -145,8 +145,8 @@ impl Linearization {
                     self.scratch.copy_from_slice(&self.multipliers[index * stride..][..stride]);
                     let dy = &direction.contacts[contact.index as usize];
                     let (penalty, y) = (newton.penalties[index], &newton.y[index]);
-                    law.differentiate(contact.friction, penalty, multipliers, y, dy, &mut self.scratch);
-                    let gamma = law.total(contact.friction, &self.scratch);
+                    law.differentiate(&contact.law, penalty, multipliers, y, dy, &mut self.scratch);
+                    let gamma = law.total(&contact.law, &self.scratch);
                     for (velocity, column) in part.columns(contact) {
                         self.right_side[offset + *velocity] += column.dot(&gamma);
                     }
@@ -171,7 +171,7 @@ impl Linearization {
                     let multipliers = &newton.multipliers[index * stride..][..stride];
                     let (penalty, y) = (newton.penalties[index], &newton.y[index]);
                     let delta = &mut self.multipliers[index * stride..][..stride];
-                    law.differentiate(contact.friction, penalty, multipliers, y, &dy, delta);
+                    law.differentiate(&contact.law, penalty, multipliers, y, &dy, delta);
                 }
                 for Scalar { index, number, velocity, .. } in part.bounds() {
                     if newton.bound_multipliers[index] != 0.0 {

@@ -5,9 +5,14 @@
 //! is  R/2 |P_K(gamma - y/R)|^2  with penalty 1/R. Minus its derivative in y is the impulse P_K(gamma - y/R),
 //! and that is also the next multiplier [Rockafellar 1976]. A pyramid is the same for each ray r_j: beta_j <-
 //! (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
+//!
+//! Coulomb's law with a bound b for mu gamma_n and compliance c is the same for the set {gamma_n >= 0,
+//! |gamma_t| <= b} and the potential with c/2 gamma_n^2: gamma_n <- (R gamma_n - y_n)+/(R + c), gamma_t <-
+//! P_b(gamma_t - y_t/R).
 
 use super::FrictionCone;
 use super::interior_point::ray;
+use super::problem::PointLaw;
 use crate::math::{Matrix3, Vector3};
 
 /// The rays of a pyramid, or none for the exact cone.
@@ -35,9 +40,11 @@ impl FrictionLaw {
 
     /// The impulse (n, t1, t2) at y.
     #[inline]
-    pub(super) fn impulse(&self, mu: f64, penalty: f64, multipliers: &[f64], y: &Vector3) -> Vector3 {
+    pub(super) fn impulse(&self, law: &PointLaw, penalty: f64, multipliers: &[f64], y: &Vector3) -> Vector3 {
+        let mu = law.friction;
         if self.rays.is_empty() {
-            return project(&(gamma_of(multipliers) - y * penalty), mu);
+            let z = gamma_of(multipliers) - y * penalty;
+            return law.bound.map_or_else(|| project(&z, mu), |bound| bounded(&z, law.compliance * penalty, bound));
         }
         let mut gamma = Vector3::zeros();
         for (ray, beta) in self.rays.iter().zip(multipliers) {
@@ -50,9 +57,15 @@ impl FrictionLaw {
     /// Minus the derivative of the impulse by y: symmetric, positive semidefinite. `None` if the contact is
     /// open.
     #[inline]
-    pub(super) fn slope(&self, mu: f64, penalty: f64, multipliers: &[f64], y: &Vector3) -> Option<Matrix3> {
+    pub(super) fn slope(&self, law: &PointLaw, penalty: f64, multipliers: &[f64], y: &Vector3) -> Option<Matrix3> {
+        let mu = law.friction;
         if self.rays.is_empty() {
-            return projection_slope(&(gamma_of(multipliers) - y * penalty), mu).map(|slope| slope * penalty);
+            let z = gamma_of(multipliers) - y * penalty;
+            let slope = match law.bound {
+                None => projection_slope(&z, mu),
+                Some(bound) => bounded_slope(&z, law.compliance * penalty, bound),
+            };
+            return slope.map(|slope| slope * penalty);
         }
         let mut slope = None;
         for (ray, beta) in self.rays.iter().zip(multipliers) {
@@ -67,10 +80,11 @@ impl FrictionLaw {
     /// Replaces the multipliers by their update at y. Returns a bound, times R [m/s], on the violation of the
     /// constraint and on the error of its multiplier. With y/R = gamma - gamma_new + w/R and w in the dual
     /// cone, mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
-    pub(super) fn update(&self, mu: f64, penalty: f64, multipliers: &mut [f64], y: &Vector3) -> f64 {
+    pub(super) fn update(&self, law: &PointLaw, penalty: f64, multipliers: &mut [f64], y: &Vector3) -> f64 {
+        let mu = law.friction;
         let mut change = 0.0_f64;
         if self.rays.is_empty() {
-            let gamma = project(&(gamma_of(multipliers) - y * penalty), mu);
+            let gamma = self.impulse(law, penalty, multipliers, y);
             let moved = gamma - gamma_of(multipliers);
             let (normal, tangent) = (moved.x.abs(), moved.yz().norm());
             change = tangent.max(normal + mu * tangent);
@@ -89,17 +103,22 @@ impl FrictionLaw {
     /// y of the solution: delta <- P'(delta - dy/R).
     pub(super) fn differentiate(
         &self,
-        mu: f64,
+        law: &PointLaw,
         penalty: f64,
         multipliers: &[f64],
         y: &Vector3,
         dy: &Vector3,
         delta: &mut [f64],
     ) {
+        let mu = law.friction;
         if self.rays.is_empty() {
             let z = gamma_of(multipliers) - y * penalty;
             let moved = gamma_of(delta) - dy * penalty;
-            let new = projection_slope(&z, mu).map_or(Vector3::zeros(), |slope| slope * moved);
+            let slope = match law.bound {
+                None => projection_slope(&z, mu),
+                Some(bound) => bounded_slope(&z, law.compliance * penalty, bound),
+            };
+            let new = slope.map_or(Vector3::zeros(), |slope| slope * moved);
             delta.copy_from_slice(new.as_slice());
         } else {
             for ((ray, beta), delta) in self.rays.iter().zip(multipliers).zip(delta) {
@@ -111,7 +130,8 @@ impl FrictionLaw {
     }
 
     /// The impulse of the given multipliers.
-    pub(super) fn total(&self, mu: f64, multipliers: &[f64]) -> Vector3 {
+    pub(super) fn total(&self, law: &PointLaw, multipliers: &[f64]) -> Vector3 {
+        let mu = law.friction;
         if self.rays.is_empty() {
             return gamma_of(multipliers);
         }
@@ -122,6 +142,30 @@ impl FrictionLaw {
 #[inline]
 fn gamma_of(multipliers: &[f64]) -> Vector3 {
     Vector3::new(multipliers[0], multipliers[1], multipliers[2])
+}
+
+/// The impulse of Coulomb's law with a bound of friction, from z = gamma - y/R; `softness` is c/R.
+#[inline]
+fn bounded(z: &Vector3, softness: f64, bound: f64) -> Vector3 {
+    let normal = z.x.max(0.0) / (1.0 + softness);
+    let squared = z.y * z.y + z.z * z.z;
+    let scale = if squared <= bound * bound { 1.0 } else { bound / squared.sqrt() };
+    Vector3::new(normal, scale * z.y, scale * z.z)
+}
+
+/// The derivative of [`bounded`]; `None` if it is zero.
+#[inline]
+fn bounded_slope(z: &Vector3, softness: f64, bound: f64) -> Option<Matrix3> {
+    let normal = if z.x > 0.0 { 1.0 / (1.0 + softness) } else { 0.0 };
+    let radius = z.y.hypot_fast(z.z);
+    if normal == 0.0 && bound == 0.0 {
+        return None;
+    }
+    if radius <= bound {
+        return Some(Matrix3::from_diagonal(&Vector3::new(normal, 1.0, 1.0)));
+    }
+    let (a, b, across) = (z.y / radius, z.z / radius, bound / radius);
+    Some(Matrix3::new(normal, 0.0, 0.0, 0.0, across * b * b, -across * a * b, 0.0, -across * a * b, across * a * a))
 }
 
 /// The nearest point of K = {|z_t| <= mu z_n}, in the axes (n, t1, t2).

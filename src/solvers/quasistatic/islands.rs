@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::friction::FrictionLaw;
+use super::problem::PointLaw;
 use super::{QuasistaticProblem, VelocityBound};
 use crate::math::{Vector3, Vector6};
 use crate::solvers::partition::{DisjointSets, distribute};
@@ -16,8 +17,8 @@ pub(super) struct IslandContact {
     pub(super) index: u32,
     /// (phi/h, u1, u2) [m/s].
     pub(super) offset: Vector3,
-    /// mu [-].
-    pub(super) friction: f64,
+    /// Its friction.
+    pub(super) law: PointLaw,
     start: u32,
     end: u32,
 }
@@ -217,7 +218,7 @@ impl Islands {
                 contacts.push(IslandContact {
                     index: *index,
                     offset: contact.offset(),
-                    friction: contact.friction,
+                    law: contact.law(),
                     start: start as u32,
                     end: columns.len() as u32,
                 });

@@ -1,6 +1,7 @@
 //! Quasistatic steps as convex programs [Pang & Tedrake 2021], and their solvers.
 
 mod cone_engine;
+mod coulomb;
 mod derivative;
 mod diagnosis;
 mod friction;
@@ -22,6 +23,6 @@ pub use diagnosis::{ContactAxis, LcpDiagnosis, SolutionRange, diagnose_lcp};
 pub use lcp::{LcpSolution, solve_lcp};
 pub use problem::{ConeContact, ContactKey, QuasistaticProblem, VelocityBound};
 pub use settings::{
-    Engine, FrictionCone, QuasistaticError, QuasistaticReport, QuasistaticResiduals, QuasistaticSettings,
+    Engine, FrictionCone, FrictionModel, QuasistaticError, QuasistaticReport, QuasistaticResiduals, QuasistaticSettings,
 };
 pub use solver::QuasistaticSolver;

@@ -168,7 +168,7 @@ impl IslandNewton {
         for (index, contact) in part.contacts() {
             let multipliers = &self.multipliers[index * self.stride..][..self.stride];
             let (penalty, y) = (self.penalties[index], &self.y[index]);
-            self.impulses[index] = part.law().impulse(contact.friction, penalty, multipliers, y);
+            self.impulses[index] = part.law().impulse(&contact.law, penalty, multipliers, y);
         }
     }
 
@@ -217,7 +217,7 @@ impl IslandNewton {
         gradient.fill(0.0);
         for (index, contact) in part.contacts() {
             let gamma = self.impulses[index];
-            if gamma.x != 0.0 {
+            if gamma != Vector3::zeros() {
                 for (velocity, column) in part.columns(contact) {
                     gradient[*velocity] -= column.dot(&gamma);
                 }
@@ -227,9 +227,13 @@ impl IslandNewton {
             let (penalty, multiplier) = (self.bound_penalties[index], self.bound_multipliers[index]);
             gradient[velocity - offset] -= bound_impulse(data, penalty, multiplier, self.v[velocity]).0;
         }
+        // Forces that balance each other still set the scale of what is small.
+        let held = part.dofs().zip(gradient.iter()).map(|(index, g)| g * g / self.metric[index]).sum::<f64>();
+        let mut driven = 0.0;
         for Scalar { velocity, data, .. } in part.rows() {
             let (gamma, _) = data.impulse(data.coefficient * self.v[velocity]);
             gradient[velocity - offset] -= data.coefficient * gamma;
+            driven += (data.coefficient * gamma).powi(2) / self.metric[velocity];
         }
         for (index, patch) in part.patches() {
             let V = SpatialVelocity::from_vector(&self.patch_velocities[index]);
@@ -245,7 +249,7 @@ impl IslandNewton {
             other_forces += self.b[index] * self.b[index] / metric;
             *gradient += self.smooth[index];
         }
-        self.force_scale = f64::max(constraint_forces, other_forces);
+        self.force_scale = f64::max(constraint_forces, other_forces).max(held).max(driven);
     }
 
     fn residual(&self, part: Part<'_>) -> f64 {
@@ -276,7 +280,7 @@ impl IslandNewton {
         for (index, contact) in part.contacts() {
             let multipliers = &self.multipliers[index * self.stride..][..self.stride];
             let (penalty, y) = (self.penalties[index], &self.y[index]);
-            if let Some(slope) = part.law().slope(contact.friction, penalty, multipliers, y) {
+            if let Some(slope) = part.law().slope(&contact.law, penalty, multipliers, y) {
                 let columns = part.columns(contact);
                 for (a, (row, column)) in columns.iter().enumerate() {
                     let weighted = slope * column;
@@ -368,7 +372,7 @@ impl IslandNewton {
             let multipliers = &self.multipliers[index * self.stride..][..self.stride];
             let dy = &self.dy[index];
             let y = self.y[index] + dy * alpha;
-            let gamma = part.law().impulse(contact.friction, self.penalties[index], multipliers, &y);
+            let gamma = part.law().impulse(&contact.law, self.penalties[index], multipliers, &y);
             slope -= gamma.dot(dy);
             self.impulses[index] = gamma;
         }
@@ -393,7 +397,7 @@ impl IslandNewton {
         let mut moved = Moved { constraint: 0.0, proximal: 0.0 };
         for (index, contact) in part.contacts() {
             let multipliers = &mut self.multipliers[index * self.stride..][..self.stride];
-            let change = part.law().update(contact.friction, self.penalties[index], multipliers, &self.y[index]);
+            let change = part.law().update(&contact.law, self.penalties[index], multipliers, &self.y[index]);
             moved.constraint = moved.constraint.max(change);
         }
         for Scalar { index, velocity, data, .. } in part.bounds() {
@@ -443,9 +447,12 @@ impl IslandNewton {
                 longest = longest.max(change.norm());
                 d += change;
             }
-            if d.x < contact.friction * d.yz().norm() - RECESSION * longest {
+            let slip = d.yz().norm();
+            let needed = if contact.law.bound.is_some() { 0.0 } else { contact.law.friction * slip };
+            if d.x < needed - RECESSION * longest {
                 return None;
             }
+            total -= contact.law.bound.unwrap_or(0.0) * slip;
         }
         let stops = |velocity: usize| self.drift[velocity].abs() > RECESSION * size / self.metric[velocity].sqrt();
         let held = part.bounds().any(|bound| stops(bound.velocity))

@@ -31,7 +31,24 @@ pub struct ConeContact {
     pub surface_velocity: [f64; 2],
     /// Coulomb friction coefficient mu >= 0 [-].
     pub friction: f64,
+    /// 1/(h^2 k) of the point's normal stiffness k [m/s per N s]: counts in Coulomb's law only, where it
+    /// shares a load among points that rigid contact leaves undetermined.
+    pub compliance: f64,
+    /// The bound mu gamma_n of friction [N s] that stands for Coulomb's law: |gamma_t| <= bound, and the
+    /// normal impulse obeys phi/h + n . v_C + compliance gamma_n >= 0. `None`: the friction constraint above.
+    pub friction_bound: Option<f64>,
     columns: Range<usize>,
+}
+
+/// The law of a contact point in the numbers that its impulse depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PointLaw {
+    /// mu [-].
+    pub(super) friction: f64,
+    /// [m/s per N s].
+    pub(super) compliance: f64,
+    /// [N s].
+    pub(super) bound: Option<f64>,
 }
 
 impl ConeContact {
@@ -39,6 +56,9 @@ impl ConeContact {
     pub fn offset(&self) -> Vector3 {
         let [u1, u2] = self.surface_velocity;
         Vector3::new(self.gap_rate, u1, u2)
+    }
+    pub(super) fn law(&self) -> PointLaw {
+        PointLaw { friction: self.friction, compliance: self.compliance, bound: self.friction_bound }
     }
 }
 
@@ -120,13 +140,31 @@ impl QuasistaticProblem {
             "columns come in ascending order"
         );
         let columns = start..self.columns.len();
-        self.contacts.push(ConeContact { key, gap_rate, surface_velocity: [0.0; 2], friction, columns });
+        self.contacts.push(ConeContact {
+            key,
+            gap_rate,
+            surface_velocity: [0.0; 2],
+            friction,
+            compliance: 0.0,
+            friction_bound: None,
+            columns,
+        });
     }
     /// Sets [`ConeContact::surface_velocity`] of the contact that was added last.
     pub fn set_surface_velocity(&mut self, surface_velocity: [f64; 2]) {
         if let Some(contact) = self.contacts.last_mut() {
             contact.surface_velocity = surface_velocity;
         }
+    }
+    /// Sets [`ConeContact::compliance`] of the contact that was added last.
+    pub fn set_compliance(&mut self, compliance: f64) {
+        if let Some(contact) = self.contacts.last_mut() {
+            contact.compliance = compliance;
+        }
+    }
+    /// Sets [`ConeContact::friction_bound`] of a contact.
+    pub(super) fn bound_friction(&mut self, index: usize, bound: Option<f64>) {
+        self.contacts[index].friction_bound = bound;
     }
     /// The contacts, in the order in which they were added.
     pub fn contacts(&self) -> &[ConeContact] {

@@ -40,7 +40,10 @@ impl Residuals {
         for (contact, gamma) in problem.contacts().iter().zip(impulses.contacts) {
             let y = problem.contact_velocity(contact, v);
             let mu = contact.friction;
+            let give = contact.compliance * gamma.x;
+            let coulomb = contact.friction_bound.is_some();
             let (violation, outside) = match friction {
+                _ if coulomb => (-y.x - give, gamma.yz().norm() - mu * gamma.x),
                 FrictionCone::Exact => (mu * y.yz().norm() - y.x, gamma.yz().norm() - mu * gamma.x),
                 FrictionCone::Pyramid { rays } if engine == Engine::Lemke => (-y.x, outside_pyramid(gamma, mu, rays)),
                 FrictionCone::Pyramid { rays } => {
@@ -51,7 +54,13 @@ impl Residuals {
             residuals.primal = residuals.primal.max(violation);
             residuals.cone = residuals.cone.max(outside).max(-gamma.x);
             // Coulomb's law: friction does work while sliding, but the normal impulse does none
-            let work = if engine == Engine::Lemke { gamma.x * y.x } else { gamma.dot(&y) };
+            let work = if coulomb {
+                gamma.x * (y.x + give)
+            } else if engine == Engine::Lemke {
+                gamma.x * y.x
+            } else {
+                gamma.dot(&y)
+            };
             residuals.complementarity = residuals.complementarity.max(work.abs());
         }
         for (bound, gamma) in problem.bounds.iter().zip(impulses.bounds) {

@@ -28,6 +28,17 @@ pub enum FrictionCone {
     },
 }
 
+/// The law of rigid contacts that slide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FrictionModel {
+    /// The convex friction constraint as it is: a sliding contact keeps a gap of mu h |v_t| [Anitescu 2006].
+    #[default]
+    Relaxed,
+    /// Coulomb's law, from several convex solves: |gamma_t| <= mu gamma_n against the slip, and no gap. It
+    /// needs [`Engine::Cone`] and [`FrictionCone::Exact`].
+    Coulomb,
+}
+
 /// Settings of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuasistaticSettings {
@@ -35,6 +46,8 @@ pub struct QuasistaticSettings {
     pub engine: Engine,
     /// The friction constraint.
     pub friction: FrictionCone,
+    /// The law of contacts that slide.
+    pub model: FrictionModel,
     /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step errs by
     /// about the step times this.
     pub tolerance: f64,
@@ -61,6 +74,7 @@ impl Default for QuasistaticSettings {
         Self {
             engine: Engine::Cone,
             friction: FrictionCone::Exact,
+            model: FrictionModel::Relaxed,
             tolerance: 1e-8,
             iterations_max: 200,
             outer_max: 60,
@@ -97,7 +111,7 @@ pub struct QuasistaticReport {
     pub iterations: u32,
     /// Multiplier updates; 0 for clarabel.
     pub outer_iterations: u32,
-    /// Refreshes of the patches' friction bounds.
+    /// Refreshes of the friction bounds of patches and, with Coulomb's law, of points.
     pub friction_passes: u32,
     /// Relative change of a friction bound in the last refresh; above the setting if the limit of refreshes
     /// was reached [-].
@@ -154,6 +168,9 @@ pub enum QuasistaticError {
         /// The contradicting constraints, with their weights in the certificate.
         detail: String,
     },
+    /// Coulomb's law with an engine or a pyramid that has none.
+    #[error("Coulomb's law needs the cone engine and the exact cone; use them, or the relaxed friction")]
+    NotForCoulomb,
     /// Derivatives were requested before a linearization.
     #[error("there is nothing to differentiate: linearize the step first, and again after every solve")]
     NotLinearized,

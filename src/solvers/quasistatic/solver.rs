@@ -1,18 +1,25 @@
 //! One interface for the engines of a quasistatic step.
 
 use super::cone_engine::{ConeEngine, ConeStatus};
+use super::coulomb::CoulombRounds;
 use super::derivative::{Linearization, ProblemDirection};
 use super::interior_point::{self, ClarabelResult};
 use super::lcp::solve_lcp;
 use super::residuals::{Impulses, Residuals};
 use super::smoothing::{SmoothedStep, strictly_feasible};
-use super::{Engine, FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings};
+use super::{
+    Engine, FrictionCone, FrictionModel, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings,
+};
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
+
+/// The largest number of rounds for Coulomb's law at points.
+const COULOMB_PASSES_MAX: u32 = 100;
 
 /// Solves quasistatic steps, one after the other: keeps its memory and the warm start of the next step.
 #[derive(Clone, Debug, Default)]
 pub struct QuasistaticSolver {
     engine: ConeEngine,
+    coulomb: CoulombRounds,
     residuals: Residuals,
     contacts: Vec<Vector3>,
     rows: Vec<f64>,
@@ -142,6 +149,8 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<u32, QuasistaticError> {
         check(problem, v, settings)?;
+        // The barrier is that of the convex constraint.
+        let settings = &QuasistaticSettings { model: FrictionModel::Relaxed, ..*settings };
         if !(kappa > 0.0 && kappa.is_finite()) {
             return Err(QuasistaticError::BarrierWeight { kappa });
         }
@@ -205,14 +214,33 @@ impl QuasistaticSolver {
     ) -> Result<QuasistaticReport, QuasistaticError> {
         let (mut iterations, mut outer_iterations, mut friction_passes) = (0, 0, 0);
         let mut fallback = false;
+        let coulomb = settings.model == FrictionModel::Coulomb && !problem.contacts().is_empty();
+        let passes_max = if coulomb { COULOMB_PASSES_MAX } else { 0 }.max(settings.friction_passes_max);
+        if coulomb {
+            self.engine.recall(problem);
+            let Self { engine, coulomb, .. } = self;
+            coulomb.start(problem, |index| engine.recalled_normal(index));
+        } else {
+            (0..problem.contacts().len()).for_each(|index| problem.bound_friction(index, None));
+        }
         loop {
-            let run = self.run(problem, v, settings)?;
+            let run = match self.run(problem, v, settings) {
+                // Bounds of another load hold nothing: those of the convex constraint grow with the load.
+                Err(QuasistaticError::Unbounded { .. }) if coulomb && friction_passes == 0 => {
+                    self.coulomb.start(problem, |_| 0.0);
+                    self.run(problem, v, settings)?
+                }
+                run => run?,
+            };
             iterations += run.iterations;
             outer_iterations += run.outer_iterations;
             fallback |= run.fallback;
             let has_friction_to_refresh = !problem.patches().is_empty() && settings.friction_passes_max > 0;
-            let friction_change = if has_friction_to_refresh { problem.refresh_friction(v) } else { 0.0 };
-            if friction_change > settings.friction_tolerance && friction_passes < settings.friction_passes_max {
+            let mut friction_change = if has_friction_to_refresh { problem.refresh_friction(v) } else { 0.0 };
+            if coulomb {
+                friction_change = friction_change.max(self.coulomb.refresh(problem, &self.contacts));
+            }
+            if friction_change > settings.friction_tolerance && friction_passes < passes_max {
                 friction_passes += 1;
                 continue;
             }
@@ -254,6 +282,12 @@ impl QuasistaticSolver {
                 }
                 ConeStatus::Unbounded { dof } => {
                     return Err(QuasistaticError::Unbounded { dof, impulse: problem.linear[dof] });
+                }
+                ConeStatus::NotConverged { residual }
+                    if problem.contacts().iter().any(|contact| contact.friction_bound.is_some()) =>
+                {
+                    let status = "the cone engine did not find friction within its bounds".to_owned();
+                    return Err(QuasistaticError::NotConverged { iterations, residual, status });
                 }
                 ConeStatus::NotConverged { .. } => fallback = true,
             }
@@ -303,6 +337,11 @@ fn check(problem: &QuasistaticProblem, v: &[f64], settings: &QuasistaticSettings
         && rays < 2
     {
         return Err(QuasistaticError::Rays { rays });
+    }
+    if settings.model == FrictionModel::Coulomb
+        && (settings.engine != Engine::Cone || settings.friction != FrictionCone::Exact)
+    {
+        return Err(QuasistaticError::NotForCoulomb);
     }
     let finite = |what: &'static str, numbers: &[f64]| match numbers.iter().position(|x| !x.is_finite()) {
         Some(index) => Err(QuasistaticError::NotFinite { what, index }),

@@ -26,6 +26,10 @@ const SUPPORT_LOOKS_MAX: u32 = 10;
 /// undetected. [-]
 const MOTION_PART: f64 = 0.2;
 
+/// The stiffness of a point in Coulomb's law \[N/m\]: a micrometre under 100 N. It decides how redundant
+/// points share a load.
+const POINT_STIFFNESS: f64 = 1e8;
+
 /// The part of the problem that carries the force of an active patch.
 #[derive(Clone, Copy, Debug)]
 enum Carrier {
@@ -222,6 +226,7 @@ impl QuasistaticContacts {
             self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);
+            let compliance = 1.0 / (problem.step * problem.step * POINT_STIFFNESS);
             for (point, ((p_WF, n), phi)) in points.p_WC.iter().zip(&points.normal).zip(&points.phi).enumerate() {
                 let R_FW = frame_about(n, smallest_axis(n));
                 let p_CF = p_WF - p_WC;
@@ -234,6 +239,7 @@ impl QuasistaticContacts {
                 problem.add_contact(key, phi.max(deepest) / problem.step, pair.material.friction, columns);
                 let u = R_FW * moving;
                 problem.set_surface_velocity([u.y, u.z]);
+                problem.set_compliance(compliance);
             }
             self.faces += points.len() as u32;
             self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });

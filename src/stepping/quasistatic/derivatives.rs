@@ -13,7 +13,7 @@ use super::step::{MIDPOINTS_MAX, QuasistaticStep};
 use crate::math::{Index, Matrix3, ScalarJointIndex, Vector3};
 use crate::multibody::{Data, JointKind, Model, State, bias, integrate, mass_matrix, positions};
 use crate::scene::{ContactKind, Scene};
-use crate::solvers::quasistatic::{ProblemDirection, QuasistaticError, QuasistaticProblem};
+use crate::solvers::quasistatic::{FrictionModel, ProblemDirection, QuasistaticError, QuasistaticProblem};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::contacts::{QuasistaticContacts, frame_about, smallest_axis};
 use crate::stepping::error::StepError;
@@ -37,6 +37,11 @@ const SMALL_ANGLE: f64 = 1e-4;
 /// The reason why a step has no derivatives.
 #[derive(Debug, thiserror::Error)]
 pub enum DerivativeError {
+    /// A step whose friction is not that of a convex program.
+    #[error(
+        "exact derivatives need the relaxed friction of quasistatic steps: set `friction: relaxed`, or take smoothed ones"
+    )]
+    Coulomb,
     /// The simulation takes dynamic steps.
     #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
     NotQuasistatic,
@@ -232,6 +237,9 @@ impl QuasistaticDerivatives {
         let input = simulation.step_input(command, external.generalized())?;
         let Some(step) = simulation.quasistatic_step() else { return Err(DerivativeError::NotQuasistatic) };
         let options = step.options();
+        if kappa.is_none() && options.solver.model == FrictionModel::Coulomb {
+            return Err(DerivativeError::Coulomb);
+        }
         let (scene, state) = (input.scene, input.start.state);
         if let Some(pair) = scene.contact_pairs().iter().position(|pair| pair.kind == ContactKind::PressureField) {
             let (A, B) = names_of_pair(scene, pair);

@@ -1,0 +1,126 @@
+//! Coulomb's law of rigid contact points from convex solves: each bounds friction by mu times the normal
+//! impulse of the solve before, until the two agree. Sticking points agree at once, steady sliding after one
+//! or two solves from the last step's impulses. Anderson's method accelerates the others.
+
+use super::{ConeContact, QuasistaticProblem};
+use crate::math::Vector3;
+use crate::math::dense::{cholesky_in_envelope, cholesky_solve_in_envelope, dot};
+
+/// The number of earlier rounds that the acceleration uses.
+const DEPTH: usize = 4;
+/// The weight of the present round in the least squares of the acceleration, relative to the largest [-].
+const REGULARIZATION: f64 = 1e-10;
+/// The part of a change that is taken where the rounds move apart [-].
+const DAMPING: f64 = 0.5;
+
+/// The iteration on the bounds of friction. Memory is reused from step to step.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CoulombRounds {
+    bounds: Vec<f64>,
+    error: Vec<f64>,
+    last_bounds: Vec<f64>,
+    last_error: Vec<f64>,
+    /// Changes of the bounds and of the errors over earlier rounds, one row each, oldest overwritten first.
+    steps: [Vec<f64>; DEPTH],
+    changes: [Vec<f64>; DEPTH],
+    rounds: usize,
+}
+
+impl CoulombRounds {
+    /// Starts a solve from the normal impulses of the last step. A contact that did not push then obeys the
+    /// convex constraint in the first round.
+    pub(super) fn start(&mut self, problem: &mut QuasistaticProblem, normals: impl Fn(usize) -> f64) {
+        for index in 0..problem.contacts().len() {
+            let before = normals(index);
+            let friction = problem.contacts()[index].friction;
+            problem.bound_friction(index, (before > 0.0).then_some(friction * before));
+        }
+        self.rounds = 0;
+        self.last_error.clear();
+    }
+
+    /// Sets the bounds of the next round from the impulses of this one. Returns the largest difference of mu
+    /// gamma_n from its bound, relative to the largest [-].
+    pub(super) fn refresh(&mut self, problem: &mut QuasistaticProblem, impulses: &[Vector3]) -> f64 {
+        let bound = |(contact, gamma): (&ConeContact, &Vector3)| contact.friction * gamma.x.max(0.0);
+        let Self { bounds, error, .. } = self;
+        bounds.clear();
+        error.clear();
+        let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        let mut first = false;
+        for (contact, gamma) in problem.contacts().iter().zip(impulses) {
+            let new = bound((contact, gamma));
+            // The first bound of a contact is that of the convex constraint.
+            let old = contact.friction_bound.unwrap_or(new);
+            first |= contact.friction_bound.is_none() && new > 0.0;
+            bounds.push(old);
+            error.push(new - old);
+            change = change.max((new - old).abs());
+            largest = largest.max(new).max(old);
+        }
+        let change = if first { 1.0 } else { change / largest.max(f64::MIN_POSITIVE) };
+        if change == 0.0 {
+            self.set(problem);
+            return 0.0;
+        }
+        self.accelerate(first);
+        self.set(problem);
+        change
+    }
+
+    fn set(&self, problem: &mut QuasistaticProblem) {
+        for (index, bound) in self.bounds.iter().enumerate() {
+            problem.bound_friction(index, Some(*bound));
+        }
+    }
+
+    /// Moves the bounds to those of the next round.
+    fn accelerate(&mut self, first: bool) {
+        let Self { bounds, error, last_bounds, last_error, steps, changes, rounds } = self;
+        let known = !first && last_error.len() == error.len();
+        let apart = known && dot(error, error) > dot(last_error, last_error);
+        if known && !apart {
+            let (step, change) = (&mut steps[*rounds % DEPTH], &mut changes[*rounds % DEPTH]);
+            step.clear();
+            step.extend(bounds.iter().zip(last_bounds.iter()).map(|(now, before)| now - before));
+            change.clear();
+            change.extend(error.iter().zip(last_error.iter()).map(|(now, before)| now - before));
+            *rounds += 1;
+        } else {
+            *rounds = 0;
+        }
+        last_bounds.clone_from(bounds);
+        last_error.clone_from(error);
+        let used = (*rounds).min(DEPTH);
+        let weights = least_squares(&changes[..used], error);
+        let part = if apart { DAMPING } else { 1.0 };
+        for (index, bound) in bounds.iter_mut().enumerate() {
+            let mut next = *bound + part * error[index];
+            for (weight, (step, change)) in weights.iter().zip(steps.iter().zip(changes.iter()).take(used)) {
+                next -= weight * (step[index] + change[index]);
+            }
+            *bound = next.max(0.0);
+        }
+    }
+}
+
+/// The weights w that minimise |error - sum w_j changes_j|, by normal equations.
+fn least_squares(changes: &[Vec<f64>], error: &[f64]) -> [f64; DEPTH] {
+    let (mut matrix, mut weights) = ([0.0; DEPTH * DEPTH], [0.0; DEPTH]);
+    let n = changes.len();
+    for (i, (change, weight)) in changes.iter().zip(&mut weights).enumerate() {
+        for (j, other) in changes[..=i].iter().enumerate() {
+            matrix[i * n + j] = dot(change, other);
+        }
+        *weight = dot(change, error);
+    }
+    let matrix = &mut matrix[..n * n];
+    let largest = (0..n).map(|i| matrix[i * (n + 1)]).fold(0.0, f64::max);
+    (0..n).for_each(|i| matrix[i * (n + 1)] += REGULARIZATION * largest);
+    let first = &[0; DEPTH][..n];
+    if cholesky_in_envelope(matrix, first).is_err() {
+        return [0.0; DEPTH];
+    }
+    cholesky_solve_in_envelope(matrix, first, &mut weights[..n]);
+    weights
+}
