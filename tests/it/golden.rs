@@ -44,6 +44,16 @@ pub(crate) fn objects_of_others() -> Option<PathBuf> {
     folder
 }
 
+/// The folder of reference paths and measurements of pushed objects, which ISOBAR_DATA names. They are not
+/// part of the source, and `ISOBAR_REQUIRE_ALL` does not require them.
+pub(crate) fn measurements() -> Option<PathBuf> {
+    let folder = std::env::var_os("ISOBAR_DATA").map(PathBuf::from);
+    if folder.is_none() {
+        say("skipped: set ISOBAR_DATA to the folder of reference paths, with the subfolder planar_push");
+    }
+    folder
+}
+
 /// The folder of references, and whether it is that of the source.
 fn root() -> (PathBuf, bool) {
     match std::env::var_os("ISOBAR_ORACLE") {

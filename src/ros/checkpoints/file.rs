@@ -18,16 +18,28 @@ const CHECKPOINTS: usize = 2;
 /// A checkpoint, and the numbers of the requests that it answers.
 type Job = (Box<Checkpoint>, Vec<u64>);
 
+/// The choice while the disk is behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Queue {
+    /// Drop the checkpoint, so that no step waits for the disk.
+    Try,
+    /// Wait for the disk: the last checkpoint of a run is kept.
+    Wait,
+}
+
 /// The sending end, for the simulation thread.
 pub(crate) struct CheckpointSender {
     jobs: SyncSender<Job>,
 }
 
 impl CheckpointSender {
-    /// Sends a checkpoint that answers `requests`. False if the disk is behind; the checkpoint is then
-    /// dropped.
-    pub(crate) fn send(&self, checkpoint: Checkpoint, requests: Vec<u64>) -> bool {
-        self.jobs.try_send((Box::new(checkpoint), requests)).is_ok()
+    /// Sends a checkpoint that answers `requests`. False if it was dropped.
+    pub(crate) fn send(&self, checkpoint: Checkpoint, requests: Vec<u64>, queue: Queue) -> bool {
+        let job = (Box::new(checkpoint), requests);
+        match queue {
+            Queue::Try => self.jobs.try_send(job).is_ok(),
+            Queue::Wait => self.jobs.send(job).is_ok(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::running_world::RunningWorld;
 use super::statistics::Statistics;
 use crate::math::{Index, JointIndex};
 use crate::recording::{Due, Rates};
-use crate::ros::checkpoints::file::CheckpointSender;
+use crate::ros::checkpoints::file::{CheckpointSender, Queue};
 use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::{JointStates, Progress};
@@ -115,8 +115,9 @@ impl<'a> SimulationThread<'a> {
     pub(crate) fn run(&mut self) {
         self.present(Due::ALL);
         self.run_until_stopped();
-        if self.mailbox.settings().checkpoint_period_ns > 0 && !self.send_checkpoint(Vec::new()) {
-            tracing::warn!("no checkpoint was written at the end: the disk is behind");
+        let periodic = self.checkpoints.is_some() && self.mailbox.settings().checkpoint_period_ns > 0;
+        if periodic && !self.send_checkpoint(Vec::new(), Queue::Wait) {
+            tracing::warn!("no checkpoint was written at the end: another world was about to start");
         }
     }
 
@@ -210,7 +211,7 @@ impl<'a> SimulationThread<'a> {
     fn answer_checkpoint_request(&mut self, request: CheckpointRequest) -> bool {
         let number = request.number;
         let Some(checkpoint) = request.restore else {
-            if !self.send_checkpoint(vec![number]) {
+            if !self.send_checkpoint(vec![number], Queue::Try) {
                 let done =
                     Err("no checkpoint was made: the disk is behind, or another world comes; try again".to_owned());
                 self.mailbox.answer_checkpoint(number, CheckpointOutcome { done, physics: None });
@@ -248,14 +249,14 @@ impl<'a> SimulationThread<'a> {
 
     /// Sends a checkpoint to its file. False if there is no file, if another world waits, or if the disk is
     /// behind.
-    fn send_checkpoint(&self, requests: Vec<u64>) -> bool {
+    fn send_checkpoint(&self, requests: Vec<u64>, queue: Queue) -> bool {
         let Some(sender) = &self.checkpoints else { return false };
         let Some(commands) = self.mailbox.save_commands(self.world.number) else { return false };
         let (mode, step_ns) = self.stepping;
         let (measured, held) = (self.world.measured().to_vec(), self.world.held_wrenches().to_vec());
         let (time_offset_ns, entities) = (self.time_offset_ns, self.world.entities().to_vec());
         let state = NodeState { time_offset_ns, mode, step_ns, measured, held, entities, commands };
-        sender.send(self.world.save().with_attachment(state.write()), requests)
+        sender.send(self.world.save().with_attachment(state.write()), requests, queue)
     }
 
     /// Makes placements, and reports the states of the bodies. If no step follows, a changed state is
@@ -318,8 +319,8 @@ impl<'a> SimulationThread<'a> {
             self.present(self.due(before_ns, collected));
             let period_ns = collected.settings.checkpoint_period_ns;
             if period_ns > 0 && self.time_ns() / period_ns != before_ns / period_ns {
-                // If the disk is behind, a later checkpoint replaces this one.
-                self.send_checkpoint(Vec::new());
+                // If the disk is behind, this one is dropped.
+                self.send_checkpoint(Vec::new(), Queue::Try);
             }
         }
         self.statistics.add_turn(began.elapsed());

@@ -1,7 +1,7 @@
 //! The four reference pushes of a square object: quasi-static paths of minimum power, that is, with Coulomb's
 //! friction under the object and at the pusher.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, RigidTransform, SpatialInertia, Vector3};
@@ -47,14 +47,6 @@ impl Reference {
         let i = (place.floor() as usize).min(last - 1);
         row(i) + (row(i + 1) - row(i)) * (place - i as f64)
     }
-}
-
-fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("ISOBAR_DATA").map(|data| Path::new(&data).join("planar_push"));
-    if folder.is_none() {
-        golden::skip("set ISOBAR_DATA to the folder whose subfolder planar_push has the reference pushes");
-    }
-    folder
 }
 
 const PUSHES: [&str; 4] = ["p1_s0.5_t0", "p2_s0.5_t40", "p3_s0.8_t0", "p4_s0.8_t-20"];
@@ -145,7 +137,7 @@ fn errors(reference: &Reference, support: Support, pusher: Pusher, step: f64) ->
 /// Runs the pushes of one model at each of the steps; a bound of 0.3 mm and 0.3 degrees holds along the whole
 /// path.
 fn check(model: &str, support: Support, pushers: &[Pusher]) {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = golden::measurements().map(|data| data.join("planar_push")) else { return };
     let mut wrong = Vec::new();
     for push in PUSHES {
         let reference = reference(&folder, push, model);
