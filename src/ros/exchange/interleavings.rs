@@ -126,7 +126,7 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
             mailbox.await_commands(0, 1);
             assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
             assert!(mailbox.wait_for_commands(Duration::ZERO));
-            mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::zero());
+            mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
             mailbox.request_reset(ResetScope { state: true, time: true });
             assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
             assert!(mailbox.collect().wrenches.is_empty());
