@@ -217,7 +217,7 @@ mod tests {
 
     /// Target position of joint `b` when it is at `position`, `seconds` after the start at 5 s.
     fn at(tracking: &mut Tracking, seconds: f64, position: f64, tolerance: f64) -> (Progress, Option<f64>) {
-        let time_ns = 5_000_000_000 + (seconds * 1e9) as u64;
+        let time_ns = (5e9 + seconds * 1e9) as u64;
         let states = JointStates { time_ns, position: &[0.0, position], velocity: &[0.0; 2] };
         let mut wanted = None;
         let progress = tracking.advance(&states, tolerance, |joint, target| {
@@ -251,6 +251,8 @@ mod tests {
         assert_eq!(at(&mut later, 0.0, 0.8, 0.0), (Progress::Following, Some(0.8)));
         assert_eq!(at(&mut later, 0.25, 0.4, 0.0), (Progress::Following, Some(0.4)));
         assert_eq!(at(&mut later, 0.5, 0.0, 0.0), (Progress::Done, Some(0.0)));
+        // A time before its begin is that of its begin.
+        assert_eq!(at(&mut later, -1.0, 0.8, 0.0), (Progress::Following, Some(0.8)));
     }
 
     /// A trajectory that begins later starts from the joints' positions then, not from those when it arrived.

@@ -176,6 +176,7 @@ impl Trajectory {
     /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, from `origin` at a time
     /// after the start \[ns\], clamped to the joint's limits. `None` if the polynomial overflows.
     pub(super) fn sample(&self, number: usize, origin: (u64, &Knot), elapsed_ns: u64) -> Option<Sample> {
+        let elapsed_ns = elapsed_ns.max(origin.0);
         let next = self.times_ns.partition_point(|time| *time <= elapsed_ns);
         let (from, from_ns) = match next.checked_sub(1) {
             // Points before the origin are over; so is the last one at the latest after the end.

@@ -77,3 +77,26 @@ impl AwaitedState {
         self.time_ns.is_some() && self.answered.iter().all(|answered| *answered)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Regression, observed on the built node: after a reset of time at the first state, which had its
+    /// answer, a step came without one.
+    #[test]
+    fn a_closed_state_has_no_answers_and_takes_none() {
+        let mut awaited = AwaitedState::default();
+        assert!(!awaited.is_answered(), "before the first state");
+        awaited.set(0, 1);
+        awaited.answer(0);
+        awaited.set(0, 1);
+        assert!(awaited.is_answered(), "a state that is published again keeps its answers");
+        awaited.close();
+        assert!(!awaited.is_answered());
+        assert_eq!(awaited.check(0, 0), Err(StampMismatch::Stale));
+        awaited.set(0, 1);
+        assert!(!awaited.is_answered());
+        assert_eq!(awaited.check(0, 0), Ok(()));
+    }
+}
