@@ -1,8 +1,8 @@
 //! The sum over a patch's faces: the only loop of the solver that grows with the number of faces.
 //!
-//! With v = v_F, the velocity of B relative to A at the face, u that of B's surface in its body relative to
-//! A's in its own, vn = n.v, vt = (v + u) - n n.(v + u), wn = n.w the spin about the normal,
-//! s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
+//! With v = v_F, the velocity of B relative to A at the face, u the velocity of B's surface relative to body
+//! B minus that of A's surface relative to body A, vn = n.v, vt = (v + u) - n n.(v + u), wn = n.w the spin
+//! about the normal, s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
 //!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal [Masterjohn 2022, eqs. 13-16]
 //!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
 //!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
@@ -129,11 +129,11 @@ impl PatchBlock {
         SpatialForce::new(tau.total(), f.total())
     }
 
-    /// The potential of the patch at V \[J\], without Hunt-Crossley dissipation: minus its derivative is the
+    /// The potential of the patch at V \[J\], without Hunt-Crossley dissipation; its negative gradient is the
     /// impulse.
-    ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r the decrease of the force with vn.
+    ///   sum of (dt/(2 r)) (fe0 - r vn)+^2 + mu n0 s   with r = -d fe / d vn, the force rate.
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
-        debug_assert_eq!(self.hunt_crossley, 0.0, "this law has another potential");
+        debug_assert_eq!(self.hunt_crossley, 0.0, "this is not the potential of Hunt-Crossley dissipation");
         let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let mut total = 0.0;
         for ClosureRow { row, weight, target } in &self.closure {
@@ -157,8 +157,8 @@ impl PatchBlock {
         total
     }
 
-    /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque
-    /// about its own normal is in the patch's impulse only.
+    /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque of
+    /// a face about its own normal is in the patch's impulse only.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
         let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));

@@ -5,9 +5,9 @@ use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 type Six = [f64; 6];
 
-/// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, by its non-zero
-/// columns. The columns of free bodies are detected when they are added: products with them cost little more
-/// than a cross product.
+/// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, stored by its
+/// non-zero columns. The columns of free bodies are detected when they are added: products with them cost
+/// little more than a cross product.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PatchJacobian {
     /// The generalized velocities that move the patch, ascending.
@@ -67,8 +67,8 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds the upper triangle of J^T H J with a symmetric H. `indices` holds the row indices of the
-    /// velocities, in the same order; those of a free body are consecutive.
+    /// Adds the upper triangle of J^T H J with a symmetric H. `indices` holds the row of each velocity and
+    /// keeps their order; the rows of a free body are consecutive.
     pub(super) fn add_hessian(&self, H: &Matrix6, indices: &[u32], out: &mut PaddedSymmetric) {
         let H: &[Six; 6] = &H.data.0;
         for (a, (dof, column)) in self.jointed.iter().enumerate() {
@@ -102,8 +102,8 @@ impl PatchJacobian {
     }
 }
 
-/// Six consecutive velocities (w; v) of a body at its origin, in world axes, that move C by   V_C = sign (w;
-/// v + w x p).
+/// Six consecutive velocities (w; v) of a body at its origin, in world axes. They move C with
+///   V_C = sign (w; v + w x p).
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FreeBody {
     /// The first of the six generalized velocities.
@@ -124,7 +124,7 @@ impl FreeBody {
         columns.iter().enumerate().all(same).then_some(body)
     }
 
-    /// Column `i`: of the rotation about an axis e (sign e; sign e x p), of a translation (0; sign e).
+    /// Column `i`: (sign e; sign e x p) for rotation about an axis e, (0; sign e) for translation along it.
     fn column(&self, i: usize) -> Six {
         let [x, y, z] = self.p.map(|p| self.sign * p);
         let s = self.sign;

@@ -31,7 +31,7 @@ impl DisjointSets {
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a.max(b) as usize] = a.min(b);
     }
-    /// The set of each index, with sets ordered by their smallest index; returns the number of sets.
+    /// Writes the set of each index, with sets ordered by their smallest index; returns the number of sets.
     pub(super) fn number(&mut self, set_of: &mut Vec<u32>) -> usize {
         set_of.clear();
         let mut sets = 0;

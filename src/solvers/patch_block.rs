@@ -13,7 +13,7 @@ pub enum DissipationLaw {
         /// d [s/m].
         dissipation: f64,
     },
-    /// Linear, [Masterjohn 2022, eqs. 1-3]: f = (fe - tau k vn)+ with relaxation time tau \[s\] (d c = tau
+    /// Linear, [Masterjohn 2022, eqs. 1-3]: f = (fe - tau k vn)+ with relaxation time tau \[s\] (tau = d c
     /// there).
     Linear {
         /// tau \[s\].
@@ -53,12 +53,12 @@ pub struct FaceInput {
     pub spin_arm_squared: f64,
 }
 
-/// A place at which a part of a face's friction acts, while the whole normal force acts at the face's own.
+/// A point at which a share of a face's friction acts, while the whole normal force acts at the face itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FrictionPart {
     /// Position from the patch point C \[m\].
     pub p_CF: Vector3,
-    /// The part of the face's friction bound [-]; those of a face sum to 1.
+    /// Share of the face's friction bound [-]; the shares of a face sum to 1.
     pub share: f64,
     /// As [`FaceInput::spin_arm_squared`] \[m2\].
     pub spin_arm_squared: f64,
@@ -77,7 +77,7 @@ struct DividedFace {
 /// A two-sided spring on the velocity of a patch: gamma = weight (target - row . V), along `row`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosureRow {
-    /// The part of V = (w; v) that it feels.
+    /// The row vector that multiplies V = (w; v).
     pub(super) row: Vector6,
     /// [kg, kg m2]
     pub(super) weight: f64,
@@ -127,15 +127,15 @@ pub struct PatchBlock {
     pub(super) damped_step: f64,
     pub(super) lanes: Vec<FaceLanes>,
     len: usize,
-    /// The rows of a loop closure; none in contact.
+    /// The rows of a loop closure; empty for a contact.
     pub(super) closure: Vec<ClosureRow>,
     divided: Vec<DividedFace>,
     /// The shares of all parts [-].
     shares: Vec<f64>,
-    /// Whether a face has a spin arm or the surface moves; without either the kernel leaves those terms out.
+    /// Whether a face has a spin arm or the surface moves; if not, the kernel leaves those terms out.
     pub(super) spins: bool,
-    /// Velocity of B's surface in its body relative to A's in its own [m/s, world]: friction feels it, the
-    /// normal force does not.
+    /// Velocity of B's surface relative to body B, minus that of A's surface relative to body A [m/s, world].
+    /// Friction depends on it, the normal force does not.
     pub(super) surface_velocity: Vector3,
     pub(super) jacobian: PatchJacobian,
     /// J v0: the velocity at which the lagged impulses are evaluated.
@@ -206,13 +206,14 @@ impl PatchBlock {
         });
     }
 
-    /// Adds the impulse `weight` (`target` - row . V) along `row`, a part of (w; v) [kg or kg m2, m/s or
-    /// rad/s].
+    /// Adds the impulse `weight` (`target` - row . V) along `row`, with V = (w; v). Units: `weight` \[kg\]
+    /// or [kg m2], `target` [m/s] or [rad/s].
     pub fn push_closure_row(&mut self, row: &Vector6, weight: f64, target: f64) {
         self.closure.push(ClosureRow { row: *row, weight, target });
     }
 
-    /// Sets the velocity of B's surface in its body relative to A's in its own [m/s, world].
+    /// Sets the velocity of B's surface relative to body B, minus that of A's surface relative to body A
+    /// [m/s, world].
     pub fn set_surface_velocity(&mut self, surface_velocity: Vector3) {
         self.surface_velocity = surface_velocity;
         self.spins |= surface_velocity != Vector3::zeros();
@@ -227,8 +228,8 @@ impl PatchBlock {
     }
 
     /// Computes the inverse mass for friction compliance from A (`size` x `size`, row-major): J A^-1 J^T with
-    /// the part of A that belongs to the patch's degrees of freedom. It is an estimate if they are coupled to
-    /// others. Call it between the last column and the first face; it does nothing without friction
+    /// the part of A that belongs to the patch's degrees of freedom. It is an estimate if these are coupled
+    /// to others. Call it between the last column and the first face; it does nothing without friction
     /// compliance.
     pub fn weigh(&mut self, momentum_matrix: &[f64], size: usize) {
         if self.law.friction_compliance == 0.0 {
@@ -240,7 +241,7 @@ impl PatchBlock {
         for i in dofs {
             self.masses.extend(dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
         }
-        // A matrix without a factor also stops the solver, whose message names the body without mass.
+        // If A is not positive definite, the solver fails too, and its error names the body without mass.
         if cholesky_in_place(&mut self.masses, n).is_err() {
             return;
         }
@@ -269,8 +270,8 @@ impl PatchBlock {
         self.store(face, at_rest, self.law.friction * n0);
     }
 
-    /// Moves a part of the friction of the face that was added last to a place of its own, which counts as a
-    /// face without normal force. Once it has parts, nothing of its friction acts at the face itself.
+    /// Moves a share of the friction of the face that was added last to a point of its own, which counts as a
+    /// face without normal force. Once a face has parts, none of its friction acts at the face itself.
     pub fn push_friction_part(&mut self, part: &FrictionPart) {
         let Some(last) = self.len.checked_sub(1) else { return };
         let open = self.divided.last().filter(|divided| {
@@ -291,8 +292,8 @@ impl PatchBlock {
         self.store(&input, 0.0, bound);
     }
 
-    /// The divided faces: index, the shares of its parts, which are the faces that follow it, and its bound
-    /// [N s].
+    /// For each divided face: its index, the shares of its parts, which are the faces that follow it, and its
+    /// friction bound [N s].
     pub(super) fn divided_faces(&self) -> impl Iterator<Item = (usize, &[f64], f64)> {
         let starts = std::iter::once(0).chain(self.divided.iter().map(|divided| divided.end));
         starts
@@ -300,9 +301,9 @@ impl PatchBlock {
             .map(|(start, divided)| (divided.face, &self.shares[start..divided.end], divided.bound))
     }
 
-    /// Divides the friction bounds of the divided faces among their parts. Deviation: the regularization
-    /// speed of friction compliance is the part's share of the face's, without the differences of the inverse
-    /// mass within a face.
+    /// Divides the friction bounds of the divided faces among their parts. Deviation: a part's regularization
+    /// speed from friction compliance is its share of the face's; the variation of the inverse mass within
+    /// the face is neglected.
     pub(super) fn divide_bounds(&mut self) {
         let mut start = 0;
         for divided in &mut self.divided {
@@ -353,7 +354,7 @@ impl PatchBlock {
         for face in 0..self.len {
             let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
             if block.force_rate.0[lane] == 0.0 {
-                continue; // a part, whose bound follows from its face's
+                continue; // a friction part: its bound follows from its face's
             }
             let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
             let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);

@@ -32,8 +32,9 @@ pub(super) struct Islands {
     blocks: Vec<u32>,
     patches: Vec<u32>,
     rows: Vec<u32>,
-    /// The ranges of the blocks in the same order, with consecutive ranges of an island merged.
+    /// The ranges of the blocks, in the same order.
     block_spans: Vec<Span>,
+    /// The same ranges, with adjacent ranges of an island merged.
     spans: Vec<Span>,
     /// The index of each velocity within its island; velocities of a block are consecutive.
     index_of_dof: Vec<u32>,
@@ -137,7 +138,7 @@ impl Islands {
     }
 }
 
-/// One island of a problem. Velocities have their indices in the problem unless stated otherwise.
+/// One island of a problem. Velocities are indexed as in the problem unless stated otherwise.
 #[derive(Clone, Copy)]
 pub(super) struct Part<'a> {
     problem: &'a ContactProblem,
@@ -167,7 +168,7 @@ impl<'a> Part<'a> {
     pub(super) fn indices(&self) -> &'a [u32] {
         &self.islands.index_of_dof
     }
-    /// The rows of A of a block's velocities, by its columns.
+    /// The rows of A for a block's velocities, restricted to the block's columns.
     pub(super) fn momentum_rows(self, block: &'a Span) -> impl Iterator<Item = &'a [f64]> {
         let rows = self.problem.momentum_matrix.chunks_exact(self.problem.size().max(1));
         rows.skip(block.dofs.start).take(block.dofs.len()).map(|row| &row[block.dofs.clone()])
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(error.expect_err("a pivot below zero").pivot, j);
     }
 
-    /// A NaN in one island is reported, and the others are solved.
+    /// A NaN in one island is in the report of the whole problem, whichever island it is.
     #[test]
     fn a_residual_that_is_no_number_is_not_lost() {
         for dof in [0, 7, 20] {

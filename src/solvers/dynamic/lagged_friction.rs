@@ -33,10 +33,10 @@ impl PatchBlock {
         self.divide_bounds();
     }
 
-    /// How far friction at the relative velocity V of C is from Coulomb's law with the normal impulses n at
-    /// V, as a part of the patch's limit, the sum of mu n [-]. A face counts with the impulse by which its
-    /// friction exceeds mu n. If it slides, it counts with the whole difference of the two, and if it sticks
-    /// with less, it is right.
+    /// The deviation of friction at the relative velocity V of C from Coulomb's law with the normal impulses
+    /// n at V, as a fraction of the patch's limit, the sum of mu n [-]. A sliding face contributes the
+    /// difference between its bound and mu n, a sticking face only the impulse by which its friction exceeds
+    /// mu n.
     pub fn friction_error(&self, V: &SpatialVelocity) -> f64 {
         let (change, limit) = self.change_of_bounds(V);
         if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) / limit }
@@ -57,7 +57,7 @@ impl PatchBlock {
         }
         let (mut change, limit) = (change.total(), limit.total());
         for (face, _, bound) in self.divided_faces() {
-            // The sum has mu n of the face and the old bounds of its parts.
+            // The sum contains mu n of the face and the old bounds of its parts instead of their difference.
             let now = self.coulomb_bound(face, V);
             change += (now - bound).abs() - now - bound;
         }
@@ -107,12 +107,12 @@ impl PatchBlock {
     }
 }
 
-/// Changes of the bounds below this part of the patch's limit are not looked at any closer [-].
+/// Changes of the bounds below this fraction of the patch's limit count as no error [-].
 const ERROR_UNSEEN: f64 = 0.01;
 /// A face slides if it is faster than this multiple of its regularization speed [-].
 const SLIDING: f64 = 10.0;
 
-/// J A^-1 J^T at the patch point C from its columns, the same in all lanes.
+/// Columns of J A^-1 J^T at the patch point C, the same in all lanes.
 struct InverseMass {
     ww: [Lanes3; 3],
     wv: [Lanes3; 3],

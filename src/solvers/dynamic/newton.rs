@@ -31,7 +31,7 @@ impl Default for NewtonSettings {
 pub enum SolveStatus {
     /// The residual is within the tolerance.
     Converged,
-    /// Rounding: no step along the Newton direction reduces the residual further.
+    /// The Newton direction is not a direction of descent: the residual is down to rounding, or it is NaN.
     Stalled,
     /// The iteration limit was reached.
     IterationLimit,
@@ -42,9 +42,9 @@ pub enum SolveStatus {
 pub struct SolveReport {
     /// Its status.
     pub status: SolveStatus,
-    /// Newton iterations, the largest number of an island.
+    /// Largest number of Newton iterations of an island.
     pub iterations: u32,
-    /// Final relative residual, the largest of an island [-].
+    /// Largest final relative residual of an island [-].
     pub residual: f64,
 }
 
@@ -60,19 +60,19 @@ impl SolveReport {
     }
 }
 
-/// A line search ends when the slope has fallen to this part of its initial value; an exact minimum costs
+/// A line search ends when the slope has fallen to this fraction of its initial value; an exact minimum costs
 /// more sweeps than it saves.
 const SLOPE_REDUCTION: f64 = 0.1;
 
-/// A step with the factors of the previous one is tried if its predicted residual is below this part of the
-/// tolerance.
+/// A step with the factors of the previous one is tried if its predicted residual is below this fraction of
+/// the tolerance.
 const FORESEEN_MAX: f64 = 0.1;
 
-/// A change below this part of the whole problem's is rounding: the reference of an island is at least this
-/// large.
+/// A change below this fraction of the whole problem's is rounding: the reference of an island is at least
+/// this large.
 const CHANGE_PART_MIN: f64 = 1e-6;
-/// A change below this part of the momentum is not resolved. Multiplied by the tolerance it is the rounding
-/// of a sum of some tens of terms.
+/// A change below this fraction of the momentum is not resolved. Multiplied by the tolerance it is the
+/// rounding of a sum of some tens of terms.
 const MOMENTUM_PART_MIN: f64 = 1e-7;
 
 /// The solver's memory, reused from step to step.
@@ -95,8 +95,9 @@ pub struct NewtonSolver {
     constraint_impulse: Vec<f64>,
     /// Minus the derivative of each row's impulse, at the last evaluated point.
     row_slopes: Vec<f64>,
-    /// Impulse on B about C and Hessian of each patch, at the last point that was evaluated with a Hessian.
+    /// Hessian of each patch, at the last point that was evaluated with Hessians.
     patch_hessians: Vec<Matrix6>,
+    /// Impulse on B about C of each patch, at the last evaluated point.
     patch_impulses: Vec<SpatialForce>,
 }
 
@@ -152,9 +153,9 @@ impl NewtonSolver {
             if iterations >= settings.iterations_max {
                 return Ok(SolveReport { status: SolveStatus::IterationLimit, iterations, residual });
             }
-            // A Newton step squares the residual, and another with the same derivatives gains as many digits
-            // again. Below this value both usually reach the tolerance, without the derivatives at their
-            // ends.
+            // A Newton step squares the residual, and a second step with the same factors gains as many
+            // digits again. Below the cube root of the tolerance the two steps usually suffice, and no new
+            // Hessians are needed.
             let nearly_there = residual <= settings.tolerance.cbrt();
             self.newton_direction(part)?;
             let Some(with_hessian) = self.line_search(part, v, !nearly_there) else {
@@ -397,8 +398,8 @@ mod tests {
         problem
     }
 
-    /// Oracle: the same solver with a tolerance too small for a last step with old factors. From rest over
-    /// sticking to slipping, and from far away.
+    /// Oracle: the same solver with a tolerance too small for a last step with old factors. The cases range
+    /// from rest through sticking to slipping, and to a start far from the solution.
     #[test]
     fn ends_within_its_tolerance_of_the_minimum() {
         let far = [0.3, -0.2, 0.5, 0.4, -0.1, -0.05];

@@ -49,7 +49,7 @@ impl ContactProblem {
     pub fn blocks(&self) -> &[Range<usize>] {
         &self.blocks
     }
-    /// A patch to fill, reusing spare memory if there is any, and A.
+    /// Adds a patch and returns it, to be reset and filled, together with A. Spare memory is reused.
     pub fn add_patch(&mut self) -> (&mut PatchBlock, &[f64]) {
         if self.patch_count == self.patches.len() {
             self.patches.push(PatchBlock::new());
