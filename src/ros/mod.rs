@@ -1,15 +1,19 @@
-//! The ROS 2 node. The only module that knows ROS, threads and clocks; `r2r` types stay inside it.
+//! The ROS 2 node: the only module of the library that uses ROS, threads and clocks. `r2r` types stay in
+//! `client`.
 //!
-//! Four threads, so that nothing delays the simulation:
+//! Separate threads keep other work from delaying the simulation:
 //!
 //! ```text
 //! spin        commands, services, parameters -> checked -> Mailbox
 //! simulation  Mailbox -> step -> spare snapshot -> queue; paced by the real-time factor, or in lockstep
 //! publish     queue -> messages -> topics; gives the buffer back; diagnostics and log lines
 //! record      messages -> file, if requested
+//! checkpoint  checkpoint -> file, if requested
+//! log         log lines -> stderr
 //! ```
 //!
-//! The main thread waits for signals. A full queue drops a publication and never delays a step.
+//! Worlds are built and files listed in further threads. The main thread waits for signals. A full queue
+//! drops a publication and never delays a step.
 
 mod checkpoints;
 mod client;

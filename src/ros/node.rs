@@ -40,10 +40,10 @@ const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
 /// The reason why the node did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// ROS refused something.
+    /// An error of ROS.
     #[error("ROS 2: {0}")]
     Ros(#[from] ClientError),
-    /// Values that parameters cannot take, one a line.
+    /// Values that parameters cannot take, one per line, and a table of all parameters.
     #[error("{0}\nThe parameters are:\n{1}")]
     Parameters(String, String),
     /// No scene was named.
@@ -327,7 +327,7 @@ fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
     Ok(Some(checkpoint_file::read(file)?))
 }
 
-/// The world with the entities of a checkpoint; `None` if it had those of the scene file.
+/// The world with the entities of a checkpoint; `None` if they are those of the scene file.
 fn restore_entities(
     checkpoint: &Checkpoint,
     file: &Path,
@@ -347,8 +347,8 @@ fn restore_entities(
     Ok(Some(loaded))
 }
 
-/// The simulation that continues from a checkpoint with its kind of steps, and the rest of the node's state,
-/// if a node made the checkpoint.
+/// The simulation that continues from a checkpoint in its stepping mode, and the rest of the node's state if
+/// a node made the checkpoint.
 type Restored = Result<(Simulation, Option<NodeState>), CheckpointError>;
 
 fn restore(
@@ -405,7 +405,7 @@ fn spawn<T: Send + 'static>(
     Ok((thread, ended))
 }
 
-/// Owns the node until the end.
+/// Takes and answers messages and requests until the node stops; then returns the ROS node.
 fn spin(mut node: Node, mut server: ServiceServer) -> Node {
     while !server.stopped() {
         node.spin_once(SPIN_TIMEOUT);

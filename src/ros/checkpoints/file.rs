@@ -12,18 +12,18 @@ use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::stepping::Checkpoint;
 
-/// Checkpoints in flight to the disk.
+/// The largest number of checkpoints that wait for the disk.
 const CHECKPOINTS: usize = 2;
 
 /// A checkpoint, and the numbers of the requests that it answers.
 type Job = (Box<Checkpoint>, Vec<u64>);
 
-/// The choice while the disk is behind.
+/// The fate of a checkpoint that finds the queue full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Queue {
     /// Drop the checkpoint, so that no step waits for the disk.
     Try,
-    /// Wait for the disk: the last checkpoint of a run is kept.
+    /// Wait for the disk, because the last checkpoint of a run must not be lost.
     Wait,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct CheckpointDisk {
     mailbox: Arc<Mailbox>,
 }
 
-/// Both ends of the way to `file`.
+/// Both ends of the queue of checkpoints for `file`.
 pub(crate) fn checkpoint_queue(file: &Path, mailbox: Arc<Mailbox>) -> (CheckpointSender, CheckpointDisk) {
     let (sender, jobs) = sync_channel(CHECKPOINTS);
     (CheckpointSender { jobs: sender }, CheckpointDisk { file: file.to_path_buf(), jobs, mailbox })

@@ -1,5 +1,6 @@
-//! The part of a checkpoint that belongs to the node: the time of earlier runs, the kind of the steps,
-//! force-torque sensors, entities that were spawned and deleted, and the standing command.
+//! The part of a checkpoint that belongs to the node: the time of earlier runs, the mode and length of the
+//! steps, force-torque sensors, held wrenches, entities that were spawned and deleted, and the standing
+//! command.
 
 use crate::io::scene_file::SourceChanges;
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, Index, SpatialForce, Vector6};
@@ -17,11 +18,11 @@ pub(crate) struct NodeState {
     pub(crate) time_offset_ns: u64,
     /// The stepping mode.
     pub(crate) mode: Mode,
-    /// Length of a step \[ns\]; 0 is the scene's.
+    /// Length of a step \[ns\]; 0 selects the scene's.
     pub(crate) step_ns: u64,
     /// The wrenches that the force-torque sensors measured in the last step.
     pub(crate) measured: Vec<SpatialForce>,
-    /// The wrenches that are held for a while.
+    /// The wrenches that are held until a given time.
     pub(crate) held: Vec<HeldWrench>,
     /// The spawned and deleted entities, as `SourceChanges::to_bytes` wrote them.
     pub(crate) entities: Vec<u8>,
@@ -30,7 +31,7 @@ pub(crate) struct NodeState {
 }
 
 impl NodeState {
-    /// As bytes.
+    /// Encodes the state.
     pub(crate) fn write(&self) -> Vec<u8> {
         let mut writer = ByteWriter::default();
         writer.raw(MARK);
@@ -52,7 +53,7 @@ impl NodeState {
         writer.into_bytes()
     }
 
-    /// The spawned and deleted entities of a checkpoint; none if another program than the node made it.
+    /// The spawned and deleted entities of a checkpoint; none if a program other than the node made it.
     pub(crate) fn entities_of(checkpoint: &Checkpoint) -> Result<SourceChanges, BytesError> {
         match Self::read(checkpoint.attachment())? {
             Some(state) => SourceChanges::from_bytes(&state.entities),
@@ -60,7 +61,7 @@ impl NodeState {
         }
     }
 
-    /// From the bytes of [`NodeState::write`]; `None` if another program than the node made the checkpoint.
+    /// Decodes the bytes of [`NodeState::write`]; `None` if another program made the checkpoint.
     pub(crate) fn read(bytes: &[u8]) -> Result<Option<Self>, BytesError> {
         if bytes.is_empty() {
             return Ok(None);

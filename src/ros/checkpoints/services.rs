@@ -26,8 +26,8 @@ impl CheckpointServices {
         Ok(Self { save, restore, waiting: Vec::new() })
     }
 
-    /// Takes the requests that have arrived, and answers those that are done. `present` are the spawned and
-    /// deleted entities. True if gravity or gains are those of a checkpoint now.
+    /// Takes the requests that have arrived, and answers those that are done. `present` holds the spawned and
+    /// deleted entities. Returns true if a restored checkpoint has set gravity and gains.
     pub(crate) fn answer_all(
         &mut self,
         mailbox: &Mailbox,
@@ -72,7 +72,8 @@ impl CheckpointServices {
     }
 }
 
-/// Refuses a checkpoint of a world with other entities, which only the start of a node brings back.
+/// Refuses a checkpoint of a world with other entities: only a node that starts with the checkpoint brings
+/// them back.
 fn same_entities(checkpoint: Checkpoint, file: &str, present: &SourceChanges) -> Result<Checkpoint, String> {
     let then = NodeState::entities_of(&checkpoint).map_err(|error| format!("checkpoint {file}: {error}"))?;
     if then.has_models_of(present) {

@@ -1,6 +1,6 @@
 //! An action server built from the three services and two topics of an action. Goals expire, cancellations
-//! are answered at once, and no message from a client ends the node; the action server of r2r does none of
-//! the three.
+//! are answered at once, and no message from a client ends the node; the action server of r2r guarantees none
+//! of the three.
 
 use std::time::{Duration, Instant};
 
@@ -114,7 +114,7 @@ impl<T: ActionType + 'static> ActionServer<T> {
         self.publish_status();
     }
 
-    /// Answers requests for results and cancellations, and forgets old results. Returns the goals to cancel:
+    /// Answers requests for results and cancellations, and drops old results. Returns the goals to cancel:
     /// every cancellation is granted.
     pub(crate) fn serve_clients(&mut self) -> Vec<GoalId> {
         let mut canceled = Vec::new();
@@ -143,8 +143,8 @@ impl<T: ActionType + 'static> ActionServer<T> {
         canceled
     }
 
-    /// A request without an id cancels all goals that were accepted up to its stamp. Without a stamp it
-    /// cancels all goals.
+    /// A request cancels the goal with its id, and all goals that were accepted up to its stamp. A request
+    /// without id and stamp cancels all goals.
     fn cancel(&mut self, asked: &GoalInfo, canceled: &mut Vec<GoalId>) -> CancelGoal::Response {
         let without_id = asked.goal_id.uuid.iter().all(|byte| *byte == 0);
         let stamp = (asked.stamp.sec, asked.stamp.nanosec);

@@ -1,7 +1,7 @@
 //! Ends topics and services that are not used any more. r2r ends a subscription or a service only when
-//! something arrives for it after its stream was dropped, and never ends a client. Therefore a message
-//! without meaning is sent to them: an empty one to a topic, and a request with default values to a service.
-//! A separate node sends these requests, and its clients end with it.
+//! something arrives for it after its stream was dropped, and never ends a client. Therefore each of these
+//! topics receives an empty message, and each service a request with default values. A separate node sends
+//! these requests, and its clients end with it.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use super::interfaces::{Message, ServiceType};
 const RETRY_PERIOD: Duration = Duration::from_millis(10);
 /// An endpoint that still exists after this many attempts is given up.
 const ATTEMPTS_MAX: u32 = 500;
-/// The name of the node that calls services which are to end.
+/// The name of the node that calls the services to be ended.
 const CLOSING_NODE: &str = "isobar_closing";
 
-/// Whether a topic or service is in use: its owner and the clones of it hold one each.
+/// Marks a topic or service as in use: its owner and each clone of it hold one.
 pub(super) type InUse = Arc<()>;
 
 /// The nodes that are needed to end an endpoint.
@@ -40,13 +40,13 @@ struct Endpoint {
 #[derive(Default)]
 pub(super) struct Endpoints {
     endpoints: Vec<Endpoint>,
-    /// The node that calls services which are to end, while there are some.
+    /// The node that calls the services to be ended, while there are any.
     caller: Option<r2r::Node>,
     tried: Option<Instant>,
 }
 
 impl Endpoints {
-    /// Notes a publisher; it is ended once the result is dropped.
+    /// Registers a publisher, which is ended once the result is dropped.
     pub(super) fn publisher<T: Message + 'static>(&mut self, publisher: &r2r::Publisher<T>) -> InUse {
         let publisher = publisher.clone();
         self.note(Box::new(move |nodes, _| {
@@ -55,7 +55,7 @@ impl Endpoints {
         }))
     }
 
-    /// Notes a subscription to `topic`; it is ended once the result is dropped.
+    /// Registers a subscription to `topic`, which is ended once the result is dropped.
     pub(super) fn subscription<T: Message + Send + 'static>(&mut self, topic: &str) -> InUse {
         let topic = topic.to_owned();
         let mut sender: Option<r2r::Publisher<T>> = None;
@@ -71,13 +71,13 @@ impl Endpoints {
                 return true;
             }
             most = subscriptions;
-            // A failure is tried again.
+            // The next attempt publishes again, also after a failure.
             let _ = publisher.publish(&T::default());
             false
         }))
     }
 
-    /// Notes the service `name`; it is ended once the result is dropped.
+    /// Registers the service `name`, which is ended once the result is dropped.
     pub(super) fn service<S: ServiceType + 'static>(&mut self, name: &str) -> InUse {
         let name = name.to_owned();
         let mut client: Option<r2r::Client<S>> = None;

@@ -19,7 +19,7 @@ const MESSAGES_KEPT: usize = 1000;
 /// The number of requests that a service keeps while the node is busy.
 const REQUESTS_KEPT: usize = 100;
 
-/// The client library refused something.
+/// An error of the client library.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct ClientError(#[from] r2r::Error);
@@ -74,7 +74,7 @@ impl Node {
         Ok(self.node.namespace()?)
     }
 
-    /// The topics that `arguments`, those of the process, rename: the full name, and what takes its place.
+    /// The topics that `arguments`, those of the process, rename: the old and the new full name of each.
     pub(crate) fn renamed_topics(
         &self,
         arguments: impl Iterator<Item = String>,

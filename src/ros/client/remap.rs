@@ -1,8 +1,8 @@
 //! The rules of a command line that rename topics, for names that do not reach the client library: those in
 //! recordings.
 
-/// The topics that `arguments` rename for the node `name` in `namespace` (`/` for the root), as full names:
-/// what a rule replaces, and its replacement. Of several rules for one topic the first holds.
+/// The topics that `arguments` rename for the node `name` in `namespace` (`/` for the root): the old and the
+/// new full name of each. If several rules rename one topic, the first holds.
 pub(super) fn renamed_topics(
     arguments: impl Iterator<Item = String>,
     name: &str,
@@ -27,7 +27,7 @@ pub(super) fn renamed_topics(
     rules
 }
 
-/// `[NODE:]FROM:=TO` with full names, if it is about topics of this node.
+/// Reads `[NODE:]FROM:=TO` with full names; `None` if the rule does not rename a topic of this node.
 fn read_rule(rule: &str, name: &str, namespace: &str) -> Option<(String, String)> {
     let (from, to) = rule.split_once(":=")?;
     let from = match from.split_once(':') {

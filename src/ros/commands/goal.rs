@@ -5,9 +5,9 @@ use crate::math::ScalarJointIndex;
 /// The largest error allowed for a joint; infinity allows any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tolerance {
-    /// \[rad\] or \[m\]; `None` is the node's own.
+    /// \[rad\] or \[m\]; `None` selects the node's own tolerance.
     pub(crate) position: Option<f64>,
-    /// [rad/s] or [m/s]; `None` is the node's own, which is any.
+    /// [rad/s] or [m/s]; `None` allows any error.
     pub(crate) velocity: Option<f64>,
 }
 

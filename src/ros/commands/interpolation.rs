@@ -13,7 +13,7 @@ pub(crate) struct Knot {
 
 /// Position and velocity after `t` \[s\] of a segment of `T` \[s\]. The polynomial is the one of least degree
 /// that meets both ends: linear between positions, cubic with velocities, quintic with accelerations too.
-/// Values that overflow are not finite.
+/// If the polynomial overflows, the result is not finite.
 pub(crate) fn interpolate(from: &Knot, to: &Knot, T: f64, t: f64) -> (f64, f64) {
     let d = to.position - from.position;
     let Some(v1) = to.velocity else { return (from.position + d * t / T, d / T) };

@@ -70,7 +70,7 @@ impl ControlMode {
         }
     }
 
-    /// Whether positions are taken, as those of trajectories.
+    /// Whether positions are taken, including those of trajectories.
     pub(super) fn takes_positions(self) -> bool {
         self.takes()[0]
     }
@@ -136,7 +136,7 @@ pub(crate) enum CommandError {
     NotFinite { array: &'static str, name: String, value: f64 },
     #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
     Empty,
-    #[error("stamp {stamp_ns} ns is not that of the present state ({problem}); in lockstep each command carries it")]
+    #[error("stamp {stamp_ns} ns: {problem}; in lockstep each command carries the stamp of the present state")]
     Stamp { stamp_ns: u64, problem: &'static str },
     #[error("{values} values for {joints} joints; give one for each")]
     GroupLength { joints: usize, values: usize },
@@ -158,8 +158,8 @@ pub(crate) struct Clamped {
 pub(crate) struct CheckedCommand {
     /// The quantities given for each joint.
     pub(crate) joints: Vec<(ScalarJointIndex, JointTarget)>,
-    /// Whether quantities that are not given are not commanded any more; otherwise they stay as they are,
-    /// except the position of a joint that is held.
+    /// Whether the command clears quantities that it does not give; otherwise they stay as they are, except
+    /// the position of a joint that is held.
     pub(crate) whole: bool,
 }
 
@@ -217,8 +217,8 @@ fn find(joints: &[CommandedJoint], names: &[String]) -> Result<Vec<usize>, Comma
     Ok(indices)
 }
 
-/// For each of the three arrays, the index of each joint's value. The whole message has been checked before
-/// it returns.
+/// For each of the three arrays, the index of each joint's value. All arrays are checked before any value is
+/// used.
 fn value_indices(
     joints: &[CommandedJoint],
     indices: &[usize],

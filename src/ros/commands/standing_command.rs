@@ -3,8 +3,8 @@
 //!
 //! Commands to other joints do not change a joint's target. A command or a trajectory ends the trajectories
 //! of its own controller, and those that move any of its joints. Joints of such an ended trajectory are held
-//! where they are, without velocity, unless the new command sets them; a trajectory that has not begun leaves
-//! no trace.
+//! where they are, without velocity, unless the new command sets them. A trajectory that has not begun ends
+//! without any effect on its joints.
 
 use super::goal::{GoalEnd, GoalNews};
 use super::joint_command::CheckedCommand;
@@ -17,9 +17,9 @@ use crate::stepping::{JointCommand, JointTarget};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct StandingTarget {
     target: JointTarget,
-    /// Whether the position of the next step boundary becomes its target.
+    /// Whether its position at the next step boundary becomes its target.
     hold: bool,
-    /// Whether the joint is held: its position is where it was, and not that of a command.
+    /// Whether the joint is held: its target is a measured position, not a commanded one.
     held: bool,
     /// Whether a command came since the last step boundary.
     is_new: bool,
@@ -48,7 +48,7 @@ impl StandingTarget {
         (self.held, self.is_new) = (false, true);
     }
 
-    /// Whether a command without a successor moves it, or may: it is not held.
+    /// Whether the timeout applies to the joint: it has a target and is not held.
     fn can_be_abandoned(&self) -> bool {
         !self.held && self.target != Self::NOTHING
     }
@@ -128,7 +128,7 @@ impl StandingCommand {
     }
 
     /// Ends the trajectories of a controller and those of `joints`. Those of `joints` that a velocity or an
-    /// effort moves are held where they are; others keep their positions.
+    /// effort moves are held where they are; the others keep their targets.
     pub(crate) fn cancel(&mut self, controller: usize, joints: &[ScalarJointIndex]) {
         self.end_trajectories(|ended| {
             ended.controller() == controller || ended.joints().iter().any(|joint| joints.contains(joint))
@@ -147,7 +147,7 @@ impl StandingCommand {
         self.end_trajectories(|ended| ended.controller() == controller && ended.goal().is_some());
     }
 
-    /// Forgets all commands.
+    /// Ends all trajectories and clears all commands.
     pub(crate) fn clear(&mut self) {
         self.end_trajectories(|_| true);
         self.joints.fill(StandingTarget::default());
@@ -331,7 +331,7 @@ impl StandingCommand {
     }
 }
 
-/// Holds the joints of a trajectory that has begun.
+/// Holds the joints of a trajectory if it has begun.
 fn hold(joints: &mut IndexVec<ScalarJointIndex, StandingTarget>, tracking: &Tracking) {
     for joint in tracking.joints().iter().filter(|_| tracking.has_begun()) {
         if let Some(standing) = joints.get_mut(*joint) {

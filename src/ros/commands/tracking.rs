@@ -50,13 +50,13 @@ pub(crate) struct Tracking {
     clamped: bool,
 }
 
-/// The begin of a trajectory.
+/// The beginning of a trajectory.
 #[derive(Clone, Debug)]
 struct Begin {
     /// The time from which its points are counted \[ns\].
     start_ns: u64,
-    /// The time from there to the step boundary at which it began \[ns\]: more than nothing if it came late.
-    /// Points that were due by then are left out.
+    /// The time from there to the step boundary at which it began \[ns\]: positive if it came late. Points
+    /// that were due by then are left out.
     late_ns: u64,
     /// Where its joints were when it began.
     origin: Vec<Knot>,
@@ -86,12 +86,12 @@ impl Tracking {
         self.trajectory.terms.as_ref().map(|terms| terms.number)
     }
 
-    /// Whether a joint was kept within its limits so far because the polynomials exceed them.
+    /// Whether a joint has been kept within its limits because the polynomials exceeded them.
     pub(super) fn clamped(&self) -> bool {
         self.clamped
     }
 
-    /// Replaces its joints; false if one of them is gone.
+    /// Replaces the indices of its joints; false if one of the joints is gone.
     pub(super) fn renumber_joints(&mut self, indices: &[Option<ScalarJointIndex>]) -> bool {
         self.trajectory.renumber_joints(indices)
     }
@@ -215,7 +215,7 @@ mod tests {
         Tracking::new(0, Trajectory::new(&joints, &["b".to_owned()], start_ns, points.into_iter()).unwrap())
     }
 
-    /// Target position of joint `b` when it is at `position`, `seconds` after the start at 5 s.
+    /// Progress and target position of joint `b` when it is at `position`, `seconds` after the start at 5 s.
     fn at(tracking: &mut Tracking, seconds: f64, position: f64, tolerance: f64) -> (Progress, Option<f64>) {
         let time_ns = (5e9 + seconds * 1e9) as u64;
         let states = JointStates { time_ns, position: &[0.0, position], velocity: &[0.0; 2] };
@@ -237,8 +237,8 @@ mod tests {
         assert!(matches!(at(&mut tracking, 1.5, 0.9, 0.1).0, Progress::Aborted { .. }));
     }
 
-    /// Regression, observed on the built node: a trajectory that came 0.95 s after its stamp asked the joint
-    /// for 95 % of its way at once.
+    /// Regression, observed on the built node: a trajectory that came 0.95 s after its stamp moved the target
+    /// by 95 % of the way at once.
     #[test]
     fn a_late_trajectory_leads_from_the_joint_to_the_next_point() {
         let mut late = tracking(Some(4_500_000_000));
@@ -251,11 +251,11 @@ mod tests {
         assert_eq!(at(&mut later, 0.0, 0.8, 0.0), (Progress::Following, Some(0.8)));
         assert_eq!(at(&mut later, 0.25, 0.4, 0.0), (Progress::Following, Some(0.4)));
         assert_eq!(at(&mut later, 0.5, 0.0, 0.0), (Progress::Done, Some(0.0)));
-        // A time before its begin is that of its begin.
+        // A time before its beginning counts as its beginning.
         assert_eq!(at(&mut later, -1.0, 0.8, 0.0), (Progress::Following, Some(0.8)));
     }
 
-    /// A trajectory that begins later starts from the joints' positions then, not from those when it arrived.
+    /// A trajectory that begins later starts from the joints' positions at its beginning, not at its arrival.
     #[test]
     fn a_later_start_begins_where_the_joints_are_then() {
         let mut tracking = tracking(Some(6_000_000_000));

@@ -164,7 +164,8 @@ impl Trajectory {
         self.times_ns.last().copied().unwrap_or(0)
     }
 
-    /// Replaces its joints: `indices` has the new index of each old one. False if one of them is gone.
+    /// Replaces the indices of its joints: `indices` has the new index of each old joint. False if one of the
+    /// joints is gone.
     pub(super) fn renumber_joints(&mut self, indices: &[Option<ScalarJointIndex>]) -> bool {
         let renumbered: Option<Vec<_>> =
             self.joints.iter().map(|joint| indices.get(joint.to_usize()).copied().flatten()).collect();
@@ -173,13 +174,14 @@ impl Trajectory {
         true
     }
 
-    /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, from `origin` at a time
-    /// after the start \[ns\], clamped to the joint's limits. `None` if the polynomial overflows.
+    /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, clamped to the joint's
+    /// limits. `origin` is the time after the start at which the trajectory began \[ns\], and the joint's
+    /// state then. `None` if the polynomial overflows.
     pub(super) fn sample(&self, number: usize, origin: (u64, &Knot), elapsed_ns: u64) -> Option<Sample> {
         let elapsed_ns = elapsed_ns.max(origin.0);
         let next = self.times_ns.partition_point(|time| *time <= elapsed_ns);
         let (from, from_ns) = match next.checked_sub(1) {
-            // Points before the origin are over; so is the last one at the latest after the end.
+            // Points up to the origin are skipped, except the last point once its time has passed.
             Some(last) if self.times_ns[last] > origin.0 || next == self.times_ns.len() => {
                 (self.knot(last, number), self.times_ns[last])
             }

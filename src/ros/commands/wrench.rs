@@ -1,4 +1,4 @@
-//! Wrenches on bodies by name: checked.
+//! Checks of the wrenches on bodies in messages, which name the bodies.
 
 use crate::math::{BodyIndex, SpatialForce, Vector3};
 use crate::ros::log::names::{did_you_mean, shown};

@@ -15,7 +15,7 @@ pub(crate) struct Counters {
     pub(crate) stale: AtomicU64,
     /// Lockstep commands that did not come in time.
     pub(crate) late: AtomicU64,
-    /// Times that joints were held because no command came.
+    /// The number of times that joints were held because no command came.
     pub(crate) timeouts: AtomicU64,
 }
 

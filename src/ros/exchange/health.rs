@@ -27,7 +27,7 @@ pub(crate) enum RecordingState {
 }
 
 impl RecordingStatus {
-    /// A file was begun.
+    /// Records that `file` was begun.
     pub(crate) fn began(&self, file: &Path) {
         self.set(RecordingState::File(file.to_path_buf()));
     }
@@ -42,7 +42,7 @@ impl RecordingStatus {
         self.paused.load(Ordering::Relaxed)
     }
 
-    /// The present file is complete, and no other is begun until the recording is switched on.
+    /// Records that the present file is complete; no other is begun until the recording is switched on.
     pub(crate) fn completed(&self) {
         if let RecordingState::File(file) = self.state() {
             tracing::info!("{} is complete; the recording is off", file.display());
@@ -50,7 +50,7 @@ impl RecordingStatus {
         }
     }
 
-    /// Nothing more is recorded: logs the reason, once.
+    /// Records that the recording has ended before the node, and logs the reason.
     pub(crate) fn stop(&self, reason: String) {
         tracing::error!("{reason}. The recording ends here");
         self.set(RecordingState::Stopped(reason));

@@ -50,7 +50,7 @@ fn positions(names: &[&str], position: &[f64]) -> CheckedCommand {
     check(&joints(), &message, &mut Vec::new()).unwrap()
 }
 
-/// To 5 within a step.
+/// A trajectory to 5 within a step.
 fn trajectory(name: &str) -> Trajectory {
     let point = PointMessage { positions: &[5.0], velocities: &[], accelerations: &[], time_ns: STEP_NS as i64 };
     Trajectory::new(&joints(), &[name.to_owned()], None, [point].into_iter()).unwrap()
@@ -154,8 +154,8 @@ fn no_command_is_lost_to_the_end_of_a_trajectory() {
     );
 }
 
-/// A command never appears together with the trajectory that it ends: `turn` goes to 5, or is held where it
-/// is, and `slide` follows.
+/// A command and the end of the trajectory that it replaces take effect together: once `slide` has its
+/// command, the trajectory never moves it again.
 #[test]
 fn a_command_and_the_end_of_its_trajectory_are_one() {
     shuttle::check_random(

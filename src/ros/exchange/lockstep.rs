@@ -82,8 +82,8 @@ impl AwaitedState {
 mod tests {
     use super::*;
 
-    /// Regression, observed on the built node: after a reset of time at the first state, which had its
-    /// answer, a step came without one.
+    /// Regression, observed on the built node: after a reset of time at the first state, which had been
+    /// answered, a step was taken without a new answer.
     #[test]
     fn a_closed_state_has_no_answers_and_takes_none() {
         let mut awaited = AwaitedState::default();

@@ -29,7 +29,7 @@ pub(crate) struct Stamp {
     pub(crate) time_ns: u64,
 }
 
-/// The state that the simulation thread reads at each step boundary. `W` is the next world.
+/// The state that the simulation thread reads at each step boundary. `W` is the type of the next world.
 #[derive(Debug)]
 pub(crate) struct Mailbox<W = NewWorld> {
     state: Mutex<MailboxState<W>>,
@@ -63,7 +63,7 @@ struct MailboxState<W> {
     checkpoints: Checkpoints,
     /// Wrenches that have arrived, about the origins of bodies, in their axes.
     wrenches: Vec<(BodyIndex, SpatialForce)>,
-    /// A world that waits to be entered, the newest world, and the one that runs.
+    /// A world that waits to be entered, and the numbers of the newest world and of the running one.
     world: Option<Box<W>>,
     worlds: u64,
     worlds_entered: u64,
@@ -74,7 +74,8 @@ struct MailboxState<W> {
 }
 
 impl<W> MailboxState<W> {
-    /// Whether a reset, a new world or a state request is pending. A wait for commands must not delay these.
+    /// Whether a reset, a new world, a state request or a checkpoint request is pending. A wait for commands
+    /// must not delay these.
     fn is_urgent(&self) -> bool {
         self.reset.is_some()
             || self.world.is_some()
@@ -186,7 +187,8 @@ impl<W> Mailbox<W> {
         self.lock().commands.start(controller, trajectory)
     }
 
-    /// Ends a controller's trajectories, and holds those of `joints` that move.
+    /// Ends the trajectories of a controller and those of `joints`, and holds those of `joints` that a
+    /// velocity or an effort moves.
     pub(crate) fn cancel_trajectory(&self, controller: usize, joints: &[ScalarJointIndex]) {
         self.lock().commands.cancel(controller, joints);
     }
@@ -202,8 +204,8 @@ impl<W> Mailbox<W> {
     }
 
     /// Advances to a step boundary of the world with that number, and writes the targets of commanded joints
-    /// into `command`. Reports are appended to `events`. Returns false if a reset or another world is
-    /// pending, which must be taken over before the next step.
+    /// into `command`. Events are appended to `events`. Returns false if a reset or another world is pending,
+    /// which must be taken over before the next step.
     pub(crate) fn advance(
         &self,
         world: u64,
@@ -350,7 +352,7 @@ impl<W> Mailbox<W> {
     pub(crate) fn step_taken(&self) {
         let mut state = self.lock();
         state.steps_taken += 1;
-        // The steps were withdrawn during this step.
+        // The request for this step may have been withdrawn while it was taken.
         state.steps_wanted = state.steps_wanted.max(state.steps_taken);
     }
 
@@ -390,7 +392,7 @@ impl<W> Mailbox<W> {
         }
     }
 
-    /// Applies a wrench to a body of the newest world from the next step on, in place of the one before on
+    /// Applies a wrench to a body of the newest world from the next step on, in place of the previous one on
     /// that body.
     pub(crate) fn apply_wrench(&self, body: BodyIndex, F_BBo_B: SpatialForce) {
         let wrenches = &mut self.lock().wrenches;
@@ -398,8 +400,8 @@ impl<W> Mailbox<W> {
         wrenches.push((body, F_BBo_B));
     }
 
-    /// Requests a checkpoint at the next step boundary, or that the simulation continues from one. Returns
-    /// the number of the request.
+    /// Requests that a checkpoint is saved at the next step boundary, or that `restore` is restored there.
+    /// Returns the number of the request.
     pub(crate) fn request_checkpoint(&self, restore: Option<Checkpoint>) -> u64 {
         self.change(|state| {
             state.checkpoints.number += 1;
@@ -409,7 +411,7 @@ impl<W> Mailbox<W> {
         })
     }
 
-    /// Ends a request for a checkpoint.
+    /// Records the outcome of a request for a checkpoint.
     pub(crate) fn answer_checkpoint(&self, number: u64, outcome: CheckpointOutcome) {
         self.lock().checkpoints.ended.push((number, outcome));
     }

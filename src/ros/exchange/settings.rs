@@ -77,7 +77,7 @@ impl Physics {
         Self { gravity_W: *scene.model().gravity_W(), gains }
     }
 
-    /// Sets gravity and gains of `scene`; the gains are those of its joints.
+    /// Sets gravity and the gains of all joints of `scene`.
     ///
     /// # Errors
     /// The first value that the scene refuses; the values before it are set.

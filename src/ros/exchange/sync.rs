@@ -1,4 +1,4 @@
-//! The locks of the threads. Tests replace them by those of a model checker, which tries interleavings
+//! The locks of the threads. Tests replace them with those of a model checker, which tries interleavings
 //! (`interleavings.rs`).
 
 #[cfg(test)]

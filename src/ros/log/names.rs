@@ -1,8 +1,8 @@
-//! Suggestions for misspelt names.
+//! Names from messages in log lines, and suggestions for misspelt ones.
 
 use crate::names::edit_distance;
 
-/// The longest name in a message; longer ones are shortened \[bytes\].
+/// The largest number of characters of a name in a log line, and of bytes of a name with a suggestion.
 const NAME_SHOWN_MAX: usize = 128;
 
 /// `name` made safe for a log line: limited in length, without characters that end a line or a string.

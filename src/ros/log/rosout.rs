@@ -23,7 +23,7 @@ pub(crate) struct Line {
 }
 
 thread_local! {
-    /// Whether this thread publishes on /rosout; the log lines of that would return without end.
+    /// Whether this thread is publishing on /rosout: a line logged then would cause another one without end.
     static PUBLISHING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -97,7 +97,7 @@ pub(crate) fn take_lines() -> Option<Receiver<Line>> {
 mod tests {
     use super::*;
 
-    /// A failure to publish a line is a line of the client library: it must not be published in its turn.
+    /// The client library logs a failure to publish a line; that log line must not be published in its turn.
     #[test]
     fn what_publishing_logs_is_not_published() {
         let (sender, lines) = sync_channel(LINES);

@@ -15,7 +15,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 
 enum Entry {
     Line(Vec<u8>),
-    /// All lines before it are written: the sender is dropped.
+    /// Its sender is dropped once all lines before it are written.
     End(#[allow(dead_code)] std::sync::mpsc::Sender<()>),
 }
 

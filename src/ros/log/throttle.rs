@@ -24,9 +24,9 @@ impl Throttle {
     }
 }
 
-/// " (and 3 more like it)", or nothing.
+/// " (and 3 more like it since the last report)", or nothing.
 pub(crate) fn and_more(suppressed: u64) -> String {
-    if suppressed == 0 { String::new() } else { format!(" (and {suppressed} more like it in the last second)") }
+    if suppressed == 0 { String::new() } else { format!(" (and {suppressed} more like it since the last report)") }
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use crate::stepping::Snapshot;
 
 /// The interval at which the clock is repeated while no state arrives, for nodes that start late.
 const CLOCK_REPEAT: Duration = Duration::from_millis(200);
-/// The interval of checking for log lines and publishing diagnostics.
+/// The intervals of checking for log lines and of publishing diagnostics.
 const LOG_PERIOD: Duration = Duration::from_millis(50);
 const DIAGNOSTICS_PERIOD: Duration = Duration::from_secs(1);
 /// Markers are published at most at this rate, which is enough for a screen \[Hz\].
@@ -151,7 +151,7 @@ impl Publishers {
                         self.received_at = Instant::now();
                         self.publish_clock(self.last_time_ns);
                     }
-                    // No newer state has arrived: its markers are published late.
+                    // The delayed markers of the newest state are published when no newer one arrives.
                     if let Some(state) = newest.as_ref().filter(|_| self.markers_pending) {
                         self.publish_markers(&state.snapshot, &mailbox.settings());
                     }
@@ -339,7 +339,7 @@ impl Publishers {
         }
     }
 
-    /// At most 30 markers a second, and none without a subscriber.
+    /// Publishes at most 30 marker messages per second, and none without a subscriber.
     fn publish_markers(&mut self, snapshot: &Snapshot, settings: &RunSettings) {
         let rate = settings.marker_rate.min(MARKER_RATE_MAX);
         let now = Instant::now();

@@ -1,5 +1,5 @@
 //! The models without moving joints as RViz markers: tables, objects, tools. RViz draws robots from their
-//! descriptions, but these models have no description on a topic that the tasks' configurations use.
+//! descriptions, but the tasks' RViz configurations read no descriptions of these models.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +27,8 @@ const LIGHT: [f64; 3] = [0.25, 0.15, 0.9];
 /// A drawn geometry: its body, its pose in the body, its shape, and red, green, blue, alpha in 0..1.
 type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
 
-/// The markers of all models without joints that move, each in the frame of its model's root. The first one
-/// deletes those of the world before.
+/// The markers of all models without joints that move, each in the nearest frame on TF. The first marker
+/// deletes those of the previous world.
 pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerArray {
     let mut markers = vec![Marker { action: DELETE_ALL, ..blank(world_frame) }];
     for model in loaded.models.iter().filter(|model| model.joints == 0) {

@@ -150,7 +150,7 @@ impl WorldTopics {
         })
     }
 
-    /// Publishes the texts, which hold from now on.
+    /// Publishes the texts, which stay valid while the world exists.
     pub(crate) fn publish_texts(&self) {
         for (publisher, text) in &self.texts {
             if let Err(error) = publisher.publish(text) {
@@ -181,12 +181,12 @@ impl<T: Message + 'static> PublishersByTopic<T> {
         Ok(publisher)
     }
 
-    /// Forgets the publishers that the world does not use; those in use elsewhere end later.
+    /// Drops the publishers that the world does not use; those in use elsewhere end later.
     fn keep_used(&mut self, world: u64) {
         self.0.retain(|_, pooled| pooled.used >= world);
     }
 
-    /// Forgets the publishers that were made for a world that is not entered.
+    /// Drops the publishers that were made for a world that is not entered.
     fn forget(&mut self, world: u64) {
         self.0.retain(|_, pooled| pooled.made < world);
         self.0.values_mut().for_each(|pooled| pooled.used = pooled.used.min(world.saturating_sub(1)));
@@ -215,7 +215,7 @@ impl PublisherPool {
         }
     }
 
-    /// Forgets the publishers that the newest world does not use. Call it once that world is published.
+    /// Drops the publishers that the newest world does not use. Call it once that world is published.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) fn keep_used(&mut self) {
         self.joints.keep_used(self.number);
@@ -225,7 +225,7 @@ impl PublisherPool {
         self.texts.keep_used(self.number);
     }
 
-    /// Forgets the publishers that were made for the world with that number, which is not entered.
+    /// Drops the publishers that were made for the world with that number, which is not entered.
     pub(crate) fn forget(&mut self, world: u64) {
         self.joints.forget(world);
         self.wrenches.forget(world);

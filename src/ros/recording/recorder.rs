@@ -28,7 +28,7 @@ struct Filled {
     begins: bool,
 }
 
-/// The end of the publishing thread.
+/// The publishing thread's end of the queue.
 pub(crate) struct Recorder {
     encoder: BagEncoder,
     spare: Receiver<Batch>,
@@ -41,7 +41,7 @@ pub(crate) struct Recorder {
     lost: Throttle,
 }
 
-/// The end of the writing thread.
+/// The writing thread's end of the queue.
 struct RecorderDisk {
     /// The requested file; later ones are in the same folder.
     asked: PathBuf,
@@ -53,7 +53,7 @@ struct RecorderDisk {
     status: Arc<RecordingStatus>,
 }
 
-/// Makes `file` or, if it exists, the first file that does not exist yet: `run_2.mcap` and so on beside
+/// Creates `file` or, if it exists, the first file that does not exist yet: `run_2.mcap` and so on beside
 /// `run.mcap`.
 fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<BagWriter, BagError> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -75,7 +75,8 @@ fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<Bag
     Ok(writer)
 }
 
-/// One recording per world and run of time: the topics of a file are those of its world, and its times rise.
+/// One recording per world and run of time: the topics of a file are those of its world, and its times never
+/// decrease.
 pub(crate) struct Recording {
     file: PathBuf,
     plan: BagPlan,
@@ -84,8 +85,9 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Records to `file`. If it exists, for later worlds and after a reset of time, it records to other files
-    /// in the same folder: `run_2.mcap` after `run.mcap`. `disks` are the threads that write them.
+    /// Records to `file`. If it exists, for later worlds, after a reset of time and after a pause of the
+    /// recording, further files are in the same folder: `run_2.mcap` after `run.mcap`. `disks` are the
+    /// threads that write them.
     pub(crate) fn new(
         file: PathBuf,
         plan: BagPlan,
@@ -117,7 +119,7 @@ impl Recording {
         let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, status };
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || disk.run());
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those of earlier worlds have ended.
+        // The threads of earlier worlds end by themselves.
         disks.retain(|disk| !disk.is_finished());
         match thread {
             Ok(thread) => disks.push(thread),

@@ -34,7 +34,7 @@ pub(super) struct LockstepTurn {
     /// Whether any command has arrived yet.
     engaged: bool,
     counted: bool,
-    /// Whether the log names the commands that this state waits for.
+    /// Whether the wait has been logged since the last command.
     announced: bool,
     late: Throttle,
 }

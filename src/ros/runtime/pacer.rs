@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-/// A simulation that is later than this has stalled: it continues from there and does not catch up. The limit
-/// is longer than the delays of a desktop scheduler, and shorter than a burst that a controller would notice.
+/// A simulation that is later than this \[s\] has stalled: it continues from there and does not catch up. The
+/// limit is longer than the delays of a desktop scheduler, and shorter than a burst that would disturb a
+/// controller.
 const LAG_MAX: f64 = 0.02;
 /// Upper limit of a wait \[s\], for very small factors.
 const DELAY_MAX: f64 = 3600.0;

@@ -60,8 +60,8 @@ impl RunningWorld {
         }
     }
 
-    /// Continues the next world from the state of this one. Returns it with the joints carried over and its
-    /// number of controllers.
+    /// Enters the next world, which continues from the state of this one. Returns the parts of the state that
+    /// were carried over, and the number of controllers of the new world.
     pub(super) fn enter(&mut self, mut next: NewWorld) -> (Option<Carryover>, usize) {
         if let Err(error) = next.go_on(&self.simulation) {
             tracing::error!("{error}. The new world starts from its initial state");
@@ -87,7 +87,7 @@ impl RunningWorld {
         &self.measured
     }
 
-    /// Takes over measured wrenches, one for each sensor; zero where there are none.
+    /// Sets the measured wrenches, one for each sensor; all are zero if the number is another one.
     pub(super) fn set_measured(&mut self, measured: &[SpatialForce]) {
         self.measured.fill(SpatialForce::ZERO);
         if measured.len() == self.measured.len() {
@@ -100,8 +100,8 @@ impl RunningWorld {
         self.wrenches.held()
     }
 
-    /// Applies a wrench to a body, about its origin and in its axes, for some time from the next step on; a
-    /// single step at least.
+    /// Applies a wrench to a body, about its origin and in its axes, from the next step on: for
+    /// `duration_ns`, but for at least one step.
     pub(super) fn hold_wrench(&mut self, body: BodyIndex, F_BBo_B: SpatialForce, duration_ns: u64) {
         let until_ns = self.simulation.time_ns().saturating_add(duration_ns.max(1));
         self.set_held_wrenches(&[HeldWrench { body, F_BBo_B, until_ns }]);
@@ -113,7 +113,7 @@ impl RunningWorld {
         held.iter().filter(|wrench| wrench.body.to_usize() < bodies).for_each(|wrench| self.wrenches.hold(*wrench));
     }
 
-    /// Forgets the wrenches of other nodes.
+    /// Ends the wrenches that other nodes apply.
     pub(super) fn release_wrenches(&mut self) {
         if let Err(error) = self.wrenches.release(&mut self.simulation) {
             tracing::error!("{error}");
@@ -229,7 +229,7 @@ impl RunningWorld {
         (&self.position, &self.velocity, &mut self.command)
     }
 
-    /// Two geometries that met too fast for the last step.
+    /// Two geometries that met too fast for the last step to find their contact in time, if there are any.
     pub(super) fn missed_contact(&self) -> Option<MissedContact<'_>> {
         self.simulation.missed_contact()
     }

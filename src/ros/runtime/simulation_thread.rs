@@ -24,7 +24,7 @@ use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, TimedWrenches};
 
-/// Longest wait, and so the longest delay of a stop.
+/// The longest wait, and so the longest delay of a stop.
 const WAIT_MAX: Duration = Duration::from_millis(20);
 /// The interval of feedback of goals.
 const FEEDBACK_PERIOD: Duration = Duration::from_millis(50);
@@ -44,7 +44,7 @@ struct StateOutput<'a> {
 pub(crate) struct SimulationThread<'a> {
     mailbox: &'a Mailbox,
     world: RunningWorld,
-    /// Total time of all runs before the last reset \[ns\]: stamps never decrease.
+    /// Total time of the runs before the present one, since time was last set to zero \[ns\].
     time_offset_ns: u64,
     lockstep: Option<LockstepTurn>,
     pacer: Pacer,
@@ -56,9 +56,9 @@ pub(crate) struct SimulationThread<'a> {
     statistics: Statistics,
     unconverged: Throttle,
     missed: Throttle,
-    /// The way to the file of checkpoints, if there is one.
+    /// The queue to the file of checkpoints, if there is one.
     checkpoints: Option<CheckpointSender>,
-    /// The kind and the length of the steps, as they were chosen at the start or at the last reset.
+    /// The mode and the length \[ns\] of the steps, as chosen at the start or at the last reset.
     stepping: (Mode, u64),
 }
 
@@ -145,8 +145,8 @@ impl<'a> SimulationThread<'a> {
         }
     }
 
-    /// Takes over the requests: another world, gravity and gains, a reset, requests for the states of the
-    /// bodies. Also returns whether the state has changed.
+    /// Takes over the requests, in this order: another world, gravity and gains, a reset, checkpoints,
+    /// wrenches, the states of the bodies. Also returns whether the state is a new one.
     fn collect(&mut self) -> (Collected, bool) {
         let mut collected = self.mailbox.collect();
         self.output.rates = collected.settings.rates;
@@ -189,8 +189,8 @@ impl<'a> SimulationThread<'a> {
         self.mailbox.world_entered(self.world.number);
     }
 
-    /// Restores the start. Unless time is reset too, it advances by a step, so that each state has its own
-    /// stamp.
+    /// Restores the initial state and sets time to zero, each if `scope` contains it. Time that is not reset
+    /// advances by a step, so that each state has its own stamp.
     fn reset(&mut self, scope: ResetScope, settings: &RunSettings) {
         let time_ns = self.time_ns();
         if scope.state {
@@ -207,13 +207,13 @@ impl<'a> SimulationThread<'a> {
         self.mailbox.set_halted(None);
     }
 
-    /// Saves, or continues from a checkpoint. True if the state has changed.
+    /// Saves a checkpoint, or continues from one. True if the state has changed.
     fn answer_checkpoint_request(&mut self, request: CheckpointRequest) -> bool {
         let number = request.number;
         let Some(checkpoint) = request.restore else {
             if !self.send_checkpoint(vec![number], Queue::Try) {
                 let done =
-                    Err("no checkpoint was made: the disk is behind, or another world comes; try again".to_owned());
+                    Err("no checkpoint was made: the disk is behind, or the world is changing; try again".to_owned());
                 self.mailbox.answer_checkpoint(number, CheckpointOutcome { done, physics: None });
             }
             return false;
@@ -235,7 +235,7 @@ impl<'a> SimulationThread<'a> {
         };
         self.world.restore(checkpoint).map_err(|error| with_causes(&error))?;
         if !self.mailbox.restore_commands(self.world.number, commands) {
-            tracing::warn!("another world came while the checkpoint was restored: its commands are dropped");
+            tracing::warn!("the world changed while the checkpoint was restored: its commands are dropped");
         }
         self.world.release_wrenches();
         self.world.set_measured(state.as_ref().map_or(&[], |state| &state.measured));
@@ -269,7 +269,7 @@ impl<'a> SimulationThread<'a> {
         self.mailbox.answer_state_requests(requests.number, states);
     }
 
-    /// Whether the simulation is paused or halted.
+    /// Waits a short time for a change while the simulation is paused or halted.
     fn rest(&mut self, changes: u64) {
         self.pacer.restart();
         if let Some(lockstep) = &mut self.lockstep {

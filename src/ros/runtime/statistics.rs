@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::ros::exchange::health::Health;
 use crate::stepping::StepReport;
 
-/// Buckets of step times: each is 2^(1/4) as wide as the one before, from 100 ns to over a minute.
+/// Buckets of step times: each is 2^(1/4) times as wide as the one before, from 100 ns to over a minute.
 const BUCKETS: usize = 120;
 const BUCKETS_PER_OCTAVE: f64 = 4.0;
 const SHORTEST: f64 = 1e-7;
@@ -50,7 +50,7 @@ pub(super) struct Statistics {
     step_times: Histogram,
     /// The time of a turn outside the step.
     node_times: Histogram,
-    /// The step of the present turn, if one was tried.
+    /// The time of the step in the present turn; zero if none was tried.
     tried: Duration,
     iterations: u64,
     iterations_max: u32,

@@ -71,7 +71,7 @@ impl ServiceServer {
         controllers.take_all();
         self.wrenches.take_all(&world.scene, &control.mailbox);
         let joints = world.scene.joint_names();
-        // Before other changes of parameters, which would undo a restored gravity.
+        // Checkpoints come before other changes of parameters, which would undo a restored gravity.
         let restored = self.checkpoints.answer_all(&control.mailbox, parameters, joints, world.origin.source.changes());
         if self.parameter_services.answer_all(parameters) || restored {
             let settings = parameters.run_settings(&world.rates, world.markers);

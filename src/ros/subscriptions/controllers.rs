@@ -145,7 +145,7 @@ impl Controllers {
         Ok(NewControllers(made))
     }
 
-    /// Takes commands for the joints of another scene from now on; `made` are its new topics. Topics that
+    /// Takes commands for the joints of another scene from now on; `made` has its new topics. Topics that
     /// stay keep their waiting messages.
     pub(crate) fn enter(&mut self, made: NewControllers, scene: &Scene, groups: &[JointGroup], modes: &[ControlMode]) {
         let everything = JointGroup {
@@ -183,8 +183,8 @@ impl Controllers {
         }
     }
 
-    /// Takes all messages that have arrived. Call it after every spin, because subscriptions keep ten
-    /// messages.
+    /// Takes all messages that have arrived. Call it after every spin, because a subscription keeps a limited
+    /// number of messages.
     pub(crate) fn take_all(&mut self) {
         for number in 0..self.controllers.len() {
             while let Some(message) = self.controllers[number].commands.next() {
@@ -262,8 +262,8 @@ impl Controllers {
         let refused = |mismatch| CommandError::Stamp {
             stamp_ns,
             problem: match mismatch {
-                StampMismatch::Stale => "it is that of an earlier state, or the second command for this one",
-                StampMismatch::Early => "it is that of a later state",
+                StampMismatch::Stale => "it belongs to an earlier state, or this one was answered already",
+                StampMismatch::Early => "it belongs to a later state",
             },
         };
         if let Some(stamp) = stamp {
@@ -303,7 +303,7 @@ impl Controllers {
             effort: pick(Quantity::Effort),
         };
         clamped.clear();
-        // The topics of the other quantities go on.
+        // Commands from the topics of the other quantities remain in force.
         let command = CheckedCommand { whole: false, ..check(joints, &message, clamped)? };
         // A message without a stamp is not refused.
         let _ = mailbox.command(*id, &command, None);
@@ -404,7 +404,7 @@ impl Controller {
     }
 }
 
-/// Whether a refusal is logged now, with the number of those like it since the last one.
+/// The number of similar refusals since the last logged one; `None` if this refusal is not to be logged.
 fn refusal_due(refusals: &mut Vec<(Discriminant<CommandError>, Throttle)>, error: &CommandError) -> Option<u64> {
     let kind = discriminant(error);
     if refusals.iter().all(|(known, _)| *known != kind) {

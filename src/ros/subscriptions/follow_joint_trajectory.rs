@@ -62,8 +62,8 @@ impl FollowJointTrajectoryServer {
         Ok(Self { server: ActionServer::new(node, &format!("{prefix}follow_joint_trajectory"))?, goals: Vec::new() })
     }
 
-    /// Accepts the next goal. It is ended later by [`FollowJointTrajectoryServer::refuse`] or by its goal
-    /// end.
+    /// Accepts the next goal. [`FollowJointTrajectoryServer::refuse`] or
+    /// [`FollowJointTrajectoryServer::ended`] ends it later.
     pub(crate) fn next(&mut self, number: u64) -> Option<FollowJointTrajectory::Goal> {
         let (id, goal, request) = self.server.next_goal()?;
         self.server.accept(&id, request);
@@ -95,7 +95,7 @@ impl FollowJointTrajectoryServer {
         any
     }
 
-    /// Ends a goal if it belongs to this controller, which names the scene's joints by `joints`.
+    /// Ends a goal if it belongs to this controller, whose names of the scene's joints are in `joints`.
     pub(crate) fn ended(&mut self, number: u64, end: &GoalEnd, joints: &[CommandedJoint]) {
         let Some(goal) = self.goals.iter().find(|goal| goal.number == number) else { return };
         let named = |joint: &ScalarJointIndex| {
@@ -170,7 +170,7 @@ pub(crate) fn terms(
     let end = tolerances(&goal.goal_tolerance, "goal_tolerance", names, joints)?;
     let tolerance = &goal.goal_time_tolerance;
     let time_tolerance_ns = match (u64::try_from(tolerance.sec), u64::from(tolerance.nanosec)) {
-        // A goal that names no time waits, as with the joint_trajectory_controller of ros2_control.
+        // A goal without a time waits without a limit, as in ros2_control's joint_trajectory_controller.
         (Ok(0), 0) | (Err(_), _) => None,
         // At most 2^31 s.
         (Ok(sec), nanosec) => Some(sec * 1_000_000_000 + nanosec),
@@ -178,7 +178,7 @@ pub(crate) fn terms(
     Ok(GoalTerms { number, path, end, time_tolerance_ns })
 }
 
-/// One entry per joint of `names`; the node's own if the message has none.
+/// One entry per joint of `names`; the node's own tolerance if the message has none.
 fn tolerances(
     given: &[JointTolerance],
     array: &str,

@@ -32,7 +32,7 @@ impl Bench {
         self.standing.command(controller, &check(&joints(), &message, &mut Vec::new()).unwrap());
     }
 
-    /// A trajectory to `goal` in `duration_ns`.
+    /// Starts a trajectory to `goal` in `duration_ns`.
     fn start(&mut self, controller: usize, names: &[&str], goal: &[f64], duration_ns: u64) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let time_ns = i64::try_from(duration_ns).unwrap();
@@ -62,8 +62,8 @@ fn at(position: f64) -> JointTarget {
     JointTarget { position: Some(position), ..JointTarget::default() }
 }
 
-/// Regression, observed on the built node: `turn` jumped back from 0.998 rad to its target before the
-/// trajectory.
+/// Regression, observed on the built node: `turn` jumped back from 0.998 rad to the target that it had before
+/// the trajectory.
 #[test]
 fn a_command_for_one_joint_leaves_the_others_where_the_trajectory_has_brought_them() {
     let mut bench = Bench::new();
@@ -109,7 +109,7 @@ fn a_standing_command_that_was_read_goes_on_as_the_one_that_was_written() {
     }
 }
 
-/// Regression: the trajectory behaved as above and left a velocity target behind.
+/// Regression: the older trajectory had the same effect as above, and left a velocity target behind.
 #[test]
 fn a_newer_trajectory_on_fewer_joints_holds_the_others_without_velocity() {
     let mut bench = Bench::new();
@@ -120,8 +120,8 @@ fn a_newer_trajectory_on_fewer_joints_holds_the_others_without_velocity() {
     (0..20).for_each(|_| assert_eq!(bench.step()[1], at(turn)));
 }
 
-/// Regression, observed on the built node: a joint that a trajectory, a cancellation or the timeout had
-/// held pulled back from there, whatever velocity was commanded.
+/// Regression, observed on the built node: after the end of a trajectory, a cancellation or the timeout, the
+/// held position resisted every velocity that was commanded later.
 #[test]
 fn a_velocity_acts_alone_on_a_joint_that_was_held() {
     let velocity = JointTarget { velocity: Some(0.5), ..JointTarget::default() };
@@ -148,8 +148,8 @@ fn a_velocity_acts_alone_on_a_joint_that_was_held() {
     }
 }
 
-/// Regression, observed on the built node: a velocity or an effort of an earlier message stayed under a
-/// newer position. The topics of single quantities go together.
+/// Regression, observed on the built node: a velocity or an effort of an earlier message stayed in force
+/// beside a newer position. Commands from the topics of single quantities are combined.
 #[test]
 fn the_newest_message_decides_all_quantities_of_a_joint() {
     let mut bench = Bench::new();
@@ -252,7 +252,8 @@ fn a_deleted_joint_ends_its_trajectory_and_holds_the_others() {
     assert_eq!(bench.step()[..2], [at(0.3), at(turn)]);
 }
 
-/// Controller, joints and steps left of a trajectory, and what its joints were before if it has not begun.
+/// Controller, joints and remaining steps of a trajectory, and the states of its joints before it until it
+/// begins.
 type Moving = (usize, Vec<usize>, u64, Option<Vec<Model>>);
 
 /// The expected state of each joint, as a simple model.
@@ -260,8 +261,9 @@ type Moving = (usize, Vec<usize>, u64, Option<Vec<Model>>);
 enum Model {
     Uncommanded,
     Target(JointTarget),
-    /// Held where it is at the next step, and after that.
+    /// To be held where it is at the next step.
     Held,
+    /// Held at this position.
     Still(f64),
     /// Moved by the trajectory with this number.
     Moved(usize),

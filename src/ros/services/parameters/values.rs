@@ -56,8 +56,8 @@ impl Parameters {
         }
     }
 
-    /// Does the same as [`Parameters::declare_scene`] for another scene that replaces the present one.
-    /// Parameters that both scenes declare keep their values if `keep` is true.
+    /// Replaces the parameters of the present scene with those of another scene. Parameters that both scenes
+    /// declare keep their values if `keep` is true.
     pub(crate) fn redeclare_scene(&mut self, declared: &SceneDefaults, keep: bool) {
         let is_fixed = |name: &str| name != GRAVITY && !name.starts_with(GAINS) && !name.starts_with(MODES);
         let (fixed, of_scene): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
@@ -196,7 +196,7 @@ impl Parameters {
             if let Some(index) = self.index_of(&name)
                 && self.values[index] != value
             {
-                tracing::info!("parameter '{name}' is that of the checkpoint");
+                tracing::info!("parameter '{name}' now has the value of the checkpoint");
                 self.values[index] = value;
             }
         }

@@ -255,7 +255,7 @@ fn is_namespace_part(part: &str) -> bool {
         && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Reads a scene file. The standard requires that a loaded world begins at its start.
+/// Reads a scene file.
 fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -> Result<WorldOrigin, Outcome> {
     let Resource { uri, text } = resource;
     let (text, label) = match (uri.as_str(), text.as_str()) {

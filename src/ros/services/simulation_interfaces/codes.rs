@@ -93,7 +93,7 @@ pub(crate) fn refused(result: u8, error_message: impl Into<String>) -> Outcome {
     Outcome { result, error_message: error_message.into() }
 }
 
-/// A failed result with a code of SpawnEntity.
+/// Constants of SpawnEntity.
 pub(crate) mod spawn {
     pub(in crate::ros::services::simulation_interfaces) const NAME_NOT_UNIQUE: u8 = 101;
     pub(in crate::ros::services::simulation_interfaces) const NAME_INVALID: u8 = 102;
@@ -106,7 +106,7 @@ pub(crate) mod spawn {
     pub(in crate::ros::services::simulation_interfaces) const INVALID_POSE: u8 = 109;
 }
 
-/// A failed result with a code of LoadWorld, UnloadWorld and GetCurrentWorld.
+/// Constants of LoadWorld, UnloadWorld and GetCurrentWorld.
 pub(crate) mod load {
     pub(in crate::ros::services::simulation_interfaces) const NO_WORLD_LOADED: u8 = 101;
     pub(in crate::ros::services::simulation_interfaces) const UNSUPPORTED_FORMAT: u8 = 101;
