@@ -7,7 +7,7 @@
 //! Inner iterations minimise L over v: it is convex with a continuous, piecewise smooth gradient, so Newton's
 //! method with an exact line search converges from any start. Once the sets of sticking, sliding and open
 //! contacts are correct, it converges in one step. Outer iterations set gamma_i <- P_K(gamma_i - y_i/R_i) and
-//! v_k <- v. R_i = sigma w_i is so small that one or two of them are enough. The proximal term P acts only
+//! v_k <- v. R_i = sigma w_i is so small that one or two of them suffice. The proximal term P acts only
 //! where Q is zero (objects without mass). Since v_k starts at zero, an undetermined direction stays at rest.
 //! Contacts that the warm start keeps open are left out ([`WorkingSet`]).
 
@@ -19,17 +19,19 @@ use super::working_set::WorkingSet;
 use super::{QuasistaticProblem, QuasistaticSettings};
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 
-/// A term of a velocity in Q is ignored below this part of its term in the metric [-].
+/// A diagonal entry of Q below this fraction of the metric's counts as zero [-].
 const MASSLESS: f64 = 1e-9;
-/// Default lever arm of a rotation in the metric, for rotations without contacts \[m\].
+/// Smallest lever arm in the metric of a rotation that moves a patch \[m\].
 const LEVER_ARM: f64 = 0.01;
 
-/// Penalties of a second attempt, as a part of those of the first, and its tolerance [-].
+/// A second attempt divides the penalties by this factor [-].
 const SOFTER: f64 = 1e3;
+/// A second attempt multiplies the tolerance by this factor [-].
 const COARSER: f64 = 1e4;
-/// A minimisation that takes more Newton iterations follows a narrow curved valley, as for a sliding contact.
-/// It then continues with penalties that are smaller by this factor, which widens the valley.
+/// A minimisation that takes more Newton iterations than this follows a narrow curved valley, as for a
+/// sliding contact.
 const PATIENCE: u32 = 12;
+/// Such a minimisation continues with penalties divided by this factor, which widens the valley [-].
 const EASE: f64 = 256.0;
 /// The number of times that violated contacts are added to the working set; after that all contacts are
 /// added.
@@ -91,8 +93,8 @@ impl ConeEngine {
         self.memory.clear();
     }
 
-    /// Recalls the impulses of the last step for the exact cone: the normal ones are then in
-    /// [`ConeEngine::recalled_normal`].
+    /// Recalls the impulses of the last step for the exact cone; [`ConeEngine::recalled_normal`] then returns
+    /// the normal ones.
     pub(super) fn recall(&mut self, problem: &QuasistaticProblem) {
         self.memory.recall(problem, 3, &mut self.multipliers);
     }

@@ -1,6 +1,7 @@
-//! Coulomb's law of rigid contact points from convex solves: each bounds friction by mu times the normal
-//! impulse of the solve before, until the two agree. Sticking points agree at once, steady sliding after one
-//! or two solves from the last step's impulses. Anderson's method accelerates the others.
+//! Coulomb's law of rigid contact points from a sequence of convex solves: each bounds friction by mu times
+//! the normal impulse of the previous solve, until bound and impulse agree. Sticking points agree at once,
+//! steadily sliding ones after one or two solves from the last step's impulses. Anderson's method accelerates
+//! the others.
 
 use super::{ConeContact, QuasistaticProblem};
 use crate::math::Vector3;
@@ -8,9 +9,9 @@ use crate::math::dense::{cholesky_in_envelope, cholesky_solve_in_envelope, dot};
 
 /// The number of earlier rounds that the acceleration uses.
 const DEPTH: usize = 4;
-/// The weight of the present round in the least squares of the acceleration, relative to the largest [-].
+/// Regularization of the acceleration's normal equations, relative to their largest diagonal entry [-].
 const REGULARIZATION: f64 = 1e-10;
-/// The part of a change that is taken where the rounds move apart [-].
+/// The fraction of a change that is applied when the error has grown since the previous round [-].
 const DAMPING: f64 = 0.5;
 
 /// The iteration on the bounds of friction. Memory is reused from step to step.
@@ -40,7 +41,7 @@ impl CoulombRounds {
     }
 
     /// Sets the bounds of the next round from the impulses of this one. Returns the largest difference of mu
-    /// gamma_n from its bound, relative to the largest [-].
+    /// gamma_n from its bound, relative to the largest of both [-], or 1 if a contact without a bound pushes.
     pub(super) fn refresh(&mut self, problem: &mut QuasistaticProblem, impulses: &[Vector3]) -> f64 {
         let bound = |(contact, gamma): (&ConeContact, &Vector3)| contact.friction * gamma.x.max(0.0);
         let Self { bounds, error, .. } = self;

@@ -17,10 +17,10 @@ use crate::math::dense::cholesky_solve_in_envelope;
 
 /// The largest number of rounds of one derivative.
 const ROUNDS_MAX: u32 = 60;
-/// Relative change of dv between two rounds at which they end [-].
+/// The rounds end when the largest change of dv in a round falls to this, relative to the largest dv [-].
 const CHANGE: f64 = 1e-13;
-/// The step is solved to this part of the tolerance for linearization, so that the state of every contact is
-/// unambiguous [-].
+/// For linearization the step is solved to this fraction of the tolerance, which makes the state of every
+/// contact unambiguous [-].
 const SHARPER: f64 = 1e-4;
 
 /// A direction in the data of a problem: derivatives with respect to one parameter.
@@ -109,7 +109,7 @@ impl Linearization {
         Ok(())
     }
 
-    /// dv along `direction`.
+    /// Computes dv along `direction`.
     pub(super) fn apply(
         &mut self,
         engine: &ConeEngine,

@@ -7,7 +7,8 @@ use super::interior_point::{LinearProgram, LinearResult};
 use super::lcp::Statement;
 use super::{QuasistaticError, QuasistaticProblem};
 
-/// A pair counts as complementary if one side is below this part of the problem's size [-].
+/// A pair counts as complementary if one side is at most this, in the units of the problem. Smaller weights
+/// of a certificate, relative to the largest, are left out.
 const COMPLEMENTARY: f64 = 1e-7;
 /// A narrower range is a single value; the limit is above the accuracy of the linear programs \[N\], and
 /// [m/s] or [rad/s].

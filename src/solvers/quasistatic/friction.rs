@@ -3,12 +3,12 @@
 //!
 //! The augmented Lagrangian of  y = (phi/h, 0, 0) + J v  in the dual cone of K = {|gamma_t| <= mu gamma_n}
 //! is  R/2 |P_K(gamma - y/R)|^2  with penalty 1/R. Minus its derivative in y is the impulse P_K(gamma - y/R),
-//! and that is also the next multiplier [Rockafellar 1976]. A pyramid is the same for each ray r_j: beta_j <-
-//! (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
+//! and that is also the next multiplier [Rockafellar 1976]. For a pyramid the same holds for each ray r_j:
+//! beta_j <- (beta_j - r_j . y/R)+, gamma = sum beta_j r_j.
 //!
-//! Coulomb's law with a bound b for mu gamma_n and compliance c is the same for the set {gamma_n >= 0,
-//! |gamma_t| <= b} and the potential with c/2 gamma_n^2: gamma_n <- (R gamma_n - y_n)+/(R + c), gamma_t <-
-//! P_b(gamma_t - y_t/R).
+//! For Coulomb's law with a bound b in place of mu gamma_n and with compliance c, the same holds for the set
+//! {gamma_n >= 0, |gamma_t| <= b} and the potential with c/2 gamma_n^2:
+//! gamma_n <- (R gamma_n - y_n)+/(R + c), gamma_t <- P_b(gamma_t - y_t/R).
 
 use super::FrictionCone;
 use super::interior_point::ray;
@@ -18,7 +18,7 @@ use crate::math::{Matrix3, Vector3};
 /// The rays of a pyramid, or none for the exact cone.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct FrictionLaw {
-    /// d_j for mu = 1, in the axes (n, t1, t2): n + d_j. Empty for the exact cone.
+    /// n + d_j, the rays for mu = 1, in the axes (n, t1, t2). Empty for the exact cone.
     rays: Vec<Vector3>,
 }
 
@@ -77,9 +77,9 @@ impl FrictionLaw {
         slope
     }
 
-    /// Replaces the multipliers by their update at y. Returns a bound, times R [m/s], on the violation of the
-    /// constraint and on the error of its multiplier. With y/R = gamma - gamma_new + w/R and w in the dual
-    /// cone, mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
+    /// Replaces the multipliers by their update at y. Returns a bound [m/s] on the violation of the
+    /// constraint and on R times the error of its multiplier. With y/R = gamma - gamma_new + w/R and w in the
+    /// dual cone, mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
     pub(super) fn update(&self, law: &PointLaw, penalty: f64, multipliers: &mut [f64], y: &Vector3) -> f64 {
         let mu = law.friction;
         let mut change = 0.0_f64;
@@ -171,7 +171,7 @@ fn bounded_slope(z: &Vector3, softness: f64, bound: f64) -> Option<Matrix3> {
 /// The nearest point of K = {|z_t| <= mu z_n}, in the axes (n, t1, t2).
 #[inline]
 pub(super) fn project(z: &Vector3, mu: f64) -> Vector3 {
-    // By squares first: most contacts stick or are open, and need no square root.
+    // Squares are compared first: most contacts stick or are open, and need no square root.
     let (squared, limit) = (z.y * z.y + z.z * z.z, mu * z.x);
     if z.x >= 0.0 && squared <= limit * limit {
         return *z;

@@ -5,8 +5,8 @@
 //!   0 <= lambda_n perp phi/h + n . v >= 0,   0 <= lambda_j perp Gamma + d_j . v >= 0,
 //!   0 <= Gamma perp mu lambda_n - sum lambda_j >= 0,
 //! and Q v - b = sum of impulses for every velocity that is not prescribed. Eq. 6 prescribes none (actuators
-//! are impedances); eq. 1 prescribes those of the robot (perfect tracking). Unlike the convex program it has
-//! no boundary layer while sliding; it may have several solutions or none.
+//! are impedances); eq. 1 prescribes those of the robot (perfect tracking). Unlike the convex program, the
+//! complementarity problem has no boundary layer while sliding; it may have several solutions or none.
 
 use super::interior_point::ray;
 use super::lemke::{ComplementarityProblem, LemkeEnd};

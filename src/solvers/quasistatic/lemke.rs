@@ -1,9 +1,9 @@
 //! Lemke's method for linear complementarity problems, with lexicographic pivoting [Cottle, Pang & Stone
 //! 2009, sections 4.4 and 4.9].
 
-/// A pivot smaller than this part of the largest entry of its column is rounding [-].
+/// A pivot smaller than this fraction of the largest entry of its column is rounding [-].
 const PIVOT_MIN: f64 = 1e-11;
-/// Ratios that differ by less than this part of their size tie, and the next column decides [-].
+/// Ratios that differ by less than this fraction of their size tie, and the next column decides [-].
 const TIE: f64 = 1e-12;
 
 /// 0 <= z, 0 <= w = M z + q, z . w = 0.

@@ -66,7 +66,7 @@ impl Memory {
     }
 
     /// Fills in the multipliers, `stride` of them for each contact. Contacts and bounds of the last step get
-    /// their old ones, others zero.
+    /// their old multipliers, scaled to the new step length; the others get zero.
     pub(super) fn recall(&self, problem: &QuasistaticProblem, stride: usize, multipliers: &mut Multipliers) {
         multipliers.stride = stride;
         multipliers.contacts.clear();

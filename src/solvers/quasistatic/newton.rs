@@ -13,11 +13,11 @@ const GRADIENT: f64 = 1e-10;
 const ITERATIONS_MAX: u32 = 80;
 /// Iterations without halving the residual after which a small residual counts as rounding.
 const STALE_MAX: u32 = 3;
-/// A line search ends when the slope has fallen to this part of its initial value [-].
+/// A line search ends when the slope has fallen to this fraction of its initial value [-].
 const SLOPE_REDUCTION: f64 = 0.05;
-/// A slope below this part of its summed terms is rounding [-].
+/// A slope below this fraction of its summed terms is rounding [-].
 const SLOPE_ROUNDING: f64 = 1e-15;
-/// A direction counts as unconstrained up to this part of its size [-].
+/// Along an unconstrained direction, forces and gaps change by at most this fraction of its size [-].
 const RECESSION: f64 = 1e-6;
 
 /// The end of a minimisation.
@@ -65,7 +65,7 @@ pub(super) struct IslandNewton {
     patch_velocities: Vec<Vector6>,
     patch_changes: Vec<Vector6>,
     patch_slopes: Vec<Matrix6>,
-    /// (force scale)^2 of the constraints, in the metric D^-1.
+    /// Square of the force scale of the residual, in the metric D^-1.
     force_scale: f64,
 }
 
@@ -210,7 +210,7 @@ impl IslandNewton {
         V
     }
 
-    /// The gradient at v, the contacts' impulses and the patches' velocities.
+    /// Computes the gradient at v from the contacts' impulses and the patches' velocities.
     fn evaluate(&mut self, part: Part<'_>) {
         let offset = part.offset();
         let gradient = &mut self.gradient[part.dofs()];
@@ -227,7 +227,7 @@ impl IslandNewton {
             let (penalty, multiplier) = (self.bound_penalties[index], self.bound_multipliers[index]);
             gradient[velocity - offset] -= bound_impulse(data, penalty, multiplier, self.v[velocity]).0;
         }
-        // Forces that balance each other still set the scale of what is small.
+        // Forces that cancel each other still count in the scale of the residual.
         let held = part.dofs().zip(gradient.iter()).map(|(index, g)| g * g / self.metric[index]).sum::<f64>();
         let mut driven = 0.0;
         for Scalar { velocity, data, .. } in part.rows() {
@@ -261,8 +261,8 @@ impl IslandNewton {
         (squared / self.force_scale).sqrt()
     }
 
-    /// Adds the Hessian of the smooth potentials and of the constraints at the present point, and factorizes
-    /// it.
+    /// Assembles the Hessian of the smooth potentials and of the constraints at the present point, and
+    /// factorizes it.
     pub(super) fn factorize_hessian(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
         let offset = part.offset();
         let n = part.dofs().len();
@@ -417,8 +417,9 @@ impl IslandNewton {
         moved
     }
 
-    /// Whether the cost decreases without bound along the last outer step d: Q d = 0, b . d > 0, and no
-    /// constraint stops it. Returns the velocity on which b does most work.
+    /// Checks whether the cost decreases without bound along the last outer step d: Q d = 0, the work b . d
+    /// exceeds that of bounded friction, and no constraint stops it. If so, returns the velocity on which b
+    /// does most work.
     pub(super) fn falls_without_end(&self, part: Part<'_>) -> Option<usize> {
         let offset = part.offset();
         let size = part.dofs().map(|index| self.drift[index].powi(2) * self.metric[index]).sum::<f64>().sqrt();

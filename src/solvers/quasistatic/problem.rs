@@ -26,13 +26,13 @@ pub struct ConeContact {
     pub key: ContactKey,
     /// phi/h: signed distance at the start of the step over the step [m/s].
     pub gap_rate: f64,
-    /// Velocity (t1, t2) of B's surface in its body relative to A's in its own [m/s], which friction feels
-    /// besides v_C.
+    /// Velocity (t1, t2) of B's surface relative to body B, minus that of A's surface relative to body A
+    /// [m/s]. It adds to v_C in the slip that friction opposes.
     pub surface_velocity: [f64; 2],
     /// Coulomb friction coefficient mu >= 0 [-].
     pub friction: f64,
-    /// 1/(h^2 k) of the point's normal stiffness k [m/s per N s]: counts in Coulomb's law only, where it
-    /// shares a load among points that rigid contact leaves undetermined.
+    /// 1/(h^2 k) with the point's normal stiffness k [m/s per N s]. It is used in Coulomb's law only, where
+    /// it divides a load among points whose shares rigid contact leaves undetermined.
     pub compliance: f64,
     /// The bound mu gamma_n of friction [N s] that stands for Coulomb's law: |gamma_t| <= bound, and the
     /// normal impulse obeys phi/h + n . v_C + compliance gamma_n >= 0. `None`: the friction constraint above.
@@ -221,8 +221,8 @@ impl QuasistaticProblem {
         }
         if change > 0.0 { change / largest } else { 0.0 }
     }
-    /// A pressure-field patch to fill, reusing spare memory if there is any. Its law has the step h and no
-    /// dissipation.
+    /// Adds a pressure-field patch and returns it, to be reset and filled. Its law must have the step h and
+    /// no Hunt-Crossley dissipation. Spare memory is reused.
     pub fn add_patch(&mut self) -> &mut PatchBlock {
         if self.patch_count == self.patches.len() {
             self.patches.push(PatchBlock::new());

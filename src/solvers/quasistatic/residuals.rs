@@ -1,5 +1,5 @@
-//! Residuals of the conditions of optimality: computed from the problem alone, in the same way for all
-//! engines.
+//! Residuals of the conditions of optimality, computed from the problem and its solution alone, in the same
+//! way for all engines.
 
 use super::interior_point::ray;
 use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};

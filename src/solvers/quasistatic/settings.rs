@@ -48,24 +48,23 @@ pub struct QuasistaticSettings {
     pub friction: FrictionCone,
     /// The law of contacts that slide.
     pub model: FrictionModel,
-    /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step errs by
-    /// about the step times this.
+    /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step has an
+    /// error of about the step times this.
     pub tolerance: f64,
     /// Largest number of Newton iterations of one solve, all outer iterations together.
     pub iterations_max: u32,
     /// Largest number of multiplier updates.
     pub outer_max: u32,
-    /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w its inverse mass in the metric of
-    /// diag(Q).
+    /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w its mean inverse mass in the metric,
+    /// which is diag(Q) plus the stiffness of rows.
     pub penalty_softness: f64,
-    /// Proximal weight relative to the smallest stiffness, which holds a velocity without a term in Q between
-    /// two multiplier updates. It changes the path, not the solution.
+    /// Proximal weight, relative to the metric, of velocities without a term in Q: it holds them between two
+    /// multiplier updates [-]. It changes the path, not the solution.
     pub proximal: f64,
     /// The largest number of updates of the patches' friction bounds from their normal impulses at the end of
     /// the step. 0 keeps the initial bounds of the patches.
     pub friction_passes_max: u32,
-    /// Largest change of a friction bound in a refresh, relative to the largest bound, that ends the
-    /// refreshing [-].
+    /// Refreshing ends when no friction bound changes by more than this, relative to the largest bound [-].
     pub friction_tolerance: f64,
 }
 
@@ -107,9 +106,9 @@ pub struct QuasistaticReport {
     pub engine: Engine,
     /// Whether [`Engine::Cone`] was selected but did not converge, so that Clarabel solved the step.
     pub fallback: bool,
-    /// Newton or interior-point iterations.
+    /// Newton or interior-point iterations, or pivots of Lemke's method.
     pub iterations: u32,
-    /// Multiplier updates; 0 for clarabel.
+    /// Multiplier updates of [`Engine::Cone`]; 0 for the other engines.
     pub outer_iterations: u32,
     /// Refreshes of the friction bounds of patches and, with Coulomb's law, of points.
     pub friction_passes: u32,
@@ -168,15 +167,15 @@ pub enum QuasistaticError {
         /// The contradicting constraints, with their weights in the certificate.
         detail: String,
     },
-    /// Coulomb's law with an engine or a pyramid that has none.
-    #[error("Coulomb's law needs the cone engine and the exact cone; use them, or the relaxed friction")]
+    /// Coulomb's law with another engine than the cone engine, or with a pyramid.
+    #[error("Coulomb's law needs the cone engine and the exact cone; use them, or the relaxed friction model")]
     NotForCoulomb,
     /// Derivatives were requested before a linearization.
     #[error("there is nothing to differentiate: linearize the step first, and again after every solve")]
     NotLinearized,
     /// A problem that Lemke's method does not support.
     #[error(
-        "Lemke's method takes rigid contacts with a pyramid of rays and bounds, no rows, patches or exact cones; use another engine"
+        "Lemke's method supports rigid contacts with friction pyramids and bounds, but no rows, patches or exact cones; use another engine"
     )]
     NotForLemke,
     /// Hunt-Crossley dissipation is not quadratic.

@@ -15,10 +15,10 @@ use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
 /// The limit of Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
-/// Half the squared Newton decrement relative to kappa at which the minimum is found [-]; its square root is
-/// the error in v.
+/// The minimum is found when half the squared Newton decrement, relative to kappa, falls to this [-]; its
+/// square root is the error in v.
 const DECREMENT: f64 = 1e-20;
-/// A step covers at most this part of the distance to the border [-].
+/// A step that leaves the constraints is shortened by the factor (1 + this)/4 [-].
 const TO_THE_BORDER: f64 = 0.95;
 /// Armijo's fraction of the slope [-].
 const ARMIJO: f64 = 1e-4;
@@ -41,7 +41,7 @@ pub(super) struct SmoothedStep {
     pub(super) bounds: Vec<f64>,
 }
 
-/// -log of a contact: value, gradient and Hessian by y; `None` outside.
+/// -log of a contact: value, gradient and Hessian by y; `None` outside the constraint.
 fn contact_barrier(friction: FrictionCone, mu: f64, y: &Vector3) -> Option<(f64, Vector3, Matrix3)> {
     match friction {
         FrictionCone::Exact => {
@@ -136,7 +136,7 @@ impl SmoothedStep {
             trial.clear();
             trial.extend(v.iter().zip(&self.direction).map(|(v, d)| v + alpha * d));
             if let Some(new) = self.value(problem, friction, kappa, &trial) {
-                // Near the minimum the values are equal to rounding, and the full Newton step is good.
+                // Near the minimum the values are equal up to rounding, and the full Newton step is good.
                 let rounding = f64::EPSILON * (1.0 + value.abs()) * 8.0;
                 if new <= value + ARMIJO * alpha * slope + rounding {
                     v.copy_from_slice(&trial);
@@ -176,7 +176,8 @@ impl SmoothedStep {
         }
         for row in &problem.rows {
             let (gamma, _) = row.impulse(row.speed(v));
-            // The potential of a clamped spring: gamma (target - u) - R gamma^2 / 2 over all gamma allowed.
+            // The potential of a clamped spring: the largest gamma (target - u) - R gamma^2 / 2 within the
+            // limits of gamma.
             value += gamma * (row.target - row.speed(v)) - 0.5 * row.regularization * gamma * gamma;
         }
         for patch in problem.patches() {

@@ -67,7 +67,7 @@ impl QuasistaticSolver {
     pub fn patch_impulses(&self) -> &[SpatialForce] {
         &self.patches
     }
-    /// Number of steps that Clarabel solved because the cone engine did not converge.
+    /// Number of problems that Clarabel solved because the cone engine did not converge.
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
     }
@@ -89,8 +89,9 @@ impl QuasistaticSolver {
         self.engine.read_memory(reader)
     }
 
-    /// Solves `problem` from the warm start in `v`, which becomes the solution. Only the friction bounds of
-    /// the problem's patches change: at the end they are mu times the normal impulses of the solution.
+    /// Solves `problem` from the warm start in `v`, which becomes the solution. In `problem` only friction
+    /// bounds change: those of the contacts, by the friction model, and those of the patches, which become mu
+    /// times the normal impulses of the solution unless `friction_passes_max` is 0.
     ///
     /// # Errors
     /// A malformed problem; forces without resistance; contradicting constraints; no convergence of any
@@ -225,7 +226,8 @@ impl QuasistaticSolver {
         }
         loop {
             let run = match self.run(problem, v, settings) {
-                // Bounds of another load hold nothing: those of the convex constraint grow with the load.
+                // Friction bounds from an earlier load may be too small; those of the convex constraint grow
+                // with the load.
                 Err(QuasistaticError::Unbounded { .. }) if coulomb && friction_passes == 0 => {
                     self.coulomb.start(problem, |_| 0.0);
                     self.run(problem, v, settings)?

@@ -21,10 +21,10 @@ use crate::math::lanes::LANES;
 use crate::math::{SpatialForce, Vector3, Vector6};
 use crate::solvers::PatchBlock;
 
-/// Gap and feasibility at which the interior point stops, as a part of the tolerance of the settings. The
-/// error of a weakly active constraint is the square root of the gap [s/m].
+/// Gap and feasibility at which the interior-point method stops, as a fraction of the tolerance of the
+/// settings. The error of a weakly active constraint is the square root of the gap [s/m].
 const TOLERANCE_SHARE: f64 = 1e-5;
-/// Gap and feasibility at which it may stop when it makes no more progress [-].
+/// Gap and feasibility at which the method may stop when it makes no more progress [-].
 const TOLERANCE_WITHOUT_PROGRESS: f64 = 1e-6;
 /// The largest number of interior-point iterations; it usually takes 10 to 25.
 const ITERATIONS_MAX: u32 = 200;
@@ -346,7 +346,7 @@ fn contact_impulse(friction: FrictionCone, mu: f64, z: &[f64]) -> Vector3 {
     }
 }
 
-/// In the direction without resistance, the velocity along which b does most of its work.
+/// The error for a direction without resistance: it names the velocity along which b does most of its work.
 fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticError {
     let mut dof = 0;
     let mut most = f64::NEG_INFINITY;
@@ -359,7 +359,7 @@ fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticErro
 }
 
 fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, indices: &Indices, z: &[f64]) -> QuasistaticError {
-    /// Constraints with less weight than this part of the largest are not reported [-].
+    /// Constraints with less weight than this fraction of the largest are not reported [-].
     const WEIGHT_MIN: f64 = 1e-6;
     let largest = z.iter().fold(0.0_f64, |largest, z| largest.max(z.abs()));
     let mut detail = Vec::new();
