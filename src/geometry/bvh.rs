@@ -1,9 +1,9 @@
 //! A tree of axis-aligned boxes over the elements of a mesh, in the mesh's frame.
 //!
-//! The nodes lie in depth-first order in one flat array and each knows where its subtree ends, so that a
-//! query is a loop without a stack. A query walks the tree of one mesh with the box of one element of the
-//! other mesh, given in the frame of the tree: six comparisons a node, with a box that has been shrunk to the
-//! part that can touch.
+//! The nodes lie in depth-first order in one flat array, and each stores the end of its subtree: a query is a
+//! loop without a stack. A query walks the tree of one mesh with the box of one element of the other mesh,
+//! given in the frame of the tree: six comparisons per node, with a box that has been shrunk to the part that
+//! can touch.
 
 use super::Aabb;
 use super::aabb::absolute;
@@ -12,7 +12,7 @@ use crate::math::{Matrix3, RigidTransform, Vector3};
 /// Marks a node that has children.
 const INNER: u32 = u32::MAX;
 
-/// The data of the elements below a node.
+/// Bounds of the elements below a node.
 pub(crate) trait Bounds: Copy {
     /// The smallest bounds of both.
     fn union(&self, other: &Self) -> Self;

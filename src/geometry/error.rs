@@ -68,7 +68,7 @@ pub enum GeometryError {
         value: f64,
     },
     /// A compliant half space without thickness.
-    #[error("a compliant half space needs a slab thickness [m]: add drake:mesh_slab_thickness, or make it rigid")]
+    #[error("a compliant half space needs a slab thickness [m]: add `slab_thickness`, or make it rigid")]
     NoSlabThickness,
     /// A volume mesh without vertices inside and without pressures.
     #[error(

@@ -4,7 +4,8 @@ use super::Aabb;
 use super::bvh::Bvh;
 use crate::math::Vector3;
 
-/// Triangles that touch within this share of the mesh's size do not intersect: single-precision files. [-]
+/// Triangles that touch within this share of the mesh's size do not intersect, because single-precision files
+/// round positions. [-]
 const TOUCH_TOLERANCE: f64 = 1e-6;
 
 /// The pairs of triangles without a common vertex that intersect or overlap in a plane.
@@ -76,7 +77,7 @@ fn is_within(point: &Vector3, corners: &[Vector3; 3], normal: &Vector3, toleranc
     })
 }
 
-/// Whether the interiors of two triangles in one plane have a point in common.
+/// The mean of the corners of two triangles in one plane, if their interiors have a point in common.
 fn on_each_other(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
     let normal = (p[1] - p[0]).cross(&(p[2] - p[0])).try_normalize(0.0)?;
     if q.iter().any(|corner| normal.dot(&(corner - p[0])).abs() > tolerance) {

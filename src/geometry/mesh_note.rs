@@ -12,7 +12,7 @@ pub enum MeshNote {
     },
     /// A filling lacks a part of the surface that is thinner than its edges.
     LeftOut {
-        /// Where.
+        /// Its position.
         at: Place,
         /// Distance by which the part sticks out of the filling \[m\].
         distance: f64,

@@ -1,5 +1,5 @@
-//! Shapes, meshes, pressure fields and the contact surfaces between them. It does not depend on bodies,
-//! robots or friction.
+//! Shapes, meshes, pressure fields and the contact surfaces between them. This module does not depend on
+//! bodies, robots or friction.
 //!
 //! A ball of radius 5 cm pressed 5 mm into a rigid floor:
 //!

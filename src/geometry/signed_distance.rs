@@ -20,7 +20,7 @@ pub(crate) struct Witness {
     pub(crate) phi: f64,
 }
 
-/// Memory of the two algorithms, reused between calls. It does not change a result.
+/// Memory of the two algorithms, reused between calls. The reuse does not change a result.
 #[derive(Default)]
 pub(crate) struct WitnessSearch {
     simplex: VoronoiSimplex,

@@ -23,7 +23,7 @@ pub enum FillError {
         /// The defect.
         defect: CellDefect,
     },
-    /// The hint or the limit is out of range.
+    /// The hint is out of range.
     #[error("the resolution hint must be positive and finite, not {value} m")]
     Hint {
         /// The given value \[m\].

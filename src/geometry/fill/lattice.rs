@@ -3,8 +3,7 @@
 //!
 //! In units of half a spacing, points of one grid have even coordinates and points of the other grid odd
 //! ones. A tetrahedron has one long edge (the spacing h) in each grid, at right angles, and four short ones
-//! (h √3/2) between the grids; all are congruent, and
-//! their dihedral angles are 60 and 90 degrees.
+//! (h √3/2) between the grids; all are congruent, and their dihedral angles are 60 and 90 degrees.
 
 use crate::geometry::Aabb;
 use crate::geometry::surface_distance::SurfaceDistance;

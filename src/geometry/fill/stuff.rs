@@ -72,7 +72,7 @@ pub(super) struct Stuffing {
 
 /// A lattice edge that the surface cuts.
 struct Cut {
-    /// Numbers of the lattice points, `inside` and outside, smaller first.
+    /// Numbers of the two lattice points, one inside and one outside, smaller first.
     ends: [u32; 2],
     position: Vector3,
 }

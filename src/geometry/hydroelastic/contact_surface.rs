@@ -39,7 +39,7 @@ pub struct ContactSurface {
     pub g_A: Vec<f64>,
     /// The slope of B's pressure into B: g_B = grad p_B . Cz [Pa/m]; infinite where B is rigid.
     pub g_B: Vec<f64>,
-    /// The element of A: a tetrahedron, a triangle, or 0 of a half space.
+    /// The element of A: a tetrahedron, a triangle, or 0 for a half space.
     pub element_A: Vec<u32>,
     /// The element of B.
     pub element_B: Vec<u32>,
@@ -108,7 +108,8 @@ impl ContactSurface {
         spread(self.polygon(face).0, &self.centroid[face], &self.normal[face], self.area[face])
     }
     /// Face `face` divided among its corners: for each a part between the middles of its two edges and the
-    /// centroid of the face. A part larger than `area_max` \[m2\] is divided in the same way.
+    /// centroid of the face. A part larger than `area_max` \[m2\] is divided in the same way, about the mean
+    /// of its corners.
     pub fn corner_parts(&self, face: usize, area_max: f64) -> impl Iterator<Item = FacePart> {
         let (corners, pressures) = self.polygon(face);
         let (count, c, p_c, normal) = (corners.len(), self.centroid[face], self.pressure[face], self.normal[face]);
@@ -253,7 +254,7 @@ fn spread(corners: &[Vector3], centroid: &Vector3, normal: &Vector3, area: f64) 
 }
 
 /// The effective pressure gradient g = g_A g_B / (g_A + g_B) [Pa/m], two springs in series [pressure-field
-/// contact patches, eq. 23]. A rigid side is infinite, and g is then the gradient of the other side.
+/// contact patches, eq. 23]. The gradient of a rigid side is infinite, and g is then that of the other side.
 /// Meaningful if both are positive.
 #[inline]
 pub fn effective_gradient(g_A: f64, g_B: f64) -> f64 {

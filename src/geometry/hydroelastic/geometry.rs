@@ -162,7 +162,7 @@ impl HydroelasticGeometry {
         matches!(self, Self::CompliantVolume(_) | Self::CompliantHalfSpace { .. })
     }
 
-    /// The box around the geometry in its own frame; without bounds for a half space.
+    /// The box around the geometry in its own frame; unbounded for a half space.
     pub fn aabb(&self) -> Aabb {
         match self {
             Self::CompliantVolume(field) => field.bounds(),

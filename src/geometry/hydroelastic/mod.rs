@@ -66,8 +66,8 @@ pub fn contact_surface(
 /// A geometry and its pose in the world.
 type Posed<'a> = (&'a HydroelasticGeometry, &'a RigidTransform);
 
-/// [`query_on_any_cpu`], with four numbers to an instruction if the CPU supports it. The bits are the same:
-/// the operations and their order are the same, and none of them is fused.
+/// Does the same as [`query_on_any_cpu`], with four numbers per instruction if the CPU supports it. The bits
+/// are the same: the operations and their order are the same, and none of them is fused.
 fn query(
     A: Posed,
     B: Posed,

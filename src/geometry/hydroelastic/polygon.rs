@@ -13,7 +13,7 @@ use crate::math::Vector3;
 /// adds two at most.
 pub(super) const CORNERS_MAX: usize = 8;
 
-/// The corners before the first cut, and two new ones from each of four, rounded up to a power of two.
+/// The corners before the first cut, and two new ones from each of four cuts, rounded up to a power of two.
 const POINTS_MAX: usize = 16;
 
 /// A polygon lies in a clipping plane if all its corners are this near to it; see
@@ -171,8 +171,8 @@ impl ConvexPolygon {
     }
 
     /// Becomes a triangle or a zero set and returns its position relative to the faces of a tetrahedron, or
-    /// `None` if all corners lie clearly outside one of them, so that no part is inside the tetrahedron. Much
-    /// cheaper than finding out by cutting.
+    /// `None` if all corners lie clearly outside one of them, so that no part is inside the tetrahedron. This
+    /// is much cheaper than cutting.
     #[inline(always)]
     pub(super) fn set_with_sides(&mut self, start: &ZeroSet, planes: &TetPlanes) -> Option<TetSides> {
         let distances = |corner: usize| planes.distances(&start.positions[corner]);

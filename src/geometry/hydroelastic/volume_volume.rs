@@ -190,7 +190,7 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
 
 /// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both
 /// pressures can be as large there as pressures inside are, if the inner pressure is uncertain by `margin`
-/// \[Pa\]. May say "yes" wrongly, but never "no".
+/// \[Pa\]. It may wrongly return true, but never wrongly false.
 #[inline]
 fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb, margin: f64) -> bool {
     let inner = &roles.inner.linear()[element as usize];

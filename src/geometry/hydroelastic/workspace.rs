@@ -11,7 +11,7 @@ use crate::math::Vector3;
 /// result.
 #[derive(Clone, Debug)]
 pub struct HydroelasticWorkspace {
-    /// The faces that are made of intersections.
+    /// The kind of faces that intersections become.
     pub representation: FaceRepresentation,
     /// Whether queries of the same pair at nearby poses reuse its element pairs. On by default; if off, every
     /// query is a full one, with the same result.

@@ -1,12 +1,13 @@
-//! Tetrahedra divided until no edge is longer than wanted. A field that is linear on each stays the same
-//! field.
+//! Tetrahedra divided until no edge is longer than wanted. A field that is linear on each tetrahedron remains
+//! unchanged.
 
 use std::collections::BTreeMap;
 
 use crate::geometry::VolumeMesh;
 
-/// The largest number of tetrahedra; a division that would have more is the last one. At a millionth of a box
-/// its faces are below any need, and memory is some hundred megabytes.
+/// The largest number of tetrahedra. A pass makes at most eight of one, so none begins with more than an
+/// eighth of this number. Each is then about a millionth of the box, which is finer than any need, and memory
+/// is some hundred megabytes.
 const TETS_MAX: usize = 500_000;
 
 /// The division of a mesh: its new vertices lie in the middle of the edges with these ends, in their order.
@@ -37,7 +38,7 @@ pub(super) fn bisect(mesh: &mut VolumeMesh, longest: f64) -> Middles {
         for (number, ([a, b], _)) in order.iter().enumerate() {
             mesh.vertices.push(0.5 * (mesh.vertices[*a as usize] + mesh.vertices[*b as usize]));
             middles.push([*a, *b]);
-            // Earlier ones are longer.
+            // Smaller numbers belong to longer edges.
             edges.insert([*a, *b], first + number as u32);
         }
         let mut divided = Vec::with_capacity(2 * mesh.tets.len());

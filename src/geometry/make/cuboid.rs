@@ -1,5 +1,5 @@
-//! Boxes: a cell for each face, between the face and its nearest part of the medial surface, filled with
-//! tetrahedra that meet in the middle of the face.
+//! Boxes: a cell for each face, between the face and the part of the medial surface nearest to it, filled
+//! with tetrahedra that meet in the middle of the face.
 
 use crate::geometry::VolumeMesh;
 use crate::math::Vector3;
@@ -43,13 +43,13 @@ fn differs(size: f64, shortest: f64) -> bool {
 /// the surface. These come first; the others lie on the medial surface, where the distance to the surface is
 /// largest.
 ///
-/// 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a
+/// It has 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a
 /// rectangle, a segment or a point in the plane of the two longer edges.
 ///
 /// Beside the medial surface the pressure is constant along the shorter sides. Whether a face across it acts
 /// as a spring there depends on the sign of a rounded zero, and no choice is better than the other. The
-/// corners of each tetrahedron have the order of the reference meshes, so that both programs round alike in
-/// the poses in which this matters: along the axes.
+/// corners of each tetrahedron have the order of the reference meshes, so that Drake and Isobar round alike
+/// in the poses in which this matters: along the axes.
 pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {
     let (axes, signs) = frame(half);
     let sorted = Vector3::new(half[axes[0]], half[axes[1]], half[axes[2]]);

@@ -19,8 +19,8 @@ fn level(radius: f64, resolution: f64) -> u32 {
     (halvings.max(0.0) as u32).min(LEVEL_MAX)
 }
 
-/// The surface of the unit sphere as an octahedron whose edges are halved `level` times, new vertices on the
-/// sphere.
+/// The surface of the unit sphere as an octahedron whose edges are halved `level` times, with the new
+/// vertices on the sphere.
 fn unit_sphere(level: u32) -> SurfaceMesh {
     let (x, y, z) = (Vector3::x(), Vector3::y(), Vector3::z());
     let mut vertices = vec![x, y, -x, -y, z, -z];
@@ -46,7 +46,7 @@ fn unit_sphere(level: u32) -> SurfaceMesh {
 }
 
 /// An ellipsoid with semi-axes `semi_axes` \[m\]: 8 * 4^L tetrahedra from the surface to the centre, which is
-/// the last vertex. The edges on the longest axis' sphere are at most `resolution` \[m\] long.
+/// the last vertex. The edges of the sphere around the longest semi-axis are at most `resolution` \[m\] long.
 pub fn ellipsoid(semi_axes: &Vector3, resolution: f64) -> VolumeMesh {
     let mut surface = unit_sphere(level(semi_axes.max(), resolution));
     for vertex in &mut surface.vertices {

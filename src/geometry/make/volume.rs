@@ -5,8 +5,8 @@ use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{GeometryError, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// Steps of the least-norm projection onto the planes around a vertex; the corner of a cube needs one step, a
-/// blunt tip a few.
+/// Sweeps of the projection onto the planes around a vertex; the corner of a cube needs one, a blunt tip a
+/// few.
 const INFLATION_SWEEPS: usize = 50;
 
 /// The largest distance of a vertex to the boundary \[m\], and the pressure \[Pa\] at each vertex: `modulus`
@@ -68,8 +68,8 @@ pub(super) fn inflate(
 }
 
 /// For each vertex of a closed surface, the shift u that moves the planes of its triangles one unit outward:
-/// n . u >= 1 for each of them. It is found by projection onto the farthest plane in turn; where three planes
-/// meet, this ends at their corner. `None` for a vertex without triangles.
+/// n . u >= 1 for each of them. It is found by projection onto each plane in turn; where three planes meet,
+/// this ends at their corner. `None` for a vertex without triangles.
 pub(super) fn outward_shifts(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Vec<Option<Vector3>> {
     let mut normals: Vec<Vec<Vector3>> = vec![Vec::new(); vertices.len()];
     for triangle in triangles {

@@ -7,8 +7,8 @@ use crate::math::{RigidTransform, Vector3};
 
 /// The depth of the deepest corner of one shape inside the other \[m\], if one of them is a mesh that is not
 /// convex and the depth exceeds the limit of [`contact_points`](super::contact_points); otherwise `None`.
-/// Meshes that are not closed have no inside and are skipped. Not meant for every step: all corners are
-/// examined.
+/// Meshes that are not closed have no inside and are skipped. The function examines all corners and is not
+/// meant for every step.
 pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape, X_WB: &RigidTransform) -> Option<f64> {
     let kinds = [&A.kind, &B.kind];
     let meets = kinds.iter().any(|kind| matches!(kind, Kind::Mesh))

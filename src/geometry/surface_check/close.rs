@@ -24,7 +24,7 @@ fn missing(work: &Work) -> Vec<[u32; 2]> {
     missing
 }
 
-/// Closes each loop of missing edges that is short by a fan of triangles.
+/// Closes each short loop of missing edges by a fan of triangles.
 pub(super) fn close_holes(work: &mut Work) -> Result<(), SurfaceDefect> {
     let missing = missing(work);
     if missing.is_empty() {

@@ -13,7 +13,7 @@ const WELD_TOLERANCE: f64 = 1e-6;
 /// Height of a triangle over its longest edge; below this a triangle has no usable normal. Single precision
 /// leaves 1e-7 of a flat one. [-]
 const FLATNESS_MIN: f64 = 1e-7;
-/// The largest number of rounds of removal; a round without changes ends it.
+/// The largest number of rounds of flips; a round without flips is the last.
 const ROUNDS_MAX: usize = 20;
 
 /// Merges vertices and drops the triangles that collapse.
@@ -147,7 +147,7 @@ fn has_edge(edges: &[([u32; 2], u32, bool)], a: u32, b: u32) -> bool {
     edges.binary_search_by(|edge| edge.0.cmp(&key)).is_ok()
 }
 
-/// The longest edge of a triangle without area, where its third vertex lies well between the ends.
+/// The longest edge of a triangle without area; its third vertex lies on it.
 fn cap_edge(p: &[Vector3; 3]) -> Option<usize> {
     let length = |i: usize| (p[(i + 1) % 3] - p[i]).norm();
     let i = (0..3).max_by(|a, b| length(*a).total_cmp(&length(*b)).then(b.cmp(a)))?;
