@@ -20,14 +20,14 @@ const ISOBAR: &str = env!("CARGO_PKG_VERSION");
 /// The reason why a checkpoint is refused. The simulation is then unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// Other bytes.
+    /// The bytes are not a checkpoint.
     #[error(
         "it is no checkpoint of Isobar: `isobar run --checkpoint FILE` and the node's `~/save_checkpoint` write one"
     )]
     Foreign,
     /// A format that this version does not support.
     #[error(
-        "it has version {found} of the format, and this program knows version {VERSION}: use the version of Isobar that wrote it"
+        "it has version {found} of the format, and this program supports version {VERSION}: use the version of Isobar that wrote it"
     )]
     Version {
         /// The version of the format.
@@ -58,12 +58,12 @@ pub enum CheckpointError {
         /// The version of Isobar that wrote it.
         written_by: String,
     },
-    /// It belongs to other steps.
+    /// It was made with other settings of the steps.
     #[error("it was made with `{there}`, and these steps have `{here}`: continue with the same step and mode")]
     Settings {
         /// The first setting that differs, in the checkpoint.
         there: String,
-        /// The same, here.
+        /// The same setting in this simulation.
         here: String,
     },
 }

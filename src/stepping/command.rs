@@ -3,8 +3,9 @@
 use crate::math::{IndexVec, ScalarJointIndex};
 use crate::scene::Scene;
 
-/// The standing command of one joint; `None` means not commanded. A joint without any target is held at its
-/// initial position by its actuator's gains, or is free if it has no gains.
+/// The standing command of one joint; `None` means not commanded. The gains of its actuator hold a joint
+/// without any target at its initial position, in quasistatic steps at the position commanded last. A joint
+/// without gains is then free.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointTarget {
     /// Position \[rad\] or \[m\] that the joint's impedance pulls towards.

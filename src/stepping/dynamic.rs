@@ -17,14 +17,13 @@ use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, Stat
 use crate::scene::Scene;
 use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveStatus};
 
-/// If rounding stops the solver before its tolerance, a residual up to this value still counts as a solution
-/// [-].
+/// If the solver stops before its tolerance, a residual below this value still counts as a solution [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// A step is solved again with the friction bounds of its own normal impulses where the friction of a patch
-/// is wrong by more than this part of the patch's limit [-].
+/// A step is solved again with friction bounds from its own normal impulses if the error of a patch's
+/// friction exceeds this fraction of the patch's limit [-].
 const FRICTION_ERROR_MAX: f64 = 0.01;
-/// How often at most.
+/// The largest number of such repetitions in a step.
 const FRICTION_ROUNDS_MAX: u32 = 5;
 
 /// The memory of dynamic steps.

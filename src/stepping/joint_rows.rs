@@ -124,7 +124,7 @@ impl ScalarJoint<'_> {
         BoxRow { dof: self.joint.v_start as u32, coefficient: self.ratio, target, regularization, lower, upper }
     }
 
-    /// R = beta^2 / (4 pi^2) w, with w the inverse effective mass: as near-rigid contact points.
+    /// R = beta^2 / (4 pi^2) w, with w the inverse effective mass, as for near-rigid contact points.
     fn near_rigid(&self) -> f64 {
         NEAR_RIGID_BETA * NEAR_RIGID_BETA / (4.0 * std::f64::consts::PI.powi(2)) * self.inverse_mass
     }

@@ -1,12 +1,12 @@
-//! The report of a contact that a step was too long to see in time.
+//! The report of a contact that was found too late because the step was too long.
 
 use std::fmt;
 
 use super::contacts::Missed;
 use crate::scene::Scene;
 
-/// Two geometries that met in the last step so fast that the step did not see their contact in time: they may
-/// pass through each other. Written as a sentence with the names, the amounts and the remedy.
+/// Two geometries that met so fast in the last step that their contact was found too late: they may pass
+/// through each other. Its text is a sentence with the names, the amounts and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct MissedContact<'a> {
     scene: &'a Scene,

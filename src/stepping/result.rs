@@ -109,7 +109,7 @@ impl StepResult {
 
     /// Fills the list of contacts from patches and their impulses.
     pub(super) fn set_contacts(&mut self, patches: &[ActivePatch], impulses: &[SpatialForce]) {
-        debug_assert_eq!(patches.len(), impulses.len(), "one impulse a patch");
+        debug_assert_eq!(patches.len(), impulses.len(), "one impulse per patch");
         let contacts = patches.iter().zip(impulses);
         self.contacts.clear();
         self.contacts.extend(contacts.map(|(patch, impulse)| StepContact { patch: *patch, impulse: *impulse }));

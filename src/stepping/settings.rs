@@ -35,8 +35,7 @@ pub enum ContactSurfaces {
     #[default]
     Start,
     /// Those on the free path of the bodies if the step is longer than the contact. All faces of a patch
-    /// separate together, and friction is bounded by the normal impulses of the step itself. Needs
-    /// [`Integrator::Implicit`].
+    /// then separate together. Needs [`Integrator::Implicit`].
     FreePath,
 }
 
@@ -47,7 +46,7 @@ pub enum FrictionBound {
     /// bounds from its own normal impulses.
     #[default]
     Solved,
-    /// Those that the velocities at the start of the step give, as in Drake and in [Masterjohn 2022].
+    /// Those at the velocities at the start of the step, as in Drake and in [Masterjohn 2022].
     Lagged,
 }
 
@@ -93,9 +92,9 @@ pub enum UnactuatedInertia {
     /// The mass matrix M_u, from rest in each step: quasi-dynamic. An unsupported body falls by g h^2 in a
     /// step h.
     Mass,
-    /// Each body's mass matrix M_b times h^2 min(K_a)/(s max diag M_b), which makes it s times weaker than
-    /// the weakest actuator: a regularization without a physical meaning, the same for light and heavy
-    /// bodies.
+    /// The mass matrix M_b of each tree of bodies times h^2 min(K_a)/(s max diag M_b), which makes it s times
+    /// weaker than the weakest actuator: a regularization without a physical meaning, the same for light and
+    /// heavy bodies.
     Scaled {
         /// s [-].
         divisor: f64,

@@ -25,7 +25,7 @@ use crate::scene::{ContactKind, Scene, SceneSignature};
 #[derive(Debug)]
 pub struct Simulation {
     scene: Arc<Scene>,
-    /// The signature of the scene, once it was needed.
+    /// The signature of the scene, once it has been needed.
     signature: OnceLock<SceneSignature>,
     settings: CommonSettings,
     stepper: Stepper,
@@ -102,9 +102,8 @@ impl Simulation {
         self.external.wrenches()
     }
 
-    /// The deepest point of contact at the start of the last step \[m\]: the largest pressure of a patch over
-    /// its largest gradient, -phi of a point of rigid contact;
-    /// 0 without contact.
+    /// The greatest depth of a contact of the last step \[m\]: for a patch its largest pressure over its
+    /// largest gradient, for a point of rigid contact -phi; 0 without contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
             ContactKind::PressureField => patch_depth(self.stepper.surface(pair).0),
@@ -112,7 +111,8 @@ impl Simulation {
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
     }
-    /// Two compliant geometries that met too fast for the last step, if there were any.
+    /// Two geometries, at least one of them compliant, that met too fast for the last step, if there were
+    /// any.
     pub fn missed_contact(&self) -> Option<MissedContact<'_>> {
         let missed = self.result.missed?;
         Some(MissedContact::new(&self.scene, missed, self.settings.step()))
@@ -175,8 +175,8 @@ impl Simulation {
         self.forget_steps(stepping);
     }
 
-    /// Continues from `state` at the present time, and discards the memory of earlier contacts. The state of
-    /// a reset does not change, and neither do external wrenches.
+    /// Continues from `state` at the present time, and discards the memory of earlier contacts. The state to
+    /// which a reset returns does not change, and neither do external wrenches.
     ///
     /// # Errors
     /// A state of the wrong size or that is not finite; nothing has changed then.
@@ -294,7 +294,7 @@ impl Simulation {
     /// does not depend on it.
     ///
     /// # Errors
-    /// The same as of [`Simulation::step`].
+    /// The errors of [`Simulation::step`].
     pub fn step_timed(
         &mut self,
         command: &JointCommand,
@@ -427,7 +427,7 @@ impl Simulation {
         }
     }
 
-    /// Whether the pair of a patch touches. Points of rigid geometries may only be near each other.
+    /// Whether the pair of a patch touches. Points of rigid geometries may be merely near each other.
     fn touches(&self, contact: &StepContact) -> bool {
         let pair = &self.scene.contact_pairs()[contact.patch.pair];
         pair.kind == ContactKind::PressureField || contact.impulse != SpatialForce::ZERO

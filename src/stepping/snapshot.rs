@@ -1,4 +1,4 @@
-//! All data that are published or recorded of one instant, in reused buffers.
+//! All data that are published or recorded for one instant, in reused buffers.
 
 use crate::math::{
     BodyIndex, GeometryIndex, IndexVec, RigidTransform, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
@@ -15,12 +15,13 @@ pub struct StepReport {
     /// In dynamic steps the residual is that of the momentum balance; in quasistatic ones the largest
     /// violation of a constraint.
     pub solver_residual: f64,
-    /// Whether the solver reached its tolerance.
+    /// Whether the step counts as solved. Dynamic: the solver reached its tolerance, or stopped at a residual
+    /// that still counts as a solution. Quasistatic: the pressure fields and friction bounds settled.
     pub solver_converged: bool,
     /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
     /// did not converge.
     pub solver_fallbacks: u32,
-    /// How often a dynamic step was solved again with friction bounds from its own normal impulses.
+    /// How many times a dynamic step was solved again with friction bounds from its own normal impulses.
     pub friction_rounds: u32,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
@@ -33,7 +34,8 @@ pub struct StepReport {
 /// queries and solves: these are sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepTimes {
-    /// Mass matrix, bias and joint rows \[s\].
+    /// Mass matrix, bias, free motion and joint rows; in quasistatic steps also the first contact search
+    /// \[s\].
     pub motion: f64,
     /// Geometric queries, and building the patches \[s\].
     pub contact: f64,
@@ -78,7 +80,7 @@ pub struct ContactPatch {
     pub kind: ContactKind,
     /// Centroid C of the patch, weighted by area; for points, their mean [m, world].
     pub p_WC: Vector3,
-    /// Net contact force on B about C [N m, N, world].
+    /// Net contact wrench on B about C [N m, N, world].
     pub F_BC_W: SpatialForce,
     /// Total area \[m2\]; 0 for points.
     pub area: f64,
@@ -114,15 +116,16 @@ pub struct Snapshot {
     pub spring_energy: f64,
     /// The report of the last step.
     pub report: StepReport,
-    /// Contact patches of the last step, sorted by geometry pair; entries beyond `patch_count` are spare
-    /// memory.
+    /// Contact patches of the last step, as [`Snapshot::contact_patches`] returns them; entries beyond
+    /// `patch_count` are spare memory.
     pub(super) patches: Vec<ContactPatch>,
     /// The number of `patches` in contact.
     pub(super) patch_count: usize,
 }
 
 impl Snapshot {
-    /// The contact patches of the last step, sorted by geometry pair.
+    /// The contact patches of the last step, sorted by geometry pair; in quasistatic steps, those between
+    /// rigid geometries come before all others.
     pub fn contact_patches(&self) -> &[ContactPatch] {
         &self.patches[..self.patch_count]
     }

@@ -1,4 +1,5 @@
-//! The two modes of stepping. Other files only check the settings of a mode, or scale momentum by its rate.
+//! The two modes of stepping. Outside this file the mode only matters for checking its settings and for the
+//! rate of momentum.
 
 use super::dynamic::DynamicStep;
 use super::error::StepError;

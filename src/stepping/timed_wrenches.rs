@@ -47,7 +47,7 @@ pub struct TimedWrenches {
 }
 
 impl TimedWrenches {
-    /// Those of a schedule, one for each body at most.
+    /// The wrenches of a schedule, at most one for each body.
     pub fn new(scheduled: Vec<BodyWrench>) -> Self {
         Self { scheduled, held: Vec::new() }
     }

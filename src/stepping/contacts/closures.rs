@@ -7,8 +7,8 @@ use crate::multibody::{Data, Model};
 use crate::scene::Closure;
 use crate::solvers::PatchBlock;
 
-/// The stiffest row of a closure is at most this many times as stiff as the softest: a row that hardly any
-/// velocity moves would otherwise have an unbounded stiffness. [-]
+/// The stiffest row of a closure is at most this many times as stiff as the softest: otherwise a row that
+/// hardly any velocity moves would have an unbounded stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e6;
 
 /// Makes `block` the patch of a closure, over a step of `step` \[s\]. Its error is that at the poses in

@@ -28,7 +28,7 @@ impl RelativeColumns {
         }
     }
 
-    /// Initializes an empty patch with the columns; nothing of it depends on the velocities at the start.
+    /// Initializes an empty patch with the columns; nothing in it depends on the velocities at the start.
     pub(super) fn push_at_rest(&self, block: &mut PatchBlock) {
         for (dof, column) in &self.relative {
             block.push_column(*dof as u32, *column, 0.0);

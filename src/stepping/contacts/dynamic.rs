@@ -33,13 +33,14 @@ pub(in crate::stepping) struct DynamicContacts {
 }
 
 impl DynamicContacts {
-    /// The pairs in contact, one for each patch of the problem, in the same order.
+    /// The pairs in contact, in the order of their patches in the problem.
     pub(in crate::stepping) fn active(&self) -> &[ActivePatch] {
         &self.active
     }
 
-    /// Stores the impulses of the rigid pairs of the solved `problem` at the velocities `v`, for the next
-    /// step.
+    /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest point
+    /// impulses of rigid pairs, and the elastic forces of pressure fields. Surfaces on the free path get the
+    /// pressures of the end of the step.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64]) {
         for (active, patch) in self.active.iter().zip(problem.patches()) {
             let V = patch.velocity(v);
@@ -55,7 +56,7 @@ impl DynamicContacts {
         }
     }
 
-    /// Finds all contact surfaces and points and adds their patches to `problem`.
+    /// Finds all contact surfaces and points, and adds their patches and those of loop closures to `problem`.
     pub(in crate::stepping) fn assemble(&mut self, input: &ContactInput<'_>, problem: &mut ContactProblem) {
         let ContactInput { scene, data, .. } = *input;
         self.pairs.place(scene, data);

@@ -1,4 +1,4 @@
-//! Compliant bodies that meet so fast that a step does not see their contact in time.
+//! Compliant bodies that meet so fast that a step finds their contact too late.
 
 use super::ahead::{parts, thickness};
 use super::pairs::Pairs;
@@ -8,12 +8,13 @@ use crate::math::{BodyIndex, RigidTransform, Rotation, SpatialVelocity, Vector3}
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, Scene};
 
-/// A pair that is apart at the start of a step and meets in it deeper than its pressure can tell.
+/// A pair that is apart at the start of a step and overlaps within it, too deeply for its pressure to
+/// separate it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::stepping) struct Missed {
     /// Index in `Scene::contact_pairs`.
     pub(in crate::stepping) pair: usize,
-    /// Way of the two against each other after they have met in the step \[m\].
+    /// Motion of the two against each other after they have met in the step \[m\].
     pub(in crate::stepping) travel: f64,
     /// Half the thickness of the thinner compliant geometry: beyond it the pressure drives the other one out
     /// on the far side \[m\].
@@ -21,9 +22,9 @@ pub(in crate::stepping) struct Missed {
 }
 
 impl Pairs {
-    /// Whether the pair number `index`, which is apart at the start of the step, would go through each other
-    /// on straight paths, or overlap by more than half the thickness of a compliant geometry at the end of
-    /// the step.
+    /// Checks whether the geometries of pair number `index`, which are apart at the start of the step, would
+    /// pass through each other on straight paths, or overlap at the end of the step by more than half the
+    /// thickness of a compliant one.
     pub(super) fn find_missed(
         &mut self,
         scene: &Scene,

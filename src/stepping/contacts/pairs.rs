@@ -40,8 +40,8 @@ pub(in crate::stepping) struct ActivePatch {
     pub(in crate::stepping) moved: [Vector3; 2],
 }
 
-/// Velocity of the surface of a pair's B in its body relative to that of A in its own, at the poses in `data`
-/// [m/s, world].
+/// Velocity of B's surface relative to body B, minus that of A's surface relative to body A, at the poses in
+/// `data` [m/s, world].
 pub(super) fn surface_velocity(scene: &Scene, data: &Data, pair: &ContactPair) -> Vector3 {
     let of = |index: GeometryIndex| {
         let geometry = &scene.geometries()[index];
@@ -109,14 +109,14 @@ impl Pairs {
         std::mem::take(&mut self.memory[pair].point_impulse)
     }
 
-    /// Gives the surface the pressures of these elastic forces of its faces \[N\]: those at the end of the
-    /// step in the place of those on the free path.
+    /// Sets the pressures of the surface from the elastic forces of its faces at the end of the step \[N\],
+    /// in place of the pressures on the free path.
     pub(in crate::stepping) fn set_pressures(&mut self, pair: usize, forces: impl Iterator<Item = f64>) {
         let PairMemory { surface, kept, .. } = &mut self.memory[pair];
         let mut before = None;
         for (face, force) in kept.iter().zip(forces) {
             if before.replace(*face) == Some(*face) {
-                continue; // a part of the friction of the face before
+                continue; // a friction part of the previous face
             }
             let i = *face as usize;
             let change = force / surface.area[i] - surface.pressure[i];
@@ -144,7 +144,8 @@ impl Pairs {
         self.memory[pair].point_impulse = impulse;
     }
 
-    /// Writes what the next step takes from the last one: the impulses of the points.
+    /// Writes the data that the next step takes from the last one: the impulses of points and the elastic
+    /// forces of surfaces.
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
         writer.len(self.memory.len());
         self.memory.iter().for_each(|memory| writer.f64(memory.point_impulse));
@@ -200,7 +201,7 @@ impl Pairs {
         patch_point(surface)
     }
 
-    /// Whether the boxes around the ways of the two geometries from here to the poses `X_WG` overlap.
+    /// Whether the boxes around the paths of the two geometries from their present poses to `X_WG` overlap.
     pub(in crate::stepping) fn ways_overlap(
         &self,
         pair: &ContactPair,
@@ -252,7 +253,7 @@ impl Pairs {
             let (center, radius) = self.bounding_sphere(geometry, GeometryIndex::from_usize(number));
             let V = &data.V_WB[geometry.body];
             if *V == SpatialVelocity::ZERO {
-                speeds.push(0.0); // a half space has no middle
+                speeds.push(0.0); // the centre of a half space is not finite
                 continue;
             }
             let spin = V.w.norm();

@@ -21,9 +21,9 @@ const DETECTION_MARGIN: f64 = 1.25;
 /// [-].
 const SUPPORT_FACTOR: f64 = 4.0;
 const SUPPORT_LOOKS_MAX: u32 = 10;
-/// Between two queries of their surface, pairs with a pressure field move by at most this part of the smaller
-/// one's radius. It is less than the depth of their fields, so they cannot pass through each other
-/// undetected. [-]
+/// Between two queries of their surface, the geometries of a pair with a pressure field move by at most this
+/// fraction of the smaller one's radius. This is less than the depth of their fields, so they cannot pass
+/// through each other undetected. [-]
 const MOTION_PART: f64 = 0.2;
 
 /// The stiffness of a point in Coulomb's law \[N/m\]: a micrometre under 100 N. It decides how redundant
@@ -72,7 +72,7 @@ fn tangents(n: &Vector3) -> (Vector3, Vector3) {
     tangents_along(n, smallest_axis(n))
 }
 
-/// The axis that is farthest from parallel with n.
+/// The axis that is most nearly perpendicular to n.
 pub(in crate::stepping) fn smallest_axis(n: &Vector3) -> usize {
     (0..3).fold(0, |least, i| if n[i].abs() < n[least].abs() { i } else { least })
 }
@@ -125,8 +125,8 @@ impl QuasistaticContacts {
         }
     }
 
-    /// Extends the search for the rigid pairs that move farther at the velocities in `data` than they were
-    /// searched. Returns whether that found new points.
+    /// Extends the search for the rigid pairs that move farther than their search distance at the velocities
+    /// in `data`. Returns whether new points were found.
     pub(in crate::stepping) fn look_farther(&mut self, scene: &Scene, data: &Data, h: f64) -> bool {
         let mut found = false;
         self.start.bound_speeds(scene, data);
@@ -142,8 +142,8 @@ impl QuasistaticContacts {
         found
     }
 
-    /// Extends the search for the rigid pairs of which `concerns` is true until a new point is found; returns
-    /// whether one was.
+    /// Extends the search for the rigid pairs for which `concerns` is true until a new point is found;
+    /// returns whether one was found.
     pub(in crate::stepping) fn look_for_support(&mut self, scene: &Scene, concerns: impl Fn(usize) -> bool) -> bool {
         for _ in 0..SUPPORT_LOOKS_MAX {
             let mut found = false;
@@ -177,7 +177,7 @@ impl QuasistaticContacts {
         self.start.points(index).len() > before
     }
 
-    /// The fraction of the motion at the velocities in `data` over h \[s\] that the pressure fields may do
+    /// The fraction of the motion at the velocities in `data` over h \[s\] that the pressure fields may make
     /// before they are evaluated again, and a bound on the whole motion \[m\] of the fields that are near
     /// each other.
     pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
@@ -290,7 +290,7 @@ impl QuasistaticContacts {
     }
 
     /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in
-    /// `middle`. If nothing in Q resists a velocity, their stiffness follows from its mass.
+    /// `middle`. Their stiffness follows from the larger diagonal entry of Q and the mass matrix.
     pub(in crate::stepping) fn add_closures(
         &mut self,
         scene: &Scene,

@@ -186,7 +186,8 @@ impl QuasistaticDerivatives {
         self.compute(simulation, command, None)
     }
 
-    /// Takes the step smoothed by a logarithmic barrier of weight `kappa` \[J\], and its derivatives.
+    /// Solves the step smoothed by a logarithmic barrier of weight `kappa` \[J\], and computes its
+    /// derivatives. The simulation does not change.
     ///
     /// # Errors
     /// The errors of [`QuasistaticDerivatives::differentiate`]; no solution of the smoothed step.
@@ -277,8 +278,8 @@ impl QuasistaticDerivatives {
         Ok(())
     }
 
-    /// dv by all columns at the solution about which the solver was linearized. `has_middle`: whether
-    /// Jacobians are those of a middle.
+    /// Computes dv for all columns at the solution about which the solver was linearized. `has_middle`:
+    /// whether the Jacobians are those of the middle of the step.
     fn differentiate_solution(
         &mut self,
         input: &StepInput<'_>,
@@ -318,7 +319,7 @@ impl QuasistaticDerivatives {
 }
 
 impl Place {
-    /// The command with all standing positions.
+    /// Fills in the command, with all standing positions.
     fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
         let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
             let target = command.targets.as_slice().get(joint).copied().unwrap_or_default();

@@ -135,8 +135,8 @@ impl Impedances {
         self.add_inertia(model, inertia, data, problem);
     }
 
-    /// h d of the passive joints' dampers. No other velocity terms are included, because a passive joint has
-    /// no other resistance.
+    /// Adds h d of the dampers of passive joints, which have no other resistance. The dampers of actuated
+    /// joints are left out.
     fn add_damping(&self, model: &Model, problem: &mut QuasistaticProblem) {
         let n = model.nv();
         for dof in (0..n).filter(|dof| !self.actuated[*dof]) {
@@ -144,7 +144,7 @@ impl Impedances {
         }
     }
 
-    /// M_u, or its replacement.
+    /// Adds M_u, or its replacement.
     pub(super) fn add_inertia(
         &self,
         model: &Model,
@@ -168,7 +168,7 @@ impl Impedances {
         }
     }
 
-    /// M_u times `scale`.
+    /// Adds M_u times `scale`.
     pub(super) fn add_mass(&self, model: &Model, scale: f64, data: &Data, problem: &mut QuasistaticProblem) {
         for tree in model.trees() {
             self.add_tree_mass(tree.clone(), scale, data, problem);
@@ -206,7 +206,7 @@ impl Impedances {
         }
     }
 
-    /// Stores the targets of a successful step, which stand from now on.
+    /// Stores the targets of a successful step, which hold from now on.
     pub(super) fn keep(&mut self, targets: &[JointTarget]) {
         for (held, target) in self.targets.iter_mut().zip(targets) {
             *held = target.position.unwrap_or(*held);
@@ -267,7 +267,7 @@ impl ScalarJoint<'_> {
         EffortSource::Impedance { joint: position, at_rest, rate, limit }
     }
 
-    /// The joint ends the step within its limits.
+    /// Narrows the bounds on the velocity so that the joint ends the step within its limits.
     fn limit(&self, (lower, upper): &mut (f64, f64)) {
         let limits = &self.joint.limits;
         if self.ratio == 0.0 {

@@ -28,17 +28,18 @@ use crate::stepping::snapshot::{StepReport, StepTimes};
 const LOOKS_MAX: u32 = 12;
 /// The largest number of linearisations of the pressure fields within a step: most steps take 3 to 8.
 const LINEARIZATIONS_MAX: u32 = 60;
-/// Rigid contact moves along the Jacobians of the middle of the step if a body or link turns by more than
-/// this over half of it \[rad\]. An arm's fingertips leave the straight line by turn^2 times half a metre,
-/// which is 2 um here and a centimetre at 0.15.
+/// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
+/// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
+/// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and
+/// by a centimetre at a turn of 0.15 rad.
 const TURN_MIN: f64 = 2e-3;
 /// The largest number of such moves to the middle in a step.
 pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
-/// If a linearisation reduces the change by less than this part of its step, it has overshot: later steps are
-/// smaller.
+/// If a linearisation reduces the change by less than this fraction of its step, it has overshot: later steps
+/// are smaller.
 const CONTRACTION: f64 = 0.4;
 /// If the fields reverse, as from too deep to out of contact, their allowed motion is multiplied by this
 /// factor.
@@ -187,7 +188,7 @@ impl QuasistaticStep {
     }
 
     /// Assembles everything but the contacts, and starts the contact search from the expected velocities:
-    /// those of their commands for actuated joints, and the last ones, `last`, for all others.
+    /// those of their commands for actuated joints, and the last velocities, `last`, for all others.
     pub(super) fn assemble(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, last: &[f64]) {
         let StepInput { scene, settings, start, .. } = input;
         let (model, h) = (scene.model(), settings.step());
@@ -325,7 +326,7 @@ impl QuasistaticStep {
     pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
         let model = input.scene.model();
         let h = input.settings.step();
-        // The largest turn of a body over half the step, or over half the previous trial.
+        // The largest change of a body's rotation matrix over half the step, or since the previous trial.
         let turned = |a: &Data, b: &Data| {
             let turns = a.X_WB.iter().zip(b.X_WB.iter());
             turns.map(|(a, b)| (a.rotation.matrix() - b.rotation.matrix()).norm()).fold(0.0, f64::max)
