@@ -82,8 +82,8 @@ class KeyframeController(Controller):
         self.measured_pose = self.create_publisher(PoseStamped, "task/measured_pose", 10)
 
     def describe(self, text):
-        # In a world with several robots the topic has one of them; a robot without the tool is not the one of
-        # the task.
+        # In a world with several robots the topic describes one of them; a robot without the tool is not the
+        # task's robot.
         robot = Robot(text)
         if self.cell is None and self.task.tool in robot.links:
             self.cell = cell_of_robot(robot)

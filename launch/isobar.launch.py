@@ -4,7 +4,7 @@ ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
     [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
     [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
 
-Without an argument, its parameter has the value of params_file, or else the node's default.
+A parameter whose argument is not given has the value of params_file, or else the node's default.
 """
 
 from launch import LaunchDescription

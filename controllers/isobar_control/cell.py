@@ -1,5 +1,5 @@
-"""The poses of the bodies in a robot cell, which a user measures once: from a scene file's welded models, or
-from the robot alone.
+"""The poses of the bodies in a robot cell, from a scene file's welded models or from the robot alone. In a
+real cell, a user measures them once.
 
 No ROS.
 """

@@ -69,7 +69,7 @@ class DifferentialInverse:
         count = len(self.q)
         z = POSTURE_RATE * (self.posture - self.q) if with_posture and count > 6 else np.zeros(count)
         free, speeds = np.ones(count, dtype=bool), np.zeros(count)
-        # Each pass locks one joint at least.
+        # Each pass locks at least one joint.
         for _ in range(count + 1):
             speeds = self.solve(J, V, z, free)
             following = self.q + dt * speeds

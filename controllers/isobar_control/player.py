@@ -13,11 +13,11 @@ from .motion import DifferentialInverse
 from .robot import Chain, rotation_about, rotation_rpy, rotation_vector
 from .task import EXTERNAL_TORQUES, TaskError
 
-# The arm may be this far from a keyframe at its end [m] or [rad]; then it continues to move there for at most
-# OVERTIME times its duration.
+# A keyframe ends when the arm is this near to its pose [m] or [rad]. An arm that is farther away at the end
+# of the duration continues for at most OVERTIME times the duration.
 POSE_TOLERANCE = 2e-3
 OVERTIME = 3.0
-# Contact forces pass a low pass of this time constant before they are compared [s].
+# Contact forces pass a low-pass filter of this time constant before they are compared [s].
 FILTER_TIME = 0.02
 # Relative size of a singular value of J below which it is not used for an estimate of force [-].
 FORCE_SINGULAR = 0.02
@@ -222,7 +222,7 @@ class Player:
         return force
 
     def tick(self, measured, dt):
-        """Moves on by `dt` [s]. The commands are then in `arm.q`, `arm.speeds`, `opening` and
+        """Advances by `dt` [s]. The commands are then in `arm.q`, `arm.speeds`, `opening` and
         `opening_rate`."""
         self.sense(measured, dt)
         self.gripping = self.open, self.close
@@ -264,7 +264,7 @@ class Player:
         return float(change @ (self.path.R_WF @ condition.along))
 
     def decide(self, dt):
-        """Whether the keyframe ends, fails, or continues."""
+        """Decides whether the keyframe ends, fails, or continues."""
         keyframe = self.keyframe
         until = keyframe.until
         late = self.elapsed > (1.0 + OVERTIME) * keyframe.duration

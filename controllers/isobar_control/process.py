@@ -77,11 +77,11 @@ class Commands:
 
 
 class Controller(Node):
-    """Answers each joint state with a command that carries its stamp. The stamps are its time.
+    """Answers each joint state with a command that carries its stamp. The stamps are the controller's time.
 
     A controller has `begin(state)`, called with each state until it returns true; `tick(state, dt)`, called
-    once a `period` [s], or with each state if states are farther apart; and `fill(message, time)`, which
-    writes the command for the time at which the next state is due. `state` is a dictionary: (position,
+    once a `period` [s], or with each state if states are farther apart; and `fill(message, state, time)`,
+    which writes the command for the time at which the next state is due. `state` is a dictionary: (position,
     velocity) by joint.
     """
 
@@ -132,7 +132,7 @@ class Controller(Node):
         return Header(stamp=self.stamp, frame_id=frame)
 
     def publish_phase(self, phase):
-        """Publishes the phase of the task, once."""
+        """Publishes and logs the phase of the task when it changes."""
         if phase == self.told:
             return
         self.told = phase
@@ -144,7 +144,7 @@ class Controller(Node):
 
 
 def run(make):
-    """Spins a controller until it is ended; returns the exit status."""
+    """Spins a controller until it ends; returns the exit status."""
     rclpy.init()
     try:
         rclpy.spin(make())

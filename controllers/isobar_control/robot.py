@@ -45,7 +45,7 @@ def rotation_about(axis, angle):
 
 
 def rotation_vector(R):
-    """The vector of direction and angle [rad], 0 to pi, of a rotation."""
+    """The rotation vector: the axis times the angle [rad], from 0 to pi."""
     w = 0.5 * np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
     sine, cosine = math.sqrt(w @ w), 0.5 * (np.trace(R) - 1.0)
     angle = math.atan2(sine, cosine)

@@ -24,12 +24,12 @@ SAMPLE = 0.01
 # The run fails if the clock stands still for this long, or if a topic is missing at the start for this long
 # [s].
 PATIENCE = 30.0
-# Between steps of the paused simulation at the start [s]: late processes were discovered within 3 s, which
-# are 30 steps.
+# The interval between steps of the paused simulation at the start [s]: late processes were discovered within
+# 3 s, which are 30 steps.
 REQUEST = 0.1
 # An answer that takes longer than this is lost [s].
 ANSWER = 1.0
-# Part of a phase that counts as settled, for the table.
+# The part of a phase that the means of the table leave out, because the grip has not settled.
 SETTLED = 0.5
 
 TOPICS = {
@@ -81,11 +81,12 @@ def alive(pid):
 
 
 def wait_for_all(monitor, processes):
-    """Waits until the node, the controller and the monitor hear each other; returns a problem, or None.
+    """Waits until the node, the controller and the monitor receive each other's messages; returns a problem,
+    or None.
 
-    A publisher that is known here may be unknown to other processes. So the paused simulation takes a step
-    now and then, until the controller's answer to one has arrived: then the state and the forces reached the
-    controller, and the answer came back.
+    A publisher that is known here may be unknown to other processes. So the paused simulation takes single
+    steps until the controller's answer to one has arrived: then the state and the forces have reached the
+    controller, and the answer has come back.
     """
     deadline = time.monotonic() + PATIENCE
     asked = 0.0

@@ -50,7 +50,7 @@ def receive(topic, at, part):
 
 
 def refine(triangles, colors, rounds):
-    """Splits each triangle in four, so that flat colours follow the pressure inside of it."""
+    """Splits each triangle into four, so that flat colours follow the pressure inside it."""
     for _ in range(rounds):
         middle = lambda values: (values + np.roll(values, -1, axis=1)) / 2
         parts = []

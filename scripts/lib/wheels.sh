@@ -95,7 +95,7 @@ isobar_enter_prefix() {
   isobar_prepend CMAKE_PREFIX_PATH "$1"
   export ROS_VERSION=2 ROS_PYTHON_VERSION=3 ROS_DISTRO=jazzy RMW_IMPLEMENTATION=rmw_fastrtps_cpp
   export VIRTUAL_ENV=$1
-  # The wheels restart each Python process to set LD_LIBRARY_PATH, unless told that it is set.
+  # The wheels restart each Python process to set LD_LIBRARY_PATH, unless this variable says that it is set.
   export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
 }
 

@@ -20,7 +20,7 @@ def half(center, axis, radius, width=HALF):
 
 
 def clearance(center, axis, radius):
-    """The position of the other half of the actuator."""
+    """The space of the other half of the actuator, with some clearance."""
     place = lambda s: tuple(c - s * a for c, a in zip(center, axis))
     return drum(place(-GAP), place(0.12), radius + 0.003)
 

@@ -146,7 +146,7 @@ def without(solid, *others, width=0.0):
 
 # Meshes: lists of vertices and of faces (three or four vertex numbers)
 
-BLOCK = 4  # cells a side that are looked at together
+BLOCK = 4  # cells per side of a block; blocks far from the surface are skipped whole
 
 
 def surface(solid, low, high, cell):
@@ -182,9 +182,9 @@ def surface(solid, low, high, cell):
     return vertices, net_faces(values, number)
 
 
-# Pull of a net's vertex towards the mean of its cell's cut points, against that towards the planes at these
-# points: small, so that vertices sit on sharp edges, not zero, since planes that are nearly parallel do not
-# fix a point. [-]
+# Weight of the distance of a vertex to the mean of its cell's cut points, relative to its distances to the
+# planes at these points [-]: small, so that vertices lie on sharp edges, but positive, because nearly
+# parallel planes do not determine a point.
 PULL = 0.03
 
 
@@ -242,7 +242,7 @@ def net_faces(values, number):
 
 
 def turned(profile, segments=48):
-    """The surface that the points (radius, z) make when they turn about z, from below to above."""
+    """The surface of revolution about z of a profile of points (radius, z), from bottom to top."""
     vertices, rings = [], []
     for radius, z in profile:
         if radius < 1e-9:
@@ -265,8 +265,8 @@ def turned(profile, segments=48):
 
 def ellipsoid_surface(axes, refinements=2):
     """Triangles on the ellipsoid with these half axes: an octahedron whose edges are halved this number of
-    times, with each new vertex moved to the unit sphere, all scaled. These are the vertices that Drake and
-    Isobar give an ellipsoid; two refinements, 66 of them."""
+    times, with each new vertex moved to the unit sphere, all scaled. With two refinements these are the 66
+    vertices that Drake and Isobar give an ellipsoid."""
     vertices = [(1.0, 0, 0), (0, 1.0, 0), (-1.0, 0, 0), (0, -1.0, 0), (0, 0, 1.0), (0, 0, -1.0)]
     faces = [face for k in range(4) for face in ([k, (k + 1) % 4, 4], [(k + 1) % 4, k, 5])]
     for _ in range(refinements):
@@ -317,8 +317,8 @@ def short(x, decimals):
 
 
 def obj(mesh, comment, decimals=4):
-    """Text of an OBJ file with a normal at each corner, smooth up to the crease angle. `decimals`: of the
-    vertices [m]."""
+    """Text of an OBJ file with a normal at each corner, smooth up to the crease angle. Coordinates of
+    vertices [m] have up to `decimals` decimals."""
     vertices, faces = mesh
     normals = [face_normal(vertices, face) for face in faces]
     faces = [(face, normal) for face, normal in zip(faces, normals) if dot(normal, normal) > 1e-24]

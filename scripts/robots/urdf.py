@@ -32,9 +32,9 @@ def sphere(radius):
 
 
 def ellipsoid(a, b, c, path):
-    """Only for collisions. URDF itself has no ellipsoid: first its mesh of the folder meshes/
-    (mesh.ellipsoid_surface), which all tools read, then the ellipsoid itself, for those that make meshes of
-    their own."""
+    """An ellipsoid for collisions. URDF itself has none. A mesh of the folder meshes/, from
+    mesh.ellipsoid_surface, comes first, which all tools read, then the ellipsoid itself, for tools that make
+    meshes of their own."""
     return mesh(path, convex=True) + f'<drake:ellipsoid a="{number(a)}" b="{number(b)}" c="{number(c)}"/>'
 
 

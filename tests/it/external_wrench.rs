@@ -265,11 +265,11 @@ fn external_wrenches_are_recorded() {
     assert_eq!(pushes, pushed.map(|step| (step as u64, force(step))).collect::<Vec<_>>());
     // No file is overwritten unless that is asked for.
     let (good, said) = run(&[]);
-    assert!(!good && said.contains("push.csv is there already") && said.contains("--force"), "{said}");
+    assert!(!good && said.contains("push.csv exists already") && said.contains("--force"), "{said}");
     assert_eq!(std::fs::read_to_string(folder.join("push.csv")).expect("rows"), file);
     std::fs::remove_file(folder.join("push.csv")).expect("the rows go");
     let (good, said) = run(&[]);
-    assert!(!good && said.contains("push.mcap is there already"), "{said}");
+    assert!(!good && said.contains("push.mcap exists already"), "{said}");
     assert!(!folder.join("push.csv").exists(), "nothing is written before the refusal");
     assert_eq!(run(&["--force"]), (true, String::new()));
     std::fs::remove_dir_all(&folder).expect("the folder goes");

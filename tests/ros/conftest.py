@@ -1,4 +1,4 @@
-"""The real node, started as a user would start it, and an rclpy node that listens. One ROS domain a run,
+"""The real node, started as a user would start it, and an rclpy node that listens. One ROS domain per run,
 loopback only."""
 
 import fcntl
@@ -55,8 +55,8 @@ GRACE = 5.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-# Skips that depend on which ROS is there: its distribution's launch system, which scripts/ros2-env leaves
-# out, and the versions of simulation_interfaces.
+# Skips that depend on the installed ROS: its distribution's launch system, which scripts/ros2-env leaves out,
+# and the versions of simulation_interfaces.
 EXPECTED_SKIPS = (
     "the package launch_ros is not installed",
     "before 2.1 all of a state is set",
@@ -202,7 +202,7 @@ class Listener:
             rclpy.spin_once(self.node, timeout_sec=left)
 
     def fresh(self, topic, count=1):
-        """`count` messages that were received after now; the last one is returned."""
+        """Waits for `count` more messages, and returns the last one."""
         messages = self.heard[topic]
         wanted = len(messages) + count
         self.wait_until(lambda: len(messages) >= wanted, f"message on {topic}")

@@ -209,7 +209,7 @@ MODULES = {
 
 @contextmanager
 def stand_in():
-    """The modules of MODULES are the stand-in's meanwhile; a task's shared module is loaded with them."""
+    """Within this context the modules of MODULES are the stand-in's, and task_launch is loaded with them."""
     names = [*MODULES, "task_launch"]
     kept, path = {name: sys.modules.pop(name) for name in names if name in sys.modules}, list(sys.path)
     for name, contents in MODULES.items():

@@ -1,4 +1,4 @@
-"""A soak of the node, as fast as it steps: controllers that come and go, entities spawned and deleted,
+"""A soak test of the node at full speed: controllers that come and go, entities spawned and deleted,
 resets, a recording that is switched off and on, and a subscriber that never reads. Prints memory, threads,
 endpoints and step time over the run.
 scripts/soak runs it."""
@@ -87,15 +87,15 @@ class Soak:
                 return row
 
     def keep_disk_free(self):
-        """Deletes the complete files; counts them."""
+        """Deletes all files but the two newest, and counts the deleted ones."""
         files = sorted(self.folder.glob("run*.mcap"), key=lambda file: file.stat().st_mtime)
         for file in files[:-2]:
             file.unlink()
             self.recorded += 1
 
     def cycle(self):
-        """Adds a controller, which commands and pushes, and a brick, and removes both; now and then resets
-        all."""
+        """Adds a controller, which commands and pushes, and a brick, and removes both. Every tenth cycle also
+        resets the simulation."""
         self.cycles += 1
         controller = rclpy.create_node(f"controller_{self.cycles}")
         commands = controller.create_publisher(JointState, "/joint_commands", 10)
@@ -126,8 +126,8 @@ class Soak:
 
 
 def run(steps, seconds, record, warm_up, cycles=0):
-    """Rows of the table: after the warm-up, each tenth of the steps, and at the end. At least `cycles` cycles
-    follow the warm-up."""
+    """Rows of the table: after the warm-up, after each tenth of the steps, and at the end. At least `cycles`
+    cycles follow the warm-up."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         soak = Soak(Path(folder), record)

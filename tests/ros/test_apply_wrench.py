@@ -35,11 +35,11 @@ def test_a_wrench_acts_for_its_time(start, listener):
     expected = rest + 10.0 / STIFFNESS
     publisher.publish(wrench("pad", 10.0))
     listener.wait_until(lambda: abs(slide(states[-1]) - expected) < 1e-6, "equilibrium under the force")
-    # What acts is published, in the body's axes.
+    # The acting wrench is published in the body's axes.
     acting = listener.wait_for(WrenchStamped, "/isobar/external_wrench", lambda message: True, "the wrench")
     assert acting.header.frame_id == "pad" and acting.wrench.force.z == pytest.approx(10.0)
     pushes = listener.listen(WrenchStamped, "/isobar/external_wrench", 1000)
-    # A newer one replaces it, and ends after its 0.2 s.
+    # A newer wrench replaces it, and ends after 0.2 s.
     assert listener.set_parameter("apply_wrench_duration", 0.2).successful
     states.clear()
     publisher.publish(wrench("pad", 5.0))

@@ -26,7 +26,7 @@ def worlds(start, listener):
 
 
 def bomb(levels=6, width=30):
-    """A text of ten KiB that would expand to hundreds of MiB: nested entities."""
+    """A text of less than a KiB whose nested entities would expand to more than 2 GiB."""
     names = [f"e{number}" for number in range(levels)]
     lines = [f'<!ENTITY {names[0]} "{"x" * 100}">']
     lines += [f'<!ENTITY {name} "{f"&{inner};" * width}">' for inner, name in zip(names, names[1:])]
@@ -77,7 +77,7 @@ def test_a_rate_of_zero_is_never(start, listener):
         return len(states) > 5
 
     listener.wait_until(stepped, "states")
-    # Five times a second of real time while nothing happens.
+    # A clock with a rate would be repeated five times per second of real time here.
     listener.spin_for(0.6)
     assert not clock
 
@@ -183,7 +183,7 @@ def test_services_read_no_files_outside_of_the_scene_and_packages(worlds, listen
     for answer in refusals[:3] + refusals[4:]:
         assert answer.result.result != 1 and "file_access" in answer.result.error_message, answer
     listed = bounded.call("GetSpawnables", sources=[str(tmp_path), "/etc"])
-    assert "no folders" in listed.result.error_message and "other.urdf" not in str(listed.spawnables)
+    assert "are not folders" in listed.result.error_message and "other.urdf" not in str(listed.spawnables)
     assert bounded.spawn("a", uri="ball.urdf", position=(1.0, 0.0, 0.5)).result.result == 1
 
 

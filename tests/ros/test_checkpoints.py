@@ -8,7 +8,7 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-# A node that was killed leaves the graph when its lease ends, after 20 s [s].
+# The longest wait for a killed node to leave the graph, which it does when its lease ends, after 20 s [s].
 LEASE = 60.0
 
 
@@ -25,7 +25,7 @@ def position(state, joint):
 
 
 def wait_without_nodes(listener, condition):
-    """The test continues without the dead node."""
+    """Waits for the condition while no node has to be alive."""
     dead = RUNNING[:]
     RUNNING.clear()
     listener.wait_until(condition, "end of the lease", LEASE)
@@ -33,7 +33,7 @@ def wait_without_nodes(listener, condition):
 
 
 def wait_for_second(listener, node, condition):
-    """The first node is dead: only the second one has to live."""
+    """Waits for the condition while only the second node has to be alive: the first one is dead."""
     kept = RUNNING[:]
     RUNNING[:] = [node]
     try:
@@ -156,8 +156,8 @@ def test_a_checkpoint_of_another_scene_is_refused_by_name(start, listener, tmp_p
 
 
 def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listener, tmp_path):
-    """A second node has the first one's brick where it was, and not the deleted ball; its own later changes
-    make it refuse the file by name."""
+    """A second node has the first one's brick where it was, and not the deleted ball. After later changes of
+    its own world it refuses the file by name."""
     srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
     from test_worlds import BRICK, resource
 
@@ -189,7 +189,7 @@ def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listene
     assert not refused.success
     assert "made with entities spawned: brick; entities deleted: ball" in refused.message, refused.message
     assert "the world has entities spawned: none; entities deleted: ball" in refused.message, refused.message
-    # A reset of everything is the scene file again.
+    # A reset of everything restores the entities of the scene file.
     assert listener.call(srv.ResetSimulation, "/isobar/reset_simulation", srv.ResetSimulation.Request()).result.result == 1
     assert entities() == ["press", "ball"]
     assert second.end() == 0

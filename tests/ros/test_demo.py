@@ -1,5 +1,5 @@
-"""The demo's monitor: the simulation stands until the node, the controller and the monitor hear each
-other."""
+"""The demo's monitor: the simulation stays paused until the node, the controller and the monitor receive each
+other's messages."""
 
 import sys
 
@@ -8,15 +8,15 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-# The largest simulated time while the controller does not hear the node [s]: a hundred steps of a
-# millisecond. The monitor requests ten steps per second, so this takes ten times as long as the controller is
-# deaf, which allows for a loaded machine.
+# The largest simulated time while the controller does not receive the node's messages [s]: a hundred steps of
+# a millisecond. The monitor requests ten steps per second, and this lasts one second here; the rest allows
+# for a loaded machine.
 STANDS = 0.1
 
 
 def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tmp_path):
-    """The controller's publishers are known long before it hears the node, as it happens on a loaded
-    machine."""
+    """The controller's publishers are known long before it receives messages of the node, as can happen on a
+    loaded machine."""
     commands = listener.node.create_publisher(JointState, "/joint_commands", 10)
     forces = [listener.node.create_publisher(Float64, f"/grip_force/{name}", 10) for name in ("commanded", "measured")]
     clock = listener.listen(Clock, "/clock", BEST_EFFORT)
@@ -26,7 +26,7 @@ def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tm
     monitor = LaunchedProcess([*program, "--watch", str(node.process.pid)], tmp_path)
     RUNNING.append(monitor)
     listener.wait_until(lambda: all(force.get_subscription_count() for force in forces), "monitor")
-    # A process that asks for steps knows all publishers.
+    # The monitor requests steps only when it knows all publishers.
     listener.wait_until(lambda: now() > 0.0, "first step")
     listener.spin_for(1.0)
     assert now() < STANDS
@@ -36,7 +36,7 @@ def test_the_simulation_stands_until_the_controller_hears_it(start, listener, tm
         for force in forces:
             force.publish(Float64(data=16.0))
 
-    # From here on the monitor may end: after its last sample, or with the node if it hangs.
+    # From here on the monitor may end, so the waits below do not require that it runs.
     RUNNING.remove(monitor)
     listener.node.create_subscription(JointState, "/joint_states", answer, 10)
     listener.wait_until(lambda: monitor.process.poll() is not None, "end of the monitor")

@@ -190,8 +190,8 @@ def test_a_tolerance_of_velocity_leaves_that_of_position_to_the_node(start, list
 
 
 def test_a_goal_without_a_time_waits_for_its_end(start, listener):
-    """As ros2_control's joint_trajectory_controller does with its default `goal_time` of 0. The slide sinks
-    by 2.45 mm under its own weight, until its actuator is stiff enough."""
+    """The goal waits as in ros2_control's joint_trajectory_controller with its default `goal_time` of 0. The
+    slide sinks by 2.45 mm under its own weight, until its actuator is stiff enough."""
     start(parameters=["real_time_factor:=20.0"])
     goal = FollowJointTrajectory.Goal(trajectory=trajectory((0.3, 0.05)), goal_tolerance=[tolerance(1e-4)])
     goal = Goal(Client(listener), goal)

@@ -39,7 +39,7 @@ def moved(listener, states, turn=0.3):
 
 
 def stays(listener, states, joint, seconds=0.7):
-    """The positions of a joint over a while, from the last state on."""
+    """The positions of a joint for some time, from the last state on."""
     begin = len(states) - 1
     listener.spin_for(seconds)
     return [message.position[message.name.index(joint)] for message in states[begin:]]
@@ -52,7 +52,8 @@ def test_a_command_for_one_joint_holds_the_other_where_its_trajectory_has_brough
     commands.publish(JointState(name=["slide"], position=[0.02]))
     listener.spin_for(0.3)
     held = stays(listener, states, "turn")
-    # Seen on the built node: from 0.998 rad to the target before the trajectory, here 0.
+    # Regression, observed on the built node: `turn` moved from 0.998 rad back to the target that it had
+    # before the trajectory, here 0.
     assert min(held) > 0.25 and max(held) - min(held) < 0.05, f"{min(held)} to {max(held)}"
 
 
@@ -120,8 +121,7 @@ def test_a_slow_pace_answers_and_ends_at_once(start, listener):
 
 
 def test_not_a_number_is_no_command_for_its_joint(start, listener):
-    """As ros2_control's topic-based interface writes: NaN for each interface that no controller has
-    claimed."""
+    """ros2_control's topic-based interface writes NaN for each interface that no controller has claimed."""
     node = start()
     states = listener.listen(JointState, "joint_states")
     commands = listener.publisher(JointState, "joint_commands")

@@ -32,8 +32,8 @@ def numbers(chance, length):
 
 
 def bad_command(chance):
-    """A command that must be refused: an unknown name, a number that is not finite, or arrays of different
-    lengths."""
+    """A command that must be refused: an unknown name, an infinite number, arrays of different lengths, or a
+    repeated name."""
     kind = chance.randrange(4)
     if kind == 0:
         names = [chance.choice(NAMES)]
@@ -117,7 +117,7 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
         kind = chance.choice(list(topics))
         message = topics[kind][1](chance)
         if number % 10 == 0:
-            # Bytes that are no message of the type: cut off, or with random lengths.
+            # Bytes that are not a message of the type: some are changed, and the end is cut off.
             data = bytearray(serialize_message(message))
             for _ in range(chance.randrange(1, 6)):
                 data[chance.randrange(4, len(data)) if len(data) > 4 else 0] = chance.randrange(256)
@@ -129,7 +129,7 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
             if name not in clients:
                 clients[name] = listener.node.create_client(service, f"/isobar/{name}", qos_profile=deep)
                 assert clients[name].wait_for_service(30)
-            # A service keeps its last requests: no more than some are under way at once.
+            # A service keeps a limited number of requests, so only a few are in flight at once.
             listener.wait_until(lambda: sum(not answer.done() for answer in answers) < 8, "answers")
             answers.append(clients[name].call_async(asked))
         if number % 8 == 0:
@@ -146,8 +146,7 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
     listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: value_of(m, "commands rejected") > MESSAGES / 2, "count")
     factors = sorted(value_of(report, "real-time factor") for report in reports[before:])
-    # The best second under load: a busy machine delays some seconds, blocking requests would delay all of
-    # them.
+    # The best second counts: a busy machine delays some seconds, but requests that block would delay all.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert "panicked" not in node.log()
 
@@ -189,7 +188,7 @@ def mutated(chance, text):
 
 
 def standard_request(chance, srv, brick, resource):
-    """A service of simulation_interfaces, and an invalid request to it."""
+    """A service of simulation_interfaces, and a request to it, which is nearly always invalid."""
     name, number = chance.choice([*NAMES, "ball", "press"]), chance.choice(NUMBERS)
     kind = chance.randrange(9)
     if kind < 3:
@@ -258,7 +257,6 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
     stamps = [stamp_ns(state) for state in states]
     assert stamps == sorted(stamps)
     factors = sorted(value_of(report, "real-time factor") for report in reports)
-    # The best second under load: a busy machine delays some seconds, blocking requests would delay all of
-    # them.
+    # The best second counts: a busy machine delays some seconds, but requests that block would delay all.
     assert factors[-1] > 0.8, "the loop keeps its rate"
     assert node.process.poll() is None and "panicked" not in node.log()

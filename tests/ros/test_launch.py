@@ -16,7 +16,7 @@ from conftest import PATIENCE, ROOT
 TASKS = sorted(path.name.removesuffix(".launch.py") for path in (ROOT / "launch").glob("*.launch.py"))
 TASKS = [task for task in TASKS if (ROOT / "config" / f"{task}.yaml").exists()]
 ARGUMENTS = {"scene", "stepping", "step", "real_time_factor", "lockstep", "record", "use_rviz", "namespace"}
-# Runs a launch file as `ros2 launch` does, which is a package of its own.
+# Runs a launch file as `ros2 launch` does; that command is in a separate package.
 LAUNCH = """
 import sys
 from launch import LaunchDescription, LaunchService

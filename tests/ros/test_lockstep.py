@@ -19,7 +19,7 @@ LOCKSTEP = ["lockstep:=true", "real_time_factor:=0.0"]
 
 
 def law(state):
-    """A controller with every bit of the state in its answer: it presses, and swings the arm."""
+    """A control law whose answer depends on every bit of the state: it presses, and swings the arm."""
     time_s = stamp_ns(state) * 1e-9
     slide = -0.08 - 0.02 * math.sin(40 * time_s) - 0.3 * (state.position[0] + 0.08)
     return JointState(name=["slide", "turn"], position=[slide, 0.0], effort=[0.0, 0.5 * math.cos(9 * state.position[1])])
@@ -61,7 +61,7 @@ def test_two_runs_are_equal_bit_by_bit(start):
 
 
 def test_a_state_comes_after_what_was_felt_with_it(start):
-    """A controller that uses wrenches, as users write them: each state finds the wrench of its own time,
+    """A controller that uses wrenches, as users write it: with each state it has the wrench of the same time,
     every time."""
     start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])
     node = rclpy.create_node("feeling")

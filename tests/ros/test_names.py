@@ -30,8 +30,8 @@ def published(listener, namespace="/"):
 
 
 def test_names_follow_the_namespace_and_remappings(start, listener):
-    # As the topic-based hardware interface of ros2_control has it: commands on its name, reliable and of
-    # depth 1; states on its name, as sensor data.
+    # The names and the quality of service of ros2_control's topic-based hardware interface: commands are
+    # reliable with depth 1, and states are read as sensor data.
     renamed = ["-r", "__ns:=/cell", "-r", "joint_commands:=robot_joint_commands", "-r", "joint_states:=robot_joint_states"]
     start(extra=renamed)
     states = listener.listen(JointState, "/cell/robot_joint_states", qos_profile_sensor_data)
@@ -39,7 +39,7 @@ def test_names_follow_the_namespace_and_remappings(start, listener):
     command = JointState(name=["slide", "turn"], position=[0.05, 0.0])
     moved = lambda: bool(states) and abs(states[-1].position[0] - 0.04755) < 1e-4
     listener.publish_until(commands, command, moved, "position")
-    # The arm's velocity interface is there and unclaimed; then its joints have different interfaces.
+    # The joints have velocity interfaces that are not claimed; later each joint has a different interface.
     command = JointState(name=["slide", "turn"], position=[0.03, 0.0], velocity=[math.nan, math.nan])
     moved = lambda: abs(states[-1].position[0] - 0.02755) < 1e-4
     listener.publish_until(commands, command, moved, "positions with unclaimed velocities")
@@ -124,7 +124,7 @@ def test_markers_of_a_simulation_that_stands_are_those_of_its_last_state(start, 
         listener.spin_for(0.3)
         now = clock[-1].clock.sec * 1_000_000_000 + clock[-1].clock.nanosec
         assert stamp_ns(arrays[-1].markers[-1]) == now
-        # Faster than markers are shown.
+        # These steps come faster than markers are published.
         for _ in range(4):
             assert listener.call(Trigger, "/isobar/step", Trigger.Request()).success
 
@@ -148,7 +148,7 @@ def test_rviz_shows_topics_that_the_node_has(name):
         for key in ("Topic", "Description Topic"):
             if key in display:
                 topic = display[key]["Value"]
-                # Relative: RViz is started in the namespace of the node.
+                # Topics are relative, because RViz is started in the namespace of the node.
                 assert not topic.startswith("/"), topic
                 fits = [row for compiled, row in documented if compiled.match(f"/{topic}")]
                 assert fits, topic

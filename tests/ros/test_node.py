@@ -74,8 +74,8 @@ def test_real_time_factor_is_kept_and_can_be_changed(start, listener):
         return (seconds(clock[-1].clock) - before) / (time.monotonic() - wall)
 
     def best(wanted):
-        """The best real-time factor of some seconds, until one is as `wanted`: a busy machine only makes it
-        smaller."""
+        """The best real-time factor of some seconds, until one is above `wanted`: a busy machine only makes
+        it smaller."""
         found = []
         while len(found) < 10 and max(found, default=0.0) <= wanted:
             found.append(measured(1.0))
@@ -171,7 +171,7 @@ def test_malformed_commands_are_reported_and_dropped(start, listener):
     commands.publish(JointState(name=["slide"], position=[0.03]))
     settle(listener, lambda message: abs(joint(message, "slide")[0] - 0.02755) < 1e-4, "good position")
     for message, reason in BAD.values():
-        # Two kinds of a reason within a second are one report and a count.
+        # Two refusals of one kind within a second give one report, and a count in the next one.
         while reason not in node.log():
             commands.publish(message)
             listener.spin_for(0.1)

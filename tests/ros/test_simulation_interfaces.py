@@ -24,7 +24,7 @@ from simulation_interfaces.msg import (  # noqa: E402
 )
 
 STEP_NS = 1_000_000
-# A settled scene is at rest to this [m].
+# A settled scene is at rest within this tolerance [m].
 AT_REST = 1e-4
 
 
@@ -239,7 +239,7 @@ def test_resets_are_by_scope(simulator, listener):
         listener.spin_for(0.2)
         return result, simulator.time(), states[-1].position[0] > 0.08
 
-    # One after the other, without steps in between.
+    # The simulation is paused, so only the requested steps are taken between the resets.
     assert reset(scopes.SCOPE_TIME) == (Result.RESULT_OK, 0, True)
     assert simulator.call("StepSimulation", steps=7).result.result == Result.RESULT_OK
     assert simulator.time() == 7 * STEP_NS

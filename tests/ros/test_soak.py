@@ -1,5 +1,4 @@
-"""The soak of scripts/soak in small: memory, threads, files and endpoints do not grow. Times are not
-compared."""
+"""A short run of scripts/soak: memory, threads, files and endpoints do not grow. Times are not compared."""
 
 import pytest
 

@@ -72,7 +72,7 @@ def test_the_red_cube_is_put_on_the_stack(heard_from_the_start, listener, mode):
     print(f"\n{mode}: {1e3 * miss:.2f} mm and {math.degrees(angle(cube.orientation)):.4f} degrees beside its place")
     assert miss < 0.003
     assert angle(cube.orientation) < math.radians(3) and angle(top.orientation) < math.radians(3)
-    # 20 mm ahead of the cube's sides at 1000 N/m.
+    # The fingers' targets are 20 mm inside the cube's sides, at 1000 N/m.
     held = sorted(force.data for force in grip if force.data > 10.0)
     assert abs(held[len(held) // 2] - 20.0) < 1.0
     listener.wait_until(lambda: grip[-1].data < 0.01, "letting go")

@@ -22,8 +22,8 @@ TASKS = {
     "pancake_flip": "gripper",
     "spatula_slip": "left_finger_bubble",
 }
-# Vertical field of view of RViz's camera [rad], Ogre's default; the narrowest picture that a window of the
-# files leaves for it [-].
+# The vertical field of view of RViz's camera [rad], which is Ogre's default, and the smallest ratio of width
+# to height of the picture in a window of the files' size [-].
 FIELD_OF_VIEW = math.radians(45)
 ASPECT = 1.0
 # The names that a configuration may use, from the documentation of rviz_default_plugins and rviz_common

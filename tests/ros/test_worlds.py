@@ -123,7 +123,7 @@ def test_a_robot_is_spawned_from_a_file_and_commanded(worlds, listener):
         return abs(states[-1].velocity[1] - 2.0) < 0.05
 
     listener.wait_until(turns, "its speed")
-    # Its names are in use: in the common topics they are prefixed with its own.
+    # In the common topics its joints have the names of its URDF, which no other robot uses.
     everything = listener.listen(JointState, "/joint_states")
     listener.wait_until(lambda: everything, "joint states of all")
     assert {"left_slide", "right_slide", "slide"} == {name for name in everything[-1].name if "slide" in name}
@@ -187,7 +187,7 @@ def test_names_and_addresses_are_checked(worlds):
     for uri in ("nowhere.urdf", "package://nowhere/x.urdf", "package://../../../etc/passwd", "/dev/zero", "http://x/y", "/"):
         assert code(name="a", uri=uri) == Result.RESULT_NOT_FOUND, uri
     assert code(name="a", uri="/etc/passwd") == codes.UNSUPPORTED_FORMAT
-    # Otherwise the running world would stop, too.
+    # A world that cannot take a step is refused, because it would halt the running simulation.
     weightless = BRICK.replace('"1e-4"', '"0"')
     assert code(name="a", text=weightless) == Result.RESULT_OPERATION_FAILED
     assert worlds.names().entities == ["press", "ball"]

@@ -201,7 +201,7 @@ fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The commands for which problem (1) has no unique answer, with their diagnoses.
+/// Prints the commands for which problem (1) has no unique answer, with their diagnoses.
 fn ill_posed() -> Result<(), Box<dyn Error>> {
     say!("\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground.");
     say!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
@@ -251,7 +251,7 @@ fn stacking_table(runs: &Runs, out: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The runs of a study, their common data, and the exit status.
+/// Prints the runs of a study and the comparison of their times; an error if a run has failed.
 fn grid_table(study: &GridStudy, out: &Path) -> Result<(), Box<dyn Error>> {
     let titles = ["faces", "contact [us]", "solver [us]", "step [us]"];
     say!(

@@ -71,7 +71,7 @@ fn draw(filling: &Filling, arguments: &Arguments, file: &Path) -> Result<(), Box
     Ok(picture::write_png(&image, file)?)
 }
 
-/// The quality of a filling, one line a measure.
+/// The quality of a filling, one line per measure.
 fn table(filling: &Filling, elapsed: Duration) -> String {
     let (mesh, quality, surface) = (&filling.mesh, &filling.quality, &filling.surface);
     let mut out = String::new();

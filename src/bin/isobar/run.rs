@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// MCAP file, in the profile of rosbag2.
     #[arg(long, value_name = "FILE.mcap")]
     record: Option<PathBuf>,
-    /// Overwrite the files of `--csv`, `--record` and `--timing` if they are there.
+    /// Overwrite the files of `--csv`, `--record` and `--timing` if they exist.
     #[arg(long)]
     force: bool,
     /// Write only every n-th step to the CSV file.
@@ -50,16 +50,16 @@ pub(crate) struct Arguments {
     #[arg(long = "command", value_name = "JOINT.QUANTITY=VALUE", allow_hyphen_values = true)]
     commands: Vec<String>,
     /// Continue from this checkpoint, of the same scene, mode and step: all rows have the same bits as those
-    /// of a run that never stopped. The first row is that of the first step from there.
+    /// of a run that never stopped. The first row is that of the first step after the checkpoint.
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// Write a checkpoint to this file at the end.
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Write the checkpoint each time that so much simulated time has passed, too, in seconds.
+    /// Also write the checkpoint during the run, at intervals of this simulated time in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration, requires = "checkpoint")]
     checkpoint_period: Option<f64>,
-    /// Write the wall-clock time of each step, in seconds, to this file, one line a step.
+    /// Write the wall-clock time of each step, in seconds, to this file, one line per step.
     #[arg(long, value_name = "FILE")]
     timing: Option<PathBuf>,
     /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
@@ -85,7 +85,7 @@ enum Mode {
 enum RunError {
     #[error("--command {text}: {problem}")]
     Command { text: String, problem: String },
-    #[error("{} is there already; name another file, or add --force to overwrite it", file.display())]
+    #[error("{} exists already; name another file, or add --force to overwrite it", file.display())]
     Exists { file: PathBuf },
     #[error("cannot write {}; check the folder and the permissions", file.display())]
     Write { file: PathBuf, source: std::io::Error },
@@ -108,7 +108,7 @@ struct Totals {
     not_converged: u64,
     fallbacks: u64,
     friction_rounds: u64,
-    /// Pairs that met too fast for a step.
+    /// Pairs of geometries that met too fast for a step to find their contact in time.
     missed: BTreeSet<usize>,
     stepping: Duration,
 }

@@ -161,7 +161,7 @@ fn address(file: &Path) -> String {
 fn listed(unknown: &[String]) -> Outcome {
     let mut result = ok();
     if !unknown.is_empty() {
-        result.error_message = format!("no folders: {}", unknown.join(", "));
+        result.error_message = format!("these sources are not folders: {}", unknown.join(", "));
     }
     result
 }
