@@ -29,7 +29,7 @@ pub enum CheckpointFileError {
         source: std::io::Error,
     },
     /// The file is too large.
-    #[error("checkpoint {}: it has {bytes} bytes, and at most {BYTES_MAX} are read; it is no checkpoint", file.display())]
+    #[error("checkpoint {}: it has {bytes} bytes, and at most {BYTES_MAX} are read; it is not a checkpoint", file.display())]
     Large {
         /// The file.
         file: PathBuf,

@@ -1,4 +1,4 @@
-//! Recordings as CSV: one row an instant, `#` comment lines with the units first.
+//! Recordings as CSV: one row per instant, after `#` comment lines with the units.
 //!
 //! `pandas.read_csv(file, comment="#")` reads them. Columns, in this order:
 //! - `time` \[s\];
@@ -45,7 +45,7 @@ impl<W: Write> CsvRecording<W> {
     /// those whose external wrenches are recorded.
     ///
     /// # Errors
-    /// The sink refuses.
+    /// The sink cannot be written to.
     pub fn new(
         mut sink: W,
         title: &str,
@@ -69,7 +69,7 @@ impl<W: Write> CsvRecording<W> {
     /// Appends one row: `snapshot` and the outputs evaluated from it.
     ///
     /// # Errors
-    /// The sink refuses.
+    /// The sink cannot be written to.
     pub fn record(&mut self, snapshot: &Snapshot, output_values: &[f64]) -> Result<(), RecordError> {
         self.number(snapshot.time_ns as f64 * 1e-9)?;
         let joints = snapshot.joint_position.iter().zip(&snapshot.joint_velocity).zip(&snapshot.joint_effort);
@@ -118,7 +118,7 @@ impl<W: Write> CsvRecording<W> {
     /// Writes buffered rows to the file.
     ///
     /// # Errors
-    /// The sink refuses.
+    /// The sink cannot be written to.
     pub fn finish(mut self) -> Result<(), RecordError> {
         self.writer.flush().map_err(RecordError::Write)
     }

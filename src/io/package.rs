@@ -21,7 +21,7 @@ pub struct PackageMap {
     prefixes: Vec<PathBuf>,
     /// Folders that are or contain packages, as in ROS_PACKAGE_PATH.
     source_folders: Vec<PathBuf>,
-    /// The folders outside of packages that addresses may lead to; `None` is all.
+    /// The folders outside of packages that addresses may lead to; `None` allows all.
     bounds: Option<Vec<PathBuf>>,
     /// The folders of the files that were found.
     used: Used,
@@ -52,7 +52,7 @@ pub enum ResolveError {
         /// All paths that were tried.
         tried: Vec<PathBuf>,
     },
-    /// The address leads to a place that is not read.
+    /// The address leads to a file that may not be read.
     #[error(
         "`{uri}`: files are read from the scene's folder, those of the files that it names, packages, and the folders of the \
          parameter `file_access`"
@@ -81,12 +81,12 @@ fn list(tried: &[PathBuf]) -> String {
 }
 
 impl PackageMap {
-    /// No packages known.
+    /// A map without packages.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Packages of the environment variables AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
+    /// The packages of the environment variables AMENT_PREFIX_PATH and ROS_PACKAGE_PATH.
     pub fn from_environment() -> Self {
         let folders = |name: &str| match env::var_os(name) {
             Some(value) => split(&value),
@@ -133,7 +133,8 @@ impl PackageMap {
         self.source_folders.push(folder.into());
     }
 
-    /// The folder at `uri`, by the rules of [`PackageMap::resolve`].
+    /// The folder at `uri`, by the rules of [`PackageMap::resolve`] but without `model://`; `None` if no
+    /// candidate exists or may be read.
     pub fn resolve_folder(&self, uri: &str, base_dir: &Path) -> Option<PathBuf> {
         let uri = uri.trim();
         let candidates = if let Some(rest) = uri.strip_prefix("package://") {
@@ -157,7 +158,8 @@ impl PackageMap {
     /// The file at `uri`, in a robot file of the folder `base_dir`.
     ///
     /// # Errors
-    /// The address is malformed, or no candidate exists; the error lists the paths that were tried.
+    /// The address is malformed, leads out of the allowed folders, or no candidate exists; the last error
+    /// lists the paths that were tried.
     pub fn resolve(&self, uri: &str, base_dir: &Path) -> Result<PathBuf, ResolveError> {
         let unsupported = |reason| ResolveError::Unsupported { uri: uri.to_owned(), reason };
         let uri_trimmed = uri.trim();
@@ -271,8 +273,8 @@ fn is_inside(name: &str, relative: &str) -> bool {
         })
 }
 
-/// Appends `folder` if it is the package `name` (by its own name), and searches the folders below down to
-/// `depth`.
+/// Appends `folder` if it is the package `name`, by its own name or that in its `package.xml`; otherwise
+/// searches the folders below, down to `depth`.
 fn find_package(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {
     if folder.file_name() == Some(OsStr::new(name)) {
         found.push(folder.to_path_buf());

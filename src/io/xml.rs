@@ -16,7 +16,7 @@ const DEPTH_MAX: usize = 200;
 pub(crate) struct Element {
     /// Local name, preceded by `prefix:` if the element is in a prefixed namespace.
     pub(crate) name: String,
-    /// Attribute names (prefixed as the element's) and values.
+    /// Attribute names (prefixed like the element's) and values.
     pub(crate) attributes: Vec<(String, String)>,
     /// Child elements.
     pub(crate) children: Vec<Element>,

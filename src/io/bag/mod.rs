@@ -49,7 +49,7 @@ impl BagRecording {
     /// Appends the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn record(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64]) -> Result<(), BagError> {
         self.batch.restart(snapshot.time_ns);
         if !std::mem::replace(&mut self.started, true) {
@@ -62,7 +62,7 @@ impl BagRecording {
     /// Writes the index and closes the file.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn finish(mut self) -> Result<(), BagError> {
         self.writer.finish()
     }
@@ -71,7 +71,7 @@ impl BagRecording {
 /// Appends all messages of `batch`.
 ///
 /// # Errors
-/// The disk refuses.
+/// The file cannot be written.
 pub fn write_batch(writer: &mut BagWriter, batch: &Batch) -> Result<(), BagError> {
     batch.messages().try_for_each(|(topic, message)| writer.write(topic, batch.time_ns, message))
 }

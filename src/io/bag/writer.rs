@@ -75,7 +75,7 @@ impl BagWriter {
     /// Appends a message of the topic at `topic`, stamped with simulated time.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn write(&mut self, topic: usize, time_ns: u64, message: &[u8]) -> Result<(), BagError> {
         let Some((channel_id, sequence)) = self.channels.get_mut(topic) else { return Ok(()) };
         *sequence += 1;
@@ -84,11 +84,11 @@ impl BagWriter {
         self.writer.write_to_known_channel(&header, message).map_err(|error| fail(&self.file, &error))
     }
 
-    /// Hands everything written so far to the system: whatever ends this program from now on, `mcap` tools
+    /// Passes everything written so far to the system. If this program is killed after that, `mcap` tools
     /// read the file up to here.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn flush(&mut self) -> Result<(), BagError> {
         self.writer.flush().map_err(|error| fail(&self.file, &error))
     }
@@ -96,7 +96,7 @@ impl BagWriter {
     /// Writes the index and ends the file; nothing may be written after it.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn finish(&mut self) -> Result<(), BagError> {
         self.writer.finish().map(drop).map_err(|error| fail(&self.file, &error))
     }

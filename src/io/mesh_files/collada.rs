@@ -1,10 +1,10 @@
 //! COLLADA 1.4/1.5 (.dae): the triangles of the visual scene, posed by its nodes, in metres.
 //!
-//! A small reader of our own: robot meshes use little of the format, but need the poses of nodes and the
-//! unit. It reads `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the geometries that the
-//! scene instances. Lines, materials, lights, deformations of skins and animations are ignored. `up_axis` is
-//! not applied, as in RViz, MoveIt and Pinocchio: robot files are made with these tools, and turning the mesh
-//! would take it off its link.
+//! This is a small reader of our own, because robot meshes use little of the format but need the poses of
+//! nodes and the unit. It reads `triangles`, `polylist`, `polygons`, `trifans` and `tristrips` of the
+//! geometries that the scene instances. Lines, materials, lights, deformations of skins and animations are
+//! ignored. `up_axis` is not applied, as in RViz, MoveIt and Pinocchio: robot files are made with these
+//! tools, and turning the mesh would move it away from its link.
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 //!
 //! The vertices of the file have y up; they are turned by 90 degrees about x, as in RViz, Drake and Blender.
 //! Skinned and morphed meshes have their rest shape. Points, lines, materials and animations are ignored.
-//! `gltf_json` has the elements of the format. Indices and lengths are checked here: the file may be cut
-//! short or made to do harm.
+//! `gltf_json` has the elements of the format. Indices and lengths are checked here: the file may be
+//! truncated or malicious.
 
 use std::path::{Component, Path};
 
@@ -41,7 +41,7 @@ struct Reader<'a> {
     nodes: usize,
 }
 
-/// Reads the triangles of a glTF file; files named by it are searched in `folder` and below.
+/// Reads the triangles of a glTF file; files that it names are searched for in `folder` and below.
 pub(super) fn read(bytes: &[u8], folder: &Path) -> Result<SurfaceMesh, Malformed> {
     let (text, binary) = if bytes.starts_with(b"glTF") { chunks(bytes)? } else { (bytes, None) };
     let root: Root = gltf_json::deserialize::from_slice(text)

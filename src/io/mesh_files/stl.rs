@@ -17,8 +17,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
     let stated = bytes.get(80..HEAD).and_then(|count| count.try_into().ok()).map(u32::from_le_bytes);
     let binary_length = stated.map(|count| HEAD + TRIANGLE * count as usize);
     let says_solid = bytes.trim_ascii_start().starts_with(b"solid");
-    // Some binary writers begin the header with "solid". The exact length identifies these files, and so do
-    // zero bytes, which are not in a text: some writers append to the triangles.
+    // Some binary writers begin the header with "solid". The exact length identifies such a file. Zero bytes,
+    // which a text does not have, identify one with data after the triangles.
     let is_binary = |length: usize| length == bytes.len() || !says_solid || bytes.contains(&0);
     match binary_length {
         Some(length) if is_binary(length) => read_binary(bytes, length),

@@ -1,8 +1,8 @@
-//! Names that people type: the nearest valid one, and lists of them for messages.
+//! Names in files: the nearest valid one, and lists of them for messages.
 
 use crate::names::nearest;
 
-/// The largest number of names in a message; of longer lists it gives the count.
+/// The largest number of names in a message; of a longer list it counts the rest.
 const NAMES_LISTED: usize = 12;
 
 /// `, did you mean `x`?` for the valid name nearest to `name`, or nothing if none is near.

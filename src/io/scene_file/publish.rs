@@ -13,13 +13,13 @@ pub struct PublishSettings {
     pub clock: f64,
     /// `joint_states` \[Hz\].
     pub joint_states: f64,
-    /// `~/wrench/<body>` \[Hz\].
+    /// `~/wrench/<body>`, `~/external_wrench` and `~/output/<name>` \[Hz\].
     pub wrenches: f64,
     /// `~/contact_markers` \[Hz\].
     pub contact_markers: f64,
     /// `~/contact_patches` \[Hz\].
     pub contact_patches: f64,
-    /// `/tf` of the free bodies \[Hz\].
+    /// `/tf` and `~/pose/<body>` of the free bodies \[Hz\].
     pub tf: f64,
 }
 

@@ -5,12 +5,12 @@ use super::names;
 use super::yaml::{Key, Node, Value};
 use crate::math::{RigidTransform, Rotation, Vector3};
 
-/// Longer texts are not shown whole in messages [characters].
+/// Longer texts are shortened in messages [characters].
 const SHOWN_MAX: usize = 60;
 
-/// Angles of poses beyond about two turns are taken for degrees \[rad\].
+/// Angles of poses beyond about two turns are refused: they are probably degrees \[rad\].
 const ANGLE: Range = Range::Between(-13.0, 13.0, "rad (are these degrees? 90 degrees are 1.5708 rad)");
-/// Lengths of poses beyond this are taken for millimetres \[m\].
+/// Lengths of poses beyond this are refused: they are probably millimetres \[m\].
 const LENGTH: Range = Range::Between(-1e4, 1e4, "m");
 
 /// The allowed range of a number. All numbers are finite.

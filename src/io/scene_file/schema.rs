@@ -15,7 +15,7 @@ use crate::math::{RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::JointSpring;
 use crate::stepping::{ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound};
 
-/// Largest friction coefficient [-].
+/// The range of friction coefficients [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
 /// The range of the modulus, from soft gel to diamond \[Pa\].
 const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubber, 1e11 metal)");
@@ -68,7 +68,7 @@ pub(super) struct SceneSpec {
     pub(super) has_gaps: bool,
 }
 
-/// The faces of contact surfaces.
+/// The contact settings.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ContactSpec {
     pub(super) stiction_tolerance: Option<f64>,
@@ -119,7 +119,7 @@ pub(super) enum BaseSpec {
     Free { X_WB: RigidTransform, V_WB: SpatialVelocity },
 }
 
-/// The spring of the joints that a pattern meets.
+/// The spring of the joints that a pattern matches.
 #[derive(Clone, Debug)]
 pub(super) struct SpringSpec {
     pub(super) joint: Named,

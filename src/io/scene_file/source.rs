@@ -124,7 +124,7 @@ impl SceneSource {
         &self.changes
     }
 
-    /// Makes these changes: first those that take models out.
+    /// Applies these changes, first those that remove models.
     ///
     /// # Errors
     /// A fault of an added model's URDF.

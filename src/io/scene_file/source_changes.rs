@@ -72,7 +72,7 @@ impl SourceChanges {
     /// From the bytes of [`SourceChanges::to_bytes`].
     ///
     /// # Errors
-    /// Other bytes.
+    /// The bytes are not those of changes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BytesError> {
         let mut reader = ByteReader::new(bytes);
         let len = reader.len(8)?;

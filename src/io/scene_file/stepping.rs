@@ -1,4 +1,4 @@
-//! The keys `stepping` and `quasistatic` of a scene file.
+//! The keys `step`, `stepping`, `integrator` and `quasistatic` of a scene file.
 
 use super::error::SceneError;
 use super::reader::{Range, Section, unknown_name, wrong_type};
@@ -6,9 +6,9 @@ use super::yaml::{Node, Value};
 use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
 use crate::stepping::{Integrator, QuasistaticStepping, UnactuatedInertia};
 
-/// The allowed range of a step \[s\]; a step outside it has the wrong unit.
+/// The allowed range of a step \[s\]; a step outside it probably has the wrong unit.
 const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
-/// Quasistatic steps are longer \[s\].
+/// The same for quasistatic steps, which are longer \[s\].
 const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
 /// Default step of each mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
@@ -44,7 +44,7 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
         SteppingMode::Quasistatic => (QUASISTATIC_STEP, STEPS.1),
     };
     let step = scene.number("step", "[s]", range)?.unwrap_or(default);
-    // A step of whole nanoseconds, so that times compare equal; the range keeps it above 1000.
+    // A step of whole nanoseconds, so that times compare equal; the range keeps it at 1000 or more.
     Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, mode, integrator, quasistatic })
 }
 

@@ -41,6 +41,7 @@ fn read_waves(node: &Node, name: &'static str) -> Result<[Waveform; 3], SceneErr
 
 /// A body that cannot move.
 pub(super) fn immovable(place: &Place, name: &str) -> SceneError {
-    let problem = format!("a wrench on `{name}`, which cannot move; name a body that a joint moves, or a free one");
+    let problem =
+        format!("`{name}` cannot move, so no wrench can act on it; name a body that a joint moves, or a free one");
     SceneError::Conflict { place: place.clone(), problem }
 }

@@ -3,7 +3,7 @@
 //! urdf-rs refuses or misreads some parts of real files (an empty `<texture/>`, foreign elements inside
 //! standard ones, a `<limit>` without `velocity`, words that are not numbers), and its errors give neither
 //! the place nor the missing part. So it gets a clean text with only standard elements, complete and checked
-//! by [`super::check`].
+//! by [`super::clean`].
 
 use std::collections::BTreeMap;
 
@@ -141,7 +141,7 @@ fn joint(joint: &urdf_rs::Joint) -> StandardJoint {
             urdf_rs::JointType::Prismatic => JointKind::Prismatic,
             urdf_rs::JointType::Planar => JointKind::Planar,
             urdf_rs::JointType::Floating => JointKind::Floating,
-            // Spherical joints are refused earlier (see `super::check`).
+            // Spherical joints are refused earlier.
             urdf_rs::JointType::Fixed | urdf_rs::JointType::Spherical => JointKind::Fixed,
         },
         X_PF: pose(&joint.origin),

@@ -6,7 +6,7 @@ use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
 use crate::robot::{Joint, RobotDescription};
 
-/// Checks the robot's names and its tree; mimics of unknown joints are removed.
+/// Checks the robot's names and its tree; invalid mimics are removed.
 pub(super) fn check(robot: &mut RobotDescription) -> Result<(), UrdfError> {
     let links = robot.links.iter().map(|link| ("link", link.name.as_str(), link.line));
     let joints = robot.joints.iter().map(|joint| ("joint", joint.name.as_str(), joint.line));
