@@ -290,8 +290,8 @@ pub(super) fn check_size(width: usize, height: usize) -> Result<(), PictureError
 }
 
 /// Calls `paint` with column, row and barycentric coordinates of every sample whose centre is in the
-/// triangle. A centre on an edge belongs to one of the triangles that share it (top-left rule), either way
-/// round.
+/// triangle. A centre on an edge belongs to one of the triangles that share it (top-left rule), for either
+/// orientation.
 pub(super) fn cover(
     points: &[ScreenPoint; 3],
     width: usize,

@@ -11,7 +11,7 @@ use crate::math::{Matrix3, Vector3};
 
 /// The number of contour lines between zero and the largest pressure.
 const CONTOURS: usize = 7;
-/// Height of the picture above and below the surface, as a share of the radius around the surface.
+/// Extent of the picture, as a multiple of the extent of the surface. [-]
 const ROOM: f64 = 1.08;
 
 /// Lines are drawn in front of faces that are nearer by less than this, as a share of the picture's height; a
@@ -27,9 +27,9 @@ pub struct ContactPanel<'a> {
     pub title: &'a str,
 }
 
-/// Draws contact surfaces beside each other (or above, if they are long), all seen along the mean normal of
-/// the first and on one scale: polygons coloured by pressure, their edges, and lines of equal pressure. The
-/// picture is `width` x `height` pixels.
+/// Draws contact surfaces beside each other (or one above the other, if they are long), all seen along the
+/// mean normal of the first and on one scale: polygons coloured by pressure, their edges, and lines of equal
+/// pressure. The picture is `width` x `height` pixels.
 ///
 /// # Errors
 /// A bad size, or a first surface without faces.

@@ -48,7 +48,7 @@ impl Image {
         let at = 3 * (y * self.width + x);
         [self.bytes[at], self.bytes[at + 1], self.bytes[at + 2]]
     }
-    /// Sets a pixel; nothing outside.
+    /// Sets a pixel; positions outside the image are ignored.
     pub fn set(&mut self, x: usize, y: usize, color: Color) {
         if x < self.width && y < self.height {
             let at = 3 * (y * self.width + x);

@@ -103,7 +103,8 @@ fn check_mesh(volume: &VolumeMesh, pressure: &[f64]) -> Result<(), PictureError>
     Ok(())
 }
 
-/// The axes of the mesh's box: the one along its shortest side, then the other two, z last.
+/// The axes of the mesh's box: the one along its shortest side, then the other two; z is the last unless it
+/// is the first.
 fn axes(volume: &VolumeMesh) -> [Vector3; 3] {
     let size = Aabb::around(&volume.vertices).half_extents();
     match size {

@@ -1,5 +1,6 @@
-//! Pictures: a small renderer without windows or graphics hardware. Scenes with their contact patches,
-//! contact surfaces in their plane, and tetrahedral meshes cut open. The same input gives the same bytes.
+//! Pictures: a small renderer without windows or graphics hardware. It draws scenes with their contact
+//! patches, contact surfaces in their plane, and tetrahedral meshes cut open. The same input gives the same
+//! bytes.
 
 mod camera;
 mod canvas;

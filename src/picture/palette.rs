@@ -30,7 +30,7 @@ impl Group {
             let values = || self.0.iter().map(|(cell, ..)| cell[channel]);
             values().max().unwrap_or(0) - values().min().unwrap_or(0)
         };
-        // Of equal ones the later, so green before red.
+        // Of equal widths the later channel is taken, so green before red.
         (0..3).map(|channel| (channel, width(channel))).max_by_key(|(_, width)| *width).unwrap_or((0, 0))
     }
 

@@ -12,8 +12,8 @@ use crate::multibody::State;
 use crate::scene::Scene;
 use crate::stepping::{JointCommand, JointTarget};
 
-/// The arm may be this far from a keyframe at its end \[m\] or \[rad\]; then it continues to move there for
-/// `OVERTIME` at most.
+/// If the arm is farther than this from a keyframe at its end \[m\] or \[rad\], it continues to move there
+/// for `OVERTIME` at most.
 const POSE_TOLERANCE: f64 = 2e-3;
 /// The extra time that a keyframe may take, as a part of its duration [-].
 const OVERTIME: f64 = 3.0;
@@ -70,7 +70,7 @@ pub enum ControllerError {
 /// The start of a keyframe that has an event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// When \[s\].
+    /// Its time \[s\].
     pub time: f64,
     /// Its name.
     pub name: String,

@@ -17,7 +17,8 @@ const DAMPING_MAX: f64 = 0.08;
 const DAMPING_MIN: f64 = 1e-5;
 /// Newton steps of one control period; one is usual, and long periods need two or three.
 const ITERATIONS_MAX: u32 = 8;
-/// They end when the commanded pose is this close to the wanted one \[m\] or \[rad\], or at a speed limit.
+/// The Newton steps end when the commanded pose is this close to the wanted one \[m\] or \[rad\], or at a
+/// speed limit.
 const ERROR_TOLERANCE: f64 = 1e-4;
 /// The rate at which redundant joints return to the initial posture of the arm, without moving the tool
 /// [1/s].

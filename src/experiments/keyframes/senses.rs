@@ -7,7 +7,7 @@ use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model, positions};
 use crate::scene::Scene;
 
-/// Contact forces pass a low pass of this time constant before they are compared \[s\].
+/// Contact forces are low-pass filtered with this time constant before they are compared \[s\].
 const FILTER_TIME: f64 = 0.02;
 /// Relative size of a singular value of J below which it is not used for an estimate of force [-].
 const FORCE_SINGULAR: f64 = 0.02;

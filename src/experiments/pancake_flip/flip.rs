@@ -32,10 +32,10 @@ pub enum FlipError {
         /// The missing name.
         name: &'static str,
     },
-    /// No task.
+    /// The task cannot be read.
     #[error(transparent)]
     Task(#[from] TaskError),
-    /// The controller gave up.
+    /// The controller failed.
     #[error(transparent)]
     Controller(#[from] ControllerError),
     /// No simulation of the scene.
@@ -153,7 +153,7 @@ impl Flip {
     /// Controls and takes one step; `clock` returns the time for its measurement \[s\].
     ///
     /// # Errors
-    /// The controller gives up, or a step fails.
+    /// The controller fails, or a step fails.
     pub fn step(&mut self, clock: &dyn Fn() -> f64) -> Result<Sample, FlipError> {
         self.sensors.measure(&self.simulation, &mut self.measured);
         let dt = self.simulation.settings().step();

@@ -37,7 +37,7 @@ const COLUMNS: &str = "refinement,faces_kind,time,keyframe,faces,solver_iteratio
 /// time for measuring steps \[s\].
 ///
 /// # Errors
-/// A scene or task that cannot be read, a controller that gives up, a step that fails, or a file that cannot
+/// A scene or task that cannot be read, a controller that fails, a step that fails, or a file that cannot
 /// be written.
 pub fn study(
     scene: &Path,

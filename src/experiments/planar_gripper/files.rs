@@ -47,7 +47,7 @@ fn table(programs: &[(&str, &[Sample])]) -> String {
         for s in *samples {
             let numbers = [s.time, s.command[0], s.command[2]].into_iter().chain(s.q).chain(s.normal);
             let numbers: Vec<String> = numbers.chain([s.friction, s.phi]).map(|x| format!("{x:.12e}")).collect();
-            // A String takes all that is written.
+            // Writing to a String cannot fail.
             let _ = writeln!(text, "{name},{}", numbers.join(","));
         }
     }

@@ -162,7 +162,8 @@ pub fn stretches(samples: &[Sample]) -> Vec<Stretch> {
     found
 }
 
-/// Whether a run succeeds: the spatula is held firmly and slips at least once each, all as it should be.
+/// Whether a run succeeds: it has at least one stretch of firm and one of loose grip, and all are as they
+/// should be.
 pub fn succeeded(stretches: &[Stretch]) -> bool {
     let firm = stretches.iter().filter(|stretch| stretch.commanded > FIRM).count();
     firm > 0 && firm < stretches.len() && stretches.iter().all(Stretch::as_it_should)

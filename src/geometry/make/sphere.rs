@@ -46,7 +46,8 @@ fn unit_sphere(level: u32) -> SurfaceMesh {
 }
 
 /// An ellipsoid with semi-axes `semi_axes` \[m\]: 8 * 4^L tetrahedra from the surface to the centre, which is
-/// the last vertex. The edges of the sphere around the longest semi-axis are at most `resolution` \[m\] long.
+/// the last vertex. The edges of a sphere whose radius is the longest semi-axis are at most `resolution`
+/// \[m\] long.
 pub fn ellipsoid(semi_axes: &Vector3, resolution: f64) -> VolumeMesh {
     let mut surface = unit_sphere(level(semi_axes.max(), resolution));
     for vertex in &mut surface.vertices {
