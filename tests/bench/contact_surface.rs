@@ -4,10 +4,11 @@
 //! tests/bench/drake_contact_surface.py reads and compares with another simulator; with `-- WORD`, the cases
 //! with that word in their names only.
 //!
-//! How to read it: body B goes round a circle of 1 mm radius in 300 queries while it turns to and fro, which
-//! is 21 um and about 0.1 mrad a query, or 2 cm/s at 1 kHz. A time is the mean of a whole round, all searches
-//! included; the median of the rounds is printed. `warm` reuses what earlier queries found, `cold` searches
-//! every time. Time over faces is the cost of a face. Compare only figures of one run on one machine.
+//! How to read it: body B moves around an ellipse with semi-axes of 1 and 0.71 mm in 300 queries while it
+//! turns back and forth, by at most 21 um and about 0.1 mrad per query, or 2 cm/s at 1 kHz. A time is the
+//! mean of a whole round, all searches included; the median of the rounds is printed. `warm` reuses what
+//! earlier queries found, `cold` searches every time. Time over faces is the cost of a face. Compare only
+//! figures of one run on one machine.
 #![allow(non_snake_case, missing_docs, clippy::unwrap_used)]
 
 use std::hint::black_box;
@@ -89,7 +90,7 @@ fn geometry((shape, compliant, hint): &Side) -> HydroelasticGeometry {
     HydroelasticGeometry::new(shape, &parameters).unwrap()
 }
 
-/// Where B is at query `i` of a round, with A at the origin.
+/// The pose of B at query `i` of a round, with A at the origin.
 fn pose(p_AB: &Vector3, i: usize) -> RigidTransform {
     let t = i as f64 / QUERIES as f64 * std::f64::consts::TAU;
     let p = p_AB + Vector3::new(t.sin(), t.cos() - 1.0, t.sin()) * 1e-3 / std::f64::consts::SQRT_2;

@@ -32,8 +32,8 @@ def grip_command(t):
 
 
 def build(urdf_dir, spatula_file, approximation, representation="polygon", read=pathlib.Path.read_text):
-    """The scene in Drake, of the URDF texts that `read` makes of the files: returns the diagram, the plant
-    and the indices that the run needs."""
+    """The scene in Drake, of the URDF texts that `read` makes of the files: returns the diagram and the plant
+    with their contexts, the spatula and the two finger joints."""
     from pydrake.geometry import HydroelasticContactRepresentation
     from pydrake.math import RigidTransform, RollPitchYaw
     from pydrake.multibody.parsing import Parser
@@ -75,8 +75,8 @@ def build(urdf_dir, spatula_file, approximation, representation="polygon", read=
 
 
 def run_drake(duration, spatula_file, approximation):
-    """Steps Drake through `duration` seconds; returns the closing pitch, pad forces, faces and the cost of
-    every step."""
+    """Steps Drake through `duration` seconds; returns the pitches, the last pad forces, the mean number of
+    faces and the cost of every step."""
     import numpy as np
     from pydrake.systems.analysis import Simulator
 
@@ -119,7 +119,7 @@ def read_isobar(path):
 
 
 def run_isobar(duration, scene):
-    """Runs our program on the scene: the mean cost of a step, from its --timing file, and the recording."""
+    """Runs our program on the scene: the cost of every step, from its --timing file, and the recording."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")

@@ -1,5 +1,5 @@
-//! Contact faces along the pancake flip: states of a run with polygons, and what our contact queries find at
-//! each of them.
+//! Contact faces along the pancake flip: states of a run with polygons, and the results of our contact
+//! queries at each of them.
 //!
 //! `cargo bench --bench flip_states` prints the mean faces of each pair; with `-- --json`, one JSON object a
 //! line for tests/bench/drake_polygons.py: first the geometries, with the surfaces of the rigid ones, then
@@ -8,8 +8,8 @@
 //! How to read it: a state is where a step of the run begins, so `run_faces` are the faces that the solver
 //! had in that step, points between rigid bodies among them. `found` are the faces of the contact surfaces,
 //! `kept` those whose pressure rises when the bodies approach, which become springs. Positions, velocities
-//! and poses are those at the start of the step, `next` those velocities at its end, and `efforts` are what
-//! the actuators did in between. The run is the same every time: same input, same bits.
+//! and poses are those at the start of the step, `next` those velocities at its end, and `efforts` are those
+//! of the actuators in between. The run is the same every time: same input, same bits.
 #![allow(non_snake_case, missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

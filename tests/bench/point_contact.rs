@@ -11,7 +11,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use isobar::geometry::{PointContacts, RigidShape, RigidWorkspace, Shape, SurfaceMesh, contact_points, make};
 use isobar::math::{RigidTransform, Vector3};
 
-/// A ball of `count` triangles with a dent, so that it is not convex.
+/// A ball with a dent, so that it is not convex, and edges of `resolution` \[m\].
 fn dented_ball(resolution: f64) -> SurfaceMesh {
     let mut mesh = make::boundary(&make::sphere(0.05, resolution)).unwrap();
     for vertex in mesh.vertices.iter_mut().filter(|vertex| vertex.x > 0.04) {

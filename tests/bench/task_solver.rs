@@ -5,8 +5,8 @@
 //!
 //! How to read it: the same run is made several times, same input, same bits, so that each step has several
 //! times, polygons and triangles by turns. The shortest is what the step costs when nothing disturbs it; the
-//! table has the mean of these. `fixed` is what the line through both kinds has at no faces: the part of the
-//! solver's time that does not grow with them.
+//! table has the mean of these. `fixed` is the value at no faces of the line through both kinds: the part of
+//! the solver's time that does not grow with them.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::path::Path;

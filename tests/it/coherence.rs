@@ -80,7 +80,7 @@ fn wander(name: &str, A: &HydroelasticGeometry, B: &HydroelasticGeometry, distan
             p = sequence.vector() * distance;
             R = Rotation::new(sequence.vector() * 3.0);
         }
-        // A slow pull toward touch: in contact for most of the time, out of it for some.
+        // A slow pull towards contact: in contact for most of the time, out of it for some.
         let pull = p.normalize() * (distance * (1.0 + 0.05 * (step as f64 * 0.01).sin()) - p.norm());
         p += v + pull * 0.01;
         R = Rotation::new(w) * R;

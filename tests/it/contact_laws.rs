@@ -73,7 +73,7 @@ fn box_on_an_incline_slides_above_the_friction_angle() {
 /// Hunt-Crossley impact without gravity: d (vi + vo) = ln[(1 + d vi)/(1 - d vo)], for any geometry and
 /// modulus [Hunt and Crossley 1975]; the error is of first order in the step.
 ///
-/// Tolerances: a sphere that sinks in by x feels pi E x^2, so contact lasts T = 2.80 x_max/vi with
+/// Tolerances: a force pi E x^2 acts on a sphere that sinks in by x, so contact lasts T = 2.80 x_max/vi with
 /// pi E x_max^3/3 = m vi^2/2. A backward Euler step damps an oscillation by w dt/2 [-], which takes the
 /// fraction pi^2 dt/(2 T) of the velocity in the half period T = pi/w. The test allows 1.5 times that,
 /// because this spring is not linear. The second order is about the square of the first.
@@ -180,8 +180,7 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
 
 /// The step after `event` is that of a new simulation from the same state, bit by bit, while a simulation
 /// that continues without the event starts its solver from the change of the previous step and ends elsewhere
-/// within the tolerance.
-/// Each is off by at most the solver's fraction of the speed that weight and contact
+/// within the tolerance. Each is off by at most the solver's fraction of the speed that weight and contact
 /// exchange in the step, g dt each.
 fn forgets_the_step_before(event: impl Fn(&mut Simulation)) {
     let tilted = || {

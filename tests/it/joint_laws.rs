@@ -19,8 +19,8 @@ fn effort(effort: f64) -> JointCommand {
     command(JointTarget { effort: Some(effort), ..JointTarget::default() })
 }
 
-/// An impedance holds its load at the sag m g / K, stably, with a step a thousand times longer than the
-/// natural period over 2 pi would allow an explicit scheme.
+/// An impedance holds its load at the sag m g / K, stably, with a step ten times longer than the natural
+/// period over 2 pi, which no explicit scheme allows.
 #[test]
 fn stiff_impedance_is_stable_and_sags_by_the_load() {
     let actuator = Actuator { stiffness: 1e6, damping: 1e3, ..Actuator::PASSIVE };

@@ -278,7 +278,7 @@ fn a_contact_surface_is_drawn_the_same_each_time() {
     assert!(matches!(picture::contact_surface(&empty, "", "", (640, 400)), Err(PictureError::Empty { .. })));
 }
 
-/// The cut through a cube's star shows the pressure's peak in its middle and none at its rim; broken meshes
+/// The cut through an ellipsoid shows the pressure's peak in its middle and none at its rim; broken meshes
 /// are refused.
 #[test]
 fn a_mesh_is_shown_cut_open() {

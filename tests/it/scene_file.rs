@@ -264,8 +264,8 @@ fn a_mimic_joint_does_not_fight_its_leader() {
     assert!((q - 0.03).abs() < 1e-5, "{q}");
 }
 
-/// Two bubbles at 0 overlap by their shape (0.041665 m from the middle, 0.04165 m thick): not quite; 5 mm
-/// closer they do.
+/// With both fingers at 0 the bubbles do not quite overlap (each is 0.041665 m from the middle and 0.04165 m
+/// thick); 5 mm closer they do.
 #[test]
 fn a_model_that_overlaps_itself_is_reported() {
     let text = GRIPPER.replace("left_finger_sliding_joint: -0.01", "left_finger_sliding_joint: 0");

@@ -298,7 +298,7 @@ fn rigid_meshes_that_start_too_deep_are_told() {
         std::fs::rename(folder.0.join("robot.urdf"), folder.0.join(format!("{name}.urdf"))).unwrap();
     };
     robot("robot");
-    // A corner lies 15 mm deep; a fifth of the radius are 14.5 mm.
+    // A corner lies 15 mm deep; a fifth of the radius is 14.5 mm.
     for (z, told) in [(0.015, true), (0.029, false), (0.04, false)] {
         folder.write(
             "scene.yaml",

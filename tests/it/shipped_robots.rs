@@ -123,7 +123,7 @@ fn masses_are_those_of_the_data_sheets() {
     for (name, kilograms) in [("iiwa7", 23.9), ("iiwa14", 29.9), ("wsg50", 1.2), ("j2n6s300", 5.4), ("j2s7s300", 6.18)]
     {
         let mass = robot(name).total_mass();
-        assert!((mass / kilograms - 1.0).abs() < 0.1, "{name}: {mass} kg, by the data sheet {kilograms} kg");
+        assert!((mass / kilograms - 1.0).abs() < 0.1, "{name}: {mass} kg and not {kilograms} kg");
     }
     for (file, arm, hand, kilograms) in
         [("j2n6s300", "j2n6s300", 6, 4.4), ("j2n6_bubble_gripper", "j2n6", 6, 4.4), ("j2s7s300", "j2s7s300", 7, 5.5)]
@@ -134,7 +134,7 @@ fn masses_are_those_of_the_data_sheets() {
         let masses: Vec<f64> = links.map(|link| link.inertial.as_ref().expect("a mass").mass).collect();
         let mass: f64 = masses.iter().sum();
         assert_eq!(masses.len(), hand, "{file}");
-        assert!((mass / kilograms - 1.0).abs() < 0.1, "{file}: arm {mass} kg, by the data sheet {kilograms} kg");
+        assert!((mass / kilograms - 1.0).abs() < 0.1, "{file}: arm {mass} kg and not {kilograms} kg");
     }
 }
 
@@ -151,7 +151,7 @@ fn reaches_are_those_of_the_data_sheets() {
     ];
     for (name, links, angles, along, metres) in reaches {
         let reach = place(&welded(&robot(name)), links)(angles).dot(&along);
-        assert!((reach / metres - 1.0).abs() < 0.01, "{name}: {reach} m, by the data sheet {metres} m");
+        assert!((reach / metres - 1.0).abs() < 0.01, "{name}: {reach} m and not {metres} m");
     }
 }
 

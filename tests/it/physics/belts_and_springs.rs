@@ -46,7 +46,7 @@ fn belts_carry_what_lies_on_them() {
             let (p, turn) = ride(&pad, settings(step));
             let exact = BELT - BELT * BELT / (2.0 * MU * GRAVITY);
             println!("{name}, {step} s: {p:?} m, closed form {exact} m");
-            // The last step of sliding may begin late by one
+            // The last step of sliding may begin one step late.
             assert!((p.x - exact).abs() < 1.5 * step * BELT, "{name} {step}: {} and not {exact} m", p.x);
             assert!(p.y.abs() < 1e-4 && turn.abs() < 1e-3, "{name} {step}: {p:?} {turn}");
         }

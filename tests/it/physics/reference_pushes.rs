@@ -14,7 +14,7 @@ use super::bodies::{box_inertia, finish, rigid};
 use crate::golden;
 use crate::worlds::{GRAVITY, at, compliant, settings};
 
-/// What the object stands on.
+/// The support of the object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Support {
     /// Rigid balls below its corners.

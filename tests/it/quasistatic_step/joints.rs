@@ -1,5 +1,5 @@
 //! Joints of quasistatic steps: effort limits against contact, dampers, dry friction; bodies that begin
-//! overlapping, and motion that nothing announces.
+//! overlapping, and contact of bodies that are pushed during the step.
 
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialForce, SpatialInertia, Vector3};

@@ -71,7 +71,7 @@ fn obj_groups_become_one_closed_mesh() {
     assert_eq!(volume(&cube), 8.0);
 }
 
-/// A line that ends with `\` goes on in the next one; comments may follow numbers; lines of two and of more
+/// A line that ends with `\` continues in the next one; comments may follow numbers; lines of two and of more
 /// points, and everything that is neither vertex nor face, are no surface.
 #[test]
 fn obj_lines_are_joined_and_polylines_are_no_faces() {
