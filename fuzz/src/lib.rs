@@ -1,4 +1,4 @@
-//! What the fuzzing targets run; tests/inputs runs the same functions on mutations of shipped files.
+//! The functions of the fuzzing targets; tests/inputs runs them on mutations of shipped files.
 #![allow(non_snake_case, clippy::panic)]
 
 pub mod messages;

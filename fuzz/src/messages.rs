@@ -1,5 +1,5 @@
-//! Messages of controllers: whatever they hold, they are refused with a reason, or every target that follows
-//! is finite and within the limits of its joint.
+//! Messages of controllers: each is refused with a reason, or every target that follows is finite and within
+//! the limits of its joint.
 
 use crate::math::{Index, ScalarJointIndex};
 use crate::ros::commands::joint_command::{CommandMessage, CommandedJoint, ControlMode, check};
@@ -25,7 +25,7 @@ impl Source<'_> {
     fn word(&mut self) -> u64 {
         (0..8).fold(0, |word, _| (word << 8) | u64::from(self.byte()))
     }
-    /// Often a small number, often one with an extreme exponent, else any bits.
+    /// Mostly a small number, sometimes NaN, infinity, a number with an extreme exponent or any bits.
     fn number(&mut self) -> f64 {
         match self.byte() % 8 {
             0 => f64::NAN,

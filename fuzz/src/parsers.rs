@@ -1,4 +1,4 @@
-//! Files of every kind: whatever the bytes are, they are read, or an error names the file. Nothing panics.
+//! Files: each is read, or an error names the file. Nothing panics.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use isobar::io::{scene_file, srdf, urdf as urdf_files};
 use isobar::math::Vector3;
 use isobar::stepping::{Checkpoint, JointCommand};
 
-/// The folder of the files, which is not there: what they name cannot be read.
+/// The folder of the files, which does not exist: the files that they name cannot be read.
 const FOLDER: &str = "/nowhere";
 
 fn named<T>(result: Result<T, impl std::error::Error>, file: &Path) -> Option<T> {
@@ -83,7 +83,7 @@ pub fn vtk(data: &[u8]) {
     mesh(data, "fuzzed.vtk");
 }
 
-/// A checkpoint. The checksum is mended, so that the content is read, too.
+/// A checkpoint, whose checksum is checked first.
 pub fn checkpoint(data: &[u8]) {
     let _ = Checkpoint::from_bytes(data);
 }
