@@ -12,7 +12,7 @@ Parallel gripper with soft-bubble fingers: a Schunk WSG 50-110 with one air-fill
 Masses, joint frames and limits, and the contact properties of the bubbles are the numbers of the public description of this gripper in the
 drake_models collection (wsg_50_description, hydroelastic bubbles). Its inertias (0.16 kg m2 for a finger of 0.05 kg) are far too large; those
 here are the ones of solid boxes of the parts' sizes. They do not act as long as the gripper's base is fixed, because the fingers only slide.
-The visual geometry is ours: a housing of the size that the maker states (146 mm x 50 mm x 72.5 mm), carriers, and the front half of each bubble. The
+The visual geometry is ours: a housing of the size that the manufacturer states (146 mm x 50 mm x 72.5 mm), carriers, and the front half of each bubble. The
 contact geometry is the whole ellipsoid, whose rear half lies in and behind the carrier.
 
 Frames: the origin of `gripper` is at the bottom centre of the housing (the flange), z away from the fingertips, the fingers slide along y.

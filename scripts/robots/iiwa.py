@@ -4,16 +4,16 @@ from . import iiwa_shapes
 from .urdf import PI, collision, cylinder, fixed, inertial, joint, link, mesh, rigid, visual
 
 SOURCE_14 = """
-KUKA LBR iiwa 14 R820: seven joints, 29.9 kg, reach 820 mm (the maker's figures, docs/reference/robots.md; reach is the distance between the middles of joints 2 and 6).
+KUKA LBR iiwa 14 R820: seven joints, 29.9 kg, reach 820 mm (the manufacturer's figures, docs/reference/robots.md; reach is the distance between the middles of joints 2 and 6).
 Joint frames, limits, speeds, torques, masses, centres of mass, inertias, rotors and gears, and the collision cylinders of links 0 to 4 are the
 numbers of the public description in the drake_models collection (iiwa_description). Visual meshes and the other cylinders are ours.
 Frames: `iiwa_base` on the floor below the robot, z up; at zero the arm points up. `iiwa_link_ee` is on the flange, z out of it.
 """
 
 SOURCE_7 = """
-KUKA LBR iiwa 7 R800: seven joints, 23.9 kg, reach 800 mm (the maker's figures, docs/reference/robots.md; reach is the distance between the middles of joints 2 and 6).
-Joint frames, limits, speeds and torques follow the maker's figures. The maker publishes no masses of links: those of the iiwa 14 (see iiwa14.urdf) are
-scaled to the maker's sum, with lengths in the ratio of the reaches; rotors and gears are those of the iiwa 14. Meshes and cylinders are ours.
+KUKA LBR iiwa 7 R800: seven joints, 23.9 kg, reach 800 mm (the manufacturer's figures, docs/reference/robots.md; reach is the distance between the middles of joints 2 and 6).
+Joint frames, limits, speeds and torques follow the manufacturer's figures. The manufacturer publishes no masses of links: those of the iiwa 14 (see iiwa14.urdf) are
+scaled to the manufacturer's sum, with lengths in the ratio of the reaches; rotors and gears are those of the iiwa 14. Meshes and cylinders are ours.
 Frames: `iiwa_base` on the floor below the robot, z up; at zero the arm points up. `iiwa_link_ee` is on the flange, z out of it.
 """
 
@@ -73,7 +73,7 @@ def shapes(name, places, cell):
 def arm(bodies, cylinders, places, efforts, speeds, accelerations, visuals):
     radius, length, xyz, rpy = CYLINDER_END
     end_of_link_5 = collision("link_5_end", cylinder(radius, length), rigid(0.5, 0.05), xyz, rpy)
-    lines = link("iiwa_base", comment="On the floor; has no mass, so that tools whose root may have none are content.")
+    lines = link("iiwa_base", comment="On the floor; has no mass, as some tools require of a root link.")
     lines += fixed("iiwa_base_joint", "iiwa_base", "iiwa_link_0")
     for k, (body, (radius, length, xyz, rpy)) in enumerate(zip(bodies, cylinders)):
         lines += link(

@@ -7,9 +7,9 @@ from .urdf import PI, box, collision, compliant, cylinder, fixed, inertial, join
 
 COMMON = """
 Joint frames and centres of mass, and masses and moments of inertia of the palm, are the numbers of the public description in the drake_models
-collection (jaco_description), which come from the maker's; right angles are written exactly. Masses and moments of inertia of the arm (base to last
-wrist link) are the description's times {share:.4f}: its links sum to {sum:.2f} kg without hand, the maker's figure is {mass} kg (docs/reference/robots.md). Torques
-and speeds are those of the maker's description (kinova_description). The fingers' moments of inertia are those of solid boxes of their size, since the
+collection (jaco_description), which come from the manufacturer's; right angles are written exactly. Masses and moments of inertia of the arm (base to last
+wrist link) are the description's times {share:.4f}: its links sum to {sum:.2f} kg without hand, while the manufacturer's figure is {mass} kg (docs/reference/robots.md). Torques
+and speeds are those of the manufacturer's description (kinova_description). The fingers' moments of inertia are those of solid boxes of their size, since the
 published ones are not physical in one of the files. Meshes and collision geometry are ours.
 """
 HAND = """
@@ -18,11 +18,11 @@ volumes. `{name}_end_effector` is in the middle of the grasp, z out of the hand.
 """
 SOURCE_SIX = """
 Kinova Jaco, second generation, six joints with the curved wrist and three fingers (j2n6s300): 4.4 kg without hand, 5.4 kg with it, reach 90 cm by the
-maker's figures (docs/reference/robots.md).
+manufacturer's figures (docs/reference/robots.md).
 """
 SOURCE_SEVEN = """
 Kinova Jaco, second generation, seven joints with the spherical wrist and three fingers (j2s7s300): 5.5 kg without hand, 6.18 kg with it, reach 985 mm by the
-maker's figures (docs/reference/robots.md), here from the shoulder to the middle of the grasp. Joints 2, 4 and 6 are
+manufacturer's figures (docs/reference/robots.md), here from the shoulder to the middle of the grasp. Joints 2, 4 and 6 are
 straight at pi; at zero the arm would be folded onto itself.
 """
 SOURCE_BUBBLES = """
@@ -44,7 +44,7 @@ ALONG_Y = (PI / 2, 0, 0)
 # 60 degrees: the bend of the wrist.
 BEND = PI / 3
 
-# The arms without hand, base to last wrist link, by the maker's figures [kg].
+# The arms without hand, base to last wrist link, by the manufacturer's figures [kg].
 MASS_SIX, MASS_SEVEN = 4.4, 5.5
 
 # Mass [kg], centre of mass [m], moments of inertia [kg m2], as published; arm_links scales those of the arm.
@@ -135,7 +135,7 @@ def arm_links(name, links, joints, arm_mass):
     def scaled(mass, com, moments):
         return inertial(share * mass, com, tuple(share * moment for moment in moments))
 
-    lines = link(f"{name}_base", comment="Has no mass, so that tools whose root may have none are content.")
+    lines = link(f"{name}_base", comment="Has no mass, as some tools require of a root link.")
     lines += fixed(f"{name}_joint_base", f"{name}_base", f"{name}_link_base")
     lines += link(
         f"{name}_link_base", scaled(*BASE), visual("base", mesh("jaco/base.obj"), "jaco_base"),

@@ -3,7 +3,7 @@
 from .urdf import box, collision, compliant, fixed, inertial, joint, link, rigid, solid_box, visual
 
 SOURCE = """
-Schunk WSG 50-110: housing 146 mm x 50 mm x 72.5 mm, stroke 55 mm a finger, 5 to 80 N, up to 420 mm/s (the maker's figures, docs/reference/robots.md, which states
+Schunk WSG 50-110: housing 146 mm x 50 mm x 72.5 mm, stroke 55 mm a finger, 5 to 80 N, up to 420 mm/s (the manufacturer's figures, docs/reference/robots.md, which states
 1.2 kg). Mass of the housing and of the fingers, size of the fingers and joint limits are those of the public description in the drake_models
 collection (wsg_50_description). Its inertias (0.16 kg m2) are far too large; those here are the ones of solid boxes.
 Frames: `wsg50_base` is at the middle of the flange, z towards the fingertips, the fingers slide along y. A finger at 0 is closed: the pads
