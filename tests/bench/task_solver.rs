@@ -4,9 +4,9 @@
 //! `cargo bench --bench task_solver`; `-- --runs=9` takes more runs, `--refinement=2` halves the edges.
 //!
 //! How to read it: the same run is made several times, same input, same bits, so that each step has several
-//! times, polygons and triangles by turns. The shortest is what the step costs when nothing disturbs it; the
-//! table has the mean of these. `fixed` is the value at no faces of the line through both kinds: the part of
-//! the solver's time that does not grow with them.
+//! times, polygons and triangles alternately. The shortest is what the step costs when nothing disturbs it;
+//! the table has the mean of these. `fixed` is the value at no faces of the line through both kinds: the part
+//! of the solver's time that does not grow with them.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::path::Path;

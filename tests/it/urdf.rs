@@ -20,7 +20,7 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/urdf")
 }
 
-/// A package map that knows the test's install prefix and source folder, and nothing of the environment.
+/// A package map with the test's install prefix and source folder, and nothing from the environment.
 fn packages() -> PackageMap {
     let mut packages = PackageMap::new();
     packages.add_prefix(golden().join("install"));

@@ -1,4 +1,4 @@
-//! Bodies that are faster than a step can see.
+//! Bodies too fast for the contact of a step.
 
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
@@ -8,7 +8,7 @@ use isobar::stepping::{JointCommand, Simulation};
 use super::bodies::{finish, rigid};
 use crate::worlds::{at, compliant, settings};
 
-/// Two bodies that fly at each other faster than the step can see are named, with the step that would do;
+/// Two bodies that approach each other too fast for the step are named, with a step that is short enough;
 /// slower ones are not.
 #[test]
 fn a_pair_that_meets_too_fast_for_the_step_is_named() {

@@ -233,8 +233,9 @@ fn derivatives_of_a_planar_hand_are_those_of_its_steps() {
     agrees(&planar_hand("planar hand", 2.1, -1.1, 0.01));
 }
 
-/// Squeezed harder: the links turn by 0.06 rad. (A squeeze that drives the disc out, as 0.08 rad do at 1.9
-/// and -1.0, is unstable: there A has entries of thousands, and differences see another step.)
+/// The disc is squeezed harder: the links turn by 0.06 rad. (A squeeze that drives the disc out, as 0.08 rad
+/// do at 1.9 and -1.0, is unstable: there A has entries of thousands, and the differences are those of
+/// another step.)
 #[test]
 fn derivatives_hold_where_links_turn_far() {
     agrees(&planar_hand("planar hand that is squeezed", 2.1, -1.1, 0.08));

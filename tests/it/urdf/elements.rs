@@ -233,7 +233,7 @@ fn srdf_pairs_arrive() {
     }
 }
 
-/// A mesh for tools that know the standard only, and the shape that it represents: the shape is used, in
+/// A mesh for tools that support only the standard, and the shape that it represents: the shape is used, in
 /// either order.
 #[test]
 fn a_shape_is_taken_before_the_mesh_that_stands_for_it() {
