@@ -25,8 +25,8 @@
 //! are read, a controller in a closed loop, and a sweep over friction on all cores.
 //!
 //! # The rooms
-//! The most used items are re-exported here. Each room may use only those above it (`ARCHITECTURE.md` draws
-//! it).
+//! The most used items are re-exported here. Each room may use only those above it
+//! (`ARCHITECTURE.md` has the diagram).
 //!
 //! | room | contents |
 //! |---|---|

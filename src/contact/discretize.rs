@@ -25,7 +25,7 @@ const SPINNING_SHARE: f64 = 1.0 / 64.0;
 
 /// The friction of a face with more than this share of its surface's area is divided among its corners. The
 /// friction of 16 equal faces with spin is within 1 % of that of a uniform pressure in any direction of
-/// sliding, of four only within 5 %. [-]
+/// sliding, that of four only within 5 %. [-]
 const DIVIDED_SHARE: f64 = 1.0 / 12.0;
 
 /// A part of a divided face with more than this share of its surface's area is divided again. The friction of
@@ -33,9 +33,9 @@ const DIVIDED_SHARE: f64 = 1.0 / 12.0;
 /// parts within 3 %. [-]
 const DIVIDED_PART_SHARE: f64 = 1.0 / 16.0;
 
-/// rho^2 of a face as a part of its mean squared distance from the centroid, <r^2>. [-] Far from the centre
-/// of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which corresponds to 1/2; about the
-/// centroid it averages to w <|r|>, which corresponds to <|r|>^2/<r^2> = 0.88 for a disc. With this value
+/// rho^2 of a face as a fraction of its mean squared distance from the centroid, <r^2>. [-] Far from the
+/// centre of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which corresponds to 1/2; about
+/// the centroid it averages to w <|r|>, which corresponds to <|r|>^2/<r^2> = 0.88 for a disc. With this value
 /// squares and rectangles up to 3 : 1 have the friction torque of a uniform pressure to 1 %.
 const SPIN_SHARE: f64 = 0.6;
 
@@ -120,7 +120,7 @@ impl Spring {
     }
 }
 
-/// The inputs that hold a patch of the dynamic step together.
+/// The inputs of [`push_faces_held`] for one patch.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
     /// Step dt \[s\].
@@ -131,18 +131,20 @@ pub struct Hold {
     pub ahead: f64,
     /// The velocity of B relative to A at the patch point on that path, in world axes.
     pub V_free: SpatialVelocity,
-    /// The elastic force of the patch at the end of the step before \[N\]; `None` without one.
+    /// The elastic force of the patch at the end of the previous step \[N\]; `None` in the first step.
     pub force_before: Option<f64>,
-    /// Speed at which overlaps separate that no force has caused, in a step that does not resolve them [m/s].
+    /// Speed at which overlaps separate that do not come from a load, in a step that does not resolve them
+    /// [m/s].
     pub recovery: f64,
 }
 
-/// Weak faces get their whole spring if the impulse that they lack would move the bodies by this part of the
-/// patch's depth within the step. For a smaller motion they get a proportional part of it.
+/// Weak faces have less stiffness than their force over the depth of the patch. They get all of the missing
+/// stiffness if the excess of their forces would move the bodies by this fraction of the depth within the
+/// step, and a proportional part of it for a smaller motion. [-]
 const WEAK_PART: f64 = 0.1;
 
-/// An elastic force up to this multiple of that at the end of the step before belongs to the contact. No work
-/// of the bodies has made the rest, because it was not seen in that step.
+/// An elastic force up to this multiple of the one at the end of the previous step belongs to the contact.
+/// The bodies have done no work for the rest, because the previous step did not contain it. [-]
 const LOAD_GROWTH: f64 = 2.0;
 
 /// Depth of a patch \[m\]: its largest pressure over its largest gradient; 0 without a face that can push.
@@ -155,7 +157,7 @@ pub fn patch_depth(surface: &ContactSurface) -> f64 {
     if gradient > 0.0 { pressure / gradient } else { 0.0 }
 }
 
-/// Speed at which the fastest face of a surface is pressed in where B moves relative to A with V at `p_WC`
+/// Speed at which the fastest face of a surface is pressed in if B moves relative to A with V at `p_WC`
 /// [m/s].
 pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVelocity) -> f64 {
     let speed = |i: usize| -V.shift(&(surface.centroid[i] - p_WC)).v.dot(&surface.normal[i]);
@@ -165,10 +167,10 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
 /// Does the same as [`push_faces`] for a step that may be longer than the contact:
 /// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
 ///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
-/// - Every face lets go before the bodies have parted by the depth of the patch: k >= fe0/depth. A face
-///   with less would keep its force, and push the bodies away with more energy than their contact had. If
-///   the step resolves the motion that this force makes, the surface of the next step reduces the force,
-///   and k stays g A.
+/// - The force of every face vanishes before the bodies have parted by the depth of the patch:
+///   k >= fe0/depth. A softer face would keep its force, and push the bodies away with more energy than
+///   their contact had. If the step resolves the motion that this force causes, the surface of the next
+///   step reduces the force, and k stays g A.
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) in the place of fe0: negative for faces that do not touch at the start.
 pub fn push_faces_held(
@@ -183,7 +185,8 @@ pub fn push_faces_held(
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
     let along: Vector3 = (0..surface.len()).map(|i| surface.normal[i] * (surface.area[i] * own(i))).sum();
     let along = along.try_normalize(0.0).unwrap_or_default();
-    // The face without its weak part, and the force of that part at the start
+    // The face without its weak part, the force of that part at the start, and the motion along the normal
+    // until the surface was found.
     let face = |i: usize| {
         let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
         let (pressure, gradient) = (surface.pressure[i], own(i));

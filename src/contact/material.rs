@@ -22,7 +22,7 @@ pub struct ContactProperties {
     pub relaxation_time: Option<f64>,
     /// Dynamic friction coefficient [-], which the discrete step uses.
     pub mu_dynamic: Option<f64>,
-    /// Static friction coefficient [-]; read, but not used by the discrete step.
+    /// Static friction coefficient [-]; the discrete step uses it only if `mu_dynamic` is not stated.
     pub mu_static: Option<f64>,
     /// Stiffness of each point of rigid contact [N/m]; near-rigid if not stated.
     pub point_contact_stiffness: Option<f64>,

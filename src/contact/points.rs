@@ -5,7 +5,7 @@ use crate::geometry::PointContacts;
 use crate::math::Vector3;
 use crate::solvers::{FaceInput, PatchBlock};
 
-/// The natural period of the masses on a near-rigid point, or on a row of a joint, is this part of a step
+/// The natural period of the masses on a near-rigid point, or on a row of a joint, as a fraction of a step
 /// (k = 4 pi^2 m / (beta dt)^2, with m the effective mass). A body then sinks by g dt^2 / 4000 under its own
 /// weight; under a thousand times its weight it sinks by 2.5 um in a step of a millisecond, and by 62 um in
 /// one of five. Positions are rounded to 1e-16 m, so forces are accurate to 4e3 m / dt^2 times that: 4e-7 N

@@ -60,7 +60,7 @@ impl ByteWriter {
 /// The reason why bytes cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BytesError {
-    /// They end before the value does.
+    /// The bytes end before the value does.
     #[error("it ends early")]
     Short,
     /// A value that is never written.

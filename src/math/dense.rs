@@ -8,7 +8,7 @@ pub struct NotPositiveDefinite {
     pub pivot: usize,
     /// Rows of the matrix.
     pub size: usize,
-    /// Its value.
+    /// The value of the pivot.
     pub value: f64,
 }
 
@@ -22,8 +22,8 @@ pub fn cholesky_in_place(a: &mut [f64], n: usize) -> Result<(), NotPositiveDefin
     factorize(a, n, |_| 0)
 }
 
-/// As [`cholesky_in_place`] within an envelope: row i of A is zero before its entry `first[i]`, and so is
-/// row i of L.
+/// Does the same as [`cholesky_in_place`] within an envelope: row i of A is zero before its entry `first[i]`,
+/// and so is row i of L.
 ///
 /// # Errors
 /// A pivot that is not positive (or not a number).

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-/// A typed position in an [`IndexVec`].
+/// A typed index into an [`IndexVec`].
 pub trait Index: Copy + Eq + Ord {
     /// The index with the number `position`.
     fn from_usize(position: usize) -> Self;

@@ -45,7 +45,7 @@ impl Lanes {
     pub fn is_positive(self) -> Self {
         Self::of(self.wide().simd_gt(f64x4::ZERO) & f64x4::ONE)
     }
-    /// The larger of each two.
+    /// The larger number of each lane.
     #[inline(always)]
     pub fn max(self, other: Self) -> Self {
         let (x, y) = (self.wide(), other.wide());
@@ -69,7 +69,7 @@ impl Lanes {
 pub struct LaneSum(f64x2);
 
 impl LaneSum {
-    /// Nothing yet.
+    /// Zero.
     pub const ZERO: Self = Self(f64x2::ZERO);
 
     /// Adds the four numbers.

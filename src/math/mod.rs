@@ -1,4 +1,4 @@
-//! Typed indices, spatial vectors and small dense kernels. Depends on nothing else of the crate.
+//! Typed indices, spatial vectors and small dense kernels. Depends on nothing else in the crate.
 
 mod bytes;
 pub mod dense;

@@ -1,9 +1,9 @@
 //! Small symmetric systems, stored by rows of whole blocks, so that every loop over a row runs over full
-//! vector registers. Memory is reused: nothing here allocates once it has seen the largest size.
+//! vector registers. Memory is reused: nothing here allocates once the largest size has occurred.
 
 use super::dense::NotPositiveDefinite;
 
-/// Numbers that are processed together.
+/// The number of values that are processed together.
 const BLOCK: usize = 4;
 type Block = [f64; BLOCK];
 

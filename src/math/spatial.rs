@@ -204,7 +204,7 @@ impl AddAssign for SpatialInertia {
     }
 }
 
-/// m (|p|^2 1 - p p^T): what the parallel axis theorem adds [kg m2].
+/// m (|p|^2 1 - p p^T): the term of the parallel axis theorem [kg m2].
 fn parallel_axis(mass: f64, p: &Vector3) -> Matrix3 {
     (Matrix3::identity() * p.norm_squared() - p * p.transpose()) * mass
 }

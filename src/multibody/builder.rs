@@ -1,4 +1,5 @@
-//! Builds a model: bodies and joints in any order, checked when they are added.
+//! Builds a model from bodies and joints. A joint is added after its two bodies and checked at once; bodies
+//! and mimics are checked when the model is built.
 
 use super::body::Body;
 use super::error::{ModelError, check_finite};

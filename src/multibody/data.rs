@@ -5,7 +5,8 @@ use crate::math::{
     BodyIndex, IndexVec, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3,
 };
 
-/// Results of the algorithms, sized for one model. Each result is zero until its algorithm has run.
+/// Results of the algorithms, sized for one model. Each result is zero, or the identity for a pose, until its
+/// algorithm has run.
 ///
 /// Inside, each tree of bodies is described in world axes about its own reference point T, the origin of the
 /// tree's root body, so that bodies far from the world's origin lose no digits.
@@ -25,9 +26,11 @@ pub struct Data {
     /// Motion of each column about T, in world axes.
     pub(super) S: Vec<SpatialVelocity>,
     pub(super) links: Vec<LinkData>,
-    /// Composite inertias, momentum rates and weights of the links with their descendants.
+    /// Inertias of the links with their descendants, about T.
     pub(super) composite: Vec<SpatialInertia>,
+    /// Momentum rates or weights of the links with their descendants, about T.
     pub(super) force: Vec<SpatialForce>,
+    /// Accelerations of the links about the fixed points that coincide with T now.
     pub(super) acceleration: Vec<SpatialVelocity>,
 }
 

@@ -1,4 +1,4 @@
-//! Errors of building or simulating a model.
+//! Errors of building or checking a model.
 
 /// The reason why a body, a joint or a whole model was refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

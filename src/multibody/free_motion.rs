@@ -5,9 +5,10 @@
 //! move freely for the whole step:
 //! - a **free body** turns without torque ([`torque_free`](super::torque_free)): momentum and energy are
 //!   conserved to rounding;
-//! - **trees with joints** that turn fast follow  M(q) vdot + c(q, v) = 0  ([`tree_flow`](super::tree_flow));
-//! - for trees that turn slowly, the step uses the Coriolis forces at its start, and this module does
-//!   nothing.
+//! - **trees with joints** follow  M(q) vdot + c(q, v) = 0  ([`tree_flow`](super::tree_flow)) if any of their
+//!   links turns fast;
+//! - if all links of these trees turn slowly, the step uses the Coriolis forces at its start, and this module
+//!   does nothing for them.
 //!
 //! A kick at the start followed by an exact drift is a symplectic splitting: without contact, the energy of a
 //! pendulum oscillates about its value and does not drift.
@@ -23,8 +24,8 @@ use super::torque_free::Top;
 use super::tree_flow::TreeFlow;
 use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 
-/// Trees whose links turn by less than this in a step \[rad\] keep the explicit Coriolis forces. Their error
-/// in a step is of second order in this turn.
+/// If no link on a joint turns by more than this in a step \[rad\], all trees with joints keep the explicit
+/// Coriolis forces. Their error in a step is of second order in this turn.
 const SLOW_TURN: f64 = 5e-3;
 
 /// The end of the free motion, and the memory for computing it.
@@ -105,7 +106,7 @@ fn fastest_jointed(model: &Model, data: &Data) -> f64 {
     fastest.sqrt()
 }
 
-/// Moves a free body. Returns false, without any change, if its inertia is not invertible.
+/// Moves a free body. Returns false, without any change, if it has no mass or its inertia is not invertible.
 fn move_body(link: &Link, free: &FreeLink, start: &FreeStart<'_>, base: &mut State) -> Result<bool, FreeMotionError> {
     let (dt, mass) = (start.dt, link.inertia.mass);
     let Some(top) = Top::new(link.inertia.central()).filter(|_| mass > 0.0) else { return Ok(false) };

@@ -146,7 +146,7 @@ pub struct JointSpec {
 }
 
 impl JointSpec {
-    /// A joint at P's origin about or along P's z axis, without limits, losses and rotor.
+    /// A joint at P's origin about or along P's z axis, without limits, losses, rotor and spring.
     pub fn new(name: &str, parent: BodyIndex, child: BodyIndex, kind: JointKind) -> Self {
         Self {
             name: name.to_owned(),

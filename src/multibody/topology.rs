@@ -10,8 +10,8 @@ use crate::math::{
     BodyIndex, DofIndex, Index, IndexVec, JointIndex, RigidTransform, Rotation, SpatialInertia, Vector3,
 };
 
-/// A group of welded bodies that one moving joint carries. Link 0 is the world and what is welded to it. The
-/// frame of link L is that of the body B that the joint carries.
+/// A group of welded bodies that one moving joint carries. Link 0 is the world and the bodies welded to it.
+/// The frame of link L is that of the body B that the joint carries.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     /// Link P that carries it; smaller than its own number.

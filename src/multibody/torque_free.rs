@@ -6,7 +6,7 @@
 //!   I W + (h/2) W x I W = P,      R <- R cay(h W),      cay(r) = (1 - [r]/2)^-1 (1 + [r]/2),
 //! in one unknown, the midpoint's angular velocity W. The Cayley map turns P by exactly the change that the
 //! rule makes, so R P = L is exact. The energy, a quadratic invariant, is exact too. The rule is symmetric
-//! and of second order; five of them, the middle one backwards, are of fourth [Suzuki 1990].
+//! and of second order; a composition of five, the middle one backwards, is of fourth [Suzuki 1990].
 
 use nalgebra::{Quaternion, UnitQuaternion};
 
@@ -19,16 +19,16 @@ const SINGLE_TURN_MAX: f64 = 1e-3;
 /// The largest turn of a fourth-order substep \[rad\]; its error is about 1e-3 of the fifth power of the
 /// turn: 3e-5 rad.
 const SUBSTEP_TURN_MAX: f64 = 0.5;
-/// The orientation of a body that turns more often than this within a step [substeps] is meaningless.
+/// The orientation of a body that needs more substeps than this in a step is meaningless.
 const SUBSTEPS_MAX: f64 = 1000.0;
 /// p of the fourth-order composition h (p, p, 1 - 4 p, p, p):  1/(4 - 4^(1/3)).
 const SUZUKI: f64 = 0.414_490_771_794_375_7;
 /// Newton's method on W squares its error, which starts at about the turn of a substep.
 const NEWTON_ITERATIONS_MAX: u32 = 12;
-/// A change of W below this part of it is rounding. [-]
+/// A change of W below this fraction of W is rounding. [-]
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// A change below this that no longer decreases is rounding too: a body that is a thousand times as long as
-/// wide has fewer digits. [-]
+/// A relative change below this that no longer decreases is rounding too: the inverse inertia of a body that
+/// is a thousand times as long as wide has fewer correct digits. [-]
 const NEARLY: f64 = 1e-9;
 
 /// A body about its centre of mass.
@@ -106,8 +106,8 @@ impl Top {
     }
 }
 
-/// The matrix of a quaternion. Unlike products with the quaternion, it does not scale with the rounding of
-/// its norm, which has a sign that lasts.
+/// The matrix of a quaternion. Unlike a product with the quaternion, a product with the matrix does not scale
+/// by the rounding error of the norm, which keeps its sign from step to step.
 fn matrix(R: &UnitQuaternion<f64>) -> Rotation {
     from_quaternion(&[R.w, R.i, R.j, R.k])
 }
@@ -149,7 +149,7 @@ mod tests {
         assert!(coarse < 1e-4 && (12.0..20.0).contains(&(coarse / fine)), "{coarse:e} {fine:e}");
     }
 
-    /// A body of revolution turns about a fixed axis: the closed form.
+    /// Closed form: a ball turns about a fixed axis.
     #[test]
     fn a_ball_turns_at_a_constant_rate() {
         let top = Top::new(Matrix3::identity() * 2e-3).expect("an inertia");

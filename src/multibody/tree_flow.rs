@@ -14,7 +14,7 @@ use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_
 /// The largest turn of a link in a substep \[rad\]; its error is about a hundredth of the fifth power of the
 /// turn: 3e-6 rad.
 const SUBSTEP_TURN_MAX: f64 = 0.2;
-/// The motion of links that turn more often than this within a step [substeps] is meaningless.
+/// The motion of links that need more substeps than this in a step is meaningless.
 const SUBSTEPS_MAX: f64 = 1000.0;
 
 /// The memory of the integrator.

@@ -12,8 +12,8 @@ pub enum ForceComponent {
     AlongBody(Vector3),
     /// Its length.
     Magnitude,
-    /// The sum over all faces of the force against the face's normal. It measures how hard the body is
-    /// pressed, for any directions, and is not negative except for rounding.
+    /// The sum over all faces of the force along the face's normal. It measures how hard the body is pressed
+    /// from all directions together, and is not negative except for rounding.
     Normal,
 }
 

@@ -3,8 +3,8 @@
 use crate::math::{BodyIndex, Index, RigidTransform, SpatialForce};
 use crate::stepping::Snapshot;
 
-/// Selects the bodies on which an external wrench acts, and those on which one has just ended: their zero is
-/// the end of the push.
+/// Selects the bodies on which an external wrench acts, and those on which one has just ended: their zero
+/// wrench marks the end of the push.
 #[derive(Clone, Debug, Default)]
 pub struct PushedBodies {
     acting: Vec<bool>,

@@ -57,7 +57,7 @@ impl Due {
     }
 
     /// The parts that are due after the step from `before_ns` to `now_ns`: those for which a multiple of the
-    /// period was passed.
+    /// period has passed.
     pub fn between(before_ns: u64, now_ns: u64, rates: &Rates) -> Self {
         let due = |rate: f64| {
             if rate <= 0.0 {

@@ -206,7 +206,7 @@ pub struct LoadWarning {
     pub line: u32,
     /// The element, as in `joint \`elbow\``.
     pub element: String,
-    /// The note, and what to do about it.
+    /// The note, with its remedy.
     pub message: String,
 }
 

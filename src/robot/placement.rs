@@ -12,7 +12,7 @@ use crate::scene::{Actuator, SceneBuildError, SceneBuilder, VisualGeometry};
 pub struct RobotPlacement<'a> {
     /// Maps names of links and joints in the file to names in the scene.
     pub rename: &'a dyn Fn(&str) -> String,
-    /// The body that its root is welded to, and the root's pose in it; `None` leaves the root free.
+    /// The body to which the root is welded, and the root's pose in it; `None` leaves the root free.
     pub weld: Option<(BodyIndex, RigidTransform)>,
     /// The contact properties of a collision element of the named link.
     pub properties: &'a dyn Fn(&str, &CollisionElement) -> ContactProperties,
@@ -79,7 +79,7 @@ pub fn add_robot(
     Ok(PlacedRobot { bodies, joints, root })
 }
 
-/// The visual geometries of a robot that was placed, those with a shape.
+/// The visual geometries of a placed robot, without those that have no shape.
 pub fn visuals(robot: &RobotDescription, placed: &PlacedRobot) -> Vec<VisualGeometry> {
     let of_link = |link: &Link| {
         let body = placed.bodies.get(&link.name).copied();
@@ -139,7 +139,7 @@ fn filtered_pairs(groups: &[CollisionFilterGroup]) -> Vec<(String, String)> {
     pairs
 }
 
-/// All links of a group, including those of its member groups. The search ends at groups that contain each
+/// All links of a group, including those of its member groups. Groups may contain each
 /// other.
 fn members<'a>(
     group: &'a CollisionFilterGroup,

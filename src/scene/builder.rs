@@ -168,7 +168,7 @@ impl SceneBuilder {
     }
 
     /// Adds a loop closure. It joins two bodies of the scene, one of which may be the world; geometries of
-    /// the two still touch unless [`SceneBuilder::exclude_contact`] says otherwise.
+    /// the two still touch unless [`SceneBuilder::exclude_contact`] excludes them.
     pub fn add_closure(&mut self, closure: Closure) {
         self.closures.push(closure);
     }

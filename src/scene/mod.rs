@@ -100,7 +100,7 @@ impl Scene {
     pub fn closures(&self) -> &[Closure] {
         &self.closures
     }
-    /// The loop closures, to change them before a simulation has the scene.
+    /// The loop closures, to be changed before the scene is given to a simulation.
     pub fn closures_mut(&mut self) -> &mut [Closure] {
         &mut self.closures
     }

@@ -241,7 +241,7 @@ impl PatchBlock {
         for i in dofs {
             self.masses.extend(dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
         }
-        // If A is not positive definite, the solver fails too, and its error names the body without mass.
+        // If A is not positive definite, the solver fails too, and the error names the joint without inertia.
         if cholesky_in_place(&mut self.masses, n).is_err() {
             return;
         }

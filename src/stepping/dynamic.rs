@@ -72,7 +72,7 @@ impl DynamicStep {
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         self.contacts.pairs.write_memory(writer);
     }
-    /// Reads what [`DynamicStep::write_memory`] wrote.
+    /// Reads the output of [`DynamicStep::write_memory`].
     pub(super) fn read_memory(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         self.contacts.pairs.read_memory(scene, reader)
     }

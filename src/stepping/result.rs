@@ -54,7 +54,7 @@ impl StepResult {
         }
     }
 
-    /// Reads what [`StepResult::write`] wrote. There are no contacts until the next step.
+    /// Reads the output of [`StepResult::write`]. There are no contacts until the next step.
     pub(super) fn read(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         self.contacts.clear();
         self.efforts = reader.numbers_of(self.efforts.len())?;

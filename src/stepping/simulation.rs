@@ -45,9 +45,9 @@ impl Simulation {
     /// A simulation of `scene` from `initial`.
     ///
     /// # Errors
-    /// A state of the wrong size or that is not finite, or a setting out of range. The scene has no body
-    /// without mass on a joint that moves it:
-    /// [`ModelError::Massless`](crate::multibody::ModelError::Massless) refuses one when the scene is built.
+    /// A state that has the wrong size or is not finite, or a setting out of range. A body without mass on a
+    /// joint that moves it is not found here, but by the first dynamic step ([`StepError::SingularMass`]) or
+    /// by [`Model::check_mass`].
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
@@ -203,7 +203,7 @@ impl Simulation {
     }
 
     /// All data that the next step takes from the previous ones: gravity and gains, the state and that of a
-    /// reset, the velocities before, the warm start, held targets, loads of rigid contacts, external
+    /// reset, the velocities before, the warm start, held targets, loads of contacts, external
     /// wrenches, the count of steps, and the efforts, the wrenches and the report of the last step. The
     /// contact patches are left out: the next step computes new ones.
     ///

@@ -25,8 +25,7 @@ pub struct StepReport {
     pub friction_rounds: u32,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
-    /// Contact faces that were dropped: tiny area, or a pressure gradient that is not positive along the
-    /// normal.
+    /// Contact faces that were dropped because their pressure gradient is not positive along the normal.
     pub faces_dropped: u32,
 }
 

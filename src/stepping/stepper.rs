@@ -45,14 +45,14 @@ impl Stepper {
         }
     }
 
-    /// Writes what the next step takes from the last one.
+    /// Writes the data that the next step takes from the last one.
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         match self {
             Self::Dynamic(step) => step.write_memory(writer),
             Self::Quasistatic(step) => step.write_memory(writer),
         }
     }
-    /// Reads what [`Stepper::write_memory`] wrote for the same mode.
+    /// Reads the output of [`Stepper::write_memory`] for the same mode.
     pub(super) fn read_memory(&mut self, scene: &Scene, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         match self {
             Self::Dynamic(step) => step.read_memory(scene, reader),

@@ -8,8 +8,8 @@ use crate::multibody::JointKind;
 use crate::robot::{CollisionElement, Inertial, Joint, Link, RobotDescription};
 use crate::scene::{SceneBuildError, SceneBuilder};
 
-/// Files round inertias to about six digits; a violation below this part of the largest moment is
-/// rounding. [-]
+/// Files round inertias to about six digits; a violation below this fraction of the largest moment
+/// is rounding. [-]
 const MOMENT_SLACK: f64 = 1e-6;
 /// A radius of gyration this many times the link's size, or more, is a wrong unit or a typing error: it
 /// cannot exceed the reach of the body, and few links extend to five times their drawn size. [-]

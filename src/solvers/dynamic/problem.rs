@@ -68,7 +68,7 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
-    /// The largest error of a patch's friction at the velocities `v`, as a part of its limit [-]
+    /// The largest error of a patch's friction at the velocities `v`, as a fraction of its limit [-]
     /// ([`PatchBlock::friction_error`]).
     pub fn friction_error(&self, v: &[f64]) -> f64 {
         self.patches().iter().map(|patch| patch.friction_error(&patch.velocity(v))).fold(0.0, f64::max)

@@ -114,7 +114,7 @@ impl Memory {
         }
     }
 
-    /// Reads what [`Memory::write`] wrote.
+    /// Reads the output of [`Memory::write`].
     pub(super) fn read(reader: &mut ByteReader<'_>) -> Result<Self, BytesError> {
         let stride = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let step = reader.finite()?;

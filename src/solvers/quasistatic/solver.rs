@@ -80,7 +80,7 @@ impl QuasistaticSolver {
         writer.u64(self.fallbacks);
         self.engine.write_memory(writer);
     }
-    /// Reads what [`QuasistaticSolver::write_memory`] wrote.
+    /// Reads the output of [`QuasistaticSolver::write_memory`].
     ///
     /// # Errors
     /// Bytes that it did not write.

@@ -62,7 +62,7 @@ impl Ahead {
     }
 }
 
-/// The number of parts into which a step is divided to find the place where two bodies meet. The bodies have
+/// The number of parts into which a step is divided to find where two bodies meet. The bodies have
 /// the relative `travel` \[m\]; in each part it is at most half the `thickness` \[m\] of the body that could
 /// be passed through.
 pub(in crate::stepping) fn parts(travel: f64, thickness: f64) -> u32 {

@@ -152,7 +152,7 @@ impl Pairs {
         self.memory.iter().for_each(|memory| writer.optional(memory.force));
     }
 
-    /// Reads what [`Pairs::write_memory`] wrote.
+    /// Reads the output of [`Pairs::write_memory`].
     pub(in crate::stepping) fn read_memory(
         &mut self,
         scene: &Scene,

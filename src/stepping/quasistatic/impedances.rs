@@ -68,7 +68,7 @@ impl Impedances {
         writer.numbers(&self.targets);
     }
 
-    /// Reads what [`Impedances::write_memory`] wrote.
+    /// Reads the output of [`Impedances::write_memory`].
     pub(super) fn read_memory(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         self.targets = reader.numbers_of(self.targets.len())?;
         Ok(())

@@ -122,12 +122,12 @@ impl QuasistaticStep {
     pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
         self.contacts.surface(pair)
     }
-    /// Writes what the next step takes from the last one.
+    /// Writes the data that the next step takes from the last one.
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
         self.impedances.write_memory(writer);
         self.solver.write_memory(writer);
     }
-    /// Reads what [`QuasistaticStep::write_memory`] wrote.
+    /// Reads the output of [`QuasistaticStep::write_memory`].
     pub(in crate::stepping) fn read_memory(&mut self, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         self.impedances.read_memory(reader)?;
         self.solver.read_memory(reader)
