@@ -140,7 +140,7 @@ pub(crate) enum CommandError {
     Stamp { stamp_ns: u64, problem: &'static str },
     #[error("{values} values for {joints} joints; give one for each")]
     GroupLength { joints: usize, values: usize },
-    #[error("not in lockstep: only joint_commands carry the stamp of a state")]
+    #[error("not possible in lockstep: only the joint_commands that each step waits for are taken")]
     NotInLockstep,
 }
 

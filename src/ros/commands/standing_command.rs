@@ -202,7 +202,7 @@ impl StandingCommand {
     }
 
     /// Advances to a step boundary: computes targets of trajectories, joints to hold, and the timeout.
-    /// Reports are appended to `events`.
+    /// Events are appended to `events`.
     pub(crate) fn advance(
         &mut self,
         states: &JointStates<'_>,

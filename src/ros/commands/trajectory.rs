@@ -1,4 +1,4 @@
-//! Checks of the joint trajectories in messages.
+//! Joint trajectories: checks of messages, and the targets of joints over time.
 
 use super::goal::GoalTerms;
 use super::interpolation::{Knot, interpolate};
@@ -8,7 +8,7 @@ use crate::ros::log::names::{did_you_mean, shown};
 
 /// The largest number of points of a trajectory: over 15 minutes at 100 Hz.
 const POINTS_MAX: usize = 100_000;
-/// A trajectory that starts later than this was stamped by a clock other than the simulation's \[ns\].
+/// The farthest start ahead \[ns\]; a later one was stamped by a clock other than the simulation's.
 const START_AHEAD_MAX_NS: u64 = 3_600_000_000_000;
 
 /// A point as a message gives it; each array is empty or has one value per joint.

@@ -71,7 +71,7 @@ pub(crate) enum Activity {
     #[default]
     Running,
     Paused,
-    /// Lockstep: no command has arrived yet.
+    /// Lockstep: the present state waits for commands.
     Waiting,
     /// A step has failed.
     Halted,

@@ -259,7 +259,7 @@ impl TwoOwners {
         *shared = (JointCommand::for_joints(2), shared.1 + 1);
     }
 
-    /// A step at the end of which a trajectory of `turn` is over.
+    /// A step that ends a trajectory of `turn`.
     fn step_with_an_end(&self, own: &mut JointCommand, version: &mut u64) {
         let shared = self.shared.lock().unwrap();
         if *version != shared.1 {

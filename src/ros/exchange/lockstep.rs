@@ -9,7 +9,7 @@ pub(crate) enum OnTimeout {
     Hold,
     /// End the node with an error.
     Abort,
-    /// Step with the last command, and count the late one.
+    /// Step with the last command.
     Continue,
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct RunSettings {
     pub(crate) marker_rate: f64,
     /// Pressure at the end of the colour scale \[Pa\]; 0 uses the largest pressure present.
     pub(crate) marker_pressure_max: f64,
-    /// Simulated time without a command after which the joints are held \[ns\]; 0 disables this.
+    /// Simulated time without a command to a joint after which it is held \[ns\]; 0 disables this.
     pub(crate) command_timeout_ns: u64,
     /// Largest distance of a joint from its trajectory \[rad\] or \[m\]; 0 allows any.
     pub(crate) trajectory_tolerance: f64,

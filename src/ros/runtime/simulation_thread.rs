@@ -26,7 +26,7 @@ use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, Timed
 
 /// The longest wait, and so the longest delay of a stop.
 const WAIT_MAX: Duration = Duration::from_millis(20);
-/// The interval of feedback of goals.
+/// The interval between feedback messages of goals.
 const FEEDBACK_PERIOD: Duration = Duration::from_millis(50);
 /// The interval of reports about the health of the simulation.
 const HEALTH_PERIOD: Duration = Duration::from_secs(1);
@@ -327,7 +327,8 @@ impl<'a> SimulationThread<'a> {
     }
 
     /// The parts of the state that are published after a step. In lockstep these always include the joints
-    /// and the clock; after the last requested step of a paused simulation everything is published.
+    /// and, unless its rate is 0, the clock. After the last requested step of a paused simulation everything
+    /// is published.
     fn due(&self, before_ns: u64, collected: &Collected) -> Due {
         if collected.paused && collected.steps <= 1 {
             return Due::ALL;
@@ -439,7 +440,7 @@ impl<'a> SimulationThread<'a> {
                     count(&self.mailbox.counters.timeouts);
                     let limit = settings.command_timeout_ns as f64 * 1e-9;
                     tracing::warn!(
-                        "t = {time:.4} s: no command for {limit} s; the commanded joints are held where they are"
+                        "t = {time:.4} s: no command for {limit} s to one or more joints, which are held where they are"
                     );
                 }
             }

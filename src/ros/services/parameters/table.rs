@@ -125,7 +125,7 @@ pub(super) fn fixed() -> Vec<Declaration> {
             0.0,
             (0.0, 1e6),
             true,
-            "Simulated time without a command after which the joints are held in place [s]; 0 disables this.",
+            "Simulated time without a command to a joint after which it is held in place [s]; 0 disables this.",
         ),
         number(
             "apply_wrench_duration",
