@@ -7,8 +7,8 @@ pub fn edit_distance(a: &str, b: &str) -> usize {
 }
 
 /// The name of `known` with the fewest edits from `name`, ignoring case, if at most a third of the longer
-/// name differs (two edits are always allowed) or if one contains the other. A name with a forgotten prefix
-/// (`left_`, a namespace) counts as one edit.
+/// name differs (two edits are always allowed from three characters on) or if one contains the other. A name
+/// with a forgotten prefix (`left_`, a namespace) counts as one edit.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = name.to_lowercase();
     known

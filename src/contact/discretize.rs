@@ -81,7 +81,7 @@ pub fn push_faces(
 /// Does the same as [`push_faces`] for a surface at the end of a step. The forces of the faces are those at
 /// the velocities that the block received with its columns, and change from there
 /// ([`PatchBlock::push_face_about`]). Deviation: a face whose pressure does not rise along its normal is
-/// kept, with the mean stiffness of the others. At the rim of a box such faces appear and disappear with the
+/// kept, with the mean gradient of the others. At the rim of a box such faces appear and disappear with the
 /// sign of a tilt, and a step that ends in equilibrium with the field needs continuous forces. The stiffness
 /// only affects the path of the iteration.
 pub fn push_faces_about(

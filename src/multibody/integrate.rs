@@ -8,8 +8,8 @@ use crate::math::Vector3;
 /// \[rad\].
 const SMALL_HALF_ANGLE: f64 = 1e-4;
 
-/// q <- q (+) `dt` v with constant v [q, dt s]: exact for constant joint rates; quaternions are turned by the
-/// exponential of w dt and normalised.
+/// q <- q (+) `dt` v with constant v over `dt` \[s\]: exact for constant joint rates; quaternions are turned
+/// by the exponential of w dt and normalised.
 pub fn integrate(model: &Model, q: &mut [f64], v: &[f64], dt: f64) {
     debug_assert_eq!(q.len(), model.nq());
     debug_assert_eq!(v.len(), model.nv());

@@ -1,4 +1,4 @@
-//! The sum over a patch's faces: the only loop of the solver that grows with the number of faces.
+//! The sum over a patch's faces: the only part of a Newton iteration that grows with the number of faces.
 //!
 //! With v = v_F, the velocity of B relative to A at the face, u the velocity of B's surface relative to body
 //! B minus that of A's surface relative to body A, vn = n.v, vt = (v + u) - n n.(v + u), wn = n.w the spin

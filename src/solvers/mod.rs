@@ -1,8 +1,8 @@
 //! Convex contact problems and their solvers. This module is independent of bodies, geometry and robots.
 //!
 //! A step is   min over v of  1/2 v^T A v - r^T v + sum of convex potentials of J v,
-//! where each potential's negative gradient is an impulse: of a contact patch ([`PatchBlock`]) or of a scalar
-//! row ([`BoxRow`]: actuators, limits, dry friction, couplings).
+//! where each potential's negative gradient is an impulse: of a contact patch or loop closure
+//! ([`PatchBlock`]), or of a scalar row ([`BoxRow`]: actuators, limits, dry friction).
 
 mod box_row;
 pub mod dynamic;

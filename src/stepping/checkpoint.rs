@@ -42,7 +42,7 @@ pub enum CheckpointError {
         expected: u64,
     },
     /// Bytes have changed.
-    #[error("its checksum is wrong: it was damaged since it was written; use an earlier one")]
+    #[error("its checksum is wrong: it has been damaged since it was written; use an earlier one")]
     Checksum,
     /// A value is not valid.
     #[error("{problem}; use an earlier one")]
@@ -51,7 +51,9 @@ pub enum CheckpointError {
         problem: BytesError,
     },
     /// It belongs to another scene.
-    #[error("it belongs to another scene, of Isobar {written_by}: {difference}. Load the scene that it was made with")]
+    #[error(
+        "it belongs to another scene, and Isobar {written_by} wrote it: {difference}. Load the scene that it was made with"
+    )]
     Scene {
         /// The first difference.
         difference: String,

@@ -18,7 +18,7 @@ pub enum SimulationError {
         /// Velocities of the model.
         nv: usize,
     },
-    /// A step of zero, or a tolerance that is not positive.
+    /// A setting that is not positive and finite, such as a step of zero.
     #[error("{setting} is {value}; it must be positive and finite")]
     Setting {
         /// The name of the setting.

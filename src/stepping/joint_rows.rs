@@ -29,7 +29,8 @@ pub(super) struct JointRows {
 }
 
 impl JointRows {
-    /// Adds all rows of the joints to `problem`, and constant efforts and damping to its momentum equation.
+    /// Adds all rows of the joints to `problem`, and constant efforts, dampers and springs to its momentum
+    /// equation.
     /// `gravity` is the generalized gravity force [N m] or \[N\].
     pub(super) fn assemble(
         &mut self,

@@ -83,7 +83,7 @@ pub(super) struct ConeEngine {
     multipliers: Multipliers,
     /// The metric D by velocity: the diagonal of Q plus the stiffness of rows, or a substitute.
     metric: Vec<f64>,
-    /// Longest column of a contact or patch by velocity: its lever arm.
+    /// Squared length of the longest column of a contact or patch, by velocity: its lever arm squared.
     reach: Vec<f64>,
 }
 

@@ -175,7 +175,7 @@ impl Statement {
         }
     }
 
-    /// As a linear complementarity problem in x + shift >= 0 for the velocities.
+    /// The same as a linear complementarity problem, with v + shift >= 0 in place of the velocities v.
     fn shifted(&self, shift: f64) -> ComplementarityProblem {
         let free = self.free.len();
         let mut lcp = ComplementarityProblem::new(free + self.pairs.len());

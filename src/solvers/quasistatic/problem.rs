@@ -89,7 +89,7 @@ pub struct QuasistaticProblem {
     pub quadratic: Vec<f64>,
     /// b [N s, N m s].
     pub linear: Vec<f64>,
-    /// Impedances with effort limits: gamma = clamp(h (K (dq_cmd - h v)), +-h limit).
+    /// Impedances with effort limits, gamma = clamp(h (K (dq_cmd - h v)), +-h limit), and dry friction.
     pub rows: Vec<BoxRow>,
     /// Joint limits.
     pub bounds: Vec<VelocityBound>,

@@ -51,9 +51,9 @@ pub struct QuasistaticSettings {
     /// Largest residual of a constraint, as a velocity [m/s] or [rad/s]; the displacement of a step has an
     /// error of about the step times this.
     pub tolerance: f64,
-    /// Largest number of Newton iterations of one solve, all outer iterations together.
+    /// Largest number of Newton iterations of an island in one solve, all outer iterations together.
     pub iterations_max: u32,
-    /// Largest number of multiplier updates.
+    /// Largest number of multiplier updates of an island in one solve.
     pub outer_max: u32,
     /// sigma [-]: the penalty of a contact is 1 / (sigma w), with w its mean inverse mass in the metric,
     /// which is diag(Q) plus the stiffness of rows.

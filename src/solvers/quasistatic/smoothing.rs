@@ -6,7 +6,7 @@
 //!
 //! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa
 //! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa goes
-//! to zero the step goes to the exact one.
+//! to zero, the step converges to the exact one.
 
 use super::interior_point::ray;
 use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings};

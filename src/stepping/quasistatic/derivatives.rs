@@ -45,9 +45,9 @@ pub enum DerivativeError {
     /// The simulation takes dynamic steps.
     #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
     NotQuasistatic,
-    /// A pair touches with a pressure field.
+    /// A pair may touch with a pressure field.
     #[error(
-        "'{A}' and '{B}' touch with a pressure field, which is linearised at the end of the step: derivatives are only for rigid contact"
+        "'{A}' and '{B}' may touch with a pressure field, which is linearised at the end of the step: derivatives are only for rigid contact"
     )]
     PressureField {
         /// The first geometry.

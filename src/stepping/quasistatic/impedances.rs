@@ -79,8 +79,8 @@ impl Impedances {
         &self.actuated
     }
 
-    /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), limits and friction, from the mass
-    /// matrix and the gravity forces in `data`; tau_u includes the external forces.
+    /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), springs, limits and friction, from the
+    /// mass matrix and the gravity forces in `data`; tau_u includes the external forces.
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
