@@ -35,7 +35,7 @@ const DIVIDED_PART_SHARE: f64 = 1.0 / 16.0;
 
 /// rho^2 of a face as a fraction of its mean squared distance from the centroid, <r^2>. [-] Far from the
 /// centre of rotation the sliding speed averages to |v| + w^2 <r^2>/(4 |v|), which corresponds to 1/2; about
-/// the centroid it averages to w <|r|>, which corresponds to <|r|>^2/<r^2> = 0.88 for a disc. With this value
+/// the centroid it averages to w <|r|>, which corresponds to <|r|>^2/<r^2> = 0.89 for a disc. With this value
 /// squares and rectangles up to 3 : 1 have the friction torque of a uniform pressure to 1 %.
 const SPIN_SHARE: f64 = 0.6;
 

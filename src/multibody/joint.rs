@@ -13,8 +13,8 @@ use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
 /// | floating | qw, qx, qy, qz, px, py, pz of X_FB | w_FB \[rad/s\], v_FBo \[m/s\], both in F's axes |
 ///
 /// Planar: p_FBo = x e1 + y e2 and theta turns about the axis a, with (e1, e2, a) right-handed and fixed in
-/// F: let k be the largest component of |a| (the last one of equals); e1 is the axis of F after k (x follows
-/// z) without its part along a, normalised. For a = z that is e1 = x, e2 = y.
+/// F: let k be the axis of F with the largest |a_k| (the last of equal ones); e1 is the axis after k (x
+/// follows z) without its part along a, normalised. For a = z that is e1 = x, e2 = y.
 ///
 /// Floating: for a body on the world with X_PF = 1 the velocity is (w_WB, v_WBo) in world axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use crate::math::{
 /// The frame of link L is that of the body B that the joint carries.
 #[derive(Clone, Debug)]
 pub(super) struct Link {
-    /// Link P that carries it; smaller than its own number.
+    /// The number of the link P that carries it, smaller than its own.
     pub(super) parent: usize,
     /// The kind of its joint.
     pub(super) kind: JointKind,
