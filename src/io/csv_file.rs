@@ -10,7 +10,7 @@
 //! - for each body that the scene's `wrenches` name the external wrench on it over the last step,
 //!   `.external_fx .external_fy .external_fz .external_tx .external_ty .external_tz`, in the same way;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
-//!   `solver_converged` of the last step;
+//!   `solver_converged`, `friction_error` (a part of the limit of friction) of the last step;
 //! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the
 //!   joints' springs) \[J\];
 //! - the scene's named outputs.
@@ -106,6 +106,7 @@ impl<W: Write> CsvRecording<W> {
         self.number(report.solver_residual)?;
         // Before the first step no solve has failed.
         self.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
+        self.number(report.friction_error)?;
         for value in [snapshot.energy.kinetic, snapshot.energy.potential, snapshot.spring_energy] {
             self.number(value)?;
         }
@@ -174,7 +175,7 @@ fn columns(scene: &Scene, pushed_bodies: &[BodyIndex], outputs: &Outputs) -> Vec
         add(name, &[(".external_tx", "N m"), (".external_ty", "N m"), (".external_tz", "N m")]);
     }
     add("", &[("faces", "1"), ("faces_dropped", "1"), ("solver_iterations", "1")]);
-    add("", &[("solver_residual", "1"), ("solver_converged", "1")]);
+    add("", &[("solver_residual", "1"), ("solver_converged", "1"), ("friction_error", "1")]);
     add("", &[("kinetic_energy", "J"), ("potential_energy", "J"), ("spring_energy", "J")]);
     for output in outputs.outputs() {
         add(&output.name, &[("", output.unit)]);

@@ -9,22 +9,19 @@ use super::contacts::{ContactInput, DynamicContacts, FreePath, Pairs};
 use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
-use super::result::StepResult;
+use super::result::{PairFriction, StepResult};
 use super::settings::{ContactSurfaces, DynamicStepping, FrictionBound, Integrator};
-use super::snapshot::{StepReport, StepTimes};
+use super::snapshot::{FRICTION_ERROR_MAX, StepReport, StepTimes};
 use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
 use crate::scene::Scene;
-use crate::solvers::dynamic::{ContactProblem, NewtonSolver, SolveReport, SolveStatus};
+use crate::solvers::dynamic::{ContactProblem, FrictionError, NewtonSolver, SolveReport, SolveStatus};
 
 /// If the solver stops before its tolerance, a residual below this value still counts as a solution [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// A step is solved again with friction bounds from its own normal impulses if the error of a patch's
-/// friction exceeds this fraction of the patch's limit [-].
-const FRICTION_ERROR_MAX: f64 = 0.01;
-/// The largest number of such repetitions in a step.
+/// The largest number of times a step is solved again with friction bounds from its own normal impulses.
 const FRICTION_ROUNDS_MAX: u32 = 5;
 
 /// The memory of dynamic steps.
@@ -106,18 +103,21 @@ impl DynamicStep {
         let v = &mut result.state.v;
         let solved = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
         let mut solved = solved.map_err(|error| singular(model, input.time, error))?;
-        let rounds_max = match self.options.friction_bound {
-            FrictionBound::Solved => FRICTION_ROUNDS_MAX,
-            FrictionBound::Lagged => 0,
-        };
+        let mut wrong = FrictionError::default();
         let mut rounds = 0;
-        while rounds < rounds_max && self.problem.friction_error(v) > FRICTION_ERROR_MAX {
-            rounds += 1;
-            self.problem.refresh_friction(v);
-            self.warm_start.copy_from_slice(v);
-            let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-            let again = again.map_err(|error| singular(model, input.time, error))?;
-            solved = SolveReport { iterations: solved.iterations + again.iterations, ..again };
+        if self.options.friction_bound == FrictionBound::Solved {
+            loop {
+                wrong = self.problem.friction_error(v);
+                if wrong.part() <= FRICTION_ERROR_MAX || rounds == FRICTION_ROUNDS_MAX {
+                    break;
+                }
+                rounds += 1;
+                self.problem.refresh_friction(v);
+                self.warm_start.copy_from_slice(v);
+                let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
+                let again = again.map_err(|error| singular(model, input.time, error))?;
+                solved = SolveReport { iterations: solved.iterations + again.iterations, ..again };
+            }
         }
         if solved.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });
@@ -131,12 +131,14 @@ impl DynamicStep {
         result.set_contacts(self.contacts.active(), impulses);
         result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
         result.missed = self.contacts.missed;
+        result.wrong_friction = self.wrong_friction(&wrong, settings.step());
         result.report = StepReport {
             solver_iterations: solved.iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
             solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
             solver_fallbacks: 0,
             friction_rounds: rounds,
+            friction_error: wrong.part(),
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };
@@ -188,6 +190,13 @@ impl DynamicStep {
         let joints = StepStart { state: &self.reference, ..*start };
         self.joint_rows.assemble(scene, settings, &joints, &data.gravity, problem);
         Ok(())
+    }
+
+    /// The pair whose friction is beyond the tolerance.
+    fn wrong_friction(&self, wrong: &FrictionError, step: f64) -> Option<PairFriction> {
+        let active = self.contacts.active().get(wrong.patch)?;
+        let found = PairFriction { pair: active.pair, force: wrong.impulse / step, limit: wrong.limit / step };
+        (wrong.part() > FRICTION_ERROR_MAX).then_some(found)
     }
 
     pub(super) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {

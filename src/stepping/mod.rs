@@ -19,6 +19,7 @@ mod simulation;
 mod snapshot;
 mod stepper;
 mod timed_wrenches;
+mod wrong_friction;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use command::{JointCommand, JointTarget};
@@ -35,3 +36,4 @@ pub use settings::{
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
 pub use timed_wrenches::{BodyWrench, HeldWrench, TimedWrenches, WrenchAxes};
+pub use wrong_friction::WrongFriction;

@@ -16,6 +16,17 @@ pub(super) struct StepContact {
     pub(super) impulse: SpatialForce,
 }
 
+/// A pair whose friction is not that of Coulomb's law.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct PairFriction {
+    /// Index in `Scene::contact_pairs`.
+    pub(super) pair: usize,
+    /// Force of friction that is wrong \[N\].
+    pub(super) force: f64,
+    /// Limit of friction, mu times the normal force \[N\].
+    pub(super) limit: f64,
+}
+
 /// The end of a step. Memory is reused from step to step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StepResult {
@@ -27,6 +38,8 @@ pub(super) struct StepResult {
     pub(super) efforts: Vec<f64>,
     /// A pair that met too fast for the step.
     pub(super) missed: Option<Missed>,
+    /// The pair whose friction is still wrong after all rounds.
+    pub(super) wrong_friction: Option<PairFriction>,
     pub(super) report: StepReport,
     pub(super) times: StepTimes,
 }
@@ -42,6 +55,7 @@ impl StepResult {
         writer.numbers(&self.efforts);
         let report = &self.report;
         writer.f64(report.solver_residual);
+        writer.f64(report.friction_error);
         writer.flag(report.solver_converged);
         for number in [
             report.solver_iterations,
@@ -60,6 +74,7 @@ impl StepResult {
         self.efforts = reader.numbers_of(self.efforts.len())?;
         self.report = StepReport {
             solver_residual: reader.f64()?,
+            friction_error: reader.f64()?,
             solver_converged: reader.flag()?,
             solver_iterations: reader.u32()?,
             solver_fallbacks: reader.u32()?,

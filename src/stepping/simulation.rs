@@ -14,6 +14,7 @@ use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping, UnactuatedInertia};
 use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
 use super::stepper::Stepper;
+use super::wrong_friction::WrongFriction;
 use crate::contact::patch_depth;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
@@ -117,6 +118,12 @@ impl Simulation {
         let missed = self.result.missed?;
         Some(MissedContact::new(&self.scene, missed, self.settings.step()))
     }
+    /// The two geometries whose friction in the last step is farthest from Coulomb's law, if it is still
+    /// wrong after all rounds.
+    pub fn wrong_friction(&self) -> Option<WrongFriction<'_>> {
+        let wrong = self.result.wrong_friction?;
+        Some(WrongFriction::new(&self.scene, wrong, self.settings.step()))
+    }
     /// The settings of the steps.
     pub fn settings(&self) -> StepSettings {
         self.settings.with(self.stepper.stepping())
@@ -185,6 +192,7 @@ impl Simulation {
         self.state = state;
         self.result.contacts.clear();
         self.result.missed = None;
+        self.result.wrong_friction = None;
         self.forget_steps(self.stepper.stepping());
         Ok(())
     }

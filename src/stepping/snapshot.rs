@@ -6,6 +6,10 @@ use crate::math::{
 use crate::multibody::Energy;
 use crate::scene::ContactKind;
 
+/// Friction is wrong, and the step is solved again with friction bounds from its own normal impulses, if the
+/// error of a pair's friction exceeds this fraction of its limit [-].
+pub(super) const FRICTION_ERROR_MAX: f64 = 0.01;
+
 /// The solver report of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
@@ -23,10 +27,22 @@ pub struct StepReport {
     pub solver_fallbacks: u32,
     /// How many times a dynamic step was solved again with friction bounds from its own normal impulses.
     pub friction_rounds: u32,
+    /// In dynamic steps, the friction that is still wrong after these rounds as a part of the limit of its
+    /// pair, the largest of all pairs [-]; infinite where friction acts without a normal force. 0 with
+    /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which does not compare.
+    pub friction_error: f64,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
     /// Contact faces that were dropped because their pressure gradient is not positive along the normal.
     pub faces_dropped: u32,
+}
+
+impl StepReport {
+    /// Whether friction is that of Coulomb's law to 1 % of its limit. Always true in quasistatic steps and
+    /// with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare.
+    pub fn friction_converged(&self) -> bool {
+        self.friction_error <= FRICTION_ERROR_MAX
+    }
 }
 
 /// Times of the parts of one step, by the caller's clock. A quasistatic step alternates between contact

@@ -70,6 +70,7 @@ impl Stepper {
     ) -> Result<(), StepError> {
         result.contacts.clear();
         result.missed = None;
+        result.wrong_friction = None;
         match self {
             Self::Dynamic(step) => step.step(input, data, result),
             Self::Quasistatic(step) => step.step(input, result),

@@ -108,6 +108,11 @@ struct Totals {
     not_converged: u64,
     fallbacks: u64,
     friction_rounds: u64,
+    wrong_friction: u64,
+    /// The worst friction: its error as a part of its limit, the pair, and the time of the step's end \[s\].
+    worst_friction: Option<(f64, String, f64)>,
+    /// Pairs whose friction was wrong.
+    wrong_pairs: BTreeSet<usize>,
     /// Pairs of geometries that met too fast for a step to find their contact in time.
     missed: BTreeSet<usize>,
     stepping: Duration,
@@ -122,6 +127,7 @@ impl Totals {
         self.not_converged += u64::from(!report.solver_converged);
         self.fallbacks += u64::from(report.solver_fallbacks);
         self.friction_rounds += u64::from(report.friction_rounds);
+        self.wrong_friction += u64::from(!report.friction_converged());
         self.stepping += took;
     }
 }
@@ -218,6 +224,15 @@ fn simulate(
             checkpoint_file::write(file, &simulation.save())?;
         }
         totals.add(&report, took);
+        if let Some(wrong) = simulation.wrong_friction() {
+            if totals.wrong_pairs.insert(wrong.pair()) && !arguments.quiet {
+                progress.suspend(|| eprintln!("warning: t = {} s: {wrong}", simulation.time()));
+            }
+            if totals.worst_friction.as_ref().is_none_or(|(worst, ..)| report.friction_error > *worst) {
+                totals.worst_friction =
+                    Some((report.friction_error, wrong.geometries().join("` and `"), simulation.time()));
+            }
+        }
         if let Some(missed) = simulation.missed_contact()
             && totals.missed.insert(missed.pair())
             && !arguments.quiet
@@ -328,6 +343,14 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
     if totals.friction_rounds > 0 {
         let rounds = format!("{:.3} on average", totals.friction_rounds as f64 / steps);
         rows.push(("friction rounds".to_owned(), rounds));
+    }
+    if let Some((worst, pair, time)) = &totals.worst_friction {
+        let amount = match worst.is_finite() {
+            true => format!("by {:.3} % of its limit", 1e2 * worst),
+            false => "without a normal force".to_owned(),
+        };
+        let steps = totals.wrong_friction;
+        rows.push(("wrong friction".to_owned(), format!("{steps} steps, at most {amount} (`{pair}`, t = {time} s)")));
     }
     if totals.fallbacks > 0 {
         rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));

@@ -27,13 +27,14 @@ use crate::stepping::{
 };
 
 /// Columns of a recording whose names outputs cannot have.
-const RESERVED_NAMES: [&str; 9] = [
+const RESERVED_NAMES: [&str; 10] = [
     "time",
     "faces",
     "faces_dropped",
     "solver_iterations",
     "solver_residual",
     "solver_converged",
+    "friction_error",
     "kinetic_energy",
     "potential_energy",
     "spring_energy",

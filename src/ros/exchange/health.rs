@@ -93,6 +93,10 @@ pub(crate) struct Health {
     pub(crate) iterations_mean: f64,
     pub(crate) iterations_max: u32,
     pub(crate) unconverged: u64,
+    /// Steps whose friction is not that of Coulomb's law.
+    pub(crate) wrong_friction: u64,
+    /// The largest error of friction as a part of its limit [-].
+    pub(crate) friction_error_max: f64,
     /// Quasistatic programs that Clarabel solved instead of the cone engine.
     pub(crate) fallbacks: u64,
     pub(crate) faces: u32,

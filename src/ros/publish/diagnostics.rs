@@ -58,6 +58,9 @@ impl Diagnostics {
                 (WARN, format!("slower than requested: {:.3} of {real_time_factor}", health.real_time_factor))
             }
             _ if health.unconverged > 0 => (WARN, format!("{} steps did not converge", health.unconverged)),
+            _ if health.wrong_friction > 0 => {
+                (WARN, format!("the friction of {} steps is wrong", health.wrong_friction))
+            }
             _ if !grown.is_empty() => (WARN, grown.join(", ")),
             Activity::Running => (OK, "running".to_owned()),
             Activity::Paused => (OK, "paused".to_owned()),
@@ -79,6 +82,8 @@ impl Diagnostics {
             value("solver iterations, mean", format!("{:.2}", health.iterations_mean)),
             value("solver iterations, largest", health.iterations_max.to_string()),
             value("steps not converged", health.unconverged.to_string()),
+            value("steps with wrong friction", health.wrong_friction.to_string()),
+            value("largest error of friction [%]", format!("{:.2}", health.friction_error_max * 1e2)),
             value("solver fallbacks", health.fallbacks.to_string()),
             value("contact faces", health.faces.to_string()),
             value("largest penetration [mm]", format!("{:.4}", health.penetration_max * 1e3)),

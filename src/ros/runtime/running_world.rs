@@ -8,7 +8,7 @@ use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::{Carryover, NewWorld};
 use crate::stepping::{
     Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand, JointTarget,
-    MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches,
+    MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches, WrongFriction,
 };
 
 /// The simulation of a world, and the data that belong to the world.
@@ -229,6 +229,10 @@ impl RunningWorld {
         (&self.position, &self.velocity, &mut self.command)
     }
 
+    /// Two geometries whose friction in the last step is wrong, if there are any.
+    pub(super) fn wrong_friction(&self) -> Option<WrongFriction<'_>> {
+        self.simulation.wrong_friction()
+    }
     /// Two geometries that met too fast for the last step to find their contact in time, if there are any.
     pub(super) fn missed_contact(&self) -> Option<MissedContact<'_>> {
         self.simulation.missed_contact()

@@ -55,6 +55,7 @@ pub(crate) struct SimulationThread<'a> {
     feedback_at: Option<Instant>,
     statistics: Statistics,
     unconverged: Throttle,
+    wrong_friction: Throttle,
     missed: Throttle,
     /// The queue to the file of checkpoints, if there is one.
     checkpoints: Option<CheckpointSender>,
@@ -103,6 +104,7 @@ impl<'a> SimulationThread<'a> {
             feedback_at: None,
             statistics: Statistics::default(),
             unconverged: Throttle::default(),
+            wrong_friction: Throttle::default(),
             missed: Throttle::default(),
         }
     }
@@ -452,6 +454,11 @@ impl<'a> SimulationThread<'a> {
             && let Some(suppressed) = self.missed.due(Instant::now())
         {
             tracing::warn!("t = {:.4} s: {missed}{}", self.world.time_ns() as f64 * 1e-9, and_more(suppressed));
+        }
+        if let Some(wrong) = self.world.wrong_friction()
+            && let Some(suppressed) = self.wrong_friction.due(Instant::now())
+        {
+            tracing::warn!("t = {:.4} s: {wrong}{}", self.world.time_ns() as f64 * 1e-9, and_more(suppressed));
         }
         if report.solver_converged {
             return;

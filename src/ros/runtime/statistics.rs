@@ -55,6 +55,8 @@ pub(super) struct Statistics {
     iterations: u64,
     iterations_max: u32,
     unconverged: u64,
+    wrong_friction: u64,
+    friction_error_max: f64,
     fallbacks: u64,
     began: Option<(Instant, u64)>,
 }
@@ -67,6 +69,8 @@ impl Statistics {
         self.iterations += u64::from(report.solver_iterations);
         self.iterations_max = self.iterations_max.max(report.solver_iterations);
         self.unconverged += u64::from(!report.solver_converged);
+        self.wrong_friction += u64::from(!report.friction_converged());
+        self.friction_error_max = self.friction_error_max.max(report.friction_error);
         self.fallbacks += u64::from(report.solver_fallbacks);
     }
 
@@ -101,6 +105,8 @@ impl Statistics {
             iterations_mean: self.iterations as f64 / self.step_times.count.max(1) as f64,
             iterations_max: self.iterations_max,
             unconverged: self.unconverged,
+            wrong_friction: self.wrong_friction,
+            friction_error_max: self.friction_error_max,
             fallbacks: self.fallbacks,
             ..Health::default()
         };

@@ -34,12 +34,11 @@ impl PatchBlock {
     }
 
     /// The deviation of friction at the relative velocity V of C from Coulomb's law with the normal impulses
-    /// n at V, as a fraction of the patch's limit, the sum of mu n [-]. A sliding face contributes the
-    /// difference between its bound and mu n, a sticking face only the impulse by which its friction exceeds
-    /// mu n.
-    pub fn friction_error(&self, V: &SpatialVelocity) -> f64 {
+    /// n at V, and the patch's limit, the sum of mu n [N s]. A sliding face contributes the difference
+    /// between its bound and mu n, a sticking face only the impulse by which its friction exceeds mu n.
+    pub fn friction_error(&self, V: &SpatialVelocity) -> (f64, f64) {
         let (change, limit) = self.change_of_bounds(V);
-        if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) / limit }
+        (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit)
     }
 
     /// The sums over the faces of |mu n - bound| and of mu n [N s].

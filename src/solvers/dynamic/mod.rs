@@ -9,4 +9,4 @@ mod problem;
 mod samples;
 
 pub use newton::{NewtonSettings, NewtonSolver, SolveReport, SolveStatus};
-pub use problem::ContactProblem;
+pub use problem::{ContactProblem, FrictionError};

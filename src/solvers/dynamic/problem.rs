@@ -24,6 +24,24 @@ pub struct ContactProblem {
     patch_count: usize,
 }
 
+/// The distance of a patch's friction from Coulomb's law.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrictionError {
+    /// Index of the patch in [`ContactProblem::patches`].
+    pub patch: usize,
+    /// Impulse of friction that is wrong [N s].
+    pub impulse: f64,
+    /// Limit of friction of the patch, the sum of mu times the normal impulses [N s].
+    pub limit: f64,
+}
+
+impl FrictionError {
+    /// The impulse as a fraction of the limit [-]; infinite without a limit.
+    pub fn part(&self) -> f64 {
+        if self.impulse > 0.0 { self.impulse / self.limit } else { 0.0 }
+    }
+}
+
 impl ContactProblem {
     /// Empties the problem; keeps the memory. A couples only velocities of the same block; `blocks` are
     /// consecutive ranges of generalized velocities, one per tree of bodies.
@@ -68,10 +86,17 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
-    /// The largest error of a patch's friction at the velocities `v`, as a fraction of its limit [-]
-    /// ([`PatchBlock::friction_error`]).
-    pub fn friction_error(&self, v: &[f64]) -> f64 {
-        self.patches().iter().map(|patch| patch.friction_error(&patch.velocity(v))).fold(0.0, f64::max)
+    /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law, as a fraction of
+    /// its limit; without patches an error of 0.
+    pub fn friction_error(&self, v: &[f64]) -> FrictionError {
+        let mut worst = FrictionError::default();
+        for (patch, block) in self.patches().iter().enumerate() {
+            let (impulse, limit) = block.friction_error(&block.velocity(v));
+            if impulse * worst.limit > worst.impulse * limit || (worst.impulse == 0.0 && impulse > 0.0) {
+                worst = FrictionError { patch, impulse, limit };
+            }
+        }
+        worst
     }
     /// The patches of this step, in the order in which they were added.
     pub fn patches(&self) -> &[PatchBlock] {

@@ -181,6 +181,7 @@ impl QuasistaticStep {
             solver_converged: settled && friction_settled,
             solver_fallbacks: self.fallbacks,
             friction_rounds: 0,
+            friction_error: 0.0,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };
