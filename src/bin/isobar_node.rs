@@ -4,6 +4,19 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    // ROS has the words after --ros-args.
+    let mut words = std::env::args().skip(1).take_while(|word| word != "--ros-args");
+    match words.find(|word| matches!(word.as_str(), "-h" | "--help" | "-V" | "--version")).as_deref() {
+        Some("-h" | "--help") => {
+            print!("{}", isobar::ros::usage());
+            return ExitCode::SUCCESS;
+        }
+        Some(_) => {
+            println!("isobar_node {}", env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        None => {}
+    }
     isobar::ros::init_log();
     let status = match isobar::ros::run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -89,6 +89,17 @@ pub enum NodeError {
     ThreadDied(&'static str),
 }
 
+/// The command line of the node, and the parameters that do not depend on the scene.
+pub fn usage() -> String {
+    let parameters = Parameters::new(std::iter::empty()).help();
+    format!(
+        "The ROS 2 node of Isobar: simulates a scene, takes joint commands, publishes joint states and contact\n\n\
+         Usage: isobar_node --ros-args -p scene:=FILE.yaml [-p PARAMETER:=VALUE] [-r NAME:=NAME] [--params-file FILE.yaml]\n\n\
+         Options:\n  -h, --help     Print help\n  -V, --version  Print version\n\n\
+         Parameters:\n{parameters}"
+    )
+}
+
 /// Runs the node until SIGINT or SIGTERM.
 ///
 /// # Errors

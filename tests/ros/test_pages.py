@@ -63,9 +63,7 @@ def environment(tmp_path):
         (folder / name).symlink_to(ROOT / name)
     programs = [os.environ["ISOBAR_BIN"], os.environ["PATH"]]
     if shutil.which("ros2") is None:
-        programs.insert(0, str(Path(__file__).parent / "bin"))
-        python = Path(os.environ["ISOBAR_PYTHON"]).parent
-        programs.insert(1, str(python))
+        programs[1:1] = [str(ROOT / "scripts/lib/bin"), str(Path(os.environ["ISOBAR_PYTHON"]).parent)]
     return folder, {**os.environ, "PATH": ":".join(programs)}
 
 

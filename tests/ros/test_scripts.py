@@ -72,3 +72,45 @@ def test_a_sourced_ros_is_taken(tmp_path):
     said = bash(text, ROS_DISTRO="jazzy", AMENT_PREFIX_PATH="/opt/ros/jazzy", VIRTUAL_ENV="")
     assert "using ROS 2 jazzy from the environment" in said and f"python {tools}/python" in said, said
     assert "too many arguments" not in said and not (tmp_path / ".ros2/jazzy").exists(), said
+
+
+def test_a_sourced_environment_finds_the_programs():
+    said = bash('. "$ISOBAR_ROOT/scripts/ros2-env"; echo "target $(isobar_target_dir)"; echo "path $PATH"; command -v ros2')
+    lines = dict(line.split(" ", 1) for line in said.splitlines() if line.startswith(("target ", "path ")))
+    folders = lines["path"].split(":")
+    assert f"{lines['target']}/release" in folders, said
+    assert said.splitlines()[-1].endswith("/ros2"), said
+
+
+def test_a_checkout_that_is_left_has_no_programs_on_the_path(tmp_path):
+    (tmp_path / "other/.ros2/jazzy").mkdir(parents=True)
+    (tmp_path / "other/.ros2/jazzy/.isobar_complete").touch()
+    programs = f"{tmp_path}/other/target/ros-jazzy-1/release:{tmp_path}/other/scripts/lib/bin"
+    text = 'isobar_leave_prefix "$VIRTUAL_ENV"; echo "path $PATH"'
+    said = bash(text, PATH=f"{programs}:{os.environ['PATH']}", VIRTUAL_ENV=f"{tmp_path}/other/.ros2/jazzy")
+    assert str(tmp_path) not in said, said
+
+
+def test_the_node_answers_help_and_version():
+    node = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
+    said = {}
+    for option in ("--help", "--version"):
+        done = subprocess.run([node, option], capture_output=True, text=True, timeout=PATIENCE, check=True)
+        said[option] = done.stdout
+    assert "Usage: isobar_node --ros-args -p scene:=FILE.yaml" in said["--help"]
+    assert all(f"  {name} " in said["--help"] for name in ("scene", "real_time_factor", "record", "file_access"))
+    assert said["--version"].startswith("isobar_node ")
+
+
+def test_the_substitute_for_the_command_line_plays_a_recording(tmp_path):
+    isobar = Path(os.environ["ISOBAR_BIN"]) / "isobar"
+    file = tmp_path / "drop.mcap"
+    subprocess.run([isobar, "run", ROOT / "config/drop.yaml", "--duration", "0.5", "--record", file, "--quiet"], check=True, timeout=PATIENCE)
+    ros2 = ROOT / "scripts/lib/bin/ros2"
+    listed = subprocess.run([sys.executable, ros2, "bag", "info", file], capture_output=True, text=True, timeout=PATIENCE, check=True).stdout
+    played = subprocess.run([sys.executable, ros2, "bag", "play", file], capture_output=True, text=True, timeout=PATIENCE)
+    assert played.returncode == 0, played.stderr
+    topics = sum(line.startswith("Topic: ") for line in listed.splitlines())
+    assert topics > 0 and f"played {topics} topics" in played.stdout, listed + played.stdout
+    refused = subprocess.run([sys.executable, ros2, "launch", "isobar"], capture_output=True, text=True, timeout=PATIENCE)
+    assert refused.returncode != 0 and "install ROS 2 Jazzy" in refused.stderr
