@@ -453,7 +453,7 @@ impl<'a> SimulationThread<'a> {
         if let Some(missed) = self.world.missed_contact()
             && let Some(suppressed) = self.missed.due(Instant::now())
         {
-            tracing::warn!("t = {:.4} s: {missed}{}", self.world.time_ns() as f64 * 1e-9, and_more(suppressed));
+            tracing::warn!("t = {:.4} s: {missed}{}", self.time_ns() as f64 * 1e-9, and_more(suppressed));
         }
         if let Some(wrong) = self.world.wrong_friction()
             && let Some(suppressed) = self.wrong_friction.due(Instant::now())
@@ -466,7 +466,7 @@ impl<'a> SimulationThread<'a> {
         if let Some(suppressed) = self.unconverged.due(Instant::now()) {
             tracing::warn!(
                 "t = {:.4} s: the solver stopped after {} iterations at {:.1e} times its tolerance{}",
-                self.world.time_ns() as f64 * 1e-9,
+                self.time_ns() as f64 * 1e-9,
                 report.solver_iterations,
                 report.solver_residual,
                 and_more(suppressed)
