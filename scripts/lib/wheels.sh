@@ -73,8 +73,8 @@ isobar_prepend() {
   case ":$value:" in *":$2:"*) ;; *) export "$1=$2${value:+:$value}" ;; esac
 }
 
-# isobar_leave_prefix PREFIX: takes everything below the checkout of a prefix out of the environment, as if the
-# prefix had never been entered.
+# isobar_leave_prefix PREFIX: takes everything below the checkout of a prefix out of the environment, as if
+# the prefix had never been entered.
 isobar_leave_prefix() {
   local folder=${1%/*/*} variable entry kept
   for variable in PATH LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH; do

@@ -5,7 +5,7 @@ use crate::math::Vector3;
 /// Distance of the near plane over the camera's distance to its target. Objects nearer than it are not drawn.
 /// \[-\]
 const NEAR_SHARE: f64 = 1e-3;
-/// Two directions whose cross product is shorter than this have no usable plane between them. \[-\]
+/// Two unit directions whose cross product is shorter than this span no usable plane. \[-\]
 const PARALLEL: f64 = 1e-9;
 
 /// The effect of depth on size.
@@ -42,15 +42,15 @@ pub struct ScreenPoint {
     pub x: f64,
     /// Pixels from the upper edge.
     pub y: f64,
-    /// Grows with the distance from the eye, and is linear across the picture of every plane.
+    /// Grows with the view depth, and is linear across the picture of every plane.
     pub depth: f64,
     /// The weight for interpolating values: 1/z in perspective, otherwise 1.
     pub weight: f64,
 }
 
 impl Camera {
-    /// A camera at `eye` that looks at `target` with `up` upwards (both \[m\], in W). If these define no view
-    /// (the same point, or straight along `up`), a nearby direction is used.
+    /// A camera at `eye` that looks at `target` (both \[m\], in W) with `up` upwards. If `eye` and `target`
+    /// coincide, the camera looks along y. If it looks along `up`, another direction is taken as upwards.
     pub fn look_at(eye: &Vector3, target: &Vector3, up: &Vector3, projection: Projection) -> Self {
         let offset = target - eye;
         let distance = if offset.norm() > 0.0 { offset.norm() } else { 1.0 };
@@ -93,8 +93,8 @@ impl Camera {
         self.near
     }
 
-    /// The view point `p` on a picture of `width` x `height` pixels; its depth must be at least
-    /// [`Camera::near`].
+    /// Projects the point `p`, in view coordinates, onto a picture of `width` x `height` pixels. Its depth
+    /// must be at least [`Camera::near`].
     pub fn project(&self, p: &Vector3, width: f64, height: f64) -> ScreenPoint {
         let (x0, y0) = (0.5 * width, 0.5 * height);
         match self.projection {

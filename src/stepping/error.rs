@@ -1,6 +1,6 @@
 //! Errors of making a simulation and of taking a step.
 
-use crate::multibody::Model;
+use crate::multibody::{Model, ModelError};
 use crate::solvers::quasistatic::QuasistaticError;
 
 /// The reason why a simulation cannot be made.
@@ -26,6 +26,9 @@ pub enum SimulationError {
         /// Its value.
         value: f64,
     },
+    /// A joint moves bodies without mass or inertia, which dynamic steps cannot.
+    #[error(transparent)]
+    Mass(#[from] ModelError),
 }
 
 /// The reason why a step was not taken. The simulation stays at its last good state.

@@ -6,7 +6,7 @@ use super::contacts::Missed;
 use crate::scene::Scene;
 
 /// Two geometries that met so fast in the last step that their contact was found too late: they may pass
-/// through each other. Its text is a sentence with the names, the amounts and the remedy.
+/// through each other. `Display` gives a sentence with the names, the amounts and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct MissedContact<'a> {
     scene: &'a Scene,
@@ -33,8 +33,8 @@ impl fmt::Display for MissedContact<'_> {
         let name = |index| &self.scene.geometries()[index].name;
         write!(
             f,
-            "`{}` and `{}` met within a step of {} ms and moved on by {:.1} mm; half the thickness of the compliant one is \
-             {:.1} mm: they may pass through each other; take a step of at most {:.2} ms, or set \
+            "`{}` and `{}` met within a step of {} ms and approached by another {:.1} mm; half the thickness of the thinner \
+             compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or set \
              `contact: {{ surfaces: free_path }}`",
             name(pair.A),
             name(pair.B),

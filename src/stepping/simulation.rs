@@ -46,13 +46,15 @@ impl Simulation {
     /// A simulation of `scene` from `initial`.
     ///
     /// # Errors
-    /// A state that has the wrong size or is not finite, or a setting out of range. A body without mass on a
-    /// joint that moves it is not found here, but by the first dynamic step ([`StepError::SingularMass`]) or
-    /// by [`Model::check_mass`].
+    /// A state that has the wrong size or is not finite, a setting out of range, or, unless the steps are
+    /// quasistatic, a joint whose motion has no inertia ([`Model::check_mass`]).
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
         check_settings(&settings)?;
+        if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
+            model.check_mass()?;
+        }
         let mut simulation = Self {
             settings: settings.common(),
             stepper: Stepper::new(settings.stepping, &scene, &initial),

@@ -80,7 +80,11 @@ impl TimedWrenches {
         }
     }
 
-    /// Releases all held wrenches; those of the schedule remain.
+    /// Releases all held wrenches. The external wrenches of their bodies are zero until the next
+    /// [`TimedWrenches::apply`], which sets those of the schedule again.
+    ///
+    /// # Errors
+    /// None in practice: a wrench of zero is always accepted.
     pub fn release(&mut self, simulation: &mut Simulation) -> Result<(), StepError> {
         let held = std::mem::take(&mut self.held);
         held.iter().try_for_each(|wrench| simulation.set_external_wrench(wrench.body, SpatialForce::ZERO))

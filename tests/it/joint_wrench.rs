@@ -58,15 +58,15 @@ fn contact_efforts_have_the_power_of_their_wrenches() {
 }
 
 /// A pendulum of mass m at distance l that swings down from the horizontal: when it has turned by theta, its
-/// rod pulls with m g sin(theta) + m l w^2 and bears no torque about the hinge; a first-order step of 0.1 ms
-/// errs by some 1e-3.
+/// rod pulls with m g sin(theta) + m l w^2 and bears no torque about the hinge. Steps of first order and 0.1
+/// ms have an error of about 1e-3 of the weight.
 #[test]
 fn a_sensor_in_a_hinge_measures_the_tension_of_a_pendulum() {
     let (mass, length, dt) = (2.0, 0.5, 1e-4);
     let mut builder = SceneBuilder::new();
     let p_BoBcm = Vector3::new(length, 0.0, 0.0);
     let bob = builder.add_body("bob", SpatialInertia::from_central(mass, &p_BoBcm, &(Matrix3::identity() * 1e-6)));
-    // Positive turns the x axis downwards.
+    // A positive angle turns the x axis downwards.
     let hinge = JointSpec {
         X_PF: at(0.3, 0.2, 1.0),
         axis_F: Vector3::y(),

@@ -367,7 +367,7 @@ fn setup_commands_are_known() {
         "cargo build --release",
         "export PATH=\"$PWD/target/release:$PATH\"",
         ". scripts/ros2-env",
-        "scripts/build", // as scripts/demo
+        "scripts/build",                             // as scripts/demo
         "cargo run --release --example closed_loop", // tests/it/examples.rs
     ];
     for page in pages() {

@@ -1,10 +1,10 @@
 //! The surface of equal pressure between two compliant geometries.
 //!
-//! One geometry is the inner one: its tree is searched, in its frame M. The elements of the other, outer one
-//! are moved to M one by one, each with the box of the part of it that can touch: its pressure does not
-//! exceed the largest inner pressure, and it lies within the bounds of the inner geometry. The stiffer
-//! geometry is the outer one: only a thousandth of a tetrahedron that is a thousand times stiffer than its
-//! partner lies at pressures that the partner can reach.
+//! One geometry is the inner one. The elements of the other, outer one are moved to the inner frame M one by
+//! one, and the inner tree is searched for partners of each. Only a part of an outer element can touch: the
+//! part within the bounds of the inner geometry, at pressures up to the largest inner one. The search is for
+//! the box around that part. The stiffer geometry is the outer one: only a thousandth of a tetrahedron that
+//! is a thousand times stiffer than its partner lies at pressures that the partner can reach.
 
 use super::coherence::{Pair, PairIdentity, Plan, REACH_SLACK};
 use super::contact_surface::FaceData;
@@ -25,7 +25,7 @@ use crate::math::{RigidTransform, Vector3};
 const PRESSURE_ROUNDING: f64 = 1e-10;
 
 /// Two gradients that differ by less than this share of their size differ by rounding only. Such fields are
-/// equal everywhere or nowhere (as beside coplanar sides of equal boxes), and their difference has no
+/// equal everywhere or nowhere (as in equal boxes under coplanar faces), and their difference has no
 /// direction. [-]
 const GRADIENT_ROUNDING: f64 = 1e-11;
 
@@ -188,9 +188,9 @@ fn outer_tet(outer: &PressureField, element: u32, X_MN: &RigidTransform) -> Oute
     }
 }
 
-/// Whether the plane of equal pressure crosses a box within which both tetrahedra must meet, and both
-/// pressures can be as large there as pressures inside are, if the inner pressure is uncertain by `margin`
-/// \[Pa\]. It may wrongly return true, but never wrongly false.
+/// Whether the plane of equal pressure crosses a box that contains every common point of the tetrahedra, and
+/// both pressures reach the lowest pressure of their fields in that box. `margin` \[Pa\] is the uncertainty
+/// of the inner pressure. The function may wrongly return true, but never wrongly false.
 #[inline]
 fn equal_pressure_in_box(roles: &Roles, element: u32, tet: &OuterTet, bounds: &Aabb, margin: f64) -> bool {
     let inner = &roles.inner.linear()[element as usize];

@@ -1,9 +1,9 @@
 //! Mesh files: STL, OBJ, COLLADA and glTF surfaces, VTK volumes. The extension of the file name decides the
 //! format.
 //!
-//! Lengths are metres (a COLLADA file may state another unit). Identical vertices are merged, and triangles
-//! that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so its triangles
-//! are turned around.
+//! Lengths are metres (a COLLADA file may state another unit). In surfaces, identical vertices are merged,
+//! and triangles that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so
+//! its triangles are turned around.
 
 mod collada;
 mod gltf;
@@ -67,7 +67,7 @@ pub enum MeshData {
         mesh: VolumeMesh,
         /// Pressure at each vertex \[Pa\].
         pressure: Option<Vec<f64>>,
-        /// Names of the scalars at the vertices that are not used.
+        /// Names of the vertex scalars that are not used.
         ignored: Vec<String>,
     },
 }

@@ -5,7 +5,8 @@ use crate::math::ScalarJointIndex;
 /// The largest error allowed for a joint; infinity allows any.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tolerance {
-    /// \[rad\] or \[m\]; `None` selects the node's own tolerance.
+    /// \[rad\] or \[m\]; `None` selects the node's own tolerance along the path, and allows any error at the
+    /// end.
     pub(crate) position: Option<f64>,
     /// [rad/s] or [m/s]; `None` allows any error.
     pub(crate) velocity: Option<f64>,
@@ -47,7 +48,7 @@ pub(crate) enum GoalEnd {
         joint: ScalarJointIndex,
         error: f64,
     },
-    /// Its points have no finite interpolation.
+    /// The interpolated points of a joint are not finite.
     Overflow {
         joint: ScalarJointIndex,
     },
@@ -60,8 +61,9 @@ pub(crate) enum GoalEnd {
 pub(crate) struct GoalFeedback {
     pub(crate) number: u64,
     pub(crate) time_ns: u64,
-    /// Desired and actual position and velocity.
+    /// Desired position and velocity.
     pub(crate) desired: Vec<(f64, f64)>,
+    /// Actual position and velocity.
     pub(crate) actual: Vec<(f64, f64)>,
 }
 

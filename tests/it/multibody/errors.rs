@@ -1,7 +1,11 @@
-//! Invalid models are refused with the reason.
+//! Invalid models are refused with the reason, and so are simulations of them.
+
+use std::sync::Arc;
 
 use isobar::math::{BodyIndex, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointSpec, Mimic, ModelBuilder, ModelError};
+use isobar::scene::SceneBuilder;
+use isobar::stepping::{QuasistaticStepping, Simulation, StepSettings, Stepping};
 
 fn two_bodies() -> (ModelBuilder, BodyIndex, BodyIndex) {
     let mut builder = ModelBuilder::new();
@@ -66,4 +70,20 @@ fn a_massless_leaf_is_named() {
     builder.add_joint(JointSpec::new("tip", a, b, JointKind::Revolute)).unwrap();
     let error = builder.build(Vector3::zeros()).unwrap().check_mass().unwrap_err();
     assert_eq!(error, ModelError::Massless { body: "b".to_owned(), joint: "tip".to_owned(), mass: 0.0 });
+}
+
+/// Only dynamic steps need the mass of each motion; a quasistatic one has the stiffness of the actuator.
+#[test]
+fn a_dynamic_simulation_of_a_massless_leaf_is_refused() {
+    let mut builder = SceneBuilder::new();
+    let tip = builder.add_body("tip", SpatialInertia::ZERO);
+    builder.add_joint(JointSpec::new("wrist", BodyIndex::WORLD, tip, JointKind::Revolute)).unwrap();
+    let scene = Arc::new(builder.build(Vector3::zeros()).unwrap());
+    let simulation = |stepping| {
+        let settings = StepSettings { stepping, ..StepSettings::default() };
+        Simulation::new(scene.clone(), scene.model().default_state(), settings).map(drop)
+    };
+    let error = simulation(Stepping::default()).unwrap_err();
+    assert!(error.to_string().contains("'wrist'") && error.to_string().contains("'tip'"), "{error}");
+    simulation(Stepping::Quasistatic(QuasistaticStepping::default())).unwrap();
 }
