@@ -287,6 +287,27 @@ fn a_model_that_overlaps_itself_is_reported() {
     );
 }
 
+/// A static friction beside another dynamic one has no effect, and a warning says so; alone it is used.
+#[test]
+fn static_friction_without_effect_is_warned_of() {
+    let warnings = |material: &str, ground: &str| {
+        let scene = format!(
+            "ground: {{ {ground} }}\nmodels:\n  - {{ name: b, urdf: ../urdf/ball.urdf, free: {{ xyz: [0, 0, 1] }} }}\n\
+             materials:\n  - {{ body: ball, {material} }}\n"
+        );
+        load(&scene).expect("a scene").warnings
+    };
+    let both = "mu_static: 0.4, mu_dynamic: 0.3";
+    let found = warnings(both, both);
+    assert_eq!(found.len(), 2, "{found:?}");
+    for (warning, line) in found.iter().zip([":5:", ":1:"]) {
+        assert!(warning.contains("`mu_static` 0.4 has no effect") && warning.contains(line), "{warning}");
+    }
+    for material in ["mu_static: 0.3, mu_dynamic: 0.3", "mu_static: 0.3", "mu_dynamic: 0.3"] {
+        assert_eq!(warnings(material, material), Vec::<String>::new(), "{material}");
+    }
+}
+
 /// Conservation of energy bounds a fall: nothing that starts at rest on a dissipative ground gains energy;
 /// the ball's force at rest is its weight. Also, a CSV reader gets the recorded numbers back, bit by bit.
 #[test]

@@ -72,6 +72,7 @@ pub(super) fn assemble(
         bodies.extend(robot.bodies.iter().map(|(link, body)| (scene_name(model.spec, link), *body)));
         placed.push(robot);
     }
+    warn_of_static_friction(spec, &mut warnings);
     exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
     let closures: &[_] = if spec.has_gaps { &[] } else { &spec.closures };
     for closure in resolve_closures(closures, &bodies)? {
@@ -395,6 +396,21 @@ fn ignore_overlapping_links(
             scene.body_name(b),
         ));
         scene.ignore_rigid_contact(a, b);
+    }
+}
+
+/// Warns of materials whose static friction has no effect.
+fn warn_of_static_friction(spec: &SceneSpec, warnings: &mut Vec<String>) {
+    let rules = spec.materials.iter().chain(spec.models.iter().flat_map(|model| &model.materials));
+    let ground = spec.ground.iter().map(|ground| (&ground.place, &ground.properties));
+    for (place, properties) in rules.map(|rule| (&rule.place, &rule.properties)).chain(ground) {
+        if let (Some(mu_static), Some(mu_dynamic)) = (properties.mu_static, properties.mu_dynamic)
+            && mu_static != mu_dynamic
+        {
+            warnings.push(format!(
+                "{place}: `mu_static` {mu_static} has no effect: contact sticks and slides with `mu_dynamic` {mu_dynamic}"
+            ));
+        }
     }
 }
 

@@ -83,12 +83,16 @@ pub(super) fn properties(
         warnings
             .push(place.warning("a rigid geometry has no use for drake:hydroelastic_modulus; remove one of the two"));
     }
-    if let (Some(mu_static), Some(mu_dynamic)) = (properties.mu_static, properties.mu_dynamic)
-        && mu_static < mu_dynamic
-    {
-        warnings.push(place.warning(format!(
-            "drake:mu_static {mu_static} is below drake:mu_dynamic {mu_dynamic}; swap them, or give only drake:mu_dynamic"
-        )));
+    if let (Some(mu_static), Some(mu_dynamic)) = (properties.mu_static, properties.mu_dynamic) {
+        if mu_static < mu_dynamic {
+            warnings.push(place.warning(format!(
+                "drake:mu_static {mu_static} is below drake:mu_dynamic {mu_dynamic}; swap them, or give only drake:mu_dynamic"
+            )));
+        } else if mu_static > mu_dynamic {
+            warnings.push(place.warning(format!(
+                "drake:mu_static {mu_static} has no effect: contact sticks and slides with drake:mu_dynamic {mu_dynamic}"
+            )));
+        }
     }
     Ok(properties)
 }

@@ -153,7 +153,10 @@ fn contradicting_contact_properties_are_warned_of() {
     assert!(rigid.len() == 1 && rigid[0].message.contains("remove one"));
     let friction = with("<drake:mu_static value='0.1'/><drake:mu_dynamic value='0.2'/>");
     assert!(friction.len() == 1 && friction[0].message.contains("swap"));
+    let unused = with("<drake:mu_static value='0.3'/><drake:mu_dynamic value='0.2'/>");
+    assert!(unused.len() == 1 && unused[0].message.contains("drake:mu_static 0.3 has no effect"));
     assert!(with("<drake:mu_static value='0.2'/><drake:mu_dynamic value='0.2'/>").is_empty());
+    assert!(with("<drake:mu_static value='0.2'/>").is_empty());
 }
 
 #[test]
