@@ -2,7 +2,7 @@
 
 use super::jacobian::PatchJacobian;
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
-use crate::math::lanes::{LANES, Lanes, Lanes3};
+use crate::math::lanes::{LANES, LaneSum, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
 
 /// The dissipation law of a face.
@@ -388,6 +388,16 @@ impl PatchBlock {
             let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
             (block.elastic_force.0[lane] - part * block.force_rate.0[lane] * vn).max(0.0)
         })
+    }
+
+    /// The sums over the faces of fe0 \[N\] and of k [N/m].
+    pub fn elastic_sums(&self) -> (f64, f64) {
+        let (mut force, mut rate) = (LaneSum::ZERO, LaneSum::ZERO);
+        for faces in &self.lanes {
+            force.add(faces.elastic_force);
+            rate.add(faces.force_rate);
+        }
+        (force.total(), rate.total() / self.damped_step)
     }
 
     /// Number of faces.

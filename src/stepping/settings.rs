@@ -32,10 +32,12 @@ pub enum Integrator {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactSurfaces {
     /// Those of the start of the step, as in [Masterjohn 2022].
-    #[default]
     Start,
-    /// Those on the free path of the bodies if the step is longer than the contact. All faces of a patch
-    /// then separate together. Needs [`Integrator::Implicit`].
+    /// Those on the free path of bodies that would press each other in by more than the depth of their
+    /// contact in the step, or meet in it. Where the step is long beside the contact, all faces of a patch
+    /// separate together. Needs [`Integrator::Implicit`]: with the other integrator, surfaces are those of
+    /// the start.
+    #[default]
     FreePath,
 }
 

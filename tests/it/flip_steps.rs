@@ -10,7 +10,8 @@ use isobar::io::scene_file::{self, LoadedScene};
 use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
 use isobar::multibody::State;
 use isobar::stepping::{
-    DynamicStepping, FrictionBound, Integrator, JointCommand, JointTarget, Simulation, StepSettings, Stepping,
+    ContactSurfaces, DynamicStepping, FrictionBound, Integrator, JointCommand, JointTarget, Simulation, StepSettings,
+    Stepping,
 };
 use nalgebra::{Quaternion, UnitQuaternion};
 use serde_json::Value;
@@ -91,6 +92,7 @@ fn steps_of_the_flip_are_the_references() {
         let dynamic = DynamicStepping {
             integrator: Integrator::SemiImplicit,
             friction_bound: FrictionBound::Lagged,
+            surfaces: ContactSurfaces::Start,
             ..loaded.dynamic
         };
         let settings = StepSettings {

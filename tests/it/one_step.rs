@@ -14,7 +14,8 @@ use isobar::multibody::State;
 use isobar::scene::{Scene, SceneBuilder};
 use isobar::solvers::dynamic::NewtonSettings;
 use isobar::stepping::{
-    DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, StepSettings, Stepping,
+    ContactSurfaces, DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, StepSettings,
+    Stepping,
 };
 use serde_json::Value;
 
@@ -131,6 +132,7 @@ fn compare(case: &Value, result: &Value) -> (String, bool) {
             solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
             integrator: Integrator::SemiImplicit,
             friction_bound: FrictionBound::Lagged,
+            surfaces: ContactSurfaces::Start,
             ..DynamicStepping::default()
         }),
         face_friction: FaceFriction::Centroid,

@@ -7,7 +7,9 @@ use isobar::experiments::study::{Cost, MeanCost, power_law};
 use isobar::geometry::FaceRepresentation;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::stepping::{DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, Stepping};
+use isobar::stepping::{
+    ContactSurfaces, DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, Stepping,
+};
 
 use crate::golden;
 
@@ -43,6 +45,7 @@ fn compare(key: &str, reference: &serde_json::Value) {
     let dynamic = DynamicStepping {
         integrator: Integrator::SemiImplicit,
         friction_bound: FrictionBound::Lagged,
+        surfaces: ContactSurfaces::Start,
         ..loaded.dynamic
     };
     loaded.settings.stepping = Stepping::Dynamic(dynamic);

@@ -75,6 +75,10 @@ impl ContactProblem {
         self.patch_count += 1;
         (&mut self.patches[self.patch_count - 1], &self.momentum_matrix)
     }
+    /// Removes the last patch; its memory stays.
+    pub fn take_back_patch(&mut self) {
+        self.patch_count = self.patch_count.saturating_sub(1);
+    }
     /// Fixes the friction of all patches at the velocities at the start of the step.
     pub fn lag_friction(&mut self) {
         self.patches[..self.patch_count].iter_mut().for_each(PatchBlock::lag_friction);

@@ -19,6 +19,11 @@ use crate::stepping::settings::{CommonSettings, DissipationModel, DynamicSteppin
 /// within which rigid geometries may touch before the step ends.
 const ACCELERATION_BOUND: f64 = 100.0;
 
+/// A step resolves a contact of stiffness k and inverse effective mass w up to this dt^2 k w [-]. A force
+/// that does not change within the step then moves the bodies by its own depth at most: the surface of the
+/// next step follows it.
+const RESOLVED: f64 = 1.0;
+
 /// The contacts of all pairs of a scene, and their memory.
 #[derive(Debug, Default)]
 pub(in crate::stepping) struct DynamicContacts {
@@ -106,23 +111,41 @@ impl DynamicContacts {
             }
             return;
         };
+        let force_before = self.pairs.take_force(index);
+        let dropped = if near && here.is_none() { self.pairs.surface(index).0.len() as u32 } else { 0 };
+        let (mut found, mut moved) = (here, [Vector3::zeros(); 2]);
+        if let Some(p_WC) = here {
+            input.columns_at(pair, &p_WC, input.data, &mut self.columns);
+            let V = self.ahead.velocity(self.columns.columns());
+            let (block, momentum_matrix) = problem.add_patch();
+            input.start_patch(pair, momentum_matrix, &self.columns, block);
+            let inverse_mass = self.columns.mean_inverse_mass(momentum_matrix);
+            let (surface, kept) = self.pairs.surface_mut(index);
+            let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
+            let (force, stiffness) = block.elastic_sums();
+            let resolved = path.step * path.step * stiffness * inverse_mass <= RESOLVED;
+            let reach = path.step * (V.v.norm() + V.w.norm() * self.pairs.smaller_radius(pair, scene));
+            let (surface, _) = self.pairs.surface(index);
+            let slow =
+                reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= patch_depth(surface);
+            if resolved && slow {
+                self.add_active(index, p_WC, moved, count);
+                return;
+            }
+            problem.take_back_patch();
+            self.pairs.surface_mut(index).1.clear();
+            if !slow {
+                found = None;
+            }
+        }
         let mut hold = Hold {
             step: path.step,
             inverse_mass: 0.0,
             ahead: 0.0,
             V_free: SpatialVelocity::ZERO,
-            force_before: self.pairs.take_force(index),
+            force_before,
             recovery: path.step * path.model.gravity_W().norm(),
         };
-        let (mut found, mut moved) = (here, [Vector3::zeros(); 2]);
-        if let Some(p_WC) = here {
-            input.columns_at(pair, &p_WC, input.data, &mut self.columns);
-            let V = self.ahead.velocity(self.columns.columns());
-            let (surface, _) = self.pairs.surface(index);
-            if path.step * approach_speed(surface, &p_WC, &V) > patch_depth(surface) {
-                found = None;
-            }
-        }
         if found.is_none() {
             if let Some((p_WC, part)) = self.find_ahead(input, path, index, pair) {
                 let there = self.ahead.at(path, part);
@@ -138,7 +161,10 @@ impl DynamicContacts {
                 found = self.pairs.find_surface(index, pair, scene, settings.faces);
             }
         }
-        let Some(p_WC) = found else { return };
+        let Some(p_WC) = found else {
+            self.faces_dropped += dropped;
+            return;
+        };
         let (block, momentum_matrix) = problem.add_patch();
         input.start_patch(pair, momentum_matrix, &self.columns, block);
         hold.inverse_mass = self.columns.mean_inverse_mass(momentum_matrix);

@@ -1,5 +1,5 @@
 //! Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest in
-//! the end, with contact surfaces on the free path.
+//! the end, with default settings.
 //!
 //! A step cannot resolve less than the speed g dt that weight gives in it. Energy may exceed that of the
 //! start by the energy of this speed, m (g dt)^2, which vanishes with the step, and by a thousandth of the
@@ -15,7 +15,7 @@ use isobar::stepping::{
 
 use super::bodies::finish;
 use crate::random::Random;
-use crate::worlds::{GRAVITY, settings};
+use crate::worlds::{GRAVITY, at, body_on_ground, settings};
 
 const SECONDS: f64 = 5.0;
 
@@ -104,9 +104,7 @@ fn drop(seed: u64) -> Drop {
     let V_WB = SpatialVelocity::new(random.vector() * 3.0, slide);
     scene.model().set_free_body_velocity(&mut state, body, &V_WB);
     let dissipation_law = if linear { DissipationModel::Linear } else { DissipationModel::HuntCrossley };
-    let surfaces = ContactSurfaces::FreePath;
-    let stepping =
-        Stepping::Dynamic(DynamicStepping { dissipation: dissipation_law, surfaces, ..DynamicStepping::default() });
+    let stepping = Stepping::Dynamic(DynamicStepping { dissipation: dissipation_law, ..DynamicStepping::default() });
     let settings = StepSettings { stepping, ..settings(step) };
     let name = format!(
         "seed {seed}: kind {kind}, {mass:.1e} kg, {modulus:.0e} Pa, d {dissipation:.2}, linear {linear}, step {step}, \
@@ -207,8 +205,7 @@ fn light_bodies_come_to_rest() {
             let pose = RigidTransform::from_parts(position.into(), Rotation::new(Vector3::new(0.1, 0.2, 0.3)));
             let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[pose]);
             let dissipation = if linear { DissipationModel::Linear } else { DissipationModel::HuntCrossley };
-            let surfaces = ContactSurfaces::FreePath;
-            let stepping = Stepping::Dynamic(DynamicStepping { dissipation, surfaces, ..DynamicStepping::default() });
+            let stepping = Stepping::Dynamic(DynamicStepping { dissipation, ..DynamicStepping::default() });
             let simulation = Simulation::new(scene, state, StepSettings { stepping, ..settings(step) });
             let name = format!("{name}, linear {linear}, step {step}");
             let simulation = simulation.expect("a simulation");
@@ -216,4 +213,36 @@ fn light_bodies_come_to_rest() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// A box presses and slides on the ground. Steps of 0.1 ms resolve its contact, with dt^2 k/m = 0.01, and
+/// have the same bits as those of the paper's scheme. Steps of 10 ms, with dt^2 k/m = 100, do not.
+#[test]
+fn steps_that_resolve_a_contact_are_those_of_the_paper() {
+    let end = |surfaces: ContactSurfaces, step: f64| {
+        let (mass, size) = (0.5, Vector3::new(0.1, 0.08, 0.04));
+        let properties = ContactProperties {
+            compliant: Some(true),
+            hydroelastic_modulus: Some(1e6),
+            mu_dynamic: Some(0.2),
+            ..ContactProperties::default()
+        };
+        let (shape, moments, _) = shape(0, size);
+        let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+        let (scene, mut state, body) = body_on_ground(shape, mass, moments * mass, &properties, gravity);
+        scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.5 * size.z - 2e-5));
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.3, 0.0, 0.0));
+        scene.model().set_free_body_velocity(&mut state, body, &V);
+        let stepping = Stepping::Dynamic(DynamicStepping { surfaces, ..DynamicStepping::default() });
+        let mut simulation = Simulation::new(scene, state, StepSettings { stepping, ..settings(step) }).expect("one");
+        for _ in 0..200 {
+            simulation.step(&JointCommand::default()).expect("a step");
+        }
+        let state = simulation.state();
+        state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect::<Vec<_>>()
+    };
+    for (step, same) in [(1e-4, true), (1e-2, false)] {
+        let equal = end(ContactSurfaces::Start, step) == end(ContactSurfaces::FreePath, step);
+        assert_eq!(equal, same, "steps of {step} s");
+    }
 }
