@@ -66,6 +66,8 @@ impl Source<'_> {
                 target: ScalarJointIndex::from_usize(target),
                 mode: ControlMode::of(ControlMode::NAMES[usize::from(self.byte() % 4)]),
                 mimic: self.byte().is_multiple_of(4),
+                gains: (!self.byte().is_multiple_of(8), !self.byte().is_multiple_of(8)),
+                unlimited: self.byte().is_multiple_of(4),
                 lower: -1e6,
                 upper: limit[usize::from(self.byte() % 3)],
                 velocity: limit[usize::from(self.byte() % 3)],

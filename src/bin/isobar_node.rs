@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    isobar::ros::init_log();
+    isobar::ros::init_log(isobar::ros::NODE_NAME);
     let status = match isobar::ros::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -37,12 +37,12 @@ pub enum CheckpointFileError {
         bytes: u64,
     },
     /// The checkpoint is refused.
-    #[error("checkpoint {}: {source}", file.display())]
+    #[error("checkpoint {}: {reason}", file.display())]
     Refused {
         /// The file.
         file: PathBuf,
-        /// The reason.
-        source: CheckpointError,
+        /// The reason. The text above has it, so that it is no further cause.
+        reason: CheckpointError,
     },
 }
 
@@ -80,6 +80,6 @@ pub fn read(file: &Path) -> Result<Checkpoint, CheckpointFileError> {
 }
 
 /// The refusal of a checkpoint that was read from `file`.
-pub fn refused(file: &Path, source: CheckpointError) -> CheckpointFileError {
-    CheckpointFileError::Refused { file: file.to_path_buf(), source }
+pub fn refused(file: &Path, reason: CheckpointError) -> CheckpointFileError {
+    CheckpointFileError::Refused { file: file.to_path_buf(), reason }
 }

@@ -31,4 +31,4 @@ pub use client::ClientError;
 pub use log::causes::with_causes;
 pub use log::rosout::init_log;
 pub use log::stderr::finish_log;
-pub use node::{NodeError, run, usage};
+pub use node::{NODE_NAME, NodeError, run, usage};

@@ -16,6 +16,7 @@ use crate::io::scene_file::{LoadedScene, SceneError, SceneSource, SourceChanges}
 use crate::recording::Rates;
 use crate::ros::checkpoints::file::checkpoint_queue;
 use crate::ros::checkpoints::node_state::NodeState;
+use crate::ros::checkpoints::services::PERIOD_WITHOUT_FILE;
 use crate::ros::client::{ClientError, Node, retry_responses};
 use crate::ros::commands::standing_command::StandingCommand;
 use crate::ros::exchange::mailbox::Mailbox;
@@ -31,8 +32,11 @@ use crate::ros::services::context::{CurrentWorld, WorldOrigin, WorldSetup};
 use crate::ros::services::parameters::Parameters;
 use crate::ros::services::server::ServiceServer;
 use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers, lockstep_controllers};
-use crate::scene::SceneChangeError;
-use crate::stepping::{Checkpoint, CheckpointError, Simulation, SimulationError};
+use crate::scene::{SceneChangeError, SceneSignature};
+use crate::stepping::{Checkpoint, CheckpointError, Simulation, SimulationError, schedules};
+
+/// The name of the node, unless arguments rename it.
+pub const NODE_NAME: &str = "isobar";
 
 /// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
@@ -41,7 +45,7 @@ const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
     /// An error of ROS.
-    #[error("ROS 2: {0}")]
+    #[error("ROS 2")]
     Ros(#[from] ClientError),
     /// Values that parameters cannot take, one per line, and a table of all parameters.
     #[error("{0}\nThe parameters are:\n{1}")]
@@ -59,10 +63,10 @@ pub enum NodeError {
     #[error(transparent)]
     SceneChange(#[from] SceneChangeError),
     /// The recording cannot be made.
-    #[error("parameter 'record': {0}")]
+    #[error("parameter 'record'")]
     Record(#[from] BagError),
     /// The simulation cannot continue from the checkpoint.
-    #[error("parameter 'checkpoint': {0}. To begin at the start, remove the file or name another one")]
+    #[error("parameter 'checkpoint': to begin at the start, remove the file or name another one")]
     Checkpoint(#[from] CheckpointFileError),
     /// The entities of the checkpoint cannot be made again.
     #[error(
@@ -79,7 +83,7 @@ pub enum NodeError {
         reason: String,
     },
     /// The operating system refused a thread or a signal handler.
-    #[error("operating system: {0}")]
+    #[error("operating system")]
     System(#[from] std::io::Error),
     /// The simulation ended itself, as its settings require.
     #[error("{0}")]
@@ -113,7 +117,7 @@ async fn run_async() -> Result<(), NodeError> {
     // Installed before anything slow, so that a signal during loading also ends the program cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let node = Node::create("isobar")?;
+    let node = Node::create(NODE_NAME)?;
     let (parameters, world) = World::load(&node)?;
     let mut session = Session::start(node, world, parameters)?;
     let died = tokio::select! {
@@ -218,24 +222,32 @@ impl Session {
         let markers = loaded.publish.contact_markers;
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
-        // Done before the scene is shared, so that values given at the start apply from the first step.
-        physics.apply(Arc::make_mut(&mut loaded.scene))?;
-        let scene = loaded.scene.clone();
-        let joints = scene.joint_names().len();
+        let joints = loaded.scene.joint_names().len();
         let stepping =
             SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
         let checkpoints = PathBuf::from(parameters.text("checkpoint"));
-        let begin =
-            |settings: &RunSettings| Simulation::new(scene.clone(), loaded.initial.clone(), stepping.under(settings));
+        if settings.checkpoint_period_ns > 0 && checkpoints.as_os_str().is_empty() {
+            tracing::warn!("{PERIOD_WITHOUT_FILE}");
+        }
+        let (start, initial) = (loaded.scene.clone(), loaded.initial.clone());
+        let begin = |settings: &RunSettings| Simulation::new(start.clone(), initial.clone(), stepping.under(settings));
+        let schedules = schedules(&loaded.scene, &loaded.commands, &loaded.wrenches);
         let (simulation, restored) = match checkpoint {
             Some(checkpoint) => {
                 let refused = |source| NodeError::Checkpoint(checkpoint_file::refused(&checkpoints, source));
-                let (simulation, state) = restore(&checkpoint, &settings, begin)?.map_err(refused)?;
-                parameters.set_physics(scene.joint_names(), &Physics::of(simulation.scene()));
+                let (simulation, state) = restore(&checkpoint, &settings, &schedules, begin)?.map_err(refused)?;
+                parameters.set_physics(start.joint_names(), &Physics::of(simulation.scene()));
                 (simulation, state)
             }
-            None => (begin(&settings)?, None),
+            None => {
+                let mut simulation = begin(&settings)?;
+                // Values given at the start apply from the first step.
+                physics.apply(&mut simulation)?;
+                (simulation, None)
+            }
         };
+        let scene = simulation.scene().clone();
+        loaded.scene = scene.clone();
         let mailbox = Arc::new(Mailbox::new(joints, settings, parameters.flag("start_paused")));
         let disks = Arc::default();
         let mut recording = recording(&node, &parameters, &disks, &mailbox)?;
@@ -264,7 +276,9 @@ impl Session {
         let mut publishers = Publishers::new(&mut node, plan, topics, topics_receiver)?;
         let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
         let modes = parameters.control_modes(scene.joint_names());
-        let options = ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes };
+        let gains = parameters.physics(scene.joint_names()).gains;
+        let options =
+            ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes, gains: &gains };
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, options, mailbox.clone())?;
         let entities = origin.source.changes().to_bytes();
         let world = CurrentWorld { number: 0, scene: scene.clone(), models: loaded.models, rates, markers, origin };
@@ -273,7 +287,7 @@ impl Session {
         if let Some(state) = &restored {
             let commands = StandingCommand::read(&state.commands, joints).map_err(CheckpointError::from);
             let commands = commands.map_err(|source| checkpoint_file::refused(&checkpoints, source))?;
-            mailbox.restore_commands(0, commands);
+            mailbox.restore_commands(0, commands, None);
         }
         let mut sender = None;
         if !checkpoints.as_os_str().is_empty() {
@@ -365,6 +379,7 @@ type Restored = Result<(Simulation, Option<NodeState>), CheckpointError>;
 fn restore(
     checkpoint: &Checkpoint,
     settings: &RunSettings,
+    schedules: &SceneSignature,
     begin: impl Fn(&RunSettings) -> Result<Simulation, SimulationError>,
 ) -> Result<Restored, NodeError> {
     let state = match NodeState::read(checkpoint.attachment()) {
@@ -374,7 +389,8 @@ fn restore(
     let then =
         state.as_ref().map_or(*settings, |state| RunSettings { mode: state.mode, step_ns: state.step_ns, ..*settings });
     let mut simulation = begin(&then)?;
-    if let Err(error) = simulation.restore(checkpoint) {
+    let restored = checkpoint.check_schedules(schedules).and_then(|()| simulation.restore(checkpoint));
+    if let Err(error) = restored {
         return Ok(Err(error));
     }
     let offset_ns = state.as_ref().map_or(0, |state| state.time_offset_ns);

@@ -13,7 +13,7 @@ pub use closure::{Closure, ClosureError, ClosureKind};
 pub use error::{SceneBuildError, SceneChangeError};
 pub use material::{DEFAULT_DISSIPATION, DEFAULT_FRICTION, DEFAULT_MODULUS, DEFAULT_RELAXATION_TIME};
 pub use parts::{Actuator, CollisionGeometry, ContactKind, ContactPair, VisualGeometry};
-pub use signature::SceneSignature;
+pub use signature::{SceneSignature, StartPhysics};
 
 use crate::geometry::MeshNote;
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex, Vector3};

@@ -5,12 +5,30 @@ use std::fmt::{Debug, Write};
 use super::Scene;
 use super::parts::CollisionGeometry;
 use crate::geometry::HydroelasticGeometry;
-use crate::math::{ByteReader, ByteWriter, BytesError};
+use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
+use crate::multibody::State;
 
 /// Parts of a scene; a checkpoint belongs to a scene with the same parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SceneSignature {
     parts: Vec<Part>,
+}
+
+/// Gravity and gains that a scene had when its simulation was made: a run can change both.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartPhysics {
+    /// [m/s2, world].
+    gravity_W: Vector3,
+    /// Stiffness and damping of each joint's actuator.
+    gains: Vec<(f64, f64)>,
+}
+
+impl StartPhysics {
+    /// Those of `scene` now.
+    pub fn of(scene: &Scene) -> Self {
+        let gains = scene.actuators.iter().map(|actuator| (actuator.stiffness, actuator.damping)).collect();
+        Self { gravity_W: *scene.model.gravity_W(), gains }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,8 +64,8 @@ fn hash(properties: &dyn Debug) -> u64 {
 }
 
 impl SceneSignature {
-    /// The signature of `scene`. Gravity and gains, which can change in a run, are left out.
-    pub fn new(scene: &Scene) -> Self {
+    /// The signature of `scene` with the gravity and the gains of its start, and with its initial state.
+    pub fn new(scene: &Scene, start: &StartPhysics, initial: &State) -> Self {
         let mut parts = Vec::new();
         let mut push = |name: String, hash: u64| parts.push(Part { name, hash });
         for body in scene.model.bodies().iter() {
@@ -55,9 +73,13 @@ impl SceneSignature {
         }
         for joint in scene.model.joints().iter() {
             push(format!("joint '{}'", joint.name), hash(joint));
+            let (q, v) = (joint.q_start..joint.q_start + joint.nq, joint.v_start..joint.v_start + joint.nv);
+            if joint.nq > 0 {
+                push(format!("initial state of joint '{}'", joint.name), hash(&(initial.q.get(q), initial.v.get(v))));
+            }
         }
-        for (name, actuator) in scene.joint_names.iter().zip(&scene.actuators) {
-            let properties = (actuator.effort_limit, actuator.gravity_compensation);
+        for ((name, actuator), gains) in scene.joint_names.iter().zip(&scene.actuators).zip(&start.gains) {
+            let properties = (gains, actuator.effort_limit, actuator.gravity_compensation);
             push(format!("actuator of joint '{name}'"), hash(&properties));
         }
         for geometry in scene.geometries.iter() {
@@ -77,7 +99,13 @@ impl SceneSignature {
             push(format!("closure '{}'", closure.name), hash(closure));
         }
         push("list of pairs that may touch".to_owned(), hash(&scene.pairs));
+        push("gravity".to_owned(), hash(&start.gravity_W));
         Self { parts }
+    }
+
+    /// The signature of other parts, each with its name and all its properties.
+    pub fn of_parts<'a>(parts: impl Iterator<Item = (String, &'a dyn Debug)>) -> Self {
+        Self { parts: parts.map(|(name, properties)| Part { name, hash: hash(properties) }).collect() }
     }
 
     /// The first part in which this signature, of a checkpoint, differs from that of the scene `here`.
@@ -86,7 +114,9 @@ impl SceneSignature {
         for part in &self.parts {
             match find(&here.parts, &part.name) {
                 None => return Some(format!("it has the {}, which this scene lacks", part.name)),
-                Some(hash) if hash != part.hash => return Some(format!("its {} has other properties", part.name)),
+                Some(hash) if hash != part.hash => {
+                    return Some(format!("its {} differs from that of this scene", part.name));
+                }
                 Some(_) => {}
             }
         }

@@ -2,9 +2,9 @@
 //!
 //! All numbers are little-endian, and floating-point numbers keep their bits. The parts in order are the mark
 //! `ISOBAR-C`, the version of the format (32 bits), the length of the contents (64 bits), the contents, and a
-//! CRC-32 over all previous bytes. The contents are the version of Isobar, the scene's signature, the
-//! settings of the steps, the number of steps taken and their length, the simulation, and an attachment of
-//! the caller.
+//! CRC-32 over all previous bytes. The contents are the version of Isobar, the scene's signature, that of
+//! its commands and wrenches over time, the settings of the steps, the number of steps taken and their
+//! length, the simulation, and an attachment of the caller.
 
 use super::settings::StepSettings;
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce, Vector6};
@@ -12,7 +12,7 @@ use crate::scene::SceneSignature;
 
 const MARK: &[u8; 8] = b"ISOBAR-C";
 /// The version of the format: it changes whenever the bytes do.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Length of the checksum.
 const CHECKSUM: usize = 4;
 const ISOBAR: &str = env!("CARGO_PKG_VERSION");
@@ -81,6 +81,8 @@ impl From<BytesError> for CheckpointError {
 pub struct Checkpoint {
     isobar: String,
     scene: SceneSignature,
+    /// That of the scene's commands and wrenches over time, if the writer has stated them.
+    schedules: Option<SceneSignature>,
     settings: String,
     step_count: u64,
     step_ns: u64,
@@ -92,7 +94,8 @@ impl Checkpoint {
     pub(super) fn new(scene: SceneSignature, settings: &StepSettings, step_count: u64, simulation: Vec<u8>) -> Self {
         let step_ns = settings.step_ns;
         let settings = describe(settings);
-        Self { isobar: ISOBAR.to_owned(), scene, settings, step_count, step_ns, simulation, attachment: Vec::new() }
+        let (isobar, schedules, attachment) = (ISOBAR.to_owned(), None, Vec::new());
+        Self { isobar, scene, schedules, settings, step_count, step_ns, simulation, attachment }
     }
 
     /// Simulated time \[ns\].
@@ -113,11 +116,31 @@ impl Checkpoint {
         Self { attachment, ..self }
     }
 
+    /// The same checkpoint, of a run with these commands and wrenches over time
+    /// ([`schedules`](super::schedules)).
+    #[must_use]
+    pub fn with_schedules(self, schedules: SceneSignature) -> Self {
+        Self { schedules: Some(schedules), ..self }
+    }
+    /// Compares the commands and wrenches over time of the run, if the writer stated them, with those of the
+    /// scene `here`.
+    ///
+    /// # Errors
+    /// The first one that differs.
+    pub fn check_schedules(&self, here: &SceneSignature) -> Result<(), CheckpointError> {
+        match self.schedules.as_ref().and_then(|then| then.difference(here)) {
+            Some(difference) => Err(CheckpointError::Scene { difference, written_by: self.isobar.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// The checkpoint as bytes, with a version and a checksum.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut content = ByteWriter::default();
         content.text(&self.isobar);
         self.scene.write(&mut content);
+        content.flag(self.schedules.is_some());
+        self.schedules.iter().for_each(|schedules| schedules.write(&mut content));
         content.text(&self.settings);
         content.u64(self.step_count);
         content.u64(self.step_ns);
@@ -165,6 +188,7 @@ impl Checkpoint {
         let checkpoint = Self {
             isobar: reader.text()?.to_owned(),
             scene: SceneSignature::read(&mut reader)?,
+            schedules: if reader.flag()? { Some(SceneSignature::read(&mut reader)?) } else { None },
             settings: reader.text()?.to_owned(),
             step_count: reader.u64()?,
             step_ns: reader.u64()?,

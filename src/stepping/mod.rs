@@ -14,6 +14,7 @@ mod missed_contact;
 mod overlap;
 mod quasistatic;
 mod result;
+mod schedules;
 mod settings;
 mod simulation;
 mod snapshot;
@@ -29,6 +30,7 @@ pub use joint_wrench::{ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
+pub use schedules::schedules;
 pub use settings::{
     ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, QuasistaticStepping, StepSettings,
     Stepping, UnactuatedInertia,

@@ -20,7 +20,7 @@ use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
 use crate::multibody::{Data, Model, State, energy, kinematics, spring_energy};
-use crate::scene::{ContactKind, Scene, SceneSignature};
+use crate::scene::{ContactKind, Scene, SceneChangeError, SceneSignature, StartPhysics};
 
 /// A scene, its state and the memory of its steps.
 #[derive(Debug)]
@@ -28,6 +28,8 @@ pub struct Simulation {
     scene: Arc<Scene>,
     /// The signature of the scene, once it has been needed.
     signature: OnceLock<SceneSignature>,
+    /// The gravity and the gains that the scene had at first.
+    start: StartPhysics,
     settings: CommonSettings,
     stepper: Stepper,
     initial: State,
@@ -67,6 +69,7 @@ impl Simulation {
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
             initial,
             signature: OnceLock::new(),
+            start: StartPhysics::of(&scene),
             scene,
         };
         kinematics(simulation.scene.model(), &simulation.state, &mut simulation.data);
@@ -77,11 +80,25 @@ impl Simulation {
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
-    /// The scene, to change gravity or gains between steps. If the scene is shared, other owners keep the
-    /// unchanged scene.
+    /// The scene, to change it between steps; [`Simulation::set_gravity`] and [`Simulation::set_gains`]
+    /// change these parts alone. If the scene is shared, other owners keep the unchanged scene.
     pub fn scene_mut(&mut self) -> &mut Scene {
         self.signature.take();
         Arc::make_mut(&mut self.scene)
+    }
+    /// Sets gravity [m/s2, world] from the next step on. A shared scene is copied.
+    ///
+    /// # Errors
+    /// The errors of [`Scene::set_gravity`].
+    pub fn set_gravity(&mut self, gravity_W: Vector3) -> Result<(), SceneChangeError> {
+        Arc::make_mut(&mut self.scene).set_gravity(gravity_W)
+    }
+    /// Sets the gains of a joint's actuator from the next step on. A shared scene is copied.
+    ///
+    /// # Errors
+    /// The errors of [`Scene::set_gains`].
+    pub fn set_gains(&mut self, joint: ScalarJointIndex, stiffness: f64, damping: f64) -> Result<(), SceneChangeError> {
+        Arc::make_mut(&mut self.scene).set_gains(joint, stiffness, damping)
     }
     /// Net contact wrenches on the bodies over the last step, about their origins, in world axes.
     pub fn body_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
@@ -217,7 +234,7 @@ impl Simulation {
     /// wrenches, the count of steps, and the efforts, the wrenches and the report of the last step. The
     /// contact patches are left out: the next step computes new ones.
     ///
-    /// The first call after the scene has changed reads the whole scene, meshes included.
+    /// The first call, and that after [`Simulation::scene_mut`], read the whole scene, meshes included.
     pub fn save(&self) -> Checkpoint {
         let mut writer = ByteWriter::default();
         self.scene.model().gravity_W().iter().for_each(|number| writer.f64(*number));
@@ -239,8 +256,8 @@ impl Simulation {
     /// that was saved.
     ///
     /// # Errors
-    /// A checkpoint of another scene or of other steps, or one with invalid values; the simulation is then
-    /// unchanged.
+    /// A checkpoint of another scene, of another start or of other steps, or one with invalid values; the
+    /// simulation is then unchanged.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let mut reader = checkpoint.open(self.signature(), &self.settings())?;
         let (nq, nv) = (self.scene.model().nq(), self.scene.model().nv());
@@ -278,7 +295,7 @@ impl Simulation {
     }
 
     fn signature(&self) -> &SceneSignature {
-        self.signature.get_or_init(|| SceneSignature::new(&self.scene))
+        self.signature.get_or_init(|| SceneSignature::new(&self.scene, &self.start, &self.initial))
     }
 
     /// Mean acceleration of a free body's origin over the last step, in world axes [rad/s2, m/s2]; `None` if

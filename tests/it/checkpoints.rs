@@ -10,8 +10,8 @@ use isobar::math::{BodyIndex, Index, RigidTransform, ScalarJointIndex, SpatialFo
 use isobar::multibody::JointLimits;
 use isobar::scene::{Actuator, SceneBuilder};
 use isobar::stepping::{
-    Checkpoint, CheckpointError, CommandSchedule, JointCommand, QuasistaticStepping, Simulation, StepSettings,
-    Stepping, UnactuatedInertia,
+    BodyWrench, Checkpoint, CheckpointError, CommandSchedule, JointCommand, JointSchedule, QuasistaticStepping,
+    Simulation, StepSettings, Stepping, TimedWrenches, UnactuatedInertia, Waveform, WrenchAxes, schedules,
 };
 
 use crate::random::Random;
@@ -185,7 +185,7 @@ fn a_checkpoint_of_another_scene_is_refused_by_name() {
     let refused =
         |simulation: &mut Simulation, other: &Simulation| simulation.restore(&other.save()).unwrap_err().to_string();
     let larger = refused(&mut simulation, &ball(0.06, 1e-3));
-    assert!(larger.contains("collision geometry 'body/shape' has other properties"), "{larger}");
+    assert!(larger.contains("collision geometry 'body/shape' differs"), "{larger}");
     let slider = refused(&mut simulation, &Slider::of_mass(1.0).simulation(GRAVITY, settings(1e-3)));
     assert!(slider.contains("body 'slider_body'") && slider.contains("lacks"), "{slider}");
     let mut fewer = simulate(SceneBuilder::new(), GRAVITY, settings(1e-3));
@@ -205,6 +205,68 @@ fn a_checkpoint_of_another_scene_is_refused_by_name() {
         never.step(&JointCommand::default()).unwrap();
     });
     assert_eq!(bits(&simulation), bits(&never));
+}
+
+/// What a scene file states is compared as it was at the start, and changes of the run do not count: gravity,
+/// gains, the initial state, and the commands and wrenches over time.
+#[test]
+fn a_checkpoint_of_another_start_is_refused_by_what_differs() {
+    let actuator = |stiffness| Actuator { stiffness, damping: 2.0, ..Actuator::PASSIVE };
+    let slider = |gravity: f64, stiffness, position| {
+        let slider = Slider { actuator: actuator(stiffness), ..Slider::of_mass(1.0) };
+        let mut builder = SceneBuilder::new();
+        slider.add(&mut builder, "slider");
+        let scene = Arc::new(builder.build(Vector3::z() * -gravity).unwrap());
+        let mut state = scene.model().default_state();
+        state.q[0] = position;
+        Simulation::new(scene, state, settings(1e-3)).unwrap()
+    };
+    let mut run = slider(GRAVITY, 50.0, 0.0);
+    run.set_gravity(Vector3::zeros()).unwrap();
+    run.set_gains(ScalarJointIndex::from_usize(0), 70.0, 1.0).unwrap();
+    run.step(&JointCommand::default()).unwrap();
+    let checkpoint = run.save();
+    slider(GRAVITY, 50.0, 0.0).restore(&checkpoint).unwrap();
+    for (mut other, what) in [
+        (slider(1.0, 50.0, 0.0), "gravity"),
+        // These have the gravity and the gains of the run.
+        (slider(0.0, 50.0, 0.0), "gravity"),
+        (slider(GRAVITY, 70.0, 0.0), "actuator of joint 'slider'"),
+        (slider(GRAVITY, 50.0, 0.01), "initial state of joint 'slider'"),
+    ] {
+        let before = bits(&other);
+        let refused = other.restore(&checkpoint).unwrap_err().to_string();
+        assert!(refused.contains(&format!("its {what} differs from that of this scene")), "{refused}");
+        assert_eq!(bits(&other), before);
+    }
+    let commands = |value| CommandSchedule {
+        joints: vec![JointSchedule { position: Some(Waveform::Constant(value)), ..Default::default() }],
+    };
+    let wrenches = |value| {
+        let (zero, force) = (Waveform::Constant(0.0), Waveform::Constant(value));
+        TimedWrenches::new(vec![BodyWrench {
+            body: BodyIndex::from_usize(1),
+            axes: WrenchAxes::World,
+            force: [force, zero.clone(), zero.clone()],
+            torque: [zero.clone(), zero.clone(), zero],
+        }])
+    };
+    let signature = |commands, wrenches| schedules(run.scene(), &commands, &wrenches);
+    let stated = checkpoint.clone().with_schedules(signature(commands(0.1), wrenches(1.0)));
+    let read = Checkpoint::from_bytes(&stated.to_bytes()).unwrap();
+    assert_eq!(read, stated);
+    read.check_schedules(&signature(commands(0.1), wrenches(1.0))).unwrap();
+    let none = (CommandSchedule::default(), TimedWrenches::default());
+    for (other, what) in [
+        (signature(commands(0.2), wrenches(1.0)), "its schedule of commands of joint 'slider' differs"),
+        (signature(commands(0.1), wrenches(2.0)), "its schedule of wrenches on body 'slider_body' differs"),
+        (signature(commands(0.1), none.1), "schedule of wrenches on body 'slider_body', which this scene lacks"),
+    ] {
+        let refused = read.check_schedules(&other).unwrap_err().to_string();
+        assert!(refused.contains(what), "{refused}");
+    }
+    let unstated = checkpoint.check_schedules(&signature(commands(0.2), wrenches(1.0)));
+    assert_eq!(unstated, Ok(()), "a program that has other inputs states none");
 }
 
 /// Every truncation and every changed byte is detected. Damaged contents under a valid checksum are accepted

@@ -3,7 +3,8 @@
 import signal
 
 import pytest
-from conftest import PATIENCE, RUNNING, stamp_ns
+from conftest import PATIENCE, RUNNING, SCENES, stamp_ns
+from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -152,7 +153,86 @@ def test_a_checkpoint_of_another_scene_is_refused_by_name(start, listener, tmp_p
     assert first.end() == 0
     second = start(scene="two_presses.yaml", parameters=[f"checkpoint:={file}"])
     assert second.process.wait(PATIENCE) != 0
-    assert str(file) in second.log() and "to another scene" in second.log(), second.log()
+    assert str(file) in second.log() and second.log().count("to another scene") == 1, second.log()
+
+
+def test_a_checkpoint_of_a_changed_scene_file_is_refused_by_what_differs(start, listener, tmp_path):
+    """Gravity, gains, the commands over time and the start of a body, each in a file that differs in it
+    alone."""
+    text = (SCENES / "swing.yaml").read_text().replace("urdf: ", f"urdf: {SCENES}/")
+    scene, file = tmp_path / "scene.yaml", tmp_path / "run.checkpoint"
+    scene.write_text(text)
+    first = start(scene_path=scene, parameters=[f"checkpoint:={file}", "gravity:=[0.0, 0.0, -5.0]"])
+    assert listener.set_parameter("gains.slide.stiffness", 1500.0).successful
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    assert first.end() == 0
+    for old, new, what in [
+        ("step:", "gravity: [0, 0, -8]\nstep:", "gravity"),
+        ("stiffness: 2000", "stiffness: 1500", "actuator of joint 'slide'"),
+        ("period: 0.7", "period: 0.8", "schedule of commands of joint 'slide'"),
+        ("xyz: [0.5", "xyz: [0.6", "initial state of joint"),
+    ]:
+        assert old in text
+        scene.write_text(text.replace(old, new, 1))
+        refused = start(scene_path=scene, parameters=[f"checkpoint:={file}"])
+        assert refused.process.wait(PATIENCE) != 0
+        assert f"its {what}" in refused.log() and "differs from that of this scene" in refused.log(), refused.log()
+    scene.write_text(text)
+    # Values that the run changed are those of the checkpoint.
+    last = start(scene_path=scene, parameters=[f"checkpoint:={file}"])
+    RUNNING[:] = [last]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in last.log(), "start")
+    assert "parameter 'gains.slide.stiffness' is that of the checkpoint" in last.log()
+
+
+def test_a_checkpoint_after_a_change_of_mode_and_another_world_is_restored(start, listener, tmp_path):
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import resource
+
+    file = tmp_path / "run.checkpoint"
+    first = start(scene="swing.yaml", parameters=[f"checkpoint:={file}"])
+    assert listener.set_parameter("stepping", "quasistatic").successful
+    assert listener.set_parameter("step", 0.01).successful
+    request = resource(srv.LoadWorld.Request(), str(SCENES / "swing.yaml"), "")
+    assert listener.call(srv.LoadWorld, "/isobar/load_world", request).result.result == 1
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    again = listener.call(Trigger, "/isobar/restore_checkpoint", Trigger.Request())
+    assert again.success, again.message
+    assert first.end() == 0
+    second = start(scene="swing.yaml", parameters=[f"checkpoint:={file}"])
+    RUNNING[:] = [second]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in second.log(), "start")
+    assert second.end() == 0
+
+
+def test_a_disk_that_takes_no_checkpoints_is_said_once_and_in_diagnostics(start, listener, tmp_path):
+    """The simulation continues, and so do the attempts."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    node = start(scene="swing.yaml", parameters=[f"checkpoint:={folder}/run.checkpoint", "checkpoint_period:=0.02"])
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    checkpoint = lambda: next((v.value for v in reports[-1].status[0].values if v.key == "checkpoint"), "") if reports else ""  # noqa: E731
+    listener.wait_until(lambda: "after the reset" in checkpoint(), "checkpoints")
+    folder.rename(tmp_path / "gone")
+    listener.wait_until(lambda: "not written" in checkpoint(), "report")
+    assert "no checkpoint is written" in reports[-1].status[0].message or reports[-1].status[0].level > b"\x00"
+    known = len(reports)
+    listener.wait_until(lambda: len(reports) > known + 2, "reports")
+    assert node.log().count("cannot write the checkpoint") == 1, node.log()
+    folder.mkdir()
+    listener.wait_until(lambda: "checkpoints are written again" in node.log(), "success")
+    listener.wait_until(lambda: "after the reset" in checkpoint(), "checkpoints")
+    assert node.end() == 0
+
+
+def test_a_period_without_a_file_is_warned_about(start, listener):
+    node = start(parameters=["checkpoint_period:=0.5"])
+    listener.wait_until(lambda: "'checkpoint_period' has no effect without a file" in node.log(), "warning")
+    assert listener.set_parameter("checkpoint_period", 0.0).successful
+    assert listener.set_parameter("checkpoint_period", 1.0).successful
+    listener.wait_until(lambda: node.log().count("has no effect without a file") == 2, "second warning")
+    refused = listener.set_parameter("checkpoint_period", 1e-300)
+    assert not refused.successful and "1e-9" in refused.reason.replace("0.000000001", "1e-9"), refused.reason
 
 
 def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listener, tmp_path):

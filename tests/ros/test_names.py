@@ -156,6 +156,39 @@ def test_rviz_shows_topics_that_the_node_has(name):
     assert {"Grid", "TF", "RobotModel", "MarkerArray"} <= {display["Class"].split("/")[1] for display in config["Displays"]}
 
 
+# The type that a display subscribes to.
+DISPLAYED = {
+    "RobotModel": "std_msgs/msg/String",
+    "MarkerArray": "visualization_msgs/msg/MarkerArray",
+    "Wrench": "geometry_msgs/msg/WrenchStamped",
+}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "config/rviz").glob("*.rviz")), ids=lambda path: path.stem)
+def test_rvizs_subscriptions_fit_the_publishers_of_the_running_node(start, listener, path):
+    """Of type and quality of service, for each display. RViz subscribes reliably, and to what is published
+    from then on, unless the file says otherwise."""
+    start(scene_path=ROOT / f"config/{path.stem}.yaml", parameters=["publish_robot_description:=true"])
+    displays = yaml.safe_load(path.read_text())["Visualization Manager"]["Displays"]
+    seen = 0
+    for display in displays:
+        for key in ("Topic", "Description Topic"):
+            if key not in display:
+                continue
+            topic, asked = f"/{display[key]['Value']}", display[key]
+            of_node = lambda: [i for i in listener.node.get_publishers_info_by_topic(topic) if i.node_name == "isobar"]  # noqa: B023, E731
+            listener.wait_until(of_node, f"publisher of {topic}")
+            (info,) = of_node()
+            assert info.topic_type == DISPLAYED[display["Class"].split("/")[1]], topic
+            reliable, kept = info.qos_profile.reliability.name, info.qos_profile.durability.name
+            assert asked.get("Reliability Policy", "Reliable") == "Best Effort" or reliable == "RELIABLE", topic
+            assert asked.get("Durability Policy", "Volatile") == "Volatile" or kept == "TRANSIENT_LOCAL", topic
+            # A message that is sent once is missed by a display that does not ask for it.
+            assert kept == "VOLATILE" or asked.get("Durability Policy") == "Transient Local", topic
+            seen += 1
+    assert seen >= 4
+
+
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed")
 def test_cmake_installs_what_launch_files_look_for(tmp_path):
     # A stand-in for cargo that uses the programs already built.

@@ -17,7 +17,7 @@ use isobar::io::scene_file::{self, LoadedScene};
 use isobar::math::ScalarJointIndex;
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -157,7 +157,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
     if let Some(file) = &arguments.from {
         let checkpoint = checkpoint_file::read(file)?;
-        simulation.restore(&checkpoint).map_err(|source| checkpoint_file::refused(file, source))?;
+        let refused = |reason| checkpoint_file::refused(file, reason);
+        checkpoint.check_schedules(&schedules(&loaded.scene, &loaded.commands, &loaded.wrenches)).map_err(refused)?;
+        simulation.restore(&checkpoint).map_err(refused)?;
     }
     let totals = simulate(arguments, &mut loaded, &mut simulation, &overrides)?;
     if !arguments.quiet {
@@ -181,6 +183,8 @@ fn simulate(
         }
         None => None,
     };
+    let schedules = schedules(&loaded.scene, &loaded.commands, &loaded.wrenches);
+    let save = |simulation: &Simulation| simulation.save().with_schedules(schedules.clone());
     let mut bag = arguments.record.as_ref().map(|file| start_bag(file, loaded)).transpose()?;
     let rates = Rates::from(&loaded.publish);
     let continues = arguments.from.is_some();
@@ -221,7 +225,7 @@ fn simulate(
         if let (Some(file), Some(period_ns)) = (&arguments.checkpoint, period_ns)
             && now_ns / period_ns != before_ns / period_ns
         {
-            checkpoint_file::write(file, &simulation.save())?;
+            checkpoint_file::write(file, &save(simulation))?;
         }
         totals.add(&report, took);
         if let Some(wrong) = simulation.wrong_friction() {
@@ -247,7 +251,7 @@ fn simulate(
     }
     progress.finish_and_clear();
     if let Some(file) = &arguments.checkpoint {
-        checkpoint_file::write(file, &simulation.save())?;
+        checkpoint_file::write(file, &save(simulation))?;
     }
     if let Some(recording) = recording {
         recording.finish()?;

@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Instant;
 
 use crate::io::checkpoint_file;
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::requests::CheckpointOutcome;
 use crate::ros::log::causes::with_causes;
-use crate::ros::log::throttle::{Throttle, and_more};
 use crate::stepping::Checkpoint;
 
 /// The largest number of checkpoints that wait for the disk.
@@ -59,14 +57,9 @@ pub(crate) fn checkpoint_queue(file: &Path, mailbox: Arc<Mailbox>) -> (Checkpoin
 impl CheckpointDisk {
     /// Writes checkpoints until the simulation thread ends.
     pub(crate) fn run(&self) {
-        let mut failures = Throttle::default();
         for (checkpoint, requests) in &self.jobs {
             let written = checkpoint_file::write(&self.file, &checkpoint).map_err(|error| with_causes(&error));
-            if let Err(problem) = &written
-                && let Some(suppressed) = failures.due(Instant::now())
-            {
-                tracing::error!("{problem}. The simulation continues{}", and_more(suppressed));
-            }
+            self.mailbox.checkpoint.ended(written.as_ref().map(|()| checkpoint.time_ns()).map_err(String::as_str));
             let time = checkpoint.time_ns() as f64 * 1e-9;
             let done =
                 written.map(|()| format!("written to {}, {time:.4} s after the last reset", self.file.display()));

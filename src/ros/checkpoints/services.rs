@@ -9,8 +9,13 @@ use crate::ros::client::interfaces::std_srvs::srv::Trigger;
 use crate::ros::client::{ClientError, Node, Request, Service};
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::log::causes::with_causes;
+use crate::ros::services::context::CurrentWorld;
 use crate::ros::services::parameters::Parameters;
 use crate::stepping::Checkpoint;
+
+/// The warning about a period of checkpoints that have no file.
+pub(crate) const PERIOD_WITHOUT_FILE: &str = "parameter 'checkpoint_period' has no effect without a file: no checkpoint is \
+                                              written; start the node with --ros-args -p checkpoint:=FILE";
 
 /// The services, and the requests that wait for a step boundary or for the disk.
 pub(crate) struct CheckpointServices {
@@ -26,15 +31,9 @@ impl CheckpointServices {
         Ok(Self { save, restore, waiting: Vec::new() })
     }
 
-    /// Takes the requests that have arrived, and answers those that are done. `present` holds the spawned and
-    /// deleted entities. Returns true if a restored checkpoint has set gravity and gains.
-    pub(crate) fn answer_all(
-        &mut self,
-        mailbox: &Mailbox,
-        parameters: &mut Parameters,
-        joints: &[String],
-        present: &SourceChanges,
-    ) -> bool {
+    /// Takes the requests that have arrived, and answers those that are done. True if gravity or gains are
+    /// those of a checkpoint now: if `world` was entered since, it keeps its own.
+    pub(crate) fn answer_all(&mut self, mailbox: &Mailbox, parameters: &mut Parameters, world: &CurrentWorld) -> bool {
         let file = parameters.text("checkpoint").to_owned();
         while let Some(request) = self.save.next() {
             match file.is_empty() {
@@ -48,7 +47,7 @@ impl CheckpointServices {
                 continue;
             }
             let read = checkpoint_file::read(Path::new(&file)).map_err(|error| with_causes(&error));
-            match read.and_then(|checkpoint| same_entities(checkpoint, &file, present)) {
+            match read.and_then(|checkpoint| same_entities(checkpoint, &file, world.origin.source.changes())) {
                 Ok(checkpoint) => self.waiting.push((mailbox.request_checkpoint(Some(checkpoint)), request)),
                 Err(problem) => refuse(request, problem),
             }
@@ -59,8 +58,8 @@ impl CheckpointServices {
                 self.waiting.push((number, request));
                 continue;
             };
-            if let Some(physics) = &outcome.physics {
-                parameters.set_physics(joints, physics);
+            if let Some((_, physics)) = outcome.physics.as_ref().filter(|(number, _)| *number == world.number) {
+                parameters.set_physics(world.scene.joint_names(), physics);
                 restored = true;
             }
             match outcome.done {

@@ -16,13 +16,42 @@ use super::service::Service;
 /// The number of messages that a subscription keeps until they are taken: a message to each of many joints
 /// may come at once, and none of them may be lost.
 const MESSAGES_KEPT: usize = 1000;
-/// The number of requests that a service keeps while the node is busy.
-const REQUESTS_KEPT: usize = 100;
 
 /// An error of the client library.
 #[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct ClientError(#[from] r2r::Error);
+pub enum ClientError {
+    /// Of the node itself, or of a message.
+    #[error(transparent)]
+    Library(#[from] r2r::Error),
+    /// A topic or a service.
+    #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
+    Endpoint {
+        /// Its kind.
+        kind: &'static str,
+        /// Its name, before it is expanded.
+        name: String,
+        /// The reason that the client library gives.
+        reason: r2r::Error,
+    },
+}
+
+/// ROS takes names of up to 247 characters with the namespace and the node's name; shorter ones are seldom
+/// refused for their length.
+const NAME_USUAL: usize = 150;
+const TOO_LONG: &str = "; with the namespace and the node's name it may have 247 characters: shorten the names of models, \
+                        bodies, joints and outputs in the scene";
+
+fn refused(kind: &'static str, name: &str) -> impl FnOnce(r2r::Error) -> ClientError {
+    move |reason| ClientError::Endpoint { kind, name: name.to_owned(), reason }
+}
+
+/// The publisher of a topic, as the graph of nodes has it.
+pub(crate) struct RemotePublisher {
+    /// The name of its node with the namespace.
+    pub(crate) node: String,
+    /// Whether it is reliable.
+    pub(crate) reliable: bool,
+}
 
 /// The retention of a topic's messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +62,20 @@ pub(crate) enum Qos {
     BestEffort,
     /// The newest message, also for subscribers that come later.
     Latched,
+    /// The lines of the log of the last 10 s, also for subscribers that come later, as of other ROS nodes.
+    Log,
 }
 
 impl From<Qos> for QosProfile {
     fn from(qos: Qos) -> Self {
+        if qos == Qos::Log {
+            let lifespan = std::time::Duration::from_secs(10);
+            return Self { lifespan, ..Self::from(Qos::Latched) }.keep_last(1000);
+        }
         let (depth, reliability, durability) = match qos {
             Qos::Reliable(depth) => (depth, ReliabilityPolicy::Reliable, DurabilityPolicy::Volatile),
             Qos::BestEffort => (1, ReliabilityPolicy::BestEffort, DurabilityPolicy::Volatile),
-            Qos::Latched => (1, ReliabilityPolicy::Reliable, DurabilityPolicy::TransientLocal),
+            Qos::Latched | Qos::Log => (1, ReliabilityPolicy::Reliable, DurabilityPolicy::TransientLocal),
         };
         Self { history: HistoryPolicy::KeepLast, depth, reliability, durability, ..Self::default() }
     }
@@ -94,7 +129,7 @@ impl Node {
         topic: &str,
         qos: Qos,
     ) -> Result<Publisher<T>, ClientError> {
-        let publisher = self.node.create_publisher(topic, qos.into())?;
+        let publisher = self.node.create_publisher(topic, qos.into()).map_err(refused("topic", topic))?;
         let used = self.endpoints.publisher(&publisher);
         Ok(Publisher { publisher, _used: used })
     }
@@ -106,7 +141,8 @@ impl Node {
         message_type: &str,
         qos: Qos,
     ) -> Result<SerializedPublisher, ClientError> {
-        Ok(SerializedPublisher(self.node.create_publisher_untyped(topic, message_type, qos.into())?))
+        let publisher = self.node.create_publisher_untyped(topic, message_type, qos.into());
+        Ok(SerializedPublisher(publisher.map_err(refused("topic", topic))?))
     }
 
     /// Subscribes to a topic. Up to [`MESSAGES_KEPT`] messages wait to be taken.
@@ -114,16 +150,26 @@ impl Node {
         &mut self,
         topic: &str,
     ) -> Result<Subscription<T>, ClientError> {
-        let messages =
-            Box::pin(self.node.subscribe(topic, QosProfile { depth: MESSAGES_KEPT, ..QosProfile::default() })?);
+        let qos = QosProfile { depth: MESSAGES_KEPT, ..QosProfile::default() };
+        let messages = Box::pin(self.node.subscribe(topic, qos).map_err(refused("topic", topic))?);
         Ok(Subscription { messages, _used: self.endpoints.subscription::<T>(topic) })
     }
 
-    /// Offers a service.
+    /// Offers a service. It keeps all requests while the node is busy: each has an answer.
     pub(crate) fn service<S: ServiceType + 'static>(&mut self, name: &str) -> Result<Service<S>, ClientError> {
-        let qos = QosProfile { depth: REQUESTS_KEPT, ..QosProfile::services_default() };
-        let requests = self.node.create_service(name, qos)?;
+        let requests = self.node.create_service(name, QosProfile::services_default().keep_all());
+        let requests = requests.map_err(refused("service", name))?;
         Ok(Service::new(requests, self.endpoints.service::<S>(name)))
+    }
+
+    /// The publishers of a topic, which `name` gives in full.
+    pub(crate) fn publishers_of(&self, name: &str) -> Result<Vec<RemotePublisher>, ClientError> {
+        let known = self.node.get_publishers_info_by_topic(name, false)?;
+        let publishers = known.into_iter().map(|info| RemotePublisher {
+            node: format!("{}/{}", info.node_namespace.trim_end_matches('/'), info.node_name),
+            reliable: !matches!(info.qos_profile.reliability, ReliabilityPolicy::BestEffort),
+        });
+        Ok(publishers.collect())
     }
 
     /// Waits at most `timeout` for messages and requests, and takes one of each topic and service.

@@ -18,6 +18,11 @@ pub(crate) struct CommandedJoint {
     pub(crate) mode: ControlMode,
     /// Whether it follows another joint, and takes nothing unless its mode says otherwise.
     pub(crate) mimic: bool,
+    /// Whether its actuator has stiffness, and damping: without them positions, and velocities, do nothing.
+    pub(crate) gains: (bool, bool),
+    /// Whether it has no limits of its own: [`CommandedJoint::lower`] and `upper` are the largest positions
+    /// that are taken, and those beyond are refused.
+    pub(crate) unlimited: bool,
     /// Lowest position \[rad\] or \[m\].
     pub(crate) lower: f64,
     /// Highest position \[rad\] or \[m\].
@@ -93,7 +98,8 @@ impl CommandedJoint {
     pub(crate) fn test(name: &str, target: usize) -> Self {
         let (mode, target) = (ControlMode::Auto, ScalarJointIndex::from_usize(target));
         let (lower, upper) = (-10.0, 10.0);
-        Self { name: name.to_owned(), target, mode, mimic: false, lower, upper, velocity: 1.0, effort: 80.0 }
+        let (name, mimic, unlimited, gains) = (name.to_owned(), false, false, (true, true));
+        Self { name, target, mode, mimic, gains, unlimited, lower, upper, velocity: 1.0, effort: 80.0 }
     }
 }
 
@@ -134,6 +140,16 @@ pub(crate) enum CommandError {
     Length { array: &'static str, names: usize, values: usize },
     #[error("{array} of joint '{name}' is {value}; it must be finite, or NaN for no command")]
     NotFinite { array: &'static str, name: String, value: f64 },
+    #[error(
+        "position {value} of joint '{name}', which has no limits, is more than {largest} from zero: a mistake in the unit or the \
+         sign? Give positions near that of the joint, or a velocity"
+    )]
+    TooFar { name: String, value: f64, largest: f64 },
+    #[error(
+        "its values have no effect on joint '{name}', whose actuator has no {gain}: set the parameter gains.{name}.{gain}, or \
+         command its effort"
+    )]
+    NoGains { name: String, gain: &'static str },
     #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
     Empty,
     #[error("stamp {stamp_ns} ns: {problem}; in lockstep each command carries the stamp of the present state")]
@@ -161,12 +177,31 @@ pub(crate) struct CheckedCommand {
     /// Whether the command clears quantities that it does not give; otherwise they stay as they are, except
     /// the position of a joint that is held.
     pub(crate) whole: bool,
+    /// A joint whose values have no effect, and the gain that it lacks: its values are left out.
+    pub(crate) idle: Option<(usize, &'static str)>,
+}
+
+impl CommandedJoint {
+    /// The gain without which `target` does nothing at this joint. A mimic joint has none of its own.
+    fn lacks(&self, target: &JointTarget) -> Option<&'static str> {
+        let acts = target.effort.is_some()
+            || (target.position.is_some() && self.gains.0)
+            || (target.velocity.is_some() && self.gains.1)
+            || self.mimic;
+        let gain = if target.position.is_some() { "stiffness" } else { "damping" };
+        (!acts).then_some(gain)
+    }
+
+    /// Whether a trajectory cannot move it.
+    pub(super) fn is_passive(&self) -> bool {
+        self.gains == (false, false) && !self.mimic
+    }
 }
 
 /// Checks `message`. Clamped values are appended to `clamped`.
 ///
 /// # Errors
-/// A malformed message.
+/// A malformed message, or one whose values have no effect on any of its joints.
 pub(crate) fn check(
     joints: &[CommandedJoint],
     message: &CommandMessage<'_>,
@@ -178,6 +213,10 @@ pub(crate) fn check(
     for (number, &index) in indices.iter().enumerate() {
         let joint = &joints[index];
         let takes = joint.mode.takes();
+        let far = slots[0][number].map(|at| message.position[at]).filter(|_| takes[0] && joint.unlimited);
+        if let Some(value) = far.filter(|value| *value < joint.lower || *value > joint.upper) {
+            return Err(CommandError::TooFar { name: joint.name.clone(), value, largest: joint.upper });
+        }
         let mut take = |quantity: usize, lower: f64, upper: f64| {
             let (array, values, _) = message.arrays()[quantity];
             let given = slots[quantity][number].map(|at| values[at]).filter(|_| takes[quantity]);
@@ -194,11 +233,18 @@ pub(crate) fn check(
             velocity: take(1, -joint.velocity, joint.velocity),
             effort: take(2, -joint.effort, joint.effort),
         };
-        if target != JointTarget::default() {
-            checked.joints.push((joint.target, target));
+        match joint.lacks(&target) {
+            _ if target == JointTarget::default() => {}
+            Some(gain) => checked.idle = checked.idle.or(Some((index, gain))),
+            None => checked.joints.push((joint.target, target)),
         }
     }
-    Ok(checked)
+    match checked.idle {
+        Some((index, gain)) if checked.joints.is_empty() => {
+            Err(CommandError::NoGains { name: joints[index].name.clone(), gain })
+        }
+        _ => Ok(checked),
+    }
 }
 
 /// The index of each named joint in `joints`.
@@ -367,6 +413,46 @@ mod tests {
         assert_eq!(read, [target(None, None, Some(2.0)), target(Some(0.01), None, None)]);
         refuse(&joints, [&[f64::INFINITY], &[], &[2.0]]);
         assert!(matches!(refuse(&joints, [&[], &[0.1], &[]]), CommandError::Length { array: "velocity", .. }));
+    }
+
+    /// Regression, observed on the built node: goals of joints without gains succeeded, and nothing moved.
+    #[test]
+    fn a_command_without_effect_is_refused_with_the_missing_gain() {
+        let mut joints = joints();
+        joints[0].gains = (false, false);
+        let names = ["left_finger"];
+        for (values, gain) in [([&[0.01][..], &[], &[]], "stiffness"), ([&[], &[0.1][..], &[]], "damping")] {
+            let error = checked(&joints, &names, values).unwrap_err();
+            assert!(error.to_string().contains(&format!("gains.left_finger.{gain}")), "{error}");
+        }
+        assert_eq!(checked(&joints, &names, [&[0.01], &[], &[2.0]]).unwrap().0.len(), 1, "an effort acts");
+        assert_eq!(checked(&joints, &names, [&[f64::NAN], &[], &[]]).unwrap().0, [], "no command");
+        // The other joints of a message are commanded.
+        let both: Vec<String> = ["left_finger", "right_finger"].map(str::to_owned).into();
+        let message = CommandMessage { name: &both, position: &[0.01, 0.02], velocity: &[], effort: &[] };
+        let command = check(&joints, &message, &mut Vec::new()).unwrap();
+        assert_eq!(command.joints.iter().map(|(joint, _)| joint.to_usize()).collect::<Vec<_>>(), [1]);
+        assert_eq!(command.idle, Some((0, "stiffness")));
+        joints[0].gains.1 = true;
+        assert_eq!(checked(&joints, &names, [&[0.01], &[0.1], &[]]).unwrap().0.len(), 1, "the velocity acts");
+        (joints[0].gains, joints[0].mimic) = ((false, false), true);
+        assert_eq!(checked(&joints, &names, [&[0.01], &[], &[]]).unwrap().0.len(), 1, "its leader has the gains");
+    }
+
+    /// Regression, observed on the built node: 1e8 for a continuous joint was moved to 1e6, which halted the
+    /// simulation.
+    #[test]
+    fn a_position_far_beyond_any_turn_is_refused_and_not_clamped() {
+        let mut joints = joints();
+        (joints[0].unlimited, joints[0].lower, joints[0].upper) = (true, -1e4, 1e4);
+        for value in [1e8, -1e8, 1.0001e4] {
+            let error = checked(&joints, &["left_finger"], [&[value], &[], &[]]).unwrap_err();
+            assert!(matches!(error, CommandError::TooFar { .. }), "{error}");
+        }
+        let (targets, clamped) = checked(&joints, &["left_finger"], [&[1e4], &[], &[]]).unwrap();
+        assert_eq!((targets, clamped), (vec![(0, target(Some(1e4), None, None))], Vec::new()));
+        joints[0].mode = ControlMode::of("effort");
+        assert!(checked(&joints, &["left_finger"], [&[1e8], &[], &[1.0]]).is_ok(), "positions are not taken");
     }
 
     #[test]

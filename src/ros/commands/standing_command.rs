@@ -35,6 +35,11 @@ impl StandingTarget {
         (self.target, self.hold, self.held) = (Self::NOTHING, true, true);
     }
 
+    /// Whether it has a target that is not merely the place where it is held.
+    fn is_commanded(&self) -> bool {
+        (self.target != Self::NOTHING || self.hold) && !self.held
+    }
+
     /// Replaces the target by `given`, or only the quantities that `given` has.
     fn command(&mut self, given: &JointTarget, whole: bool) {
         if whole || self.held && given.position.is_none() {
@@ -156,6 +161,15 @@ impl StandingCommand {
     /// Ends all trajectories and holds their joints, because time has changed.
     pub(crate) fn hold_trajectories(&mut self) {
         self.end_trajectories(|_| true);
+    }
+
+    /// Drops all commands, which a step could not follow: commanded joints are held where they are. False if
+    /// no joint was commanded.
+    pub(crate) fn hold_all(&mut self) -> bool {
+        let any = !self.trajectories.is_empty() || self.joints.iter().any(StandingTarget::is_commanded);
+        self.end_trajectories(|_| true);
+        self.joints.iter_mut().filter(|standing| standing.is_commanded()).for_each(StandingTarget::hold);
+        any
     }
 
     /// Simulated time starts again at zero.

@@ -30,6 +30,11 @@ pub(crate) enum TrajectoryError {
     DuplicateJoint { name: String },
     #[error("joint '{name}' takes no positions: its control mode is '{mode}' (parameter control_modes.{name})")]
     Mode { name: String, mode: &'static str },
+    #[error(
+        "joint '{name}' cannot follow it: its actuator has no gains; set the parameters gains.{name}.stiffness and damping, or \
+         gains in the scene"
+    )]
+    NoGains { name: String },
     #[error("no joints: fill 'joint_names'")]
     NoJoints,
     #[error("{points} points; at most {POINTS_MAX} are taken")]
@@ -99,6 +104,9 @@ impl Trajectory {
         }
         if let Some(joint) = indices.iter().map(|index| &joints[*index]).find(|joint| !joint.mode.takes_positions()) {
             return Err(TrajectoryError::Mode { name: joint.name.clone(), mode: joint.mode.name() });
+        }
+        if let Some(joint) = indices.iter().map(|index| &joints[*index]).find(|joint| joint.is_passive()) {
+            return Err(TrajectoryError::NoGains { name: joint.name.clone() });
         }
         let limits =
             |joint: &CommandedJoint| Limits { lower: joint.lower, upper: joint.upper, velocity: joint.velocity };
@@ -332,6 +340,13 @@ mod tests {
             let joints = [CommandedJoint { mode, ..CommandedJoint::test("a", 0) }];
             let made = Trajectory::new(&joints, &["a".to_owned()], None, [point(1, &[0.0])].into_iter());
             assert_eq!(made.is_ok(), taken, "{made:?}");
+        }
+        let point_of_a = || [point(1, &[0.0])].into_iter();
+        for (gains, taken) in [((true, false), true), ((false, true), true), ((false, false), false)] {
+            let joints = [CommandedJoint { gains, ..CommandedJoint::test("a", 0) }];
+            let made = Trajectory::new(&joints, &["a".to_owned()], None, point_of_a());
+            assert_eq!(made.is_ok(), taken, "{made:?}");
+            assert!(taken || made.unwrap_err().to_string().contains("gains.a.stiffness"));
         }
         assert!(matches!(make(&["a", "b"], vec![point(1, &short)]), Err(TrajectoryError::Length { .. })));
         assert!(matches!(make(&["a", "b"], vec![point(1, &nan)]), Err(TrajectoryError::NotFinite { .. })));

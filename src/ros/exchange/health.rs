@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The state of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct RecordingStatus {
-    state: Mutex<RecordingState>,
+    /// The number of the newest recorder, and the state.
+    state: Mutex<(u64, RecordingState)>,
     /// Whether a client has switched it off.
     paused: AtomicBool,
 }
@@ -27,9 +28,17 @@ pub(crate) enum RecordingState {
 }
 
 impl RecordingStatus {
-    /// Records that `file` was begun.
-    pub(crate) fn began(&self, file: &Path) {
-        self.set(RecordingState::File(file.to_path_buf()));
+    /// Another recorder takes over: what its predecessors report from now on is logged, and no more. Returns
+    /// its number.
+    pub(crate) fn take_over(&self) -> u64 {
+        let mut state = self.lock();
+        state.0 += 1;
+        state.0
+    }
+
+    /// A recorder began a file.
+    pub(crate) fn began(&self, recorder: u64, file: &Path) {
+        self.set(recorder, RecordingState::File(file.to_path_buf()));
     }
 
     /// Switches the recording on or off.
@@ -42,26 +51,36 @@ impl RecordingStatus {
         self.paused.load(Ordering::Relaxed)
     }
 
-    /// Records that the present file is complete; no other is begun until the recording is switched on.
-    pub(crate) fn completed(&self) {
-        if let RecordingState::File(file) = self.state() {
+    /// A recorder's file is complete, and no other is begun until the recording is switched on.
+    pub(crate) fn completed(&self, recorder: u64) {
+        let mut state = self.lock();
+        if state.0 == recorder
+            && let RecordingState::File(file) = &state.1
+        {
             tracing::info!("{} is complete; the recording is off", file.display());
-            self.set(RecordingState::Paused(file));
+            state.1 = RecordingState::Paused(file.clone());
         }
     }
 
-    /// Records that the recording has ended before the node, and logs the reason.
-    pub(crate) fn stop(&self, reason: String) {
+    /// A recorder writes nothing more: logs the reason, once.
+    pub(crate) fn stop(&self, recorder: u64, reason: String) {
         tracing::error!("{reason}. The recording ends here");
-        self.set(RecordingState::Stopped(reason));
+        self.set(recorder, RecordingState::Stopped(reason));
     }
 
-    fn set(&self, state: RecordingState) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = state;
+    fn set(&self, recorder: u64, new: RecordingState) {
+        let mut state = self.lock();
+        if state.0 == recorder {
+            state.1 = new;
+        }
     }
 
     pub(crate) fn state(&self) -> RecordingState {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock().1.clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (u64, RecordingState)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -107,4 +126,72 @@ pub(crate) struct Health {
     pub(crate) potential: f64,
     /// Simulated time of a step \[s\].
     pub(crate) step: f64,
+}
+
+/// The state of the file of checkpoints.
+#[derive(Debug, Default)]
+pub(crate) struct CheckpointStatus(Mutex<CheckpointState>);
+
+/// The last checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum CheckpointState {
+    /// None was made.
+    #[default]
+    Never,
+    /// It is on the disk, at this time \[ns\] after the last reset.
+    Written(u64),
+    /// It was not written, for this reason; the next one is tried.
+    Failing(String),
+}
+
+impl CheckpointStatus {
+    /// Notes an outcome. A failure is logged when it follows a success, and so is the success after it.
+    pub(crate) fn ended(&self, outcome: Result<u64, &str>) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_failing = matches!(*state, CheckpointState::Failing(_));
+        *state = match outcome {
+            Ok(time_ns) => {
+                if was_failing {
+                    tracing::info!("checkpoints are written again");
+                }
+                CheckpointState::Written(time_ns)
+            }
+            Err(reason) => {
+                if !was_failing {
+                    tracing::error!("{reason}. The simulation continues; later checkpoints are tried without a word");
+                }
+                CheckpointState::Failing(reason.to_owned())
+            }
+        };
+    }
+
+    pub(crate) fn state(&self) -> CheckpointState {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The recorder of an earlier world ends after that of the next world has begun.
+    #[test]
+    fn only_the_newest_recorder_changes_the_state() {
+        let status = RecordingStatus::default();
+        let first = status.take_over();
+        status.began(first, Path::new("run.mcap"));
+        let second = status.take_over();
+        status.began(second, Path::new("run_2.mcap"));
+        let records = |status: &RecordingStatus| matches!(status.state(), RecordingState::File(file) if file == Path::new("run_2.mcap"));
+        status.began(first, Path::new("run_3.mcap"));
+        assert!(records(&status), "a file that an earlier recorder began late");
+        status.completed(first);
+        assert!(records(&status));
+        status.stop(first, "no space".to_owned());
+        assert!(records(&status), "the disk of an earlier recorder");
+        status.completed(second);
+        assert!(matches!(status.state(), RecordingState::Paused(_)));
+        status.stop(second, "no space".to_owned());
+        assert!(matches!(status.state(), RecordingState::Stopped(_)));
+    }
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use super::lockstep::StampMismatch;
 use super::mailbox::{Mailbox, Stamp};
-use super::requests::ResetScope;
+use super::requests::{BoundaryChange, ResetScope, resets};
 use super::settings::{Mode, Physics, RunSettings};
 use crate::math::{BodyIndex, Index, ScalarJointIndex, SpatialForce, Vector3};
 use crate::recording::Rates;
 use crate::ros::commands::joint_command::{CheckedCommand, CommandMessage, CommandedJoint, check};
-use crate::ros::commands::standing_command::{CommandEvent, FollowSettings};
+use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::JointStates;
 use crate::ros::commands::trajectory::{PointMessage, Trajectory};
 use crate::stepping::{JointCommand, JointTarget};
@@ -129,10 +129,89 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
             mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
             mailbox.request_reset(ResetScope { state: true, time: true });
             assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
-            assert!(mailbox.collect().wrenches.is_empty());
+            let order = mailbox.collect().boundary;
+            assert!(matches!(order[..], [BoundaryChange::Wrench(..), BoundaryChange::Reset(_)]), "{order:?}");
             mailbox.await_commands(0, 1);
             assert_eq!(mailbox.command(0, &command, stamp), Ok(()), "no answer was kept");
             assert!(mailbox.wait_for_commands(Duration::ZERO));
+        },
+        1,
+    );
+}
+
+/// Wrenches, checkpoints and resets of one boundary are made in the order in which they arrived: a checkpoint
+/// has the wrench before it, and not the reset after it.
+#[test]
+fn changes_of_one_boundary_keep_their_order() {
+    shuttle::check_random(
+        || {
+            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+            let push = |force: f64| {
+                let wrench = SpatialForce::new(Vector3::zeros(), Vector3::x() * force);
+                mailbox.apply_wrench(BodyIndex::from_usize(1), wrench);
+            };
+            push(1.0);
+            push(2.0);
+            mailbox.request_checkpoint(None);
+            push(3.0);
+            mailbox.request_reset(ResetScope { state: false, time: true });
+            mailbox.request_reset(ResetScope { state: true, time: false });
+            push(4.0);
+            let order = mailbox.collect().boundary;
+            let both = ResetScope { state: true, time: true };
+            let [
+                BoundaryChange::Wrench(_, first),
+                BoundaryChange::Checkpoint(_),
+                BoundaryChange::Wrench(_, second),
+                BoundaryChange::Reset(reset),
+                BoundaryChange::Wrench(_, third),
+            ] = &order[..]
+            else {
+                panic!("{order:?}")
+            };
+            assert_eq!((first.f.x, second.f.x, third.f.x, *reset), (2.0, 3.0, 4.0, both));
+            assert!(mailbox.collect().boundary.is_empty());
+        },
+        1,
+    );
+}
+
+/// A reset that was requested after a restored checkpoint is not undone by it: the commands of the checkpoint
+/// are discarded, and those after the reset stay.
+#[test]
+fn a_reset_after_a_restored_checkpoint_stands() {
+    shuttle::check_random(
+        || {
+            let slide = |mailbox: &Mailbox<()>| {
+                let states = JointStates { time_ns: 0, position: &[0.5, 1.5], velocity: &[0.0; 2] };
+                let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
+                let mut command = JointCommand::for_joints(2);
+                assert!(mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new()));
+                command.targets.as_slice()[0]
+            };
+            let saved = || {
+                let mut saved = StandingCommand::new(NAMES.len());
+                saved.command(1, &positions(&["slide"], &[1.0]));
+                saved
+            };
+            let state = ResetScope { state: true, time: false };
+            // Collected together with the checkpoint, or later.
+            for later in [true, false] {
+                let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+                mailbox.request_reset(state);
+                mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
+                let reset = later.then(|| resets(&mailbox.collect().boundary)).flatten();
+                assert!(mailbox.restore_commands(0, saved(), reset));
+                mailbox.collect();
+                assert_eq!(slide(&mailbox), at(0.25), "{later}");
+            }
+            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+            mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
+            assert!(mailbox.restore_commands(0, saved(), None));
+            assert_eq!(slide(&mailbox), at(1.0), "the command of the checkpoint");
+            let time = ResetScope { state: false, time: true };
+            assert!(mailbox.restore_commands(0, saved(), Some(time)));
+            assert_eq!(slide(&mailbox), at(1.0), "a reset of time keeps commands");
         },
         1,
     );

@@ -6,10 +6,11 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::counters::Counters;
-use super::health::{Health, RecordingStatus};
+use super::health::{CheckpointStatus, Health, RecordingStatus};
 use super::lockstep::{AwaitedState, StampMismatch};
 use super::requests::{
-    BodyStates, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope, StateRequests, StepRefusal,
+    BodyStates, BoundaryChange, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope,
+    StateRequests, StepRefusal, resets,
 };
 use super::settings::{Physics, RunSettings};
 use super::sync::{Condvar, Mutex, MutexGuard};
@@ -38,6 +39,7 @@ pub(crate) struct Mailbox<W = NewWorld> {
     quit: AtomicBool,
     pub(crate) counters: Counters,
     pub(crate) recording: Arc<RecordingStatus>,
+    pub(crate) checkpoint: CheckpointStatus,
     /// The reason why the simulation ended by itself.
     failure: Mutex<Option<String>>,
     /// The reason why no step can be taken until a reset.
@@ -55,15 +57,14 @@ struct MailboxState<W> {
     changes: u64,
     commands: StandingCommand,
     awaited: AwaitedState,
-    reset: Option<ResetScope>,
     settings: RunSettings,
     physics: Option<Physics>,
     state_requests: StateRequests,
     state_requests_answered: u64,
     checkpoints: Checkpoints,
-    /// Wrenches that have arrived, about the origins of bodies, in their axes.
-    wrenches: Vec<(BodyIndex, SpatialForce)>,
-    /// A world that waits to be entered, and the numbers of the newest world and of the running one.
+    /// Resets, checkpoints and wrenches, as they arrived.
+    boundary: Vec<BoundaryChange>,
+    /// A world that waits to be entered, the newest world, and the one that runs.
     world: Option<Box<W>>,
     worlds: u64,
     worlds_entered: u64,
@@ -77,10 +78,10 @@ impl<W> MailboxState<W> {
     /// Whether a reset, a new world, a state request or a checkpoint request is pending. A wait for commands
     /// must not delay these.
     fn is_urgent(&self) -> bool {
-        self.reset.is_some()
-            || self.world.is_some()
+        let waits = |change: &BoundaryChange| !matches!(change, BoundaryChange::Wrench(..));
+        self.world.is_some()
             || self.state_requests.number != self.state_requests_answered
-            || !self.checkpoints.waiting.is_empty()
+            || self.boundary.iter().any(waits)
     }
 }
 
@@ -88,14 +89,13 @@ impl<W> MailboxState<W> {
 #[derive(Debug)]
 pub(crate) struct Collected<W = NewWorld> {
     pub(crate) settings: RunSettings,
-    pub(crate) reset: Option<ResetScope>,
     pub(crate) paused: bool,
     /// Remaining steps to take while paused.
     pub(crate) steps: u64,
     pub(crate) physics: Option<Physics>,
     pub(crate) state_requests: Option<StateRequests>,
-    pub(crate) checkpoints: Vec<CheckpointRequest>,
-    pub(crate) wrenches: Vec<(BodyIndex, SpatialForce)>,
+    /// Resets, checkpoints and wrenches, to be made in this order.
+    pub(crate) boundary: Vec<BoundaryChange>,
     /// The world to continue with; all other fields already refer to it.
     pub(crate) world: Option<Box<W>>,
     /// The argument for [`Mailbox::wait_for_change`].
@@ -109,13 +109,12 @@ impl<W> Mailbox<W> {
             changes: 0,
             commands: StandingCommand::new(joints),
             awaited: AwaitedState::default(),
-            reset: None,
             settings,
             physics: None,
             state_requests: StateRequests::default(),
             state_requests_answered: 0,
             checkpoints: Checkpoints::default(),
-            wrenches: Vec::new(),
+            boundary: Vec::new(),
             world: None,
             worlds: 0,
             worlds_entered: 0,
@@ -130,6 +129,7 @@ impl<W> Mailbox<W> {
             quit: AtomicBool::new(false),
             counters: Counters::default(),
             recording: Arc::default(),
+            checkpoint: CheckpointStatus::default(),
             failure: Mutex::new(None),
             halted: Mutex::new(None),
             health: Mutex::new(None),
@@ -215,12 +215,17 @@ impl<W> Mailbox<W> {
         events: &mut Vec<CommandEvent>,
     ) -> bool {
         let mut state = self.lock();
-        if state.reset.is_some() || state.worlds != world {
+        if resets(&state.boundary).is_some() || state.worlds != world {
             return false;
         }
         state.commands.advance(joints, settings, events);
         state.commands.fill(command);
         true
+    }
+
+    /// Drops the commands, with which a step has failed, and holds their joints. False if there are none.
+    pub(crate) fn hold_all(&self) -> bool {
+        self.lock().commands.hold_all()
     }
 
     /// Opens the state at `time_ns` for commands.
@@ -240,10 +245,14 @@ impl<W> Mailbox<W> {
             if scope.time {
                 state.commands.reset_time();
             }
-            state.wrenches.clear();
             state.awaited.close();
-            let before = state.reset.unwrap_or_default();
-            state.reset = Some(ResetScope { state: before.state || scope.state, time: before.time || scope.time });
+            // Resets that follow each other are one.
+            match state.boundary.last_mut() {
+                Some(BoundaryChange::Reset(before)) => {
+                    *before = ResetScope { state: before.state || scope.state, time: before.time || scope.time };
+                }
+                _ => state.boundary.push(BoundaryChange::Reset(scope)),
+            }
         });
     }
 
@@ -284,7 +293,7 @@ impl<W> Mailbox<W> {
     ) {
         self.change(|state| {
             state.commands.enter_world(joints, indices);
-            state.wrenches.clear();
+            state.boundary.retain(|change| !matches!(change, BoundaryChange::Wrench(..)));
             state.awaited.close();
             state.physics = Some(physics);
             state.worlds = number;
@@ -348,12 +357,13 @@ impl<W> Mailbox<W> {
         self.lock().steps_taken
     }
 
-    /// Records that a requested step was taken.
-    pub(crate) fn step_taken(&self) {
+    /// Records that a requested step was taken; returns how many are left.
+    pub(crate) fn step_taken(&self) -> u64 {
         let mut state = self.lock();
         state.steps_taken += 1;
         // The request for this step may have been withdrawn while it was taken.
         state.steps_wanted = state.steps_wanted.max(state.steps_taken);
+        state.steps_wanted - state.steps_taken
     }
 
     pub(crate) fn set_settings(&self, settings: RunSettings, physics: Physics) {
@@ -371,13 +381,12 @@ impl<W> Mailbox<W> {
     pub(crate) fn collect(&self) -> Collected<W> {
         let mut state = self.lock();
         let requests = state.state_requests.number != state.state_requests_answered;
-        let reset = state.reset.take();
-        if reset.is_some() {
+        let boundary = std::mem::take(&mut state.boundary);
+        if resets(&boundary).is_some() {
             state.awaited.close();
         }
         Collected {
             settings: state.settings,
-            reset,
             paused: state.paused,
             steps: state.steps_wanted.saturating_sub(state.steps_taken),
             physics: state.physics.take(),
@@ -386,8 +395,7 @@ impl<W> Mailbox<W> {
                 number: state.state_requests.number,
                 placements: std::mem::take(&mut state.state_requests.placements),
             }),
-            checkpoints: std::mem::take(&mut state.checkpoints.waiting),
-            wrenches: std::mem::take(&mut state.wrenches),
+            boundary,
             changes: state.changes,
         }
     }
@@ -395,9 +403,15 @@ impl<W> Mailbox<W> {
     /// Applies a wrench to a body of the newest world from the next step on, in place of the previous one on
     /// that body.
     pub(crate) fn apply_wrench(&self, body: BodyIndex, F_BBo_B: SpatialForce) {
-        let wrenches = &mut self.lock().wrenches;
-        wrenches.retain(|(other, _)| *other != body);
-        wrenches.push((body, F_BBo_B));
+        let boundary = &mut self.lock().boundary;
+        let since = boundary.iter().rposition(|change| !matches!(change, BoundaryChange::Wrench(..)));
+        let mut newest = boundary.iter_mut().skip(since.map_or(0, |index| index + 1));
+        let of_body =
+            |change: &&mut BoundaryChange| matches!(change, BoundaryChange::Wrench(other, _) if *other == body);
+        match newest.find(of_body) {
+            Some(change) => *change = BoundaryChange::Wrench(body, F_BBo_B),
+            None => boundary.push(BoundaryChange::Wrench(body, F_BBo_B)),
+        }
     }
 
     /// Requests that a checkpoint is saved at the next step boundary, or that `restore` is restored there.
@@ -406,7 +420,8 @@ impl<W> Mailbox<W> {
         self.change(|state| {
             state.checkpoints.number += 1;
             let number = state.checkpoints.number;
-            state.checkpoints.waiting.push(CheckpointRequest { number, restore: restore.map(Box::new) });
+            let request = CheckpointRequest { number, restore: restore.map(Box::new) };
+            state.boundary.push(BoundaryChange::Checkpoint(request));
             number
         })
     }
@@ -431,15 +446,26 @@ impl<W> Mailbox<W> {
         Some(writer.into_bytes())
     }
 
-    /// Continues with the standing command of a checkpoint, in the world with that number. False if another
-    /// world waits.
-    pub(crate) fn restore_commands(&self, world: u64, saved: StandingCommand) -> bool {
+    /// Continues with the standing command of a checkpoint, in the world with that number. `later` are the
+    /// resets that were requested after the checkpoint and collected with it: the standing command is as it
+    /// is after them. False if another world waits.
+    pub(crate) fn restore_commands(&self, world: u64, mut saved: StandingCommand, later: Option<ResetScope>) -> bool {
         let mut state = self.lock();
+        let waiting = resets(&state.boundary).into_iter().chain(later);
+        let later = waiting.reduce(|a, b| ResetScope { state: a.state || b.state, time: a.time || b.time });
         let fits = state.worlds == world;
         if fits {
-            state.commands.restore(saved);
+            // A reset of the state has discarded all commands before it, and those since are newer.
+            if !later.is_some_and(|scope| scope.state) {
+                if let Some(scope) = later {
+                    saved.hold_trajectories();
+                    if scope.time {
+                        saved.reset_time();
+                    }
+                }
+                state.commands.restore(saved);
+            }
             state.awaited.close();
-            state.wrenches.clear();
         }
         fits
     }

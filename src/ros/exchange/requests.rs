@@ -1,6 +1,6 @@
 //! Requests of services to the simulation thread.
 
-use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialVelocity};
+use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialForce, SpatialVelocity};
 use crate::ros::exchange::settings::Physics;
 use crate::stepping::Checkpoint;
 
@@ -48,21 +48,42 @@ pub(crate) struct CheckpointRequest {
     pub(crate) restore: Option<Box<Checkpoint>>,
 }
 
+/// A change of the simulation at a step boundary. Those of one boundary are made in their order.
+#[derive(Debug)]
+pub(crate) enum BoundaryChange {
+    Reset(ResetScope),
+    Checkpoint(CheckpointRequest),
+    /// A wrench on a body, about its origin and in its axes, in place of the one before on that body.
+    Wrench(BodyIndex, SpatialForce),
+}
+
+impl BoundaryChange {
+    /// The reset, if it is one.
+    pub(crate) fn reset(&self) -> Option<ResetScope> {
+        if let Self::Reset(scope) = self { Some(*scope) } else { None }
+    }
+}
+
+/// All that the resets among `changes` restore; `None` without a reset.
+pub(crate) fn resets(changes: &[BoundaryChange]) -> Option<ResetScope> {
+    let both = |a: ResetScope, b: ResetScope| ResetScope { state: a.state || b.state, time: a.time || b.time };
+    changes.iter().filter_map(BoundaryChange::reset).reduce(both)
+}
+
 /// The outcome of a request for a checkpoint.
 #[derive(Clone, Debug)]
 pub(crate) struct CheckpointOutcome {
     /// The result, or the reason of a failure.
     pub(crate) done: Result<String, String>,
-    /// Gravity and gains of a restored checkpoint.
-    pub(crate) physics: Option<Physics>,
+    /// The number of the world that was restored, and its gravity and gains.
+    pub(crate) physics: Option<(u64, Physics)>,
 }
 
-/// The requests for checkpoints that wait, and those that ended.
+/// The outcomes of requests for checkpoints.
 #[derive(Debug, Default)]
 pub(crate) struct Checkpoints {
     /// The number of the newest request.
     pub(crate) number: u64,
-    pub(crate) waiting: Vec<CheckpointRequest>,
     pub(crate) ended: Vec<(u64, CheckpointOutcome)>,
 }
 

@@ -3,7 +3,7 @@
 use crate::math::{Index, ScalarJointIndex, Vector3};
 use crate::recording::Rates;
 use crate::scene::{Scene, SceneChangeError};
-use crate::stepping::{DynamicStepping, QuasistaticStepping, StepSettings, Stepping};
+use crate::stepping::{DynamicStepping, QuasistaticStepping, Simulation, StepSettings, Stepping};
 
 /// Settings that can change while the simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,15 +77,19 @@ impl Physics {
         Self { gravity_W: *scene.model().gravity_W(), gains }
     }
 
-    /// Sets gravity and the gains of all joints of `scene`.
+    /// Sets gravity and gains of a simulation; the gains are those of its joints. The scene is shared, so
+    /// that a change copies it: equal values change nothing.
     ///
     /// # Errors
     /// The first value that the scene refuses; the values before it are set.
-    pub(crate) fn apply(&self, scene: &mut Scene) -> Result<(), SceneChangeError> {
-        scene.set_gravity(self.gravity_W)?;
-        let mut gains = self.gains.iter().enumerate();
-        gains.try_for_each(|(joint, (stiffness, damping))| {
-            scene.set_gains(ScalarJointIndex::from_usize(joint), *stiffness, *damping)
+    pub(crate) fn apply(&self, simulation: &mut Simulation) -> Result<(), SceneChangeError> {
+        let now = Self::of(simulation.scene());
+        if self.gravity_W != now.gravity_W {
+            simulation.set_gravity(self.gravity_W)?;
+        }
+        let mut gains = self.gains.iter().zip(&now.gains).enumerate().filter(|(_, (wanted, now))| wanted != now);
+        gains.try_for_each(|(joint, ((stiffness, damping), _))| {
+            simulation.set_gains(ScalarJointIndex::from_usize(joint), *stiffness, *damping)
         })
     }
 }

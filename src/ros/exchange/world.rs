@@ -2,7 +2,7 @@
 
 use crate::math::{JointIndex, ScalarJointIndex};
 use crate::multibody::State;
-use crate::ros::exchange::settings::SceneStepping;
+use crate::ros::exchange::settings::{Mode, SceneStepping};
 use crate::scene::Scene;
 use crate::stepping::{CommandSchedule, Simulation, SimulationError, TimedWrenches};
 
@@ -13,6 +13,8 @@ pub(crate) struct NewWorld {
     pub(crate) number: u64,
     pub(crate) simulation: Simulation,
     pub(crate) stepping: SceneStepping,
+    /// The kind and the length of the steps that it was built for.
+    pub(crate) chosen: (Mode, u64),
     pub(crate) commands: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,

@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use super::console::{Message, RosFormat, level_argument, node_name};
 use super::stderr::StderrQueue;
-use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
@@ -39,16 +39,6 @@ struct RosoutLayer {
     lines: SyncSender<Line>,
 }
 
-struct Message(String);
-
-impl Visit for Message {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        if field.name() == "message" {
-            self.0 = format!("{value:?}");
-        }
-    }
-}
-
 impl<S: Subscriber> Layer<S> for RosoutLayer {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         if PUBLISHING.get() {
@@ -70,10 +60,17 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
 
 static LINES_OF_THE_PROCESS: Mutex<Option<Receiver<Line>>> = Mutex::new(None);
 
-/// Sends log lines to stderr, at the level that `RUST_LOG` sets, and to /rosout. Call it once per process.
-pub fn init_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+/// Sends log lines to stderr, in the format of ROS, and to /rosout. The argument `--log-level` sets the
+/// level, or else `RUST_LOG` does. Call it once per process, which runs the node that is called `name` unless
+/// arguments rename it.
+pub fn init_log(name: &str) {
+    let name = node_name(std::env::args(), name);
+    let (level, unknown) = level_argument(std::env::args(), &name);
+    let filter = match level {
+        Some(level) => tracing_subscriber::EnvFilter::new(level),
+        None => tracing_subscriber::EnvFilter::try_from_default_env()
+            .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info")),
+    };
     let (sender, receiver) = sync_channel(LINES);
     let colors = std::io::stderr().is_terminal();
     let writer: Box<dyn Fn() -> Box<dyn Write> + Send + Sync> = match StderrQueue::start(std::io::stderr()) {
@@ -81,10 +78,14 @@ pub fn init_log() {
         // Without that thread, the threads that log write their lines themselves.
         Err(_) => Box::new(|| Box::new(std::io::stderr())),
     };
-    let stderr = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colors).with_target(false);
+    let stderr =
+        tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(colors).event_format(RosFormat { name });
     let layers = tracing_subscriber::registry().with(filter).with(stderr).with(RosoutLayer { lines: sender });
     if layers.try_init().is_ok() {
         *LINES_OF_THE_PROCESS.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(receiver);
+    }
+    if let Some(unknown) = unknown {
+        tracing::warn!("--log-level {unknown}: the levels are debug, info, warn, error and fatal");
     }
 }
 

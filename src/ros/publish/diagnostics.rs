@@ -6,7 +6,7 @@ use crate::ros::client::interfaces::diagnostic_msgs::msg::{DiagnosticArray, Diag
 use crate::ros::client::interfaces::std_msgs::msg::Header;
 
 use crate::ros::client::messages::system_time;
-use crate::ros::exchange::health::{Activity, Health, RecordingState};
+use crate::ros::exchange::health::{Activity, CheckpointState, Health, RecordingState};
 use crate::ros::exchange::mailbox::Mailbox;
 
 // The constants of diagnostic_msgs/DiagnosticStatus.
@@ -71,6 +71,11 @@ impl Diagnostics {
             RecordingState::Stopped(reason) if level != ERROR => (WARN, format!("the recording has stopped: {reason}")),
             _ => (level, message),
         };
+        let checkpoint = mailbox.checkpoint.state();
+        let (level, message) = match &checkpoint {
+            CheckpointState::Failing(reason) if level == OK => (WARN, format!("no checkpoint is written: {reason}")),
+            _ => (level, message),
+        };
         let mut values = vec![
             value("real-time factor", format!("{:.4}", health.real_time_factor)),
             value("steps", health.steps.to_string()),
@@ -96,6 +101,14 @@ impl Diagnostics {
                 RecordingState::Off | RecordingState::Paused(_) => "off".to_owned(),
                 RecordingState::File(file) => file.display().to_string(),
                 RecordingState::Stopped(reason) => format!("stopped: {reason}"),
+            },
+        ));
+        values.push(value(
+            "checkpoint",
+            match checkpoint {
+                CheckpointState::Never => "none".to_owned(),
+                CheckpointState::Written(time_ns) => format!("at {:.4} s after the reset", time_ns as f64 * 1e-9),
+                CheckpointState::Failing(reason) => format!("not written: {reason}"),
             },
         ));
         values.extend(counted.iter().map(|(what, count)| value(what, count.to_string())));

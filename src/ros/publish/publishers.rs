@@ -114,7 +114,7 @@ impl Publishers {
             diagnostics_topic: node.publisher("/diagnostics", Qos::Reliable(10))?,
             diagnostics: Diagnostics::default(),
             diagnosed_at: Instant::now(),
-            rosout: node.publisher("/rosout", Qos::Reliable(1000))?,
+            rosout: node.publisher("/rosout", Qos::Log)?,
             lines: take_lines(),
             received_at: Instant::now(),
             #[cfg(isobar_tf2)]

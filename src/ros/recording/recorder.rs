@@ -50,12 +50,14 @@ struct RecorderDisk {
     writer: Option<BagWriter>,
     filled: Receiver<Filled>,
     spare: SyncSender<Batch>,
+    /// Its number among the recorders.
+    number: u64,
     status: Arc<RecordingStatus>,
 }
 
 /// Creates `file` or, if it exists, the first file that does not exist yet: `run_2.mcap` and so on beside
 /// `run.mcap`.
-fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<BagWriter, BagError> {
+fn create(file: &Path, topics: &[Topic], recorder: u64, status: &RecordingStatus) -> Result<BagWriter, BagError> {
     let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let ending = file.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
     let mut free = file.to_path_buf();
@@ -71,7 +73,7 @@ fn create(file: &Path, topics: &[Topic], status: &RecordingStatus) -> Result<Bag
     };
     let kept = if number > 1 { format!("; {} exists already", file.display()) } else { String::new() };
     tracing::info!("recording to {}{kept}", free.display());
-    status.began(&free);
+    status.began(recorder, &free);
     Ok(writer)
 }
 
@@ -97,6 +99,11 @@ impl Recording {
         Self { file, plan, disks, status }
     }
 
+    /// No recorder could be made for another world, which is therefore not recorded.
+    pub(crate) fn fail(&self, error: &BagError) {
+        self.status.stop(self.status.take_over(), format!("{error}, so the new world is not recorded"));
+    }
+
     /// The recorder of another world.
     pub(crate) fn next(
         &mut self,
@@ -106,8 +113,8 @@ impl Recording {
     ) -> Result<Recorder, BagError> {
         let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
         let topics = encoder.topics().to_vec();
-        let off = self.status.is_paused();
-        let writer = if off { None } else { Some(create(&self.file, &topics, &self.status)?) };
+        let (off, number) = (self.status.is_paused(), self.status.take_over());
+        let writer = if off { None } else { Some(create(&self.file, &topics, number, &self.status)?) };
         let (filled_sender, filled) = sync_channel(BATCHES);
         let (spare_sender, spare) = sync_channel(BATCHES);
         for _ in 0..BATCHES {
@@ -116,14 +123,14 @@ impl Recording {
         }
         let (asked, status) = (self.file.clone(), self.status.clone());
         let of_recorder = status.clone();
-        let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, status };
+        let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, number, status };
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || disk.run());
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
         // The threads of earlier worlds end by themselves.
         disks.retain(|disk| !disk.is_finished());
         match thread {
             Ok(thread) => disks.push(thread),
-            Err(error) => self.status.stop(format!("recording: {error}")),
+            Err(error) => self.status.stop(number, format!("recording: {error}")),
         }
         let (status, lost) = (of_recorder, Throttle::default());
         Ok(Recorder { encoder, spare, filled: filled_sender, last_ns: None, was_off: off, status, lost })
@@ -170,7 +177,7 @@ impl RecorderDisk {
     /// Writes until the other end is dropped, then closes the file. After a failure nothing more is recorded.
     fn run(mut self) {
         if let Err(error) = self.write_all().and_then(|()| self.finish()) {
-            self.status.stop(error.to_string());
+            self.status.stop(self.number, error.to_string());
         }
     }
 
@@ -187,7 +194,7 @@ impl RecorderDisk {
                 Ok(Filled { batch, begins }) => {
                     if begins {
                         self.finish()?;
-                        self.writer = Some(create(&self.asked, &self.topics, &self.status)?);
+                        self.writer = Some(create(&self.asked, &self.topics, self.number, &self.status)?);
                     }
                     if let Some(writer) = &mut self.writer {
                         write_batch(writer, &batch)?;
@@ -198,7 +205,7 @@ impl RecorderDisk {
                 // Everything that was sent before the recording was switched off is written.
                 Err(RecvTimeoutError::Timeout) if self.status.is_paused() && self.writer.is_some() => {
                     self.finish()?;
-                    self.status.completed();
+                    self.status.completed(self.number);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),

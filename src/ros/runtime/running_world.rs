@@ -1,15 +1,22 @@
 //! The running world: its simulation, its sensors, and the scene's commands over time.
 
+use std::sync::OnceLock;
+
 use crate::math::{BodyIndex, Index, JointIndex, SpatialForce, SpatialVelocity};
-use crate::multibody::energy;
+use crate::multibody::{JointKind, State, energy};
 use crate::ros::exchange::health::Health;
 use crate::ros::exchange::requests::{BodyStates, Placement};
-use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::{Carryover, NewWorld};
+use crate::scene::SceneSignature;
 use crate::stepping::{
     Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand, JointTarget,
-    MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches, WrongFriction,
+    MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches, WrongFriction, schedules,
 };
+
+/// A command that turns a joint by more than this in a step leads to a state that no step can follow: trees
+/// of joints take no more than a few hundred \[rad\].
+const TURN_MAX: f64 = 50.0;
 
 /// The simulation of a world, and the data that belong to the world.
 pub(super) struct RunningWorld {
@@ -22,6 +29,8 @@ pub(super) struct RunningWorld {
     schedule: CommandSchedule,
     /// The scene's external wrenches over time, and those that other nodes apply for a while.
     wrenches: TimedWrenches,
+    /// The signature of the scene's commands and wrenches over time, once it was needed.
+    schedules: OnceLock<SceneSignature>,
     /// The entities that were spawned and deleted, for checkpoints.
     entities: Vec<u8>,
     sensors: Vec<ForceTorqueSensor>,
@@ -30,6 +39,8 @@ pub(super) struct RunningWorld {
     command: JointCommand,
     position: Vec<f64>,
     velocity: Vec<f64>,
+    /// The state before the last step.
+    before: State,
 }
 
 impl RunningWorld {
@@ -42,6 +53,7 @@ impl RunningWorld {
         force_torque: &[JointIndex],
         entities: Vec<u8>,
     ) -> Self {
+        let before = simulation.state().clone();
         let sensors: Vec<_> =
             force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
         Self {
@@ -53,28 +65,34 @@ impl RunningWorld {
             stepping,
             schedule,
             wrenches,
+            schedules: OnceLock::new(),
             entities,
             command: JointCommand::default(),
             position: Vec::new(),
             velocity: Vec::new(),
+            before,
         }
     }
 
-    /// Enters the next world, which continues from the state of this one. Returns the parts of the state that
-    /// were carried over, and the number of controllers of the new world.
-    pub(super) fn enter(&mut self, mut next: NewWorld) -> (Option<Carryover>, usize) {
+    /// Continues the next world from the state of this one. Returns the joints carried over, the number of
+    /// controllers, and the kind and the length of its steps.
+    pub(super) fn enter(&mut self, mut next: NewWorld) -> (Option<Carryover>, usize, (Mode, u64)) {
         if let Err(error) = next.go_on(&self.simulation) {
             tracing::error!("{error}. The new world starts from its initial state");
         }
         let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, entities, .. } = next;
-        let NewWorld { controllers, carryover, .. } = next;
+        let NewWorld { controllers, carryover, chosen, .. } = next;
         *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque, entities);
-        (carryover, controllers)
+        (carryover, controllers, chosen)
     }
 
     /// A checkpoint of the simulation.
     pub(super) fn save(&self) -> Checkpoint {
-        self.simulation.save()
+        self.simulation.save().with_schedules(self.schedules().clone())
+    }
+
+    fn schedules(&self) -> &SceneSignature {
+        self.schedules.get_or_init(|| schedules(self.simulation.scene(), &self.schedule, &self.wrenches))
     }
 
     /// The entities that were spawned and deleted.
@@ -122,6 +140,7 @@ impl RunningWorld {
 
     /// Continues from a checkpoint.
     pub(super) fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        checkpoint.check_schedules(self.schedules())?;
         self.simulation.restore(checkpoint)
     }
 
@@ -147,14 +166,7 @@ impl RunningWorld {
 
     /// Sets gravity and gains.
     pub(super) fn apply(&mut self, physics: &Physics) {
-        let (scene, gains) = (self.simulation.scene(), physics.gains.iter());
-        let mut actuators = scene.actuators().iter();
-        let same = gains.zip(&mut actuators).all(|(gains, actuator)| *gains == (actuator.stiffness, actuator.damping));
-        // The scene is shared, so a change copies it.
-        if same && physics.gravity_W == *scene.model().gravity_W() {
-            return;
-        }
-        if let Err(error) = physics.apply(self.simulation.scene_mut()) {
+        if let Err(error) = physics.apply(&mut self.simulation) {
             tracing::error!("{error}. The simulation continues with the previous value");
         }
     }
@@ -238,14 +250,38 @@ impl RunningWorld {
         self.simulation.missed_contact()
     }
 
+    /// The largest turn of a joint within the next dynamic step \[rad\]; 0 for quasistatic steps, which
+    /// have no momentum.
+    fn largest_turn(&self) -> f64 {
+        if !matches!(self.simulation.settings().stepping, Stepping::Dynamic(_)) {
+            return 0.0;
+        }
+        let (scene, v) = (self.simulation.scene(), &self.simulation.state().v);
+        let joints = scene.joints().iter().map(|joint| &scene.model().joints()[*joint]);
+        let turns = |kind| matches!(kind, JointKind::Revolute | JointKind::Continuous);
+        let turning = joints.filter(|joint| turns(joint.kind) && joint.mimic.is_none());
+        let fastest = turning.filter_map(|joint| joint.velocity(v)).fold(0.0, |most: f64, w| most.max(w.abs()));
+        fastest * self.simulation.settings().step()
+    }
+
     /// Takes one step with the command from [`RunningWorld::begin_step`]. A failed step leaves the last good
-    /// state.
+    /// state; so does a command after which no step could follow the turns of the joints.
     pub(super) fn step(&mut self) -> Result<StepReport, StepError> {
         for (momentum, sensor) in self.momenta.iter_mut().zip(&self.sensors) {
             *momentum = sensor.momentum(&self.simulation);
         }
         self.wrenches.apply(&mut self.simulation)?;
+        self.before.clone_from(self.simulation.state());
         let report = self.simulation.step(&self.command)?;
+        let (turn, commanded) =
+            (self.largest_turn(), self.command.targets.iter().any(|t| *t != JointTarget::default()));
+        if commanded && turn > TURN_MAX {
+            let (time, count) = (self.simulation.time(), self.simulation.step_count());
+            // The state was that of the simulation, which takes it.
+            let _ = self.simulation.set_state(self.before.clone());
+            self.simulation.resume_at(count - 1);
+            return Err(StepError::Spin { time, turn });
+        }
         for (number, sensor) in self.sensors.iter().enumerate() {
             self.measured[number] = sensor.measure(&self.simulation, &self.momenta[number]);
         }

@@ -16,7 +16,9 @@ use crate::ros::exchange::counters::count;
 use crate::ros::exchange::health::{Activity, Health};
 use crate::ros::exchange::lockstep::Lockstep;
 use crate::ros::exchange::mailbox::{Collected, Mailbox};
-use crate::ros::exchange::requests::{CheckpointOutcome, CheckpointRequest, ResetScope, StateRequests};
+use crate::ros::exchange::requests::{
+    BoundaryChange, CheckpointOutcome, CheckpointRequest, ResetScope, StateRequests, resets,
+};
 use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::NewWorld;
@@ -57,7 +59,8 @@ pub(crate) struct SimulationThread<'a> {
     unconverged: Throttle,
     wrong_friction: Throttle,
     missed: Throttle,
-    /// The queue to the file of checkpoints, if there is one.
+    impossible: Throttle,
+    /// The way to the file of checkpoints, if there is one.
     checkpoints: Option<CheckpointSender>,
     /// The mode and the length \[ns\] of the steps, as chosen at the start or at the last reset.
     stepping: (Mode, u64),
@@ -106,6 +109,7 @@ impl<'a> SimulationThread<'a> {
             unconverged: Throttle::default(),
             wrong_friction: Throttle::default(),
             missed: Throttle::default(),
+            impossible: Throttle::default(),
         }
     }
 
@@ -156,17 +160,22 @@ impl<'a> SimulationThread<'a> {
         if let Some(physics) = &collected.physics {
             self.world.apply(physics);
         }
-        if let Some(scope) = collected.reset {
-            self.reset(scope, &collected.settings);
+        let mut is_new_state = entered;
+        let mut changes = std::mem::take(&mut collected.boundary).into_iter();
+        while let Some(change) = changes.next() {
+            match change {
+                BoundaryChange::Reset(scope) => {
+                    self.reset(scope, &collected.settings);
+                    is_new_state = true;
+                }
+                BoundaryChange::Checkpoint(request) => {
+                    is_new_state |= self.answer_checkpoint_request(request, resets(changes.as_slice()));
+                }
+                BoundaryChange::Wrench(body, F_BBo_B) => {
+                    self.world.hold_wrench(body, F_BBo_B, collected.settings.wrench_duration_ns);
+                }
+            }
         }
-        let mut restored = false;
-        for request in std::mem::take(&mut collected.checkpoints) {
-            restored |= self.answer_checkpoint_request(request);
-        }
-        for (body, F_BBo_B) in std::mem::take(&mut collected.wrenches) {
-            self.world.hold_wrench(body, F_BBo_B, collected.settings.wrench_duration_ns);
-        }
-        let is_new_state = entered || collected.reset.is_some() || restored;
         if is_new_state {
             self.present(Due::ALL);
         }
@@ -179,9 +188,9 @@ impl<'a> SimulationThread<'a> {
 
     /// Continues in another world. Time continues too, unless the world starts at its own time zero.
     fn enter(&mut self, next: NewWorld) {
-        let (carryover, controllers) = self.world.enter(next);
+        let (carryover, controllers, chosen) = self.world.enter(next);
         if carryover.is_none() {
-            (self.time_offset_ns, self.halted) = (0, false);
+            (self.time_offset_ns, self.halted, self.stepping) = (0, false, chosen);
             self.mailbox.set_halted(None);
         }
         if let Some(lockstep) = &mut self.lockstep {
@@ -209,8 +218,9 @@ impl<'a> SimulationThread<'a> {
         self.mailbox.set_halted(None);
     }
 
-    /// Saves a checkpoint, or continues from one. True if the state has changed.
-    fn answer_checkpoint_request(&mut self, request: CheckpointRequest) -> bool {
+    /// Saves, or continues from a checkpoint; `later` are the resets that follow. True if the state has
+    /// changed.
+    fn answer_checkpoint_request(&mut self, request: CheckpointRequest, later: Option<ResetScope>) -> bool {
         let number = request.number;
         let Some(checkpoint) = request.restore else {
             if !self.send_checkpoint(vec![number], Queue::Try) {
@@ -220,15 +230,15 @@ impl<'a> SimulationThread<'a> {
             }
             return false;
         };
-        let done = self.restore(&checkpoint);
-        let physics = done.is_ok().then(|| self.world.physics());
+        let done = self.restore(&checkpoint, later);
+        let physics = done.is_ok().then(|| (self.world.number, self.world.physics()));
         let restored = done.is_ok();
         self.mailbox.answer_checkpoint(number, CheckpointOutcome { done, physics });
         restored
     }
 
     /// Continues from a checkpoint; if it is refused, nothing has changed.
-    fn restore(&mut self, checkpoint: &Checkpoint) -> Result<String, String> {
+    fn restore(&mut self, checkpoint: &Checkpoint, later: Option<ResetScope>) -> Result<String, String> {
         let state = NodeState::read(checkpoint.attachment()).map_err(|error| error.to_string())?;
         let joints = self.world.joints();
         let commands = match &state {
@@ -236,8 +246,8 @@ impl<'a> SimulationThread<'a> {
             None => StandingCommand::new(joints),
         };
         self.world.restore(checkpoint).map_err(|error| with_causes(&error))?;
-        if !self.mailbox.restore_commands(self.world.number, commands) {
-            tracing::warn!("the world changed while the checkpoint was restored: its commands are dropped");
+        if !self.mailbox.restore_commands(self.world.number, commands, later) {
+            tracing::warn!("another world came while the checkpoint was restored: its commands are dropped");
         }
         self.world.release_wrenches();
         self.world.set_measured(state.as_ref().map_or(&[], |state| &state.measured));
@@ -315,10 +325,8 @@ impl<'a> SimulationThread<'a> {
             return;
         }
         if !self.halted {
-            if collected.paused {
-                self.mailbox.step_taken();
-            }
-            self.present(self.due(before_ns, collected));
+            let left = collected.paused.then(|| self.mailbox.step_taken());
+            self.present(self.due(before_ns, &collected.settings.rates, left));
             let period_ns = collected.settings.checkpoint_period_ns;
             if period_ns > 0 && self.time_ns() / period_ns != before_ns / period_ns {
                 // If the disk is behind, this one is dropped.
@@ -329,13 +337,12 @@ impl<'a> SimulationThread<'a> {
     }
 
     /// The parts of the state that are published after a step. In lockstep these always include the joints
-    /// and, unless its rate is 0, the clock. After the last requested step of a paused simulation everything
+    /// and the clock; after the last requested step of a paused simulation, when none is `left`, everything
     /// is published.
-    fn due(&self, before_ns: u64, collected: &Collected) -> Due {
-        if collected.paused && collected.steps <= 1 {
+    fn due(&self, before_ns: u64, rates: &Rates, left: Option<u64>) -> Due {
+        if left == Some(0) {
             return Due::ALL;
         }
-        let rates = &collected.settings.rates;
         let due = Due::between(before_ns, self.time_ns(), rates);
         if self.lockstep.is_some() { Due { joint_states: true, clock: rates.clock > 0.0, ..due } } else { due }
     }
@@ -368,9 +375,10 @@ impl<'a> SimulationThread<'a> {
         self.output.pending = !sent && asked == Due::ALL;
     }
 
-    /// Takes one step with the standing command, or with the scene's own commands if there is none. Returns
-    /// false if a reset or another world arrived before the step. A failed step leaves the last good state
-    /// and halts the simulation.
+    /// Takes one step with the standing command, or with the scene's own commands if there is none. A failed
+    /// step leaves the last good state. If there was a command, it is dropped, and the joints are held;
+    /// otherwise the simulation is halted. Returns false if no step was taken because a reset or another
+    /// world arrived, or because a command was dropped.
     fn step(&mut self, settings: &RunSettings) -> bool {
         let time_ns = self.time_ns();
         let feedback = self.feedback_at.is_none_or(|at| at.elapsed() >= FEEDBACK_PERIOD);
@@ -397,8 +405,18 @@ impl<'a> SimulationThread<'a> {
             }
             Err(error) => {
                 self.statistics.add_failed(started.elapsed());
-                self.halted = true;
                 let error = with_causes(&error);
+                if self.mailbox.hold_all() {
+                    count(&self.mailbox.counters.rejected);
+                    if let Some(suppressed) = self.impossible.due(Instant::now()) {
+                        let more = and_more(suppressed);
+                        tracing::error!(
+                            "{error}. All commands are dropped, and their joints are held where they are{more}"
+                        );
+                    }
+                    return false;
+                }
+                self.halted = true;
                 self.mailbox.set_halted(Some(error.clone()));
                 tracing::error!("{error}. The simulation is halted at its last good state; call ~/reset to start over");
             }

@@ -8,7 +8,7 @@ use crate::io::scene_file::{LoadedScene, SceneModel, SceneSource};
 use crate::recording::Rates;
 use crate::ros::client::{ClientError, Node};
 use crate::ros::exchange::mailbox::Mailbox;
-use crate::ros::exchange::settings::SceneStepping;
+use crate::ros::exchange::settings::{Mode, SceneStepping};
 use crate::ros::exchange::step_requests::StepRequests;
 use crate::ros::exchange::world::{Carryover, NewWorld};
 use crate::ros::publish::scene_markers::scene_markers;
@@ -95,6 +95,8 @@ pub(crate) struct BuiltWorld {
     pub(crate) loaded: LoadedScene,
     pub(crate) defaults: SceneDefaults,
     pub(crate) simulation: Simulation,
+    /// The kind and the length of its steps.
+    pub(crate) chosen: (Mode, u64),
     pub(crate) carryover: Option<Carryover>,
     pub(crate) origin: WorldOrigin,
 }
@@ -117,7 +119,7 @@ impl ServiceContext {
     /// ROS refuses a topic; the present world continues unchanged.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) fn enter(&mut self, node: &mut Node, built: BuiltWorld) -> Result<(), ClientError> {
-        let BuiltWorld { loaded, defaults, simulation, carryover, origin } = built;
+        let BuiltWorld { loaded, defaults, simulation, chosen, carryover, origin } = built;
         let number = self.world.number + 1;
         let scene = loaded.scene.clone();
         let namespaces = self.parameters.flag("robot_namespaces");
@@ -135,24 +137,25 @@ impl ServiceContext {
         // No step from here on can fail.
         topics.recorder = self.setup.recording.as_mut().and_then(|recording| {
             let next = recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions);
-            next.map_err(|error| tracing::error!("{error}. The new world is not recorded")).ok()
+            next.map_err(|error| recording.fail(&error)).ok()
         });
         topics.publish_texts();
         self.parameters.redeclare_scene(&defaults, carryover.is_some());
         let modes = self.parameters.control_modes(scene.joint_names());
-        self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes);
+        let physics = self.parameters.physics(scene.joint_names());
+        self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes, &physics.gains);
         // The receiver is dropped only when the node ends.
         let _ = self.setup.topics.send(topics);
         let entities = origin.source.changes().to_bytes();
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
         self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin };
-        let physics = self.parameters.physics(self.world.scene.joint_names());
         let mailbox = &self.control.mailbox;
         let joints = self.world.scene.joint_names().len();
         let indices = carryover.as_ref().map(|carryover| carryover.joints().to_vec());
         let next = NewWorld {
             number,
             simulation,
+            chosen,
             stepping: SceneStepping {
                 settings: loaded.settings,
                 dynamic: loaded.dynamic,

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::ros::checkpoints::services::CheckpointServices;
+use crate::ros::checkpoints::services::{CheckpointServices, PERIOD_WITHOUT_FILE};
 use crate::ros::client::{ClientError, Node};
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::step_requests::StepRequests;
 use crate::ros::services::context::{CurrentWorld, ServiceContext, SimulationControl, WorldSetup};
+use crate::ros::services::graph_watch::GraphWatch;
 use crate::ros::services::parameters::{ParameterServices, Parameters};
 use crate::ros::services::pause_step_reset::PauseStepReset;
 #[cfg(isobar_simulation)]
@@ -21,6 +22,7 @@ pub(crate) struct ServiceServer {
     pause_step_reset: PauseStepReset,
     checkpoints: CheckpointServices,
     wrenches: WrenchSubscription,
+    graph: GraphWatch,
     #[cfg(isobar_simulation)]
     simulation_interfaces: SimulationInterfaces,
 }
@@ -54,6 +56,7 @@ impl ServiceServer {
             pause_step_reset: PauseStepReset::new(node)?,
             checkpoints: CheckpointServices::new(node)?,
             wrenches: WrenchSubscription::new(node)?,
+            graph: GraphWatch::new(node)?,
             #[cfg(isobar_simulation)]
             simulation_interfaces: SimulationInterfaces::new(node, parameters.text("world_frame"))?,
             context: ServiceContext { parameters, controllers, control, world, setup },
@@ -69,20 +72,24 @@ impl ServiceServer {
     pub(crate) fn answer_all(&mut self, node: &mut Node) {
         let ServiceContext { parameters, controllers, control, world, .. } = &mut self.context;
         controllers.take_all();
+        self.graph.look(node, controllers.topics());
         self.wrenches.take_all(&world.scene, &control.mailbox);
         let joints = world.scene.joint_names();
-        // Checkpoints come before other changes of parameters, which would undo a restored gravity.
-        let restored = self.checkpoints.answer_all(&control.mailbox, parameters, joints, world.origin.source.changes());
+        // Before other changes of parameters, which would undo a restored gravity.
+        let restored = self.checkpoints.answer_all(&control.mailbox, parameters, world);
         if self.parameter_services.answer_all(parameters) || restored {
             let settings = parameters.run_settings(&world.rates, world.markers);
-            control.mailbox.set_settings(settings, parameters.physics(joints));
-            controllers.set_modes(&parameters.control_modes(joints));
+            let before = control.mailbox.settings().checkpoint_period_ns;
+            if before == 0 && settings.checkpoint_period_ns > 0 && parameters.text("checkpoint").is_empty() {
+                tracing::warn!("{PERIOD_WITHOUT_FILE}");
+            }
+            let physics = parameters.physics(joints);
+            controllers.set_modes(&parameters.control_modes(joints), &physics.gains);
+            control.mailbox.set_settings(settings, physics);
         }
         self.pause_step_reset.answer_all(&mut self.context);
         #[cfg(isobar_simulation)]
         self.simulation_interfaces.answer_all(node, &mut self.context);
-        #[cfg(not(isobar_simulation))]
-        let _ = node;
         let control = &mut self.context.control;
         control.steps.settle(&control.mailbox);
     }

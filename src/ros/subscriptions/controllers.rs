@@ -26,12 +26,17 @@ use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, terms};
 use crate::scene::Scene;
 
-/// The position limit of a joint without limits of its own [rad or m].
-const POSITION_MAX: f64 = 1e6;
+/// The largest position of a joint without limits of its own [rad or m]: 1,600 turns. Commands beyond are
+/// refused.
+const POSITION_MAX: f64 = 1e4;
 /// The speed limit of such a joint [rad/s or m/s].
 const VELOCITY_MAX: f64 = 1e6;
 /// The effort limit of such a joint [N m or N].
 const EFFORT_MAX: f64 = 1e9;
+
+/// The topics of a controller.
+const TOPICS: [&str; 5] =
+    ["joint_commands", "joint_trajectory", "position_commands", "velocity_commands", "effort_commands"];
 
 /// A quantity that a group command sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +73,9 @@ pub(crate) struct Controllers {
     mailbox: Arc<Mailbox>,
     lockstep: bool,
     clamped: Vec<Clamped>,
+    /// A joint of the last command on which it had no effect, and the gain that is missing.
+    idle: Option<(usize, &'static str)>,
+    idles: Throttle,
     /// One for each kind of refusal that has occurred.
     refusals: Vec<(Discriminant<CommandError>, Throttle)>,
     trajectory_refusals: Throttle,
@@ -86,11 +94,14 @@ pub(crate) struct ControllerOptions<'a> {
     pub(crate) namespaces: bool,
     /// The control mode of each joint of the scene.
     pub(crate) modes: &'a [ControlMode],
+    /// The stiffness and the damping of each.
+    pub(crate) gains: &'a [(f64, f64)],
 }
 
-/// The number of controllers that lockstep waits for.
+/// The number of controllers that lockstep waits for. Without joints there is nothing to command: each step
+/// follows at once.
 pub(crate) fn lockstep_controllers(groups: &[JointGroup], namespaces: bool) -> usize {
-    if namespaces { groups.len() } else { 1 }
+    if namespaces { groups.len() } else { usize::from(groups.iter().any(|group| !group.joints.is_empty())) }
 }
 
 impl Controllers {
@@ -107,6 +118,8 @@ impl Controllers {
             mailbox,
             lockstep: options.lockstep,
             clamped: Vec::new(),
+            idle: None,
+            idles: Throttle::default(),
             refusals: Vec::new(),
             trajectory_refusals: Throttle::default(),
             clamps: Throttle::default(),
@@ -116,7 +129,7 @@ impl Controllers {
             goals: 0,
         };
         let made = all.subscribe(node, groups)?;
-        all.enter(made, scene, groups, options.modes);
+        all.enter(made, scene, groups, options.modes, options.gains);
         Ok(all)
     }
 
@@ -147,7 +160,17 @@ impl Controllers {
 
     /// Takes commands for the joints of another scene from now on; `made` has its new topics. Topics that
     /// stay keep their waiting messages.
-    pub(crate) fn enter(&mut self, made: NewControllers, scene: &Scene, groups: &[JointGroup], modes: &[ControlMode]) {
+    pub(crate) fn enter(
+        &mut self,
+        made: NewControllers,
+        scene: &Scene,
+        groups: &[JointGroup],
+        modes: &[ControlMode],
+        gains: &[(f64, f64)],
+    ) {
+        if self.lockstep && lockstep_controllers(groups, self.namespaces) == 0 {
+            tracing::info!("lockstep: the scene has no joints, so that no step waits for a command");
+        }
         let everything = JointGroup {
             model: String::new(),
             joints: (0..scene.joints().len()).collect(),
@@ -168,12 +191,15 @@ impl Controllers {
         }
         #[cfg(isobar_control)]
         before.iter_mut().for_each(|gone| gone.follow.abandon());
-        self.set_modes(modes);
+        self.set_modes(modes, gains);
     }
 
-    /// Sets the control mode of each joint of the scene.
-    pub(crate) fn set_modes(&mut self, modes: &[ControlMode]) {
+    /// Sets the control mode and the gains of each joint of the scene.
+    pub(crate) fn set_modes(&mut self, modes: &[ControlMode], gains: &[(f64, f64)]) {
         for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
+            if let Some((stiffness, damping)) = gains.get(joint.target.to_usize()) {
+                joint.gains = (*stiffness > 0.0, *damping > 0.0);
+            }
             if let Some(mode) = modes.get(joint.target.to_usize()) {
                 joint.mode = match *mode {
                     ControlMode::Auto if joint.mimic => ControlMode::Nothing,
@@ -181,6 +207,12 @@ impl Controllers {
                 };
             }
         }
+    }
+
+    /// The command topics, without the namespace of the node.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = String> {
+        let named = |controller: &Controller| TOPICS.map(|topic| format!("{}{topic}", controller.prefix));
+        self.controllers.iter().flat_map(named)
     }
 
     /// Takes all messages that have arrived. Call it after every spin, because a subscription keeps a limited
@@ -253,7 +285,7 @@ impl Controllers {
     }
 
     fn command(&mut self, number: usize, stamp_ns: u64, message: &CommandMessage<'_>) -> Result<(), CommandError> {
-        let Self { controllers, mailbox, clamped, lockstep, .. } = self;
+        let Self { controllers, mailbox, clamped, idle, lockstep, .. } = self;
         let Controller { id, joints, awaited, .. } = &controllers[number];
         let stamp = match lockstep {
             true => Some(Stamp { controller: awaited.ok_or(CommandError::NotInLockstep)?, time_ns: stamp_ns }),
@@ -271,6 +303,7 @@ impl Controllers {
         }
         clamped.clear();
         let command = check(joints, message, clamped)?;
+        *idle = command.idle;
         // The state that waits for commands may have changed by now: the stamp is checked again when the
         // command is merged, under one lock.
         mailbox.command(*id, &command, stamp).map_err(refused)
@@ -290,7 +323,7 @@ impl Controllers {
         if self.lockstep {
             return Err(CommandError::NotInLockstep);
         }
-        let Self { controllers, mailbox, clamped, .. } = self;
+        let Self { controllers, mailbox, clamped, idle, .. } = self;
         let Controller { id, joints, group, .. } = &controllers[number];
         if values.len() != group.len() {
             return Err(CommandError::GroupLength { joints: group.len(), values: values.len() });
@@ -305,6 +338,7 @@ impl Controllers {
         clamped.clear();
         // Commands from the topics of the other quantities remain in force.
         let command = CheckedCommand { whole: false, ..check(joints, &message, clamped)? };
+        *idle = command.idle;
         // A message without a stamp is not refused.
         let _ = mailbox.command(*id, &command, None);
         Ok(())
@@ -337,6 +371,16 @@ impl Controllers {
         let prefix = &self.controllers[number].prefix;
         match result {
             Ok(()) => {
+                if let Some((joint, gain)) = self.idle.take()
+                    && let Some(suppressed) = self.idles.due(Instant::now())
+                {
+                    let name = &self.controllers[number].joints[joint].name;
+                    let more = and_more(suppressed);
+                    tracing::warn!(
+                        "{prefix}{topic}: its values have no effect on joint '{name}', whose actuator has no {gain} (parameter \
+                         gains.{name}.{gain}); the other joints follow{more}"
+                    );
+                }
                 let Some(Clamped { joint, array, asked, used }) = self.clamped.first() else { return };
                 count(&self.mailbox.counters.clamped);
                 if let Some(suppressed) = self.clamps.due(Instant::now()) {
@@ -372,6 +416,8 @@ impl Controller {
                     target: ScalarJointIndex::from_usize(target),
                     mode: ControlMode::Auto,
                     mimic: joint.mimic.is_some(),
+                    gains: (true, true),
+                    unlimited: joint.limits.lower.is_infinite() && joint.limits.upper.is_infinite(),
                     lower: joint.limits.lower.max(-POSITION_MAX),
                     upper: joint.limits.upper.min(POSITION_MAX),
                     velocity: joint.limits.velocity.min(VELOCITY_MAX),

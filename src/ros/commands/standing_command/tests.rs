@@ -32,12 +32,17 @@ impl Bench {
         self.standing.command(controller, &check(&joints(), &message, &mut Vec::new()).unwrap());
     }
 
-    /// Starts a trajectory to `goal` in `duration_ns`.
+    /// A trajectory to `goal` in `duration_ns`, from the next step on.
     fn start(&mut self, controller: usize, names: &[&str], goal: &[f64], duration_ns: u64) {
+        self.start_at(controller, names, goal, duration_ns, None);
+    }
+
+    /// The same from `start_ns` on.
+    fn start_at(&mut self, controller: usize, names: &[&str], goal: &[f64], duration_ns: u64, start_ns: Option<u64>) {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let time_ns = i64::try_from(duration_ns).unwrap();
         let point = PointMessage { positions: goal, velocities: &[], accelerations: &[], time_ns };
-        let trajectory = Trajectory::new(&joints(), &names, None, [point].into_iter()).unwrap();
+        let trajectory = Trajectory::new(&joints(), &names, start_ns, [point].into_iter()).unwrap();
         self.standing.start(controller, trajectory).unwrap();
     }
 
@@ -143,7 +148,7 @@ fn a_velocity_acts_alone_on_a_joint_that_was_held() {
         }
         bench.timeout_ns = 0;
         let joints = vec![(ScalarJointIndex::from_usize(1), velocity)];
-        bench.standing.command(0, &CheckedCommand { joints, whole });
+        bench.standing.command(0, &CheckedCommand { joints, whole, idle: None });
         assert_eq!(bench.step()[1], velocity, "{whole} {held_by}");
     }
 }
@@ -158,7 +163,7 @@ fn the_newest_message_decides_all_quantities_of_a_joint() {
     assert_eq!(bench.step()[1], at(0.5));
     let effort = JointTarget { effort: Some(2.0), ..JointTarget::default() };
     let joints = vec![(ScalarJointIndex::from_usize(1), effort)];
-    bench.standing.command(0, &CheckedCommand { joints, whole: false });
+    bench.standing.command(0, &CheckedCommand { joints, whole: false, idle: None });
     assert_eq!(bench.step()[1], JointTarget { effort: Some(2.0), ..at(0.5) });
 }
 
@@ -238,6 +243,25 @@ fn stamps_count_from_zero_after_a_reset_of_time() {
     assert_eq!(bench.standing.start(0, trajectory), Ok(()));
 }
 
+/// A step failed under the commands: all joints are held where they are, and there is nothing to drop a
+/// second time.
+#[test]
+fn commands_that_no_step_can_follow_are_dropped_once() {
+    let mut bench = Bench::new();
+    assert!(!bench.standing.hold_all(), "nothing was commanded");
+    bench.command(0, &["turn"], &[], &[0.5]);
+    bench.start(1, &["lift"], &[1.0], 10 * STEP_NS);
+    bench.step();
+    bench.position = vec![0.1, 0.2, 0.3];
+    assert!(bench.standing.hold_all());
+    assert!(!bench.standing.hold_all(), "they are held");
+    assert_eq!(bench.step(), [JointTarget::default(), at(0.2), at(0.3)]);
+    let mut bench = Bench::new();
+    bench.start(1, &["lift"], &[1.0], 10 * STEP_NS);
+    bench.step();
+    assert!(bench.standing.hold_all(), "a trajectory alone");
+}
+
 #[test]
 fn a_deleted_joint_ends_its_trajectory_and_holds_the_others() {
     let mut bench = Bench::new();
@@ -269,9 +293,10 @@ enum Model {
     Moved(usize),
 }
 
-/// 100,000 random sequences of commands, trajectories, cancellations, timeouts and resets. Once a joint
-/// is commanded, it keeps its target whatever arrives for other joints. A joint whose trajectory ends
-/// early is held where it is.
+/// 100,000 random sequences of commands, also on the topics of one quantity, trajectories, also with stamps
+/// in the past, cancellations, timeouts of each joint and resets. Once a joint is commanded, it keeps its
+/// target whatever arrives for other joints. A trajectory begins where its joints are, and a joint whose
+/// trajectory ends early is held where it is.
 #[test]
 fn a_joint_keeps_its_target_whatever_arrives_for_others() {
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
@@ -306,7 +331,7 @@ fn a_joint_keeps_its_target_whatever_arrives_for_others() {
                 }
             };
             let ended = |of: &Moving| of.0 == controller || of.1.iter().any(|joint| named.contains(joint));
-            let operation = if named.is_empty() { 5 } else { below(8) };
+            let operation = if named.is_empty() { 5 } else { below(10) };
             match operation {
                 0 | 1 => {
                     end(&mut model, &ended);
@@ -319,10 +344,32 @@ fn a_joint_keeps_its_target_whatever_arrives_for_others() {
                         quiet[*joint] = 0;
                     }
                 }
-                2 => {
+                // The topics of one quantity: the others of a joint stay, unless it is held.
+                6 | 7 => {
                     end(&mut model, &ended);
-                    let steps = 1 + below(5);
-                    bench.start(controller, &names, &values, steps * STEP_NS);
+                    let mut joints = Vec::new();
+                    for (joint, value) in named.iter().zip(&values) {
+                        let moves = JointTarget { velocity: Some(*value), ..JointTarget::default() };
+                        let given = if operation == 6 { at(*value) } else { moves };
+                        joints.push((ScalarJointIndex::from_usize(*joint), given));
+                        let before = if let Model::Target(before) = model[*joint] { before } else { given };
+                        model[*joint] = Model::Target(JointTarget {
+                            position: given.position.or(before.position),
+                            velocity: given.velocity.or(before.velocity),
+                            effort: None,
+                        });
+                        quiet[*joint] = 0;
+                    }
+                    bench.standing.command(controller, &CheckedCommand { joints, whole: false, idle: None });
+                }
+                // Trajectories that begin now, or began up to their whole length ago.
+                2 | 8 => {
+                    end(&mut model, &ended);
+                    let mut steps = 1 + below(5);
+                    let late = if operation == 8 { below(steps + 1).min(bench.time_ns / STEP_NS) } else { 0 };
+                    let start_ns = (operation == 8).then_some(bench.time_ns - late * STEP_NS);
+                    bench.start_at(controller, &names, &values, steps * STEP_NS, start_ns);
+                    steps -= late;
                     let before = named.iter().map(|joint| model[*joint]).collect();
                     named.iter().for_each(|joint| model[*joint] = Model::Moved(moving.len()));
                     moving.push((controller, named, steps + 1, Some(before)));
@@ -357,6 +404,10 @@ fn a_joint_keeps_its_target_whatever_arrives_for_others() {
                     }
                     for (number, trajectory) in moving.iter_mut().enumerate().filter(|(_, of)| of.2 > 0) {
                         trajectory.2 -= 1;
+                        if trajectory.3.is_some() && trajectory.2 > 0 {
+                            let begins = |joint: &usize| targets[*joint].position == Some(before[*joint]);
+                            assert!(trajectory.1.iter().all(begins), "sequence {sequence}: it begins with a jump");
+                        }
                         trajectory.3 = None;
                         for joint in trajectory.1.iter().filter(|_| trajectory.2 == 0) {
                             assert_eq!(model[*joint], Model::Moved(number));

@@ -18,6 +18,11 @@ use crate::scene::Scene;
 /// Names that ROS itself may set on every node.
 const FOREIGN: [&str; 1] = ["start_type_description_service"];
 const FOREIGN_PREFIX: &str = "qos_overrides.";
+/// Times of which 0 means that there is none.
+const DURATIONS: [&str; 3] = ["command_timeout", "checkpoint_period", "lockstep_timeout"];
+/// The resolution of time \[s\].
+const NANOSECOND: f64 = 1e-9;
+
 /// The parameters' values.
 #[derive(Debug)]
 pub(crate) struct Parameters {
@@ -265,6 +270,11 @@ impl Parameters {
         if name == "step" && matches!(checked, ParameterValue::Number(step) if step > 0.0 && step < STEP_MIN) {
             return Err(format!("a step must be 0 (the scene's) or from {STEP_MIN} s to {STEP_MAX} s"));
         }
+        if DURATIONS.contains(&name)
+            && matches!(checked, ParameterValue::Number(value) if value > 0.0 && value < NANOSECOND)
+        {
+            return Err(format!("it must be 0 or at least {NANOSECOND} s"));
+        }
         if name == "real_time_factor"
             && matches!(checked, ParameterValue::Number(factor) if factor > 0.0 && factor < REAL_TIME_FACTOR_MIN)
         {
@@ -378,5 +388,21 @@ mod tests {
         assert!(refused.is_err_and(|reason| reason.contains("did you mean 'quasistatic'?")));
         assert!(parameters.check("step", &ParameterValue::Number(1e-9)).is_err());
         assert!(parameters.check("step", &ParameterValue::Number(2.0)).is_err());
+    }
+
+    /// A time below a nanosecond would be rounded to 0, which means something else.
+    #[test]
+    fn no_time_is_rounded_to_none() {
+        for name in DURATIONS {
+            let parameters = given(&[(name, ParameterValue::Number(1e-300))]);
+            assert!(parameters.problems().iter().any(|problem| problem.contains(name)), "{name}");
+            let mut parameters = given(&[]);
+            for value in [1e-300, 4e-10] {
+                assert!(parameters.set(name, &ParameterValue::Number(value)).is_err(), "{name} {value}");
+            }
+            for value in [0.0, 1e-9] {
+                assert!(parameters.set(name, &ParameterValue::Number(value)).is_ok(), "{name} {value}");
+            }
+        }
     }
 }

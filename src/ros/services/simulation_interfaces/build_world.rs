@@ -13,13 +13,14 @@ use crate::io::limits::{self, TEXT_BYTES_MAX};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
 use crate::io::urdf::{UrdfError, UrdfProblem};
+use crate::math::Index;
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::Carryover;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::names::{did_you_mean, shown};
 use crate::ros::services::context::{BuiltWorld, WorldOrigin};
 use crate::ros::services::parameters::SceneDefaults;
-use crate::scene::{Scene, SceneChangeError};
+use crate::scene::Scene;
 use crate::stepping::{JointCommand, Simulation};
 
 /// Longest name; names are parts of topics and frames \[bytes\].
@@ -117,28 +118,29 @@ fn build(
     }
     let defaults = SceneDefaults::of(&loaded.scene);
     let carryover = carries.then(|| Carryover::new(&present.scene, &loaded.scene));
-    if carries {
-        // Done before the scene is shared.
-        let scene = Arc::make_mut(&mut loaded.scene);
-        let refused = |error: SceneChangeError| refused(FAILED, error.to_string());
-        scene.set_gravity(present.physics.gravity_W).map_err(refused)?;
-        for (name, (stiffness, damping)) in present.scene.joint_names().iter().zip(&present.physics.gains) {
-            if let Some(joint) = scene.joint(name) {
-                scene.set_gains(joint, *stiffness, *damping).map_err(refused)?;
-            }
-        }
-    }
     let stepping =
         SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
     let settings = stepping.under(&present.settings);
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings)
         .map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;
+    if carries {
+        // A checkpoint compares the scene as its file has it: the run's own values are set afterwards.
+        let mut physics = Physics { gravity_W: present.physics.gravity_W, ..Physics::of(&loaded.scene) };
+        for (name, gains) in present.scene.joint_names().iter().zip(&present.physics.gains) {
+            if let Some(joint) = loaded.scene.joint(name) {
+                physics.gains[joint.to_usize()] = *gains;
+            }
+        }
+        physics.apply(&mut simulation).map_err(|error| refused(FAILED, error.to_string()))?;
+        loaded.scene = simulation.scene().clone();
+    }
     // A step is tried here, because a world that cannot take one would halt the running simulation.
     if loaded.scene.model().nv() > 0 {
         simulation.step(&JointCommand::default()).map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;
         simulation.reset();
     }
-    Ok(BuiltWorld { loaded, defaults, simulation, carryover, origin })
+    let chosen = (present.settings.mode, present.settings.step_ns);
+    Ok(BuiltWorld { loaded, defaults, simulation, chosen, carryover, origin })
 }
 
 /// Adds the spawned model; returns its name.
