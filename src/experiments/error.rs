@@ -8,8 +8,11 @@ use super::pancake_flip::flip::FlipError;
 use super::plot::PlotError;
 use super::spatula_slip::slip::SlipError;
 use crate::io::scene_file::SceneError;
+use crate::multibody::ModelError;
 use crate::picture::PictureError;
+use crate::scene::SceneBuildError;
 use crate::solvers::quasistatic::QuasistaticError;
+use crate::stepping::{SimulationError, StepError};
 
 /// The reason why an experiment has no result.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +25,34 @@ pub enum ExperimentError {
         /// The error of the operating system.
         source: std::io::Error,
     },
+    /// A file that cannot be read.
+    #[error("{path} cannot be read; check its name", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the operating system.
+        source: std::io::Error,
+    },
+    /// A file of measured pushes with other contents.
+    #[error("{path} is not a file of measured pushes: {problem}", path = path.display())]
+    Measurements {
+        /// The file.
+        path: PathBuf,
+        /// The fault.
+        problem: String,
+    },
+    /// A scene that cannot be built.
+    #[error(transparent)]
+    Build(#[from] SceneBuildError),
+    /// A joint that cannot be added.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A simulation that cannot be made.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+    /// A step that failed.
+    #[error(transparent)]
+    Step(#[from] StepError),
     /// The scene cannot be loaded.
     #[error(transparent)]
     Scene(#[from] SceneError),
@@ -46,6 +77,11 @@ pub enum ExperimentError {
     /// The spatula slip.
     #[error(transparent)]
     Slip(#[from] SlipError),
+}
+
+/// Reads a text file.
+pub(super) fn read_text(path: &Path) -> Result<String, ExperimentError> {
+    std::fs::read_to_string(path).map_err(|source| ExperimentError::Read { path: path.to_owned(), source })
 }
 
 /// Makes a folder.

@@ -7,6 +7,7 @@ mod key_frames;
 pub mod keyframes;
 pub mod pancake_flip;
 pub mod planar_gripper;
+pub mod planar_push;
 mod plot;
 mod reach;
 pub mod spatula_slip;

@@ -11,6 +11,9 @@
 //!   `.external_fx .external_fy .external_fz .external_tx .external_ty .external_tz`, in the same way;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
 //!   `solver_converged`, `friction_error` (a part of the limit of friction) of the last step;
+//! - `cone_error` and `alignment_error` \[rad\] of the friction of a face, and `net_cone_error` and
+//!   `net_alignment_error` \[rad\] of the net friction of a contact, the largest of all contacts
+//!   ([`FrictionErrors`](crate::stepping::FrictionErrors));
 //! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the
 //!   joints' springs) \[J\];
 //! - the scene's named outputs.
@@ -107,6 +110,10 @@ impl<W: Write> CsvRecording<W> {
         // Before the first step no solve has failed.
         self.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
         self.number(report.friction_error)?;
+        let (faces, net) = snapshot.friction_errors();
+        for value in [faces.cone, faces.alignment, net.cone, net.alignment] {
+            self.number(value)?;
+        }
         for value in [snapshot.energy.kinetic, snapshot.energy.potential, snapshot.spring_energy] {
             self.number(value)?;
         }
@@ -176,6 +183,8 @@ fn columns(scene: &Scene, pushed_bodies: &[BodyIndex], outputs: &Outputs) -> Vec
     }
     add("", &[("faces", "1"), ("faces_dropped", "1"), ("solver_iterations", "1")]);
     add("", &[("solver_residual", "1"), ("solver_converged", "1"), ("friction_error", "1")]);
+    add("", &[("cone_error", "1"), ("alignment_error", "rad")]);
+    add("", &[("net_cone_error", "1"), ("net_alignment_error", "rad")]);
     add("", &[("kinetic_energy", "J"), ("potential_energy", "J"), ("spring_energy", "J")]);
     for output in outputs.outputs() {
         add(&output.name, &[("", output.unit)]);

@@ -223,8 +223,12 @@ impl Session {
         let settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
         let joints = loaded.scene.joint_names().len();
-        let stepping =
-            SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
+        let stepping = SceneStepping {
+            settings: loaded.settings,
+            dynamic: loaded.dynamic,
+            quasistatic: loaded.quasistatic,
+            spook: loaded.spook,
+        };
         let checkpoints = PathBuf::from(parameters.text("checkpoint"));
         if settings.checkpoint_period_ns > 0 && checkpoints.as_os_str().is_empty() {
             tracing::warn!("{PERIOD_WITHOUT_FILE}");

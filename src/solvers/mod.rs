@@ -5,6 +5,7 @@
 //! ([`PatchBlock`]), or of a scalar row ([`BoxRow`]: actuators, limits, dry friction).
 
 mod box_row;
+pub mod complementarity;
 pub mod dynamic;
 mod face_kernel;
 mod jacobian;

@@ -399,7 +399,10 @@ impl PatchBlock {
         }
         (force.total(), rate.total() / self.damped_step)
     }
-
+    /// Step dt \[s\].
+    pub fn step(&self) -> f64 {
+        self.law.step
+    }
     /// Number of faces.
     pub fn len(&self) -> usize {
         self.len

@@ -28,13 +28,13 @@ const FRICTION_ROUNDS_MAX: u32 = 5;
 #[derive(Debug)]
 pub(super) struct DynamicStep {
     options: DynamicStepping,
-    contacts: DynamicContacts,
-    joint_rows: JointRows,
-    problem: ContactProblem,
+    pub(super) contacts: DynamicContacts,
+    pub(super) joint_rows: JointRows,
+    pub(super) problem: ContactProblem,
     solver: NewtonSolver,
     /// The velocities that the solver starts from.
     warm_start: Vec<f64>,
-    free: FreeMotion,
+    pub(super) free: FreeMotion,
     /// Generalized forces of weight and external wrenches [N m] or \[N\].
     forces: Vec<f64>,
     /// Positions and mass matrix at the end of free motion.
@@ -42,7 +42,7 @@ pub(super) struct DynamicStep {
     /// The coordinates from which a joint with the velocity v ends the step at q + dt v.
     reference: State,
     /// The difference of the velocities from those of free motion.
-    change: Vec<f64>,
+    pub(super) change: Vec<f64>,
 }
 
 impl DynamicStep {
@@ -85,18 +85,9 @@ impl DynamicStep {
     ) -> Result<(), StepError> {
         let (settings, model) = (input.settings, input.scene.model());
         let start = input.now();
-        self.assemble_motion(input, data)?;
-        let moved = input.now();
-        let v0 = &input.start.state.v;
-        let path = match (self.options.integrator, self.options.surfaces) {
-            (Integrator::Implicit, ContactSurfaces::FreePath) => {
-                Some(FreePath { model, start: input.start.state, free: &self.free, step: settings.step() })
-            }
-            (Integrator::SemiImplicit, _) | (_, ContactSurfaces::Start) => None,
-        };
-        let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v: v0, path };
-        self.contacts.assemble(&world, &mut self.problem);
+        let moved = self.assemble(input, data)?;
         let touched = input.now();
+        let v0 = &input.start.state.v;
         self.problem.lag_friction();
         self.warm_start.clear();
         self.warm_start.extend(v0.iter().zip(input.start.v_before).map(|(v0, before)| v0 + (v0 - before)));
@@ -143,6 +134,24 @@ impl DynamicStep {
             faces_dropped: self.contacts.faces_dropped,
         };
         Ok(())
+    }
+
+    /// The problem of the step without its solution: A, r, the joints' rows and the contacts. Returns the
+    /// time at which the contacts began.
+    pub(super) fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<f64, StepError> {
+        let (settings, model) = (input.settings, input.scene.model());
+        self.assemble_motion(input, data)?;
+        let moved = input.now();
+        let v = &input.start.state.v;
+        let path = match (self.options.integrator, self.options.surfaces) {
+            (Integrator::Implicit, ContactSurfaces::FreePath) => {
+                Some(FreePath { model, start: input.start.state, free: &self.free, step: settings.step() })
+            }
+            (Integrator::SemiImplicit, _) | (_, ContactSurfaces::Start) => None,
+        };
+        let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v, path };
+        self.contacts.assemble(&world, &mut self.problem);
+        Ok(moved)
     }
 
     /// A, r and the joints' rows.
@@ -208,7 +217,7 @@ impl DynamicStep {
     }
 }
 
-fn singular(model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {
+pub(super) fn singular(model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {
     let name = joint_of_dof(model, error.pivot);
     match error.value.is_finite() {
         true => StepError::SingularMass { time, dof: error.pivot, name },

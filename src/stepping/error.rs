@@ -1,6 +1,7 @@
 //! Errors of making a simulation and of taking a step.
 
 use crate::multibody::{Model, ModelError};
+use crate::solvers::complementarity::RefusedSettings;
 use crate::solvers::quasistatic::QuasistaticError;
 
 /// The reason why a simulation cannot be made.
@@ -29,6 +30,9 @@ pub enum SimulationError {
     /// A joint moves bodies without mass or inertia, which dynamic steps cannot.
     #[error(transparent)]
     Mass(#[from] ModelError),
+    /// Settings of the complementarity solver that do not go together.
+    #[error(transparent)]
+    Complementarity(#[from] RefusedSettings),
 }
 
 /// The reason why a step was not taken. The simulation stays at its last good state.

@@ -113,7 +113,7 @@ impl ForceTorqueSensor {
     pub fn measure(&self, simulation: &Simulation, before: &SpatialForce) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let rate = match simulation.settings().stepping {
-            Stepping::Dynamic(_) => 1.0 / simulation.settings().step(),
+            Stepping::Dynamic(_) | Stepping::Spook(_) => 1.0 / simulation.settings().step(),
             Stepping::Quasistatic(_) => 0.0,
         };
         let after = self.momentum(simulation);

@@ -7,6 +7,7 @@ mod contacts;
 mod dynamic;
 mod error;
 mod external;
+mod friction_errors;
 mod input;
 mod joint_rows;
 mod joint_wrench;
@@ -18,6 +19,7 @@ mod schedules;
 mod settings;
 mod simulation;
 mod snapshot;
+mod spook;
 mod stepper;
 mod timed_wrenches;
 mod wrong_friction;
@@ -26,14 +28,15 @@ pub use checkpoint::{Checkpoint, CheckpointError};
 pub use command::{JointCommand, JointTarget};
 pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{SimulationError, StepError};
+pub use friction_errors::FrictionErrors;
 pub use joint_wrench::{ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use schedules::schedules;
 pub use settings::{
-    ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, QuasistaticStepping, StepSettings,
-    Stepping, UnactuatedInertia,
+    ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, QuasistaticStepping, SpookStepping,
+    StepSettings, Stepping, UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

@@ -2,6 +2,7 @@
 
 use crate::contact::FaceFriction;
 use crate::geometry::FaceRepresentation;
+use crate::solvers::complementarity::ComplementaritySettings;
 use crate::solvers::dynamic::NewtonSettings;
 use crate::solvers::quasistatic::QuasistaticSettings;
 
@@ -59,6 +60,9 @@ pub enum Stepping {
     Dynamic(DynamicStepping),
     /// Equilibrium at the end of each step, without momentum from step to step [Pang & Tedrake 2021].
     Quasistatic(QuasistaticStepping),
+    /// Newton's law with contacts as regularized and stabilized complementarity conditions [Andersson 2021,
+    /// chapter 3].
+    Spook(SpookStepping),
 }
 
 impl Default for Stepping {
@@ -126,6 +130,21 @@ impl Default for QuasistaticStepping {
     }
 }
 
+/// Options of a complementarity step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SpookStepping {
+    /// The solver, the friction model, and their limits.
+    pub solver: ComplementaritySettings,
+    /// The poses of the contact surfaces of compliant bodies.
+    pub surfaces: ContactSurfaces,
+}
+
+impl Default for SpookStepping {
+    fn default() -> Self {
+        Self { solver: ComplementaritySettings::default(), surfaces: ContactSurfaces::FreePath }
+    }
+}
+
 /// The settings of all steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepSettings {
@@ -137,7 +156,7 @@ pub struct StepSettings {
     pub faces: FaceRepresentation,
     /// Where the friction of a face acts.
     pub face_friction: FaceFriction,
-    /// Dynamic or quasistatic, with the options of that mode.
+    /// The mode, with its options.
     pub stepping: Stepping,
 }
 

@@ -4,9 +4,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::checkpoint::{Checkpoint, CheckpointError, read_wrenches, write_wrenches};
 use super::command::JointCommand;
-use super::contacts::ActivePatch;
+use super::contacts::{ActivePatch, surface_velocity};
 use super::error::{SimulationError, StepError};
 use super::external::ExternalWrenches;
+use super::friction_errors::{SlidingForce, friction_errors, relative_velocity};
 use super::input::{StepInput, StepStart};
 use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
@@ -20,7 +21,10 @@ use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
 use crate::multibody::{Data, Model, State, energy, kinematics, spring_energy};
-use crate::scene::{ContactKind, Scene, SceneChangeError, SceneSignature, StartPhysics};
+use crate::scene::{ContactKind, ContactPair, Scene, SceneChangeError, SceneSignature, StartPhysics};
+
+/// Slip below this multiple of the stiction tolerance has no direction [-].
+const SLIP_MIN: f64 = 10.0;
 
 /// A scene, its state and the memory of its steps.
 #[derive(Debug)]
@@ -487,6 +491,30 @@ impl Simulation {
             }
         }
         patch.area = faces.area.iter().sum();
+        self.write_friction_errors(pair, patch);
+    }
+
+    /// The errors of friction at the poses and velocities at the end of the step.
+    fn write_friction_errors(&self, pair: &ContactPair, patch: &mut ContactPatch) {
+        let moving = surface_velocity(&self.scene, &self.data, pair);
+        let motion = |body: BodyIndex| (&self.data.V_WB[body], &self.data.X_WB[body].translation.vector);
+        let (A, B) = (motion(patch.body_A), motion(patch.body_B));
+        let faces = &patch.faces;
+        let each = faces.force_B_W.iter().zip(&faces.normal_W).zip(&faces.centroid_W);
+        let each = each.map(|((force, normal), p_WF)| SlidingForce {
+            force: *force,
+            normal: *normal,
+            slip: relative_velocity(p_WF, A, B) + moving,
+        });
+        let along: Vector3 = each.clone().map(|face| face.normal * face.force.dot(&face.normal)).sum();
+        let net = SlidingForce {
+            force: patch.F_BC_W.f,
+            normal: along.try_normalize(0.0).unwrap_or_default(),
+            slip: relative_velocity(&patch.p_WC, A, B) + moving,
+        };
+        let slip_min = SLIP_MIN * self.settings.stiction_tolerance;
+        let (of_faces, of_net) = friction_errors(each, &net, pair.material.friction, slip_min);
+        (patch.friction, patch.net_friction) = (of_faces, of_net);
     }
 
     fn write_surface(&self, pair: usize, faces: &mut PatchFaces) {
@@ -562,6 +590,10 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
                 UnactuatedInertia::Scaled { divisor } => positive("divisor of the scaled inertia", divisor),
                 UnactuatedInertia::None | UnactuatedInertia::Mass => Ok(()),
             }
+        }
+        Stepping::Spook(options) => {
+            positive("tolerance of the complementarity solver", options.solver.tolerance)?;
+            Ok(options.solver.check()?)
         }
     }
 }

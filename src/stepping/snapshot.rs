@@ -1,5 +1,6 @@
 //! All data that are published or recorded for one instant, in reused buffers.
 
+use super::friction_errors::FrictionErrors;
 use crate::math::{
     BodyIndex, GeometryIndex, IndexVec, RigidTransform, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
@@ -101,6 +102,10 @@ pub struct ContactPatch {
     pub area: f64,
     /// The faces.
     pub faces: PatchFaces,
+    /// The largest errors of the friction of a face.
+    pub friction: FrictionErrors,
+    /// The errors of the net friction.
+    pub net_friction: FrictionErrors,
 }
 
 /// The state of the simulation at one instant, as publishers and recorders need it.
@@ -139,6 +144,14 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The largest errors of friction of all contacts: of a face, and of a net force.
+    pub fn friction_errors(&self) -> (FrictionErrors, FrictionErrors) {
+        let none = (FrictionErrors::default(), FrictionErrors::default());
+        self.contact_patches()
+            .iter()
+            .fold(none, |(faces, net), patch| (faces.max(patch.friction), net.max(patch.net_friction)))
+    }
+
     /// The contact patches of the last step, sorted by geometry pair; in quasistatic steps, those between
     /// rigid geometries come before all others.
     pub fn contact_patches(&self) -> &[ContactPatch] {

@@ -1,4 +1,4 @@
-//! The two modes of stepping. Outside this file the mode only matters for checking its settings and for the
+//! The modes of stepping. Outside this file the mode only matters for checking its settings and for the
 //! rate of momentum.
 
 use super::dynamic::DynamicStep;
@@ -7,6 +7,7 @@ use super::input::StepInput;
 use super::quasistatic::QuasistaticStep;
 use super::result::StepResult;
 use super::settings::Stepping;
+use super::spook::SpookStep;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, State};
@@ -17,6 +18,7 @@ use crate::scene::Scene;
 pub(super) enum Stepper {
     Dynamic(Box<DynamicStep>),
     Quasistatic(Box<QuasistaticStep>),
+    Spook(Box<SpookStep>),
 }
 
 impl Stepper {
@@ -26,6 +28,7 @@ impl Stepper {
             Stepping::Quasistatic(options) => {
                 Self::Quasistatic(Box::new(QuasistaticStep::new(options, scene, initial)))
             }
+            Stepping::Spook(options) => Self::Spook(Box::new(SpookStep::new(options, scene.model()))),
         }
     }
 
@@ -34,13 +37,14 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => Stepping::Dynamic(*step.options()),
             Self::Quasistatic(step) => Stepping::Quasistatic(*step.options()),
+            Self::Spook(step) => Stepping::Spook(*step.options()),
         }
     }
 
     /// The memory of quasistatic steps.
     pub(super) fn quasistatic(&self) -> Option<&QuasistaticStep> {
         match self {
-            Self::Dynamic(_) => None,
+            Self::Dynamic(_) | Self::Spook(_) => None,
             Self::Quasistatic(step) => Some(step),
         }
     }
@@ -50,6 +54,7 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => step.write_memory(writer),
             Self::Quasistatic(step) => step.write_memory(writer),
+            Self::Spook(step) => step.write_memory(writer),
         }
     }
     /// Reads the output of [`Stepper::write_memory`] for the same mode.
@@ -57,6 +62,7 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => step.read_memory(scene, reader),
             Self::Quasistatic(step) => step.read_memory(reader),
+            Self::Spook(step) => step.read_memory(scene, reader),
         }
     }
 
@@ -74,6 +80,7 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => step.step(input, data, result),
             Self::Quasistatic(step) => step.step(input, result),
+            Self::Spook(step) => step.step(input, data, result),
         }
     }
 
@@ -83,6 +90,7 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => step.face_forces(number, v, forces),
             Self::Quasistatic(step) => step.face_forces(number, v, forces),
+            Self::Spook(step) => step.face_forces(number, forces),
         }
     }
     /// The contact points of a pair of rigid geometries.
@@ -90,6 +98,7 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => step.pairs().points(pair),
             Self::Quasistatic(step) => step.points(pair),
+            Self::Spook(step) => step.pairs().points(pair),
         }
     }
     /// The contact surface of a pair, and the indices of the faces that the solver has.
@@ -97,6 +106,7 @@ impl Stepper {
         match self {
             Self::Dynamic(step) => step.pairs().surface(pair),
             Self::Quasistatic(step) => step.surface(pair),
+            Self::Spook(step) => step.pairs().surface(pair),
         }
     }
 }

@@ -24,8 +24,9 @@ use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialInertia, Vector3};
 use isobar::scene::SceneBuilder;
+use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionLaw};
 use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
-use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings, Stepping};
+use isobar::stepping::{JointCommand, Simulation, Snapshot, SpookStepping, StepSettings, Stepping};
 
 thread_local! {
     /// Allocations of this thread, and so of one test only.
@@ -116,6 +117,35 @@ fn a_steady_quasistatic_step_allocates_nothing() {
         simulation.snapshot_into(&mut snapshot);
     }
     assert_eq!(allocations() - before, 0);
+}
+
+/// Complementarity steps of a held spatula, with the friction that each solver has by default.
+#[test]
+fn a_steady_complementarity_step_allocates_nothing() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
+    for (solver, friction) in [
+        (ComplementaritySolver::Split, FrictionLaw::ProjectedCone),
+        (ComplementaritySolver::Direct, FrictionLaw::ExactCone),
+        (ComplementaritySolver::Direct, FrictionLaw::MultiDirectional { directions: 16 }),
+        (ComplementaritySolver::GaussSeidel, FrictionLaw::ScaledBox),
+    ] {
+        let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
+        let solver = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };
+        let stepping = Stepping::Spook(SpookStepping { solver, ..SpookStepping::default() });
+        let settings = StepSettings { stepping, ..loaded.settings };
+        let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial, settings).expect("a simulation");
+        let mut snapshot = Snapshot::default();
+        let command = JointCommand::new(&loaded.scene);
+        let mut before = 0;
+        for step in 0..200 {
+            if step == 150 {
+                before = allocations();
+            }
+            simulation.step(&command).expect("a step");
+            simulation.snapshot_into(&mut snapshot);
+        }
+        assert_eq!(allocations() - before, 0, "{solver:?}");
+    }
 }
 
 /// A bubble that slides on a cylinder, a rigid box and a floor: reused lists and new searches stay in the

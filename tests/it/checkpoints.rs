@@ -85,8 +85,8 @@ fn config(name: &str) -> LoadedScene {
     scene_file::load(&file, &PackageMap::default()).unwrap()
 }
 
-/// Shipped scenes, with their commands over time: pressure fields, rigid points, arms, grippers; in both
-/// modes.
+/// Shipped scenes, with their commands over time: pressure fields, rigid points, arms, grippers; in every
+/// mode.
 #[test]
 fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
     let mut random = Random::new(11);
@@ -100,7 +100,8 @@ fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
         let loaded = config(name);
         let dynamic = Stepping::Dynamic(loaded.dynamic);
         let quasistatic = Stepping::Quasistatic(loaded.quasistatic);
-        for (mode, stepping) in [("dynamic", dynamic), ("quasistatic", quasistatic)] {
+        let spook = Stepping::Spook(loaded.spook);
+        for (mode, stepping) in [("dynamic", dynamic), ("quasistatic", quasistatic), ("spook", spook)] {
             let settings = StepSettings { stepping, ..loaded.settings };
             let make = || {
                 let simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).unwrap();

@@ -78,6 +78,8 @@ enum Mode {
     Dynamic,
     /// Equilibrium at the end of each step.
     Quasistatic,
+    /// Momentum, and contacts as complementarity conditions.
+    Spook,
 }
 
 /// Errors other than those of the scene and the steps.
@@ -147,6 +149,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.stepping {
         Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic(loaded.dynamic),
         Some(Mode::Quasistatic) => loaded.settings.stepping = Stepping::Quasistatic(loaded.quasistatic),
+        Some(Mode::Spook) => loaded.settings.stepping = Stepping::Spook(loaded.spook),
         None => {}
     }
     if let Some(step) = arguments.step {

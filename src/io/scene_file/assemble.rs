@@ -27,7 +27,7 @@ use crate::stepping::{
 };
 
 /// Columns of a recording whose names outputs cannot have.
-const RESERVED_NAMES: [&str; 10] = [
+const RESERVED_NAMES: [&str; 14] = [
     "time",
     "faces",
     "faces_dropped",
@@ -35,6 +35,10 @@ const RESERVED_NAMES: [&str; 10] = [
     "solver_residual",
     "solver_converged",
     "friction_error",
+    "cone_error",
+    "alignment_error",
+    "net_cone_error",
+    "net_alignment_error",
     "kinetic_energy",
     "potential_energy",
     "spring_energy",
@@ -117,6 +121,7 @@ pub(super) fn assemble(
         settings: settings(spec),
         dynamic: spec.contact.dynamic,
         quasistatic: spec.stepping.quasistatic,
+        spook: spec.stepping.spook,
         publish: spec.publish,
         robot_descriptions,
         models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),
@@ -135,6 +140,7 @@ fn settings(spec: &SceneSpec) -> StepSettings {
         stepping: match spec.stepping.mode {
             SteppingMode::Dynamic => Stepping::Dynamic(spec.contact.dynamic),
             SteppingMode::Quasistatic => Stepping::Quasistatic(spec.stepping.quasistatic),
+            SteppingMode::Spook => Stepping::Spook(spec.stepping.spook),
         },
         stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(StepSettings::default().stiction_tolerance),
         faces: spec.contact.faces,

@@ -8,7 +8,8 @@ use crate::multibody::State;
 use crate::recording::Outputs;
 use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::{
-    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, StepSettings, TimedWrenches,
+    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, SpookStepping, StepSettings,
+    TimedWrenches,
 };
 
 /// The joints of one model.
@@ -52,6 +53,9 @@ pub struct LoadedScene {
     /// The options of quasistatic steps: those in `settings` if the file selects quasistatic steps, and for a
     /// change of mode.
     pub quasistatic: QuasistaticStepping,
+    /// The options of complementarity steps: those in `settings` if the file selects them, and for a change
+    /// of mode.
+    pub spook: SpookStepping,
     /// Publishing rates of a node.
     pub publish: PublishSettings,
     /// The named outputs.

@@ -22,11 +22,12 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 18] = [
+const SCENE_KEYS: [&str; 19] = [
     "step",
     "stepping",
     "integrator",
     "quasistatic",
+    "spook",
     "gravity",
     "contact",
     "models",

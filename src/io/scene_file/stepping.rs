@@ -1,10 +1,11 @@
-//! The keys `step`, `stepping`, `integrator` and `quasistatic` of a scene file.
+//! The keys `step`, `stepping`, `integrator`, `quasistatic` and `spook` of a scene file.
 
 use super::error::SceneError;
 use super::reader::{Range, Section, unknown_name, wrong_type};
 use super::yaml::{Node, Value};
+use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
 use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
-use crate::stepping::{Integrator, QuasistaticStepping, UnactuatedInertia};
+use crate::stepping::{ContactSurfaces, Integrator, QuasistaticStepping, SpookStepping, UnactuatedInertia};
 
 /// The allowed range of a step \[s\]; a step outside it probably has the wrong unit.
 const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
@@ -13,12 +14,16 @@ const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
 /// Default step of each mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
 
+/// The default step of complementarity steps \[s\], that of the thesis.
+const SPOOK_STEP: f64 = 1.0 / 60.0;
+
 /// The mode in the file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum SteppingMode {
     #[default]
     Dynamic,
     Quasistatic,
+    Spook,
 }
 
 /// The stepping settings of the file.
@@ -30,22 +35,30 @@ pub(super) struct SteppingSpec {
     pub(super) integrator: Integrator,
     /// The options of quasistatic steps, also if the file selects dynamic ones.
     pub(super) quasistatic: QuasistaticStepping,
+    /// The options of complementarity steps, also if the file selects others.
+    pub(super) spook: SpookStepping,
 }
 
-/// Reads `step`, `stepping`, `integrator` and `quasistatic` of the scene.
+/// Reads `step`, `stepping`, `integrator`, `quasistatic` and `spook` of the scene.
 pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneError> {
     let quasistatic = scene.get("quasistatic").map(read_quasistatic).transpose()?.unwrap_or_default();
-    let modes = [("dynamic", SteppingMode::Dynamic), ("quasistatic", SteppingMode::Quasistatic)];
+    let spook = scene.get("spook").map(read_spook).transpose()?.unwrap_or_default();
+    let modes = [
+        ("dynamic", SteppingMode::Dynamic),
+        ("quasistatic", SteppingMode::Quasistatic),
+        ("spook", SteppingMode::Spook),
+    ];
     let mode = choice(scene, "stepping", "stepping mode", &modes)?.unwrap_or_default();
     let integrators = [("implicit", Integrator::Implicit), ("semi_implicit", Integrator::SemiImplicit)];
     let integrator = choice(scene, "integrator", "integrator", &integrators)?.unwrap_or_default();
     let (range, default) = match mode {
         SteppingMode::Dynamic => (DYNAMIC_STEP, STEPS.0),
         SteppingMode::Quasistatic => (QUASISTATIC_STEP, STEPS.1),
+        SteppingMode::Spook => (DYNAMIC_STEP, SPOOK_STEP),
     };
     let step = scene.number("step", "[s]", range)?.unwrap_or(default);
     // A step of whole nanoseconds, so that times compare equal; the range keeps it at 1000 or more.
-    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, mode, integrator, quasistatic })
+    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, mode, integrator, quasistatic, spook })
 }
 
 fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
@@ -84,6 +97,52 @@ fn read_friction(section: &Section<'_>, engine: Engine) -> Result<(FrictionCone,
         }
         _ => Err(wrong_type(node, "`friction`", "`coulomb`, `relaxed` or `{ pyramid: 4 }`")),
     }
+}
+
+const SPOOK_KEYS: [&str; 9] =
+    ["solver", "friction", "frame", "directions", "edges", "seed", "iterations", "tolerance", "surfaces"];
+
+fn read_spook(node: &Node) -> Result<SpookStepping, SceneError> {
+    let section = Section::new(node, "`spook`", &SPOOK_KEYS)?;
+    let solvers = ComplementaritySolver::ALL.map(|solver| (solver.name(), solver));
+    let solver = choice(&section, "solver", "solver", &solvers)?.unwrap_or_default();
+    let frames = [("world", FrictionFrame::World), ("body", FrictionFrame::Body), ("slip", FrictionFrame::Slip)];
+    let frame = choice(&section, "frame", "frame of friction", &frames)?.unwrap_or_default();
+    let count = |key: &str, unit: &'static str, range: (f64, f64), default: u32| {
+        let number = section.number(key, unit, Range::Between(range.0, range.1, "(no unit)"))?;
+        Ok(number.map_or(default, |number| number.round() as u32))
+    };
+    let directions = count("directions", "[-]", (2.0, 1e4), 32)?;
+    let edges = count("edges", "[-]", (3.0, 1e4), 8)?;
+    let seed = count("seed", "[-]", (0.0, f64::from(u32::MAX)), 0)?;
+    let laws = [
+        FrictionLaw::Box,
+        FrictionLaw::ScaledBox,
+        FrictionLaw::OrientedBox(frame),
+        FrictionLaw::Randomized { seed: u64::from(seed) },
+        FrictionLaw::MultiDirectional { directions },
+        FrictionLaw::ProjectedCone,
+        FrictionLaw::PolyhedralCone { edges },
+        FrictionLaw::ExactCone,
+    ]
+    .map(|law| (law.name(), law));
+    let default = ComplementaritySettings::default();
+    // Without a choice, the first of the thesis's: the projected cone, or the scaled box of the direct solver
+    let fallback = match solver {
+        ComplementaritySolver::Direct => FrictionLaw::ScaledBox,
+        _ => default.friction,
+    };
+    let friction = choice(&section, "friction", "friction model", &laws)?.unwrap_or(fallback);
+    let iterations = count("iterations", "[-]", (1.0, 1e6), default.iterations)?;
+    let tolerance =
+        section.number("tolerance", "[-]", Range::Between(1e-12, 1.0, "(no unit)"))?.unwrap_or(default.tolerance);
+    let settings = ComplementaritySettings { solver, friction, iterations, tolerance, ..default };
+    settings
+        .check()
+        .map_err(|refused| SceneError::Conflict { place: node.place.clone(), problem: refused.to_string() })?;
+    let places = [("start", ContactSurfaces::Start), ("free_path", ContactSurfaces::FreePath)];
+    let surfaces = choice(&section, "surfaces", "choice of contact surfaces", &places)?;
+    Ok(SpookStepping { solver: settings, surfaces: surfaces.unwrap_or(SpookStepping::default().surfaces) })
 }
 
 /// The entry of `choices` that the text of `key` names, if it is given.

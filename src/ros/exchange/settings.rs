@@ -3,7 +3,7 @@
 use crate::math::{Index, ScalarJointIndex, Vector3};
 use crate::recording::Rates;
 use crate::scene::{Scene, SceneChangeError};
-use crate::stepping::{DynamicStepping, QuasistaticStepping, Simulation, StepSettings, Stepping};
+use crate::stepping::{DynamicStepping, QuasistaticStepping, Simulation, SpookStepping, StepSettings, Stepping};
 
 /// Settings that can change while the simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +36,7 @@ pub(crate) enum Mode {
     Scene,
     Dynamic,
     Quasistatic,
+    Spook,
 }
 
 /// The scene's own stepping mode, and its options for each mode.
@@ -44,6 +45,7 @@ pub(crate) struct SceneStepping {
     pub(crate) settings: StepSettings,
     pub(crate) dynamic: DynamicStepping,
     pub(crate) quasistatic: QuasistaticStepping,
+    pub(crate) spook: SpookStepping,
 }
 
 impl SceneStepping {
@@ -55,6 +57,7 @@ impl SceneStepping {
                 Mode::Scene => self.settings.stepping,
                 Mode::Dynamic => Stepping::Dynamic(self.dynamic),
                 Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),
+                Mode::Spook => Stepping::Spook(self.spook),
             },
             ..self.settings
         }

@@ -176,7 +176,11 @@ impl RunningWorld {
         let (before, wanted) = (self.simulation.settings(), self.stepping.under(settings));
         match self.simulation.reset_with(wanted) {
             Ok(()) if wanted != before => {
-                let mode = if matches!(wanted.stepping, Stepping::Dynamic(_)) { "dynamic" } else { "quasistatic" };
+                let mode = match wanted.stepping {
+                    Stepping::Dynamic(_) => "dynamic",
+                    Stepping::Quasistatic(_) => "quasistatic",
+                    Stepping::Spook(_) => "spook",
+                };
                 tracing::info!("reset: {mode} steps of {} s from now on", wanted.step());
             }
             Ok(()) => {}

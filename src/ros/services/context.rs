@@ -160,6 +160,7 @@ impl ServiceContext {
                 settings: loaded.settings,
                 dynamic: loaded.dynamic,
                 quasistatic: loaded.quasistatic,
+                spook: loaded.spook,
             },
             commands: loaded.commands,
             wrenches: loaded.wrenches,

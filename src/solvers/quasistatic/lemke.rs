@@ -8,16 +8,16 @@ const TIE: f64 = 1e-12;
 
 /// 0 <= z, 0 <= w = M z + q, z . w = 0.
 #[derive(Clone, Debug)]
-pub(super) struct ComplementarityProblem {
-    pub(super) size: usize,
+pub(in crate::solvers) struct ComplementarityProblem {
+    pub(in crate::solvers) size: usize,
     /// M, row-major.
-    pub(super) matrix: Vec<f64>,
-    pub(super) constant: Vec<f64>,
+    pub(in crate::solvers) matrix: Vec<f64>,
+    pub(in crate::solvers) constant: Vec<f64>,
 }
 
 /// The end of Lemke's method.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum LemkeEnd {
+pub(in crate::solvers) enum LemkeEnd {
     /// z.
     Solved(Vec<f64>),
     /// A secondary ray: the path goes to infinity. With a copositive-plus M there is then no feasible z.
@@ -28,11 +28,11 @@ pub(super) enum LemkeEnd {
 
 impl ComplementarityProblem {
     /// An empty problem.
-    pub(super) fn new(size: usize) -> Self {
+    pub(in crate::solvers) fn new(size: usize) -> Self {
         Self { size, matrix: vec![0.0; size * size], constant: vec![0.0; size] }
     }
     /// w = M z + q.
-    pub(super) fn slack(&self, z: &[f64]) -> Vec<f64> {
+    pub(in crate::solvers) fn slack(&self, z: &[f64]) -> Vec<f64> {
         (0..self.size)
             .map(|i| {
                 let row = &self.matrix[i * self.size..(i + 1) * self.size];
@@ -42,7 +42,7 @@ impl ComplementarityProblem {
     }
 
     /// Follows Lemke's path for at most `pivots_max` pivots; returns its end and the number of pivots.
-    pub(super) fn solve(&self, pivots_max: u32) -> (LemkeEnd, u32) {
+    pub(in crate::solvers) fn solve(&self, pivots_max: u32) -> (LemkeEnd, u32) {
         let n = self.size;
         if self.constant.iter().all(|q| *q >= 0.0) {
             return (LemkeEnd::Solved(vec![0.0; n]), 0);

@@ -8,7 +8,7 @@ mod friction;
 mod interior_point;
 mod islands;
 mod lcp;
-mod lemke;
+pub(super) mod lemke;
 mod memory;
 mod newton;
 mod problem;

@@ -16,5 +16,5 @@ mod quasistatic;
 pub(super) use ahead::FreePath;
 pub(super) use dynamic::{ContactInput, DynamicContacts};
 pub(super) use missed::Missed;
-pub(super) use pairs::{ActivePatch, Pairs};
+pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
 pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

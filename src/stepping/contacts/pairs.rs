@@ -42,7 +42,7 @@ pub(in crate::stepping) struct ActivePatch {
 
 /// Velocity of B's surface relative to body B, minus that of A's surface relative to body A, at the poses in
 /// `data` [m/s, world].
-pub(super) fn surface_velocity(scene: &Scene, data: &Data, pair: &ContactPair) -> Vector3 {
+pub(in crate::stepping) fn surface_velocity(scene: &Scene, data: &Data, pair: &ContactPair) -> Vector3 {
     let of = |index: GeometryIndex| {
         let geometry = &scene.geometries()[index];
         let velocity_G = geometry.material.surface_velocity;

@@ -11,3 +11,4 @@ mod free_flight;
 mod pushes;
 mod reference_pushes;
 mod rigid_force;
+mod spook;

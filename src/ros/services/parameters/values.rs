@@ -169,6 +169,7 @@ impl Parameters {
             mode: match self.text("stepping") {
                 "dynamic" => Mode::Dynamic,
                 "quasistatic" => Mode::Quasistatic,
+                "spook" => Mode::Spook,
                 _ => Mode::Scene,
             },
             step_ns: (self.number("step") * 1e9).round() as u64,

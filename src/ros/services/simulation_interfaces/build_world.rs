@@ -118,8 +118,12 @@ fn build(
     }
     let defaults = SceneDefaults::of(&loaded.scene);
     let carryover = carries.then(|| Carryover::new(&present.scene, &loaded.scene));
-    let stepping =
-        SceneStepping { settings: loaded.settings, dynamic: loaded.dynamic, quasistatic: loaded.quasistatic };
+    let stepping = SceneStepping {
+        settings: loaded.settings,
+        dynamic: loaded.dynamic,
+        quasistatic: loaded.quasistatic,
+        spook: loaded.spook,
+    };
     let settings = stepping.under(&present.settings);
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings)
         .map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;

@@ -1,0 +1,8 @@
+//! A square object that a round rod pushes over a plane [Andersson 2021, sections 4.1 to 4.3; Yu et al.
+//! 2016].
+
+mod push;
+mod study;
+
+pub use push::{Push, PushSample, Pusher, Support, THESIS_PUSHES, take};
+pub use study::{GridErrors, PushRow, grid, study};

@@ -1,0 +1,199 @@
+//! One push: the scene and its steps.
+
+use std::sync::Arc;
+
+use crate::contact::ContactProperties;
+use crate::experiments::ExperimentError;
+use crate::geometry::Shape;
+use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
+use crate::multibody::{JointKind, JointSpec};
+use crate::scene::{Actuator, SceneBuilder};
+use crate::stepping::{FrictionErrors, JointTarget, Simulation, Snapshot, StepSettings};
+
+/// The object `rect1` of Yu et al. \[m\].
+const SIZE: [f64; 3] = [0.09, 0.09, 0.013];
+/// \[kg\].
+const MASS: f64 = 0.837;
+/// Friction coefficient on the ground [-].
+const MU_GROUND: f64 = 0.16;
+/// Friction coefficient at the pusher [-].
+const MU_PUSHER: f64 = 0.25;
+/// Radius of the pusher \[m\].
+const RADIUS: f64 = 4.75e-3;
+/// Speed of the pusher [m/s].
+const SPEED: f64 = 0.01;
+/// Length of a push \[m\].
+const LENGTH: f64 = 0.05;
+/// [m/s2].
+const GRAVITY: f64 = 9.81;
+/// Young's modulus at the pusher, of the thesis \[Pa\].
+const MODULUS: f64 = 1e6;
+/// The friction coefficient that every geometry of the object has [-].
+const MU_OBJECT: f64 = 0.2;
+
+/// The four pushes of the thesis: contact point and angle \[degrees\].
+pub const THESIS_PUSHES: [(f64, f64); 4] = [(0.5, 0.0), (0.5, 40.0), (0.8, 0.0), (0.8, -20.0)];
+
+/// The contact of the object with the ground.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Support {
+    /// Points at the four corners.
+    #[default]
+    Corners,
+    /// A pressure patch below the whole object.
+    Pad,
+}
+
+/// The contact of the pusher with the object.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pusher {
+    /// A point of rigid contact.
+    #[default]
+    Point,
+    /// Two points with the area contact of eq. 3.10.
+    TwoPoints,
+    /// A pressure patch.
+    Patch,
+}
+
+/// A push.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Push {
+    /// Contact point on the pushed side, from 0 to 1 [-].
+    pub contact: f64,
+    /// Angle of the push from the inward normal of the side \[rad\].
+    pub angle: f64,
+    /// Distance of the pusher from the side at the start \[m\].
+    pub gap: f64,
+    /// The contact with the ground.
+    pub support: Support,
+    /// The contact of the pusher.
+    pub pusher: Pusher,
+}
+
+impl Push {
+    /// The push at `contact` and `degrees`, in touch from the start.
+    pub fn new((contact, degrees): (f64, f64), support: Support, pusher: Pusher) -> Self {
+        Self { contact, angle: degrees.to_radians(), gap: 0.0, support, pusher }
+    }
+}
+
+/// The end of one step of a push.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PushSample {
+    /// Time \[s\].
+    pub time: f64,
+    /// Position of the object \[m\], in its own frame at the start; the pushed side is at -x.
+    pub position: [f64; 2],
+    /// Turn of the object \[rad\].
+    pub angle: f64,
+    /// Force of the pusher on the object \[N\].
+    pub force: [f64; 2],
+    /// Largest friction errors of a contact point below the object.
+    pub errors: FrictionErrors,
+    /// Friction errors of the net force below the object.
+    pub net_errors: FrictionErrors,
+    /// Whether the solver reached its tolerance.
+    pub converged: bool,
+    /// The wall-clock time of the step \[s\].
+    pub took: f64,
+}
+
+/// The coefficient of a material that has `mu` with one of [`MU_OBJECT`].
+fn beside(mu: f64) -> f64 {
+    mu * MU_OBJECT / (2.0 * MU_OBJECT - mu)
+}
+
+fn rigid(friction: f64) -> ContactProperties {
+    ContactProperties { compliant: Some(false), mu_dynamic: Some(friction), ..ContactProperties::default() }
+}
+
+fn compliant(modulus: f64, friction: f64) -> ContactProperties {
+    let hydroelastic_modulus = Some(modulus);
+    ContactProperties { compliant: Some(true), hydroelastic_modulus, ..rigid(friction) }
+}
+
+/// Takes the steps of `push` with `settings`. `clock` returns the time for measurements \[s\].
+///
+/// # Errors
+/// A step that fails, or settings that are refused.
+pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Result<Vec<PushSample>, ExperimentError> {
+    let size = Vector3::from(SIZE);
+    let mut builder = SceneBuilder::new();
+    let here = RigidTransform::identity();
+    builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &rigid(beside(MU_GROUND)))?;
+    let [x, y, z] = SIZE.map(|side| side * side * MASS / 12.0);
+    let moments = Matrix3::from_diagonal(&Vector3::new(y + z, x + z, x + y));
+    let object = builder.add_body("object", SpatialInertia::from_central(MASS, &Vector3::zeros(), &moments));
+    let base = match push.support {
+        Support::Corners => rigid(MU_OBJECT),
+        Support::Pad => compliant(1e7, MU_OBJECT),
+    };
+    builder.add_geometry(object, "base", here, Shape::Box { size }, &base)?;
+    // The sides are pushed at the height of the ground, which does not tilt the object
+    let sides = builder.add_body("sides", SpatialInertia::from_central(0.0, &Vector3::zeros(), &Matrix3::zeros()));
+    let weld = JointSpec::new("sides", object, sides, JointKind::Fixed);
+    builder.add_joint(JointSpec { X_PF: RigidTransform::translation(0.0, 0.0, -0.5 * size.z), ..weld })?;
+    let height = 0.04;
+    let around = Shape::Box { size: Vector3::new(size.x, size.y, height) };
+    builder.add_geometry(sides, "sides", here, around, &rigid(MU_OBJECT))?;
+    let tip = builder.add_body("pusher", SpatialInertia::from_central(1.0, &Vector3::zeros(), &Matrix3::identity()));
+    let across = 0.5 * size.y * (1.0 - 2.0 * push.contact);
+    let start = RigidTransform::translation(-0.5 * size.x - RADIUS - push.gap, across, 0.0);
+    let slide = JointSpec::new("push", BodyIndex::WORLD, tip, JointKind::Prismatic);
+    let axis_F = Vector3::new(push.angle.cos(), push.angle.sin(), 0.0);
+    let slide = builder.add_joint(JointSpec { X_PF: start, axis_F, ..slide })?;
+    builder.set_actuator(slide, Actuator { stiffness: 1e6, damping: 1e3, ..Actuator::PASSIVE });
+    let mu = beside(MU_PUSHER);
+    let length = 0.02;
+    let (shape, properties) = match push.pusher {
+        Pusher::Point => (Shape::Sphere { radius: RADIUS }, rigid(mu)),
+        Pusher::TwoPoints => {
+            // k = E A/h [eqs. 3.10 and 3.11]: each point has half of the rod's width times its height, and h
+            // is the length of both bodies along the push
+            let area = RADIUS * length;
+            let stiffness = MODULUS * area / (size.x + 2.0 * RADIUS);
+            let properties = ContactProperties { point_contact_stiffness: Some(stiffness), ..rigid(mu) };
+            (Shape::Cylinder { radius: RADIUS, length }, properties)
+        }
+        Pusher::Patch => (Shape::Cylinder { radius: RADIUS, length }, compliant(MODULUS, mu)),
+    };
+    builder.add_geometry(tip, "tip", here, shape, &properties)?;
+    builder.exclude_contact(BodyIndex::WORLD, tip);
+    builder.exclude_contact(BodyIndex::WORLD, sides);
+    builder.exclude_contact(object, tip);
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY))?);
+    let mut state = scene.model().default_state();
+    scene.model().set_free_body_pose(&mut state, object, &RigidTransform::translation(0.0, 0.0, 0.5 * size.z));
+    let mut simulation = Simulation::new(scene, state, settings)?;
+    let (step, mut snapshot) = (settings.step(), Snapshot::default());
+    let count = (LENGTH / SPEED / step).round() as u32;
+    let mut samples = Vec::with_capacity(count as usize);
+    for number in 1..=count {
+        let time = f64::from(number) * step;
+        let target = JointTarget { position: Some(SPEED * time), velocity: Some(SPEED), effort: None };
+        let before = clock();
+        let report = simulation.step(&std::iter::once(target).collect())?;
+        let took = clock() - before;
+        simulation.snapshot_into(&mut snapshot);
+        let ground = snapshot.contact_patches().iter().filter(|patch| patch.body_A == BodyIndex::WORLD);
+        let (errors, net_errors) =
+            ground.fold(Default::default(), |(faces, net): (FrictionErrors, FrictionErrors), patch| {
+                (faces.max(patch.friction), net.max(patch.net_friction))
+            });
+        let X_WB = simulation.data().X_WB[object];
+        let along = X_WB.rotation * Vector3::x();
+        let force = simulation.body_wrenches()[sides].f;
+        samples.push(PushSample {
+            time,
+            position: [X_WB.translation.x, X_WB.translation.y],
+            angle: along.y.atan2(along.x),
+            force: [force.x, force.y],
+            errors,
+            net_errors,
+            converged: report.solver_converged,
+            took,
+        });
+    }
+    Ok(samples)
+}

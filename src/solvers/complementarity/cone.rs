@@ -1,0 +1,153 @@
+//! Newton's method for friction in a cone or a polygon whose size is given.
+//!
+//! Every row has a regularization, so that its impulse is a function of its speed, and the step is the
+//! minimum of a convex function of the velocities: 1/2 v^T M v - r^T v and a potential for each row and each
+//! friction pair. Its gradient is M v - r - G^T lambda(v), with
+//!   lambda = clamp(-(G v + c)/Sigma, l, u)   and   lambda_t = P(-(G_t v + c_t)/Gamma),
+//! P the nearest point of the pair's set.
+
+use super::contact_problem::ComplementarityProblem;
+use super::tangent_set::TangentSet;
+use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
+use crate::solvers::line_search::find_zero;
+
+/// Iterations of one solve; most take less than 10.
+const ITERATIONS_MAX: u32 = 100;
+/// The gradient counts as zero at this part of the impulses in it [-].
+const GRADIENT: f64 = 1e-14;
+/// The full step is taken if it leaves at most this part of the slope [-].
+const SLOPE: f64 = 0.1;
+
+/// The memory of solves.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ConeSolver {
+    gradient: Vec<f64>,
+    direction: Vec<f64>,
+    trial: Vec<f64>,
+    hessian: Vec<f64>,
+    factor: Vec<f64>,
+    impulses: Vec<f64>,
+}
+
+impl ConeSolver {
+    /// Minimizes from `v` on, with the friction of each pair in the `set` of its bound [N s]. On return
+    /// `impulses` are those of `v`. Returns the number of iterations.
+    pub(super) fn solve(
+        &mut self,
+        problem: &ComplementarityProblem,
+        set: TangentSet,
+        bounds: &[f64],
+        r: &[f64],
+        impulses: &mut Vec<f64>,
+        v: &mut [f64],
+    ) -> u32 {
+        let n = problem.rows.size();
+        let mut least = f64::INFINITY;
+        for iteration in 0..ITERATIONS_MAX {
+            let size = self.evaluate(problem, set, bounds, r, v, true);
+            impulses.clone_from(&self.impulses);
+            let norm = self.gradient.iter().map(|g| g.abs()).fold(0.0, f64::max);
+            if norm.is_nan() || norm <= GRADIENT * size {
+                return iteration;
+            }
+            // Rounding ends the descent
+            if iteration > 8 && norm >= least && norm <= 1e4 * GRADIENT * size {
+                return iteration;
+            }
+            least = least.min(norm);
+            self.factor.clone_from(&self.hessian);
+            if cholesky_in_place(&mut self.factor, n).is_err() {
+                return iteration;
+            }
+            self.direction.clear();
+            self.direction.extend(self.gradient.iter().map(|g| -g));
+            cholesky_solve_in_place(&self.factor, n, &mut self.direction);
+            let direction = std::mem::take(&mut self.direction);
+            let start = dot(&self.gradient, &direction);
+            let mut trial = std::mem::take(&mut self.trial);
+            let mut slope = |alpha: f64| {
+                trial.clear();
+                trial.extend(v.iter().zip(&direction).map(|(v, d)| v + alpha * d));
+                self.evaluate(problem, set, bounds, r, &trial, false);
+                dot(&self.gradient, &direction)
+            };
+            let end = slope(1.0);
+            let small = SLOPE * start.abs();
+            let alpha = if end > small { find_zero(start, end, small, slope) } else { 1.0 };
+            v.iter_mut().zip(&direction).for_each(|(v, d)| *v += alpha * d);
+            (self.direction, self.trial) = (direction, trial);
+        }
+        self.evaluate(problem, set, bounds, r, v, false);
+        impulses.clone_from(&self.impulses);
+        ITERATIONS_MAX
+    }
+
+    /// The gradient and the impulses at `v`, and the Hessian. Returns the size of the terms of the gradient.
+    fn evaluate(
+        &mut self,
+        problem: &ComplementarityProblem,
+        set: TangentSet,
+        bounds: &[f64],
+        r: &[f64],
+        v: &[f64],
+        with_hessian: bool,
+    ) -> f64 {
+        let Self { gradient, hessian, impulses, .. } = self;
+        let (rows, n) = (&problem.rows, v.len());
+        gradient.clear();
+        let mut size = 0.0_f64;
+        for (i, r) in r.iter().enumerate() {
+            let momentum = dot(&problem.mass[i * n..(i + 1) * n], v);
+            size = size.max(momentum.abs()).max(r.abs());
+            gradient.push(momentum - r);
+        }
+        if with_hessian {
+            hessian.clone_from(&problem.mass);
+        }
+        impulses.clear();
+        impulses.resize(rows.len(), 0.0);
+        let mut pairs = problem.pairs.iter().zip(bounds).peekable();
+        let mut i = 0;
+        while i < rows.len() {
+            let stiffness = 1.0 / rows.rows()[i].regularization.max(f64::MIN_POSITIVE);
+            if let Some((pair, bound)) = pairs.next_if(|(pair, _)| pair.tangent == i) {
+                debug_assert_eq!(pair.tangent, i, "pairs are in the order of their rows");
+                let free = [0, 1].map(|k| -stiffness * (rows.speed(i + k, v) + rows.rows()[i + k].constant));
+                let (impulse, rate) = set.project(free, *bound);
+                for k in 0..2 {
+                    impulses[i + k] = impulse[k];
+                    size = size.max(impulse[k].abs());
+                    for (dof, value) in rows.jacobian(i + k) {
+                        gradient[*dof as usize] -= value * impulse[k];
+                        if !with_hessian {
+                            continue;
+                        }
+                        for (l, rate) in rate[k].iter().enumerate() {
+                            let weighted = stiffness * rate * value;
+                            for (other, value) in rows.jacobian(i + l) {
+                                hessian[*dof as usize * n + *other as usize] += weighted * value;
+                            }
+                        }
+                    }
+                }
+                i += 2;
+                continue;
+            }
+            let row = rows.rows()[i];
+            let free = -stiffness * (rows.speed(i, v) + row.constant);
+            impulses[i] = free.clamp(row.lower, row.upper);
+            size = size.max(impulses[i].abs());
+            let acts = free > row.lower && free < row.upper;
+            for (dof, value) in rows.jacobian(i) {
+                gradient[*dof as usize] -= value * impulses[i];
+                if acts && with_hessian {
+                    for (other, factor) in rows.jacobian(i) {
+                        hessian[*dof as usize * n + *other as usize] += stiffness * value * factor;
+                    }
+                }
+            }
+            i += 1;
+        }
+        size
+    }
+}

@@ -1,0 +1,72 @@
+//! A mixed problem with pairs of rows that are the friction of a contact point.
+
+use super::problem::{MixedProblem, relative, worse};
+use super::tangent_set::TangentSet;
+
+/// The friction at a contact point: two rows of the problem, bounded by the impulse of a third.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FrictionPair {
+    /// The row of the normal impulse.
+    pub normal: usize,
+    /// The first of the two rows along the tangents; they have the same regularization.
+    pub tangent: usize,
+    /// mu [-], times the part of the friction that acts here.
+    pub coefficient: f64,
+    /// The normal impulse that is known before the solve [N s].
+    pub normal_before: f64,
+    /// A guess of the two impulses [N s].
+    pub guess: [f64; 2],
+}
+
+/// The rows of a step, and which of them are friction.
+#[derive(Clone, Debug, Default)]
+pub struct ComplementarityProblem {
+    /// All rows; the bounds of friction rows are set by the solver.
+    pub rows: MixedProblem,
+    /// M, row-major [kg, kg m, kg m2].
+    pub mass: Vec<f64>,
+    /// The friction of the contact points, each after its normal row.
+    pub pairs: Vec<FrictionPair>,
+}
+
+impl ComplementarityProblem {
+    /// w of the two rows of a pair [m/s].
+    pub(super) fn slip(&self, pair: &FrictionPair, impulses: &[f64], v: &[f64]) -> [f64; 2] {
+        [0, 1].map(|k| self.rows.slack(pair.tangent + k, v, impulses[pair.tangent + k]))
+    }
+    /// A step length of an impulse per speed that cannot overshoot in either row \[kg\].
+    pub(super) fn weight(&self, pair: &FrictionPair) -> f64 {
+        let scale = self.rows.diagonal(pair.tangent).max(self.rows.diagonal(pair.tangent + 1));
+        if scale > 0.0 { 1.0 / scale } else { 0.0 }
+    }
+
+    /// The largest violation of a row or of a pair as a part of the largest impulse [-], with the friction of
+    /// each pair in `set` and bounded by `bounds`. `v` are the velocities under `impulses`.
+    pub(super) fn residual(&self, set: TangentSet, bounds: &[f64], impulses: &[f64], v: &[f64]) -> f64 {
+        let mut violation = 0.0;
+        let mut pairs = self.pairs.iter().zip(bounds).peekable();
+        let mut i = 0;
+        while i < self.rows.len() {
+            if let Some((pair, bound)) = pairs.next_if(|(pair, _)| pair.tangent == i) {
+                let slip = self.slip(pair, impulses, v);
+                let x = [impulses[i], impulses[i + 1]];
+                violation = match set {
+                    TangentSet::Box => (0..2).fold(violation, |violation, k| {
+                        let step = slip[k] / self.rows.diagonal(i + k).max(f64::MIN_POSITIVE);
+                        worse(violation, (x[k] - (x[k] - step).clamp(-bound, *bound)).abs())
+                    }),
+                    TangentSet::Disc | TangentSet::Polygon { .. } => {
+                        let weight = self.weight(pair);
+                        let (p, _) = set.project([x[0] - weight * slip[0], x[1] - weight * slip[1]], *bound);
+                        worse(violation, (x[0] - p[0]).hypot(x[1] - p[1]))
+                    }
+                };
+                i += 2;
+            } else {
+                violation = worse(violation, self.rows.violation(i, self.rows.slack(i, v, impulses[i]), impulses[i]));
+                i += 1;
+            }
+        }
+        relative(violation, impulses)
+    }
+}

@@ -1,0 +1,240 @@
+//! The rows of a patch of faces: each face is a contact point with its own stiffness.
+
+use super::contact_problem::{ComplementarityProblem, FrictionPair};
+use super::problem::Row;
+use crate::math::lanes::LANES;
+use crate::math::{SpatialForce, SpatialVelocity, Vector3};
+use crate::solvers::{BoxRow, PatchBlock};
+
+/// The regularization of friction is between these parts of the mobility along its tangents [-]: enough for
+/// redundant points to share a load, and little against the masses.
+const FRICTION_REGULARIZATION: (f64, f64) = (1e-8, 1e-3);
+/// The relaxation time of a stiff contact is at least this many steps: with less, a body that lands between
+/// two steps would be thrown back with more energy than it had. [-]
+const STIFF_RELAXATION: f64 = 2.0;
+
+/// The parameters of a patch's rows.
+#[derive(Clone, Copy, Debug)]
+pub struct PatchInput {
+    /// Step h \[s\].
+    pub step: f64,
+    /// Relaxation time tau of the two materials \[s\].
+    pub relaxation_time: f64,
+    /// The slip speed at which friction that sticks is at its bound [m/s].
+    pub stiction_tolerance: f64,
+}
+
+/// A contact point before its friction has directions.
+#[derive(Clone, Copy, Debug)]
+pub struct TangentInput {
+    /// Position from the patch point C [m, world].
+    pub p_CF: Vector3,
+    /// Unit normal from A into B [-].
+    pub normal: Vector3,
+    /// Velocity of slip of B over A at the start of the step [m/s, world].
+    pub slip: Vector3,
+    /// The normal impulse that the elastic force and the damping at the start of the step give [N s].
+    pub elastic_impulse: f64,
+    /// The normal impulse that would stop the approach of the two bodies [N s].
+    pub impact_impulse: f64,
+}
+
+/// The tangents of a contact point, and the normal impulse that is known before the solve.
+#[derive(Clone, Copy, Debug)]
+pub struct Tangents {
+    /// Primary and secondary direction of friction, unit vectors [-].
+    pub directions: [Vector3; 2],
+    /// [N s].
+    pub normal_before: f64,
+    /// A guess of the friction impulse on B [N s, world].
+    pub friction: Vector3,
+}
+
+/// The rows of one face of a patch.
+#[derive(Clone, Copy, Debug)]
+pub struct FaceRows {
+    /// Position from the patch point C [m, world].
+    pub p_CF: Vector3,
+    /// The normal from A into B [-].
+    pub normal: Vector3,
+    /// The row of the normal impulse, of this face or of the face that this one is a part of; `None` if it
+    /// cannot touch within the step.
+    pub normal_row: Option<usize>,
+    /// Whether the normal impulse acts here.
+    pub pushes: bool,
+    /// The first row of friction, and its two directions.
+    pub friction: Option<(usize, [Vector3; 2])>,
+}
+
+impl FaceRows {
+    /// The impulse on B [N s, world].
+    pub fn impulse(&self, impulses: &[f64]) -> Vector3 {
+        self.normal_impulse(impulses) + self.friction_impulse(impulses)
+    }
+    /// Its part along the normal.
+    pub fn normal_impulse(&self, impulses: &[f64]) -> Vector3 {
+        match self.normal_row {
+            Some(row) if self.pushes => self.normal * impulses[row],
+            _ => Vector3::zeros(),
+        }
+    }
+    /// Its part of friction.
+    pub fn friction_impulse(&self, impulses: &[f64]) -> Vector3 {
+        self.friction.map_or(Vector3::zeros(), |(row, [t1, t2])| t1 * impulses[row] + t2 * impulses[row + 1])
+    }
+}
+
+/// The coefficients of the relative velocity of B at `p_CF` along `direction`.
+fn along<'a>(
+    block: &'a PatchBlock,
+    p_CF: &'a Vector3,
+    direction: &'a Vector3,
+) -> impl Iterator<Item = (u32, f64)> + 'a {
+    let columns = block.jacobian.dofs.iter().zip(&block.jacobian.columns);
+    columns.map(move |(dof, column)| (*dof, SpatialVelocity::from_vector(column).shift(p_CF).v.dot(direction)))
+}
+
+impl ComplementarityProblem {
+    /// Adds the row of an actuator, a limit or dry friction of a joint; returns its number.
+    pub fn add_box_row(&mut self, row: &BoxRow) -> usize {
+        let BoxRow { dof, coefficient, target, regularization, lower, upper } = *row;
+        let law = Row { regularization, constant: -target, lower, upper };
+        self.rows.add_row(law, std::iter::once((dof, coefficient)))
+    }
+
+    /// Adds the rows of `block`, and appends those of its faces to `faces`, in their order. `tangents` gives
+    /// the directions of friction at each place where some acts.
+    ///
+    /// A face with the elastic force fe0 and the stiffness k has g = -fe0/k and [Andersson 2021, eqs. 3.8 and
+    /// 3.9]:
+    ///   gamma = 1/(1 + 4 tau/h),   Sigma = 4 gamma/(h^2 k),   c = 4 gamma/h g - gamma G v0,
+    /// which is the force k (-g - tau u - h/4 (u - u0)). Deviations: a contact that swings faster than the
+    /// step has at least tau = 2 h; a near-rigid point with a gap may close it within the step, c = g/h.
+    pub fn add_patch(
+        &mut self,
+        block: &PatchBlock,
+        input: &PatchInput,
+        mut tangents: impl FnMut(&TangentInput) -> Tangents,
+        faces: &mut Vec<FaceRows>,
+    ) {
+        for closure in &block.closure {
+            let law = Row {
+                regularization: 1.0 / closure.weight,
+                constant: -closure.target,
+                lower: f64::NEG_INFINITY,
+                upper: f64::INFINITY,
+            };
+            let columns = block.jacobian.dofs.iter().zip(&block.jacobian.columns);
+            self.rows.add_row(law, columns.map(|(dof, column)| (*dof, closure.row.dot(column))));
+        }
+        let mut divided = block.divided_faces().peekable();
+        let mut parts: &[f64] = &[];
+        let mut of_face = None;
+        let mut estimates = (0.0, 0.0);
+        for number in 0..block.len() {
+            let (p_CF, normal, elastic_force, stiffness) = face(block, number);
+            let is_part = !parts.is_empty();
+            let share = match parts.split_first() {
+                Some((share, rest)) => {
+                    parts = rest;
+                    *share
+                }
+                None => {
+                    of_face = self.add_normal(block, input, (&p_CF, &normal, elastic_force, stiffness));
+                    let speed = block.V0.shift(&p_CF).v.dot(&normal);
+                    let elastic = elastic_force - stiffness * input.relaxation_time * speed;
+                    let mobility =
+                        of_face.map_or(0.0, |row| self.rows.diagonal(row) - self.rows.rows()[row].regularization);
+                    let impact = if mobility > 0.0 { (-speed).max(0.0) / mobility } else { 0.0 };
+                    estimates = (input.step * elastic.max(0.0), impact);
+                    match divided.next_if(|(face, ..)| *face == number) {
+                        Some((_, shares, _)) => {
+                            parts = shares;
+                            0.0
+                        }
+                        None => 1.0,
+                    }
+                }
+            };
+            let coefficient = share * block.law.friction;
+            let friction = of_face.filter(|_| coefficient > 0.0).map(|normal_row| {
+                let slip = block.V0.shift(&p_CF).v + block.surface_velocity;
+                let slip = slip - normal * slip.dot(&normal);
+                let (elastic_impulse, impact_impulse) = estimates;
+                let chosen = tangents(&TangentInput { p_CF, normal, slip, elastic_impulse, impact_impulse });
+                let tangent = self.add_friction(block, input, &p_CF, &chosen, coefficient);
+                let normal_before = chosen.normal_before;
+                let guess = chosen.directions.map(|t| t.dot(&chosen.friction));
+                self.pairs.push(FrictionPair { normal: normal_row, tangent, coefficient, normal_before, guess });
+                (tangent, chosen.directions)
+            });
+            faces.push(FaceRows { p_CF, normal, normal_row: of_face, pushes: !is_part, friction });
+        }
+    }
+
+    fn add_normal(
+        &mut self,
+        block: &PatchBlock,
+        input: &PatchInput,
+        (p_CF, normal, elastic_force, stiffness): (&Vector3, &Vector3, f64, f64),
+    ) -> Option<usize> {
+        let h = input.step;
+        let mut row = Row { regularization: 0.0, constant: 0.0, lower: 0.0, upper: f64::INFINITY };
+        if stiffness <= 0.0 {
+            return None;
+        }
+        let g = -elastic_force / stiffness;
+        let mobility = block_mobility(self, block, p_CF, normal);
+        let period = h * h * stiffness * mobility;
+        if mobility <= 0.0 || (g > 0.0 && period < 1.0) {
+            return None; // a spring with a gap does not push
+        }
+        let u0 = block.V0.shift(p_CF).v.dot(normal);
+        let relaxation_time = input.relaxation_time.max(STIFF_RELAXATION * h * period / (1.0 + period));
+        let gamma = 1.0 / (1.0 + 4.0 * relaxation_time / h);
+        row.regularization = 4.0 * gamma / (h * h * stiffness);
+        row.constant = if g > 0.0 { g / h } else { 4.0 * gamma / h * g - gamma * u0 };
+        Some(self.rows.add_row(row, along(block, p_CF, normal)))
+    }
+
+    fn add_friction(
+        &mut self,
+        block: &PatchBlock,
+        input: &PatchInput,
+        p_CF: &Vector3,
+        chosen: &Tangents,
+        coefficient: f64,
+    ) -> usize {
+        let [t1, t2] = chosen.directions;
+        let mobility = 0.5 * (block_mobility(self, block, p_CF, &t1) + block_mobility(self, block, p_CF, &t2));
+        let bound = (coefficient * chosen.normal_before).max(f64::MIN_POSITIVE);
+        let (least, most) = FRICTION_REGULARIZATION;
+        let regularization = (input.stiction_tolerance / bound).clamp(least * mobility, most * mobility);
+        let [first, _] = [t1, t2].map(|t| {
+            let constant = t.dot(&block.surface_velocity);
+            let law = Row { regularization, constant, lower: 0.0, upper: 0.0 };
+            self.rows.add_row(law, along(block, p_CF, &t))
+        });
+        first
+    }
+}
+
+/// G M^-1 G^T of a direction [1/kg].
+fn block_mobility(problem: &mut ComplementarityProblem, block: &PatchBlock, p_CF: &Vector3, n: &Vector3) -> f64 {
+    problem.rows.mobility(along(block, p_CF, n))
+}
+
+/// Position, normal, elastic force at the start and stiffness of a face.
+fn face(block: &PatchBlock, number: usize) -> (Vector3, Vector3, f64, f64) {
+    let (lanes, lane) = (&block.lanes[number / LANES], number % LANES);
+    let stiffness = lanes.force_rate.0[lane] / block.damped_step;
+    (lanes.p_CF.get(lane), lanes.normal.get(lane), lanes.elastic_force.0[lane], stiffness)
+}
+
+/// The net impulse on B about C of some faces [N m s, N s].
+pub fn net_impulse(faces: &[FaceRows], impulses: &[f64]) -> SpatialForce {
+    faces.iter().fold(SpatialForce::ZERO, |sum, face| {
+        let impulse = face.impulse(impulses);
+        sum + SpatialForce::new(face.p_CF.cross(&impulse), impulse)
+    })
+}

@@ -1,0 +1,238 @@
+//! The solvers of a step with contact: which rows are solved together, and the bounds of friction.
+
+use super::cone::ConeSolver;
+use super::contact_problem::ComplementarityProblem;
+use super::direct::{DirectSolver, DirectStatus};
+use super::gauss_seidel::{sweep_friction, sweep_rows};
+use super::settings::{ComplementaritySettings, ComplementaritySolver, FrictionLaw};
+use super::tangent_set::TangentSet;
+
+/// The bounds of friction have settled when none changes by more than this part of the largest [-].
+const BOUNDS_SETTLED: f64 = 1e-9;
+
+/// The report of a solve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ComplementarityReport {
+    /// Sweeps, factorizations or Newton iterations.
+    pub iterations: u32,
+    /// How often the bounds of friction were renewed.
+    pub rounds: u32,
+    /// The largest violation of a row or of a friction law, as a part of the largest impulse [-].
+    pub residual: f64,
+    /// Whether the residual is within the tolerance.
+    pub converged: bool,
+    /// A row that proves that the problem has no solution.
+    pub infeasible: Option<usize>,
+}
+
+/// The normal impulses that bound friction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bound {
+    /// Those known before the solve.
+    Before,
+    /// Those of the solve.
+    Solved,
+}
+
+fn set_and_bound(friction: FrictionLaw) -> (TangentSet, Bound) {
+    match friction {
+        FrictionLaw::Box => (TangentSet::Box, Bound::Before),
+        FrictionLaw::ScaledBox
+        | FrictionLaw::OrientedBox(_)
+        | FrictionLaw::Randomized { .. }
+        | FrictionLaw::MultiDirectional { .. } => (TangentSet::Box, Bound::Solved),
+        FrictionLaw::ProjectedCone | FrictionLaw::ExactCone => (TangentSet::Disc, Bound::Solved),
+        FrictionLaw::PolyhedralCone { edges } => (TangentSet::Polygon { corners: edges }, Bound::Solved),
+    }
+}
+
+/// The solver of complementarity steps, and its memory.
+#[derive(Clone, Debug, Default)]
+pub struct ContactSolver {
+    direct: DirectSolver,
+    cone: ConeSolver,
+    bounds: Vec<f64>,
+    r: Vec<f64>,
+}
+
+impl ContactSolver {
+    /// Solves `problem`, whose r is `momentum` [N s, N m s]. `impulses` and `v` are overwritten.
+    pub fn solve(
+        &mut self,
+        problem: &mut ComplementarityProblem,
+        momentum: &[f64],
+        settings: &ComplementaritySettings,
+        impulses: &mut Vec<f64>,
+        v: &mut Vec<f64>,
+    ) -> ComplementarityReport {
+        let (set, bound) = set_and_bound(settings.friction);
+        impulses.clear();
+        impulses.resize(problem.rows.len(), 0.0);
+        self.bounds.clear();
+        self.bounds.extend(problem.pairs.iter().map(|pair| pair.coefficient * pair.normal_before.max(0.0)));
+        // Sweeps start from the friction of the step before
+        if matches!(settings.solver, ComplementaritySolver::GaussSeidel | ComplementaritySolver::Split) {
+            for pair in &problem.pairs {
+                impulses[pair.normal] = pair.normal_before.max(0.0);
+            }
+            for (pair, bound) in problem.pairs.iter().zip(&self.bounds) {
+                let (guess, _) = set.project(pair.guess, *bound);
+                impulses[pair.tangent..pair.tangent + 2].copy_from_slice(&guess);
+            }
+        }
+        let mut infeasible = None;
+        let (iterations, rounds) = match settings.solver {
+            ComplementaritySolver::Direct if set == TangentSet::Box => {
+                self.solve_box(problem, bound, settings, impulses, v, &mut infeasible)
+            }
+            ComplementaritySolver::Direct => self.solve_cone(problem, set, momentum, settings, impulses, v),
+            ComplementaritySolver::GaussSeidel => {
+                problem.rows.velocities(impulses, v);
+                (self.sweep(problem, (set, bound), settings, impulses, v), 0)
+            }
+            ComplementaritySolver::Split => {
+                self.alternate(problem, (set, bound), settings, impulses, v, &mut infeasible)
+            }
+            ComplementaritySolver::DirectAndIterative => {
+                let (pivots, rounds) = self.solve_box(problem, Bound::Solved, settings, impulses, v, &mut infeasible);
+                (pivots + self.sweep(problem, (set, bound), settings, impulses, v), rounds)
+            }
+        };
+        if bound == Bound::Solved {
+            self.renew_bounds(problem, impulses);
+        }
+        problem.rows.velocities(impulses, v);
+        let residual = problem.residual(set, &self.bounds, impulses, v);
+        let converged = residual <= settings.tolerance && infeasible.is_none();
+        ComplementarityReport { iterations, rounds, residual, converged, infeasible }
+    }
+
+    /// Sets the bounds to those of the present normal impulses. Returns the largest change as a part of the
+    /// largest bound [-].
+    fn renew_bounds(&mut self, problem: &ComplementarityProblem, impulses: &[f64]) -> f64 {
+        let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        for (bound, pair) in self.bounds.iter_mut().zip(&problem.pairs) {
+            let renewed = pair.coefficient * impulses[pair.normal].max(0.0);
+            change = change.max((renewed - *bound).abs());
+            largest = largest.max(renewed).max(*bound);
+            *bound = renewed;
+        }
+        if largest > 0.0 { change / largest } else { 0.0 }
+    }
+
+    /// The direct solution with box friction, again with bounds of its own normal impulses if these bound it.
+    fn solve_box(
+        &mut self,
+        problem: &mut ComplementarityProblem,
+        bound: Bound,
+        settings: &ComplementaritySettings,
+        impulses: &mut Vec<f64>,
+        v: &mut Vec<f64>,
+        infeasible: &mut Option<usize>,
+    ) -> (u32, u32) {
+        let mut pivots = 0;
+        for round in 0..=settings.rounds_max {
+            for (number, bound) in self.bounds.iter().enumerate() {
+                let first = problem.pairs[number].tangent;
+                (first..first + 2).for_each(|i| problem.rows.set_bounds(i, -bound, *bound));
+            }
+            let report = self.direct.solve(&problem.rows, &problem.mass, impulses, v);
+            pivots += report.pivots;
+            if let DirectStatus::Infeasible { row } = report.status {
+                *infeasible = Some(row);
+                return (pivots, round);
+            }
+            if bound == Bound::Before || self.renew_bounds(problem, impulses) <= BOUNDS_SETTLED {
+                return (pivots, round);
+            }
+        }
+        (pivots, settings.rounds_max)
+    }
+
+    /// Newton's method with friction in `set`, again with bounds of its own normal impulses.
+    fn solve_cone(
+        &mut self,
+        problem: &ComplementarityProblem,
+        set: TangentSet,
+        momentum: &[f64],
+        settings: &ComplementaritySettings,
+        impulses: &mut Vec<f64>,
+        v: &mut Vec<f64>,
+    ) -> (u32, u32) {
+        self.r.clear();
+        self.r.extend_from_slice(momentum);
+        problem.rows.velocities(impulses, v);
+        let mut iterations = 0;
+        for round in 0..=settings.rounds_max {
+            iterations += self.cone.solve(problem, set, &self.bounds, &self.r, impulses, v);
+            if self.renew_bounds(problem, impulses) <= BOUNDS_SETTLED {
+                return (iterations, round);
+            }
+        }
+        (iterations, settings.rounds_max)
+    }
+
+    /// Sweeps over all rows.
+    fn sweep(
+        &mut self,
+        problem: &ComplementarityProblem,
+        (set, bound): (TangentSet, Bound),
+        settings: &ComplementaritySettings,
+        impulses: &mut [f64],
+        v: &mut [f64],
+    ) -> u32 {
+        for _ in 0..settings.iterations {
+            sweep_rows(problem, impulses, v);
+            self.sweep_friction(problem, (set, bound), impulses, v);
+        }
+        settings.iterations
+    }
+
+    fn sweep_friction(
+        &self,
+        problem: &ComplementarityProblem,
+        (set, bound): (TangentSet, Bound),
+        impulses: &mut [f64],
+        v: &mut [f64],
+    ) -> f64 {
+        let of = |number: usize, impulses: &[f64]| match bound {
+            Bound::Before => self.bounds[number],
+            Bound::Solved => {
+                let pair = &problem.pairs[number];
+                pair.coefficient * impulses[pair.normal].max(0.0)
+            }
+        };
+        sweep_friction(problem, set, of, impulses, v)
+    }
+
+    /// Direct solutions for joints and normal impulses, in turn with a sweep of friction.
+    fn alternate(
+        &mut self,
+        problem: &mut ComplementarityProblem,
+        (set, bound): (TangentSet, Bound),
+        settings: &ComplementaritySettings,
+        impulses: &mut Vec<f64>,
+        v: &mut Vec<f64>,
+        infeasible: &mut Option<usize>,
+    ) -> (u32, u32) {
+        let mut pivots = 0;
+        for round in 1..=settings.iterations {
+            for number in 0..problem.pairs.len() {
+                let first = problem.pairs[number].tangent;
+                (first..first + 2).for_each(|i| problem.rows.set_bounds(i, impulses[i], impulses[i]));
+            }
+            let report = self.direct.solve(&problem.rows, &problem.mass, impulses, v);
+            pivots += report.pivots;
+            if let DirectStatus::Infeasible { row } = report.status {
+                *infeasible = Some(row);
+                return (pivots, round);
+            }
+            let change = self.sweep_friction(problem, (set, bound), impulses, v);
+            let largest = impulses.iter().map(|impulse| impulse.abs()).fold(0.0, f64::max);
+            if change <= BOUNDS_SETTLED * largest {
+                return (pivots, round);
+            }
+        }
+        (pivots, settings.iterations)
+    }
+}

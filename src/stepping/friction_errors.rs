@@ -1,0 +1,102 @@
+//! How far the friction of a contact is from Coulomb's law [Andersson 2021, eqs. 4.1 and 4.2].
+
+use crate::math::{SpatialVelocity, Vector3};
+
+/// A face with less than this part of the largest normal force of its contact counts with that part: its own
+/// would make any friction an error without bound [-].
+const NORMAL_MIN: f64 = 1e-3;
+/// Friction below this part of its limit has no direction [-].
+const FRICTION_MIN: f64 = 1e-6;
+
+/// The errors of friction.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct FrictionErrors {
+    /// C = max(0, |f_t|/(mu f_n) - 1): how far friction is outside the cone [-].
+    pub cone: f64,
+    /// A: the angle between friction and the opposite of the velocity of slip \[rad\]; 0 without slip.
+    pub alignment: f64,
+}
+
+impl FrictionErrors {
+    /// The larger of each error.
+    #[must_use]
+    pub fn max(self, other: Self) -> Self {
+        Self { cone: self.cone.max(other.cone), alignment: self.alignment.max(other.alignment) }
+    }
+}
+
+/// A force on B \[N\], the normal from A into B, and the velocity of slip of B over A [m/s].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlidingForce {
+    pub(super) force: Vector3,
+    pub(super) normal: Vector3,
+    pub(super) slip: Vector3,
+}
+
+impl SlidingForce {
+    fn normal_force(&self) -> f64 {
+        self.force.dot(&self.normal).max(0.0)
+    }
+
+    /// The errors with the friction coefficient `mu`, where the largest normal force of the contact is
+    /// `largest` \[N\]. Slip below `slip_min` [m/s] has no direction.
+    fn errors(&self, mu: f64, largest: f64, slip_min: f64) -> FrictionErrors {
+        let f_n = self.normal_force().max(NORMAL_MIN * largest);
+        let tangential = |vector: &Vector3| vector - self.normal * vector.dot(&self.normal);
+        let (f_t, slip) = (tangential(&self.force), tangential(&self.slip));
+        let (friction, speed, limit) = (f_t.norm(), slip.norm(), mu * f_n);
+        if limit <= 0.0 || friction <= FRICTION_MIN * limit {
+            return FrictionErrors::default();
+        }
+        let alignment = if speed > slip_min { f_t.cross(&-slip).norm().atan2(-f_t.dot(&slip)) } else { 0.0 };
+        FrictionErrors { cone: (friction / limit - 1.0).max(0.0), alignment }
+    }
+}
+
+/// The largest errors of the faces of a contact with the friction coefficient `mu`, and those of its net
+/// force `net`. Slip below `slip_min` [m/s] has no direction.
+pub(super) fn friction_errors(
+    faces: impl Iterator<Item = SlidingForce> + Clone,
+    net: &SlidingForce,
+    mu: f64,
+    slip_min: f64,
+) -> (FrictionErrors, FrictionErrors) {
+    let largest = faces.clone().map(|face| face.normal_force()).fold(0.0, f64::max);
+    let of_faces = faces.map(|face| face.errors(mu, largest, slip_min));
+    let of_faces = of_faces.fold(FrictionErrors::default(), FrictionErrors::max);
+    (of_faces, net.errors(mu, net.normal_force(), slip_min))
+}
+
+/// The velocity of B relative to A at a point, for bodies with the velocities V about the origins p.
+pub(super) fn relative_velocity(
+    p_WC: &Vector3,
+    (V_A, p_A): (&SpatialVelocity, &Vector3),
+    (V_B, p_B): (&SpatialVelocity, &Vector3),
+) -> Vector3 {
+    V_B.shift(&(p_WC - p_B)).v - V_A.shift(&(p_WC - p_A)).v
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Written-out forces under 10 N and mu = 0.5: inside the cone, at the corner of a box, and turned by 30
+    /// degrees from the slip.
+    #[test]
+    fn errors_are_those_of_written_out_forces() {
+        let normal = Vector3::z();
+        let slip = Vector3::new(0.1, 0.1, 0.0);
+        let of = |x: f64, y: f64| {
+            let face = SlidingForce { force: Vector3::new(x, y, 10.0), normal, slip };
+            friction_errors(std::iter::once(face), &face, 0.5, 1e-5).0
+        };
+        assert_eq!(of(-1.0, -1.0), FrictionErrors { cone: 0.0, alignment: 0.0 });
+        let corner = of(-5.0, -5.0);
+        assert!((corner.cone - (2.0_f64.sqrt() - 1.0)).abs() < 1e-12 && corner.alignment < 1e-12, "{corner:?}");
+        let (sin, cos) = (225.0_f64 + 30.0).to_radians().sin_cos();
+        let turned = of(5.0 * cos, 5.0 * sin);
+        assert!(turned.cone < 1e-12 && (turned.alignment - 30.0_f64.to_radians()).abs() < 1e-12, "{turned:?}");
+        // Friction that pushes along
+        assert!((of(1.0, 1.0).alignment - std::f64::consts::PI).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,222 @@
+//! A complementarity step: the momentum, joints and contact pairs of a dynamic step, with contacts as rows of
+//! a mixed problem.
+//!
+//! M v - G^T lambda = M v_f + h tau [Andersson 2021, eq. 3.8], with v_f the velocity at the end of free
+//! motion. Deviation: eq. 3.8 has M v0 + h f there, which lets bodies that spin fast gain energy.
+
+use super::directions::{Place, directions, random_angle};
+use super::memory::{ContactMemory, KnownPoint};
+use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
+use crate::multibody::{Data, Model};
+use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::solvers::complementarity::{
+    ComplementarityProblem, ContactSolver, FaceRows, FrictionLaw, PatchInput, TangentInput, Tangents, net_impulse,
+};
+use crate::stepping::contacts::Pairs;
+use crate::stepping::dynamic::{DynamicStep, singular};
+use crate::stepping::error::StepError;
+use crate::stepping::input::StepInput;
+use crate::stepping::result::StepResult;
+use crate::stepping::settings::{DissipationModel, DynamicStepping, FrictionBound, SpookStepping};
+use crate::stepping::snapshot::{StepReport, StepTimes};
+
+/// The memory of complementarity steps.
+#[derive(Debug)]
+pub(in crate::stepping) struct SpookStep {
+    options: SpookStepping,
+    /// Motion, joints and contact pairs.
+    base: DynamicStep,
+    problem: ComplementarityProblem,
+    solver: ContactSolver,
+    impulses: Vec<f64>,
+    faces: Vec<FaceRows>,
+    /// The end of each patch in `faces`.
+    ends: Vec<usize>,
+    net: Vec<SpatialForce>,
+    memory: ContactMemory,
+}
+
+impl SpookStep {
+    pub(in crate::stepping) fn new(options: SpookStepping, model: &Model) -> Self {
+        let base = DynamicStepping {
+            dissipation: DissipationModel::Linear,
+            friction_bound: FrictionBound::Lagged,
+            surfaces: options.surfaces,
+            ..DynamicStepping::default()
+        };
+        Self {
+            options,
+            base: DynamicStep::new(base, model),
+            problem: ComplementarityProblem::default(),
+            solver: ContactSolver::default(),
+            impulses: Vec::new(),
+            faces: Vec::new(),
+            ends: Vec::new(),
+            net: Vec::new(),
+            memory: ContactMemory::default(),
+        }
+    }
+
+    pub(in crate::stepping) fn options(&self) -> &SpookStepping {
+        &self.options
+    }
+    pub(in crate::stepping) fn pairs(&self) -> &Pairs {
+        &self.base.contacts.pairs
+    }
+    /// Writes what the next step takes from the last one.
+    pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
+        self.base.write_memory(writer);
+        self.memory.write(writer);
+    }
+    /// Reads what [`SpookStep::write_memory`] wrote.
+    pub(in crate::stepping) fn read_memory(
+        &mut self,
+        scene: &Scene,
+        reader: &mut ByteReader<'_>,
+    ) -> Result<(), BytesError> {
+        self.base.read_memory(scene, reader)?;
+        self.memory.read(scene.contact_pairs().len(), reader)
+    }
+
+    /// Solves for the end of the step.
+    pub(in crate::stepping) fn step(
+        &mut self,
+        input: &StepInput<'_>,
+        data: &mut Data,
+        result: &mut StepResult,
+    ) -> Result<(), StepError> {
+        let (model, h) = (input.scene.model(), input.settings.step());
+        let start = input.now();
+        let moved = self.base.assemble(input, data)?;
+        self.add_rows(input, data)?;
+        let touched = input.now();
+        let Self { problem, solver, base, impulses, options, .. } = self;
+        let v = &mut result.state.v;
+        let solved = solver.solve(problem, &base.problem.momentum, &options.solver, impulses, v);
+        if solved.residual.is_nan() {
+            return Err(StepError::Residual { time: input.time });
+        }
+        let ended = input.now();
+        self.base.contacts.note_loads(input.scene, &self.base.problem, &result.state.v);
+        self.remember(input.scene, data);
+        result.integrate_from(&self.base.free.base, &mut self.base.change, input)?;
+        let impulse = |row: usize| self.impulses[row];
+        self.base.joint_rows.efforts_from(impulse, h, &mut result.efforts);
+        result.set_contacts(self.base.contacts.active(), &self.net);
+        result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
+        result.missed = self.base.contacts.missed;
+        result.wrong_friction = None;
+        debug_assert_eq!(result.state.v.len(), model.nv(), "all velocities");
+        result.report = StepReport {
+            solver_iterations: solved.iterations,
+            solver_residual: solved.residual / self.options.solver.tolerance,
+            solver_converged: solved.converged,
+            solver_fallbacks: 0,
+            friction_rounds: solved.rounds,
+            friction_error: 0.0,
+            faces: self.base.contacts.faces,
+            faces_dropped: self.base.contacts.faces_dropped,
+        };
+        Ok(())
+    }
+
+    /// The rows of the joints, in their order, then those of the contacts and of the loop closures.
+    fn add_rows(&mut self, input: &StepInput<'_>, data: &Data) -> Result<(), StepError> {
+        let StepInput { scene, settings, .. } = input;
+        let (model, h, law) = (scene.model(), settings.step(), self.options.solver.friction);
+        let base = &self.base.problem;
+        let Self { problem, faces, ends, memory, .. } = self;
+        let reset = problem.rows.reset(base.blocks(), &base.momentum_matrix, &base.momentum);
+        reset.map_err(|error| singular(model, input.time, error))?;
+        problem.mass.clone_from(&base.momentum_matrix);
+        problem.pairs.clear();
+        for row in &base.rows {
+            problem.add_box_row(row);
+        }
+        let angle = match law {
+            FrictionLaw::Randomized { seed } => random_angle(seed, (input.time / h).round() as u64),
+            _ => 0.0,
+        };
+        faces.clear();
+        ends.clear();
+        let active = self.base.contacts.active();
+        for (number, block) in base.patches().iter().enumerate() {
+            // The patches of loop closures come after those of contacts
+            let contact = active.get(number).map(|active| (active, &scene.contact_pairs()[active.pair]));
+            let patch = PatchInput {
+                step: h,
+                relaxation_time: contact.map_or(0.0, |(_, pair)| pair.material.relaxation_time),
+                stiction_tolerance: settings.stiction_tolerance,
+            };
+            let tangents = |point: &TangentInput| {
+                let Some((active, pair)) = contact else {
+                    let directions = [Vector3::x(), Vector3::y()];
+                    return Tangents { directions, normal_before: 0.0, friction: Vector3::zeros() };
+                };
+                let X_WB = &data.X_WB[moving_body(scene, pair)];
+                let known = memory.nearest(active.pair, &(active.p_WC + point.p_CF), X_WB);
+                let place = Place {
+                    normal: point.normal,
+                    slip: point.slip,
+                    stiction_tolerance: settings.stiction_tolerance,
+                    X_WB,
+                    friction_before: known.map_or(Vector3::zeros(), |known| known.friction),
+                    angle,
+                };
+                let normal_before = match (pair.kind, known) {
+                    (_, Some(known)) => known.normal_impulse,
+                    (ContactKind::PressureField, None) => point.elastic_impulse,
+                    (ContactKind::Points, None) => point.impact_impulse,
+                };
+                Tangents { directions: directions(law, &place), normal_before, friction: place.friction_before }
+            };
+            problem.add_patch(block, &patch, tangents, faces);
+            ends.push(faces.len());
+        }
+        Ok(())
+    }
+
+    /// Stores the impulses of the step for its result and for the next step.
+    fn remember(&mut self, scene: &Scene, data: &Data) {
+        self.net.clear();
+        self.memory.clear();
+        for number in 0..self.base.contacts.active().len() {
+            let active = self.base.contacts.active()[number];
+            let faces = &self.faces[self.start_of(number)..self.ends[number]];
+            self.net.push(net_impulse(faces, &self.impulses));
+            let pair = &scene.contact_pairs()[active.pair];
+            let X_WB = &data.X_WB[moving_body(scene, pair)];
+            let mut largest = 0.0_f64;
+            for face in faces {
+                let normal_impulse = face.normal_row.map_or(0.0, |row| self.impulses[row]);
+                largest = largest.max(normal_impulse);
+                if face.friction.is_some() {
+                    let p_WF = active.p_WC + face.p_CF;
+                    let p_BoF_B = X_WB.inverse_transform_point(&p_WF.into()).coords;
+                    let friction = face.friction_impulse(&self.impulses);
+                    self.memory.push(active.pair, KnownPoint { p_BoF_B, normal_impulse, friction });
+                }
+            }
+            if pair.kind == ContactKind::Points {
+                self.base.contacts.pairs.note_point_impulse(active.pair, largest);
+            }
+        }
+    }
+
+    fn start_of(&self, patch: usize) -> usize {
+        if patch == 0 { 0 } else { self.ends[patch - 1] }
+    }
+
+    pub(in crate::stepping) fn face_forces(&self, number: usize, forces: &mut Vec<Vector3>) {
+        let faces = &self.faces[self.start_of(number)..self.ends[number]];
+        let h = self.base.problem.patches()[number].step();
+        forces.clear();
+        forces.extend(faces.iter().map(|face| face.impulse(&self.impulses) / h));
+    }
+}
+
+/// The second body of a pair, or the first if the second is the world.
+fn moving_body(scene: &Scene, pair: &ContactPair) -> BodyIndex {
+    let [A, B] = [pair.A, pair.B].map(|geometry| scene.geometries()[geometry].body);
+    if B == BodyIndex::WORLD { A } else { B }
+}
