@@ -195,6 +195,15 @@ impl DynamicStep {
                 problem.momentum[i] = momentum + impulse;
             }
         }
+        for body in scene.free_bodies() {
+            let Some(joint) = model.free_joint(*body) else { continue };
+            let tree = model.tree_of_dof()[joint.v_start];
+            let dofs = model.trees()[tree].clone();
+            // A body alone: links on it would have dampers
+            if dofs.len() == 6 && self.free.moved(tree) {
+                problem.free[dofs.clone()].copy_from_slice(&self.free.base.v[dofs]);
+            }
+        }
         self.free.reference(model, state, dt, &mut self.reference);
         let joints = StepStart { state: &self.reference, ..*start };
         self.joint_rows.assemble(scene, settings, &joints, &data.gravity, problem);

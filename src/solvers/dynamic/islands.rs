@@ -151,6 +151,11 @@ impl<'a> Part<'a> {
     pub(super) fn size(&self) -> usize {
         self.island.size
     }
+    /// Whether nothing acts on its bodies and the caller knows their velocities.
+    pub(super) fn is_free(self) -> bool {
+        let known = |span: &Span| self.problem.free[span.dofs.clone()].iter().all(|v| !v.is_nan());
+        self.island.patches.is_empty() && self.island.rows.is_empty() && self.spans().all(known)
+    }
     /// Its velocities.
     pub(super) fn spans(self) -> std::slice::Iter<'a, Span> {
         self.islands.spans[self.island.spans.clone()].iter()

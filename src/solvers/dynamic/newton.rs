@@ -126,6 +126,10 @@ impl NewtonSolver {
         let mut whole = Ok(SolveReport { status: SolveStatus::Converged, iterations: 0, residual: 0.0 });
         for part in islands.parts(problem) {
             let Ok(before) = whole else { break };
+            if part.is_free() {
+                part.spans().for_each(|span| v[span.dofs.clone()].copy_from_slice(&problem.free[span.dofs.clone()]));
+                continue;
+            }
             let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, &problem.momentum);
             self.change_size = least.max(resolved).max(self.size_of(part, &self.change));
             whole = self.solve_part(part, v, settings).map(|report| before.and(report));

@@ -18,6 +18,10 @@ pub struct ContactProblem {
     /// The velocities v0 at the start of the step [rad/s, m/s]. A residual is measured relative to the change
     /// in the step, r - A v0 and the impulses, because the momentum itself depends on the frame of reference.
     pub start: Vec<f64>,
+    /// The velocities without any patch or row, where the caller knows them; NaN elsewhere [rad/s, m/s]. An
+    /// island without patches and rows takes them as they are: the rounding of a solve would add up over
+    /// the steps.
+    pub free: Vec<f64>,
     /// Scalar rows.
     pub rows: Vec<BoxRow>,
     patches: Vec<PatchBlock>,
@@ -56,6 +60,8 @@ impl ContactProblem {
         self.momentum.resize(size, 0.0);
         self.start.clear();
         self.start.resize(size, 0.0);
+        self.free.clear();
+        self.free.resize(size, f64::NAN);
         self.rows.clear();
         self.patch_count = 0;
     }
