@@ -1,9 +1,11 @@
 //! Closed forms of actuators, limits, friction and couplings.
 
+use std::sync::Arc;
+
 use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec, Mimic};
 use isobar::scene::{Actuator, SceneBuilder};
-use isobar::stepping::{JointCommand, JointTarget, Snapshot, StepError};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepError};
 
 use crate::worlds::{GRAVITY, Slider, run, settings, simulate};
 
@@ -120,10 +122,13 @@ fn malformed_commands_are_refused() {
     run(&mut simulation, &JointCommand::default(), 0.01);
 }
 
-/// A body without mass on a moving joint is an error that names the joint, not a crash.
+/// A body without mass on a moving joint is refused when the simulation is made, with the joint's name.
 #[test]
 fn singular_mass_is_an_error_with_a_name() {
-    let mut simulation = Slider::of_mass(0.0).simulation(GRAVITY, settings(1e-3));
-    let error = simulation.step(&JointCommand::default()).expect_err("no mass");
-    assert!(error.to_string().contains("slider"), "{error}");
+    let mut builder = SceneBuilder::new();
+    Slider::of_mass(0.0).add(&mut builder, "slider");
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY)).expect("a scene"));
+    let state = scene.model().default_state();
+    let error = Simulation::new(scene, state, settings(1e-3)).expect_err("no mass");
+    assert!(error.to_string().contains("joint 'slider'"), "{error}");
 }
