@@ -69,3 +69,17 @@ def test_a_wrench_that_makes_no_sense_is_dropped_with_the_reason(start, listener
     listener.publish_until(publisher, message, lambda: reason in node.log(), reason)
     listener.fresh("/joint_states", 20)
     assert slide(states[-1]) == pytest.approx(rest, abs=1e-9)
+
+
+def test_a_wrench_that_no_step_can_follow_is_dropped_and_the_commands_stay(start, listener):
+    """A torque of 1e9 Nm on a ball of 0.4 kg. The command for the slide, which is not at fault, stays."""
+    node = start()
+    states = listener.listen(JointState, "/joint_states", 1000)
+    commands = listener.publisher(JointState, "/joint_commands")
+    publisher = listener.publisher(WrenchStamped, "/isobar/apply_wrench")
+    listener.publish_until(commands, JointState(name=["slide"], position=[-0.02]), lambda: states and abs(slide(states[-1]) + 0.02) < 0.004, "the slide")
+    listener.publish_until(publisher, wrench("ball", 0.0, 1e9), lambda: "The wrenches of ~/apply_wrench are dropped" in node.log(), "report")
+    now = stamp_ns(states[-1])
+    listener.wait_until(lambda: stamp_ns(states[-1]) > now + 200_000_000, "later states")
+    assert "halted" not in node.log() and "All commands are dropped" not in node.log(), node.log()
+    assert abs(slide(states[-1]) + 0.02) < 0.004

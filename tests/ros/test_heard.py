@@ -4,7 +4,7 @@ commands without effect, commands that no step can follow."""
 import signal
 
 import pytest
-from conftest import BEST_EFFORT, PATIENCE, ROOT, SCENES, stamp_ns
+from conftest import BEST_EFFORT, PATIENCE, ROOT, SCENES, Controller, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.msg import Log
 from rcl_interfaces.srv import GetParameters
@@ -142,6 +142,17 @@ def test_a_name_that_is_too_long_is_named(start, tmp_path):
     node = start(scene_path=scene)
     assert node.process.wait(PATIENCE) != 0
     assert f"topic '~/output/{long}'" in node.log() and "shorten the names" in node.log(), node.log()
+
+
+def test_in_lockstep_a_command_without_effect_answers_its_state(start):
+    """`turn` has no gains, and the controller commands only its position: the run goes on all the same."""
+    node = start(parameters=["lockstep:=true", "real_time_factor:=0.0"])
+    controller = Controller(lambda state: JointState(name=["turn"], position=[0.3]))
+    try:
+        controller.run(20)
+    finally:
+        controller.end()
+    assert "gains.turn.stiffness" in node.log()
 
 
 def test_lockstep_without_joints_does_not_wait(start, listener):

@@ -155,9 +155,9 @@ impl Node {
         Ok(Subscription { messages, _used: self.endpoints.subscription::<T>(topic) })
     }
 
-    /// Offers a service. It keeps all requests while the node is busy: each has an answer.
+    /// Offers a service. It keeps up to a thousand requests while the node is busy.
     pub(crate) fn service<S: ServiceType + 'static>(&mut self, name: &str) -> Result<Service<S>, ClientError> {
-        let requests = self.node.create_service(name, QosProfile::services_default().keep_all());
+        let requests = self.node.create_service(name, QosProfile::services_default().keep_last(1000));
         let requests = requests.map_err(refused("service", name))?;
         Ok(Service::new(requests, self.endpoints.service::<S>(name)))
     }

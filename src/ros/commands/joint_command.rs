@@ -185,7 +185,8 @@ impl CommandedJoint {
     /// The gain without which `target` does nothing at this joint. A mimic joint has none of its own.
     fn lacks(&self, target: &JointTarget) -> Option<&'static str> {
         let acts = target.effort.is_some()
-            || (target.position.is_some() && self.gains.0)
+            // With damping alone, a position stops the joint.
+            || (target.position.is_some() && self.gains != (false, false))
             || (target.velocity.is_some() && self.gains.1)
             || self.mimic;
         let gain = if target.position.is_some() { "stiffness" } else { "damping" };
@@ -435,6 +436,7 @@ mod tests {
         assert_eq!(command.idle, Some((0, "stiffness")));
         joints[0].gains.1 = true;
         assert_eq!(checked(&joints, &names, [&[0.01], &[0.1], &[]]).unwrap().0.len(), 1, "the velocity acts");
+        assert_eq!(checked(&joints, &names, [&[0.01], &[], &[]]).unwrap().0.len(), 1, "damping stops the joint");
         (joints[0].gains, joints[0].mimic) = ((false, false), true);
         assert_eq!(checked(&joints, &names, [&[0.01], &[], &[]]).unwrap().0.len(), 1, "its leader has the gains");
     }

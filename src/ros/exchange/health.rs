@@ -33,6 +33,12 @@ impl RecordingStatus {
     pub(crate) fn take_over(&self) -> u64 {
         let mut state = self.lock();
         state.0 += 1;
+        // The recorder before can no longer report that its file is complete.
+        if self.is_paused()
+            && let RecordingState::File(file) = &state.1
+        {
+            state.1 = RecordingState::Paused(file.clone());
+        }
         state.0
     }
 

@@ -223,9 +223,12 @@ impl<W> Mailbox<W> {
         true
     }
 
-    /// Drops the commands, with which a step has failed, and holds their joints. False if there are none.
-    pub(crate) fn hold_all(&self) -> bool {
-        self.lock().commands.hold_all()
+    /// Drops the commands, with which a step of the world with the number `world` has failed, and holds their
+    /// joints. False if there are none; `None` if a reset or another world waits, which comes first.
+    pub(crate) fn hold_all(&self, world: u64) -> Option<bool> {
+        let mut state = self.lock();
+        let stands = resets(&state.boundary).is_none() && state.worlds == world;
+        stands.then(|| state.commands.hold_all())
     }
 
     /// Opens the state at `time_ns` for commands.

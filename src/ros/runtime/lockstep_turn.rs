@@ -76,7 +76,8 @@ impl LockstepTurn {
     /// Waits at most `timeout` for the commands that answer the state at `time_ns`.
     pub(super) fn wait(&mut self, mailbox: &Mailbox, time_ns: u64, timeout: Duration) -> Turn {
         if mailbox.wait_for_commands(timeout) {
-            (self.engaged, self.announced) = (true, false);
+            // Without controllers nobody has answered yet.
+            (self.engaged, self.announced) = (self.engaged || self.lockstep.controllers > 0, false);
             return Turn::Step;
         }
         let now = Instant::now();

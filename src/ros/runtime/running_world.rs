@@ -276,12 +276,22 @@ impl RunningWorld {
         }
         self.wrenches.apply(&mut self.simulation)?;
         self.before.clone_from(self.simulation.state());
-        let report = self.simulation.step(&self.command)?;
-        let (turn, commanded) =
-            (self.largest_turn(), self.command.targets.iter().any(|t| *t != JointTarget::default()));
-        if commanded && turn > TURN_MAX {
+        let dynamic = matches!(self.simulation.settings().stepping, Stepping::Dynamic(_));
+        let report = match self.simulation.step(&self.command) {
+            Ok(report) => report,
+            Err(error) => {
+                // The failed step has taken the loads of the contacts out of their memory, which would let go of
+                // a grasped object. The state was that of the simulation, which takes it.
+                if dynamic {
+                    let _ = self.simulation.set_state(self.before.clone());
+                }
+                return Err(error);
+            }
+        };
+        let turn = self.largest_turn();
+        let commanded = self.command.targets.iter().any(|target| *target != JointTarget::default());
+        if (commanded || !self.wrenches.held().is_empty()) && turn > TURN_MAX {
             let (time, count) = (self.simulation.time(), self.simulation.step_count());
-            // The state was that of the simulation, which takes it.
             let _ = self.simulation.set_state(self.before.clone());
             self.simulation.resume_at(count - 1);
             return Err(StepError::Spin { time, turn });

@@ -60,6 +60,8 @@ pub(crate) struct SimulationThread<'a> {
     wrong_friction: Throttle,
     missed: Throttle,
     impossible: Throttle,
+    /// Reports of wrenches with which a step failed.
+    pushed: Throttle,
     /// The way to the file of checkpoints, if there is one.
     checkpoints: Option<CheckpointSender>,
     /// The mode and the length \[ns\] of the steps, as chosen at the start or at the last reset.
@@ -110,6 +112,7 @@ impl<'a> SimulationThread<'a> {
             wrong_friction: Throttle::default(),
             missed: Throttle::default(),
             impossible: Throttle::default(),
+            pushed: Throttle::default(),
         }
     }
 
@@ -406,7 +409,17 @@ impl<'a> SimulationThread<'a> {
             Err(error) => {
                 self.statistics.add_failed(started.elapsed());
                 let error = with_causes(&error);
-                if self.mailbox.hold_all() {
+                // Wrenches of other nodes go first: the commands may be possible without them.
+                if !self.world.held_wrenches().is_empty() {
+                    self.world.release_wrenches();
+                    count(&self.mailbox.counters.rejected);
+                    if let Some(suppressed) = self.pushed.due(Instant::now()) {
+                        tracing::error!("{error}. The wrenches of ~/apply_wrench are dropped{}", and_more(suppressed));
+                    }
+                    return false;
+                }
+                let Some(dropped) = self.mailbox.hold_all(number) else { return false };
+                if dropped {
                     count(&self.mailbox.counters.rejected);
                     if let Some(suppressed) = self.impossible.due(Instant::now()) {
                         let more = and_more(suppressed);

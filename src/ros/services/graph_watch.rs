@@ -46,8 +46,8 @@ impl GraphWatch {
         // A failure, as while the node ends, is tried again.
         let publishers = |topic: &str| node.publishers_of(topic).unwrap_or_default();
         let mut found = faults_of_name(&self.name, &publishers(EVERY_NODE));
-        for topic in topics {
-            let full = format!("{}/{topic}", self.namespace.trim_end_matches('/'));
+        let commands = topics.map(|topic| format!("{}/{topic}", self.namespace.trim_end_matches('/')));
+        for full in commands.chain([format!("{}/apply_wrench", self.name)]) {
             let renamed = self.renamed.iter().find(|(from, _)| *from == full);
             let topic = renamed.map_or(full, |(_, to)| to.clone());
             found.extend(faults_of_topic(&topic, &publishers(&topic)));
@@ -55,8 +55,9 @@ impl GraphWatch {
         for fault in found.iter().filter(|fault| !self.known.contains(fault)) {
             match fault {
                 Fault::SameName => tracing::warn!(
-                    "another node is called {}, too: its services, parameters and topics cannot be told from those of this \
-                     one. End one of them, or start it with --ros-args -r __ns:=/NAMESPACE or -r __node:=NAME",
+                    "another node is called {}, too, or was killed less than 20 s ago: its services, parameters and topics \
+                     cannot be told from those of this one. If it runs, end one of them, or start it with --ros-args \
+                     -r __ns:=/NAMESPACE or -r __node:=NAME",
                     self.name
                 ),
                 Fault::BestEffort { topic, node } => tracing::warn!(

@@ -302,7 +302,12 @@ impl Controllers {
             mailbox.check_stamp(stamp).map_err(refused)?;
         }
         clamped.clear();
-        let command = check(joints, message, clamped)?;
+        let command = check(joints, message, clamped);
+        // Values without effect answer the state all the same: without an answer no step would follow.
+        if let (Err(CommandError::NoGains { .. }), Some(stamp)) = (&command, stamp) {
+            mailbox.command(*id, &CheckedCommand::default(), Some(stamp)).map_err(refused)?;
+        }
+        let command = command?;
         *idle = command.idle;
         // The state that waits for commands may have changed by now: the stamp is checked again when the
         // command is merged, under one lock.

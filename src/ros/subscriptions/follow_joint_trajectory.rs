@@ -121,7 +121,7 @@ impl FollowJointTrajectoryServer {
                 (GoalOutcome::Canceled, Refusal(SUCCESSFUL, "canceled".to_owned()))
             }
             GoalEnd::Interrupted => {
-                let what = "a command, another trajectory, a reset or a change of the world ended it";
+                let what = "a command, another trajectory, a reset, a change of the world or a failed step ended it";
                 (GoalOutcome::Aborted, Refusal(INVALID_GOAL, what.to_owned()))
             }
         };
