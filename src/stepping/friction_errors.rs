@@ -38,14 +38,13 @@ impl SlidingForce {
         self.force.dot(&self.normal).max(0.0)
     }
 
-    /// The errors with the friction coefficient `mu`, where the largest normal force of the contact is
-    /// `largest` \[N\]. Slip below `slip_min` [m/s] has no direction.
-    fn errors(&self, mu: f64, largest: f64, slip_min: f64) -> FrictionErrors {
-        let f_n = self.normal_force().max(NORMAL_MIN * largest);
+    /// The errors with the friction coefficient `mu` under the normal force `f_n` \[N\]. Friction without a
+    /// normal force is infinitely far outside the cone. Slip below `slip_min` [m/s] has no direction.
+    fn errors(&self, mu: f64, f_n: f64, slip_min: f64) -> FrictionErrors {
         let tangential = |vector: &Vector3| vector - self.normal * vector.dot(&self.normal);
         let (f_t, slip) = (tangential(&self.force), tangential(&self.slip));
         let (friction, speed, limit) = (f_t.norm(), slip.norm(), mu * f_n);
-        if limit <= 0.0 || friction <= FRICTION_MIN * limit {
+        if friction <= FRICTION_MIN * limit.max(self.force.norm()) {
             return FrictionErrors::default();
         }
         let alignment = if speed > slip_min { f_t.cross(&-slip).norm().atan2(-f_t.dot(&slip)) } else { 0.0 };
@@ -54,7 +53,7 @@ impl SlidingForce {
 }
 
 /// The largest errors of the faces of a contact with the friction coefficient `mu`, and those of its net
-/// force `net`. Slip below `slip_min` [m/s] has no direction.
+/// force `net`, whose limit is mu times the sum of the normal forces of the faces. Slip below `slip_min` [m/s] has no direction.
 pub(super) fn friction_errors(
     faces: impl Iterator<Item = SlidingForce> + Clone,
     net: &SlidingForce,
@@ -62,9 +61,10 @@ pub(super) fn friction_errors(
     slip_min: f64,
 ) -> (FrictionErrors, FrictionErrors) {
     let largest = faces.clone().map(|face| face.normal_force()).fold(0.0, f64::max);
-    let of_faces = faces.map(|face| face.errors(mu, largest, slip_min));
+    let total = faces.clone().map(|face| face.normal_force()).sum();
+    let of_faces = faces.map(|face| face.errors(mu, face.normal_force().max(NORMAL_MIN * largest), slip_min));
     let of_faces = of_faces.fold(FrictionErrors::default(), FrictionErrors::max);
-    (of_faces, net.errors(mu, net.normal_force(), slip_min))
+    (of_faces, net.errors(mu, total, slip_min))
 }
 
 /// The velocity of B relative to A at a point, for bodies with the velocities V about the origins p.
@@ -96,6 +96,17 @@ mod tests {
         let (sin, cos) = (225.0_f64 + 30.0).to_radians().sin_cos();
         let turned = of(5.0 * cos, 5.0 * sin);
         assert!(turned.cone < 1e-12 && (turned.alignment - 30.0_f64.to_radians()).abs() < 1e-12, "{turned:?}");
+        // Friction without a normal force
+        let dry = SlidingForce { force: Vector3::new(-5.0, 0.0, 0.0), normal, slip };
+        assert_eq!(friction_errors(std::iter::once(dry), &dry, 0.5, 1e-5).0.cone, f64::INFINITY);
+        // Two sides of a groove whose normals cancel in part: both faces are on their cones, and so is the net
+        let side = |x: f64| {
+            let normal = Vector3::new(x, 0.0, 1.0).normalize();
+            SlidingForce { force: normal * 10.0 - Vector3::y() * 5.0, normal, slip: Vector3::y() }
+        };
+        let (left, right) = (side(1.0), side(-1.0));
+        let net = SlidingForce { force: left.force + right.force, normal: Vector3::z(), slip: Vector3::y() };
+        assert!(friction_errors([left, right].into_iter(), &net, 0.5, 1e-5).1.cone < 1e-12);
         // Friction that pushes along
         assert!((of(1.0, 1.0).alignment - std::f64::consts::PI).abs() < 1e-12);
     }

@@ -29,8 +29,8 @@ pub struct StepReport {
     /// How many times a dynamic step was solved again with friction bounds from its own normal impulses.
     pub friction_rounds: u32,
     /// In dynamic steps, the friction that is still wrong after these rounds as a part of the limit of its
-    /// pair, the largest of all pairs [-]; infinite where friction acts without a normal force. 0 with
-    /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which does not compare.
+    /// pair, the largest of all pairs [-]; infinite where friction acts without a normal force. 0 in other
+    /// steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare.
     pub friction_error: f64,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
@@ -39,8 +39,9 @@ pub struct StepReport {
 }
 
 impl StepReport {
-    /// Whether friction is that of Coulomb's law to 1 % of its limit. Always true in quasistatic steps and
-    /// with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare.
+    /// Whether friction is that of Coulomb's law to 1 % of its limit. Always true in quasistatic and
+    /// complementarity steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not
+    /// compare: the errors of complementarity steps are those of [`FrictionErrors`](super::FrictionErrors).
     pub fn friction_converged(&self) -> bool {
         self.friction_error <= FRICTION_ERROR_MAX
     }

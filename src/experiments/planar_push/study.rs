@@ -184,8 +184,11 @@ pub fn grid(
             rows.push(([contact, angle, gap], [dx, dy, turn]));
         }
     }
+    if rows.is_empty() {
+        return Err(wrong("it has no valid row".to_owned()));
+    }
     let mut errors = GridErrors { pushes: rows.len() as u32, ..GridErrors::default() };
-    let share = 1.0 / rows.len().max(1) as f64;
+    let share = 1.0 / rows.len() as f64;
     for (number, ([contact, angle, gap], [dx, dy, turn])) in rows.iter().enumerate() {
         progress("pushes", number as u64, rows.len() as u64);
         // The recorded poses overlap by up to a millimetre; the rod then starts in touch

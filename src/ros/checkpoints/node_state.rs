@@ -9,7 +9,7 @@ use crate::stepping::{Checkpoint, HeldWrench};
 
 /// The mark at the start, with the version of the format.
 const MARK: &[u8; 8] = b"ISONODE2";
-const MODES: [Mode; 3] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic];
+const MODES: [Mode; 4] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic, Mode::Spook];
 
 /// The node's part of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,8 +112,16 @@ mod tests {
             entities: vec![4, 5],
             commands: vec![1, 2, 3],
         };
+        for mode in MODES {
+            let state = NodeState { mode, ..state.clone() };
+            assert_eq!(NodeState::read(&state.write()), Ok(Some(state)));
+        }
+        // A mode that is added has its place in MODES: the match names all.
+        let known = |mode| match mode {
+            Mode::Scene | Mode::Dynamic | Mode::Quasistatic | Mode::Spook => MODES.contains(&mode),
+        };
+        assert!(MODES.into_iter().all(known));
         let bytes = state.write();
-        assert_eq!(NodeState::read(&bytes), Ok(Some(state)));
         assert_eq!(NodeState::read(&[]), Ok(None));
         assert!((1..bytes.len()).all(|len| NodeState::read(&bytes[..len]).is_err()));
     }

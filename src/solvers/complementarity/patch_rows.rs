@@ -145,7 +145,10 @@ impl ComplementarityProblem {
                     let elastic = elastic_force - stiffness * input.relaxation_time * speed;
                     let mobility =
                         of_face.map_or(0.0, |row| self.rows.diagonal(row) - self.rows.rows()[row].regularization);
-                    let impact = if mobility > 0.0 { (-speed).max(0.0) / mobility } else { 0.0 };
+                    // A point with a gap has an impact only if the step closes the gap
+                    let gap = if stiffness > 0.0 { (-elastic_force / stiffness).max(0.0) } else { 0.0 };
+                    let closing = (-speed - gap / input.step).max(0.0);
+                    let impact = if mobility > 0.0 { closing / mobility } else { 0.0 };
                     estimates = (input.step * elastic.max(0.0), impact);
                     match divided.next_if(|(face, ..)| *face == number) {
                         Some((_, shares, _)) => {

@@ -221,7 +221,7 @@ impl MixedProblem {
     }
 
     /// w_i without the part that is rounding: a slack up to that size is zero.
-    fn sound_slack(&self, i: usize, v: &[f64], impulse: f64) -> f64 {
+    pub(super) fn sound_slack(&self, i: usize, v: &[f64], impulse: f64) -> f64 {
         let slack = self.slack(i, v, impulse);
         let speeds: f64 = self.jacobian(i).iter().map(|(dof, value)| (value * v[*dof as usize]).abs()).sum();
         let size = speeds + (self.rows[i].regularization * impulse).abs() + self.rows[i].constant.abs();

@@ -164,9 +164,10 @@ impl SpookStep {
                     angle,
                 };
                 let normal_before = match (pair.kind, known) {
-                    (_, Some(known)) => known.normal_impulse,
-                    (ContactKind::PressureField, None) => point.elastic_impulse,
-                    (ContactKind::Points, None) => point.impact_impulse,
+                    // A point that was near and not loaded may land in this step
+                    (_, Some(known)) if known.normal_impulse > 0.0 => known.normal_impulse,
+                    (ContactKind::PressureField, _) => point.elastic_impulse,
+                    (ContactKind::Points, _) => point.impact_impulse,
                 };
                 Tangents { directions: directions(law, &place), normal_before, friction: place.friction_before }
             };

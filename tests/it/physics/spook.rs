@@ -93,6 +93,30 @@ fn bodies_fall_as_in_dynamic_steps() {
     }
 }
 
+/// No friction acts on a body in the air, with the bounds of a box from the last normal force either; the
+/// landing brakes it.
+#[test]
+fn friction_begins_at_the_landing() {
+    let size = Vector3::new(0.1, 0.1, 0.04);
+    let moments = box_inertia(1.0, &size).central().diagonal();
+    let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+    for law in [FrictionLaw::Box, FrictionLaw::ScaledBox] {
+        let (scene, mut state, body) = body_on_ground(Shape::Box { size }, 1.0, moments, &rigid(0.3), gravity);
+        // The landing is in the third step of 1/60 s: 20 mm at 0.5 m/s and more
+        scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.5 * size.z + 0.02));
+        let velocity = SpatialVelocity::new(Vector3::zeros(), Vector3::new(1.0, 0.0, -0.5));
+        scene.model().set_free_body_velocity(&mut state, body, &velocity);
+        let settings = spook(1.0 / 60.0, ComplementaritySolver::Direct, law);
+        let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
+        steps(&mut simulation, 1);
+        assert!((simulation.data().V_WB[body].v.x - 1.0).abs() < 1e-12, "{law:?}: {}", simulation.data().V_WB[body].v);
+        steps(&mut simulation, 4);
+        // At least half of mu times the impulse that ends 0.5 m/s, and far less than all that is lost at rest
+        let lost = 1.0 - simulation.data().V_WB[body].v.x;
+        assert!((0.5 * 0.3 * 0.5..0.5).contains(&lost), "{law:?}: lost {lost} m/s");
+    }
+}
+
 /// Closed form: a block that slides along an axis of the world loses mu g t of its speed, with every solver
 /// and friction model but the box that turns at random. The last normal force bounds the box from the second
 /// step on, so that the friction of a new contact is that of its impact: none.
