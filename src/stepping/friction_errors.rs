@@ -53,7 +53,8 @@ impl SlidingForce {
 }
 
 /// The largest errors of the faces of a contact with the friction coefficient `mu`, and those of its net
-/// force `net`, whose limit is mu times the sum of the normal forces of the faces. Slip below `slip_min` [m/s] has no direction.
+/// force `net`, whose limit is mu times the sum of the normal forces of the faces. Slip below `slip_min`
+/// [m/s] has no direction.
 pub(super) fn friction_errors(
     faces: impl Iterator<Item = SlidingForce> + Clone,
     net: &SlidingForce,
@@ -99,7 +100,8 @@ mod tests {
         // Friction without a normal force
         let dry = SlidingForce { force: Vector3::new(-5.0, 0.0, 0.0), normal, slip };
         assert_eq!(friction_errors(std::iter::once(dry), &dry, 0.5, 1e-5).0.cone, f64::INFINITY);
-        // Two sides of a groove whose normals cancel in part: both faces are on their cones, and so is the net
+        // Two sides of a groove whose normals cancel in part: both faces are on their cones, and so is the
+        // net
         let side = |x: f64| {
             let normal = Vector3::new(x, 0.0, 1.0).normalize();
             SlidingForce { force: normal * 10.0 - Vector3::y() * 5.0, normal, slip: Vector3::y() }

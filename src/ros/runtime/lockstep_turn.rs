@@ -76,7 +76,7 @@ impl LockstepTurn {
     /// Waits at most `timeout` for the commands that answer the state at `time_ns`.
     pub(super) fn wait(&mut self, mailbox: &Mailbox, time_ns: u64, timeout: Duration) -> Turn {
         if mailbox.wait_for_commands(timeout) {
-            // Without controllers nobody has answered yet.
+            // Without controllers there has been no answer yet.
             (self.engaged, self.announced) = (self.engaged || self.lockstep.controllers > 0, false);
             return Turn::Step;
         }

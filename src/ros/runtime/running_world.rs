@@ -280,8 +280,8 @@ impl RunningWorld {
         let report = match self.simulation.step(&self.command) {
             Ok(report) => report,
             Err(error) => {
-                // The failed step has taken the loads of the contacts out of their memory, which would let go of
-                // a grasped object. The state was that of the simulation, which takes it.
+                // The failed step has taken the loads of the contacts out of their memory, which would let go
+                // of a grasped object. The state was that of the simulation, which takes it.
                 if dynamic {
                     let _ = self.simulation.set_state(self.before.clone());
                 }
