@@ -164,9 +164,10 @@ impl SpookStep {
                     angle,
                 };
                 let normal_before = match (pair.kind, known) {
-                    // A point that was near and not loaded may land in this step
-                    (_, Some(known)) if known.normal_impulse > 0.0 => known.normal_impulse,
+                    // Faces are cut anew in each step, and the nearest old one may be of another size
                     (ContactKind::PressureField, _) => point.elastic_impulse,
+                    // A point that was near and not loaded may land in this step
+                    (ContactKind::Points, Some(known)) if known.normal_impulse > 0.0 => known.normal_impulse,
                     (ContactKind::Points, _) => point.impact_impulse,
                 };
                 Tangents { directions: directions(law, &place), normal_before, friction: place.friction_before }
