@@ -130,6 +130,8 @@ impl DynamicStep {
             solver_fallbacks: 0,
             friction_rounds: rounds,
             friction_error: wrong.part(),
+            parts: 1,
+            inertial_share: 0.0,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };

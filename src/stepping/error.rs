@@ -72,7 +72,7 @@ pub enum StepError {
     },
     /// A purely quasistatic step with a body that nothing supports.
     #[error(
-        "t = {time} s: nothing supports '{name}', and without inertia its fall is undefined: put it on a support, or switch the mass term on (inertia: mass)"
+        "t = {time} s: nothing holds '{name}', which falls, slides or rolls without end, and without inertia that motion is undefined: put it on a support, or switch the drag or the mass on (inertia: drag or inertia: mass)"
     )]
     NoSupport {
         /// Simulated time \[s\].
@@ -87,6 +87,18 @@ pub enum StepError {
         time: f64,
         /// The status of the solver.
         source: QuasistaticError,
+    },
+    /// A quasistatic step whose contacts did not settle, not even in small parts.
+    #[error(
+        "t = {time} s: the step did not settle, in one part or in {parts}: {reason}; the last good state stays. Send smaller changes of command, or take shorter steps"
+    )]
+    NotSettled {
+        /// Simulated time \[s\].
+        time: f64,
+        /// The largest number of parts that was tried.
+        parts: u32,
+        /// The part of the step that did not settle.
+        reason: Unsettled,
     },
     /// A body or link that turns many times within a step.
     #[error(
@@ -115,6 +127,53 @@ pub enum StepError {
         time: f64,
         /// The joint.
         joint: String,
+    },
+}
+
+/// The part of a quasistatic step that did not settle.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Unsettled {
+    /// The surface of contact of two pressure fields differs from one solution to the next.
+    #[error("the contact surface of '{A}' and '{B}' still moves by {moved:.1e} m from one solution to the next")]
+    Surface {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// The distance \[m\].
+        moved: f64,
+    },
+    /// Friction differs from Coulomb's law.
+    #[error("friction between '{A}' and '{B}' differs by {excess:.1e} N from mu times the normal force")]
+    Friction {
+        /// The first geometry.
+        A: String,
+        /// The other one.
+        B: String,
+        /// The largest difference of a point or face \[N\].
+        excess: f64,
+    },
+    /// Forces that do not balance.
+    #[error("the forces on '{body}' miss their balance by {excess:.1e} N (or N m)")]
+    Balance {
+        /// The body.
+        body: String,
+        /// The difference, in N or N m.
+        excess: f64,
+    },
+    /// Contacts and limits of joints that contradict each other.
+    #[error("no motion satisfies all contacts and limits of {parts}")]
+    Contradiction {
+        /// The pairs of geometries and the joints.
+        parts: String,
+    },
+    /// The solver of the step failed.
+    #[error("{status}, at residual {residual:.1e} (m/s)")]
+    Solver {
+        /// Its status.
+        status: String,
+        /// Its residual.
+        residual: f64,
     },
 }
 

@@ -3,6 +3,7 @@
 use super::contacts::{ActivePatch, Missed};
 use super::error::{StepError, joint_of_dof};
 use super::input::StepInput;
+use super::quasistatic::InertialPart;
 use super::snapshot::{StepReport, StepTimes};
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce};
 use crate::multibody::{State, integrate};
@@ -40,6 +41,8 @@ pub(super) struct StepResult {
     pub(super) missed: Option<Missed>,
     /// The pair whose friction is still wrong after all rounds.
     pub(super) wrong_friction: Option<PairFriction>,
+    /// The largest inertial part of a quasistatic step.
+    pub(super) inertial: InertialPart,
     pub(super) report: StepReport,
     pub(super) times: StepTimes,
 }
@@ -50,17 +53,27 @@ impl StepResult {
         Self { state: state.clone(), efforts: vec![0.0; joints], ..Self::default() }
     }
 
+    /// Discards the contacts of the last step and everything that was noticed about them.
+    pub(super) fn forget_contacts(&mut self) {
+        self.contacts.clear();
+        self.missed = None;
+        self.wrong_friction = None;
+        self.inertial = InertialPart::default();
+    }
+
     /// Writes the efforts and the report.
     pub(super) fn write(&self, writer: &mut ByteWriter) {
         writer.numbers(&self.efforts);
         let report = &self.report;
         writer.f64(report.solver_residual);
         writer.f64(report.friction_error);
+        writer.f64(report.inertial_share);
         writer.flag(report.solver_converged);
         for number in [
             report.solver_iterations,
             report.solver_fallbacks,
             report.friction_rounds,
+            report.parts,
             report.faces,
             report.faces_dropped,
         ] {
@@ -75,10 +88,12 @@ impl StepResult {
         self.report = StepReport {
             solver_residual: reader.f64()?,
             friction_error: reader.f64()?,
+            inertial_share: reader.f64()?,
             solver_converged: reader.flag()?,
             solver_iterations: reader.u32()?,
             solver_fallbacks: reader.u32()?,
             friction_rounds: reader.u32()?,
+            parts: reader.u32()?,
             faces: reader.u32()?,
             faces_dropped: reader.u32()?,
         };

@@ -95,8 +95,15 @@ pub struct DynamicStepping {
 pub enum UnactuatedInertia {
     /// None: purely quasistatic. A body with weight needs a contact that supports it.
     None,
+    /// A drag of M_u v/T on bodies that move, which does not depend on the step: an unsupported body falls at
+    /// the speed g T. A body that slides at the speed v needs v/(mu g T) of its friction in addition. For
+    /// steps above T it is the mass matrix itself.
+    Drag {
+        /// T \[s\].
+        time_constant: f64,
+    },
     /// The mass matrix M_u, from rest in each step: quasi-dynamic. An unsupported body falls by g h^2 in a
-    /// step h.
+    /// step h. The inertial force M_u v/h of a moving body grows as the step shrinks.
     Mass,
     /// The mass matrix M_b of each tree of bodies times h^2 min(K_a)/(s max diag M_b), which makes it s times
     /// weaker than the weakest actuator: a regularization without a physical meaning, the same for light and
@@ -108,6 +115,8 @@ pub enum UnactuatedInertia {
 }
 
 impl UnactuatedInertia {
+    /// The drag with the default time constant.
+    pub const DRAG: Self = Self::Drag { time_constant: 10.0 };
     /// The scaled mass with the default divisor.
     pub const SCALED: Self = Self::Scaled { divisor: 5.0 };
 }

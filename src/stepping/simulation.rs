@@ -8,6 +8,7 @@ use super::contacts::{ActivePatch, surface_velocity};
 use super::error::{SimulationError, StepError};
 use super::external::ExternalWrenches;
 use super::friction_errors::{SlidingForce, friction_errors, relative_velocity};
+use super::inertial_load::InertialLoad;
 use super::input::{StepInput, StepStart};
 use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
@@ -147,6 +148,10 @@ impl Simulation {
         let wrong = self.result.wrong_friction?;
         Some(WrongFriction::new(&self.scene, wrong, self.settings.step()))
     }
+    /// The body whose inertia took a good part of the contact forces in the last step, if there was one.
+    pub fn inertial_load(&self) -> Option<InertialLoad<'_>> {
+        InertialLoad::new(&self.scene, self.result.inertial)
+    }
     /// The settings of the steps.
     pub fn settings(&self) -> StepSettings {
         self.settings.with(self.stepper.stepping())
@@ -213,9 +218,7 @@ impl Simulation {
     pub fn set_state(&mut self, state: State) -> Result<(), SimulationError> {
         check_state(self.scene.model(), &state)?;
         self.state = state;
-        self.result.contacts.clear();
-        self.result.missed = None;
-        self.result.wrong_friction = None;
+        self.result.forget_contacts();
         self.forget_steps(self.stepper.stepping());
         Ok(())
     }
@@ -233,12 +236,8 @@ impl Simulation {
         self.step_count = step_count;
     }
 
-    /// All data that the next step takes from the previous ones: gravity and gains, the state and that of a
-    /// reset, the velocities before, the warm start, held targets, loads of contacts, external
-    /// wrenches, the count of steps, and the efforts, the wrenches and the report of the last step. The
-    /// contact patches are left out: the next step computes new ones.
-    ///
-    /// The first call, and that after [`Simulation::scene_mut`], read the whole scene, meshes included.
+    /// All that the next step takes from the previous ones, and the last results except contact patches. The
+    /// first call, and that after [`Simulation::scene_mut`], read the whole scene, meshes included.
     pub fn save(&self) -> Checkpoint {
         let mut writer = ByteWriter::default();
         self.scene.model().gravity_W().iter().for_each(|number| writer.f64(*number));
@@ -588,6 +587,7 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
             positive("tolerance of the quasistatic solver", options.solver.tolerance)?;
             match options.inertia {
                 UnactuatedInertia::Scaled { divisor } => positive("divisor of the scaled inertia", divisor),
+                UnactuatedInertia::Drag { time_constant } => positive("time constant of the drag", time_constant),
                 UnactuatedInertia::None | UnactuatedInertia::Mass => Ok(()),
             }
         }

@@ -32,6 +32,11 @@ pub struct StepReport {
     /// pair, the largest of all pairs [-]; infinite where friction acts without a normal force. 0 in other
     /// steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare.
     pub friction_error: f64,
+    /// The number of parts in which a quasistatic step was taken: more than 1 if it did not settle in one.
+    pub parts: u32,
+    /// In quasistatic steps, the largest inertial force on a body or passive joint relative to the contact
+    /// forces on it [-].
+    pub inertial_share: f64,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
     /// Contact faces that were dropped because their pressure gradient is not positive along the normal.

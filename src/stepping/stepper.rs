@@ -74,9 +74,7 @@ impl Stepper {
         data: &mut Data,
         result: &mut StepResult,
     ) -> Result<(), StepError> {
-        result.contacts.clear();
-        result.missed = None;
-        result.wrong_friction = None;
+        result.forget_contacts();
         match self {
             Self::Dynamic(step) => step.step(input, data, result),
             Self::Quasistatic(step) => step.step(input, result),

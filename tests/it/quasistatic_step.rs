@@ -2,6 +2,7 @@
 
 mod derivatives;
 mod joints;
+mod jumps;
 mod laws;
 mod pads;
 mod planar_gripper;
@@ -19,8 +20,9 @@ use isobar::stepping::{JointCommand, JointTarget, Simulation, StepSettings, Unac
 
 use crate::worlds::at;
 
-/// All three kinds of inertia; results that do not depend on inertia must agree.
-const INERTIAS: [UnactuatedInertia; 3] = [UnactuatedInertia::None, UnactuatedInertia::Mass, UnactuatedInertia::SCALED];
+/// All kinds of inertia; results that do not depend on inertia must agree.
+const INERTIAS: [UnactuatedInertia; 4] =
+    [UnactuatedInertia::None, UnactuatedInertia::DRAG, UnactuatedInertia::Mass, UnactuatedInertia::SCALED];
 /// Steps from short to the longest of the paper [s].
 const STEPS: [f64; 4] = [0.01, 0.1, 0.2, 0.4];
 

@@ -101,7 +101,7 @@ def test_without_support_the_last_good_state_stays_and_the_body_is_named(start, 
     scene.write_text(text)
     node = start(scene_path=scene, parameters=QUASISTATIC)
     states = listener.listen(JointState, "joint_states")
-    listener.wait_until(lambda: "nothing supports 'ball'" in node.log(), "the error")
+    listener.wait_until(lambda: "nothing holds 'ball'" in node.log(), "the error")
     assert "last good state" in node.log()
     assert node.process.poll() is None
     # The simulation continues after a change of mode at a reset.

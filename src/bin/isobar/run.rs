@@ -14,7 +14,7 @@ use isobar::io::checkpoint_file;
 use isobar::io::csv_file::CsvRecording;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
-use isobar::math::ScalarJointIndex;
+use isobar::math::{BodyIndex, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules};
@@ -117,6 +117,8 @@ struct Totals {
     wrong_pairs: BTreeSet<usize>,
     /// Pairs of geometries that met too fast for a step to find their contact in time.
     missed: BTreeSet<usize>,
+    /// Bodies whose inertia took a good part of the contact forces.
+    inertial: BTreeSet<BodyIndex>,
     stepping: Duration,
 }
 
@@ -245,6 +247,12 @@ fn simulate(
             && !arguments.quiet
         {
             progress.suspend(|| eprintln!("warning: t = {} s: {missed}", simulation.time()));
+        }
+        if let Some(load) = simulation.inertial_load()
+            && totals.inertial.insert(load.body())
+            && !arguments.quiet
+        {
+            progress.suspend(|| eprintln!("warning: t = {} s: {load}", simulation.time()));
         }
         if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
             writeln!(timing, "{:.9}", took.as_secs_f64())

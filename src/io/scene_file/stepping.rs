@@ -16,6 +16,8 @@ const STEPS: (f64, f64) = (1e-3, 0.1);
 
 /// The default step of complementarity steps \[s\], that of the thesis.
 const SPOOK_STEP: f64 = 1.0 / 60.0;
+/// The keys of `quasistatic`.
+const KEYS: [&str; 7] = ["inertia", "divisor", "time_constant", "friction", "solver", "tolerance", "detection"];
 
 /// The mode in the file.
 #[derive(Clone, Copy, Debug, Default)]
@@ -62,18 +64,23 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
 }
 
 fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
-    let section = Section::new(node, "`quasistatic`", &["inertia", "divisor", "friction", "solver", "detection"])?;
+    let section = Section::new(node, "`quasistatic`", &KEYS)?;
     let default = QuasistaticStepping::default();
     let divisor = section.number("divisor", "[-]", Range::Positive)?;
     let scaled = divisor.map_or(UnactuatedInertia::SCALED, |divisor| UnactuatedInertia::Scaled { divisor });
-    let inertias = [("none", UnactuatedInertia::None), ("mass", UnactuatedInertia::Mass), ("scaled", scaled)];
+    let time_constant = section.number("time_constant", "[s]", Range::Positive)?;
+    let drag = time_constant.map_or(UnactuatedInertia::DRAG, |time_constant| UnactuatedInertia::Drag { time_constant });
+    let inertias =
+        [("drag", drag), ("none", UnactuatedInertia::None), ("mass", UnactuatedInertia::Mass), ("scaled", scaled)];
     let engines = [("cone", Engine::Cone), ("clarabel", Engine::Clarabel)];
     let engine = choice(&section, "solver", "solver", &engines)?.unwrap_or(default.solver.engine);
     let (friction, model) = read_friction(&section, engine)?;
+    let tolerance = section.number("tolerance", "[m/s]", Range::Between(1e-13, 1e-3, "m/s"))?;
+    let tolerance = tolerance.unwrap_or(default.solver.tolerance);
     Ok(QuasistaticStepping {
-        inertia: choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(default.inertia),
+        inertia: choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(drag),
         detection: section.number("detection", "[m]", Range::Positive)?.unwrap_or(default.detection),
-        solver: QuasistaticSettings { engine, friction, model, ..default.solver },
+        solver: QuasistaticSettings { engine, friction, model, tolerance, ..default.solver },
     })
 }
 

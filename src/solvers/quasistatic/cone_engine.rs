@@ -259,6 +259,11 @@ impl ConeEngine {
         for row in &problem.rows {
             metric[row.dof as usize] += row.coefficient * row.coefficient / row.regularization;
         }
+        // The forces of patches are exact in the metric of Q itself.
+        let light = if problem.patches().is_empty() { problem.light.as_slice() } else { &[] };
+        for dof in light {
+            metric[*dof as usize] = 0.0;
+        }
         if metric.iter().all(|weight| *weight > 0.0) {
             return;
         }
@@ -291,6 +296,10 @@ impl ConeEngine {
             if *weight <= MASSLESS * stand_in {
                 *weight = stand_in;
             }
+        }
+        for dof in light {
+            let dof = *dof as usize;
+            metric[dof] = metric[dof].max(problem.quadratic[dof * n + dof]);
         }
     }
 
@@ -340,6 +349,22 @@ impl ConeEngine {
             }
         }
         (ConeStatus::NotConverged { residual }, iterations, settings.outer_max)
+    }
+
+    /// The contacts of the last run that slide at their friction bound, ascending.
+    pub(super) fn sliding(&self, problem: &QuasistaticProblem, sliding: &mut Vec<usize>) {
+        let Self { islands, law, newton, .. } = self;
+        sliding.clear();
+        for island in &islands.islands {
+            let part = islands.part(problem, island, law);
+            for (index, contact) in part.contacts() {
+                let multipliers = &newton.multipliers[index * newton.stride..][..newton.stride];
+                if law.slides(&contact.law, newton.penalties[index], multipliers, &newton.y[index]) {
+                    sliding.push(contact.index as usize);
+                }
+            }
+        }
+        sliding.sort_unstable();
     }
 
     /// Copies the multipliers of another engine, in the order of the problem, as the warm start of the next

@@ -3,6 +3,7 @@
 //! steadily sliding ones after one or two solves from the last step's impulses. Anderson's method accelerates
 //! the others.
 
+use super::problem::FrictionChange;
 use super::{ConeContact, QuasistaticProblem};
 use crate::math::Vector3;
 use crate::math::dense::{cholesky_in_envelope, cholesky_solve_in_envelope, dot};
@@ -25,6 +26,10 @@ pub(super) struct CoulombRounds {
     steps: [Vec<f64>; DEPTH],
     changes: [Vec<f64>; DEPTH],
     rounds: usize,
+    /// Whether a contact pushes that had no bound in this round.
+    first: bool,
+    /// |error|^2 before the last round, if that was Newton's.
+    newton_error: Option<f64>,
 }
 
 impl CoulombRounds {
@@ -38,35 +43,63 @@ impl CoulombRounds {
         }
         self.rounds = 0;
         self.last_error.clear();
+        self.newton_error = None;
     }
 
-    /// Sets the bounds of the next round from the impulses of this one. Returns the largest difference of mu
+    /// Compares the bounds with the impulses of this round. Returns the largest difference of mu
     /// gamma_n from its bound, relative to the largest of both [-], or 1 if a contact without a bound pushes.
-    pub(super) fn refresh(&mut self, problem: &mut QuasistaticProblem, impulses: &[Vector3]) -> f64 {
+    pub(super) fn refresh(&mut self, problem: &mut QuasistaticProblem, impulses: &[Vector3]) -> FrictionChange {
         let bound = |(contact, gamma): (&ConeContact, &Vector3)| contact.friction * gamma.x.max(0.0);
         let Self { bounds, error, .. } = self;
         bounds.clear();
         error.clear();
-        let (mut change, mut largest) = (0.0_f64, 0.0_f64);
+        let mut change = FrictionChange::default();
+        let mut largest = 0.0_f64;
         let mut first = false;
-        for (contact, gamma) in problem.contacts().iter().zip(impulses) {
+        for (index, (contact, gamma)) in problem.contacts().iter().zip(impulses).enumerate() {
             let new = bound((contact, gamma));
             // The first bound of a contact is that of the convex constraint.
             let old = contact.friction_bound.unwrap_or(new);
             first |= contact.friction_bound.is_none() && new > 0.0;
             bounds.push(old);
             error.push(new - old);
-            change = change.max((new - old).abs());
+            if (new - old).abs() > change.impulse {
+                (change.impulse, change.index) = ((new - old).abs(), index);
+            }
             largest = largest.max(new).max(old);
         }
-        let change = if first { 1.0 } else { change / largest.max(f64::MIN_POSITIVE) };
-        if change == 0.0 {
-            self.set(problem);
-            return 0.0;
-        }
-        self.accelerate(first);
-        self.set(problem);
+        change.relative = if first { 1.0 } else { change.impulse / largest.max(f64::MIN_POSITIVE) };
+        self.first = first;
         change
+    }
+
+    /// Whether a contact pushes that had no bound in this round.
+    pub(super) fn is_first(&self) -> bool {
+        self.first
+    }
+    /// Whether the last round was Newton's and increased the error.
+    pub(super) fn has_gone_astray(&self) -> bool {
+        self.newton_error.is_some_and(|before| dot(&self.error, &self.error) > before)
+    }
+    /// mu gamma_n - b of this round, by contact [N s].
+    pub(super) fn errors(&self) -> &[f64] {
+        &self.error
+    }
+
+    /// Sets the bounds of the next round by acceleration.
+    pub(super) fn advance(&mut self, problem: &mut QuasistaticProblem) {
+        self.newton_error = None;
+        self.accelerate(self.first);
+        self.set(problem);
+    }
+
+    /// Sets the bounds of the next round by the `changes` of Newton's method, by contact.
+    pub(super) fn advance_by(&mut self, problem: &mut QuasistaticProblem, changes: &[f64]) {
+        self.newton_error = Some(dot(&self.error, &self.error));
+        self.bounds.iter_mut().zip(changes).for_each(|(bound, change)| *bound = (*bound + change).max(0.0));
+        self.rounds = 0;
+        self.last_error.clear();
+        self.set(problem);
     }
 
     fn set(&self, problem: &mut QuasistaticProblem) {
@@ -77,7 +110,7 @@ impl CoulombRounds {
 
     /// Moves the bounds to those of the next round.
     fn accelerate(&mut self, first: bool) {
-        let Self { bounds, error, last_bounds, last_error, steps, changes, rounds } = self;
+        let Self { bounds, error, last_bounds, last_error, steps, changes, rounds, .. } = self;
         let known = !first && last_error.len() == error.len();
         let apart = known && dot(error, error) > dot(last_error, last_error);
         if known && !apart {

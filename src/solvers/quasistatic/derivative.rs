@@ -61,6 +61,8 @@ pub(super) struct Linearization {
     multipliers: Vec<f64>,
     bound_multipliers: Vec<f64>,
     scratch: Vec<f64>,
+    /// Velocities of the step before it is solved again.
+    start: Vec<f64>,
 }
 
 impl Linearization {
@@ -73,7 +75,16 @@ impl Linearization {
         settings: &QuasistaticSettings,
     ) -> Result<(), QuasistaticError> {
         let sharper = QuasistaticSettings { tolerance: SHARPER * settings.tolerance, ..*settings };
-        let report = engine.solve(problem, v, &sharper);
+        self.start.clear();
+        self.start.extend_from_slice(v);
+        let mut report = engine.solve(problem, v, &sharper);
+        if let ConeStatus::NotConverged { residual } = report.status
+            && residual > settings.tolerance
+        {
+            // Rounding: the solution of the step itself is the point.
+            v.copy_from_slice(&self.start);
+            report = engine.solve(problem, v, settings);
+        }
         match report.status {
             ConeStatus::Converged => {}
             // Rounding: the tolerance of the settings is sufficient.
@@ -90,6 +101,15 @@ impl Linearization {
             }
         }
         engine.remember(problem);
+        self.factorize(engine, problem)
+    }
+
+    /// Factorizes at the solution of the last run of `engine`.
+    pub(super) fn factorize(
+        &mut self,
+        engine: &mut ConeEngine,
+        problem: &QuasistaticProblem,
+    ) -> Result<(), QuasistaticError> {
         self.factors.clear();
         self.starts.clear();
         let ConeEngine { islands, law, newton, .. } = engine;
@@ -99,7 +119,7 @@ impl Linearization {
             newton.evaluate_at_solution(part);
             if newton.factorize_hessian(part).is_err() {
                 return Err(QuasistaticError::NotConverged {
-                    iterations: report.iterations,
+                    iterations: 0,
                     residual: f64::INFINITY,
                     status: "the Hessian at the solution is not positive definite".to_owned(),
                 });
@@ -109,14 +129,26 @@ impl Linearization {
         Ok(())
     }
 
-    /// Computes dv along `direction`.
+    /// The changes of the contacts' normal impulses by the last [`Linearization::apply`], by contact.
+    pub(super) fn normal_changes(&self, engine: &ConeEngine, problem: &QuasistaticProblem, normals: &mut Vec<f64>) {
+        normals.clear();
+        normals.resize(problem.contacts().len(), 0.0);
+        let stride = engine.law.stride();
+        for (contact, delta) in engine.islands.contacts.iter().zip(self.multipliers.chunks_exact(stride)) {
+            normals[contact.index as usize] = engine.law.total(&contact.law, delta).x;
+        }
+    }
+
+    /// Computes dv along `direction`, with changes of the friction bounds by contact, or none.
     pub(super) fn apply(
         &mut self,
         engine: &ConeEngine,
         problem: &QuasistaticProblem,
         direction: &ProblemDirection,
+        bounds: &[f64],
         dv: &mut [f64],
     ) {
+        let bound = |contact: u32| bounds.get(contact as usize).copied().unwrap_or(0.0);
         let ConeEngine { islands, law, newton, .. } = engine;
         let n = islands.dofs.len();
         let stride = law.stride();
@@ -145,7 +177,8 @@ impl Linearization {
                     self.scratch.copy_from_slice(&self.multipliers[index * stride..][..stride]);
                     let dy = &direction.contacts[contact.index as usize];
                     let (penalty, y) = (newton.penalties[index], &newton.y[index]);
-                    law.differentiate(&contact.law, penalty, multipliers, y, dy, &mut self.scratch);
+                    let bound = bound(contact.index);
+                    law.differentiate(&contact.law, penalty, multipliers, y, (dy, bound), &mut self.scratch);
                     let gamma = law.total(&contact.law, &self.scratch);
                     for (velocity, column) in part.columns(contact) {
                         self.right_side[offset + *velocity] += column.dot(&gamma);
@@ -171,7 +204,7 @@ impl Linearization {
                     let multipliers = &newton.multipliers[index * stride..][..stride];
                     let (penalty, y) = (newton.penalties[index], &newton.y[index]);
                     let delta = &mut self.multipliers[index * stride..][..stride];
-                    law.differentiate(&contact.law, penalty, multipliers, y, &dy, delta);
+                    law.differentiate(&contact.law, penalty, multipliers, y, (&dy, bound(contact.index)), delta);
                 }
                 for Scalar { index, number, velocity, .. } in part.bounds() {
                     if newton.bound_multipliers[index] != 0.0 {

@@ -77,6 +77,13 @@ impl FrictionLaw {
         slope
     }
 
+    /// Whether friction is at its bound of Coulomb's law, against slip.
+    pub(super) fn slides(&self, law: &PointLaw, penalty: f64, multipliers: &[f64], y: &Vector3) -> bool {
+        let Some(bound) = law.bound.filter(|_| self.rays.is_empty()) else { return false };
+        let z = gamma_of(multipliers) - y * penalty;
+        z.x > 0.0 && law.friction > 0.0 && z.yz().norm() > bound
+    }
+
     /// Replaces the multipliers by their update at y. Returns a bound [m/s] on the violation of the
     /// constraint and on R times the error of its multiplier. With y/R = gamma - gamma_new + w/R and w in the
     /// dual cone, mu |y_t| - y_n <= R (|gamma - gamma_new|_n + mu |gamma - gamma_new|_t).
@@ -100,14 +107,14 @@ impl FrictionLaw {
     }
 
     /// The derivative of the multipliers along dy and along their own change `delta`, at the multipliers and
-    /// y of the solution: delta <- P'(delta - dy/R).
+    /// y of the solution: delta <- P'(delta - dy/R), and with the change of its bound of friction.
     pub(super) fn differentiate(
         &self,
         law: &PointLaw,
         penalty: f64,
         multipliers: &[f64],
         y: &Vector3,
-        dy: &Vector3,
+        (dy, bound_change): (&Vector3, f64),
         delta: &mut [f64],
     ) {
         let mu = law.friction;
@@ -118,7 +125,11 @@ impl FrictionLaw {
                 None => projection_slope(&z, mu),
                 Some(bound) => bounded_slope(&z, law.compliance * penalty, bound),
             };
-            let new = slope.map_or(Vector3::zeros(), |slope| slope * moved);
+            let mut new = slope.map_or(Vector3::zeros(), |slope| slope * moved);
+            if bound_change != 0.0 && self.slides(law, penalty, multipliers, y) {
+                let radius = z.yz().norm();
+                new += Vector3::new(0.0, z.y, z.z) * (bound_change / radius);
+            }
             delta.copy_from_slice(new.as_slice());
         } else {
             for ((ray, beta), delta) in self.rays.iter().zip(multipliers).zip(delta) {

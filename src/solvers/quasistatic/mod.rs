@@ -1,5 +1,6 @@
 //! Quasistatic steps as convex programs [Pang & Tedrake 2021], and their solvers.
 
+mod bound_system;
 mod cone_engine;
 mod coulomb;
 mod derivative;
@@ -23,6 +24,7 @@ pub use diagnosis::{ContactAxis, LcpDiagnosis, SolutionRange, diagnose_lcp};
 pub use lcp::{LcpSolution, solve_lcp};
 pub use problem::{ConeContact, ContactKey, QuasistaticProblem, VelocityBound};
 pub use settings::{
-    Engine, FrictionCone, FrictionModel, QuasistaticError, QuasistaticReport, QuasistaticResiduals, QuasistaticSettings,
+    Engine, FrictionCone, FrictionModel, ProblemPart, QuasistaticError, QuasistaticReport, QuasistaticResiduals,
+    QuasistaticSettings,
 };
 pub use solver::QuasistaticSolver;

@@ -423,6 +423,7 @@ impl IslandNewton {
     pub(super) fn falls_without_end(&self, part: Part<'_>) -> Option<usize> {
         let offset = part.offset();
         let size = part.dofs().map(|index| self.drift[index].powi(2) * self.metric[index]).sum::<f64>().sqrt();
+        let load = part.dofs().map(|index| self.b[index].powi(2) / self.metric[index]).sum::<f64>().sqrt();
         if size == 0.0 {
             return None;
         }
@@ -459,6 +460,6 @@ impl IslandNewton {
         let held = part.bounds().any(|bound| stops(bound.velocity))
             || part.rows().any(|row| stops(row.velocity))
             || part.patches().next().is_some();
-        (!held && total > 0.0).then(|| part.dof(work.1))
+        (!held && total > RECESSION * load * size).then(|| part.dof(work.1))
     }
 }

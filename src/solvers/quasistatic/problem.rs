@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::math::Vector3;
+use crate::math::{Vector3, Vector6};
 use crate::solvers::{BoxRow, PatchBlock};
 
 /// The identity of a contact, the same from step to step: the key of warm starts.
@@ -38,6 +38,17 @@ pub struct ConeContact {
     /// normal impulse obeys phi/h + n . v_C + compliance gamma_n >= 0. `None`: the friction constraint above.
     pub friction_bound: Option<f64>,
     columns: Range<usize>,
+}
+
+/// The largest change of the friction bounds in a refresh.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct FrictionChange {
+    /// Relative to the largest bound [-].
+    pub(super) relative: f64,
+    /// [N s].
+    pub(super) impulse: f64,
+    /// The contact or patch with that change.
+    pub(super) index: usize,
 }
 
 /// The law of a contact point in the numbers that its impulse depends on.
@@ -91,6 +102,8 @@ pub struct QuasistaticProblem {
     pub linear: Vec<f64>,
     /// Impedances with effort limits, gamma = clamp(h (K (dq_cmd - h v)), +-h limit), and dry friction.
     pub rows: Vec<BoxRow>,
+    /// Velocities whose term in Q is a weak resistance, which sets no scale for the penalties of contacts.
+    pub light: Vec<u32>,
     /// Joint limits.
     pub bounds: Vec<VelocityBound>,
     contacts: Vec<ConeContact>,
@@ -109,6 +122,7 @@ impl QuasistaticProblem {
         self.linear.clear();
         self.linear.resize(size, 0.0);
         self.rows.clear();
+        self.light.clear();
         self.bounds.clear();
         self.contacts.clear();
         self.columns.clear();
@@ -213,13 +227,22 @@ impl QuasistaticProblem {
     /// Sets the friction bounds of all patches to mu times their normal impulses at v; returns the largest
     /// change relative to the largest bound [-].
     pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
-        let (mut change, mut largest) = (0.0_f64, 0.0_f64);
-        for patch in &mut self.patches[..self.patch_count] {
+        self.refresh_patches(v).relative
+    }
+    /// Does the same as [`QuasistaticProblem::refresh_friction`], and tells which patch changed most.
+    pub(super) fn refresh_patches(&mut self, v: &[f64]) -> FrictionChange {
+        let mut change = FrictionChange::default();
+        let mut largest = 0.0_f64;
+        for (index, patch) in self.patches[..self.patch_count].iter_mut().enumerate() {
             let V = patch.velocity(v);
             let (patch_change, patch_largest) = patch.refresh_friction(&V);
-            (change, largest) = (change.max(patch_change), largest.max(patch_largest));
+            largest = largest.max(patch_largest);
+            if patch_change > change.impulse {
+                (change.impulse, change.index) = (patch_change, index);
+            }
         }
-        if change > 0.0 { change / largest } else { 0.0 }
+        change.relative = if change.impulse > 0.0 { change.impulse / largest } else { 0.0 };
+        change
     }
     /// Adds a pressure-field patch and returns it, to be reset and filled. Its law must have the step h and
     /// no Hunt-Crossley dissipation. Spare memory is reused.
@@ -229,6 +252,10 @@ impl QuasistaticProblem {
         }
         self.patch_count += 1;
         &mut self.patches[self.patch_count - 1]
+    }
+    /// The non-zero columns of a patch's Jacobian: the velocity of B relative to A at the patch point.
+    pub fn patch_columns<'a>(&self, patch: &'a PatchBlock) -> impl Iterator<Item = (u32, &'a Vector6)> + use<'a> {
+        patch.jacobian.dofs.iter().copied().zip(&patch.jacobian.columns)
     }
     /// The patches of this step, in the order in which they were added.
     pub fn patches(&self) -> &[PatchBlock] {

@@ -119,6 +119,17 @@ pub struct QuasistaticReport {
     pub residuals: QuasistaticResiduals,
 }
 
+/// A part of a problem that an error is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProblemPart {
+    /// The contact with this index.
+    Contact(usize),
+    /// The patch with this index.
+    Patch(usize),
+    /// This generalized velocity, or the bound on it.
+    Velocity(usize),
+}
+
 /// The reason why there is no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum QuasistaticError {
@@ -166,6 +177,8 @@ pub enum QuasistaticError {
     Infeasible {
         /// The contradicting constraints, with their weights in the certificate.
         detail: String,
+        /// The same constraints, without the weights.
+        parts: Vec<ProblemPart>,
     },
     /// Coulomb's law with another engine than the cone engine, or with a pyramid.
     #[error("Coulomb's law needs the cone engine and the exact cone; use them, or the relaxed friction model")]

@@ -286,5 +286,5 @@ pub(super) fn strictly_feasible(
             Err(error) => last = Some(error),
         }
     }
-    Err(last.unwrap_or(QuasistaticError::Infeasible { detail: "no margin".to_owned() }))
+    Err(last.unwrap_or(QuasistaticError::Infeasible { detail: "no margin".to_owned(), parts: Vec::new() }))
 }

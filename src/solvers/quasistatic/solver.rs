@@ -1,19 +1,27 @@
 //! One interface for the engines of a quasistatic step.
 
+use super::bound_system::BoundSystem;
 use super::cone_engine::{ConeEngine, ConeStatus};
 use super::coulomb::CoulombRounds;
 use super::derivative::{Linearization, ProblemDirection};
 use super::interior_point::{self, ClarabelResult};
 use super::lcp::solve_lcp;
+use super::problem::FrictionChange;
 use super::residuals::{Impulses, Residuals};
 use super::smoothing::{SmoothedStep, strictly_feasible};
 use super::{
-    Engine, FrictionCone, FrictionModel, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSettings,
+    Engine, FrictionCone, FrictionModel, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticReport,
+    QuasistaticSettings,
 };
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 
 /// The largest number of rounds for Coulomb's law at points.
 const COULOMB_PASSES_MAX: u32 = 100;
+
+/// The number of accelerated rounds before those of Newton's method.
+const NEWTON_AFTER: u32 = 5;
+/// The part of the largest impulse by which the forces of an accepted result may miss their balance [-].
+const BALANCE: f64 = 1e-6;
 
 /// Solves quasistatic steps, one after the other: keeps its memory and the warm start of the next step.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +35,12 @@ pub struct QuasistaticSolver {
     patches: Vec<SpatialForce>,
     trial: Vec<f64>,
     fallbacks: u64,
+    /// Where friction changed most in the last refresh, and by how much [N s].
+    unsettled: Option<(ProblemPart, f64)>,
     exact: Linearization,
+    friction: BoundSystem,
+    /// mu times the changes of normal impulses at fixed bounds, by contact [N s].
+    changes: Vec<f64>,
     smoothed: SmoothedStep,
     linearized: Linearized,
 }
@@ -70,6 +83,15 @@ impl QuasistaticSolver {
     /// Number of problems that Clarabel solved because the cone engine did not converge.
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
+    }
+    /// The contact or patch whose friction changed most in the last refresh of the last solve, and by how
+    /// much [N s].
+    pub fn unsettled_friction(&self) -> Option<(ProblemPart, f64)> {
+        self.unsettled
+    }
+    /// The generalized velocity whose forces balance worst in the last solution.
+    pub fn worst_balance(&self) -> usize {
+        self.residuals.worst
     }
     /// Discards the warm start of the next step, as after a reset of the scene.
     pub fn forget(&mut self) {
@@ -129,6 +151,7 @@ impl QuasistaticSolver {
         check(problem, v, settings)?;
         self.linearized = Linearized::Nothing;
         self.exact.prepare(&mut self.engine, problem, v, settings)?;
+        self.friction.prepare(&mut self.exact, &self.engine, problem)?;
         let Self { engine, contacts, rows, bounds, patches, .. } = self;
         engine.read(problem, v, contacts, rows, bounds, patches);
         self.linearized = Linearized::Exact;
@@ -201,7 +224,15 @@ impl QuasistaticSolver {
         }
         match self.linearized {
             Linearized::Nothing => return Err(QuasistaticError::NotLinearized),
-            Linearized::Exact => self.exact.apply(&self.engine, problem, direction, dv),
+            Linearized::Exact => {
+                self.exact.apply(&self.engine, problem, direction, &[], dv);
+                if !self.friction.is_empty() {
+                    self.exact.normal_changes(&self.engine, problem, &mut self.changes);
+                    let Self { exact, friction, engine, changes, .. } = self;
+                    let bounds = friction.solve(|contact| problem.contacts()[contact].friction * changes[contact]);
+                    exact.apply(engine, problem, direction, bounds, dv);
+                }
+            }
             Linearized::Smoothed => self.smoothed.apply(problem, direction, dv),
         }
         Ok(())
@@ -238,11 +269,20 @@ impl QuasistaticSolver {
             outer_iterations += run.outer_iterations;
             fallback |= run.fallback;
             let has_friction_to_refresh = !problem.patches().is_empty() && settings.friction_passes_max > 0;
-            let mut friction_change = if has_friction_to_refresh { problem.refresh_friction(v) } else { 0.0 };
+            let patches = if has_friction_to_refresh { problem.refresh_patches(v) } else { FrictionChange::default() };
+            let mut friction_change = patches.relative;
+            self.unsettled = (patches.relative > 0.0).then_some((ProblemPart::Patch(patches.index), patches.impulse));
             if coulomb {
-                friction_change = friction_change.max(self.coulomb.refresh(problem, &self.contacts));
+                let points = self.coulomb.refresh(problem, &self.contacts);
+                if points.relative > friction_change {
+                    friction_change = points.relative;
+                    self.unsettled = Some((ProblemPart::Contact(points.index), points.impulse));
+                }
             }
             if friction_change > settings.friction_tolerance && friction_passes < passes_max {
+                if coulomb {
+                    self.advance_friction(problem, friction_passes);
+                }
                 friction_passes += 1;
                 continue;
             }
@@ -259,6 +299,22 @@ impl QuasistaticSolver {
                 friction_change,
                 residuals,
             });
+        }
+    }
+
+    /// Sets the friction bounds of the points for the next round: by acceleration, or after a few rounds by
+    /// Newton's method.
+    fn advance_friction(&mut self, problem: &mut QuasistaticProblem, passes: u32) {
+        let Self { engine, coulomb, exact, friction, .. } = self;
+        let newton = passes >= NEWTON_AFTER
+            && !coulomb.is_first()
+            && !coulomb.has_gone_astray()
+            && exact.factorize(engine, problem).is_ok()
+            && friction.prepare(exact, engine, problem).is_ok();
+        if newton {
+            coulomb.advance_by(problem, friction.newton_step(exact, engine, problem, coulomb.errors()));
+        } else {
+            coulomb.advance(problem);
         }
     }
 
@@ -299,11 +355,36 @@ impl QuasistaticSolver {
         }
         let result = interior_point::solve(problem, settings)?;
         iterations += result.iterations;
+        self.check_stopped(problem, &result, settings)?;
         if fallback {
             self.engine.adopt(problem, &result.multipliers, &result.bounds);
         }
         self.take(result, v);
         Ok(Run { engine: Engine::Clarabel, fallback, iterations, outer_iterations: 0 })
+    }
+
+    /// A result with which Clarabel stopped early counts if it meets the tolerance of the settings.
+    fn check_stopped(
+        &mut self,
+        problem: &QuasistaticProblem,
+        result: &ClarabelResult,
+        settings: &QuasistaticSettings,
+    ) -> Result<(), QuasistaticError> {
+        let Some(status) = result.stopped else { return Ok(()) };
+        let ClarabelResult { v, contacts, rows, bounds, patches, iterations, .. } = result;
+        let impulses = Impulses { contacts, rows, bounds, patches };
+        let found = self.residuals.compute(problem, Engine::Clarabel, settings.friction, v, &impulses);
+        let largest = |impulses: &[f64]| impulses.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        let contact = contacts.iter().map(Vector3::norm).fold(0.0, f64::max);
+        let impulse = largest(&problem.linear).max(largest(bounds)).max(contact);
+        let meets = found.primal <= settings.tolerance
+            && found.stationarity.max(found.cone) <= BALANCE * impulse
+            && found.complementarity <= settings.tolerance * impulse;
+        if meets {
+            return Ok(());
+        }
+        let (iterations, residual) = (*iterations, found.primal.max(found.stationarity));
+        Err(QuasistaticError::NotConverged { iterations, residual, status: status.to_owned() })
     }
 
     fn run_lemke(

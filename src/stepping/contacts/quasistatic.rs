@@ -46,6 +46,8 @@ pub(in crate::stepping) struct FieldMotion {
     pub(in crate::stepping) bound: f64,
     /// The fraction of the motion that is allowed at once; above one if they may move farther [-].
     pub(in crate::stepping) part: f64,
+    /// The pair that moves most.
+    pub(in crate::stepping) pair: usize,
 }
 
 /// The contacts of all pairs of a scene, and their memory.
@@ -181,11 +183,16 @@ impl QuasistaticContacts {
     /// before they are evaluated again, and a bound on the whole motion \[m\] of the fields that are near
     /// each other.
     pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
-        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY };
-        for pair in scene.contact_pairs().iter().filter(|pair| pair.kind == ContactKind::PressureField) {
+        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY, pair: 0 };
+        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+            if pair.kind != ContactKind::PressureField {
+                continue;
+            }
             let moved = h * self.end.approach_speed(pair, scene, data);
             if self.end.near(pair, moved) {
-                motion.bound = motion.bound.max(moved);
+                if moved > motion.bound {
+                    (motion.bound, motion.pair) = (moved, index);
+                }
                 let allowed = MOTION_PART * self.end.smaller_radius(pair, scene);
                 motion.part = motion.part.min(allowed / moved);
             }
@@ -311,8 +318,21 @@ impl QuasistaticContacts {
         }
     }
 
-    /// Net impulses of the active patches from those of the cones, (n, t1, t2) each, and the velocities `v`.
-    pub(in crate::stepping) fn gather(&mut self, cones: &[Vector3], v: &[f64], problem: &QuasistaticProblem) {
+    /// The pair of the patch block with the index `number`.
+    pub(in crate::stepping) fn pair_of_patch(&self, number: usize) -> Option<usize> {
+        let carries = |carrier: &Carrier| matches!(carrier, Carrier::Block { number: block } if *block == number);
+        self.carriers.iter().position(carries).map(|index| self.active[index].pair)
+    }
+
+    /// `share` times the net impulses of the active patches, from those of the cones, (n, t1, t2) each, and
+    /// the velocities `v`.
+    pub(in crate::stepping) fn gather(
+        &mut self,
+        cones: &[Vector3],
+        v: &[f64],
+        problem: &QuasistaticProblem,
+        share: f64,
+    ) {
         self.impulses.clear();
         for (active, carrier) in self.active.iter().zip(&self.carriers) {
             let impulse = match carrier {
@@ -329,7 +349,7 @@ impl QuasistaticContacts {
                     block.impulse(&block.velocity(v))
                 }
             };
-            self.impulses.push(impulse);
+            self.impulses.push(impulse * share);
         }
     }
 

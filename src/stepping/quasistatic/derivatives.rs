@@ -8,17 +8,19 @@
 //! are those of the middle of the step, the middle depends on earlier solutions, and each of these is
 //! differentiated in turn.
 
+use super::failure::names_of_pair;
 use super::impedances::Impedances;
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
 use crate::math::{Index, Matrix3, ScalarJointIndex, Vector3};
 use crate::multibody::{Data, JointKind, Model, State, bias, integrate, mass_matrix, positions};
 use crate::scene::{ContactKind, Scene};
-use crate::solvers::quasistatic::{FrictionModel, ProblemDirection, QuasistaticError, QuasistaticProblem};
+use crate::solvers::quasistatic::{ProblemDirection, QuasistaticError, QuasistaticProblem};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::contacts::{QuasistaticContacts, frame_about, smallest_axis};
-use crate::stepping::error::StepError;
+use crate::stepping::error::{StepError, joint_of_dof};
 use crate::stepping::external::ExternalWrenches;
 use crate::stepping::input::{StepInput, StepStart};
+use crate::stepping::result::StepResult;
 use crate::stepping::settings::QuasistaticStepping;
 use crate::stepping::simulation::Simulation;
 
@@ -37,11 +39,6 @@ const SMALL_ANGLE: f64 = 1e-4;
 /// The reason why a step has no derivatives.
 #[derive(Debug, thiserror::Error)]
 pub enum DerivativeError {
-    /// A step whose friction is not that of a convex program.
-    #[error(
-        "exact derivatives need the relaxed friction of quasistatic steps: set `friction: relaxed`, or take smoothed ones"
-    )]
-    Coulomb,
     /// The simulation takes dynamic steps.
     #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
     NotQuasistatic,
@@ -57,7 +54,7 @@ pub enum DerivativeError {
     },
     /// Contact points appear, disappear or jump on both sides of the configuration.
     #[error(
-        "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along column {column} of the derivatives, which do not exist here: choose another configuration"
+        "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along {along} (column {column} of the derivatives), which do not exist here: choose another configuration"
     )]
     Features {
         /// The first geometry.
@@ -67,6 +64,8 @@ pub enum DerivativeError {
         /// The index of the generalized velocity, or the number of these plus the index of the joint whose
         /// command varies.
         column: usize,
+        /// The name of the joint, and whether its motion or its command varies.
+        along: String,
     },
     /// The command is malformed, or the step itself cannot be taken.
     #[error(transparent)]
@@ -238,15 +237,11 @@ impl QuasistaticDerivatives {
         let input = simulation.step_input(command, external.generalized())?;
         let Some(step) = simulation.quasistatic_step() else { return Err(DerivativeError::NotQuasistatic) };
         let options = step.options();
-        if kappa.is_none() && options.solver.model == FrictionModel::Coulomb {
-            return Err(DerivativeError::Coulomb);
-        }
         let (scene, state) = (input.scene, input.start.state);
-        if let Some(pair) = scene.contact_pairs().iter().position(|pair| pair.kind == ContactKind::PressureField) {
-            let (A, B) = names_of_pair(scene, pair);
-            return Err(DerivativeError::PressureField { A, B });
-        }
+        self.refuse_touching_fields(&input, step)?;
+        self.step.leave_out_fields();
         self.step.impedances.clone_from(&step.impedances);
+        self.step.solver.clone_from(&step.solver);
         self.v.copy_from_slice(&state.v);
         self.step.assemble(&input, options, &self.v);
         let mut middles = 0;
@@ -276,6 +271,26 @@ impl QuasistaticDerivatives {
         self.q_next.copy_from_slice(&state.q);
         integrate(model, &mut self.q_next, &self.v, h);
         Ok(())
+    }
+
+    /// Takes the whole step with its pressure fields, and refuses it if one of them touches.
+    fn refuse_touching_fields(&self, input: &StepInput<'_>, step: &QuasistaticStep) -> Result<(), DerivativeError> {
+        let scene = input.scene;
+        if scene.contact_pairs().iter().all(|pair| pair.kind == ContactKind::Points) {
+            return Ok(());
+        }
+        let mut whole = QuasistaticStep::new(*step.options(), scene, input.start.state);
+        whole.impedances.clone_from(&step.impedances);
+        let mut result = StepResult::new(input.start.state, scene.joints().len());
+        whole.step(input, &mut result)?;
+        let touches = |pair: &usize| scene.contact_pairs()[*pair].kind == ContactKind::PressureField;
+        match whole.contacts.active().iter().map(|active| active.pair).find(touches) {
+            None => Ok(()),
+            Some(pair) => {
+                let (A, B) = names_of_pair(scene, pair);
+                Err(DerivativeError::PressureField { A, B })
+            }
+        }
     }
 
     /// Computes dv for all columns at the solution about which the solver was linearized. `has_middle`:
@@ -478,13 +493,12 @@ fn move_end(model: &Model, h: f64, v: &[f64], moved: Option<usize>, dv: &[f64], 
     }
 }
 
-fn names_of_pair(scene: &Scene, pair: usize) -> (String, String) {
-    let pair = &scene.contact_pairs()[pair];
-    let name = |geometry| scene.geometries()[geometry].name.clone();
-    (name(pair.A), name(pair.B))
-}
-
 fn features_change(scene: &Scene, pair: usize, column: usize) -> DerivativeError {
     let (A, B) = names_of_pair(scene, pair);
-    DerivativeError::Features { A, B, column }
+    let model = scene.model();
+    let along = match column.checked_sub(model.nv()) {
+        None => format!("the motion of joint '{}'", joint_of_dof(model, column)),
+        Some(joint) => format!("the command of joint '{}'", scene.joint_names()[joint]),
+    };
+    DerivativeError::Features { A, B, column, along }
 }

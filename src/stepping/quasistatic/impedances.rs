@@ -37,6 +37,8 @@ pub(super) struct Impedances {
     bounds: Vec<(f64, f64)>,
     /// (degree of freedom, ratio) of each joint.
     rates: Vec<(usize, f64)>,
+    /// The scale of M_u in Q, by tree [-].
+    scales: Vec<f64>,
 }
 
 /// The data of one joint from which the rows are made.
@@ -144,28 +146,39 @@ impl Impedances {
         }
     }
 
-    /// Adds M_u, or its replacement.
-    pub(super) fn add_inertia(
-        &self,
+    /// M_u times the scale of each tree.
+    fn add_inertia(
+        &mut self,
         model: &Model,
         inertia: UnactuatedInertia,
         data: &Data,
         problem: &mut QuasistaticProblem,
     ) {
-        match inertia {
-            UnactuatedInertia::None => {}
-            UnactuatedInertia::Mass => self.add_mass(model, 1.0, data, problem),
+        let (n, h, softest) = (model.nv(), problem.step, self.softest());
+        let actuated = &self.actuated;
+        self.scales.clear();
+        self.scales.extend(model.trees().iter().map(|tree| match inertia {
+            UnactuatedInertia::None => 0.0,
+            UnactuatedInertia::Mass => 1.0,
+            UnactuatedInertia::Drag { time_constant } => (h / time_constant).min(1.0),
             UnactuatedInertia::Scaled { divisor } => {
-                let (n, h, softest) = (model.nv(), problem.step, self.softest());
-                for tree in model.trees() {
-                    let free = tree.clone().filter(|dof| !self.actuated[*dof]);
-                    let heaviest = free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max);
-                    let scaled = heaviest > 0.0 && softest.is_finite();
-                    let scale = if scaled { h * softest / (divisor * heaviest) } else { 1.0 };
-                    self.add_tree_mass(tree.clone(), scale, data, problem);
-                }
+                let free = tree.clone().filter(|dof| !actuated[*dof]);
+                let heaviest = free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max);
+                let scaled = heaviest > 0.0 && softest.is_finite();
+                if scaled { h * softest / (divisor * heaviest) } else { 1.0 }
             }
+        }));
+        if matches!(inertia, UnactuatedInertia::Drag { .. }) {
+            problem.light.extend((0..n).filter(|dof| !actuated[*dof]).map(|dof| dof as u32));
         }
+        for (tree, scale) in model.trees().iter().zip(&self.scales).filter(|(_, scale)| **scale > 0.0) {
+            self.add_tree_mass(tree.clone(), *scale, data, problem);
+        }
+    }
+
+    /// The scale of M_u in Q, by tree [-].
+    pub(super) fn inertia_scales(&self) -> &[f64] {
+        &self.scales
     }
 
     /// Adds M_u times `scale`.

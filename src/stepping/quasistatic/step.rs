@@ -8,14 +8,18 @@
 //! the step ends in equilibrium with the fields. If the solution moves a pair farther than its search
 //! distance, the search is repeated.
 
+use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::impedances::Impedances;
+use super::inertia::InertialForces;
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::dense::dot;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
-use crate::multibody::{Data, Model, State, bias, integrate, mass_matrix, positions, velocities};
+use crate::multibody::{Data, State, bias, integrate, mass_matrix, positions, velocities};
 use crate::scene::{ContactKind, Scene};
-use crate::solvers::quasistatic::{QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSolver};
+use crate::solvers::quasistatic::{
+    ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticReport, QuasistaticSolver,
+};
 use crate::stepping::contacts::QuasistaticContacts;
 use crate::stepping::error::StepError;
 use crate::stepping::input::StepInput;
@@ -27,7 +31,7 @@ use crate::stepping::snapshot::{StepReport, StepTimes};
 /// least.
 const LOOKS_MAX: u32 = 12;
 /// The largest number of linearisations of the pressure fields within a step: most steps take 3 to 8.
-const LINEARIZATIONS_MAX: u32 = 60;
+const LINEARIZATIONS_MAX: u32 = 100;
 /// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
 /// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
 /// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and
@@ -44,12 +48,24 @@ const CONTRACTION: f64 = 0.4;
 /// If the fields reverse, as from too deep to out of contact, their allowed motion is multiplied by this
 /// factor.
 const REACH_REDUCTION: f64 = 0.3;
+/// If the linearisations end without that, as between two sets of faces, the step counts up to this motion
+/// \[m\]: the hold's share is then 5e-7 of the weight.
+const ACCEPTED: f64 = 5e-8;
+/// Two changes of the velocities, one after the other, are a drift if the square of the cosine between them
+/// is larger [-].
+const DRIFT: f64 = 0.81;
+/// Otherwise it grows by this factor, so slowly that each reversal narrows the search.
+const REACH_GROWTH: f64 = 1.15;
 /// The smallest damping factor of the steps between linearisations.
 const DAMPING_MIN: f64 = 0.05;
-/// Without inertia, a body is free until it reaches a pressure field. Between linearisations it is held by
+/// Without its mass, a body is free until it reaches a pressure field. Between linearisations it is held by
 /// (rate h)^2 times its mass, which vanishes as the iteration converges. Gravity moves it by 10 cm at a time.
 /// [rad/s]
 const PROXIMAL_RATE: f64 = 10.0;
+/// The part of the largest force by which the forces of a step may miss their balance [-].
+const BALANCE: f64 = 4e-7;
+/// A smaller difference from balance is rounding, N or N m.
+const ROUNDING: f64 = 1e-9;
 
 /// The memory of quasistatic steps.
 #[derive(Debug)]
@@ -82,6 +98,11 @@ pub(in crate::stepping) struct QuasistaticStep {
     iterations: u32,
     fallbacks: u32,
     times: StepTimes,
+    /// The start of a part of a step.
+    pub(super) part: PartStart,
+    inertial: InertialForces,
+    /// Factor of [`PROXIMAL_RATE`]: a step that is taken in parts holds bodies more firmly [-].
+    pub(super) hold: f64,
 }
 
 impl QuasistaticStep {
@@ -107,9 +128,16 @@ impl QuasistaticStep {
             iterations: 0,
             fallbacks: 0,
             times: StepTimes::default(),
+            part: PartStart::default(),
+            inertial: InertialForces::default(),
+            hold: 1.0,
         }
     }
 
+    /// Leaves out pressure fields from now on: for steps in which none touches.
+    pub(super) fn leave_out_fields(&mut self) {
+        self.has_fields = false;
+    }
     pub(in crate::stepping) fn options(&self) -> &QuasistaticStepping {
         &self.options
     }
@@ -132,20 +160,20 @@ impl QuasistaticStep {
         self.impedances.read_memory(reader)?;
         self.solver.read_memory(reader)
     }
-    /// Solves for the end of the step.
-    pub(in crate::stepping) fn step(
+    /// Solves for the end of the step in one part, from the start of `input`, and moves the coordinates of
+    /// `result` there.
+    pub(super) fn attempt(
         &mut self,
         input: &StepInput<'_>,
         result: &mut StepResult,
-    ) -> Result<(), StepError> {
+    ) -> Result<QuasistaticReport, Failure> {
         let options = &{ self.options };
         let v = &mut result.state.v;
         let start = input.now();
         v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
-        self.times = StepTimes { motion: input.now() - start, ..StepTimes::default() };
-        (self.iterations, self.fallbacks) = (0, 0);
-        let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY };
+        self.times.motion += input.now() - start;
+        let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY, pair: 0 };
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
@@ -163,29 +191,96 @@ impl QuasistaticStep {
             }
             solved = self.solve(input, options, v)?;
         }
-        let settled = !self.has_fields || trial.change <= SETTLED;
-        let friction_settled = solved.friction_change <= options.solver.friction_tolerance;
+        if self.has_fields && trial.change > self.without_hold(ACCEPTED) {
+            return Err(Failure::Surface { pair: trial.pair, moved: trial.change });
+        }
+        self.check_friction(&solved, options)?;
+        self.check_balance(&solved)?;
         self.check_support(input, options)?;
         result.integrate(input)?;
-        let v = &result.state.v;
-        self.contacts.gather(self.solver.contact_impulses(), v, &self.problem);
+        Ok(solved)
+    }
+
+    /// Fills in the report, the efforts and the contacts of a step that ended with `solved`, the last of its
+    /// `parts`.
+    pub(super) fn finish(
+        &mut self,
+        input: &StepInput<'_>,
+        parts: u32,
+        solved: &QuasistaticReport,
+        result: &mut StepResult,
+    ) {
+        // Impulses of the last part are forces over the whole step.
+        let share = input.settings.step() / self.problem.step;
+        let StepResult { state, efforts, inertial: largest, times, .. } = result;
+        self.contacts.gather(self.solver.contact_impulses(), &state.v, &self.problem, share);
         self.impedances.keep(input.start.command.targets.as_slice());
-        self.impedances.efforts(v, &mut result.efforts);
+        self.impedances.efforts(&state.v, efforts);
+        let Self { impedances, inertial, problem, solver, start, .. } = self;
+        let scaled = (impedances.actuated(), impedances.inertia_scales());
+        *largest = inertial.largest(input.scene.model(), start, scaled, problem, solver, &state.v);
+        *times = self.times;
         result.set_contacts(self.contacts.active(), self.contacts.impulses());
-        // Contact searches and solves alternate.
-        self.times.contact = input.now() - start - self.times.motion - self.times.solver;
-        result.times = self.times;
         result.report = StepReport {
             solver_iterations: self.iterations,
-            solver_residual: solved.residuals.primal / options.solver.tolerance,
-            solver_converged: settled && friction_settled,
+            solver_residual: solved.residuals.primal / self.options.solver.tolerance,
+            solver_converged: true,
             solver_fallbacks: self.fallbacks,
             friction_rounds: 0,
             friction_error: 0.0,
+            parts,
+            inertial_share: result.inertial.share,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
         };
-        Ok(())
+    }
+
+    /// Friction must be mu times the normal force of the step itself.
+    fn check_friction(&self, solved: &QuasistaticReport, options: &QuasistaticStepping) -> Result<(), Failure> {
+        if solved.friction_change <= options.solver.friction_tolerance {
+            return Ok(());
+        }
+        let (part, impulse) = self.solver.unsettled_friction().unwrap_or((ProblemPart::Velocity(0), 0.0));
+        let pair = self.pair_of(part);
+        Err(Failure::Friction { pair, excess: impulse / self.problem.step })
+    }
+
+    /// The forces must balance to a part of the largest force on a body that moves freely.
+    fn check_balance(&self, solved: &QuasistaticReport) -> Result<(), Failure> {
+        let Self { solver, problem, impedances, start, .. } = self;
+        let contacts = solver.contact_impulses().iter().map(Vector3::norm);
+        let patches = solver.patch_impulses().iter().map(|impulse| impulse.f.norm());
+        let free = problem.linear.iter().zip(impedances.actuated()).filter(|(_, actuated)| !**actuated);
+        let loads = free.map(|(b, _)| b.abs());
+        let weights = start.gravity.iter().map(|weight| problem.step * weight.abs());
+        let scale = contacts.chain(patches).chain(loads).chain(weights).fold(0.0, f64::max);
+        let scalars = solver.row_impulses().iter().chain(solver.bound_impulses());
+        let all = problem.linear.iter().chain(scalars).fold(0.0_f64, |largest, x| largest.max(x.abs()));
+        let excess = solved.residuals.stationarity;
+        let scale = if scale > 0.0 { scale } else { all };
+        if excess <= BALANCE * scale + ROUNDING * problem.step {
+            return Ok(());
+        }
+        Err(Failure::Balance { dof: solver.worst_balance(), excess: excess / problem.step })
+    }
+
+    /// The pair of geometries of a contact or patch.
+    pub(super) fn pair_of(&self, part: ProblemPart) -> Option<usize> {
+        match part {
+            ProblemPart::Contact(index) => self.problem.contacts().get(index).map(|contact| contact.key.pair as usize),
+            ProblemPart::Patch(index) => self.contacts.pair_of_patch(index),
+            ProblemPart::Velocity(_) => None,
+        }
+    }
+
+    /// Starts the counts and times of a step.
+    pub(super) fn start_counts(&mut self) {
+        self.times = StepTimes::default();
+        (self.iterations, self.fallbacks) = (0, 0);
+    }
+    /// Times of the parts of the step up to now; contact searches and solves alternate.
+    pub(super) fn stop_times(&mut self, took: f64) {
+        self.times.contact = took - self.times.motion - self.times.solver;
     }
 
     /// Assembles everything but the contacts, and starts the contact search from the expected velocities:
@@ -248,7 +343,7 @@ impl QuasistaticStep {
                     }
                     return Err(StepError::NoSupport { time: input.time, name: name_of_tree(model, tree) });
                 }
-                Err(source) => return Err(StepError::Quasistatic { time: input.time, source }),
+                Err(source) => return Err(explain_solver(input, source, |part| self.pair_of(part))),
             };
             self.iterations += solved.iterations;
             self.fallbacks += u32::from(solved.fallback);
@@ -275,19 +370,25 @@ impl QuasistaticStep {
         contacts.add_closures(input.scene, start, middle, problem);
     }
 
-    /// Without inertia: a mass that holds unactuated bodies at the last linearisation, and vanishes as the
-    /// iteration converges.
+    /// Without the mass itself: a mass that holds unactuated bodies at the last linearisation, and vanishes
+    /// as the iteration converges.
     fn hold_between_linearizations(&mut self, scene: &Scene, inertia: UnactuatedInertia) {
         self.proximal.clear();
-        if inertia != UnactuatedInertia::None {
+        if !matches!(inertia, UnactuatedInertia::None | UnactuatedInertia::Drag { .. }) {
             return;
         }
-        let scale = PROXIMAL_RATE * PROXIMAL_RATE * self.problem.step * self.problem.step;
+        let scale = (PROXIMAL_RATE * self.hold * self.problem.step).powi(2);
         let Self { impedances, problem, start, proximal, .. } = self;
         proximal.extend(problem.quadratic.iter().map(|q| -q));
         impedances.add_mass(scene.model(), scale, start, problem);
         proximal.iter_mut().zip(&problem.quadratic).for_each(|(p, q)| *p += q);
         self.linear.clone_from(&self.problem.linear);
+    }
+
+    /// `motion` \[m\] of the fields, or less if bodies are held more firmly, so that the hold has no share in
+    /// the forces.
+    fn without_hold(&self, motion: f64) -> f64 {
+        if self.proximal.is_empty() { motion } else { motion / (self.hold * self.hold) }
     }
 
     /// Moves the linearisation of the fields towards the solution `v`. Returns whether they had converged.
@@ -298,19 +399,24 @@ impl QuasistaticStep {
         }
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
-        if motion.bound <= SETTLED {
+        trial.pair = motion.pair;
+        if motion.bound <= self.without_hold(SETTLED) {
             trial.change = motion.bound;
             return true;
         }
-        if dot(&self.change, &self.last_change) < 0.0 {
+        let along = dot(&self.change, &self.last_change);
+        let sizes = dot(&self.change, &self.change) * dot(&self.last_change, &self.last_change);
+        // A steady drift, as of a body that the hold between linearisations slows down, needs no damping.
+        let drifts = along > 0.0 && along * along > DRIFT * sizes;
+        if along < 0.0 {
             trial.reach *= REACH_REDUCTION;
         } else {
-            trial.reach = (1.5 * trial.reach).min(1.0);
+            trial.reach = (REACH_GROWTH * trial.reach).min(1.0);
         }
         self.last_change.copy_from_slice(&self.change);
         let within = (motion.part * trial.reach).min(1.0);
         let near = within == 1.0 && !self.problem.patches().is_empty();
-        if near && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
+        if near && !drifts && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
             trial.damping = (0.5 * trial.damping).max(DAMPING_MIN);
         } else {
             trial.damping = (1.5 * trial.damping).min(1.0);
@@ -377,11 +483,6 @@ struct Trial {
     reach: f64,
     /// The distance by which the last linearisation moved the fields \[m\].
     change: f64,
-}
-
-/// The first body that a tree carries.
-fn name_of_tree(model: &Model, tree: usize) -> String {
-    let first = model.trees()[tree].start;
-    let joint = model.joints().iter().find(|joint| joint.nv > 0 && joint.v_start == first);
-    joint.map_or_else(|| "unknown".to_owned(), |joint| model.bodies()[joint.child].name.clone())
+    /// The pair that moved most.
+    pair: usize,
 }

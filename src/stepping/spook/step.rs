@@ -113,6 +113,8 @@ impl SpookStep {
             solver_converged: solved.converged,
             solver_fallbacks: 0,
             friction_rounds: solved.rounds,
+            parts: 1,
+            inertial_share: 0.0,
             friction_error: 0.0,
             faces: self.base.contacts.faces,
             faces_dropped: self.base.contacts.faces_dropped,

@@ -355,7 +355,7 @@ fn constraints_that_contradict_each_other_are_named() {
         problem.bounds.push(VelocityBound { dof: 2, lower: f64::NEG_INFINITY, upper: -0.1 });
         let mut v = vec![0.0; 3];
         let error = QuasistaticSolver::default().solve(&mut problem, &mut v, &settings(engine)).unwrap_err();
-        let QuasistaticError::Infeasible { detail } = &error else { panic!("{engine:?}: {error}") };
+        let QuasistaticError::Infeasible { detail, .. } = &error else { panic!("{engine:?}: {error}") };
         assert!(detail.contains("contact 0 (pair 3, point 0)") && detail.contains("upper bound"), "{error}");
     }
 }

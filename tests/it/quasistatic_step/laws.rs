@@ -1,9 +1,10 @@
 //! Laws of statics with rigid contact.
 
+use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, Vector3};
-use isobar::multibody::JointLimits;
-use isobar::scene::SceneBuilder;
+use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointLimits, JointSpec};
+use isobar::scene::{Actuator, SceneBuilder};
 use isobar::stepping::{JointCommand, Simulation, Snapshot, StepError, UnactuatedInertia};
 
 use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
@@ -134,6 +135,7 @@ fn a_pushed_block_pushes_back_with_its_friction() {
         let resistance = match inertia {
             UnactuatedInertia::Mass => 0.5 * speed / step,
             UnactuatedInertia::None => 0.0,
+            UnactuatedInertia::Drag { time_constant } => 0.5 * speed / time_constant,
             UnactuatedInertia::Scaled { divisor } => 500.0 * step * speed / divisor,
         };
         assert!(
@@ -276,4 +278,135 @@ fn the_mode_changes_at_a_reset() {
     let dynamic = crate::worlds::settings(0.01);
     assert!((height(dynamic) - (0.35 - GRAVITY * 1e-4)).abs() < 1e-9);
     assert!((height(settings) - 0.05).abs() < 1e-7);
+}
+
+/// The drag adds m v/T, 0.05 % of friction here, at any step: the spring carries mu m g. The points'
+/// residuals are below 1e-4 N.
+#[test]
+fn forces_of_a_push_do_not_depend_on_the_step() {
+    let (mass, speed) = (0.5, 0.02);
+    let friction = 0.4 * mass * GRAVITY;
+    for (step, share) in [(0.1, 5e-4), (0.01, 5e-4), (0.001, 5e-4)] {
+        let (mut simulation, block) = pushed_block(step, UnactuatedInertia::DRAG);
+        let mut report = simulation.report().to_owned();
+        for number in 1..=(0.7 / step).round() as u32 {
+            report = simulation.step(&positions(&[speed * step * f64::from(number)])).expect("a step");
+            assert!(simulation.inertial_load().is_none(), "h = {step}: {report:?}");
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let push = snapshot.joint_effort.as_slice()[0];
+        assert!((push - friction).abs() < (share + 1e-4) * friction, "h = {step}: {push} N for {friction} N");
+        // The drag m v/T beside the weight on the floor and the push.
+        let expected = mass * speed / 10.0;
+        assert!(report.inertial_share < expected / (mass * GRAVITY), "h = {step}: {report:?}");
+        assert!(simulation.data().V_WB[block].v.x > 0.99 * speed);
+    }
+}
+
+/// With the mass of a quasi-dynamic step m v/h is 10 N at 1 ms beside 1.96 N of friction: the report has the
+/// share, and the warning names the block.
+#[test]
+fn an_inertial_part_above_ten_percent_is_named() {
+    let (step, speed) = (0.001, 0.02);
+    let (mut simulation, block) = pushed_block(step, UnactuatedInertia::Mass);
+    for number in 1..=700 {
+        simulation.step(&positions(&[speed * step * f64::from(number)])).expect("a step");
+    }
+    let load = simulation.inertial_load().expect("a large part");
+    assert_eq!(load.body(), block);
+    assert!(load.to_string().contains("`block`"), "{load}");
+    let mut snapshot = Snapshot::default();
+    simulation.snapshot_into(&mut snapshot);
+    let forces = snapshot.contact_patches().iter().flat_map(|patch| &patch.faces.force_B_W);
+    let v = simulation.data().V_WB[block].v.norm();
+    let share = 0.5 * v / step / forces.map(|f| f.norm()).sum::<f64>();
+    assert!((snapshot.report.inertial_share - share).abs() < 1e-6 * share, "{:?} for {share}", snapshot.report);
+}
+
+/// A finger on a slider and a block of 0.5 kg 1 cm before it.
+fn pushed_block(step: f64, inertia: UnactuatedInertia) -> (Simulation, BodyIndex) {
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(0.4));
+    let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.0));
+    let from = (Vector3::z() * 0.04, Vector3::x());
+    add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(500.0, f64::INFINITY), ball);
+    let body = add_box(&mut builder, "block", Vector3::repeat(0.1), 0.5, &rigid(0.4));
+    let place = [(body, Vector3::new(0.061, 0.0, 0.05))];
+    (simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place), body)
+}
+
+/// Two fingers with 10 N hold a cube of 0.3 kg, and a carriage lifts them at 0.1 m/s in steps of 10 ms: the
+/// cube comes along.
+#[test]
+fn a_fast_lift_carries_what_the_fingers_hold() {
+    for (step, inertia) in [(0.01, UnactuatedInertia::DRAG), (0.001, UnactuatedInertia::DRAG)] {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let pad = (Shape::Box { size: Vector3::new(0.02, 0.03, 0.03) }, rigid(0.5));
+        let lift = add_lift(&mut builder);
+        for (name, x, axis) in [("left", -0.045, Vector3::x()), ("right", 0.045, -Vector3::x())] {
+            add_finger_on(&mut builder, lift, name, (Vector3::new(x, 0.0, 0.03), axis), (pad.0.clone(), &pad.1));
+        }
+        let body = add_box(&mut builder, "cube", Vector3::repeat(0.06), 0.3, &rigid(0.5));
+        let place = [(body, Vector3::new(0.0, 0.0, 0.03))];
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place);
+        let close = 0.015; // 10 N
+        for _ in 0..5 {
+            simulation.step(&positions(&[0.0, close, close])).expect("a step");
+        }
+        for number in 1..=(0.5 / step).round() as u32 {
+            simulation.step(&positions(&[0.1 * step * f64::from(number), close, close])).expect("a step");
+        }
+        let z = simulation.data().X_WB[body].translation.vector.z;
+        // The relaxed friction may slip by its gap in the first step of the lift.
+        assert!((z - 0.08).abs() < 2e-4, "h = {step}: the cube is at {z}");
+    }
+}
+
+fn add_lift(builder: &mut SceneBuilder) -> BodyIndex {
+    let inertia = SpatialInertia::from_central(0.1, &Vector3::zeros(), &(Matrix3::identity() * 1e-4));
+    let lift = builder.add_body("lift", inertia);
+    let joint = JointSpec::new("lift_joint", BodyIndex::WORLD, lift, JointKind::Prismatic);
+    let joint = builder.add_joint(JointSpec { limits: JointLimits::NONE, ..joint }).expect("a joint");
+    builder.set_actuator(joint, Actuator { gravity_compensation: true, ..spring(1e5, f64::INFINITY) });
+    lift
+}
+
+fn add_finger_on(
+    builder: &mut SceneBuilder,
+    lift: BodyIndex,
+    name: &str,
+    (p, axis_F): (Vector3, Vector3),
+    (shape, properties): (Shape, &ContactProperties),
+) {
+    let inertia = SpatialInertia::from_central(1e-3, &Vector3::zeros(), &(Matrix3::identity() * 1e-6));
+    let body = builder.add_body(name, inertia);
+    let spec = JointSpec {
+        axis_F,
+        X_PF: at(p.x, p.y, p.z),
+        limits: JointLimits::NONE,
+        ..JointSpec::new(&format!("{name}_joint"), lift, body, JointKind::Prismatic)
+    };
+    let joint = builder.add_joint(spec).expect("a joint");
+    builder.set_actuator(joint, Actuator { gravity_compensation: true, ..spring(1000.0, f64::INFINITY) });
+    builder.add_geometry(body, "pad", at(0.0, 0.0, 0.0), shape, properties).expect("a pad");
+    builder.exclude_contact(BodyIndex::WORLD, body);
+}
+
+/// A finger whose joint may not leave a range that lies in a wall: the error names the pair and the joint.
+#[test]
+fn contacts_and_limits_that_contradict_each_other_are_named() {
+    let mut builder = SceneBuilder::new();
+    let wall = Shape::Box { size: Vector3::new(0.01, 0.2, 0.2) };
+    builder.add_geometry(BodyIndex::WORLD, "wall", at(0.105, 0.0, 0.0), wall, &rigid(0.5)).expect("a wall");
+    let ball = (Shape::Sphere { radius: 0.01 }, &rigid(0.5));
+    let limits = JointLimits { lower: 0.1, upper: 0.2, ..JointLimits::NONE };
+    add_finger(&mut builder, "finger", (Vector3::zeros(), Vector3::x()), limits, spring(500.0, 20.0), ball);
+    let settings = quasistatic(0.1, UnactuatedInertia::None);
+    let mut simulation = simulate(builder, Vector3::zeros(), settings, &[]);
+    let before = bits(&simulation);
+    let error = simulation.step(&positions(&[0.0])).expect_err("a contradiction").to_string();
+    assert!(error.contains("'finger_joint'") && error.contains("world/wall"), "{error}");
+    assert_eq!(before, bits(&simulation), "the last good state stays");
 }

@@ -16,7 +16,7 @@ use std::f64::consts::TAU;
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 
-use super::super::{FrictionCone, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
+use super::super::{FrictionCone, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::lanes::LANES;
 use crate::math::{SpatialForce, Vector3, Vector6};
 use crate::solvers::PatchBlock;
@@ -28,6 +28,9 @@ const TOLERANCE_SHARE: f64 = 1e-5;
 const TOLERANCE_WITHOUT_PROGRESS: f64 = 1e-6;
 /// The largest number of interior-point iterations; it usually takes 10 to 25.
 const ITERATIONS_MAX: u32 = 200;
+
+/// No velocity of a step is larger [m/s] or [rad/s].
+const FASTEST: f64 = 1e3;
 
 /// The solution of Clarabel.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +49,8 @@ pub(in super::super) struct ClarabelResult {
     pub(in super::super) patches: Vec<SpatialForce>,
     /// Interior-point iterations.
     pub(in super::super) iterations: u32,
+    /// Clarabel's status if it stopped short of its own tolerance.
+    pub(in super::super) stopped: Option<&'static str>,
 }
 
 /// The program during assembly: triplets of P (upper triangle) and A, and the vectors and cones.
@@ -173,9 +178,27 @@ pub(in super::super) fn solve(
     let residual = solution.r_prim.max(solution.r_dual);
     match solution.status {
         SolverStatus::Solved | SolverStatus::AlmostSolved => Ok(read(problem, settings.friction, &indices, solution)),
+        SolverStatus::InsufficientProgress | SolverStatus::NumericalError | SolverStatus::MaxIterations => {
+            let stopped = match solution.status {
+                SolverStatus::InsufficientProgress => "clarabel: InsufficientProgress",
+                SolverStatus::NumericalError => "clarabel: NumericalError",
+                _ => "clarabel: MaxIterations",
+            };
+            let result = read(problem, settings.friction, &indices, solution);
+            Ok(ClarabelResult { stopped: Some(stopped), ..result })
+        }
         SolverStatus::DualInfeasible | SolverStatus::AlmostDualInfeasible => Err(unbounded(problem, &solution.x)),
         SolverStatus::PrimalInfeasible | SolverStatus::AlmostPrimalInfeasible => {
-            Err(infeasible(problem, settings.friction, &indices, &solution.z))
+            let error = infeasible(problem, settings.friction, &indices, &solution.z);
+            let named = matches!(&error, QuasistaticError::Infeasible { parts, .. } if !parts.is_empty());
+            if named && proves_infeasibility(&A, &program.offset, &solution.z) {
+                return Err(error);
+            }
+            Err(QuasistaticError::NotConverged {
+                iterations: solution.iterations,
+                residual,
+                status: "clarabel found no solution, and no proof that there is none".to_owned(),
+            })
         }
         status => Err(QuasistaticError::NotConverged {
             iterations: solution.iterations,
@@ -335,7 +358,8 @@ fn read(
         }
         patches[face.patch] += SpatialForce::new(face.p_CF.cross(&gamma), gamma);
     }
-    ClarabelResult { v, contacts, multipliers, rows, bounds, patches, iterations: solution.iterations }
+    let iterations = solution.iterations;
+    ClarabelResult { v, contacts, multipliers, rows, bounds, patches, iterations, stopped: None }
 }
 
 fn contact_impulse(friction: FrictionCone, mu: f64, z: &[f64]) -> Vector3 {
@@ -358,14 +382,26 @@ fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticErro
     QuasistaticError::Unbounded { dof, impulse: problem.linear[dof] }
 }
 
+/// Whether z proves that no unknowns up to [`FASTEST`] satisfy A x + s = d: with z in the dual cones,
+/// 0 <= z . s = z . d - (A^T z) . x, so that z . d + |A^T z|_1 max |x| < 0 is a contradiction [Farkas].
+fn proves_infeasibility(A: &CscMatrix<f64>, offset: &[f64], z: &[f64]) -> bool {
+    let gap: f64 = offset.iter().zip(z).map(|(d, z)| d * z).sum();
+    let column = |ends: &[usize]| {
+        let entries = A.rowval[ends[0]..ends[1]].iter().zip(&A.nzval[ends[0]..ends[1]]);
+        entries.map(|(row, a)| a * z[*row]).sum::<f64>().abs()
+    };
+    gap + FASTEST * A.colptr.windows(2).map(column).sum::<f64>() < 0.0
+}
+
 fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, indices: &Indices, z: &[f64]) -> QuasistaticError {
     /// Constraints with less weight than this fraction of the largest are not reported [-].
     const WEIGHT_MIN: f64 = 1e-6;
     let largest = z.iter().fold(0.0_f64, |largest, z| largest.max(z.abs()));
-    let mut detail = Vec::new();
+    let (mut detail, mut parts) = (Vec::new(), Vec::new());
     for (index, (contact, row)) in problem.contacts().iter().zip(&indices.contacts).enumerate() {
         let weight = contact_impulse(friction, contact.friction, &z[*row..]).x;
         if weight > WEIGHT_MIN * largest {
+            parts.push(ProblemPart::Contact(index));
             detail.push(format!(
                 "contact {index} (pair {}, point {}) with weight {weight:.3e}",
                 contact.key.pair, contact.key.point
@@ -376,9 +412,10 @@ fn infeasible(problem: &QuasistaticProblem, friction: FrictionCone, indices: &In
         for (row, name, limit) in [(lower, "lower", bound.lower), (upper, "upper", bound.upper)] {
             let weight = row.map_or(0.0, |row| z[row]);
             if weight > WEIGHT_MIN * largest {
+                parts.push(ProblemPart::Velocity(bound.dof as usize));
                 detail.push(format!("the {name} bound {limit:.3e} of velocity {} with weight {weight:.3e}", bound.dof));
             }
         }
     }
-    QuasistaticError::Infeasible { detail: detail.join(", ") }
+    QuasistaticError::Infeasible { detail: detail.join(", "), parts }
 }

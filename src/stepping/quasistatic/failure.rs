@@ -1,0 +1,112 @@
+//! The reasons why a quasistatic step, or a part of one, was not taken, and their errors with names.
+
+use crate::multibody::{Model, State};
+use crate::scene::Scene;
+use crate::solvers::quasistatic::{ProblemPart, QuasistaticError};
+use crate::stepping::command::JointCommand;
+use crate::stepping::error::{StepError, Unsettled, joint_of_dof};
+use crate::stepping::input::StepInput;
+
+/// The state and the command of a part of a step. Memory is reused.
+#[derive(Debug, Default)]
+pub(super) struct PartStart {
+    pub(super) state: State,
+    pub(super) command: JointCommand,
+}
+
+/// The reason why a step, or a part of one, was not taken. Names are looked up if it fails in small parts
+/// too.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Smaller parts do not help.
+    Final(StepError),
+    /// The surface of this pair still moved by so much \[m\].
+    Surface { pair: usize, moved: f64 },
+    /// Friction of this pair differs from Coulomb's law by so much \[N\].
+    Friction { pair: Option<usize>, excess: f64 },
+    /// The forces on this velocity do not balance by so much, in N or N m.
+    Balance { dof: usize, excess: f64 },
+    /// The solver has no solution.
+    Solver(StepError),
+}
+
+impl From<StepError> for Failure {
+    fn from(error: StepError) -> Self {
+        match error {
+            StepError::NotSettled { .. } => Self::Solver(error),
+            error => Self::Final(error),
+        }
+    }
+}
+
+/// The error of a solver's failure, with names; `pair_of` gives the pair of geometries of a contact or patch.
+pub(super) fn explain_solver(
+    input: &StepInput<'_>,
+    source: QuasistaticError,
+    pair_of: impl Fn(ProblemPart) -> Option<usize>,
+) -> StepError {
+    let reason = match source {
+        QuasistaticError::Infeasible { parts, .. } => {
+            Unsettled::Contradiction { parts: names(input.scene, &parts, pair_of) }
+        }
+        QuasistaticError::NotConverged { residual, status, .. } => Unsettled::Solver { status, residual },
+        source => return StepError::Quasistatic { time: input.time, source },
+    };
+    StepError::NotSettled { time: input.time, parts: 1, reason }
+}
+
+/// The pairs and joints of contradicting constraints, each once.
+fn names(scene: &Scene, parts: &[ProblemPart], pair_of: impl Fn(ProblemPart) -> Option<usize>) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for part in parts {
+        let name = match (part, pair_of(*part)) {
+            (ProblemPart::Velocity(dof), _) => format!("joint '{}'", joint_of_dof(scene.model(), *dof)),
+            (_, Some(pair)) => {
+                let (A, B) = names_of_pair(scene, pair);
+                format!("'{A}' and '{B}'")
+            }
+            (_, None) => continue,
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+/// The error of a step that failed in so many parts.
+pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> StepError {
+    let scene = input.scene;
+    let reason = match failure {
+        Failure::Final(error) => return error,
+        Failure::Solver(StepError::NotSettled { reason, .. }) => reason,
+        Failure::Solver(error) => return error,
+        Failure::Surface { pair, moved } => {
+            let (A, B) = names_of_pair(scene, pair);
+            Unsettled::Surface { A, B, moved }
+        }
+        Failure::Friction { pair, excess } => {
+            let (A, B) = pair.map_or_else(Default::default, |pair| names_of_pair(scene, pair));
+            Unsettled::Friction { A, B, excess }
+        }
+        Failure::Balance { dof, excess } => {
+            let body = name_of_tree(scene.model(), scene.model().tree_of_dof()[dof]);
+            Unsettled::Balance { body, excess }
+        }
+    };
+    StepError::NotSettled { time: input.time, parts, reason }
+}
+
+/// The names of the two geometries of a pair.
+pub(super) fn names_of_pair(scene: &Scene, pair: usize) -> (String, String) {
+    let pair = &scene.contact_pairs()[pair];
+    let name = |geometry| scene.geometries()[geometry].name.clone();
+    (name(pair.A), name(pair.B))
+}
+
+/// The first body that a tree carries.
+pub(super) fn name_of_tree(model: &Model, tree: usize) -> String {
+    let first = model.trees()[tree].start;
+    let joint = model.joints().iter().find(|joint| joint.nv > 0 && joint.v_start == first);
+    joint.map_or_else(|| "unknown".to_owned(), |joint| model.bodies()[joint.child].name.clone())
+}

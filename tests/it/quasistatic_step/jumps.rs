@@ -1,0 +1,163 @@
+//! Grasps and pushes whose commands jump: each step balances, or is refused with a reason.
+
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, RigidTransform, Rotation, Vector3};
+use isobar::multibody::JointLimits;
+use isobar::scene::SceneBuilder;
+use isobar::solvers::quasistatic::FrictionModel;
+use isobar::stepping::{Simulation, Snapshot, StepError, Stepping, UnactuatedInertia, Unsettled};
+
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
+use crate::random::Random;
+use crate::worlds::{GRAVITY, compliant, quasistatic};
+
+/// Of the balance: a step is accepted at 4e-7 of the largest force in each component, and its friction may
+/// differ by 1e-6 from mu times the normal force of the same solution [-].
+const TOLERANCE: f64 = 2e-6;
+
+struct Jump {
+    simulation: Simulation,
+    body: BodyIndex,
+    mass: f64,
+    stiffness: f64,
+    inertia: UnactuatedInertia,
+    command: Vec<f64>,
+    label: String,
+}
+
+/// A box on the ground, turned about the vertical, and one or two fingers that are commanded 5 to 60 mm
+/// towards it at once: they meet its faces, its edges or nothing.
+fn jump(seed: u64) -> Jump {
+    let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    for _ in 0..3 {
+        random.next();
+    }
+    let mut range = |low: f64, high: f64| low + (high - low) * 0.5 * (1.0 + random.next());
+    let size = Vector3::new(range(0.03, 0.09), range(0.03, 0.09), range(0.03, 0.09));
+    let (mass, friction) = (range(0.05, 1.0), range(0.1, 0.9));
+    let yaw = range(-0.8, 0.8);
+    let step = STEPS[(range(0.0, 3.999)) as usize];
+    let inertia = INERTIAS[range(0.0, 3.999) as usize];
+    let coulomb = range(0.0, 1.0) < 0.5;
+    let fingers = if range(0.0, 1.0) < 0.6 { 2 } else { 1 };
+    let reach = range(0.005, 0.06);
+    let stiffness = range(2.3, 4.0);
+    let stiffness = 10.0_f64.powf(stiffness);
+    let limit = if range(0.0, 1.0) < 0.3 { range(2.0, 40.0) } else { f64::INFINITY };
+    let (soft_box, soft_finger) = (range(0.0, 1.0) < 0.3, range(0.0, 1.0) < 0.4);
+    let modulus = 10.0_f64.powf(range(4.5, 6.5));
+    let properties = |soft: bool| if soft { compliant(modulus, 0.0, friction) } else { rigid(friction) };
+    let mut builder = SceneBuilder::new();
+    add_ground(&mut builder, &rigid(friction));
+    let ball = range(0.0, 1.0) < 0.5;
+    let width = range(0.01, 0.03);
+    let shape =
+        || if ball { Shape::Sphere { radius: 0.5 * width } } else { Shape::Box { size: Vector3::repeat(width) } };
+    let half = 0.5 * (size.x * yaw.cos().abs() + size.y * yaw.sin().abs());
+    let mut command = Vec::new();
+    for (name, side) in [("left", -1.0), ("right", 1.0)].into_iter().take(fingers) {
+        let p = Vector3::new(
+            side * (half + 0.5 * width + range(0.0005, 0.004)),
+            range(-0.55, 0.55) * size.y,
+            range(0.3, 1.0) * size.z,
+        );
+        let properties = properties(soft_finger);
+        let finger = add_finger(
+            &mut builder,
+            name,
+            (p, Vector3::x() * -side),
+            JointLimits::NONE,
+            spring(stiffness, limit),
+            (shape(), &properties),
+        );
+        builder.exclude_contact(BodyIndex::WORLD, finger);
+        command.push(reach);
+    }
+    let body = add_box(&mut builder, "box", size, mass, &properties(soft_box));
+    let mut settings = quasistatic(step, inertia);
+    if let Stepping::Quasistatic(options) = &mut settings.stepping
+        && coulomb
+    {
+        options.solver.model = FrictionModel::Coulomb;
+    }
+    let label = format!(
+        "seed {seed}: h = {step}, {inertia:?}, coulomb {coulomb}, fingers {fingers}, reach {reach:.4}, k {stiffness:.0}, \
+         limit {limit:.1}, soft {soft_box} {soft_finger} {modulus:.1e}, mu {friction:.2}, m {mass:.2}"
+    );
+    let simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &[]);
+    let mut state = simulation.state().clone();
+    let X_WB =
+        RigidTransform::from_parts(Vector3::new(0.0, 0.0, 0.5 * size.z).into(), Rotation::new(Vector3::z() * yaw));
+    simulation.scene().model().set_free_body_pose(&mut state, body, &X_WB);
+    let mut simulation = simulation;
+    simulation.set_state(state).expect("a state");
+    Jump { simulation, body, mass, stiffness, inertia, command, label }
+}
+
+/// The residual of the force balance on the box, relative to the largest force on it [-], from the snapshot.
+fn imbalance(jump: &Jump, parts: u32) -> f64 {
+    let mut snapshot = Snapshot::default();
+    jump.simulation.snapshot_into(&mut snapshot);
+    let contact = snapshot.F_BBo_W[jump.body].f;
+    let weight = Vector3::z() * -GRAVITY * jump.mass;
+    let v = jump.simulation.data().V_WB[jump.body].v;
+    let step = jump.simulation.settings().step() / f64::from(parts);
+    let resistance = match jump.inertia {
+        UnactuatedInertia::None => 0.0,
+        UnactuatedInertia::Drag { time_constant } => jump.mass / time_constant,
+        UnactuatedInertia::Mass => jump.mass / step,
+        UnactuatedInertia::Scaled { divisor } => jump.stiffness * step / divisor,
+    };
+    let forces = snapshot.contact_patches().iter().map(|patch| patch.F_BC_W.f.norm());
+    let scale = forces.fold(weight.norm(), f64::max);
+    (contact + weight - v * resistance).norm() / scale
+}
+
+/// Takes four steps of each seed. Returns the number of steps, of those in parts, and of refused ones.
+pub(crate) fn take(seeds: std::ops::Range<u64>) -> (u32, u32, u32) {
+    let (mut steps, mut in_parts, mut refused) = (0, 0, 0);
+    for seed in seeds {
+        let mut jump = jump(seed);
+        for number in 0..4 {
+            steps += 1;
+            let before = bits(&jump.simulation);
+            match jump.simulation.step(&positions(&jump.command)) {
+                Ok(report) => {
+                    in_parts += u32::from(report.parts > 1);
+                    assert!(report.solver_converged, "{}, step {number}: {report:?}", jump.label);
+                    let off = imbalance(&jump, report.parts);
+                    assert!(off <= TOLERANCE, "{}, step {number}: {off:.1e} of the force", jump.label);
+                }
+                Err(error) => {
+                    refused += 1;
+                    println!("{}, step {number}: {error}", jump.label);
+                    let text = error.to_string();
+                    assert!(matches!(&error, StepError::NotSettled { .. } | StepError::NoSupport { .. }), "{text}");
+                    // Without a solution there is no pair or body to name.
+                    let unsolved = matches!(&error, StepError::NotSettled { reason: Unsettled::Solver { .. }, .. });
+                    assert!(unsolved || text.contains('\''), "{text}");
+                    assert_eq!(before, bits(&jump.simulation), "the last good state stays");
+                    break;
+                }
+            }
+        }
+    }
+    println!("{steps} steps, {in_parts} in parts, {refused} refused");
+    (steps, in_parts, refused)
+}
+
+/// Every step balances, or is refused with a reason and leaves the state as it was.
+#[test]
+fn commands_that_jump_end_in_balance_or_are_refused() {
+    let (steps, in_parts, refused) = take(0..60);
+    assert!(in_parts > 0, "some steps settle in parts only");
+    assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
+}
+
+/// The same for 500 grasps and pushes.
+#[test]
+#[ignore = "half a minute"]
+fn five_hundred_commands_that_jump_end_in_balance_or_are_refused() {
+    let (steps, _, refused) = take(0..500);
+    assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
+}
