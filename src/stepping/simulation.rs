@@ -314,8 +314,9 @@ impl Simulation {
     /// Advances by one step under `command`.
     ///
     /// # Errors
-    /// A malformed command, a singular mass matrix or a solution that is not finite; the state is then
-    /// unchanged.
+    /// A malformed command, a singular mass matrix, a solution that is not finite, or a step that does not
+    /// settle. The state is then unchanged, but the loads of contacts may be lost: [`Simulation::set_state`]
+    /// with the same state forgets them all.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.advance(command, None)
     }
