@@ -2,6 +2,7 @@
 loopback only."""
 
 import fcntl
+import math
 import os
 import signal
 import subprocess
@@ -39,7 +40,7 @@ if os.environ.get("ROS_DISTRO") == "humble":
 
 import launching  # noqa: E402
 import rclpy  # noqa: E402
-from rcl_interfaces.srv import SetParameters  # noqa: E402
+from rcl_interfaces.srv import GetParameters, SetParameters  # noqa: E402
 from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
@@ -50,8 +51,6 @@ SCENES = Path(__file__).resolve().parent / "scenes"
 # The longest wait for a condition [s]: long enough for a loaded machine. A passing test never waits this
 # long.
 PATIENCE = 30.0
-# The time allowed for a process to end without a signal [s].
-GRACE = 5.0
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -123,7 +122,7 @@ def end_all():
             node.process.send_signal(signal.SIGINT)
     for node in running:
         try:
-            node.process.wait(GRACE)
+            node.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             node.process.kill()
             node.process.wait()
@@ -174,27 +173,83 @@ class Listener:
         self.node = rclpy.create_node(name)
         self.heard = {}
         self.clients = {}
+        # The processes that know all subscriptions and clients of this node, or none.
+        self.met = None
 
     def listen(self, kind, topic, qos=10):
+        """The messages of a topic; they are complete from the next `meet`, `publisher` or `call` on."""
         messages = self.heard.setdefault(topic, [])
         self.node.create_subscription(kind, topic, messages.append, qos)
+        self.met = None
         return messages
+
+    def meet(self, node="/isobar"):
+        """Waits until the node knows every publisher, subscription and client of this process.
+
+        A process discovers the endpoints of another one in the order in which they were made. So a node that
+        answers the newest client knows all earlier endpoints. Before, it may publish what this process never
+        receives, and its answers may be lost.
+        """
+        client = self.node.create_client(GetParameters, f"{node}/get_parameters")
+        answers, asked = [], -math.inf
+
+        def answered():
+            nonlocal asked
+            if client.service_is_ready() and time.monotonic() - asked > 0.5:
+                asked = time.monotonic()
+                answers.append(client.call_async(GetParameters.Request()))
+            return any(answer.done() for answer in answers)
+
+        self.wait_until(answered, f"answer of {node}")
+        self.node.destroy_client(client)
+        self.met = [running.process.pid for running in RUNNING]
+
+    def meet_once(self, node="/isobar"):
+        """As `meet`, unless nothing was made and no process was started since the last one."""
+        if self.met != [running.process.pid for running in RUNNING]:
+            self.meet(node)
 
     def wait_until(self, condition, what, patience=PATIENCE):
         deadline = time.monotonic() + patience
         while not condition():
-            assert time.monotonic() < deadline, f"no {what} within {patience:.0f} s"
-            for running in RUNNING:
-                assert running.process.poll() is None, f"waiting for {what}, the node ended: {running.log()}"
-            rclpy.spin_once(self.node, timeout_sec=0.05)
+            self.spin_while_alive(what, deadline)
+
+    def spin_while_alive(self, what, deadline):
+        assert time.monotonic() < deadline, f"no {what} in time"
+        for running in RUNNING:
+            assert running.process.poll() is None, f"waiting for {what}, the node ended: {running.log()}"
+        rclpy.spin_once(self.node, timeout_sec=0.05)
 
     def publish_until(self, publisher, message, condition, what):
-        """Publishes again and again: the other side may not know the publisher yet."""
+        """Publishes twice a second until the condition holds: the other side may not know the publisher yet,
+        or reports only some of the messages."""
         deadline = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < deadline, f"no {what} within {PATIENCE:.0f} s"
             publisher.publish(message)
-            self.spin_for(0.5)
+            turn = time.monotonic() + 0.5
+            while time.monotonic() < turn and not condition():
+                self.spin_while_alive(what, deadline)
+
+    def wait_for_time(self, messages, seconds):
+        """Waits until the stamps of a topic have advanced by that much simulated time."""
+        self.wait_until(lambda: messages, "messages")
+        end = stamp_ns(messages[-1]) + round(seconds * 1e9)
+        self.wait_until(lambda: stamp_ns(messages[-1]) >= end, f"{seconds} s of simulated time")
+
+    def settled(self, query, what):
+        """The result of a query of the graph once discovery is complete: the same for 2 s."""
+        self.meet()
+        seen, since = None, time.monotonic()
+
+        def stands():
+            nonlocal seen, since
+            now = query()
+            if now != seen:
+                seen, since = now, time.monotonic()
+            return seen and time.monotonic() - since > 2.0
+
+        self.wait_until(stands, what)
+        return seen
 
     def spin_for(self, seconds):
         deadline = time.monotonic() + seconds
@@ -211,8 +266,7 @@ class Listener:
     def publisher(self, kind, topic):
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
-        # This side has discovered the node; the node discovers this side a moment later.
-        self.spin_for(0.1)
+        self.meet()
         return publisher
 
     def wait_for(self, kind, topic, condition, what, qos=10):
@@ -229,11 +283,12 @@ class Listener:
         return self.call(SetParameters, "/isobar/set_parameters", request).results[0]
 
     def call(self, kind, service, request):
-        # One client for all calls: the node sends no answer to one that it has not discovered yet.
         if service not in self.clients:
             self.clients[service] = self.node.create_client(kind, service)
+            self.met = None
         client = self.clients[service]
-        assert client.wait_for_service(PATIENCE), f"no service {service}"
+        self.wait_until(client.service_is_ready, f"service {service}")
+        self.meet_once(service.rsplit("/", 1)[0])
         future = client.call_async(request)
         self.wait_until(future.done, f"answer of {service}")
         return future.result()
