@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Grip force control of two opposed fingers, as a separate ROS 2 process, like a user's controller.
 
-Follows a square wave of grip force: the wanted force is fed forward to both fingers, an integral of the error
+Follows a square wave of grip force. The wanted force is fed forward to both fingers, an integral of the error
 of the measured pad force corrects it, and a weak spring keeps the fingers centred. The stamps of the joint
-states are its clock, and each command carries the stamp of the state that it answers, so the same process
-also serves a simulator in lockstep.
+states give the controller's time, and each command carries the stamp of the state that it answers, so the
+same process also serves a simulator in lockstep.
 
 Topics (relative; `simulator` is a parameter, default `isobar`):
   in   <simulator>/wrench/<pad>   geometry_msgs/WrenchStamped, contact wrench on the pad in the pad's axes
@@ -23,11 +23,11 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64
 
-# The control period [s]; states that arrive more often get the last command again.
+# The control period [s]; a state that arrives earlier is answered with the last command.
 PERIOD = 0.005
-# A measurement older than this is not used [s]: the integral then stops.
+# A measurement older than this is not used [s], and the integral stops.
 MEASUREMENT_AGE_MAX = 0.05
-# After a change of the wanted force the pads swing; the integral waits for this time [s].
+# After a change of the wanted force the pads swing, so the integral waits for this time [s].
 SETTLING = 0.25
 
 
@@ -66,11 +66,11 @@ class GripController(Node):
         self.period = parameter("period", 6.0)
         self.duty = parameter("duty", 0.75)
         # The gain of the integral of the force error [1/s], and the largest integral as a part of the wanted
-        # force [-]: the integral can neither open the grip nor crush the object.
+        # force [-]. This limit keeps the integral from opening the grip or crushing the object.
         self.gain = parameter("integral_gain", 2.0)
         self.trim = parameter("integral_limit", 0.3)
-        # A spring and a damper that hold the middle between the fingers, without effect on the grip force
-        # [N/m, N s/m].
+        # The stiffness and damping that hold the middle between the fingers in place, without effect on the
+        # grip force [N/m, N s/m].
         self.centering_stiffness = parameter("centering_stiffness", 50.0)
         self.centering_damping = parameter("centering_damping", 5.0)
         axis = parameter("force_axis", "y")
@@ -96,7 +96,7 @@ class GripController(Node):
             finger.position = message.position[index]
             finger.velocity = message.velocity[index]
         now = seconds(message.header.stamp)
-        # Stamps are whole steps, so a state may be a tenth of a period early.
+        # Stamps are whole steps, so a state that is early by up to a tenth of a period counts.
         if now - self.controlled >= 0.9 * PERIOD:
             self.controlled = now
             self.control(now)
@@ -104,7 +104,7 @@ class GripController(Node):
         self.commands.publish(self.command)
 
     def trimmed(self, now, wanted, measured):
-        """The closing effort [N]: the wanted force, and the integral of its error once the grip has
+        """The closing effort [N]: the wanted force, plus the integral of its error once the grip has
         settled."""
         if wanted != self.wanted:
             self.wanted, self.changed, self.integral = wanted, now, 0.0

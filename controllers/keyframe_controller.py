@@ -3,9 +3,9 @@
 controller.
 
 A task file (parameter `task`; docs/reference/task-files.md explains its keys) gives the path of the tool, the
-targets of the gripper, and the measured forces that end a movement. The parameter `urdf` names the robot;
-without it the robot is that of the topic `robot_description`. If keyframes are in frames of other bodies in
-the cell, the parameter `scene` names a scene file: the robot is its welded model that has the tool, and the
+targets of the gripper, and the measured forces that end a movement. The parameter `urdf` names the robot.
+Without it, the topic `robot_description` describes the robot. If keyframes are in frames of other bodies in
+the cell, the parameter `scene` names a scene file. The robot is then the welded model with the tool, and the
 file gives the poses of the other bodies, like a calibration. Each command carries the stamp of the state that
 it answers, so the same process also serves a simulator in lockstep.
 
@@ -39,7 +39,7 @@ from isobar_control.task import EXTERNAL_TORQUES, TaskError, read_task
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 
-# A tick that is longer than the period by at most this part of it is not divided [-].
+# A tick is divided if it is longer than the period by more than this part of the period [-].
 PART_ROUNDING = 0.5
 
 
@@ -82,7 +82,7 @@ class KeyframeController(Controller):
         self.measured_pose = self.create_publisher(PoseStamped, "task/measured_pose", 10)
 
     def describe(self, text):
-        # In a world with several robots the topic describes one of them; a robot without the tool is not the
+        # In a world with several robots the topic describes only one. A robot without the tool is not the
         # task's robot.
         robot = Robot(text)
         if self.cell is None and self.task.tool in robot.links:
@@ -109,7 +109,7 @@ class KeyframeController(Controller):
             raise TaskError(f"joint_states has no {', '.join(missing)}: this task is for another robot")
         self.player = Player(self.task, self.cell, self.measurement(state).positions)
         self.frame = self.frame or self.player.chain.all[0].parent
-        # Fingers under force control follow efforts, and no positions.
+        # Fingers under force control follow efforts, not positions.
         self.fingers = [] if self.player.grip else fingers
         names = [*self.player.chain.names, *self.fingers]
         self.targets = Commands(names, [state[name][0] for name in names], self.time)
@@ -140,7 +140,7 @@ class KeyframeController(Controller):
             names = [finger.joint for finger in self.task.fingers]
             dt = 0.0 if self.gripped is None else self.time - self.gripped
             self.gripped = self.time
-            # Fingers without stiffness ignore positions; their velocity of zero is damping.
+            # Fingers without stiffness ignore positions. The commanded velocity of zero damps them.
             message.name = [*self.targets.names, *names]
             message.position = [*positions, *(state[name][0] for name in names)]
             message.velocity = [*velocities, *(0.0 for _ in names)]

@@ -9,7 +9,7 @@ from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-# Passed to isobar.launch.py if they are given, with their defaults here.
+# Arguments that are passed to isobar.launch.py if they are given: default and meaning.
 HANDED_ON = {
     "stepping": ("", "dynamic or quasistatic; empty: the scene's"),
     "step": ("", "step [s]; empty: the scene's"),

@@ -1,25 +1,25 @@
 """Differential inverse kinematics: joint speeds that bring the tip of a chain towards a pose in one control
 period.
 
-Damped least squares near singular poses [Nakamura & Hanafusa 1986]; a joint that would leave its range is
-locked and the problem is solved again for the others; if a joint would exceed its speed limit, the whole step
-becomes shorter; redundant joints return to a posture. The equations and constants are those of
-src/experiments/keyframes/differential.rs.
+Near singular poses the least squares are damped [Nakamura & Hanafusa 1986]. A joint that would leave its
+range is locked, and the problem is solved again for the others. If a joint would exceed its speed limit, the
+speeds of all joints are reduced in proportion. Redundant joints return to a posture. The equations and
+constants are those of src/experiments/keyframes/differential.rs.
 """
 
 import numpy as np
 
 from .robot import rotation_vector
 
-# Lengths are compared with angles at this scale [m]: about the size of an arm's links.
+# The length that counts as much as an angle of 1 rad [m]: about the size of an arm's links.
 LENGTH = 0.3
 # Below this manipulability, sqrt(det(J J^T)) with lengths in LENGTH, the least squares are damped [-].
 MANIPULABILITY_MIN = 0.05
-# Damping at a singular pose, and the least, against rounding [-].
+# Damping at a singular pose, and the smallest damping, which is against rounding [-].
 DAMPING_MAX = 0.08
 DAMPING_MIN = 1e-5
-# Newton steps of one control period; they end when the commanded pose is within the tolerance [m] or [rad],
-# or at a speed limit.
+# The largest number of Newton steps in one control period. They end when the commanded pose is within the
+# tolerance [m] or [rad], or at a speed limit.
 ITERATIONS_MAX = 8
 ERROR_TOLERANCE = 1e-4
 # The rate at which redundant joints return to the initial posture of the arm, without moving the tool [1/s].
@@ -47,8 +47,10 @@ class DifferentialInverse:
         return self.error_of(R, p, R_now, p_now)
 
     def advance(self, R, p, dt):
-        """Moves towards R, p within `dt` [s], as far as speeds and limits allow; returns the part that was
-        allowed."""
+        """Moves towards R, p within `dt` [s], as far as the speed limits and ranges of the joints allow.
+
+        Returns the part of the wanted speeds that the speed limits allow.
+        """
         start, total, part = self.q, np.zeros(len(self.q)), 1.0
         R_now, p_now, J = self.chain.forward(self.q)
         for iteration in range(ITERATIONS_MAX):

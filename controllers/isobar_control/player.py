@@ -1,7 +1,6 @@
 """The controller of a task: it follows the keyframes and uses measured forces for its decisions. No ROS.
 
-The equations are those of src/experiments/keyframes, and so are the commands: tests/it/controllers.rs
-compares them.
+The equations are those of src/experiments/keyframes. tests/it/controllers.rs compares the commands of both.
 """
 
 import math
@@ -17,11 +16,11 @@ from .task import EXTERNAL_TORQUES, TaskError
 # of the duration continues for at most OVERTIME times the duration.
 POSE_TOLERANCE = 2e-3
 OVERTIME = 3.0
-# Contact forces pass a low-pass filter of this time constant before they are compared [s].
+# Contact forces pass a low-pass filter with this time constant before they are compared [s].
 FILTER_TIME = 0.02
-# Relative size of a singular value of J below which it is not used for an estimate of force [-].
+# Singular values of J below this part of the largest one are not used for an estimate of force [-].
 FORCE_SINGULAR = 0.02
-# For `press`: speed over force error [m/s/N], largest speed [m/s], and largest distance of the tool from its
+# For `press`: speed per force error [m/s/N], largest speed [m/s], and largest distance of the tool from its
 # path [m].
 PRESS_GAIN = 0.003
 PRESS_SPEED_MAX = 0.03
@@ -89,7 +88,7 @@ class Path:
 
     def __init__(self, keyframe, frame, R, p, pressed, touch_height):
         self.keyframe, (self.R_WF, p_WF) = keyframe, frame
-        # The press offset continues from keyframe to keyframe; without `press` the path begins at the pressed
+        # The press offset continues from keyframe to keyframe. Without `press` the path begins at the pressed
         # pose.
         self.pressed = pressed if keyframe.press else 0.0
         self.along = self.R_WF @ keyframe.press["along"] if keyframe.press else np.zeros(3)
@@ -117,7 +116,7 @@ class Path:
         """Moves the press offset for `dt` [s] if a force is held; `force` is the contact force on the tool
         [N]."""
         if self.keyframe.press:
-            # The force on the tool is against the direction in which it presses.
+            # The force on the tool is opposite to the direction in which the tool presses.
             missing = self.keyframe.press["force"] + float(force @ self.along)
             speed = clamp(PRESS_GAIN * missing, -PRESS_SPEED_MAX, PRESS_SPEED_MAX)
             self.pressed = clamp(self.pressed + speed * dt, -PRESS_TRAVEL_MAX, PRESS_TRAVEL_MAX)
@@ -150,7 +149,7 @@ class Player:
         self.arm = DifferentialInverse(self.chain, [positions[name] for name in self.chain.names], task.speed)
         self.grip = Grip(task.fingers, task.force_control) if task.force_control else None
         openings = [positions[finger.joint] / finger.factor for finger in task.fingers]
-        # The wanted opening, or None if a force is wanted; and the commanded one.
+        # The wanted opening (None if a force is wanted), and the commanded opening.
         self.open = self.opening = self.opening_before = sum(openings) / max(len(openings), 1)
         self.close = self.opening_rate = 0.0
         # Contact force on the tool in world axes [N], grip force [N].

@@ -41,8 +41,9 @@ def after_sensors(node, callback):
     """A callback for states that calls `callback` after all messages of other topics that were sent before
     the state.
 
-    The simulator sends the measured forces of a step before the step's state, but an executor takes arrived
-    messages in any order. A guard condition that the state triggers comes after all subscriptions.
+    The simulator sends the measured forces of a step before the state of that step, but an executor takes
+    messages that have arrived in any order. It serves guard conditions after all subscriptions, so the
+    state triggers a guard condition, which calls `callback`.
     """
     states = deque()
 
@@ -87,7 +88,7 @@ class Controller(Node):
 
     def __init__(self, name):
         super().__init__(name)
-        # The control period [s]; states that arrive more often are answered with interpolated positions.
+        # The control period [s]; states within a period are answered with interpolated positions.
         self.period = self.declare_parameter("period", 0.01).value
         self.time = self.step = self.stamp = self.ticked = self.told = None
         self.begun = False

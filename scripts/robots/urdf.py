@@ -32,9 +32,9 @@ def sphere(radius):
 
 
 def ellipsoid(a, b, c, path):
-    """An ellipsoid for collisions. URDF itself has none. A mesh of the folder meshes/, from
-    mesh.ellipsoid_surface, comes first, which all tools read, then the ellipsoid itself, for tools that make
-    meshes of their own."""
+    """An ellipsoid for collisions. URDF itself has none. The first shape is a mesh of the
+    folder meshes/, from mesh.ellipsoid_surface, which all tools read. The ellipsoid itself follows, for tools
+    that tessellate it themselves."""
     return mesh(path, convex=True) + f'<drake:ellipsoid a="{number(a)}" b="{number(b)}" c="{number(c)}"/>'
 
 
@@ -56,8 +56,8 @@ def visual(name, geometry, material, xyz=(0, 0, 0), rpy=(0, 0, 0)):
 
 
 def rigid(mu, hint=None):
-    """Contact properties of a rigid surface: friction [-]; edge length [m], which Drake asks for where a
-    shape is round."""
+    """Contact properties of a rigid surface: friction [-] and edge length [m], which Drake requires for round
+    shapes."""
     lines = ["<drake:rigid_hydroelastic/>"]
     if hint is not None:
         lines.append(f'<drake:mesh_resolution_hint value="{number(hint)}"/>')

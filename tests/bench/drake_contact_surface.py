@@ -7,7 +7,7 @@
 The cases are those of tests/bench/contact_surface.rs, whose header describes the motion and the times. Both
 sides tessellate the shapes themselves from the same resolution hints and by the same rules, so the numbers of
 faces are equal. Drake's time is QueryObject.ComputeContactSurfaces with polygons, called from Python, which
-adds a few microseconds; setting the poses is left out. Drake is optional: `pip install drake`.
+adds a few microseconds. It does not include setting the poses. Drake is optional: `pip install drake`.
 """
 
 import argparse

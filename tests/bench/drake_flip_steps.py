@@ -7,15 +7,15 @@ for its solver, and a comparison with our steps.
     python3 tests/bench/drake_flip_steps.py --refinement 2 --markdown
     python3 tests/bench/drake_flip_steps.py --golden tests/golden/pancake_flip/steps.json  # for a test
 
-How to read it: tests/bench/flip_states.rs runs our controller and writes down positions and velocities at the
+How to read it: tests/bench/flip_states.rs runs our controller and writes positions and velocities at the
 start of steps, the actuators' efforts during the step, and the velocities at its end. Drake takes the same
 step from each state, with our actuators' efforts as forces: MultibodyPlant's discrete update, called from
 Python, in plants with polygons, with triangles and without contact, in turn. Contact geometry is
 QueryObject.ComputeContactSurfaces alone. The rest of a step, minus the rest of the plant without contact, is
-the cost of contact: its Jacobians and the solver. Everything is repeated `--rounds` times; the table has the
+the cost of contact: its Jacobians and the solver. Everything is repeated `--rounds` times. The table has the
 means over the states of the shortest times. Our run has about one point between rigid bodies per step, and
-Drake's steps have none: velocities are compared at states without such points. Compare ratios, not machines.
-Drake is optional: `pip install drake`.
+Drake's steps have none, so velocities are compared only at states without such points. Compare ratios, not
+machines. Drake is optional: `pip install drake`.
 """
 
 import argparse

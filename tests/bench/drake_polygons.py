@@ -12,16 +12,16 @@ How to read the table of the slip: two plants in one process, one with polygons 
 take each step in turn. A step is Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is
 QueryObject.ComputeContactSurfaces alone, called before every fifth step, which is not timed. The rest is the
 step less the query: contact Jacobians, the solver and everything else. A third plant, whose pairs are all
-filtered out, takes the same steps without contact; its rest does not depend on faces and is subtracted. The
-table gives, row by row, the round with the median ratio.
+filtered out, takes the same steps without contact. The rest of its steps does not depend on faces and is
+subtracted. Each row of the table is the round with the median ratio.
 
 How to read the table of the flip: tests/bench/flip_states.rs runs our controller and writes joint positions,
-poses and our faces. Drake sets the joints and free bodies, its poses of all bodies must be ours, and its
-contact surfaces are counted pair by pair. `found` are the faces of the surfaces, and `kept` are those on
-which pressure rises as the bodies approach (both programs leave out the others). Slivers are faces smaller
-than 1e-14 m2, which Isobar leaves out and Drake does not. `states alike` are those in which the pair has
-equal numbers of polygons and of triangles in both programs. Rigid pairs have no surface and are not compared:
-our run has about one point of them per step.
+poses and our faces. Drake's joints and free bodies are set to them, its poses of all bodies must equal ours,
+and the faces of its contact surfaces are counted pair by pair. `found` are the faces of the surfaces, and
+`kept` are those on which pressure rises as the bodies approach (both programs leave out the others). Slivers
+are faces smaller than 1e-14 m2, which Isobar leaves out and Drake does not. `states alike` are those in which
+the pair has equal numbers of polygons and of triangles in both programs. Rigid pairs have no surface and are
+not compared: our run has about one point of them per step.
 
 Compare ratios, not machines. Drake is optional: `pip install drake`.
 """
@@ -151,8 +151,8 @@ def slip_round(options):
 
 
 def slip_ours(options):
-    """The same of `isobar experiment spatula-slip`: all 12 s, and the faces over the duration of Drake's
-    run."""
+    """The same quantities from `isobar experiment spatula-slip`: times over all 12 s, and faces over the
+    duration of Drake's run."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")

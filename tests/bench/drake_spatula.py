@@ -6,8 +6,8 @@ step.
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar            # and ours after it, in one call
     python3 tests/bench/drake_spatula.py --duration 4.5 --isobar-csv out.csv  # and a recording made before
 
-How to read the table: a step's cost is the wall-clock time of one 1 ms step, median and mean over all steps;
-the first step (which builds caches) is left out. Both programs run on one core. Drake's contact faces are
+How to read the table: a step's cost is the wall-clock time of one 1 ms step, median and mean over all steps.
+The first step (which builds caches) is left out. Both programs run on one core. Drake's contact faces are
 polygons, as ours are. The pitch is asin(R_WS[2,1]): the angle of the spatula's y axis above the horizontal.
 Drake is optional: `pip install drake`.
 """
@@ -32,8 +32,8 @@ def grip_command(t):
 
 
 def build(urdf_dir, spatula_file, approximation, representation="polygon", read=pathlib.Path.read_text):
-    """The scene in Drake, of the URDF texts that `read` makes of the files: returns the diagram and the plant
-    with their contexts, the spatula and the two finger joints."""
+    """The scene in Drake, from the URDF texts that `read` makes of the files. Returns the diagram and the
+    plant with their contexts, the spatula and the two finger joints."""
     from pydrake.geometry import HydroelasticContactRepresentation
     from pydrake.math import RigidTransform, RollPitchYaw
     from pydrake.multibody.parsing import Parser

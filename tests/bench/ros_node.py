@@ -49,7 +49,7 @@ class Client:
     """Answers states, and stores all other messages."""
 
     def __init__(self):
-        # Entities that a fast controller leaves out: each costs time at every wake.
+        # A fast controller does without these entities, because each costs time at every wake-up.
         self.node = rclpy.create_node("bench", start_parameter_services=False, enable_rosout=False)
         # This executor takes far less time per message than the others.
         self.executor = EventsExecutor()

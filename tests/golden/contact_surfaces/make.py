@@ -1,8 +1,8 @@
 """Recomputes the reference part of configurations: python make.py FILE (needs drake 1.51 from PyPI).
 
 Reads `configs` of FILE (only A and B of each are used: type, sizes, compliance, E, hint, slab_thickness,
-margin, pose), asks Drake for the contact surface, and writes FILE again. Faces are listed where there are at
-most FACES_LISTED.
+margin, pose), computes the contact surface with Drake, and writes FILE again. Faces are listed if there are
+at most FACES_LISTED.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Recomputes the results of one-step cases: python make.py FILE (needs drake 1.51 from PyPI).
 
 Reads `cases` of FILE (name, mu, bodies, and the settings of each result: dt, stiction_tolerance,
-hunt_crossley_d), asks Drake for one step of the lagged approximation, and writes FILE again.
+hunt_crossley_d), takes one step of the lagged approximation with Drake, and writes FILE again.
 """
 
 import importlib.util
