@@ -19,6 +19,7 @@ mod geometry;
 mod golden;
 mod joint_laws;
 mod joint_wrench;
+mod moveit;
 mod multibody;
 mod one_step;
 mod pages;
