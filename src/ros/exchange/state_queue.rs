@@ -1,14 +1,20 @@
 //! A queue of states from the simulation thread to the publishing thread, in reused buffers.
 
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::math::SpatialForce;
 use crate::recording::Due;
 use crate::stepping::Snapshot;
 
-/// Number of snapshots in flight: enough at 1 kHz for a publisher that is not scheduled for some tens of
-/// milliseconds. A snapshot of a hundred faces takes 20 KB.
-const BUFFERS: usize = 64;
+/// Number of snapshots in flight: half a second at 1 kHz. Shared memory of Fast DDS stops a publisher for a
+/// third of a second when another process joins.
+const BUFFERS: usize = 512;
+/// Contact faces in flight, beyond which a snapshot is only sent while few wait: a face takes some 200 bytes.
+const FACES_MAX: usize = 200_000;
+/// The snapshots that may wait with any number of faces.
+const ALWAYS: usize = 16;
 
 /// A snapshot on its way to the topics.
 #[derive(Debug, Default)]
@@ -23,23 +29,38 @@ pub(crate) struct PublishedState {
     pub(crate) sensors: Vec<SpatialForce>,
 }
 
+/// Buffers that are not in use. The last one given back is taken first, so that only a publisher that is
+/// behind makes more of them grow.
+#[derive(Debug, Default)]
+struct Spare {
+    buffers: Mutex<Vec<Box<PublishedState>>>,
+    /// Contact faces of the snapshots in flight.
+    faces: AtomicUsize,
+}
+
+/// The contact faces of a snapshot.
+fn faces(state: &PublishedState) -> usize {
+    state.snapshot.report.faces as usize
+}
+
 /// The simulation's end of the queue.
 #[derive(Debug)]
 pub(crate) struct StateSender {
-    spare: Receiver<Box<PublishedState>>,
+    spare: Arc<Spare>,
     filled: SyncSender<Box<PublishedState>>,
 }
 
 impl StateSender {
-    /// Fills a free buffer and sends it; `false` if the publisher still holds all of them.
+    /// Fills a free buffer and sends it; `false` if the publisher still holds all of them, or too many faces.
     pub(crate) fn send(&self, fill: impl FnOnce(&mut PublishedState)) -> bool {
-        match self.spare.try_recv() {
-            Ok(mut state) => {
-                fill(&mut state);
-                self.filled.try_send(state).is_ok()
-            }
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => false,
-        }
+        let mut buffers = self.spare.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = self.spare.faces.load(Ordering::Relaxed) > FACES_MAX && buffers.len() + ALWAYS <= BUFFERS;
+        let free = if is_full { None } else { buffers.pop() };
+        drop(buffers);
+        let Some(mut state) = free else { return false };
+        fill(&mut state);
+        self.spare.faces.fetch_add(faces(&state), Ordering::Relaxed);
+        self.filled.try_send(state).is_ok()
     }
 }
 
@@ -47,18 +68,23 @@ impl StateSender {
 #[derive(Debug)]
 pub(crate) struct StateReceiver {
     pub(crate) filled: Receiver<Box<PublishedState>>,
-    pub(crate) spare: SyncSender<Box<PublishedState>>,
+    spare: Arc<Spare>,
+}
+
+impl StateReceiver {
+    /// Gives back a state that was published.
+    pub(crate) fn give_back(&self, state: Box<PublishedState>) {
+        self.spare.faces.fetch_sub(faces(&state), Ordering::Relaxed);
+        self.spare.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+    }
 }
 
 /// A queue whose buffers circulate between the two ends.
 pub(crate) fn state_queue() -> (StateSender, StateReceiver) {
     let (filled_sender, filled) = sync_channel(BUFFERS);
-    let (spare_sender, spare) = sync_channel(BUFFERS);
-    for _ in 0..BUFFERS {
-        // The channel has room for all buffers.
-        let _ = spare_sender.try_send(Box::default());
-    }
-    (StateSender { spare, filled: filled_sender }, StateReceiver { filled, spare: spare_sender })
+    let buffers = Mutex::new(std::iter::repeat_with(Box::default).take(BUFFERS).collect());
+    let spare = Arc::new(Spare { buffers, faces: AtomicUsize::new(0) });
+    (StateSender { spare: spare.clone(), filled: filled_sender }, StateReceiver { filled, spare })
 }
 
 #[cfg(test)]
@@ -73,7 +99,47 @@ mod tests {
         assert_eq!(sent, BUFFERS);
         let state = receiver.filled.try_recv().unwrap();
         assert_eq!(state.snapshot.step, 0);
-        receiver.spare.try_send(state).unwrap();
+        receiver.give_back(state);
         assert!(sender.send(|state| state.snapshot.step = 200));
+    }
+
+    /// At 1 kHz nothing is lost while the publisher is stopped for a third of a second.
+    #[test]
+    fn half_a_second_of_states_waits() {
+        let (sender, receiver) = state_queue();
+        assert!((0..500).all(|step| sender.send(|state| state.snapshot.step = step)));
+        for step in 0..500 {
+            let state = receiver.filled.try_recv().unwrap();
+            assert_eq!(state.snapshot.step, step);
+            receiver.give_back(state);
+        }
+    }
+
+    /// A publisher that keeps up uses one buffer again and again, so that the others stay empty.
+    #[test]
+    fn the_last_buffer_given_back_is_the_next_one() {
+        let (sender, receiver) = state_queue();
+        for step in 0..10 {
+            assert!(sender.send(|state| {
+                assert_eq!(state.snapshot.time_ns, u64::from(step > 0));
+                state.snapshot.time_ns = 1;
+            }));
+            receiver.give_back(receiver.filled.try_recv().unwrap());
+        }
+    }
+
+    /// Large patches fill the memory before the queue is full; some snapshots always wait.
+    #[test]
+    fn large_snapshots_wait_in_small_numbers() {
+        let (sender, receiver) = state_queue();
+        let large = |state: &mut PublishedState| state.snapshot.report.faces = FACES_MAX as u32;
+        assert_eq!((0..BUFFERS).filter(|_| sender.send(large)).count(), ALWAYS);
+        receiver.give_back(receiver.filled.try_recv().unwrap());
+        assert!(sender.send(large) && !sender.send(large));
+        while let Ok(state) = receiver.filled.try_recv() {
+            receiver.give_back(state);
+        }
+        let small = |state: &mut PublishedState| state.snapshot.report.faces = 10;
+        assert_eq!((0..BUFFERS).filter(|_| sender.send(small)).count(), BUFFERS);
     }
 }

@@ -135,8 +135,6 @@ impl Publishers {
 
     /// Publishes arriving states until the simulation's end of the queue is dropped.
     pub(crate) fn run(&mut self, states: &StateReceiver, mailbox: &Mailbox) {
-        // The queue has room for every buffer on its way back.
-        let give_back = |state| drop(states.spare.try_send(state));
         let mut newest: Option<Box<PublishedState>> = None;
         loop {
             match states.filled.recv_timeout(LOG_PERIOD) {
@@ -144,7 +142,9 @@ impl Publishers {
                     self.received_at = Instant::now();
                     self.enter(state.world, mailbox);
                     self.publish(&state, &mailbox.settings());
-                    newest.replace(state).map(give_back);
+                    if let Some(published) = newest.replace(state) {
+                        states.give_back(published);
+                    }
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     if self.received_at.elapsed() >= CLOCK_REPEAT && mailbox.settings().rates.clock > 0.0 {
