@@ -3,6 +3,7 @@
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
     [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
     [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
+    [prefix:="chrt -f 50"]
 
 A parameter whose argument is not given has the value of params_file, or else the node's default.
 """
@@ -39,6 +40,7 @@ def simulator(context):
             name="isobar",
             namespace=LaunchConfiguration("namespace"),
             output="screen",
+            prefix=LaunchConfiguration("prefix"),
             # The simulator publishes the clock and must not wait for one.
             parameters=[ParameterFile(LaunchConfiguration("params_file")), given],
             on_exit=Shutdown(),
@@ -68,6 +70,7 @@ def generate_launch_description():
                 description="RViz's displays and view",
             ),
             DeclareLaunchArgument("namespace", default_value=""),
+            DeclareLaunchArgument("prefix", default_value="", description="a program that starts the node, such as chrt -f 50"),
             OpaqueFunction(function=simulator),
             Node(
                 package="rviz2",

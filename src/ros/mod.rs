@@ -24,6 +24,7 @@ mod node;
 mod publish;
 mod recording;
 mod runtime;
+mod scheduling;
 mod services;
 mod subscriptions;
 
@@ -32,3 +33,4 @@ pub use log::causes::with_causes;
 pub use log::rosout::init_log;
 pub use log::stderr::finish_log;
 pub use node::{NODE_NAME, NodeError, run, usage};
+pub use scheduling::SchedulingError;

@@ -28,6 +28,7 @@ use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
 use crate::ros::runtime::simulation_thread::{SimulationSetup, SimulationThread};
+use crate::ros::scheduling::SchedulingError;
 use crate::ros::services::context::{CurrentWorld, WorldOrigin, WorldSetup};
 use crate::ros::services::parameters::Parameters;
 use crate::ros::services::server::ServiceServer;
@@ -82,6 +83,9 @@ pub enum NodeError {
         /// The reason.
         reason: String,
     },
+    /// The operating system refuses priority, processors or locked memory.
+    #[error(transparent)]
+    Scheduling(#[from] SchedulingError),
     /// The operating system refused a thread or a signal handler.
     #[error("operating system")]
     System(#[from] std::io::Error),
@@ -233,6 +237,7 @@ impl Session {
         if settings.checkpoint_period_ns > 0 && checkpoints.as_os_str().is_empty() {
             tracing::warn!("{PERIOD_WITHOUT_FILE}");
         }
+        let scheduling = parameters.scheduling()?;
         let (start, initial) = (loaded.scene.clone(), loaded.initial.clone());
         let begin = |settings: &RunSettings| Simulation::new(start.clone(), initial.clone(), stepping.under(settings));
         let schedules = schedules(&loaded.scene, &loaded.commands, &loaded.wrenches);
@@ -314,12 +319,16 @@ impl Session {
         let (sender, receiver) = state_queue();
 
         let (for_simulation, for_publishing) = (mailbox.clone(), mailbox.clone());
-        let (simulation, simulation_ended) = spawn("simulation", move || {
-            SimulationThread::new(simulation_setup, &for_simulation, &sender).run();
+        scheduling.lock_memory()?;
+        let started = scheduling.of_threads_from(|| {
+            let simulation = spawn("simulation", move || {
+                SimulationThread::new(simulation_setup, &for_simulation, &sender).run();
+            })?;
+            let publishing = spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
+            Ok::<_, std::io::Error>((simulation, publishing, spawn("spinning", move || spin(node, server))?))
         })?;
-        let (publishing, publishing_ended) = spawn("publishing", move || publishers.run(&receiver, &for_publishing))?;
+        let ((simulation, simulation_ended), (publishing, publishing_ended), (spinning, spinning_ended)) = started?;
         let threads = vec![simulation, publishing];
-        let (spinning, spinning_ended) = spawn("spinning", move || spin(node, server))?;
         Ok(Self {
             mailbox,
             threads,

@@ -1,20 +1,31 @@
 #!/usr/bin/env python3
-"""The cost of the ROS layer, and the speed of lockstep. Needs the node: . scripts/ros2-env, then build it.
+"""The cost of the ROS layer, the speed of lockstep, and what a controller sees of the node. Needs the node:
+. scripts/ros2-env, then build it.
 
   lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's
             tests; several runs.
+  joins     the longest hole in joint_states at 1 kHz while a ROS process joins, with each transport of
+            Fast DDS for the node; --runs is the number of joins.
+  round_trip  the age of the command of each step [steps], and the time from a command to the state that
+            shows it [us], at 1 kHz: in real time and in lockstep, with rclpy's executors and a controller in
+            Rust (cargo build --release --features ros --example round_trip). --figure FILE draws it,
+            --settings compares settings of the node.
   layer     the node's own time per step on the step thread [us], from /diagnostics, in real time, with joint
             states and commands at 1 kHz, and markers of the spatula scene's contact (about 150 faces) at
             30 Hz, all of which are received.
 
-    ISOBAR_BIN=target/.../release python tests/bench/ros_node.py [lockstep|layer] [--runs N] [--seconds S]
+    ISOBAR_BIN=target/.../release python tests/bench/ros_node.py [WHAT] [--runs N] [--seconds S]
 """
 
 import argparse
+import json
+import math
 import os
 import signal
 import statistics
 import subprocess
+import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -32,12 +43,65 @@ ROOT = Path(__file__).resolve().parents[2]
 GRIP = {"left_finger_sliding_joint": 16.0, "right_finger_sliding_joint": -16.0}
 
 
-def start(scene, *parameters):
+# Environments that are compared: of the node, and of the processes that listen and join. Within a machine
+# Fast DDS prefers shared memory; the range LOCALHOST fixes its transports, so that no other setting selects
+# them.
+SUBNET = {"ROS_AUTOMATIC_DISCOVERY_RANGE": "SUBNET"}
+UDP = {**SUBNET, "FASTDDS_BUILTIN_TRANSPORTS": "UDPv4"}
+PROFILE = {
+    "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",
+    "FASTRTPS_DEFAULT_PROFILES_FILE": str(ROOT / "config/dds/udp_on_this_machine.xml"),
+}
+ENVIRONMENTS = {
+    "LOCALHOST": ({}, {}),
+    "SUBNET": (SUBNET, SUBNET),
+    "SUBNET, node with UDPv4": (UDP, SUBNET),
+    "SUBNET, all with UDPv4": (UDP, UDP),
+    "config/dds for all": (PROFILE, PROFILE),
+}
+# A process that joins, and subscribes a moment later, like a slow start. The port that it receives data on
+# has then been idle for a while.
+JOINS = """
+import sys, time, rclpy
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = rclpy.create_node("joining")
+time.sleep(float(sys.argv[1]))
+heard = []
+node.create_subscription(JointState, "joint_states", heard.append, 10)
+deadline = time.monotonic() + 30.0
+while len(heard) < 100 and time.monotonic() < deadline:
+    rclpy.spin_once(node, timeout_sec=0.1)
+node.destroy_node()
+rclpy.shutdown()
+"""
+# A process that listens to every state until a line comes, and then prints stamps [ms] and arrivals [ms].
+HEARS = """
+import select, sys, time, rclpy
+from rclpy.experimental import EventsExecutor
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = rclpy.create_node("hears", start_parameter_services=False, enable_rosout=False)
+executor, heard = EventsExecutor(), []
+executor.add_node(node)
+stamp = lambda m: m.header.stamp.sec * 1000 + m.header.stamp.nanosec // 1_000_000
+node.create_subscription(JointState, "joint_states", lambda m: heard.append((stamp(m), time.monotonic() * 1e3)), 1000)
+while not select.select([sys.stdin], [], [], 0.0)[0]:
+    executor.spin_once(timeout_sec=0.02)
+for message in heard:
+    print(*message)
+executor.shutdown()
+node.destroy_node()
+rclpy.shutdown()
+"""
+
+
+def start(scene, *parameters, environment=None, log=subprocess.DEVNULL, wrapper=()):
     binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"
-    arguments = [str(binary), "--ros-args", "-p", f"scene:={scene}"]
+    arguments = [*wrapper, str(binary), "--ros-args", "-p", f"scene:={scene}"]
     for parameter in parameters:
         arguments += ["-p", parameter]
-    return subprocess.Popen(arguments, stderr=subprocess.DEVNULL, cwd=ROOT)
+    return subprocess.Popen(arguments, stderr=log, cwd=ROOT, env={**os.environ, **(environment or {})})
 
 
 def stop(process):
@@ -124,11 +188,144 @@ def layer(seconds):
     }
 
 
+def joins(count):
+    """For each environment: the pauses of joint_states while processes join, one after the other."""
+    for name, (of_node, of_others) in ENVIRONMENTS.items():
+        others = {**os.environ, **of_others}
+        with tempfile.TemporaryFile("w+") as log:
+            process = start("tests/ros/scenes/press.yaml", "joint_state_rate:=1000.0", environment=of_node, log=log)
+            hears = subprocess.Popen([sys.executable, "-c", HEARS], env=others, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            time.sleep(3.0)
+            began = []
+            for run in range(count):
+                began.append(time.monotonic() * 1e3)
+                # The pauses before subscribing spread over the period with which Fast DDS checks its ports.
+                subprocess.run([sys.executable, "-c", JOINS, str(1.0 + 2.0 * run / count)], env=others, check=True)
+                time.sleep(0.5)
+            began.append(time.monotonic() * 1e3)
+            heard = [tuple(map(float, line.split())) for line in hears.communicate("end\n", timeout=60)[0].splitlines()]
+            stop(process)
+            log.seek(0)
+            skipped = [line for line in log if "were not published" in line]
+        pairs = list(zip(heard, heard[1:]))
+        of_join = [[pair for pair in pairs if start <= pair[1][1] < end] for start, end in zip(began, began[1:])]
+        holes = [max(later[1] - earlier[1] for earlier, later in join) for join in of_join]
+        lost = [sum(later[0] - earlier[0] - 1 for earlier, later in join) for join in of_join]
+        print(
+            f"joins, {name}: {sum(hole > 250.0 for hole in holes)} of {count} with a hole above 250 ms; longest [ms]: "
+            f"median {statistics.median(holes):.0f}, largest {max(holes):.0f}; states lost: {sum(lost):.0f}; {skipped}",
+            flush=True,
+        )
+
+
+CONTROLLERS = {
+    "rclpy, single-threaded executor": [sys.executable, str(ROOT / "tests/bench/round_trip_controller.py"), "single"],
+    "rclpy, events executor": [sys.executable, str(ROOT / "tests/bench/round_trip_controller.py"), "events"],
+    "Rust, r2r": [str(Path(os.environ.get("ISOBAR_BIN", "")) / "examples/round_trip")],
+}
+MODES = {"real time": [], "lockstep": ["lockstep:=true", "real_time_factor:=0.0"]}
+
+
+def answered(parameters, command, seconds, environment=None, wrapper=()):
+    """What a controller measured; it starts first, so that its start does not disturb the node."""
+    controller = subprocess.Popen([*command, str(seconds)], stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+    time.sleep(1.0)
+    scene = "tests/ros/scenes/press.yaml"
+    process = start(scene, "joint_state_rate:=1000.0", *parameters, environment=environment, wrapper=wrapper)
+    found = json.loads(controller.communicate(timeout=120)[0])
+    stop(process)
+    return {**found, "seconds": seconds}
+
+
+def merged(runs):
+    """All runs as one: ages, round trips, states, missed states, and states a second of each run."""
+    age = {}
+    for run in runs:
+        for steps, count in run["age"].items():
+            age[int(steps)] = age.get(int(steps), 0) + count
+    return {
+        "age": dict(sorted(age.items())),
+        "round_trip": sorted(time for run in runs for time in run["round_trip"]),
+        "states": sum(run["states"] for run in runs),
+        "missed": sum(run["missed"] for run in runs),
+        "rates": [run["states"] / run["seconds"] for run in runs],
+        # The share of commands that act in the very next step, of each run.
+        "shares": [run["age"].get("1", 0) / max(run["states"], 1) for run in runs],
+    }
+
+
+def described(what, found):
+    times = found["round_trip"]
+    at = lambda share: times[min(int(share * len(times)), len(times) - 1)] if times else math.nan
+    share = statistics.median(found["shares"])
+    worst = max(found["age"], default=0)
+    return (
+        f"| {what} | {share:.2%} | {worst} | {at(0.5):.0f} | {at(0.99):.0f} | {times[-1] if times else math.nan:.0f} "
+        f"| {statistics.median(found['rates']):.0f} | {found['missed']} of {found['states']} |"
+    )
+
+
+HEAD = """| | in the next step | oldest [steps] | round trip p50 [us] | p99 [us] | largest [us] | states/s | lost |
+|---|---|---|---|---|---|---|---|"""
+
+
+def round_trip(runs, seconds, figure, settings):
+    """Each run takes its turn with every controller and mode (or setting), so that all see the same load."""
+    cases = {}
+    for mode, parameters in MODES.items():
+        for controller, command in CONTROLLERS.items():
+            cases[f"{controller}, {mode}"] = (parameters, command, None)
+    if settings:
+        cases = {name: (parameters, CONTROLLERS["Rust, r2r"], transports) for name, (parameters, transports) in SETTINGS.items()}
+    found = {case: [] for case in cases}
+    for _ in range(runs):
+        for case, (parameters, command, transports) in cases.items():
+            found[case].append(answered(parameters, command, seconds, transports))
+    found = {case: merged(of_case) for case, of_case in found.items()}
+    print(HEAD)
+    for case, of_case in found.items():
+        print(described(case, of_case))
+    if figure:
+        draw(found, figure)
+
+
+# Settings of the node that are compared, in real time: parameters and transports of Fast DDS.
+SETTINGS = {
+    "as it is": ([], None),
+    "UDPv4": ([], "UDPv4"),
+}
+
+
+def draw(found, file):
+    """Histograms of the time from a command to the state that shows it."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    columns = len(found) // len(MODES)
+    figure, axes = plt.subplots(len(MODES), columns, figsize=(4.0 * columns, 2.6 * len(MODES)), squeeze=False)
+    for axis, (case, of_case) in zip(axes.flat, found.items()):
+        edges = [10.0 * 1.15**k for k in range(70)]
+        axis.hist(of_case["round_trip"], bins=edges, color="#1a73d9")
+        axis.set_xscale("log")
+        axis.set_yscale("log")
+        axis.set_xlim(30.0, 1e5)
+        axis.set_title(case, fontsize=9)
+        axis.set_xlabel("from a command to the state that shows it [us]", fontsize=8)
+        axis.set_ylabel("commands", fontsize=8)
+        axis.tick_params(labelsize=7)
+    figure.tight_layout()
+    figure.savefig(file, dpi=110)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["lockstep", "layer"])
+    parser.add_argument("what", nargs="?", choices=["lockstep", "layer", "joins", "round_trip"])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--figure", type=Path, help="of round_trip")
+    parser.add_argument("--settings", action="store_true", help="round_trip: compare settings instead of controllers")
     arguments = parser.parse_args()
     rclpy.init()
     if arguments.what in (None, "lockstep"):
@@ -137,6 +334,10 @@ def main():
     if arguments.what in (None, "layer"):
         for _ in range(arguments.runs):
             print("layer:", {key: round(number, 3) for key, number in layer(arguments.seconds).items()})
+    if arguments.what == "joins":
+        joins(arguments.runs)
+    if arguments.what == "round_trip":
+        round_trip(arguments.runs, arguments.seconds, arguments.figure, arguments.settings)
     rclpy.shutdown()
 
 

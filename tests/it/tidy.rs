@@ -25,7 +25,7 @@ const ROOMS: [(&str, &str); 14] = [
 ];
 
 /// Foreign crates that stay behind doors: the only paths under src that may name them.
-const DOORS: [(&str, &[&str]); 25] = [
+const DOORS: [(&str, &[&str]); 27] = [
     ("wide", &["src/math/lanes.rs"]),
     ("parry3d", &["src/geometry/signed_distance.rs"]),
     ("clarabel", &["src/solvers/quasistatic/interior_point/"]),
@@ -50,6 +50,8 @@ const DOORS: [(&str, &[&str]); 25] = [
     ("tokio", &["src/ros/node.rs"]),
     ("futures", &["src/ros/client/"]),
     ("regex", &["src/ros/services/simulation_interfaces/entities.rs"]),
+    ("rustix", &["src/ros/scheduling.rs"]),
+    ("thread_priority", &["src/ros/scheduling.rs"]),
     ("tracing", &["src/ros/"]),
 ];
 

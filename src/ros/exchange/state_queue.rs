@@ -33,6 +33,7 @@ pub(crate) struct PublishedState {
 /// behind makes more of them grow.
 #[derive(Debug, Default)]
 struct Spare {
+    #[allow(clippy::vec_box, reason = "the boxes themselves travel, and a state is not moved")]
     buffers: Mutex<Vec<Box<PublishedState>>>,
     /// Contact faces of the snapshots in flight.
     faces: AtomicUsize,

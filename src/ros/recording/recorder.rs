@@ -11,6 +11,7 @@ use crate::io::bag::{BagEncoder, BagError, BagPlan, BagWriter, Batch, Topic, wri
 use crate::recording::{Due, Outputs};
 use crate::ros::exchange::health::RecordingStatus;
 use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::scheduling::ordinary;
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
@@ -124,7 +125,10 @@ impl Recording {
         let (asked, status) = (self.file.clone(), self.status.clone());
         let of_recorder = status.clone();
         let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, number, status };
-        let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || disk.run());
+        let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || {
+            ordinary();
+            disk.run()
+        });
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
         // The threads of earlier worlds end by themselves.
         disks.retain(|disk| !disk.is_finished());

@@ -182,6 +182,15 @@ pub(super) fn fixed() -> Vec<Declaration> {
             "",
             "Folders that services read files from, separated by :, in addition to the folders of the scene and of its files, and packages; / allows every file.",
         ),
+        number(
+            "realtime_priority",
+            0.0,
+            (0.0, 99.0),
+            false,
+            "Priority of the threads that step, publish and receive, with the policy SCHED_FIFO; 0 keeps the process's own scheduling.",
+        ),
+        text("cpus", "", "Processors of these threads, such as 2 or 2,3 or 2-5; if empty, those of the process."),
+        flag("lock_memory", false, "Whether the memory of the node is kept out of the swap."),
         flag("publish_clock", true, "Whether this node publishes /clock."),
         flag(
             "publish_tf",

@@ -13,6 +13,7 @@ use crate::ros::commands::joint_command::ControlMode;
 use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
 use crate::ros::exchange::settings::{Mode, Physics, RunSettings};
 use crate::ros::log::names::{did_you_mean, shown};
+use crate::ros::scheduling::{Scheduling, SchedulingError};
 use crate::scene::Scene;
 
 /// Names that ROS itself may set on every node.
@@ -226,6 +227,11 @@ impl Parameters {
         })
     }
 
+    /// The scheduling of the node's threads.
+    pub(crate) fn scheduling(&self) -> Result<Scheduling, SchedulingError> {
+        Scheduling::new(self.number("realtime_priority"), self.text("cpus"), self.flag("lock_memory"))
+    }
+
     /// The value as the table's type, or the reason why it is refused.
     fn checked(&self, name: &str, value: &ParameterValue) -> Result<(usize, ParameterValue), String> {
         let Some(index) = self.index_of(name) else {
@@ -241,6 +247,8 @@ impl Parameters {
         };
         let checked = match (self.declarations[index].kind, value) {
             (Kind::Bool, ParameterValue::Bool(_)) | (Kind::Text, ParameterValue::Text(_)) => value.clone(),
+            // One processor alone is a number on a command line.
+            (Kind::Text, ParameterValue::Integer(number)) if name == "cpus" => ParameterValue::Text(number.to_string()),
             (Kind::Choice(choices), ParameterValue::Text(text)) => {
                 if !choices.contains(&text.as_str()) {
                     let suggestion = did_you_mean(text, choices.iter().copied());

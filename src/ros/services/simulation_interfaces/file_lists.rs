@@ -14,6 +14,7 @@ use crate::ros::client::interfaces::simulation_interfaces::msg::{
 use crate::ros::client::interfaces::simulation_interfaces::srv::{GetAvailableWorlds, GetSpawnables};
 use crate::ros::client::{ClientError, Node, Request, Service, retry_responses};
 use crate::ros::log::names::shown;
+use crate::ros::scheduling::ordinary;
 
 /// The largest number of files examined in a folder.
 const FILES_MAX: usize = 500;
@@ -65,7 +66,10 @@ impl FileLists {
         let requests = self.requests.get_or_insert_with(|| {
             let (sender, receiver) = sync_channel(REQUESTS_MAX);
             let thread = std::thread::Builder::new().name("file lists".to_owned());
-            if let Err(error) = thread.spawn(move || answer_requests(&receiver)) {
+            if let Err(error) = thread.spawn(move || {
+                ordinary();
+                answer_requests(&receiver);
+            }) {
                 tracing::error!("the thread that lists files did not start: {error}");
             }
             sender

@@ -18,6 +18,7 @@ use crate::ros::client::interfaces::simulation_interfaces::srv::{
 };
 use crate::ros::client::{ClientError, Node, Request, Service};
 use crate::ros::exchange::requests::ResetScope;
+use crate::ros::scheduling::ordinary;
 use crate::ros::services::context::{BuiltWorld, ServiceContext, WorldOrigin};
 
 /// The largest number of waiting changes; further changes are refused.
@@ -272,6 +273,7 @@ impl WorldChanges {
         };
         let (sender, receiver) = channel();
         let build = move || {
+            ordinary();
             // The receiver is dropped only when the node ends.
             let _ = sender.send(build_world(&present, change));
         };
