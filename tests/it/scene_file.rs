@@ -9,7 +9,9 @@ use isobar::io::urdf::{LoadOptions, load_file};
 use isobar::math::{Index, Matrix3, RigidTransform, Rotation, ScalarJointIndex, Vector3};
 use isobar::multibody::energy;
 use isobar::recording::Outputs;
-use isobar::stepping::{JointCommand, Simulation, Snapshot};
+use isobar::solvers::complementarity::ComplementaritySettings;
+use isobar::solvers::quasistatic::QuasistaticSettings;
+use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping};
 
 fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("config")
@@ -64,6 +66,8 @@ fn mistakes_are_refused_with_place_and_way_out() {
         ("  - { name: s, urdf: ../urdf/spatula.urdf, weld: { parent: §griper } }", "did you mean `gripper`?"),
         ("§step: 0.001", "duplicate mapping key: step;"),
         ("stepping: §dinamic", "did you mean `dynamic`?"),
+        ("quasistatic: { divisor: §3 }", "without `inertia: scaled`"),
+        ("quasistatic: { inertia: mass, time_constant: §3 }", "without `inertia: drag`"),
         ("contact: { dissipation: §hunt-crossley }", "did you mean `hunt_crossley`?"),
         ("contact: { stiction_tolerance: §0 }", "between"),
         ("ground: { §friction: 1 }", "`mu_dynamic`"),
@@ -101,6 +105,19 @@ fn mistakes_are_refused_with_place_and_way_out() {
         assert!(message.contains(&format!("test.yaml:{line}:{column}: ")), "{marked}\n{message}");
         assert!(message.contains(way_out), "{text}\n{message}\nexpected: {way_out}");
     }
+}
+
+/// A section with some keys leaves the others at their defaults, those of the library.
+#[test]
+fn sections_of_stepping_keep_the_defaults_of_other_keys() {
+    let plain = load(GRIPPER).unwrap();
+    assert_eq!(plain.quasistatic, QuasistaticStepping::default());
+    let section =
+        load(&format!("{GRIPPER}quasistatic: {{ tolerance: 1.0e-8 }}\nspook: {{ iterations: 20 }}\n")).unwrap();
+    let solver = QuasistaticSettings { tolerance: 1e-8, ..plain.quasistatic.solver };
+    assert_eq!(section.quasistatic, QuasistaticStepping { solver, ..plain.quasistatic });
+    let solver = ComplementaritySettings { iterations: 20, ..plain.spook.solver };
+    assert_eq!(section.spook, SpookStepping { solver, ..plain.spook });
 }
 
 /// Mistakes in the gripper's own lines.

@@ -80,7 +80,7 @@ const RIGID: &str = "<drake:rigid_hydroelastic/>";
 /// Repairs, parts that are left out, and defects of rigid meshes are warnings of the scene, of `isobar run`
 /// and of `isobar inspect`, each with the geometry's name.
 #[test]
-fn what_is_wrong_with_a_mesh_is_told_when_a_scene_is_loaded() {
+fn faults_of_a_mesh_are_reported_when_a_scene_is_loaded() {
     let folder = Folder::new("mesh_notes");
     let mut turned = ell();
     turned.triangles[3].swap(0, 1);
@@ -210,7 +210,7 @@ fn a_volume_mesh_may_bring_its_pressure() {
 /// Tetrahedra without a vertex inside have no pressure: they are counted, contact stays finite, and a mesh
 /// with only such tetrahedra is refused, with the remedy.
 #[test]
-fn tetrahedra_without_an_inner_vertex_are_told() {
+fn tetrahedra_without_an_inner_vertex_are_reported() {
     let folder = Folder::new("vtk_no_interior");
     let (mut vertices, mut tets) = octahedron();
     // A spike on one face, outside.
@@ -290,7 +290,7 @@ fn fields_that_are_not_used_are_named() {
 /// Two rigid meshes that overlap at the start, too deep for contact points, give a warning. At smaller
 /// depths, and apart, they give none.
 #[test]
-fn rigid_meshes_that_start_too_deep_are_told() {
+fn rigid_meshes_that_start_too_deep_are_reported() {
     let folder = Folder::new("too_deep");
     folder.write("ell.obj", &obj(&ell()));
     let robot = |name: &str| {

@@ -72,13 +72,25 @@ fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
     let drag = time_constant.map_or(UnactuatedInertia::DRAG, |time_constant| UnactuatedInertia::Drag { time_constant });
     let inertias =
         [("drag", drag), ("none", UnactuatedInertia::None), ("mass", UnactuatedInertia::Mass), ("scaled", scaled)];
+    let inertia = choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(default.inertia);
+    let used = match inertia {
+        UnactuatedInertia::Scaled { .. } => "divisor",
+        UnactuatedInertia::Drag { .. } => "time_constant",
+        UnactuatedInertia::None | UnactuatedInertia::Mass => "",
+    };
+    for (key, with) in [("divisor", "inertia: scaled"), ("time_constant", "inertia: drag")] {
+        if let Some(node) = section.get(key).filter(|_| key != used) {
+            let problem = format!("`{key}` has no effect without `{with}`: add that, or remove `{key}`");
+            return Err(SceneError::Conflict { place: node.place.clone(), problem });
+        }
+    }
     let engines = [("cone", Engine::Cone), ("clarabel", Engine::Clarabel)];
     let engine = choice(&section, "solver", "solver", &engines)?.unwrap_or(default.solver.engine);
     let (friction, model) = read_friction(&section, engine)?;
     let tolerance = section.number("tolerance", "[m/s]", Range::Between(1e-13, 1e-3, "m/s"))?;
     let tolerance = tolerance.unwrap_or(default.solver.tolerance);
     Ok(QuasistaticStepping {
-        inertia: choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(drag),
+        inertia,
         detection: section.number("detection", "[m]", Range::Positive)?.unwrap_or(default.detection),
         solver: QuasistaticSettings { engine, friction, model, tolerance, ..default.solver },
     })

@@ -220,7 +220,7 @@ fn random_problems_are_solved_to_rounding() {
 /// More rows than velocities and no regularization: a problem with a feasible velocity has a solution, with
 /// impulses that are not unique; with a row that contradicts the others it has none.
 #[test]
-fn dependent_rows_without_and_with_a_solution_are_told_apart() {
+fn dependent_rows_without_and_with_a_solution_are_distinguished() {
     let mut random = Random(2);
     let mut degenerate = 0;
     for number in 0..500 {
