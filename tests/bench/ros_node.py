@@ -265,35 +265,49 @@ def described(what, found):
     )
 
 
-HEAD = """| | in the next step | oldest [steps] | round trip p50 [us] | p99 [us] | largest [us] | states/s | lost |
+HEAD = """| | commands in the next step | oldest [steps] | round trip p50 [us] | p99 [us] | largest [us] | states/s | lost |
 |---|---|---|---|---|---|---|---|"""
 
 
-def round_trip(runs, seconds, figure, settings):
-    """Each run takes its turn with every controller and mode (or setting), so that all see the same load."""
-    cases = {}
-    for mode, parameters in MODES.items():
-        for controller, command in CONTROLLERS.items():
-            cases[f"{controller}, {mode}"] = (parameters, command, None)
+FIFO = ["chrt", "-f", "50"]
+# What is compared with --settings, in real time with the controller in Rust: parameters of the node, the
+# environment of both, and what starts the node and the controller.
+SETTINGS = {
+    "as it is": ([], {}, [], []),
+    "`realtime_priority: 50`": (["realtime_priority:=50"], {}, [], []),
+    "`chrt -f 50` for the node": ([], {}, FIFO, []),
+    "`chrt -f 50` for both": ([], {}, FIFO, FIFO),
+    "and `lock_memory`": (["lock_memory:=true"], {}, FIFO, FIFO),
+    "and a processor for each": (["cpus:=1"], {}, [*FIFO, "taskset", "-c", "1"], [*FIFO, "taskset", "-c", "0"]),
+    "and `config/dds`": ([], PROFILE, FIFO, FIFO),
+}
+
+
+def round_trip(runs, seconds, figure, settings, prefix):
+    """Each run takes its turn with every controller and mode, or every setting, so that all see the same
+    load."""
     if settings:
-        cases = {name: (parameters, CONTROLLERS["Rust, r2r"], transports) for name, (parameters, transports) in SETTINGS.items()}
+        rust = CONTROLLERS["Rust, r2r"]
+        cases = {
+            name: (parameters, [*before, *rust], environment, wrapper)
+            for name, (parameters, environment, wrapper, before) in SETTINGS.items()
+        }
+    else:
+        cases = {
+            f"{controller}, {mode}": (parameters, [*prefix, *command], {}, prefix)
+            for mode, parameters in MODES.items()
+            for controller, command in CONTROLLERS.items()
+        }
     found = {case: [] for case in cases}
     for _ in range(runs):
-        for case, (parameters, command, transports) in cases.items():
-            found[case].append(answered(parameters, command, seconds, transports))
+        for case, (parameters, command, environment, wrapper) in cases.items():
+            found[case].append(answered(parameters, command, seconds, environment, wrapper))
     found = {case: merged(of_case) for case, of_case in found.items()}
-    print(HEAD)
+    print(f"load average {os.getloadavg()[0]:.1f}", HEAD, sep="\n")
     for case, of_case in found.items():
         print(described(case, of_case))
     if figure:
         draw(found, figure)
-
-
-# Settings of the node that are compared, in real time: parameters and transports of Fast DDS.
-SETTINGS = {
-    "as it is": ([], None),
-    "UDPv4": ([], "UDPv4"),
-}
 
 
 def draw(found, file):
@@ -325,6 +339,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--figure", type=Path, help="of round_trip")
+    parser.add_argument("--prefix", default="", help="round_trip: what starts node and controllers, such as chrt -f 50")
     parser.add_argument("--settings", action="store_true", help="round_trip: compare settings instead of controllers")
     arguments = parser.parse_args()
     rclpy.init()
@@ -337,7 +352,7 @@ def main():
     if arguments.what == "joins":
         joins(arguments.runs)
     if arguments.what == "round_trip":
-        round_trip(arguments.runs, arguments.seconds, arguments.figure, arguments.settings)
+        round_trip(arguments.runs, arguments.seconds, arguments.figure, arguments.settings, arguments.prefix.split())
     rclpy.shutdown()
 
 
