@@ -34,7 +34,7 @@ pub fn integrate(model: &Model, q: &mut [f64], v: &[f64], dt: f64) {
 
 /// Q <- exp(r/2) Q for the quaternion (w, x, y, z) and the rotation vector r \[rad\] in the fixed frame's
 /// axes.
-fn turn(quaternion: &mut [f64], rotation: &Vector3) {
+pub(super) fn turn(quaternion: &mut [f64], rotation: &Vector3) {
     let &mut [w, x, y, z] = quaternion else { return };
     let half = 0.5 * rotation.norm();
     let sinc = if half < SMALL_HALF_ANGLE { 1.0 - half * half / 6.0 } else { half.sin() / half };

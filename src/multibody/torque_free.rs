@@ -63,6 +63,12 @@ impl Top {
         R * (w + self.inverse * (P - self.inertia * w))
     }
 
+    /// The same, so that [`Top::momentum`] gives back `L` to the rounding of the result.
+    pub(super) fn spin(&self, R: &UnitQuaternion<f64>, L: &Vector3) -> Vector3 {
+        let w = self.angular_velocity(R, L);
+        w + self.angular_velocity(R, &(L - self.momentum(R, &w)))
+    }
+
     /// The orientation after `dt` \[s\] with the constant angular momentum `L`. `None` if the step is too
     /// long for the spin.
     pub(super) fn turn(&self, start: &UnitQuaternion<f64>, L: &Vector3, dt: f64) -> Option<UnitQuaternion<f64>> {
