@@ -71,6 +71,17 @@ impl JointPaths {
     }
 }
 
+/// The motion of the bodies that a joint carries, from [`ForceTorqueSensor::motion`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CarriedMotion {
+    /// Their spatial momentum about the child's origin C [N m s, N s, world].
+    pub momentum: SpatialForce,
+    /// Their first moment of mass about C [kg m, world].
+    pub first_moment: Vector3,
+    /// C [m, world].
+    pub p_WC: Vector3,
+}
+
 /// A force-torque sensor in a joint, fixed or not.
 #[derive(Clone, Debug)]
 pub struct ForceTorqueSensor {
@@ -94,30 +105,40 @@ impl ForceTorqueSensor {
         self.child
     }
 
-    /// Spatial momentum of all bodies that the joint carries, about the world's origin [N m s, N s, world].
-    pub fn momentum(&self, simulation: &Simulation) -> SpatialForce {
+    /// The motion of all bodies that the joint carries.
+    pub fn motion(&self, simulation: &Simulation) -> CarriedMotion {
         let (model, data) = (simulation.scene().model(), simulation.data());
-        let mut sum = SpatialForce::ZERO;
+        let p_WC = data.X_WB[self.child].translation.vector;
+        let (mut momentum, mut first_moment) = (SpatialForce::ZERO, Vector3::zeros());
         for body in &self.carried {
             let (X_WB, V_WB) = (&data.X_WB[*body], &data.V_WB[*body]);
             let inertia = model.bodies()[*body].inertia.rotate(&X_WB.rotation);
-            sum += inertia.mul_velocity(V_WB).shift(&-X_WB.translation.vector);
+            let p_CBo = X_WB.translation.vector - p_WC;
+            momentum += inertia.mul_velocity(V_WB).shift(&-p_CBo);
+            first_moment += (p_CBo + inertia.center_of_mass()) * inertia.mass;
         }
-        sum
+        CarriedMotion { momentum, first_moment, p_WC }
     }
 
     /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its
     /// axes [N m, N]. It is the rate of change of momentum of all bodies that the joint carries, less weight,
-    /// contact and external wrenches. `before` is the momentum at the start of the step. A quasistatic step
-    /// has no momentum, and the wrench is that of the equilibrium. Rotor inertias are left out.
-    pub fn measure(&self, simulation: &Simulation, before: &SpatialForce) -> SpatialForce {
+    /// contact and external wrenches, and the same in any inertial frame: with the momentum L about the
+    /// child's moving origin and p, the torque is dL/dt + v x p. `before` is the motion at the start of the
+    /// step. A quasistatic step has no momentum, and the wrench is that of the equilibrium. Rotor inertias
+    /// are left out.
+    pub fn measure(&self, simulation: &Simulation, before: &CarriedMotion) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let rate = match simulation.settings().stepping {
             Stepping::Dynamic(_) | Stepping::Spook(_) => 1.0 / simulation.settings().step(),
             Stepping::Quasistatic(_) => 0.0,
         };
-        let after = self.momentum(simulation);
-        let mut wrench = SpatialForce { tau: (after.tau - before.tau) * rate, f: (after.f - before.f) * rate };
+        let after = self.motion(simulation);
+        let X_WC = &data.X_WB[self.child];
+        let change = after.momentum + -before.momentum;
+        // With the means of v and p over the step, v x p is that of the moments: v x v of the mass is zero
+        let v = (after.p_WC - before.p_WC) * rate;
+        let mut wrench = change * rate;
+        wrench.tau += v.cross(&((after.first_moment - before.first_moment) * rate));
         for body in &self.carried {
             let X_WB = &data.X_WB[*body];
             let inertia = &model.bodies()[*body].inertia;
@@ -125,11 +146,9 @@ impl ForceTorqueSensor {
             let p_BoBcm_W = X_WB.rotation * inertia.center_of_mass();
             let gravity = SpatialForce { tau: p_BoBcm_W.cross(&weight), f: weight };
             let outside = gravity + simulation.body_wrenches()[*body] + simulation.external_wrenches()[*body];
-            wrench += -outside.shift(&-X_WB.translation.vector);
+            wrench += -outside.shift(&(X_WC.translation.vector - X_WB.translation.vector));
         }
-        let X_WC = &data.X_WB[self.child];
-        let about_child = wrench.shift(&X_WC.translation.vector);
         let to_child = |vector: Vector3| X_WC.rotation.inverse() * vector;
-        SpatialForce { tau: to_child(about_child.tau), f: to_child(about_child.f) }
+        SpatialForce { tau: to_child(wrench.tau), f: to_child(wrench.f) }
     }
 }

@@ -31,7 +31,7 @@ pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{SimulationError, StepError, Unsettled};
 pub use friction_errors::FrictionErrors;
 pub use inertial_load::InertialLoad;
-pub use joint_wrench::{ForceTorqueSensor, JointPaths};
+pub use joint_wrench::{CarriedMotion, ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};

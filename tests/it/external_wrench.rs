@@ -105,7 +105,7 @@ fn a_spring_gives_way_by_force_over_stiffness() {
         simulation.set_external_wrench(body, push(Vector3::z() * force)).expect("a wrench");
         let mut measured = SpatialForce::ZERO;
         for _ in 0..1000 {
-            let before = sensor.momentum(&simulation);
+            let before = sensor.motion(&simulation);
             simulation.step(&JointCommand::default()).expect("a step");
             measured = sensor.measure(&simulation, &before);
         }

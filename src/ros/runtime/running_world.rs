@@ -10,8 +10,9 @@ use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::{Carryover, NewWorld};
 use crate::scene::SceneSignature;
 use crate::stepping::{
-    Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand, JointTarget,
-    MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches, WrongFriction, schedules,
+    CarriedMotion, Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand,
+    JointTarget, MissedContact, Simulation, Snapshot, StepError, StepReport, Stepping, TimedWrenches, WrongFriction,
+    schedules,
 };
 
 /// A command that turns a joint by more than this in a step leads to a state that no step can follow: trees
@@ -34,7 +35,8 @@ pub(super) struct RunningWorld {
     /// The entities that were spawned and deleted, for checkpoints.
     entities: Vec<u8>,
     sensors: Vec<ForceTorqueSensor>,
-    momenta: Vec<SpatialForce>,
+    /// The motion of what each sensor carries at the start of the last step.
+    carried: Vec<CarriedMotion>,
     measured: Vec<SpatialForce>,
     command: JointCommand,
     position: Vec<f64>,
@@ -58,7 +60,7 @@ impl RunningWorld {
             force_torque.iter().map(|joint| ForceTorqueSensor::new(simulation.scene(), *joint)).collect();
         Self {
             number,
-            momenta: vec![SpatialForce::ZERO; sensors.len()],
+            carried: sensors.iter().map(|sensor| sensor.motion(&simulation)).collect(),
             measured: vec![SpatialForce::ZERO; sensors.len()],
             sensors,
             simulation,
@@ -271,23 +273,12 @@ impl RunningWorld {
     /// Takes one step with the command from [`RunningWorld::begin_step`]. A failed step leaves the last good
     /// state; so does a command after which no step could follow the turns of the joints.
     pub(super) fn step(&mut self) -> Result<StepReport, StepError> {
-        for (momentum, sensor) in self.momenta.iter_mut().zip(&self.sensors) {
-            *momentum = sensor.momentum(&self.simulation);
+        for (motion, sensor) in self.carried.iter_mut().zip(&self.sensors) {
+            *motion = sensor.motion(&self.simulation);
         }
         self.wrenches.apply(&mut self.simulation)?;
         self.before.clone_from(self.simulation.state());
-        let dynamic = matches!(self.simulation.settings().stepping, Stepping::Dynamic(_));
-        let report = match self.simulation.step(&self.command) {
-            Ok(report) => report,
-            Err(error) => {
-                // The failed step has taken the loads of the contacts out of their memory, which would let go
-                // of a grasped object. The state was that of the simulation, which takes it.
-                if dynamic {
-                    let _ = self.simulation.set_state(self.before.clone());
-                }
-                return Err(error);
-            }
-        };
+        let report = self.simulation.step(&self.command)?;
         let turn = self.largest_turn();
         let commanded = self.command.targets.iter().any(|target| *target != JointTarget::default());
         if (commanded || !self.wrenches.held().is_empty()) && turn > TURN_MAX {
@@ -297,7 +288,7 @@ impl RunningWorld {
             return Err(StepError::Spin { time, turn });
         }
         for (number, sensor) in self.sensors.iter().enumerate() {
-            self.measured[number] = sensor.measure(&self.simulation, &self.momenta[number]);
+            self.measured[number] = sensor.measure(&self.simulation, &self.carried[number]);
         }
         Ok(report)
     }
