@@ -127,6 +127,9 @@ pub struct Hold {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
+    /// The share of the first two of the changes that [`push_faces_held`] makes, from 0 in a step that
+    /// resolves the contact to 1 in one that does not. [-]
+    pub share: f64,
     /// The time after the start of the step at which the surface was found on the bodies' free path \[s\].
     pub ahead: f64,
     /// The velocity of B relative to A at the patch point on that path, in world axes.
@@ -147,14 +150,31 @@ const WEAK_PART: f64 = 0.1;
 /// The bodies have done no work for the rest, because the previous step did not contain it. [-]
 const LOAD_GROWTH: f64 = 2.0;
 
-/// Depth of a patch \[m\]: its largest pressure over its largest gradient; 0 without a face that can push.
-pub fn patch_depth(surface: &ContactSurface) -> f64 {
-    let (mut pressure, mut gradient) = (0.0_f64, 0.0_f64);
+/// Depth and direction of a patch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PatchSize {
+    /// Its largest pressure over its largest gradient \[m\]; 0 without a face that can push.
+    pub depth: f64,
+    /// Mean normal of its faces, weighted by their stiffness; a unit vector, or zero.
+    pub along: Vector3,
+}
+
+/// Depth and direction of a patch, from the faces that can push.
+pub fn patch_size(surface: &ContactSurface) -> PatchSize {
+    let (mut pressure, mut gradient, mut along) = (0.0_f64, 0.0_f64, Vector3::zeros());
     for i in (0..surface.len()).filter(|i| is_kept(surface, *i)) {
+        let own = surface.gradient(i);
         pressure = pressure.max(surface.pressure[i]);
-        gradient = gradient.max(surface.gradient(i));
+        gradient = gradient.max(own);
+        along += surface.normal[i] * (surface.area[i] * own);
     }
-    if gradient > 0.0 { pressure / gradient } else { 0.0 }
+    let depth = if gradient > 0.0 { pressure / gradient } else { 0.0 };
+    PatchSize { depth, along: along.try_normalize(0.0).unwrap_or_default() }
+}
+
+/// Depth of a patch \[m\]; see [`PatchSize`].
+pub fn patch_depth(surface: &ContactSurface) -> f64 {
+    patch_size(surface).depth
 }
 
 /// Speed at which the fastest face of a surface is pressed in if B moves relative to A with V at `p_WC`
@@ -181,10 +201,8 @@ pub fn push_faces_held(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
-    let depth = patch_depth(surface);
+    let PatchSize { depth, along } = patch_size(surface);
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
-    let along: Vector3 = (0..surface.len()).map(|i| surface.normal[i] * (surface.area[i] * own(i))).sum();
-    let along = along.try_normalize(0.0).unwrap_or_default();
     // The face without its weak part, the force of that part at the start, and the motion along the normal
     // until the surface was found.
     let face = |i: usize| {
@@ -196,10 +214,11 @@ pub fn push_faces_held(
         let left = if beside < depth { 1.0 - beside / depth } else { 0.0 };
         let stiffness = area * gradient;
         let elastic_force = area * strong + stiffness * moved.dot(&normal);
-        (Spring { stiffness, elastic_force }, area * (pressure - strong) * left, moved.dot(&normal))
+        let part = if stiffness > 0.0 { 1.0 } else { hold.share };
+        (Spring { stiffness, elastic_force }, area * (pressure - strong) * left * part, moved.dot(&normal))
     };
     let lacking = if depth > 0.0 { (0..surface.len()).map(|i| face(i).1).sum::<f64>() / depth } else { 0.0 };
-    let share = (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);
+    let share = hold.share * (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);
     let spring = |i: usize| {
         let (mut face, weak, moved) = face(i);
         let lacks = if depth > 0.0 { share * weak / depth } else { 0.0 };

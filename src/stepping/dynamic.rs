@@ -10,7 +10,7 @@ use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
 use super::result::{PairFriction, StepResult};
-use super::settings::{ContactSurfaces, DynamicStepping, FrictionBound, Integrator};
+use super::settings::{DynamicStepping, FrictionBound, Integrator};
 use super::snapshot::{FRICTION_ERROR_MAX, StepReport, StepTimes};
 use crate::math::dense::{NotPositiveDefinite, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -75,14 +75,19 @@ impl DynamicStep {
         self.contacts.pairs.read_memory(scene, reader)
     }
 
-    /// Solves for the end of the step. The initial guess extrapolates the change of velocity of the previous
-    /// step.
+    /// Solves for the end of the step. A step that fails leaves the memory of the last one.
     pub(super) fn step(
         &mut self,
         input: &StepInput<'_>,
         data: &mut Data,
         result: &mut StepResult,
     ) -> Result<(), StepError> {
+        self.contacts.pairs.keep_loads();
+        self.try_step(input, data, result).inspect_err(|_| self.contacts.pairs.restore_loads())
+    }
+
+    /// The initial guess extrapolates the change of velocity of the previous step.
+    fn try_step(&mut self, input: &StepInput<'_>, data: &mut Data, result: &mut StepResult) -> Result<(), StepError> {
         let (settings, model) = (input.settings, input.scene.model());
         let start = input.now();
         let moved = self.assemble(input, data)?;
@@ -98,7 +103,7 @@ impl DynamicStep {
         let mut rounds = 0;
         if self.options.friction_bound == FrictionBound::Solved {
             loop {
-                wrong = self.problem.friction_error(v);
+                wrong = self.problem.friction_error(v, FRICTION_ERROR_MAX);
                 if wrong.part() <= FRICTION_ERROR_MAX || rounds == FRICTION_ROUNDS_MAX {
                     break;
                 }
@@ -114,8 +119,8 @@ impl DynamicStep {
             return Err(StepError::Residual { time: input.time });
         }
         let ended = input.now();
-        self.contacts.note_loads(input.scene, &self.problem, &result.state.v);
         result.integrate_from(&self.free.base, &mut self.change, input)?;
+        self.contacts.note_loads(input.scene, &self.problem, &result.state.v, settings.step());
         self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
         // The patches of loop closures come after those of contacts
         let impulses = &self.solver.patch_impulses()[..self.contacts.active().len()];
@@ -145,12 +150,13 @@ impl DynamicStep {
         self.assemble_motion(input, data)?;
         let moved = input.now();
         let v = &input.start.state.v;
-        let path = match (self.options.integrator, self.options.surfaces) {
-            (Integrator::Implicit, ContactSurfaces::FreePath) => {
-                Some(FreePath { model, start: input.start.state, free: &self.free, step: settings.step() })
-            }
-            (Integrator::SemiImplicit, _) | (_, ContactSurfaces::Start) => None,
-        };
+        let path = self.options.on_free_path().then(|| FreePath {
+            model,
+            start: input.start.state,
+            free: &self.free,
+            step: settings.step(),
+            pushed: input.start.external.iter().any(|force| *force != 0.0),
+        });
         let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v, path };
         self.contacts.assemble(&world, &mut self.problem);
         Ok(moved)

@@ -1,12 +1,14 @@
-//! The report of a contact that was found too late because the step was too long.
+//! The report of a contact that was found too late because the step was too long, or that does not stop its
+//! bodies.
 
 use std::fmt;
 
 use super::contacts::Missed;
 use crate::scene::Scene;
 
-/// Two geometries that met so fast in the last step that their contact was found too late: they may pass
-/// through each other. `Display` gives a sentence with the names, the amounts and the remedy.
+/// Two geometries that met so fast in the last step that their contact was found too late, or whose pressure
+/// does not stop them: they may pass through each other. `Display` gives a sentence with the names, the
+/// amounts and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct MissedContact<'a> {
     scene: &'a Scene,
@@ -28,20 +30,30 @@ impl<'a> MissedContact<'a> {
 
 impl fmt::Display for MissedContact<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Missed { pair, travel, depth } = self.missed;
+        let Missed { pair, travel, pressed, depth } = self.missed;
         let pair = &self.scene.contact_pairs()[pair];
-        let name = |index| &self.scene.geometries()[index].name;
-        write!(
-            f,
-            "`{}` and `{}` met within a step of {} ms and approached by another {:.1} mm; half the thickness of the thinner \
-             compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or set \
-             `contact: {{ surfaces: free_path }}`",
-            name(pair.A),
-            name(pair.B),
-            1e3 * self.step,
-            1e3 * travel,
-            1e3 * depth,
-            1e3 * self.step * (depth / travel).min(0.5),
-        )
+        let names = [pair.A, pair.B].map(|index| &self.scene.geometries()[index].name);
+        write!(f, "`{}` and `{}` ", names[0], names[1])?;
+        let (ms, mm) = (1e3 * self.step, 1e3);
+        match pressed {
+            None => write!(
+                f,
+                "met within a step of {ms} ms and approached by another {:.1} mm; half the thickness of the thinner \
+                 compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or \
+                 `contact: {{ surfaces: free_path }}` if it is not set",
+                mm * travel,
+                mm * depth,
+                ms * (depth / travel).min(0.5),
+            ),
+            Some(pressed) => write!(
+                f,
+                "press each other in by {:.1} mm and approach by another {:.1} mm in a step of {ms} ms; half the \
+                 thickness of the thinner compliant one is {:.1} mm, so they may pass through each other: take a \
+                 stiffer material, or a shorter step if they move by more than they are pressed in",
+                mm * pressed,
+                mm * travel,
+                mm * depth,
+            ),
+        }
     }
 }

@@ -36,8 +36,8 @@ pub enum ContactSurfaces {
     Start,
     /// Those on the free path of bodies that would press each other in by more than the depth of their
     /// contact in the step, or meet in it. Where the step is long beside the contact, all faces of a patch
-    /// separate together. Needs [`Integrator::Implicit`]: with the other integrator, surfaces are those of
-    /// the start.
+    /// separate together. Needs [`Integrator::Implicit`] and [`FrictionBound::Solved`]: without them,
+    /// surfaces are those of the start.
     #[default]
     FreePath,
 }
@@ -49,7 +49,8 @@ pub enum FrictionBound {
     /// bounds from its own normal impulses.
     #[default]
     Solved,
-    /// Those at the velocities at the start of the step, as in Drake and in [Masterjohn 2022].
+    /// Those at the velocities at the start of the step, as in Drake and in [Masterjohn 2022]. Contact
+    /// surfaces are those of the start then, because a contact that begins in the step has no force there.
     Lagged,
 }
 
@@ -88,6 +89,15 @@ pub struct DynamicStepping {
     pub friction_bound: FrictionBound,
     /// The solver's tolerance and limits.
     pub solver: NewtonSettings,
+}
+
+impl DynamicStepping {
+    /// Whether contact surfaces may be those on the free path.
+    pub(super) fn on_free_path(&self) -> bool {
+        self.surfaces == ContactSurfaces::FreePath
+            && self.integrator == Integrator::Implicit
+            && self.friction_bound == FrictionBound::Solved
+    }
 }
 
 /// The inertia of unactuated joints and free bodies, which holds them where contact leaves them free to move.

@@ -105,7 +105,8 @@ impl Simulation {
     pub fn set_gains(&mut self, joint: ScalarJointIndex, stiffness: f64, damping: f64) -> Result<(), SceneChangeError> {
         Arc::make_mut(&mut self.scene).set_gains(joint, stiffness, damping)
     }
-    /// Net contact wrenches on the bodies over the last step, about their origins, in world axes.
+    /// Net contact wrenches on the bodies over the last step, about their origins, in world axes. Lever arms
+    /// are those of the start of the step.
     pub fn body_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         &self.F_BBo_W
     }
@@ -136,8 +137,8 @@ impl Simulation {
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
     }
-    /// Two geometries, at least one of them compliant, that met too fast for the last step, if there were
-    /// any.
+    /// Two geometries, at least one of them compliant, that met too fast for the last step or that their
+    /// pressure did not stop in it, if there were any.
     pub fn missed_contact(&self) -> Option<MissedContact<'_>> {
         let missed = self.result.missed?;
         Some(MissedContact::new(&self.scene, missed, self.settings.step()))
@@ -315,8 +316,7 @@ impl Simulation {
     ///
     /// # Errors
     /// A malformed command, a singular mass matrix, a solution that is not finite, or a step that does not
-    /// settle. The state is then unchanged, but the loads of contacts may be lost: [`Simulation::set_state`]
-    /// with the same state forgets them all.
+    /// settle. The state and the loads of contacts are then unchanged.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.advance(command, None)
     }

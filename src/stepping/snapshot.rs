@@ -131,7 +131,8 @@ pub struct Snapshot {
     pub X_WB: IndexVec<BodyIndex, RigidTransform>,
     /// Spatial velocities of all bodies about their origins.
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
-    /// Net contact wrench on each body over the last step, about its origin, in world axes.
+    /// Net contact wrench on each body over the last step, about its origin, in world axes. Its lever arms
+    /// are those of the start of the step: about a fixed point it is that of the force at p - v dt.
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     /// External wrench on each body, about its origin, in world axes: that of the last step, unless it was
     /// set since [N m, N].

@@ -96,14 +96,20 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
-    /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law, as a fraction of
-    /// its limit; without patches an error of 0.
-    pub fn friction_error(&self, v: &[f64]) -> FrictionError {
+    /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law: of those that are
+    /// wrong by more than the fraction `tolerance` of their limit, the one with the largest wrong impulse;
+    /// otherwise the one with the largest fraction. Without patches an error of 0.
+    pub fn friction_error(&self, v: &[f64], tolerance: f64) -> FrictionError {
         let mut worst = FrictionError::default();
         for (patch, block) in self.patches().iter().enumerate() {
             let (impulse, limit) = block.friction_error(&block.velocity(v));
-            if impulse * worst.limit > worst.impulse * limit || (worst.impulse == 0.0 && impulse > 0.0) {
-                worst = FrictionError { patch, impulse, limit };
+            let error = FrictionError { patch, impulse, limit };
+            let more = match (error.part() > tolerance, worst.part() > tolerance) {
+                (true, true) => impulse > worst.impulse,
+                _ => error.part() > worst.part(),
+            };
+            if more {
+                worst = error;
             }
         }
         worst

@@ -14,6 +14,8 @@ pub(in crate::stepping) struct FreePath<'a> {
     pub(in crate::stepping) free: &'a FreeMotion,
     /// Step dt \[s\].
     pub(in crate::stepping) step: f64,
+    /// Whether external wrenches act, which may move bodies farther than their speeds and weight do.
+    pub(in crate::stepping) pushed: bool,
 }
 
 /// The poses of all bodies at a part of the step, on their free path.

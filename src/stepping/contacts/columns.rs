@@ -52,6 +52,13 @@ impl RelativeColumns {
         axes.iter().map(|axis| self.inverse_mass(&Vector3::zeros(), axis, momentum_matrix)).sum::<f64>() / 3.0
     }
 
+    /// Inverse effective mass of a patch whose normal is `along` [1/kg]: that of the patch point along the
+    /// normal, or its mean if that is larger, because the faces resist tilting as well.
+    pub(super) fn patch_inverse_mass(&self, along: &Vector3, momentum_matrix: &[f64]) -> f64 {
+        let normal = self.inverse_mass(&Vector3::zeros(), along, momentum_matrix);
+        self.mean_inverse_mass(momentum_matrix).max(normal)
+    }
+
     /// The columns for the point C of B relative to A.
     pub(super) fn merge(&mut self, model: &Model, data: &Data, bodies: (BodyIndex, BodyIndex), p_WC: &Vector3) {
         self.merge_at(model, data, bodies, (p_WC, p_WC));

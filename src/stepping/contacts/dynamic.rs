@@ -1,12 +1,12 @@
 //! The contacts of a dynamic step: surfaces and points as patches of the convex problem.
 
-use super::ahead::{Ahead, FreePath, parts, thickness};
+use super::ahead::{Ahead, FreePath, parts};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
-use super::missed::Missed;
+use super::missed::{Missed, thinnest};
 use super::pairs::{ActivePatch, Pairs, surface_velocity};
 use crate::contact::{
-    Discretized, Hold, PointLoad, approach_speed, patch_depth, push_faces, push_faces_held, push_points,
+    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::multibody::Data;
@@ -20,15 +20,22 @@ use crate::stepping::settings::{CommonSettings, DissipationModel, DynamicSteppin
 const ACCELERATION_BOUND: f64 = 100.0;
 
 /// A step resolves a contact of stiffness k and inverse effective mass w up to this dt^2 k w [-]. A force
-/// that does not change within the step then moves the bodies by its own depth at most: the surface of the
-/// next step follows it.
-const RESOLVED: f64 = 1.0;
+/// that does not change within the step then moves the bodies by half its depth at most: the surface of the
+/// next step follows it. From here to twice this value, the faces that cannot let go come in gradually.
+const RESOLVED: f64 = 0.5;
+
+/// Bodies that touch may meet elsewhere as well within a step in which their points approach each other by
+/// more than this part of the thickness of the thinner compliant one. [-]
+const UNSEEN: f64 = 0.25;
 
 /// The contacts of all pairs of a scene, and their memory.
 #[derive(Debug, Default)]
 pub(in crate::stepping) struct DynamicContacts {
     pub(in crate::stepping) pairs: Pairs,
     active: Vec<ActivePatch>,
+    /// For each active pair, how far its bodies approach each other in the step before they reach the pose of
+    /// the surface \[m\]; `None` if that is the pose of the start.
+    approached: Vec<Option<f64>>,
     columns: RelativeColumns,
     ahead: Ahead,
     /// The last pair of the step that met too fast for it.
@@ -45,15 +52,17 @@ impl DynamicContacts {
 
     /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest point
     /// impulses of rigid pairs, and the elastic forces of pressure fields. Surfaces on the free path get the
-    /// pressures of the end of the step.
-    pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64]) {
-        for (active, patch) in self.active.iter().zip(problem.patches()) {
+    /// pressures of the end of the step. Names a pair that `v` moves on by more than it can bear.
+    pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
+        for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
             let V = patch.velocity(v);
             match scene.contact_pairs()[active.pair].kind {
                 ContactKind::Points => self.pairs.note_point_impulse(active.pair, patch.largest_normal_impulse(&V)),
                 ContactKind::PressureField => {
+                    let missed = self.pairs.find_not_stopped(scene, active, &V, step, approached.unwrap_or(0.0));
+                    self.missed = missed.or(self.missed);
                     self.pairs.note_force(active.pair, patch.elastic_forces(&V).sum());
-                    if active.moved != [Vector3::zeros(); 2] {
+                    if approached.is_some() {
                         self.pairs.set_pressures(active.pair, patch.elastic_forces(&V));
                     }
                 }
@@ -68,8 +77,12 @@ impl DynamicContacts {
         self.pairs.bound_speeds(scene, data);
         if let Some(path) = &input.path {
             self.ahead.begin(path);
+            if path.pushed {
+                self.pairs.raise_speeds(scene, self.ahead.at(path, 1.0), path.step);
+            }
         }
         self.active.clear();
+        self.approached.clear();
         (self.faces, self.faces_dropped, self.missed) = (0, 0, None);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             match pair.kind {
@@ -101,7 +114,7 @@ impl DynamicContacts {
                 input.start_patch(pair, momentum_matrix, &self.columns, block);
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
-                self.add_active(index, p_WC, [Vector3::zeros(); 2], count);
+                self.add_active(index, p_WC, [Vector3::zeros(); 2], count, None);
             } else {
                 if near {
                     self.faces_dropped += self.pairs.surface(index).0.len() as u32;
@@ -113,80 +126,109 @@ impl DynamicContacts {
         };
         let force_before = self.pairs.take_force(index);
         let dropped = if near && here.is_none() { self.pairs.surface(index).0.len() as u32 } else { 0 };
-        let (mut found, mut moved) = (here, [Vector3::zeros(); 2]);
-        if let Some(p_WC) = here {
-            input.columns_at(pair, &p_WC, input.data, &mut self.columns);
-            let V = self.ahead.velocity(self.columns.columns());
-            let (block, momentum_matrix) = problem.add_patch();
-            input.start_patch(pair, momentum_matrix, &self.columns, block);
-            let inverse_mass = self.columns.mean_inverse_mass(momentum_matrix);
-            let (surface, kept) = self.pairs.surface_mut(index);
-            let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
-            let (force, stiffness) = block.elastic_sums();
-            let resolved = path.step * path.step * stiffness * inverse_mass <= RESOLVED;
-            let reach = path.step * (V.v.norm() + V.w.norm() * self.pairs.smaller_radius(pair, scene));
-            let (surface, _) = self.pairs.surface(index);
-            let slow =
-                reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= patch_depth(surface);
-            if resolved && slow {
-                self.add_active(index, p_WC, moved, count);
-                return;
-            }
-            problem.take_back_patch();
-            self.pairs.surface_mut(index).1.clear();
-            if !slow {
-                found = None;
-            }
-        }
         let mut hold = Hold {
             step: path.step,
             inverse_mass: 0.0,
+            share: 1.0,
             ahead: 0.0,
             V_free: SpatialVelocity::ZERO,
             force_before,
             recovery: path.step * path.model.gravity_W().norm(),
         };
-        if found.is_none() {
-            if let Some((p_WC, part)) = self.find_ahead(input, path, index, pair) {
+        let (mut found, mut moved) = (here, [Vector3::zeros(); 2]);
+        // A surface on the path replaces that of the start if it is deeper than this
+        let mut least = Some(0.0);
+        if let Some(p_WC) = here {
+            input.columns_at(pair, &p_WC, input.data, &mut self.columns);
+            let V = self.ahead.velocity(self.columns.columns());
+            let (block, momentum_matrix) = problem.add_patch();
+            input.start_patch(pair, momentum_matrix, &self.columns, block);
+            let (surface, kept) = self.pairs.surface_mut(index);
+            let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
+            let (force, stiffness) = block.elastic_sums();
+            let (surface, _) = self.pairs.surface(index);
+            let PatchSize { depth, along } = patch_size(surface);
+            let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
+            let ratio = path.step * path.step * inverse_mass * stiffness.max(force / depth);
+            let reach = path.step * (V.v.norm() + V.w.norm() * 2.0 * self.pairs.smaller_radius(pair, scene));
+            let slow = reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= depth;
+            let geometries = scene.geometries();
+            let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
+            if ratio <= RESOLVED && slow && reach <= unseen {
+                self.add_active(index, p_WC, moved, count, None);
+                return;
+            }
+            problem.take_back_patch();
+            self.pairs.surface_mut(index).1.clear();
+            hold.share = (ratio / RESOLVED - 1.0).clamp(0.0, 1.0);
+            least = match (slow, reach <= unseen) {
+                (true, true) => None,
+                (true, false) => Some(2.0 * depth),
+                (false, _) => Some(unseen.max(2.0 * depth)),
+            };
+            if !slow {
+                found = None;
+            }
+        }
+        if let Some(least) = least {
+            let touching = here.is_some();
+            let mut ahead = self.find_ahead(input, path, index, pair, least);
+            if ahead.is_none() && touching && found.is_none() {
+                ahead = self.find_ahead(input, path, index, pair, 0.0);
+            }
+            if let Some((p_WC, part)) = ahead {
                 let there = self.ahead.at(path, part);
                 input.columns_at(pair, &p_WC, there, &mut self.columns);
                 moved = [pair.A, pair.B].map(|geometry| {
                     let body = scene.geometries()[geometry].body;
                     there.X_WB[body].translation.vector - input.data.X_WB[body].translation.vector
                 });
+                hold.share = 1.0;
                 hold.ahead = part * path.step;
                 hold.V_free = self.ahead.velocity(self.columns.columns());
                 found = Some(p_WC);
-            } else if here.is_some() {
+            } else if touching {
                 found = self.pairs.find_surface(index, pair, scene, settings.faces);
             }
         }
         let Some(p_WC) = found else {
             self.faces_dropped += dropped;
+            let missed = self.pairs.find_missed(scene, input.data, settings.step(), settings.faces, index);
+            self.missed = missed.or(self.missed);
             return;
         };
         let (block, momentum_matrix) = problem.add_patch();
         input.start_patch(pair, momentum_matrix, &self.columns, block);
-        hold.inverse_mass = self.columns.mean_inverse_mass(momentum_matrix);
         let (surface, kept) = self.pairs.surface_mut(index);
+        hold.inverse_mass = self.columns.patch_inverse_mass(&patch_size(surface).along, momentum_matrix);
+        let approached = (hold.ahead > 0.0).then(|| hold.ahead * approach_speed(surface, &p_WC, &hold.V_free));
         let count = push_faces_held(surface, &p_WC, &hold, settings.face_friction, block, kept);
-        self.add_active(index, p_WC, moved, count);
+        self.add_active(index, p_WC, moved, count, approached);
     }
 
-    fn add_active(&mut self, pair: usize, p_WC: Vector3, moved: [Vector3; 2], count: Discretized) {
+    fn add_active(
+        &mut self,
+        pair: usize,
+        p_WC: Vector3,
+        moved: [Vector3; 2],
+        count: Discretized,
+        approached: Option<f64>,
+    ) {
+        self.approached.push(approached);
         self.faces += count.kept;
         self.faces_dropped += count.dropped;
         self.active.push(ActivePatch { pair, p_WC, moved });
     }
 
-    /// The first surface of a pair on the free path of its bodies: its patch point [m, world], and the part
-    /// of the step after which they meet there.
+    /// The first surface of a pair on the free path of its bodies that is deeper than `least` \[m\]: its
+    /// patch point [m, world], and the part of the step after which they meet there.
     fn find_ahead(
         &mut self,
         input: &ContactInput<'_>,
         path: &FreePath<'_>,
         index: usize,
         pair: &ContactPair,
+        least: f64,
     ) -> Option<(Vector3, f64)> {
         let ContactInput { scene, settings, data, .. } = *input;
         let geometries = scene.geometries();
@@ -199,15 +241,17 @@ impl DynamicContacts {
         if !self.pairs.ways_overlap(pair, scene, &poses(self.ahead.at(path, 1.0))) {
             return None;
         }
-        let travel = path.step * (self.pairs.approach_speed(pair, scene, data) + weight);
-        let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
-        let thin =
-            soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min);
-        let count = parts(travel, thin);
+        let speed = match path.pushed {
+            true => self.pairs.speed_bound(pair),
+            false => self.pairs.approach_speed(pair, scene, data),
+        };
+        let travel = path.step * (speed + weight);
+        let count = parts(travel, thinnest(a, b));
         (1..=count).find_map(|number| {
             let part = f64::from(number) / f64::from(count);
             let X_WG = poses(self.ahead.at(path, part));
-            Some((self.pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?, part))
+            let p_WC = self.pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?;
+            (least == 0.0 || patch_size(self.pairs.surface(index).0).depth > least).then_some((p_WC, part))
         })
     }
 
@@ -238,6 +282,7 @@ impl DynamicContacts {
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
+        self.approached.push(None);
     }
 }
 

@@ -1,21 +1,22 @@
-//! Compliant bodies that meet so fast that a step finds their contact too late.
+//! Compliant bodies that meet so fast that a step finds their contact too late, or does not stop them.
 
 use super::ahead::{parts, thickness};
-use super::pairs::Pairs;
-use crate::contact::approach_speed;
-use crate::geometry::FaceRepresentation;
+use super::pairs::{ActivePatch, Pairs};
+use crate::contact::{Compliance, approach_speed, patch_depth};
+use crate::geometry::{FaceRepresentation, HydroelasticGeometry};
 use crate::math::{BodyIndex, RigidTransform, Rotation, SpatialVelocity, Vector3};
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, Scene};
 
-/// A pair that is apart at the start of a step and overlaps within it, too deeply for its pressure to
-/// separate it.
+/// A pair that overlaps within a step too deeply for its pressure to separate it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::stepping) struct Missed {
     /// Index in `Scene::contact_pairs`.
     pub(in crate::stepping) pair: usize,
     /// Motion of the two against each other after they have met in the step \[m\].
     pub(in crate::stepping) travel: f64,
+    /// Depth of their contact where it was found, if it was: the step has not stopped them \[m\].
+    pub(in crate::stepping) pressed: Option<f64>,
     /// Half the thickness of the thinner compliant geometry: beyond it the pressure drives the other one out
     /// on the far side \[m\].
     pub(in crate::stepping) depth: f64,
@@ -35,11 +36,7 @@ impl Pairs {
     ) -> Option<Missed> {
         let (pair, geometries) = (&scene.contact_pairs()[index], scene.geometries());
         let (a, b) = (&geometries[pair.A], &geometries[pair.B]);
-        let thinnest = [a, b]
-            .into_iter()
-            .filter(|geometry| geometry.hydroelastic.is_compliant())
-            .map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents()))
-            .fold(f64::INFINITY, f64::min);
+        let thinnest = thinnest(a, b);
         let depth = 0.5 * thinnest;
         let bound = step * self.speed_bound(pair);
         if bound <= depth || !self.near(pair, bound) {
@@ -57,10 +54,57 @@ impl Pairs {
             let p_WC = self.find_surface_at(index, pair, scene, faces, &later(part))?;
             let V = velocity_at(b.body, data, &p_WC) - velocity_at(a.body, data, &p_WC);
             let travel = (1.0 - part) * step * approach_speed(self.surface(index).0, &p_WC, &V);
-            (travel > least).then_some(Missed { pair: index, travel, depth })
+            (travel > least).then_some(Missed { pair: index, travel, pressed: None, depth })
         });
         self.find_surface(index, pair, scene, faces);
         found
+    }
+
+    /// Checks whether the bodies of an active pair press each other in beyond the middle of a compliant one
+    /// with their relative velocity `V` at the end of the step: its pressure has not stopped them, and beyond
+    /// the middle it drives them out on the far side. They `approached` by this much before the pose of
+    /// the surface \[m\].
+    pub(super) fn find_not_stopped(
+        &self,
+        scene: &Scene,
+        active: &ActivePatch,
+        V: &SpatialVelocity,
+        step: f64,
+        approached: f64,
+    ) -> Option<Missed> {
+        let pair = &scene.contact_pairs()[active.pair];
+        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let (surface, _) = self.surface(active.pair);
+        let depth = 0.5 * thinnest(a, b);
+        let pressure = surface.pressure.iter().copied().fold(0.0, f64::max);
+        // On the way to the middle the pressure rises to the modulus, by modulus/depth at most
+        let part = pressure / modulus(a).min(modulus(b));
+        let bound = step * (V.v.norm() + V.w.norm() * self.smaller_radius(pair, scene));
+        if bound <= depth * (1.0 - part) {
+            return None;
+        }
+        let pressed = patch_depth(surface);
+        let travel = step * approach_speed(surface, &active.p_WC, V) - approached;
+        (travel > 0.0 && travel > pressed * (1.0 / part - 1.0)).then_some(Missed {
+            pair: active.pair,
+            travel,
+            pressed: Some(pressed),
+            depth,
+        })
+    }
+}
+
+/// The thickness of the thinner compliant geometry of the two \[m\].
+pub(super) fn thinnest(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
+    let soft = [a, b].into_iter().filter(|geometry| geometry.hydroelastic.is_compliant());
+    soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min)
+}
+
+/// The largest pressure of a compliant geometry \[Pa\]; infinite for others.
+fn modulus(geometry: &CollisionGeometry) -> f64 {
+    match (&geometry.hydroelastic, geometry.material.compliance) {
+        (HydroelasticGeometry::CompliantVolume(_), Compliance::Compliant { modulus }) => modulus,
+        _ => f64::INFINITY,
     }
 }
 

@@ -26,6 +26,8 @@ struct PairMemory {
     point_impulse: f64,
     /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
     force: Option<f64>,
+    /// `point_impulse` and `force` at the start of the present step.
+    loads_before: (f64, Option<f64>),
 }
 
 /// A pair in contact, and its patch in the problem.
@@ -126,6 +128,16 @@ impl Pairs {
                 *pressure = (*pressure + change).max(0.0);
             }
         }
+    }
+
+    /// Keeps the loads of the last step for [`Pairs::restore_loads`].
+    pub(in crate::stepping) fn keep_loads(&mut self) {
+        self.memory.iter_mut().for_each(|memory| memory.loads_before = (memory.point_impulse, memory.force));
+    }
+
+    /// Undoes all changes of the loads since [`Pairs::keep_loads`], because the step has failed.
+    pub(in crate::stepping) fn restore_loads(&mut self) {
+        self.memory.iter_mut().for_each(|memory| (memory.point_impulse, memory.force) = memory.loads_before);
     }
 
     /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None`
@@ -259,6 +271,26 @@ impl Pairs {
             let spin = V.w.norm();
             let at_center = V.shift(&(center - data.X_WB[geometry.body].translation.vector)).v.norm();
             speeds.push(at_center + if spin > 0.0 { spin * radius } else { 0.0 });
+        }
+        self.speeds = speeds;
+    }
+
+    /// Raises the bounds of [`Pairs::bound_speeds`] to the mean speeds with which the geometries get to their
+    /// poses in `later` within `step` \[s\].
+    pub(in crate::stepping) fn raise_speeds(&mut self, scene: &Scene, later: &Data, step: f64) {
+        let mut speeds = std::mem::take(&mut self.speeds);
+        for ((number, geometry), speed) in scene.geometries().iter().enumerate().zip(speeds.iter_mut()) {
+            if geometry.body == BodyIndex::WORLD {
+                continue; // the centre of a half space is not finite
+            }
+            let index = GeometryIndex::from_usize(number);
+            let (center, radius) = self.bounding_sphere(geometry, index);
+            let (X_WG, X_WG_later) = (&self.X_WG[index], later.X_WB[geometry.body] * geometry.X_BG);
+            let moved = X_WG_later * X_WG.inverse_transform_point(&center.into()) - center;
+            let way = moved.coords.norm() + X_WG.rotation.angle_to(&X_WG_later.rotation) * radius;
+            if way.is_finite() {
+                *speed = speed.max(way / step);
+            }
         }
         self.speeds = speeds;
     }

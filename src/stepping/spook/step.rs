@@ -17,7 +17,7 @@ use crate::stepping::dynamic::{DynamicStep, singular};
 use crate::stepping::error::StepError;
 use crate::stepping::input::StepInput;
 use crate::stepping::result::StepResult;
-use crate::stepping::settings::{DissipationModel, DynamicStepping, FrictionBound, SpookStepping};
+use crate::stepping::settings::{DissipationModel, DynamicStepping, SpookStepping};
 use crate::stepping::snapshot::{StepReport, StepTimes};
 
 /// The memory of complementarity steps.
@@ -40,7 +40,6 @@ impl SpookStep {
     pub(in crate::stepping) fn new(options: SpookStepping, model: &Model) -> Self {
         let base = DynamicStepping {
             dissipation: DissipationModel::Linear,
-            friction_bound: FrictionBound::Lagged,
             surfaces: options.surfaces,
             ..DynamicStepping::default()
         };
@@ -78,13 +77,18 @@ impl SpookStep {
         self.memory.read(scene.contact_pairs().len(), reader)
     }
 
-    /// Solves for the end of the step.
+    /// Solves for the end of the step. A step that fails leaves the memory of the last one.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,
         data: &mut Data,
         result: &mut StepResult,
     ) -> Result<(), StepError> {
+        self.base.contacts.pairs.keep_loads();
+        self.try_step(input, data, result).inspect_err(|_| self.base.contacts.pairs.restore_loads())
+    }
+
+    fn try_step(&mut self, input: &StepInput<'_>, data: &mut Data, result: &mut StepResult) -> Result<(), StepError> {
         let (model, h) = (input.scene.model(), input.settings.step());
         let start = input.now();
         let moved = self.base.assemble(input, data)?;
@@ -97,9 +101,9 @@ impl SpookStep {
             return Err(StepError::Residual { time: input.time });
         }
         let ended = input.now();
-        self.base.contacts.note_loads(input.scene, &self.base.problem, &result.state.v);
-        self.remember(input.scene, data);
         result.integrate_from(&self.base.free.base, &mut self.base.change, input)?;
+        self.base.contacts.note_loads(input.scene, &self.base.problem, &result.state.v, h);
+        self.remember(input.scene, data);
         let impulse = |row: usize| self.impulses[row];
         self.base.joint_rows.efforts_from(impulse, h, &mut result.efforts);
         result.set_contacts(self.base.contacts.active(), &self.net);

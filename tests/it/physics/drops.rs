@@ -246,3 +246,39 @@ fn steps_that_resolve_a_contact_are_those_of_the_paper() {
         assert_eq!(equal, same, "steps of {step} s");
     }
 }
+
+/// The step of a box that lies deep in the ground changes continuously with the modulus of its material, also
+/// where the step ceases to resolve the contact: the forces of its rim come in gradually.
+///
+/// Bound: the mean change of 400 moduli is 1/400 of all change, and the steepest part has twice that slope. A
+/// jump at the limit would be 1/25.
+#[test]
+fn the_step_is_continuous_where_it_ceases_to_resolve_a_contact() {
+    let (mass, size, step, overlap) = (0.5, Vector3::new(0.1, 0.08, 0.04), 5e-3, 2e-3);
+    for tilt in [1e-4, 1e-2] {
+        let speed = |modulus: f64| {
+            let properties = ContactProperties {
+                compliant: Some(true),
+                hydroelastic_modulus: Some(modulus),
+                hunt_crossley_dissipation: Some(0.0),
+                ..ContactProperties::default()
+            };
+            let (shape, moments, _) = shape(0, size);
+            let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+            let (scene, mut state, body) = body_on_ground(shape, mass, moments * mass, &properties, gravity);
+            let tilted = Rotation::new(Vector3::new(0.5 * tilt, tilt, 0.0));
+            let pose = RigidTransform::from_parts(Vector3::new(0.0, 0.0, 0.5 * size.z - overlap).into(), tilted);
+            scene.model().set_free_body_pose(&mut state, body, &pose);
+            let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+            simulation.step(&JointCommand::default()).expect("a step");
+            let V = &simulation.data().V_WB[body];
+            V.v.z + size.x * V.w.y
+        };
+        let modulus = |number: u32| 1e3 * 100.0_f64.powf(f64::from(number) / 400.0);
+        let speeds: Vec<_> = (0..400).map(|number| speed(modulus(number))).collect();
+        let changes: Vec<_> = speeds.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+        let (all, worst) = (changes.iter().sum::<f64>(), changes.iter().copied().fold(0.0, f64::max));
+        println!("{tilt} rad: {:.3e} to {:.3e} m/s, worst change {worst:.2e} of {all:.2e}", speeds[0], speeds[399]);
+        assert!(worst < all / 100.0, "{worst:e} of {all:e} m/s");
+    }
+}

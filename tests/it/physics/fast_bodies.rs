@@ -1,12 +1,15 @@
 //! Bodies too fast for the contact of a step.
 
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::multibody::{JointKind, JointSpec};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{ContactSurfaces, DynamicStepping, JointCommand, Simulation, StepSettings, Stepping};
+use isobar::stepping::{
+    ContactSurfaces, DynamicStepping, FrictionBound, JointCommand, Simulation, Snapshot, StepSettings, Stepping,
+};
 
 use super::bodies::{finish, rigid};
-use crate::worlds::{at, compliant, settings};
+use crate::worlds::{GRAVITY, at, compliant, settings};
 
 /// A ball of 20 mm, 100 g and the modulus [Pa], 26 mm before a wall of the thickness [m], which it approaches
 /// with the speed [m/s].
@@ -36,7 +39,7 @@ fn a_pair_that_meets_too_fast_for_the_step_is_named() {
     {
         let options = DynamicStepping { surfaces: ContactSurfaces::Start, ..DynamicStepping::default() };
         let at_start = StepSettings { stepping: Stepping::Dynamic(options), ..settings(step) };
-        let (mut simulation, _) = ball_before_wall(speed, thickness, 1e5, at_start);
+        let (mut simulation, _) = ball_before_wall(speed, thickness, 1e6, at_start);
         let mut warnings = Vec::new();
         for _ in 0..(0.1 / step) as u32 {
             simulation.step(&JointCommand::default()).expect("a step");
@@ -49,6 +52,32 @@ fn a_pair_that_meets_too_fast_for_the_step_is_named() {
         {
             assert!(warnings[0].contains(name), "{}", warnings[0]);
         }
+    }
+}
+
+/// On the free path too, a ball that its pressure cannot stop is named before it is beyond the wall; one that
+/// bounces off is not.
+#[test]
+fn a_ball_that_is_not_stopped_is_named() {
+    for (modulus, step, passes) in [
+        (1e5, 5e-3, true),
+        (1e4, 5e-3, true),
+        (1e4, 1e-3, true),
+        (1e5, 2e-4, true),
+        (1e6, 5e-3, false),
+        (1e6, 1e-3, false),
+        (1e6, 2e-4, false),
+    ] {
+        let (mut simulation, body) = ball_before_wall(5.0, 0.1, modulus, settings(step));
+        let mut named = false;
+        let mut beyond = false;
+        for _ in 0..(0.1 / step) as u32 {
+            simulation.step(&JointCommand::default()).expect("a step");
+            named |= simulation.missed_contact().is_some();
+            beyond |= simulation.data().X_WB[body].translation.vector.x > 0.05;
+            assert!(named || !beyond, "{modulus} Pa, {step} s: beyond the wall in silence");
+        }
+        assert_eq!((named, beyond), (passes, passes), "{modulus} Pa, {step} s");
     }
 }
 
@@ -67,5 +96,125 @@ fn a_fast_ball_bounces_off_a_wall_in_long_steps() {
         let v = simulation.data().V_WB[body].v.x;
         println!("step {step} s: up to {:.2} mm before the wall, then {v:.3} m/s", 1e3 * (-0.05 - nearest));
         assert!(nearest < -0.0501 && v < 0.0 && v > -5.0, "step {step} s: {nearest} m, {v} m/s");
+    }
+}
+
+/// A board of 1 m on a hinge falls flat onto a thin plate with 12 rad/s. Its corner at the hinge touches the
+/// plate all the time. In steps of 5 ms its far end moves by 60 mm, three times the thickness of the plate,
+/// and must not pass: the plate's pressure field takes up 12 J within a millimetre.
+#[test]
+fn the_far_end_of_a_falling_board_does_not_pass_a_plate() {
+    let (thickness, board, mass) = (0.02, Vector3::new(1.0, 0.1, 0.02), 0.5);
+    for (step, start) in [(5e-3, -0.15), (5e-3, -0.17), (2e-3, -0.15), (2e-3, -0.16)] {
+        let mut builder = SceneBuilder::new();
+        let plate = Shape::Box { size: Vector3::new(2.4, 0.4, thickness) };
+        let below = at(0.0, 0.0, -0.5 * thickness);
+        builder.add_geometry(BodyIndex::WORLD, "plate", below, plate, &compliant(2e7, 1.0, 0.8)).expect("a plate");
+        let center = Vector3::new(0.5 * board.x, 0.0, 0.5 * board.z);
+        let square = board.component_mul(&board);
+        let moments = Vector3::new(square.y + square.z, square.x + square.z, square.x + square.y) * (mass / 12.0);
+        let inertia = SpatialInertia::from_central(mass, &center, &Matrix3::from_diagonal(&moments));
+        let body = builder.add_body("board", inertia);
+        let shape = Shape::Box { size: board };
+        builder.add_geometry(body, "board", at(center.x, 0.0, center.z), shape, &rigid(0.8)).expect("a board");
+        let hinge = JointSpec {
+            axis_F: Vector3::y(),
+            X_PF: at(0.0, 0.0, -1e-4),
+            ..JointSpec::new("hinge", BodyIndex::WORLD, body, JointKind::Revolute)
+        };
+        builder.add_joint(hinge).expect("a hinge");
+        let (scene, mut state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[]);
+        (state.q[0], state.v[0]) = (start, 12.0);
+        let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+        let (mut lowest, mut touched) = (f64::INFINITY, 0);
+        for _ in 0..(0.1 / step) as u32 {
+            touched += u32::from(simulation.step(&JointCommand::default()).expect("a step").faces > 0);
+            lowest = lowest.min(-board.x * simulation.state().q[0].sin());
+        }
+        println!(
+            "step {step} s, from {start} rad: the far end comes down to {:.2} mm, {touched} contacts",
+            1e3 * lowest
+        );
+        assert!(lowest > -0.5 * thickness && touched > 10, "step {step} s: {lowest} m, {touched}");
+    }
+}
+
+/// A wrench takes a light ball from rest through a wall within a step of 5 ms, which is found on its path.
+#[test]
+fn a_body_that_a_wrench_drives_into_a_wall_is_found() {
+    let step = 5e-3;
+    let (mut simulation, body) = ball_before_wall(0.0, 0.02, 1e8, settings(step));
+    // 80 mm in a step: beyond the wall, whose near side is 26 mm away, and its thickness of 20 mm
+    let force = Vector3::new(0.1 * 0.08 / (step * step), 0.0, 0.0);
+    simulation.set_external_wrench(body, SpatialForce::new(Vector3::zeros(), force)).expect("a wrench");
+    let mut furthest = f64::NEG_INFINITY;
+    for _ in 0..20 {
+        simulation.step(&JointCommand::default()).expect("a step");
+        simulation.set_external_wrench(body, SpatialForce::ZERO).expect("no wrench");
+        furthest = furthest.max(simulation.data().X_WB[body].translation.vector.x);
+    }
+    println!("{force:?} drives the ball to {furthest} m");
+    assert!(furthest < -0.01, "{furthest} m");
+}
+
+/// Without the bound of the step's own forces, contact surfaces are those of the start of the step: a contact
+/// that begins within a step would have no friction. The ball of an oblique impact slows down.
+#[test]
+fn lagged_friction_has_the_surfaces_of_the_start() {
+    let bounce = |surfaces: ContactSurfaces| {
+        let options = DynamicStepping { surfaces, friction_bound: FrictionBound::Lagged, ..DynamicStepping::default() };
+        let lagged = StepSettings { stepping: Stepping::Dynamic(options), ..settings(2e-3) };
+        let (mut simulation, body) = ball_before_wall(3.0, 0.1, 1e6, lagged);
+        let mut state = simulation.state().clone();
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(3.0, 0.0, 1.0));
+        simulation.scene().model().set_free_body_velocity(&mut state, body, &V);
+        simulation.set_state(state).expect("a state");
+        for _ in 0..20 {
+            simulation.step(&JointCommand::default()).expect("a step");
+        }
+        simulation.data().V_WB[body].v
+    };
+    let (path, start) = (bounce(ContactSurfaces::FreePath), bounce(ContactSurfaces::Start));
+    println!("{path:?}");
+    assert_eq!(path, start);
+    assert!(path.x < 0.0 && path.z < 0.9, "{path:?}");
+}
+
+/// A paddle whose origin is on its axis hits a wall within a step. The pressures of the surface are those of
+/// the end of the step: without dissipation and friction they add up to the contact force.
+#[test]
+fn pressures_of_a_paddle_are_those_of_the_end_of_the_step() {
+    let mut builder = SceneBuilder::new();
+    let wall = Shape::Box { size: Vector3::new(0.1, 1.0, 1.0) };
+    builder
+        .add_geometry(BodyIndex::WORLD, "wall", at(0.05, 0.0, 0.0), wall, &compliant(1e7, 0.0, 0.0))
+        .expect("a wall");
+    let inertia = SpatialInertia::from_central(0.1, &Vector3::new(0.0, 0.0, 0.2), &(Matrix3::identity() * 1e-4));
+    let body = builder.add_body("paddle", inertia);
+    let blade = Shape::Box { size: Vector3::new(0.02, 0.05, 0.05) };
+    builder.add_geometry(body, "blade", at(0.0, 0.0, 0.2), blade, &rigid(0.0)).expect("a blade");
+    let axis = JointSpec {
+        axis_F: Vector3::y(),
+        X_PF: at(-0.0225, 0.0, 0.0),
+        ..JointSpec::new("axis", BodyIndex::WORLD, body, JointKind::Revolute)
+    };
+    builder.add_joint(axis).expect("an axis");
+    let (scene, mut state) = finish(builder, Vector3::zeros(), &[]);
+    state.v[0] = 20.0;
+    let mut simulation = Simulation::new(scene, state, settings(5e-3)).expect("a simulation");
+    let mut snapshot = Snapshot::default();
+    loop {
+        simulation.step(&JointCommand::default()).expect("a step");
+        simulation.snapshot_into(&mut snapshot);
+        if let [patch] = snapshot.contact_patches() {
+            let faces = &patch.faces;
+            let each = faces.normal_W.iter().zip(faces.area.iter().zip(&faces.pressure));
+            let pressed: Vector3 = each.map(|(normal, (area, pressure))| normal * (area * pressure)).sum();
+            let F = patch.F_BC_W.f;
+            println!("pressed by {pressed:?}, force {F:?}");
+            assert!((pressed - F).norm() < 1e-9 * F.norm(), "{pressed:?}: {F:?}");
+            return;
+        }
+        assert!(simulation.step_count() < 5, "no contact");
     }
 }

@@ -1,13 +1,14 @@
 //! Rigid contact carries any load. Points are springs whose stiffness belongs to the masses on them, k = m (2
 //! pi/(beta dt))^2, and rigid shapes that overlap separate with a bounded speed. Neither may bound the force.
 
+use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, RigidTransform, Vector3};
+use isobar::math::{BodyIndex, RigidTransform, SpatialForce, Vector3};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{JointCommand, Simulation, Snapshot};
+use isobar::stepping::{JointCommand, Simulation, Snapshot, SpookStepping, StepSettings, Stepping};
 
 use super::bodies::{add_pusher, box_inertia, efforts, finish, rigid};
-use crate::worlds::{GRAVITY, at, run, settings};
+use crate::worlds::{GRAVITY, at, compliant, run, settings};
 
 /// The allowed penetration in a pinch and a pile [m].
 const PENETRATION_MAX: f64 = 1e-4;
@@ -20,28 +21,78 @@ fn snapshot(simulation: &Simulation) -> Snapshot {
     snapshot
 }
 
+/// A cube of 30 mm and `mass` between two fingers.
+struct Pinch {
+    simulation: Simulation,
+    cube: BodyIndex,
+    fingers: [BodyIndex; 2],
+}
+
+const EDGE: f64 = 0.03;
+const FINGER: Vector3 = Vector3::new(0.02, 0.05, 0.05);
+
+fn fingers_and_cube(mass: f64, finger: f64, material: &ContactProperties, settings: StepSettings) -> Pinch {
+    let mut builder = SceneBuilder::new();
+    let along = Vector3::x();
+    let side = 0.5 * (EDGE + FINGER.x);
+    let left = add_pusher(&mut builder, ("left", finger), at(-side, 0.0, 0.0), along, FINGER, &rigid(0.5));
+    let right = add_pusher(&mut builder, ("right", finger), at(side, 0.0, 0.0), along, FINGER, &rigid(0.5));
+    let size = Vector3::repeat(EDGE);
+    let cube = builder.add_body("cube", box_inertia(mass, &size));
+    builder.add_geometry(cube, "box", RigidTransform::identity(), Shape::Box { size }, material).expect("a cube");
+    builder.exclude_contact(left, right);
+    let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[RigidTransform::identity()]);
+    let simulation = Simulation::new(scene, state, settings).expect("a simulation");
+    Pinch { simulation, cube, fingers: [left, right] }
+}
+
 /// A cube of 30 mm and `mass` between two fingers that press with `force` [N], at steps of `step` [s]:
 /// returns the size of the cube minus the gap [m], and the force of one finger on the cube [N].
 fn pinch(mass: f64, finger: f64, force: f64, step: f64) -> (f64, f64) {
-    let (edge, wide) = (0.03, Vector3::new(0.02, 0.05, 0.05));
-    let mut builder = SceneBuilder::new();
-    let along = Vector3::x();
-    let left =
-        add_pusher(&mut builder, ("left", finger), at(-0.5 * (edge + wide.x), 0.0, 0.0), along, wide, &rigid(0.5));
-    let right =
-        add_pusher(&mut builder, ("right", finger), at(0.5 * (edge + wide.x), 0.0, 0.0), along, wide, &rigid(0.5));
-    let size = Vector3::repeat(edge);
-    let cube = builder.add_body("cube", box_inertia(mass, &size));
-    builder.add_geometry(cube, "box", RigidTransform::identity(), Shape::Box { size }, &rigid(0.5)).expect("a cube");
-    builder.exclude_contact(left, right);
-    let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[RigidTransform::identity()]);
-    let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+    let Pinch { mut simulation, fingers: [left, right], .. } =
+        fingers_and_cube(mass, finger, &rigid(0.5), settings(step));
     run(&mut simulation, &efforts(&[force, -force]), 0.5);
     let now = snapshot(&simulation);
     let x = |body: BodyIndex| now.X_WB[body].translation.vector.x;
-    let gap = x(right) - x(left) - wide.x;
+    let gap = x(right) - x(left) - FINGER.x;
     let felt = now.contact_patches().iter().find(|patch| patch.body_A == left || patch.body_B == left);
-    (edge - gap, felt.map_or(0.0, |patch| patch.F_BC_W.f.x.abs()))
+    (EDGE - gap, felt.map_or(0.0, |patch| patch.F_BC_W.f.x.abs()))
+}
+
+/// A step that fails leaves the loads of the contacts: the next step, without the cause, is as if it had not
+/// been tried. The cubes are so light that both kinds of contact depend on the load of the step before:
+/// rigid points sink in by five times v_max h, and h^2 k w of a soft cube is 60.
+///
+/// Tolerance: the initial guess differs, so the solver's tolerance, 1e-7 of the impulse, and
+/// that of friction.
+#[test]
+fn a_step_that_fails_leaves_the_loads() {
+    let spook = Stepping::Spook(SpookStepping::default());
+    for (material, force, stepping) in [
+        (rigid(0.5), 200.0, Stepping::default()),
+        (compliant(1e5, 1.0, 0.5), 5.0, Stepping::default()),
+        (rigid(0.5), 200.0, spook),
+    ] {
+        let settings = StepSettings { stepping, ..settings(1e-3) };
+        let next = |fails: bool| {
+            let Pinch { mut simulation, cube, fingers: [left, _] } = fingers_and_cube(1e-4, 1.0, &material, settings);
+            let command = efforts(&[force, -force]);
+            run(&mut simulation, &command, 0.2);
+            if fails {
+                let far = SpatialForce::new(Vector3::zeros(), Vector3::x() * f64::MAX);
+                simulation.set_external_wrench(cube, far).expect("a wrench");
+                assert!(simulation.step(&command).is_err(), "this wrench is beyond all numbers");
+                simulation.set_external_wrench(cube, SpatialForce::ZERO).expect("no wrench");
+            }
+            run(&mut simulation, &command, 0.001);
+            let x = |body: BodyIndex| simulation.data().X_WB[body].translation.vector;
+            (x(left), snapshot(&simulation).F_BBo_W[left].f)
+        };
+        let (x, F) = next(false);
+        let (x_after, F_after) = next(true);
+        println!("{:?}: {:.2e} m, {:.2e} N apart", stepping, (x - x_after).norm(), (F - F_after).norm());
+        assert!((x - x_after).norm() < 1e-8 && (F - F_after).norm() < 1e-4 * force, "{F:?} {F_after:?}");
+    }
 }
 
 /// A light part between fingers is not crushed by any force, and the contact force equals that of the
