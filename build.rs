@@ -18,8 +18,8 @@ const FIELDS: [(&str, &str, &str); 3] = [
     ("srv/LoadWorld.srv", "world_resource", "isobar_world_resource"),
     ("srv/SetEntityState.srv", "set_pose", "isobar_set_parts"),
 ];
-/// A simulation_interfaces that spawns several entities at once: 1.4 and later ones of version 1, 2.1 of
-/// version 2.
+/// The cfg of a simulation_interfaces with a service that spawns several entities at once: version 1.4 and
+/// later of version 1, and version 2.1.
 const SPAWN_ENTITIES: &str = "isobar_spawn_entities";
 
 fn main() {
@@ -45,8 +45,8 @@ fn main() {
     }
 }
 
-/// Sets the cfgs of the installed simulation_interfaces; returns false for a version without worlds, before
-/// 1.1.
+/// Sets the cfgs of the installed simulation_interfaces; returns false for a version before 1.1, which has no
+/// services for worlds.
 fn set_version_cfgs(share: &Path) -> bool {
     if !share.join("srv/LoadWorld.srv").is_file() {
         return false;
@@ -55,7 +55,7 @@ fn set_version_cfgs(share: &Path) -> bool {
         let file = share.join(file);
         println!("cargo::rerun-if-changed={}", file.display());
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        // A field is the second word of its line; comments may name it, too.
+        // The name of a field is the second word of its line; comments may contain it, too.
         let declares = |line: &str| !line.starts_with('#') && line.split_whitespace().nth(1) == Some(field);
         if text.lines().any(declares) {
             println!("cargo::rustc-cfg={cfg}");

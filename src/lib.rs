@@ -1,5 +1,5 @@
 //! Isobar simulates contact-rich robot control: contact patches from pressure fields, joints with impedance
-//! control, robots from URDF files. The same library carries the program `isobar` and the ROS 2 node.
+//! control, robots from URDF files. The program `isobar` and the ROS 2 node are built on this library.
 //!
 //! Load a scene file, simulate it, and print the contact forces:
 //!
@@ -87,7 +87,7 @@ pub use stepping::{
     StepSettings, Stepping,
 };
 
-/// The Rust code on the pages is compiled and run with the documentation tests.
+/// Includes pages of the documentation, so that the documentation tests compile and run their Rust code.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../docs/tutorials/5-rust-library.md")]

@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // ROS has the words after --ros-args.
+    // The arguments after --ros-args belong to ROS.
     let mut words = std::env::args().skip(1).take_while(|word| word != "--ros-args");
     match words.find(|word| matches!(word.as_str(), "-h" | "--help" | "-V" | "--version")).as_deref() {
         Some("-h" | "--help") => {

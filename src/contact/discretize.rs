@@ -5,7 +5,8 @@ use crate::math::{SpatialVelocity, Vector3};
 use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
 
 /// A face whose pressure gradient along the normal is at or below this is not a spring: pushing would not
-/// raise the pressure [Masterjohn 2022, after eq. 23]. Real fields are far above this value: 1e-14 Pa/m.
+/// raise the pressure [Masterjohn 2022, after eq. 23]. The gradients of real fields are far above this value.
+/// [Pa/m]
 pub const GRADIENT_MIN: f64 = 1e-14;
 
 /// The place at which the friction of a face of a contact surface acts.
@@ -19,8 +20,8 @@ pub enum FaceFriction {
 }
 
 /// A face with less than this share of its surface's area has its friction at its centroid. All such faces
-/// together then lack less than 0.8 % of the surface's friction torque: each lacks about its share, times its
-/// share of the torque. [-]
+/// together then lack less than 0.8 % of the surface's friction torque: a face with the share s of the area
+/// lacks, on average, less than the fraction s/2 of its own torque. [-]
 const SPINNING_SHARE: f64 = 1.0 / 64.0;
 
 /// The friction of a face with more than this share of its surface's area is divided among its corners. The
@@ -65,7 +66,7 @@ pub fn patch_point(surface: &ContactSurface) -> Option<Vector3> {
 }
 
 /// Appends the faces of `surface` to `block`, about the patch point `p_WC`, and their indices to `kept`, with
-/// one more entry for each part of a face's friction:
+/// one more entry for each part of a face's friction. With the pressure p0 at the centroid of a face:
 ///   k = g A,  fe0 = A p0  (phi0 = -p0/g),  g = g_A g_B/(g_A + g_B)   [Masterjohn 2022, eqs. 16 and 23].
 pub fn push_faces(
     surface: &ContactSurface,
@@ -108,12 +109,12 @@ pub fn push_faces_about(
 struct Spring {
     /// \[N/m\].
     stiffness: f64,
-    /// At the start of the step \[N\].
+    /// Elastic force at the start of the step \[N\].
     elastic_force: f64,
 }
 
 impl Spring {
-    /// That of face `i` with the gradient \[Pa/m\].
+    /// The spring of face `i` with the pressure gradient `gradient` [Pa/m].
     fn of(surface: &ContactSurface, i: usize, gradient: f64) -> Self {
         let area = surface.area[i];
         Self { stiffness: area * gradient, elastic_force: area * surface.pressure[i] }
@@ -136,8 +137,8 @@ pub struct Hold {
     pub V_free: SpatialVelocity,
     /// The elastic force of the patch at the end of the previous step \[N\]; `None` in the first step.
     pub force_before: Option<f64>,
-    /// Speed at which overlaps separate that do not come from a load, in a step that does not resolve them
-    /// [m/s].
+    /// Largest speed at which an overlap that is not due to a load separates, in a step that does not resolve
+    /// /// its motion [m/s].
     pub recovery: f64,
 }
 
@@ -146,8 +147,8 @@ pub struct Hold {
 /// step, and a proportional part of it for a smaller motion. [-]
 const WEAK_PART: f64 = 0.1;
 
-/// An elastic force up to this multiple of the one at the end of the previous step belongs to the contact.
-/// The bodies have done no work for the rest, because the previous step did not contain it. [-]
+/// An elastic force up to this multiple of that at the end of the previous step counts as a load. The bodies
+/// have done no work against the rest, which the previous step did not contain. [-]
 const LOAD_GROWTH: f64 = 2.0;
 
 /// Depth and direction of a patch.
@@ -192,7 +193,8 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
 ///   their contact had. If the step resolves the motion that this force causes, the surface of the next
 ///   step reduces the force, and k stays g A.
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
-///   fe0 + dt_ahead k n.v_F(V_free) in the place of fe0: negative for faces that do not touch at the start.
+///   fe0 + dt_ahead k n.v_F(V_free) instead of fe0, which is negative for faces that do not touch at the
+///   start.
 pub fn push_faces_held(
     surface: &ContactSurface,
     p_WC: &Vector3,

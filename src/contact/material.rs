@@ -27,7 +27,7 @@ pub struct ContactProperties {
     /// Stiffness of each point of rigid contact [N/m]; near-rigid if not stated.
     pub point_contact_stiffness: Option<f64>,
     /// Velocity of the surface in the geometry's own axes [m/s], as of a conveyor belt: friction carries the
-    /// bodies that lie on it.
+    /// bodies that lie on the surface.
     pub surface_velocity: Option<Vector3>,
 }
 
@@ -93,9 +93,9 @@ pub struct CombinedMaterial {
 }
 
 impl ContactMaterial {
-    /// Combines two materials: dissipation weighted by compliance, d = (E_B d_A + E_A d_B)/(E_A + E_B), so
-    /// that a rigid side adds nothing; friction by the harmonic mean, mu = 2 mu_A mu_B/(mu_A + mu_B); point
-    /// stiffnesses in series.
+    /// Combines two materials: dissipation and relaxation time weighted by compliance, d = (E_B d_A + E_A
+    /// d_B)/(E_A + E_B), so that a rigid side adds nothing to a compliant one; friction by the harmonic mean,
+    /// mu = 2 mu_A mu_B/(mu_A + mu_B); point stiffnesses in series.
     pub fn combine(&self, other: &Self) -> CombinedMaterial {
         let weight = match (self.compliance, other.compliance) {
             (Compliance::Compliant { modulus: E_A }, Compliance::Compliant { modulus: E_B }) => E_B / (E_A + E_B),

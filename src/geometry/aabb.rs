@@ -2,7 +2,8 @@
 
 use crate::math::{Matrix3, RigidTransform, Vector3};
 
-/// An axis-aligned box in some frame; empty where `min > max`, unbounded where infinite.
+/// An axis-aligned box in some frame; empty if `min > max` on an axis, unbounded on an axis with infinite
+/// bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aabb {
     /// Smallest coordinates \[m\].

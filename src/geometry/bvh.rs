@@ -47,9 +47,9 @@ pub(crate) struct Bvh<B = Aabb> {
 }
 
 impl<B: Bounds> Bvh<B> {
-    /// The tree over `elements`, pairs of an element's number and its bounds. Splits at the median of the
-    /// centres along the widest axis; ties are broken by the number, so the tree is a function of its input
-    /// alone.
+    /// The tree over `elements`, pairs of an element's number and its bounds. A node is split at the median
+    /// of the centres along the widest axis; ties are broken by the number, so the tree is a function of its
+    /// input alone.
     pub(crate) fn new(elements: impl IntoIterator<Item = (u32, B)>) -> Self {
         let mut elements: Vec<(u32, B)> = elements.into_iter().collect();
         let mut nodes = Vec::with_capacity(2 * elements.len());
@@ -137,7 +137,7 @@ impl OrientedOverlap {
         }
     }
 
-    /// Whether the box `bounds_N`, given in N, can touch it.
+    /// Whether the box `bounds_N`, given in N, can touch the fixed box.
     #[inline]
     pub(crate) fn may_touch(&self, bounds_N: &Aabb) -> bool {
         let (center, half) = (bounds_N.center(), bounds_N.half_extents());

@@ -2,7 +2,7 @@
 //!
 //! If all tetrahedra have volume and at most two share a face, from its two sides, they cover each point as
 //! often as their boundary winds around it. They then do not overlap if the boundary does not intersect
-//! itself and winds around each of its parts once.
+//! itself and winds once around each connected part of the mesh.
 
 use super::intersections::find_intersections;
 use super::mesh::{MeshError, check_indices};
@@ -35,7 +35,7 @@ pub enum CellDefect {
         /// The centre of their common face.
         at: Place,
     },
-    /// The boundary intersects itself, or winds around a point twice.
+    /// The boundary intersects itself, or winds around a point more than once.
     #[error(
         "the boundary of the tetrahedra intersects itself or lies inside itself at {at}, so tetrahedra overlap there: mesh the \
          body again"
@@ -115,7 +115,7 @@ fn faces_overlap(mesh: &VolumeMesh) -> Option<CellDefect> {
     None
 }
 
-/// The first tetrahedron of each part: parts share no face.
+/// The first tetrahedron of each connected part; two parts share no face.
 fn one_of_each_part(mesh: &VolumeMesh) -> Vec<u32> {
     let neighbours = neighbours(&mesh.tets);
     let mut seen = vec![false; mesh.tets.len()];

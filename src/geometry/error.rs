@@ -76,7 +76,7 @@ pub enum GeometryError {
          a pressure for each vertex, or add a vertex inside"
     )]
     NoInteriorVertex,
-    /// Tetrahedra without volume, or that overlap.
+    /// Tetrahedra that have no volume or overlap.
     #[error(transparent)]
     Cells(#[from] CellDefect),
     /// A triangle mesh that cannot be filled with tetrahedra.

@@ -4,8 +4,8 @@ use super::Aabb;
 use super::bvh::Bvh;
 use crate::math::Vector3;
 
-/// Triangles that touch within this share of the mesh's size do not intersect, because single-precision files
-/// round positions. [-]
+/// Triangles that penetrate by at most this fraction of the mesh's size do not count as intersecting, because
+/// single-precision files round positions. [-]
 const TOUCH_TOLERANCE: f64 = 1e-6;
 
 /// The pairs of triangles without a common vertex that intersect or overlap in a plane.

@@ -89,7 +89,7 @@ struct Core {
     radius: f64,
 }
 
-/// The cores of a field, from the whole inwards. Each lies in the one before.
+/// The cores of a field, from the whole field inwards. Each lies within the previous core.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores {
     center: Vector3,
@@ -137,7 +137,7 @@ impl Cores {
 /// pressure rises by `steepness` [Pa/m] and elements have the size `size` \[m\]: pairs of a lower and an
 /// upper bound.
 pub(crate) fn levels(lowest: f64, highest: f64, steepness: f64, size: f64) -> impl Iterator<Item = (f64, f64)> {
-    // NaN gives one layer
+    // If the quotient is NaN, there is one layer.
     let count = ((highest - lowest) / (steepness * size * THICKNESS)) as usize;
     let count = count.clamp(1, COUNT_MAX);
     let level =

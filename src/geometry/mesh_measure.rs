@@ -4,7 +4,8 @@ use super::mesh::{MeshError, SurfaceMesh, VolumeMesh, check_indices};
 use super::tetrahedra::TET_FACES;
 use crate::math::Vector3;
 
-/// Volume \[m3\] and centroid \[m\] of a closed surface; the mean of the vertices where it has no volume.
+/// Volume \[m3\] and centroid \[m\] of a closed surface; if the volume is zero, the mean of the vertices
+/// instead of the centroid.
 pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
     let mean = mesh.vertices.iter().sum::<Vector3>() / mesh.vertices.len().max(1) as f64;
     let mut six_volumes = 0.0;
@@ -21,8 +22,8 @@ pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
     (six_volumes / 6.0, mean + moment / (4.0 * six_volumes))
 }
 
-/// The boundary of a volume mesh: the faces of one tetrahedron only, counter-clockwise from outside, with
-/// their vertices in the order of the mesh.
+/// The boundary of a volume mesh: the faces that belong to one tetrahedron only, counter-clockwise from
+/// outside, with their vertices in the order of the mesh.
 ///
 /// # Errors
 /// An index out of range.

@@ -10,9 +10,9 @@ pub enum MeshNote {
         /// The repairs, in words.
         repairs: String,
     },
-    /// A filling lacks a part of the surface that is thinner than its edges.
+    /// A filling lacks a part of the body that is thinner than the filling's edges.
     LeftOut {
-        /// Its position.
+        /// The position of the part.
         at: Place,
         /// Distance by which the part sticks out of the filling \[m\].
         distance: f64,

@@ -1,5 +1,5 @@
-//! Conversion of numbers and names to bytes and back: little-endian, with the bits of floating-point numbers,
-//! and lists after their length.
+//! Conversion of numbers and names to bytes and back. Numbers are little-endian, floating-point numbers keep
+//! their bits, and a list follows its length.
 
 /// Appends values to a list of bytes.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ impl ByteWriter {
     pub fn len(&mut self, len: usize) {
         self.u64(len as u64);
     }
-    /// Appends a number, bit by bit.
+    /// Appends a number with all its bits.
     pub fn f64(&mut self, value: f64) {
         self.u64(value.to_bits());
     }
@@ -63,7 +63,7 @@ pub enum BytesError {
     /// The bytes end before the value does.
     #[error("it ends early")]
     Short,
-    /// A value that is never written.
+    /// A value that is never written, or bytes after the last value.
     #[error("it holds an invalid value")]
     Invalid,
 }
@@ -145,7 +145,7 @@ impl<'a> ByteReader<'a> {
     /// Takes a number that may be absent and is finite otherwise.
     ///
     /// # Errors
-    /// Bytes are missing, or the number is not finite.
+    /// Bytes are missing, the flag before the number is neither 0 nor 1, or the number is not finite.
     pub fn optional(&mut self) -> Result<Option<f64>, BytesError> {
         let given = self.flag()?;
         let value = self.finite()?;

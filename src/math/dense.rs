@@ -17,7 +17,7 @@ pub struct NotPositiveDefinite {
 /// diagonal, because multiplications are faster than divisions.
 ///
 /// # Errors
-/// A pivot that is not positive (or not a number).
+/// A pivot that is not positive and finite.
 pub fn cholesky_in_place(a: &mut [f64], n: usize) -> Result<(), NotPositiveDefinite> {
     factorize(a, n, |_| 0)
 }
@@ -26,7 +26,7 @@ pub fn cholesky_in_place(a: &mut [f64], n: usize) -> Result<(), NotPositiveDefin
 /// and so is row i of L.
 ///
 /// # Errors
-/// A pivot that is not positive (or not a number).
+/// A pivot that is not positive and finite.
 pub fn cholesky_in_envelope(a: &mut [f64], first: &[u32]) -> Result<(), NotPositiveDefinite> {
     factorize(a, first.len(), |i| first[i] as usize)
 }

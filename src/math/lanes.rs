@@ -12,7 +12,7 @@ use wide::{f64x2, f64x4};
 pub const LANES: usize = 4;
 
 /// Four doubles that are processed together. A wider type would need more registers than a processor has and
-/// leave more of them unused at the end of a row.
+/// leave more lanes unused at the end of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C, align(32))]
 pub struct Lanes(pub [f64; LANES]);
@@ -63,8 +63,8 @@ impl Lanes {
     }
 }
 
-/// A running sum of lanes, in a fixed order. It holds two numbers only, because a loop with many such sums
-/// keeps them in memory.
+/// A running sum of lanes, in a fixed order. It holds two numbers only: a loop with many sums keeps them in
+/// memory, and small sums are faster to load and store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneSum(f64x2);
 
@@ -86,7 +86,7 @@ impl LaneSum {
     }
 }
 
-/// A running sum of vectors, as [`LaneSum`].
+/// A running sum of vectors; each component is a [`LaneSum`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LaneSum3 {
     x: LaneSum,

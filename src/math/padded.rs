@@ -9,9 +9,9 @@ type Block = [f64; BLOCK];
 
 /// A symmetric `size` x `size` matrix by rows; zeros fill the last block of each row, which always has room
 /// for one more number, the right-hand side in [`PaddedSymmetric::solve_in_place`]. The Newton steps of the
-/// dynamic solver use it instead of [`cholesky_in_place`](super::dense::cholesky_in_place): elimination by
-/// rows of the upper triangle is a loop over vector registers and carries the right-hand side along, while
-/// Cholesky by rows consists of sums of products.
+/// dynamic solver use this matrix instead of [`cholesky_in_place`](super::dense::cholesky_in_place):
+/// elimination by rows of the upper triangle is a loop over vector registers and carries the right-hand side
+/// along, while Cholesky by rows consists of sums of products.
 #[derive(Clone, Debug, Default)]
 pub struct PaddedSymmetric {
     size: usize,
@@ -36,12 +36,13 @@ impl PaddedSymmetric {
         self.blocks[i * self.stride..(i + 1) * self.stride].as_flattened_mut()
     }
 
-    /// Solves A x = b with b_i behind row i. Only the upper triangle of A is read; it becomes the rows w_i of
+    /// Solves A x = b, where b_i follows the last column of row i. Only the upper triangle of A is read; it
+    /// becomes the rows w_i of
     ///   A = sum of w_i^T w_i / d_i,   d_i = w_ii,
     /// where entries that are zero because two coordinates are uncoupled are skipped.
     ///
     /// # Errors
-    /// A pivot d_i that is not positive (or not a number).
+    /// A pivot d_i that is not positive and finite.
     pub fn solve_in_place(&mut self, x: &mut [f64]) -> Result<(), NotPositiveDefinite> {
         let (n, stride) = (self.size, self.stride);
         self.inverse_pivots.clear();
@@ -99,7 +100,7 @@ impl PaddedSymmetric {
     }
 }
 
-/// The rows that are eliminated already.
+/// The rows that have been eliminated.
 struct Eliminated<'a> {
     rows: &'a [Block],
     stride: usize,

@@ -171,7 +171,7 @@ impl SpatialInertia {
             rotational: R_AB.matrix() * self.rotational * R_AB.matrix().transpose(),
         }
     }
-    /// The same inertia about the point Q, with `p_QP` the position of the present reference point P from Q.
+    /// The same inertia about the point Q, with `p_QP` the position of the current reference point P from Q.
     pub fn shift(&self, p_QP: &Vector3) -> Self {
         let first_moment = self.first_moment + p_QP * self.mass;
         let p = skew(p_QP);

@@ -1,6 +1,6 @@
 //! Publishing and recording at rates of simulated time.
 
-/// Rates in simulated time \[Hz\]; 0 is never.
+/// Rates in simulated time \[Hz\]; 0 means never.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rates {
     /// The clock.
@@ -39,7 +39,7 @@ impl Due {
     pub const ALL: Self =
         Self { clock: true, joint_states: true, wrenches: true, poses: true, outputs: true, contact_patches: true };
 
-    /// The parts that are published at all under `rates`: a rate of 0 is never.
+    /// The parts that are published at all under `rates`: a rate of 0 means never.
     pub fn under(self, rates: &Rates) -> Self {
         Self {
             clock: self.clock && rates.clock > 0.0,

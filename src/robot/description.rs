@@ -70,8 +70,8 @@ pub struct Inertial {
     pub mass: f64,
     /// Pose of the inertial frame I in the link's frame B; I's origin is the centre of mass.
     pub X_BI: RigidTransform,
-    /// Rotational inertia about the centre of mass in I's axes [kg m2]; symmetric, not checked for being
-    /// physical.
+    /// Rotational inertia about the centre of mass in I's axes [kg m2]; symmetric, but not checked to be
+    /// physically possible.
     pub inertia_I: Matrix3,
 }
 

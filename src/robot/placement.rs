@@ -36,7 +36,7 @@ pub struct PlacedRobot {
 /// Adds all links, joints, collision geometries and filters of `robot` to `builder`.
 ///
 /// # Errors
-/// Properties out of range, shapes that cannot be tessellated, joints that make no tree.
+/// Properties out of range, shapes that cannot be tessellated, joints that do not form a tree.
 pub fn add_robot(
     builder: &mut SceneBuilder,
     robot: &RobotDescription,
@@ -139,8 +139,7 @@ fn filtered_pairs(groups: &[CollisionFilterGroup]) -> Vec<(String, String)> {
     pairs
 }
 
-/// All links of a group, including those of its member groups. Groups may contain each
-/// other.
+/// All links of a group, including those of its member groups. Groups may contain each other.
 fn members<'a>(
     group: &'a CollisionFilterGroup,
     groups: &BTreeMap<&'a str, &'a CollisionFilterGroup>,

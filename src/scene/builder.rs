@@ -78,8 +78,8 @@ impl SceneBuilder {
         self.model.add_joint(joint)
     }
 
-    /// Welds the root of a model to `parent`, where X_PR is the pose of the root R in it. `name` is that of
-    /// the joint.
+    /// Welds the root of a model to `parent`, where X_PR is the pose of the root R in it. `name` is the name
+    /// of the joint.
     ///
     /// # Errors
     /// The errors of [`ModelBuilder::add_joint`].
@@ -101,8 +101,8 @@ impl SceneBuilder {
         self.actuators.push((joint, actuator));
     }
 
-    /// Adds a collision geometry to `body`. Defaults for missing `properties` are compliant rubber for shapes
-    /// that can be compliant, and rigid for meshes and half spaces.
+    /// Adds a collision geometry to `body`. If `properties` states neither compliance nor modulus, surface
+    /// meshes and half spaces are rigid, and other shapes are compliant, as stiff rubber.
     ///
     /// # Errors
     /// A property out of its range, or a shape that cannot be tessellated.

@@ -1,15 +1,15 @@
-//! Loop closures: constraints between two bodies besides the tree of joints.
+//! Loop closures: constraints between two bodies, in addition to the tree of joints.
 
 use crate::math::{BodyIndex, RigidTransform, Vector3, Vector6};
 
-/// The constraint of a closure between the two frames of [`Closure`].
+/// The constraint that a [`Closure`] puts on its two frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClosureKind {
-    /// The two frames, in position and orientation.
+    /// The two frames coincide, in position and orientation.
     Weld,
-    /// The origins of the two frames.
+    /// The origins of the two frames coincide.
     Point,
-    /// The distance of the origins \[m\].
+    /// The origins keep this distance \[m\].
     Distance(f64),
 }
 

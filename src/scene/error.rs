@@ -31,7 +31,7 @@ pub enum SceneBuildError {
         /// The allowed values.
         range: &'static str,
     },
-    /// A refinement of the tessellations that is not positive.
+    /// A refinement of the tessellations that is not positive and finite.
     #[error(
         "the refinement is {value}: give a positive number such as 1 (as stated in the files) or 2 (twice as fine)"
     )]

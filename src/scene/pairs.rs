@@ -27,10 +27,10 @@ pub(super) fn contact_pairs(
     pairs
 }
 
-/// Whether a joint keeps the two bodies so close together that their geometries are not meant to touch: a
-/// moving joint between the groups of bodies that are welded to them. Free bodies may touch the world's own
-/// body, and so may bodies on a joint with it. Of the bodies welded to the world, only those named by the
-/// joint count.
+/// Whether a joint between the two bodies, or between bodies welded to them, holds the two so close together
+/// that their geometries are not meant to touch. A floating joint does not count, and neither does a joint
+/// whose parent is the world itself. If one of the bodies is welded to the world, only a joint that names
+/// both counts.
 fn joined(model: &Model, a: BodyIndex, b: BodyIndex) -> bool {
     let world = model.welded_group(BodyIndex::WORLD);
     let fixed = model.welded_group(a) == world || model.welded_group(b) == world;

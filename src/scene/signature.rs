@@ -24,7 +24,7 @@ pub struct StartPhysics {
 }
 
 impl StartPhysics {
-    /// Those of `scene` now.
+    /// The current gravity and gains of `scene`.
     pub fn of(scene: &Scene) -> Self {
         let gains = scene.actuators.iter().map(|actuator| (actuator.stiffness, actuator.damping)).collect();
         Self { gravity_W: *scene.model.gravity_W(), gains }

@@ -29,14 +29,14 @@ enum Experiment {
         #[arg(long, default_value = "out/planar_gripper")]
         out: PathBuf,
     },
-    /// Figures 1 and 8: an arm stacks a cube, with quasistatic steps of 0.01 to 0.4 s and in the dynamic
-    /// mode.
+    /// Figures 1 and 8 of Pang and Tedrake (2021): an arm stacks a cube, with quasistatic steps of 0.01 to
+    /// 0.4 s and in the dynamic mode.
     CubeStacking(Stacking),
-    /// Figure 7: total integral error against the step, quasistatic and dynamic.
+    /// Figure 7 of Pang and Tedrake (2021): total integral error against the step, quasistatic and dynamic.
     TimeStepStudy(Stacking),
-    /// Section V-B of Masterjohn et al. (2022), figures 8 and 9: an arm flips a pancake, at several grids.
+    /// Section V-B of Masterjohn et al. (2022), figures 8 and 9: an arm flips a pancake, with several grids.
     PancakeFlip(PancakeFlip),
-    /// Section V-C, figure 10: a spatula slips under control, at several grids.
+    /// Section V-C of Masterjohn et al. (2022), figure 10: a spatula slips under control, with several grids.
     SpatulaSlip(SpatulaSlip),
     /// Sections 4.1 to 4.3 of Andersson (2021): a rod pushes a square object, with any mode, solver and model
     /// of friction.
@@ -302,7 +302,7 @@ impl Stacking {
     }
 }
 
-/// A progress bar for the steps of the present run.
+/// A progress bar for the steps of the current run.
 #[derive(Default)]
 struct Bar {
     name: String,

@@ -1,6 +1,6 @@
 //! The headless program: simulates scenes and inspects robot files, without ROS.
 
-/// Prints a line, or returns the error from the function around it.
+/// Prints a line, or returns the error from the calling function.
 macro_rules! say {
     () => { say!("") };
     ($($line:tt)*) => { $crate::print_line(format_args!($($line)*))? };
@@ -62,7 +62,7 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// `NAME=PATH` of a `--package` argument.
+/// Splits the `NAME=PATH` of a `--package` argument.
 fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
     match argument.split_once('=') {
         Some((name, path)) if !name.is_empty() && !path.is_empty() => Ok((name.to_owned(), PathBuf::from(path))),

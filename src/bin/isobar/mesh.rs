@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     /// Hydroelastic modulus in pascals: the pressure at the deepest point of the mesh.
     #[arg(long, default_value_t = 1e6)]
     modulus: f64,
-    /// Wanted edge length of the tetrahedra in metres; by default about 2000 tetrahedra.
+    /// Requested edge length of the tetrahedra in metres; the default gives about 2000 tetrahedra.
     #[arg(long)]
     hint: Option<f64>,
     /// Multiply the coordinates by this (0.001 for a file in millimetres).

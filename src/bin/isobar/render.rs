@@ -16,13 +16,13 @@ use isobar::stepping::{ContactPatch, JointCommand, Simulation, Snapshot};
 pub(crate) struct Arguments {
     /// Scene file (YAML); docs/reference/scene-files.md lists its keys.
     scene: PathBuf,
-    /// Simulated time of the picture in seconds; the scene runs its own commands until then.
+    /// Simulated time of the picture in seconds; the scene is simulated until then.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_time)]
     time: f64,
     /// Start of a moving picture (animated PNG), in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "to", conflicts_with = "time")]
     from: Option<f64>,
-    /// The end of a moving picture, in seconds.
+    /// End of a moving picture, in seconds.
     #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "frames")]
     to: Option<f64>,
     /// Number of frames of a moving picture, evenly spaced from its start to its end.
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Keyframes that drive the scene (a file of config/tasks), instead of the scene's own commands.
     #[arg(long, value_name = "FILE.yaml")]
     task: Option<PathBuf>,
-    /// The picture.
+    /// The PNG file to write.
     #[arg(long, value_name = "FILE.png", default_value = "scene.png")]
     out: PathBuf,
     /// Columns and rows of the picture.
@@ -161,7 +161,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     } else if times.len() > 1 {
         let images = picture::scene_pictures(&scene, &snapshots)?;
         let seconds = (times[1] - times[0]) / arguments.speed;
-        // A frame of an animated PNG is shown for at least a millisecond and at most a minute.
+        // A frame of an animated PNG is shown for at least a millisecond and at most 65.5 s (16 bits).
         let frame_ms = (seconds * 1e3).round().clamp(1.0, f64::from(u16::MAX)) as u16;
         picture::write_animation(&images, frame_ms, &arguments.out)?;
     } else {
@@ -242,7 +242,7 @@ fn simulate(loaded: &mut LoadedScene, task: Option<&Path>, times: &[f64]) -> Res
     Ok(snapshots)
 }
 
-/// The contact surface of the pair with the largest patch, in both representations.
+/// Draws the contact surface of the pair with the largest patch, in both representations.
 fn largest_patch(
     arguments: &Arguments,
     loaded: &LoadedScene,

@@ -26,7 +26,7 @@ pub(crate) struct Arguments {
     /// Simulated time to run, in seconds; with `--from`, further time.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
     duration: f64,
-    /// The stepping mode, instead of the scene's; with the scene's options of that mode.
+    /// The stepping mode, instead of the scene's; the scene's options for that mode apply.
     #[arg(long, value_name = "MODE", value_enum)]
     stepping: Option<Mode>,
     /// The step in seconds, instead of the scene's.
@@ -111,13 +111,14 @@ struct Totals {
     fallbacks: u64,
     friction_rounds: u64,
     wrong_friction: u64,
-    /// The worst friction: its error as a part of its limit, the pair, and the time of the step's end \[s\].
+    /// The largest error of friction as a fraction of its limit, its pair, and the time of the step's end
+    /// \[s\].
     worst_friction: Option<(f64, String, f64)>,
-    /// Pairs whose friction was wrong.
+    /// Pairs whose friction was beyond the tolerance.
     wrong_pairs: BTreeSet<usize>,
     /// Pairs of geometries that met too fast for a step to find their contact in time.
     missed: BTreeSet<usize>,
-    /// Bodies whose inertia took a good part of the contact forces.
+    /// Bodies whose inertial force was more than 10 % of their contact forces in a quasistatic step.
     inertial: BTreeSet<BodyIndex>,
     stepping: Duration,
 }
@@ -280,7 +281,7 @@ fn start_bag(file: &Path, loaded: &LoadedScene) -> Result<BagRecording, BagError
     BagRecording::create(file, &loaded.scene, &loaded.outputs, &loaded.robot_descriptions, &BagPlan::default())
 }
 
-/// Refuses to overwrite a file unless forced to. Empty files, pipes and devices hold nothing to lose.
+/// Refuses to overwrite a file unless forced to. Empty files, pipes and devices have no contents to lose.
 fn keep(file: &Path, force: bool) -> Result<(), RunError> {
     match std::fs::metadata(file) {
         Ok(present) if !force && present.is_file() && present.len() > 0 => {
@@ -305,7 +306,7 @@ fn progress_bar(steps: u64, quiet: bool) -> ProgressBar {
     progress
 }
 
-/// A joint and its constant target, of `JOINT.QUANTITY=VALUE`.
+/// Parses `JOINT.QUANTITY=VALUE` into a joint and its constant target.
 fn parse_command(text: &str, scene: &Scene) -> Result<(ScalarJointIndex, JointTarget), RunError> {
     let fail = |problem: String| RunError::Command { text: text.to_owned(), problem };
     let form = || fail("expected JOINT.QUANTITY=VALUE, as in elbow.position=0.5".to_owned());

@@ -11,10 +11,10 @@ use crate::scene::{SceneBuildError, SceneBuilder};
 /// Files round inertias to about six digits; a violation below this fraction of the largest moment
 /// is rounding. [-]
 const MOMENT_SLACK: f64 = 1e-6;
-/// A radius of gyration this many times the link's size, or more, is a wrong unit or a typing error: it
-/// cannot exceed the reach of the body, and few links extend to five times their drawn size. [-]
+/// A radius of gyration above this many times the link's size points to a wrong unit or a typing error: the
+/// radius cannot exceed the reach of the body, and few links extend to five times their drawn size. [-]
 const GYRATION_LARGE: f64 = 5.0;
-/// The smallest ratio: the mass would be concentrated in a hundredth of the link's size. [-]
+/// Below this ratio, the mass would be concentrated within a hundredth of the link's size. [-]
 const GYRATION_SMALL: f64 = 0.01;
 /// No part of a robot has a radius of gyration above this. Used if a link has no geometry. \[m\]
 const GYRATION_MAX: f64 = 10.0;
@@ -179,7 +179,7 @@ fn limits(joint: &Joint) -> Vec<String> {
     }
     if joint.limits.effort == Some(0.0) && joint.mimic.is_none() {
         found.push(
-            "the effort limit is 0, so its actuator has no effect; state the effort, or leave the joint unactuated"
+            "the effort limit is 0, so the actuator has no effect; state the effort, or leave the joint unactuated"
                 .into(),
         );
     }
