@@ -51,7 +51,7 @@ impl TetCorners {
         Self(std::array::from_fn(|i| [corners[i].x, corners[i].y, corners[i].z, pressures[i]]))
     }
 
-    /// The same corners in the frame A, where R_AB, p_AB is the pose of their present frame B.
+    /// The same corners in the frame A, where R_AB, p_AB is the pose of their current frame B.
     #[inline(always)]
     pub(crate) fn in_frame(&self, R_AB: &Rotation, p_AB: &Vector3) -> Self {
         let in_A = |[x, y, z, pressure]: &[f64; 4]| {
@@ -112,7 +112,7 @@ impl TetPlanes {
 }
 
 /// A volume mesh with its pressure field and all further data of contact queries, in the geometry's frame.
-/// Element numbers are those of the given mesh; arrays over elements run in parallel.
+/// In all arrays over elements, the elements keep their numbers in the given mesh.
 #[derive(Clone, Debug)]
 pub struct PressureField {
     mesh: VolumeMesh,
@@ -229,7 +229,7 @@ impl PressureField {
     pub fn neighbours(&self) -> &[[u32; 4]] {
         &self.neighbours
     }
-    /// Smallest vertex pressure \[Pa\]: zero, or below zero with a margin.
+    /// Smallest vertex pressure \[Pa\]; it is below zero in a field with a margin.
     pub fn pressure_min(&self) -> f64 {
         self.pressure_min
     }

@@ -89,7 +89,7 @@ impl ConvexSolid {
         Self { shape: SharedShape::cylinder(half, radius), X_GS }
     }
 
-    /// The polyhedron with these vertices and outward triangles, which must be convex; `None` where it is
+    /// The polyhedron with these vertices and outward triangles, which must be convex; `None` if it is
     /// degenerate.
     pub(crate) fn polyhedron(vertices: &[Vector3], triangles: &[[u32; 3]]) -> Option<Self> {
         let points: Vec<Vec3> = vertices.iter().map(vector).collect();
@@ -98,8 +98,8 @@ impl ConvexSolid {
             .map(Self::upright)
     }
 
-    /// The closest or deepest points of this shape, A, and `other`, B, if they are nearer than `distance`
-    /// \[m\]. Allocates nothing once `search` has grown to its largest use.
+    /// The closest or deepest points of this shape, A, and `other`, B, if the shapes are nearer than
+    /// `distance` \[m\]. Allocates nothing once `search` has grown to its largest use.
     pub(crate) fn witness(
         &self,
         other: &Self,

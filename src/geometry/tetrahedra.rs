@@ -3,8 +3,8 @@
 use crate::math::Vector3;
 
 /// Six times the volume of a tetrahedron over the cube of its longest edge; below this the tetrahedron is
-/// flat and has no usable gradient. A regular one has 0.7; rounding of the positions leaves about 1e-15 of a
-/// flat one. [-]
+/// flat and has no usable gradient. For a regular tetrahedron this ratio is 0.7; for a flat one, rounding of
+/// the positions leaves about 1e-15. [-]
 const FLATNESS_MIN: f64 = 1e-12;
 
 /// The vertices of the face opposite each vertex of a tetrahedron, counter-clockwise seen from outside.
@@ -33,8 +33,8 @@ pub(super) fn is_flat(corners: &[Vector3; 4]) -> bool {
     volumes <= FLATNESS_MIN * longest.powi(3)
 }
 
-/// The tetrahedron behind each face. A face shared by more than two tetrahedra (not a manifold) joins the
-/// first two.
+/// The tetrahedron behind each face. A face shared by more than two tetrahedra (not a manifold) joins them in
+/// pairs, in the order of their numbers.
 pub(super) fn neighbours(tets: &[[u32; 4]]) -> Vec<[u32; 4]> {
     let mut faces: Vec<([u32; 3], u32, usize)> = Vec::with_capacity(4 * tets.len());
     for (element, tet) in tets.iter().enumerate() {

@@ -60,7 +60,7 @@ impl<'a> Winding<'a> {
             let nudge = NUDGE * size * (attempt + 1) as f64;
             (y, z) = (y + 0.754_877_666 * nudge, z + 0.569_840_291 * nudge);
         }
-        // Every line meets a vertex or an edge, so this point counts as outside.
+        // Every line tried meets a vertex or an edge, so all points of the line count as outside.
         crossings.clear();
     }
 

@@ -15,7 +15,7 @@ pub(super) type Site = [i32; 3];
 /// Blocks of the lattice with at most this many half spacings along each axis are sampled point by point.
 const BLOCK: i32 = 4;
 
-/// The lattice over a box, with the signed distance \[m\] at its points inside or near the surface.
+/// The lattice over a box.
 pub(super) struct Lattice {
     /// Half the spacing \[m\].
     half: f64,

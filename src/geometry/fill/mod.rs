@@ -27,7 +27,7 @@ use stuff::{Sides, Stuffing};
 pub const TETS_MAX: usize = 200_000;
 /// Approximate default number of tetrahedra in a filling.
 const TETS_WANTED: f64 = 2_000.0;
-/// Volume of a lattice cell in tetrahedra.
+/// Number of tetrahedra with the volume of one lattice cell.
 const TETS_PER_CELL: f64 = 12.0;
 /// The largest number of lattice points per allowed tetrahedron: most of the box around a mesh is empty.
 const POINTS_PER_TET: f64 = 40.0;
@@ -105,7 +105,8 @@ impl Filling {
 /// Fills a closed surface with tetrahedra.
 ///
 /// # Errors
-/// A surface that is broken beyond repair, a hint out of range, or more tetrahedra than allowed.
+/// A surface that is broken beyond repair or has no clear inside, a hint out of range, more tetrahedra than
+/// allowed, or parts too thin to fill.
 pub fn fill(surface: &SurfaceMesh, settings: &FillSettings) -> Result<Filling, FillError> {
     fill_checked(&check_surface(surface)?, settings)
 }
@@ -182,8 +183,9 @@ struct Measure<'a> {
 }
 
 impl Measure<'_> {
-    /// The quality of a filling, and the point where it misses the surface most. If parts were united, the
-    /// surface has parts inside, and `depth` becomes the distance to the filling's own boundary.
+    /// The quality of a filling, and the point where it misses the surface most. If parts were united, some
+    /// of the surface lies inside their union, and `depth` becomes the distance to the filling's own
+    /// boundary.
     fn measure(&self, mesh: &VolumeMesh, spacing: f64, depth: &mut [f64]) -> (FillQuality, Place) {
         let (dihedral_min, dihedral_max) = dihedral_range(mesh);
         let volume = volume(mesh);

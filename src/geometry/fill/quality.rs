@@ -4,7 +4,8 @@ use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::{SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
 
-/// Each of the two distances is sampled at no more than this many points in addition to the vertices.
+/// Limits the density of samples: a surface of compact triangles has about this many at most, in addition to
+/// its vertices.
 const SAMPLES_MAX: usize = 20_000;
 
 /// Measures of a filling against the surface that was filled.

@@ -67,8 +67,8 @@ impl Features {
     }
 }
 
-/// The moves that the angles allow, without those that push one wall through another. `depth` is zero on the
-/// boundary.
+/// Makes the moves that the angles allow, and takes back those that push one wall through another. `depth` is
+/// zero on the boundary.
 ///
 /// # Errors
 /// The tetrahedra already overlap before any move.

@@ -29,7 +29,7 @@ const CUT_TOLERANCE: f64 = 1e-13;
 const CUT_STEPS: usize = 64;
 
 /// Offsets of seven neighbours of a lattice point: three along long edges, four along short ones. The
-/// opposite offsets lead to the others.
+/// opposite offsets lead to the other seven.
 const FORWARD: [Site; 7] = [[2, 0, 0], [0, 2, 0], [0, 0, 2], [1, 1, 1], [-1, 1, 1], [1, -1, 1], [-1, -1, 1]];
 
 /// The method that distinguishes inside from outside.
@@ -153,7 +153,7 @@ fn cut_point(ends: [(Vector3, f64); 2], surface: &SurfaceDistance, guess: &mut u
 
 /// Moves lattice points onto near cut points; their signed distance becomes zero.
 fn warp(lattice: &Lattice, cuts: &[Cut], phi: &mut [f64], positions: &mut [Option<Vector3>]) {
-    // (point, share of the edge, cut)
+    // Lattice point, its distance from the cut [m], and the cut.
     let mut near: Vec<(u32, f64, usize)> = Vec::new();
     for (k, cut) in cuts.iter().enumerate() {
         let sites = cut.ends.map(|end| lattice.site(end));
