@@ -45,7 +45,7 @@ pub struct CoherenceReport {
     pub reused: u64,
     /// Full queries that collected a list for the next ones.
     pub collected: u64,
-    /// Full queries that collected none: first queries of a pair, large moves, or coherence switched off.
+    /// Full queries that collected no list: first queries of a pair, large moves, or coherence switched off.
     pub full: u64,
     /// Coherent queries that were compared with full ones, see [`CoherenceCheck`].
     pub checked: u64,

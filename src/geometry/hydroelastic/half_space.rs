@@ -29,7 +29,7 @@ fn face(element: u32, into_G: Vector3, pressure_M: LinearPressure, g_G: f64, g_H
     }
 }
 
-/// The identity of the half space for coherent queries.
+/// The pose and the parameters of a half space, for coherent queries.
 struct HalfSpace<'a> {
     X_WH: &'a RigidTransform,
     stiffness: f64,
@@ -37,7 +37,7 @@ struct HalfSpace<'a> {
 }
 
 /// Decides how to find the elements of the mesh at `X_WM` near a half space. `Some(reach)` asks for a search;
-/// the reach includes rounding and is otherwise zero for this pose alone.
+/// a reach for this pose alone covers only rounding.
 fn search(
     (memory, coherence): (&mut Memory, bool),
     (extent, X_WM): (&MeshExtent, &RigidTransform),
@@ -54,7 +54,7 @@ fn search(
     }
 }
 
-/// Lists the elements that `enters` accepts.
+/// Lists the elements that `keeps` accepts, among those in boxes that `enters` accepts.
 fn find_elements(bvh: &Bvh, enters: impl FnMut(&Aabb) -> bool, keeps: impl Fn(u32) -> bool, lists: &mut Lists) {
     lists.clear();
     let near = &mut lists.near;

@@ -36,8 +36,8 @@ pub struct NoContactSurface {
 /// Swapping A and B gives the same faces with opposite normals.
 ///
 /// # Errors
-/// A pair without a contact surface; `surface` is empty then. This depends on the kinds of the pair and never
-/// on the poses, so a scene can check its pairs once.
+/// A pair without a contact surface; `surface` is empty then. The error depends on the kinds of the two
+/// geometries and never on their poses, so a scene can check its pairs once.
 pub fn contact_surface(
     A: &HydroelasticGeometry,
     X_WA: &RigidTransform,

@@ -35,7 +35,7 @@ impl Point {
         Vector3::new(self.0[0], self.0[1], self.0[2])
     }
 
-    /// The point at the share `t` of the way to `end`.
+    /// The point at the fraction `t` of the way to `end`.
     #[inline(always)]
     fn towards(&self, end: &Self, t: f64) -> Self {
         let mut point = *self;
@@ -112,7 +112,7 @@ enum Side {
     Inside,
     /// It lies in the plane.
     Coplanar,
-    /// It touches the plane in a corner or an edge at most.
+    /// It lies outside, and touches the plane in a corner or an edge at most.
     Outside,
     /// The plane cuts it.
     Cut,
@@ -129,7 +129,7 @@ impl Side {
         } else if lowest < 0.0 && highest > 0.0 {
             Self::Cut
         } else {
-            // Or NaN.
+            // Also for NaN.
             Self::Outside
         }
     }

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::geometry::pressure_field::UNIT_TETRAHEDRON as CORNERS;
 
-    /// z in [0.25, 0.75] within the unit tetrahedron: two triangles as seen along each axis.
+    /// z in [0.25, 0.75] within the unit tetrahedron: the slab has the corners of two triangles.
     #[test]
     fn holds_what_lies_between_the_levels() {
         let slab = Slab::new(&CORNERS, &[-0.5, -0.5, -0.5, 0.5], 0.25);

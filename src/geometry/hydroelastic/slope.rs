@@ -2,9 +2,9 @@
 
 use crate::math::Vector3;
 
-/// cos(5 pi / 8). A pressure should rise into its geometry from the face, along the normal; where it falls
-/// along a line less than 3 pi / 8 from the normal, the face belongs to the far side of a thin part, and it
-/// is left out. Smaller falls are due to coarse tessellations, and their faces stay. [-]
+/// cos(5 pi / 8). From the face, a pressure should rise into its geometry along the normal. If the direction
+/// in which it falls most steeply is within 3 pi / 8 of the normal, the face belongs to the far side of a
+/// thin part and is left out. Weaker falls are due to coarse tessellations, and their faces stay. [-]
 pub const FACE_GRADIENT_COSINE_MIN: f64 = -0.382_683_432_365_089_8;
 
 /// The slope [Pa/m] of a pressure along the unit vector into its geometry, or `None` if it falls too steeply;

@@ -7,8 +7,8 @@ use crate::geometry::{FacePlane, LinearPressure};
 use crate::math::Vector3;
 
 /// The working memory of contact queries. One workspace for all pairs is enough. With one for each pair, kept
-/// from step to step, queries reuse earlier results and take a fraction of the time. It does not change a
-/// result.
+/// from step to step, queries reuse earlier results and take a fraction of the time. The reuse does not
+/// change a result.
 #[derive(Clone, Debug)]
 pub struct HydroelasticWorkspace {
     /// The kind of faces that intersections become.
@@ -16,14 +16,14 @@ pub struct HydroelasticWorkspace {
     /// Whether queries of the same pair at nearby poses reuse its element pairs. On by default; if off, every
     /// query is a full one, with the same result.
     pub coherence: bool,
-    /// Compares coherent queries with full ones. None by default.
+    /// Compares coherent queries with full ones. By default there is no comparison.
     pub check: Option<CoherenceCheck>,
     pub(super) memory: Memory,
     pub(super) lists: Lists,
     checker: Option<Box<Checker>>,
 }
 
-/// The surface that the check of coherence recomputes.
+/// The memory of the check of coherence, and the surface that it recomputes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Checker {
     pub(super) workspace: HydroelasticWorkspace,

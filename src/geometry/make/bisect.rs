@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 
 use crate::geometry::VolumeMesh;
 
-/// The largest number of tetrahedra. A pass makes at most eight of one, so none begins with more than an
-/// eighth of this number. Each is then about a millionth of the box, which is finer than any need, and memory
-/// is some hundred megabytes.
+/// The largest number of tetrahedra. A pass makes at most eight of one, so no pass begins with more than an
+/// eighth of this number. A tetrahedron is then a few millionths of the box, which is finer than any need,
+/// and the memory in use is some hundred megabytes.
 const TETS_MAX: usize = 500_000;
 
 /// The division of a mesh: its new vertices lie in the middle of the edges with these ends, in their order.
 pub(super) type Middles = Vec<[u32; 2]>;
 
-/// Divides all edges that are longer than `longest` \[m\] in the middle, again and again. Returns the ends of
-/// the edges in whose middles the new vertices lie.
+/// Divides all edges that are longer than `longest` \[m\] in the middle, again and again, until no such edge
+/// is left or the mesh has more than an eighth of [`TETS_MAX`] tetrahedra. Returns the ends of the edges in
+/// whose middles the new vertices lie.
 ///
 /// Each pass divides the longest edges first, with ties by the numbers of their ends: two tetrahedra that
 /// share a face divide it alike.
@@ -78,8 +79,8 @@ mod tests {
     use crate::math::Vector3;
 
     /// Boxes of any proportions: no edge is longer than wanted, the volume is that of the box, no tetrahedron
-    /// is turned inside out, and the boundary is closed, which it is only where neighbours divide their
-    /// common face alike.
+    /// is turned inside out, and the boundary is closed, which requires that neighbours divide their common
+    /// face alike.
     #[test]
     fn divided_boxes_are_boxes() {
         for (half, longest, most) in [

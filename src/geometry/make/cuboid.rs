@@ -45,9 +45,8 @@ fn differs(size: f64, shortest: f64) -> bool {
 ///
 /// It has 44 tetrahedra, 40 where the two shorter edges are equal and 24 for a cube. The medial surface is a
 /// rectangle, a segment or a point in the plane of the two longer edges.
-///
-/// Beside the medial surface the pressure is constant along the shorter sides. Whether a face across it acts
-/// as a spring there depends on the sign of a rounded zero, and no choice is better than the other. The
+/// Beside the medial surface the pressure does not change along the shorter sides. The sign of a rounded zero
+/// decides whether a face perpendicular to them acts as a spring there, and neither sign is better. The
 /// corners of each tetrahedron have the order of the reference meshes, so that Drake and Isobar round alike
 /// in the poses in which this matters: along the axes.
 pub fn cuboid(half: &Vector3) -> (VolumeMesh, usize) {

@@ -1,10 +1,9 @@
 //! Tessellations of shapes, and pressure fields on them.
-//!
 //! The pressure is E times the distance to the surface over the largest such distance: 0 on the surface, and
-//! E on the medial axis, where every inner vertex lies. With a margin m the mesh extends m beyond the
-//! surface, and the pressure continues linearly to -E m / (largest distance). In an ellipsoid it continues
-//! along rays from the centre, to smaller values at the blunt ends. Rigid shapes are the boundaries of the
-//! same tessellations.
+//! E where the distance is largest. All inner vertices of a primitive shape lie there, unless its edges are
+//! divided. With a margin m the mesh extends m beyond the surface, and the pressure continues linearly to -E
+//! m / (largest distance). In an ellipsoid it continues along rays from the centre, to smaller values at the
+//! blunt ends. Rigid shapes are the boundaries of the same tessellations.
 
 mod bisect;
 mod convex;
@@ -42,12 +41,12 @@ pub fn default_resolution(shape: &Shape) -> Option<f64> {
     }
 }
 
-/// The parameters for making a shape a [`HydroelasticGeometry`](super::HydroelasticGeometry).
+/// The parameters that turn a shape into a [`HydroelasticGeometry`](super::HydroelasticGeometry).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HydroelasticParameters {
     /// The hydroelastic modulus \[Pa\] of a compliant geometry; `None` makes it rigid.
     pub compliant: Option<f64>,
-    /// Wanted edge length of the tessellation \[m\]; [`default_resolution`] if absent.
+    /// Requested edge length of the tessellation \[m\]; [`default_resolution`] if absent.
     pub resolution_hint: Option<f64>,
     /// Thickness of the compliant layer of a half space \[m\].
     pub slab_thickness: Option<f64>,

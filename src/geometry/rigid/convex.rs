@@ -1,4 +1,5 @@
-//! Two convex shapes: the axis of least overlap, and the faces that look along it clipped against each other.
+//! Contact of two convex shapes: finds the axis of least overlap, and clips the faces that look along that
+//! axis against each other.
 
 use super::clip::{Feature, clip_features};
 use super::points::PointContact;
@@ -14,8 +15,8 @@ const AXIS_PAIRS_MAX: usize = 64;
 /// An edge-edge axis replaces the best face axis only if its separation is larger by this share of the size.
 /// Rounding then does not tilt the normal of two parallel faces. [-]
 const FACE_PREFERENCE: f64 = 1e-9;
-/// A normal this close to the normal of a face is replaced by it: GJK loses most digits of the direction
-/// between shapes that nearly touch. \[rad\]
+/// A contact normal this close to the normal of a face is replaced by the face's normal: GJK loses most
+/// digits of the direction between shapes that nearly touch. \[rad\]
 const FACE_SNAP: f64 = 1e-4;
 /// Segments closer than this share of their lengths are taken as crossing. [-]
 const CROSSING: f64 = 1e-12;
@@ -116,7 +117,7 @@ fn snap(shape: &RigidShape, n: &Vector3) -> Option<Vector3> {
 fn separating_axis(a: &Polytope, b: &Polytope, X_AB: &RigidTransform, distance: f64, size: f64) -> Option<Witness> {
     let R_BA = X_AB.rotation.inverse();
     let p_AB = X_AB.translation.vector;
-    // The separation along n, from A into B, in A.
+    // The largest separation, and its direction n from A into B, in A's frame.
     let mut best = (f64::NEG_INFINITY, Vector3::z());
     for face in &a.faces {
         let (low_B, _) = b.extent(&(R_BA * face.normal));

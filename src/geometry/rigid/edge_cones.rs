@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::geometry::RigidSurface;
 use crate::math::Vector3;
 
-/// Edges whose faces differ by a smaller sine than this are flat and give no axis. [-]
+/// An edge is flat and gives no axis if the sine of the angle between the normals of its faces is smaller
+/// than this. [-]
 const FLAT_EDGE: f64 = 1e-3;
 
 /// For each edge of each triangle (a-b, b-c, c-a) the normal of the face on the other side, if the edge is

@@ -8,7 +8,7 @@ use crate::math::{RigidTransform, Vector3};
 /// Points on the rim of a cylinder that stands on its end.
 const RIM_POINTS: usize = 8;
 
-/// Contact points of the half space below z = 0 of H, and `other`; normals from the half space.
+/// Contact points of the half space z <= 0 of H and `other`; the normals point out of the half space.
 pub(super) fn points(
     X_WH: &RigidTransform,
     other: &RigidShape,
