@@ -41,7 +41,7 @@ pub enum CheckpointFileError {
     Refused {
         /// The file.
         file: PathBuf,
-        /// The reason. The text above has it, so that it is no further cause.
+        /// The reason, which the message contains; it is therefore not the error's source.
         reason: CheckpointError,
     },
 }

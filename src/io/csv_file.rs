@@ -10,7 +10,7 @@
 //! - for each body that the scene's `wrenches` name the external wrench on it over the last step,
 //!   `.external_fx .external_fy .external_fz .external_tx .external_ty .external_tz`, in the same way;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
-//!   `solver_converged`, `friction_error` (a part of the limit of friction) of the last step;
+//!   `solver_converged`, `friction_error` (a fraction of the limit of friction) of the last step;
 //! - `cone_error` and `alignment_error` \[rad\] of the friction of a face, and `net_cone_error` and
 //!   `net_alignment_error` \[rad\] of the net friction of a contact, the largest of all contacts
 //!   ([`FrictionErrors`](crate::stepping::FrictionErrors));
@@ -135,7 +135,7 @@ impl<W: Write> CsvRecording<W> {
         vector.iter().try_for_each(|value| self.number(*value))
     }
 
-    /// The shortest decimal text that reads back as the same bits.
+    /// Writes the shortest decimal text that reads back as the same bits.
     fn number(&mut self, value: f64) -> Result<(), RecordError> {
         use std::fmt::Write as _;
         self.field.clear();

@@ -1,5 +1,5 @@
-//! The largest files and models that are read. They bound the memory and the time of every request of a file
-//! or a client, and the error names the limit. docs/reference/ros.md lists them.
+//! The largest files and models that are read. They bound the memory and the time that a file or a client can
+//! take; the error for a larger file names the limit. docs/reference/ros.md lists them.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};

@@ -223,7 +223,8 @@ impl PackageMap {
                 folders.push(beside);
             }
         }
-        // The expected locations: prefixes without the index. They also appear in the error's list.
+        // The expected locations in prefixes without an index and in source folders. They also appear in the
+        // error's list.
         folders.extend(self.prefixes.iter().map(|prefix| prefix.join("share").join(name)));
         folders.extend(self.source_folders.iter().map(|folder| folder.join(name)));
         let mut seen = BTreeSet::new();

@@ -67,7 +67,7 @@ pub enum SrdfError {
 /// Reads the `disable_collisions` pairs of the SRDF file at `path`.
 ///
 /// # Errors
-/// The file cannot be read or is malformed. The caller has the robot, and checks whether the links exist.
+/// The file cannot be read or is malformed. The caller, who has the robot, checks that the links exist.
 pub fn load_file(path: &Path) -> Result<Vec<DisabledPair>, SrdfError> {
     let text = limits::read_text(path).map_err(|source| SrdfError::Read { file: path.to_path_buf(), source })?;
     load_str(&text, path)

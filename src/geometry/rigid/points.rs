@@ -2,7 +2,7 @@
 
 use crate::math::Vector3;
 
-/// Contact points, one entry each in all arrays, sorted by position.
+/// Contact points, sorted by position; each has one entry in every array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointContacts {
     /// Positions, halfway between the two surfaces [m, world].
@@ -18,7 +18,7 @@ impl PointContacts {
     pub fn len(&self) -> usize {
         self.phi.len()
     }
-    /// Whether there is none.
+    /// Whether there are no points.
     pub fn is_empty(&self) -> bool {
         self.phi.is_empty()
     }

@@ -98,7 +98,8 @@ impl Polytope {
         extent(&self.vertices, direction)
     }
 
-    /// Among the faces at the farthest vertex along `direction`, the one whose normal is closest to it.
+    /// Among the faces at the farthest vertex along `direction`, the one whose normal is closest to that
+    /// direction.
     pub(super) fn support_face(&self, direction: &Vector3) -> Option<&Face> {
         let around = &self.faces_of_vertex[self.support(direction)];
         let mut best: Option<(f64, &Face)> = None;

@@ -6,8 +6,8 @@ use super::workspace::RigidWorkspace;
 use crate::geometry::Aabb;
 use crate::math::{RigidTransform, Vector3};
 
-/// The contact of a ball about `center` \[m\] with the surface point `nearest`; the normal points away from
-/// the ball.
+/// The contact of a ball about `center` \[m\] with the surface point `nearest`; the normal points from the
+/// ball into the other shape.
 fn contact(center: &Vector3, radius: f64, nearest: &Vector3, inside: bool) -> PointContact {
     let to = nearest - center;
     let distance = to.norm();

@@ -62,7 +62,7 @@ pub(super) fn components(work: &mut Work) -> Vec<Vec<usize>> {
 }
 
 /// The triangles of each connected set, breadth first. `neighbours` holds the neighbours of each triangle,
-/// and `index` returns the triangle of one.
+/// and `index` returns the triangle of a neighbour.
 fn connected<N>(neighbours: &[Vec<N>], index: impl Fn(&N) -> u32) -> Vec<Vec<usize>> {
     let mut seen = vec![false; neighbours.len()];
     let mut sets = Vec::new();

@@ -33,7 +33,7 @@ pub(super) fn weld(work: &mut Work) -> Result<(), SurfaceDefect> {
     Ok(())
 }
 
-/// Flips edges of triangles without area until no flip is left.
+/// Flips edges of triangles without area until no flip is left, for at most [`ROUNDS_MAX`] rounds.
 pub(super) fn flatten(work: &mut Work) -> Result<(), SurfaceDefect> {
     for _ in 0..ROUNDS_MAX {
         if flip_caps(work) == 0 {

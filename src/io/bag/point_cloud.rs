@@ -51,7 +51,8 @@ impl ContactPairs {
         }
     }
 
-    /// The number of the pair of `patch`; the pairs of a scene are sorted.
+    /// The number of the pair of `patch`, or `u32::MAX` if the scene has no such pair. The pairs of a scene
+    /// are sorted.
     pub fn number(&self, patch: &ContactPatch) -> u32 {
         let found = self.pairs.binary_search(&(patch.geometry_A, patch.geometry_B));
         found.ok().and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX)

@@ -194,8 +194,8 @@ impl BagEncoder {
         batch.push(self.contact_pairs, |buffer| encode::text(buffer, &self.pairs.to_json()));
     }
 
-    /// Appends the due messages of `snapshot`, the state before the clock; `outputs` are the values of the
-    /// scene's outputs.
+    /// Appends the due messages of `snapshot`, with the clock last; `outputs` are the values of the scene's
+    /// outputs.
     pub fn write(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64], batch: &mut Batch) {
         let ns = snapshot.time_ns;
         if due.joint_states {

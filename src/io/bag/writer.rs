@@ -72,7 +72,7 @@ impl BagWriter {
         Ok(Self { file: file.to_path_buf(), writer, channels })
     }
 
-    /// Appends a message of the topic at `topic`, stamped with simulated time.
+    /// Appends a message of the topic with the index `topic`, stamped with simulated time.
     ///
     /// # Errors
     /// The file cannot be written.

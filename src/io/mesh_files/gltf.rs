@@ -75,7 +75,7 @@ fn item<'a, T>(list: &'a [T], index: &Index<T>, kind: &str) -> Result<&'a T, Mal
     list.get(index.value()).ok_or_else(out)
 }
 
-/// Description and buffer of a binary file: a head of 12 bytes, then chunks of length, kind and content.
+/// Description and buffer of a binary file: a header of 12 bytes, then chunks of length, kind and content.
 fn chunks(bytes: &[u8]) -> Result<(&[u8], Option<&[u8]>), Malformed> {
     let number = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
     let stated = number(8).map_or(usize::MAX, |length| length as usize);
