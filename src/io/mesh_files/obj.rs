@@ -31,7 +31,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<SurfaceMesh, Malformed> {
 }
 
 /// The positions and faces of the file, one to a line, with the vertices of faces by their numbers from 1. A
-/// line that ends with `\` continues in the next one. `tobj` supports neither such lines nor comments behind
+/// line that ends with `\` continues in the next one. `tobj` supports neither such lines nor comments after
 /// numbers, reads polylines (`l`) of three and more points as faces, and does not check that indices are in
 /// range.
 fn vertices_and_faces(bytes: &[u8]) -> Result<Vec<u8>, Malformed> {

@@ -6,7 +6,7 @@ use crate::math::Vector3;
 
 /// VTK's number of the linear tetrahedron.
 const VTK_TETRA: usize = 10;
-/// A larger count of points or cells is taken as a damaged file.
+/// A larger count of points or cells is a sign of a damaged file.
 const COUNT_MAX: usize = 50_000_000;
 
 /// The words of the file, with their lines for messages.
@@ -39,8 +39,8 @@ impl<'a> Words<'a> {
 /// used.
 type Grid = (VolumeMesh, Option<Vec<f64>>, Vec<String>);
 
-/// Reads the grid and the point data whose name contains `pressure`. Other scalars are named in the third
-/// part.
+/// Reads the grid and the point data whose name contains `pressure`. The third part holds the names of other
+/// scalars.
 pub(super) fn read(bytes: &[u8]) -> Result<Grid, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| Malformed::new("text (an ASCII file)", "binary data"))?;
     let mut lines = text.lines().enumerate();

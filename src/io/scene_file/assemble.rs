@@ -191,7 +191,7 @@ fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(),
     if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
 }
 
-/// The names of the file that were found. If models were taken out, entries that belonged to them are left
+/// The entries of the file whose names were found. If models were taken out, entries that name them are left
 /// out with a warning.
 fn without_gaps<T>(
     spec: &SceneSpec,

@@ -80,7 +80,8 @@ pub(super) fn resolve_closures(
     specs.iter().map(resolve).collect()
 }
 
-/// Gives distances without a length the one at the start, and refuses closures that are open there.
+/// Sets each distance without a length to its value at the start, and refuses closures that are open at the
+/// start.
 pub(super) fn settle_closures(scene: &mut Scene, initial: &State, specs: &[ClosureSpec]) -> Result<(), SceneError> {
     if specs.is_empty() {
         return Ok(());

@@ -26,7 +26,7 @@ pub(super) fn read_command((key, node): &(Key, Node)) -> Result<CommandSpec, Sce
     Ok(CommandSpec { joint: Named { place: key.place.clone(), name: key.name.clone() }, schedule })
 }
 
-/// The range of periods and times in files \[s\]: from a microsecond to a year.
+/// The range of periods in files \[s\]: from a microsecond to a year.
 const TIME: Range = Range::Between(1e-6, 3.2e7, "s");
 
 fn to_ns(seconds: f64) -> u64 {

@@ -2,7 +2,7 @@
 
 use crate::names::nearest;
 
-/// The largest number of names in a message; of a longer list it counts the rest.
+/// The largest number of names in a message, which only counts the rest of a longer list.
 const NAMES_LISTED: usize = 12;
 
 /// `, did you mean `x`?` for the valid name nearest to `name`, or nothing if none is near.

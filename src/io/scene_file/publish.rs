@@ -51,7 +51,7 @@ impl From<&PublishSettings> for Rates {
     }
 }
 
-/// No topic is published faster \[Hz\].
+/// The range of publishing rates \[Hz\].
 const RATE: Range = Range::Between(0.0, 1e6, "Hz");
 
 /// Reads the section `publish`.

@@ -63,8 +63,9 @@ impl SceneSource {
         self.spec.models.iter().map(|model| model.name.name.as_str())
     }
 
-    /// Takes a model out, with all entries of the file that concern it only: outputs, commands, sensors,
-    /// materials. Returns false if there is no model of that name.
+    /// Takes a model out, with all entries of the file that name it or its parts: outputs, commands,
+    /// wrenches, sensors, materials, pairs without contact. All loop closures of the file are taken out, too.
+    /// Returns false if there is no model of that name.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.spec.models.len();
         self.spec.models.retain(|model| model.name.name != name);

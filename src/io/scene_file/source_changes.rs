@@ -19,7 +19,7 @@ pub struct Entity {
     pub X_WB: RigidTransform,
 }
 
-/// How a scene differs from its file.
+/// The differences between a scene and its file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SourceChanges {
     /// The models of the file that were taken out.
@@ -52,7 +52,7 @@ impl SourceChanges {
         sorted(self) == sorted(other) && self.added_names().eq(other.added_names())
     }
 
-    /// As bytes.
+    /// Encodes the changes as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut writer = ByteWriter::default();
         writer.len(self.removed.len());
@@ -69,10 +69,10 @@ impl SourceChanges {
         writer.into_bytes()
     }
 
-    /// From the bytes of [`SourceChanges::to_bytes`].
+    /// Decodes the bytes of [`SourceChanges::to_bytes`].
     ///
     /// # Errors
-    /// The bytes are not those of changes.
+    /// The bytes do not encode changes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, BytesError> {
         let mut reader = ByteReader::new(bytes);
         let len = reader.len(8)?;

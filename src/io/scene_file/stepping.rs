@@ -11,7 +11,7 @@ use crate::stepping::{ContactSurfaces, Integrator, QuasistaticStepping, SpookSte
 const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
 /// The same for quasistatic steps, which are longer \[s\].
 const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
-/// Default step of each mode \[s\].
+/// Default steps of the dynamic and of the quasistatic mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
 
 /// The default step of complementarity steps \[s\], that of the thesis.
@@ -146,7 +146,7 @@ fn read_spook(node: &Node) -> Result<SpookStepping, SceneError> {
     ]
     .map(|law| (law.name(), law));
     let default = ComplementaritySettings::default();
-    // Without a choice, the first of the thesis's: the projected cone, or the scaled box of the direct solver
+    // The default law: the scaled box for the direct solver, the projected cone for the others.
     let fallback = match solver {
         ComplementaritySolver::Direct => FrictionLaw::ScaledBox,
         _ => default.friction,

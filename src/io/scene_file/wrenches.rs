@@ -39,7 +39,7 @@ fn read_waves(node: &Node, name: &'static str) -> Result<[Waveform; 3], SceneErr
     Ok([read_waveform(x, name)?, read_waveform(y, name)?, read_waveform(z, name)?])
 }
 
-/// A body that cannot move.
+/// The error of a wrench on a body that cannot move.
 pub(super) fn immovable(place: &Place, name: &str) -> SceneError {
     let problem =
         format!("`{name}` cannot move, so no wrench can act on it; name a body that a joint moves, or a free one");

@@ -31,7 +31,7 @@ struct Rule {
     children: &'static [&'static str],
 }
 
-/// These may occur more than once in their parent.
+/// Elements that may occur more than once in their parent.
 const MANY: [&str; 5] = ["link", "joint", "visual", "collision", "material"];
 
 const RULES: [Rule; 24] = [
@@ -172,7 +172,7 @@ fn check_number(element: &Element, number: &Number, place: &Place) -> Result<(),
     Ok(())
 }
 
-/// Required children, and substitutes for elements that `urdf-rs` does not support.
+/// Checks that required children exist, and substitutes elements that `urdf-rs` does not support.
 fn complete(
     copied: &mut Element,
     element: &Element,

@@ -25,7 +25,7 @@ impl Default for Motor {
     }
 }
 
-/// The numbers of `drake:proximity_properties`, by element name. The older names of Drake are read too.
+/// The elements of `drake:proximity_properties`. Drake's older names are read, too.
 const PROPERTIES: [&str; 13] = [
     "drake:compliant_hydroelastic",
     "drake:soft_hydroelastic",
@@ -180,7 +180,7 @@ pub(super) fn motor(actuator: &Element, place: &Place) -> Result<Option<Motor>, 
     Ok(found.then_some(motor))
 }
 
-/// The `drake:collision_filter_group`s. Whether the names exist is checked with the tree.
+/// The `drake:collision_filter_group`s. The names of links and groups are checked with the tree.
 pub(super) fn collision_filter_groups(robot: &Element, file: &Path) -> Result<Vec<CollisionFilterGroup>, UrdfError> {
     let mut groups = Vec::new();
     for element in robot.children("drake:collision_filter_group") {
