@@ -55,7 +55,7 @@ pub struct GridRun {
     pub cost: MeanCost,
     /// Whether the task succeeded.
     pub success: bool,
-    /// The end of the run.
+    /// The outcome of the run, in words.
     pub result: String,
 }
 

@@ -12,9 +12,9 @@ use super::solid::Solid;
 use super::{Image, PictureError};
 use crate::math::{RigidTransform, Vector3};
 
-/// Samples along each side of a pixel: an edge has nine shades, which looks smooth on a screen.
+/// Samples along each side of a pixel: an edge has up to ten shades, which looks smooth on a screen.
 pub(super) const SAMPLES: usize = 3;
-/// The largest side; beyond it the buffers exceed a gigabyte. \[px\]
+/// The largest side; a square picture of this size takes 6.6 GB of buffers. \[px\]
 const SIDE_MAX: usize = 4096;
 /// The smallest side. \[px\]
 const SIDE_MIN: usize = 16;
@@ -52,7 +52,7 @@ pub enum Coat<'a> {
 }
 
 impl Paint<'_> {
-    /// An opaque or transparent colour with the common gloss.
+    /// An opaque or transparent colour with a satin gloss.
     pub fn plain(color: Color, alpha: f32) -> Self {
         Paint { coat: Coat::Plain(color), alpha, gloss: Gloss::Satin }
     }
@@ -167,7 +167,7 @@ impl Canvas {
         }
     }
 
-    /// A triangle in front of the near plane, within the window.
+    /// Draws a triangle that lies in front of the near plane and within the window.
     fn front_triangle(&mut self, corners: &[Corner; 3], paint: &Paint<'_>) {
         let (width, height) = (self.width as f64, self.height as f64);
         let points = corners.map(|corner| self.camera.project(&corner.view, width, height));

@@ -1,4 +1,4 @@
-//! Balls around drawn objects, and the camera distance that shows one.
+//! A ball around drawn objects, and the target and the distance of a camera that shows all of them.
 
 use super::camera::Camera;
 use crate::math::Vector3;

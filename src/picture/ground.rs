@@ -32,7 +32,7 @@ pub struct Ground {
     pub X_WG: RigidTransform,
     /// Distance of the grid's lines \[m\].
     pub spacing: f64,
-    /// The point about which the ground is seen p_WC \[m\].
+    /// The centre p_WC of the visible part \[m\].
     pub center_W: Vector3,
     /// The distance from there at which it fades out \[m\].
     pub reach: f64,

@@ -31,14 +31,14 @@ pub(super) type Region = [f64; 4];
 const RINGS: [f64; 5] = [0.0, 1.7, 2.8, 4.2, 6.0];
 /// Positions on a ring.
 const POSITIONS: usize = 12;
-/// Room around a text, in heights of its capitals: half a stroke's outline above and below.
+/// Room around a text, in heights of its capitals.
 const ROOM: f64 = 0.3;
-/// A label farther away than this many lines has a line that leads to its point.
+/// A label farther away than this many heights of capitals has a line that leads to its point.
 const LEAD: f64 = 2.0;
 
 /// The positions of the labels, as the middle of each base line \[px\], in the order given; `None` for a
-/// label without a position outside of `taken` and the other labels. Of two labels the one of higher rank is
-/// placed first, of equals the first.
+/// label without a position outside of `taken` and the other labels. Labels of higher rank are placed first,
+/// and labels of equal rank in the order given.
 pub(super) fn place(
     labels: &[Label],
     size: f64,

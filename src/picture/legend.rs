@@ -13,7 +13,7 @@ pub(super) fn text_size(height: usize) -> f64 {
     (height as f64 / 68.0).clamp(8.0, 26.0)
 }
 
-/// Title and a second, lighter line, upper left.
+/// Writes the title and a second, lighter line at the upper left.
 pub(super) fn title(image: &mut Image, title: &str, subtitle: &str) {
     let size = text_size(image.height());
     outlined(image, title, [1.8 * size, 3.0 * size], 1.3 * size, (Align::Left, INK));
@@ -29,7 +29,7 @@ pub(super) fn outlined(image: &mut Image, text: &str, at: [f64; 2], size: f64, (
     image.text(text, at, size, align, color);
 }
 
-/// A unit prefix and its factor for which `largest` \[Pa\] has one to three digits before the point.
+/// A unit of pressure and its factor that suit numbers up to `largest` \[Pa\].
 fn pascals(largest: f64) -> (&'static str, f64) {
     if largest >= 1e6 {
         ("MPa", 1e6)
@@ -46,8 +46,8 @@ fn tick(value: f64, step: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// A vertical bar with the colours of `scale` \[Pa\], `ticks` at its values, its upper left corner at (x, y)
-/// \[px\].
+/// Draws a vertical bar with the colours of `scale` \[Pa\], lines at `levels` \[Pa\] and ticks at round
+/// values. Its upper left corner is at (x, y) \[px\].
 pub(super) fn pressure_bar(image: &mut Image, scale: &ColorScale, levels: &[f64], [x, y]: [f64; 2], length: f64) {
     let size = text_size(image.height());
     let (unit, factor) = pascals(scale.high);
@@ -86,7 +86,7 @@ fn length_text(metres: f64) -> String {
     format!("{} {unit}", (value * 1000.0).round() / 1000.0)
 }
 
-/// A bar of a round length, for pixels that are `pixel` \[m\] wide; its right end at (x, y) \[px\].
+/// Draws a bar of a round length, for pixels that are `pixel` \[m\] wide; its right end is at (x, y) \[px\].
 pub(super) fn scale_bar(image: &mut Image, pixel: f64, [x, y]: [f64; 2], longest: f64) {
     if !(pixel > 0.0 && pixel.is_finite()) {
         return;
@@ -102,8 +102,8 @@ pub(super) fn scale_bar(image: &mut Image, pixel: f64, [x, y]: [f64; 2], longest
     image.text(&length_text(metres), [0.5 * (left + x), y - 0.8 * size], size, Align::Center, INK);
 }
 
-/// The directions of the world's axes, about the point (x, y) \[px\], `length` pixels long; the one nearest
-/// to the eye is drawn last.
+/// Draws the directions of the world's axes, about the point (x, y) \[px\], `length` pixels long; the axis
+/// nearest to the eye is drawn last.
 pub(super) fn triad(image: &mut Image, camera: &Camera, [x, y]: [f64; 2], length: f64) {
     let size = text_size(image.height());
     let mut axes: Vec<(Vector3, Color, &str)> = [Vector3::x(), Vector3::y(), Vector3::z()]

@@ -13,7 +13,7 @@ const BITS: u32 = 6;
 /// A colour of the reduced cube.
 type Cell = [u8; 3];
 
-/// At most [`COLORS_MAX`] colours and the way to the nearest of them.
+/// At most [`COLORS_MAX`] colours, and the colour of each cell of the reduced cube.
 pub(super) struct Palette {
     pub(super) colors: Vec<[u8; 3]>,
     index: BTreeMap<Cell, u8>,
@@ -34,7 +34,7 @@ impl Group {
         (0..3).map(|channel| (channel, width(channel))).max_by_key(|(_, width)| *width).unwrap_or((0, 0))
     }
 
-    /// The value of dividing it: its width, with a small weight for its pixels.
+    /// The value of dividing the group: its width squared times the square root of the number of its pixels.
     fn worth(&self) -> u64 {
         let count: u64 = self.0.iter().map(|(_, count, _)| count).sum();
         let width = u64::from(self.widest().1);
@@ -93,7 +93,7 @@ impl Palette {
         Self { colors: groups.iter().map(Group::mean).collect(), index }
     }
 
-    /// The index of each pixel of an image of the palette.
+    /// The palette's index of each pixel of `image`, one of the images that the palette was made from.
     pub(super) fn indices(&self, image: &Image) -> Vec<u8> {
         image.bytes().chunks_exact(3).map(|pixel| self.index.get(&cell(pixel)).copied().unwrap_or(0)).collect()
     }

@@ -30,7 +30,7 @@ const LONGEST: f64 = 0.22;
 /// The smallest radius of a scene for drawing the ground \[m\].
 const RADIUS_MIN: f64 = 1e-6;
 
-/// Azimuth and elevation of a scene \[rad\].
+/// Default azimuth and elevation of the view \[rad\].
 const DIRECTION: (f64, f64) = (-0.75, 0.62);
 /// Azimuth and elevation away from the normal of a patch \[rad\].
 const ASIDE: (f64, f64) = (0.62, 0.34);
@@ -174,7 +174,7 @@ impl Stage {
     }
 
     /// Draws the net force of each patch as an arrow at its centroid and returns the labels that belong
-    /// beside them. It is the force on B: the arrow ends at the patch, or begins there if A is fixed.
+    /// beside them. The force is that on B: the arrow ends at the patch, or begins there if A is the world.
     fn draw_forces(&self, canvas: &mut Canvas, patches: &[ContactPatch]) -> Result<Vec<Label>, PictureError> {
         let longest = LONGEST * self.whole.1;
         let mut labels = Vec::new();
@@ -223,7 +223,8 @@ fn explained(width: f64, height: f64) -> Vec<Region> {
     ]
 }
 
-/// Draws title, axes and scale. `labels` gives the number of force labels and the number left out.
+/// Draws title, axes and scale. `forces` is the number of force labels, `hidden` the number of those left
+/// out.
 fn explain(
     image: &mut Image,
     picture: &ScenePicture<'_>,

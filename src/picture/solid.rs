@@ -11,8 +11,8 @@ use crate::math::Vector3;
 const CREASE_COSINE: f64 = 0.819;
 /// Triangles that meet at a smaller angle than this are one flat face. \[-\] cos(0.1 degrees)
 const FLAT_COSINE: f64 = 0.999_998_5;
-/// Segments around a drawn circle: on a circle that fills a picture, the straight edges are shorter than 7
-/// pixels.
+/// Segments around a drawn circle: in a picture of 960 rows that the circle fills, the segments are within
+/// half a pixel of it.
 const SEGMENTS: usize = 72;
 /// Segments of a quarter circle.
 const QUARTER: usize = 18;

@@ -116,7 +116,7 @@ fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneEr
             return Err(unknown_name(joint, kind(), movable.iter().copied()));
         };
         if let Some(mimic) = &found.mimic {
-            let problem = format!("joint `{}` follows `{}`; give the {what} of that one", joint.name, mimic.joint);
+            let problem = format!("joint `{0}` follows `{1}`; give the {what} of `{1}`", joint.name, mimic.joint);
             return Err(SceneError::Conflict { place: joint.place.clone(), problem });
         }
         Ok(found)

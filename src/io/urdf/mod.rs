@@ -4,7 +4,7 @@
 //! name file, line and element, and passes a clean copy to `urdf-rs`. Meshes are found (see
 //! [`crate::io::package`]) and read (see [`crate::io::mesh_files`]). Defaults for missing parts are set here,
 //! not by a parser:
-//! - no `<axis>`: (1, 0, 0), as URDF says;
+//! - no `<axis>`: (1, 0, 0), as URDF specifies;
 //! - no `<inertial>`: `None`;
 //! - `continuous` joints have no position limits, regardless of the file;
 //! - `revolute` and `prismatic` joints without `<limit>`, or without `lower` or `upper` in it: no limit
