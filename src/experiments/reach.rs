@@ -4,7 +4,7 @@ use crate::math::{BodyIndex, Index, JointIndex, RigidTransform, Rotation, Vector
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model, positions};
 
-/// Iterations; a near pose takes four or five.
+/// The largest number of iterations; a near pose takes four or five.
 const ITERATIONS_MAX: u32 = 100;
 /// Largest error of the pose at the end \[m\] and \[rad\].
 const TOLERANCE: f64 = 1e-10;

@@ -10,7 +10,7 @@ use crate::math::{BodyIndex, Index, IndexVec, RigidTransform, ScalarJointIndex, 
 use crate::multibody::{Data, positions};
 use crate::stepping::{JointCommand, JointTarget, Simulation, SimulationError, StepError, StepSettings, Stepping};
 
-/// Names in config/cube_stacking.yaml.
+/// The name of the red cube in config/cube_stacking.yaml.
 const CUBE: &str = "cube_red";
 /// The goal of the red cube: on top of the stack \[m\].
 pub const GOAL: [f64; 3] = [0.7, 0.0, 0.26];
@@ -40,7 +40,7 @@ pub enum StackingError {
     /// A pose out of reach.
     #[error(transparent)]
     Reach(#[from] ReachError),
-    /// No simulation of the scene.
+    /// A simulation of the scene that cannot be made.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// A step failed.
@@ -113,7 +113,7 @@ fn body(loaded: &LoadedScene, name: &str) -> Result<BodyIndex, StackingError> {
     loaded.scene.body(name).ok_or_else(|| StackingError::Scene { name: name.to_owned() })
 }
 
-/// The first keyframe that needs more than positions in the task's frame.
+/// Refuses a task whose tool or keyframes need more than positions in the task's frame.
 fn check(task: &Task) -> Result<(), StackingError> {
     let tool = task.tool.xyz.iter().chain(&task.tool.rpy).all(|x| *x == 0.0);
     if !tool || task.arm.speed < 1.0 {
@@ -139,8 +139,8 @@ fn by_position_only(keyframe: &Keyframe) -> bool {
     pose && time_scaling.is_none() && close.is_none() && press.is_none() && until.is_none() && !from_touch
 }
 
-/// The target of the tip \[m\], and the opening \[m\]. The first keyframe with an opening sets it from the
-/// start.
+/// The target of the tip \[m\], and the opening \[m\]. The first keyframe with an opening sets the opening
+/// from the start.
 fn target(task: &Task, time: f64, X_WF: &RigidTransform, start: &Vector3) -> (Vector3, f64) {
     let mut p = *start;
     let mut opening = task.keyframes.iter().find_map(|keyframe| keyframe.open).unwrap_or(0.0);
@@ -207,8 +207,9 @@ impl Trace {
     }
 }
 
-/// Runs the task with steps of `step` \[s\]; samples are at least `sample` apart \[s\]. `progress` is called
-/// with the number of each step and their total; `clock` returns the time for measuring steps \[s\].
+/// Runs the task with steps of `step` \[s\]; samples are `sample` \[s\] apart, rounded to whole steps.
+/// `progress` is called with the number of each step and their total; `clock` returns the time for measuring
+/// steps \[s\].
 ///
 /// # Errors
 /// A step that fails.

@@ -2,11 +2,11 @@
 
 use super::task::{Condition, Keyframe, Sense, Task, TaskError};
 
-/// Lengths of direction vectors below this have no direction [-].
+/// A vector shorter than this has no direction [-].
 const DIRECTION_MIN: f64 = 1e-9;
 
 impl Task {
-    /// The first setting or keyframe that is wrong.
+    /// Refuses the first setting or keyframe that is wrong.
     pub(super) fn check(&self) -> Result<(), TaskError> {
         let fail = |what| Err(TaskError::Setting { what });
         if self.arm.joints.is_empty() || !positive(self.arm.speed) || self.arm.speed > 1.0 {

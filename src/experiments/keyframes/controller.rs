@@ -12,10 +12,10 @@ use crate::multibody::State;
 use crate::scene::Scene;
 use crate::stepping::{JointCommand, JointTarget};
 
-/// If the arm is farther than this from a keyframe at its end \[m\] or \[rad\], it continues to move there
-/// for `OVERTIME` at most.
+/// If the tool is farther than this from its pose at the end of a keyframe \[m\] or \[rad\], the arm
+/// continues to move there, for [`OVERTIME`] at most.
 const POSE_TOLERANCE: f64 = 2e-3;
-/// The extra time that a keyframe may take, as a part of its duration [-].
+/// The extra time that a keyframe may take, as a multiple of its duration [-].
 const OVERTIME: f64 = 3.0;
 
 /// The reason why a task cannot continue.
@@ -98,13 +98,13 @@ pub struct Controller {
     /// The commanded opening \[m\] or \[rad\]: when the keyframe began, and now.
     opening_before: f64,
     opening: f64,
-    /// The present keyframe.
+    /// The number of the current keyframe.
     number: usize,
     path: Option<Path>,
     /// Path time in the keyframe, and real time in it \[s\].
     path_time: f64,
     elapsed: f64,
-    /// The time for which its condition has been met \[s\].
+    /// The time for which the keyframe's condition `until` has been met \[s\].
     held: f64,
     /// The contact force when the keyframe began \[N\].
     force_before_W: Vector3,
@@ -171,7 +171,7 @@ impl Controller {
     pub fn task(&self) -> &Task {
         &self.task
     }
-    /// The keyframes that have begun so far.
+    /// The keyframes with an event that have begun so far.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
@@ -179,7 +179,7 @@ impl Controller {
     pub fn done(&self) -> bool {
         self.number >= self.task.keyframes.len()
     }
-    /// The present keyframe's number.
+    /// The number of the current keyframe.
     pub fn keyframe(&self) -> usize {
         self.number
     }
@@ -260,7 +260,7 @@ impl Controller {
         }
     }
 
-    /// Whether the keyframe ends, fails, or continues.
+    /// Decides whether the keyframe ends, fails, or continues.
     fn decide(&mut self, dt: f64) -> Result<(), ControllerError> {
         let keyframe = &self.task.keyframes[self.number];
         let (until, needs, duration) = (keyframe.until, keyframe.needs, keyframe.duration);
@@ -305,7 +305,7 @@ impl Controller {
         }
     }
 
-    /// The error of a condition that is not met.
+    /// Handles a condition that is not met: tries the grasp again, or returns the error of a missing touch.
     fn fail(&mut self, condition: &Condition) -> Result<(), ControllerError> {
         match condition.sense {
             Sense::Grip(_) | Sense::Load(_) => self.try_again(),

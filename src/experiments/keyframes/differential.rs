@@ -15,7 +15,8 @@ const MANIPULABILITY_MIN: f64 = 0.05;
 const DAMPING_MAX: f64 = 0.08;
 /// The smallest damping, against rounding [-].
 const DAMPING_MIN: f64 = 1e-5;
-/// Newton steps of one control period; one is usual, and long periods need two or three.
+/// The largest number of Newton steps in one control period; one is usual, and long periods need two or
+/// three.
 const ITERATIONS_MAX: u32 = 8;
 /// The Newton steps end when the commanded pose is this close to the wanted one \[m\] or \[rad\], or at a
 /// speed limit.

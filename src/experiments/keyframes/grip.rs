@@ -46,7 +46,7 @@ pub(super) fn closing_force(fingers: &[Finger], control: &ForceControl, forces: 
 }
 
 impl Grip {
-    /// Efforts of the two fingers \[N\] for the next `dt` \[s\]; `felt` is their present [`closing_force`].
+    /// Efforts of the two fingers \[N\] for the next `dt` \[s\]; `felt` is their current [`closing_force`].
     pub(super) fn efforts(
         &mut self,
         fingers: &[Finger],

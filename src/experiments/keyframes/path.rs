@@ -10,7 +10,7 @@ const PRESS_GAIN: f64 = 0.003;
 const PRESS_SPEED_MAX: f64 = 0.03;
 const PRESS_TRAVEL_MAX: f64 = 0.06;
 
-/// The pose X from position and fixed-axis angles.
+/// The pose X from a position \[m\] and fixed-axis angles \[rad\].
 pub(super) fn pose(xyz: &[f64; 3], rpy: &[f64; 3]) -> RigidTransform {
     RigidTransform::from_parts(Vector3::from(*xyz).into(), rotation(rpy))
 }
@@ -67,7 +67,7 @@ impl Path {
     ) -> Self {
         let press = keyframe.press;
         // The press offset continues from keyframe to keyframe. A keyframe without `press` starts at the
-        // present pose.
+        // current pose.
         let pressed = if press.is_some() { pressed } else { 0.0 };
         let mut start = start;
         if let Some(press) = press {

@@ -29,7 +29,7 @@ impl Sensors {
         Ok(Self { bodies, paths: torques.then(|| JointPaths::new(scene.model())) })
     }
 
-    /// Writes their present measurements.
+    /// Writes the current measurements of the sensors.
     pub fn measure(&self, simulation: &Simulation, measured: &mut Measurement) {
         let (scene, state) = (simulation.scene(), simulation.state());
         let joints = || scene.joints().iter().map(|joint| &scene.model().joints()[*joint]);

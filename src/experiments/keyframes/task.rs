@@ -256,7 +256,8 @@ pub struct Keyframe {
     /// The body in whose frame poses and directions are.
     #[serde(default)]
     pub frame: Option<String>,
-    /// The end of `point` \[m\]; it moves in a straight line. Without `xyz`, `by` and `circle` it stays.
+    /// The position of `point` at the end \[m\]; the point moves in a straight line. Without `xyz`, `by` and
+    /// `circle` it stays.
     #[serde(default)]
     pub xyz: Option<[f64; 3]>,
     /// The displacement of `point` \[m\].
@@ -284,10 +285,11 @@ pub struct Keyframe {
     /// A force that is held during the keyframe.
     #[serde(default)]
     pub press: Option<Press>,
-    /// The condition that ends the keyframe; the keyframe fails if it is not met within `duration`.
+    /// The condition that ends the keyframe; the keyframe fails if the condition is not met within
+    /// `duration`.
     #[serde(default)]
     pub until: Option<Condition>,
-    /// The condition at the end.
+    /// The condition that must be met at the end.
     #[serde(default)]
     pub needs: Option<Condition>,
     /// Whether heights are measured from the height of the touch.

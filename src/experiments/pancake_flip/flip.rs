@@ -18,9 +18,9 @@ const STOVE_RADIUS: f64 = 0.12;
 const LYING: [f64; 2] = [0.005, 0.015];
 /// A flipped pancake has its axis within this angle of straight down \[rad\].
 const FLAT: f64 = 0.1;
-/// Its largest speed at rest [m/s].
+/// The largest speed of a pancake at rest [m/s].
 const REST: f64 = 5e-3;
-/// A run that takes longer than this has failed \[s\].
+/// A run ends after this time, even if the task is not done \[s\].
 const TIME_MAX: f64 = 90.0;
 
 /// The reason why a run has no result.
@@ -38,7 +38,7 @@ pub enum FlipError {
     /// The controller failed.
     #[error(transparent)]
     Controller(#[from] ControllerError),
-    /// No simulation of the scene.
+    /// A simulation of the scene that cannot be made.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// A step failed.
@@ -96,7 +96,7 @@ pub struct Sample {
 /// A whole run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// One sample a step.
+    /// One sample per step.
     pub samples: Vec<Sample>,
     /// Events and their times.
     pub events: Vec<Event>,
@@ -181,7 +181,7 @@ impl Flip {
         })
     }
 
-    /// The present pose of the pancake.
+    /// The current pose and speed of the pancake.
     pub fn outcome(&self) -> Outcome {
         let X_SP = self.bodies.pancake_on_stove(&self.simulation);
         let down = -(X_SP.rotation * Vector3::z()).z;

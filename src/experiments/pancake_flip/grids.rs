@@ -94,13 +94,13 @@ fn grid_run(refinement: f64, faces: &'static str, run: &Run) -> GridRun {
 struct UnderWay {
     flip: Flip,
     samples: Vec<Sample>,
-    /// Its keyframe, and the start time of that \[s\].
+    /// The current keyframe, and its start time \[s\].
     keyframe: usize,
     begin: f64,
 }
 
-/// The scenes step in turn, so that other load on the machine slows all of them alike; key frames show the
-/// first.
+/// Runs all scenes by turns, one step each, so that other load on the machine slows all of them alike. Key
+/// frames show the first scene.
 fn runs(
     scenes: &[(&'static str, LoadedScene)],
     task: &Task,

@@ -122,7 +122,8 @@ fn trajectory(
     Ok(samples)
 }
 
-/// Eq. 10 at `q`; contacts left, right, ground, with t1 upwards at the fingers and along x on the ground.
+/// Sets `problem` to eq. 10 at `q`. Its contacts are left finger, right finger and ground, with t1 upwards at
+/// the fingers and along x on the ground.
 fn state(problem: &mut QuasistaticProblem, q: &[f64; 5], command: &[f64; 3]) {
     problem.reset(5, STEP);
     problem.linear[1] = -STEP * WEIGHT;

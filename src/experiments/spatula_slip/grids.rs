@@ -67,8 +67,8 @@ fn grid_run(refinement: f64, faces: &'static str, samples: &[Sample]) -> GridRun
     }
 }
 
-/// The scenes step in turn, so that other load on the machine slows all of them alike; key frames show the
-/// first.
+/// Runs all scenes by turns, one step each, so that other load on the machine slows all of them alike. Key
+/// frames show the first scene.
 fn runs(
     scenes: &[(&'static str, LoadedScene)],
     mut frames: Option<&mut Vec<Image>>,

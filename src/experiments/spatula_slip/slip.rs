@@ -1,5 +1,5 @@
 //! Section V-C of [Masterjohn 2022]: a soft-bubble gripper holds a spatula by the handle; the force is a
-//! square wave, and the spatula turns in the grip only while it is low.
+//! square wave, and the spatula turns in the grip only while the force is low.
 
 use super::super::study::Cost;
 use crate::io::scene_file::LoadedScene;
@@ -33,7 +33,7 @@ pub enum SlipError {
         /// The missing name.
         name: &'static str,
     },
-    /// No simulation of the scene.
+    /// A simulation of the scene that cannot be made.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
     /// A step failed.
