@@ -19,6 +19,7 @@ use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::checkpoints::services::PERIOD_WITHOUT_FILE;
 use crate::ros::client::{ClientError, Node, retry_responses};
 use crate::ros::commands::standing_command::StandingCommand;
+use crate::ros::exchange::disk_watch::STALLED_AFTER;
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::state_queue;
@@ -41,6 +42,9 @@ pub const NODE_NAME: &str = "isobar";
 
 /// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
+
+/// The time between two looks at the threads that write files, at the end.
+const DISK_WAIT: Duration = Duration::from_millis(10);
 
 /// The reason why the node did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -347,12 +351,33 @@ impl Session {
             // A thread that panicked has written to stderr, and the caller reports it.
             let _ = thread.join();
         }
-        for disk in self.disks.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let _ = disk.join();
-        }
+        self.wait_for_disks();
         let skipped = self.mailbox.counters.skipped.load(std::sync::atomic::Ordering::Relaxed);
         if skipped > 0 {
             tracing::info!("{skipped} snapshots were not published because publishing was behind");
+        }
+    }
+
+    /// Waits until recordings and checkpoints are written, unless a disk does not answer.
+    fn wait_for_disks(&self) {
+        let (began, mut disks) = (Instant::now(), self.disks.lock().unwrap_or_else(PoisonError::into_inner));
+        let [recording, checkpoint] = [&self.mailbox.recording.disk, &self.mailbox.checkpoint.disk];
+        loop {
+            disks.retain(|disk| !disk.is_finished());
+            if disks.is_empty() {
+                return;
+            }
+            // A second disk that answers has the time after which a write has stalled.
+            let stalled = recording.stalled().or(checkpoint.stalled());
+            if let Some(stalled) = stalled.filter(|_| began.elapsed() >= STALLED_AFTER) {
+                tracing::error!(
+                    "the disk has not answered for {:.0} s: the node ends without the rest of its recording or \
+                     checkpoint",
+                    stalled.as_secs_f64()
+                );
+                return;
+            }
+            std::thread::sleep(DISK_WAIT);
         }
     }
 }

@@ -236,9 +236,9 @@ class Listener:
         end = stamp_ns(messages[-1]) + round(seconds * 1e9)
         self.wait_until(lambda: stamp_ns(messages[-1]) >= end, f"{seconds} s of simulated time")
 
-    def settled(self, query, what):
+    def settled(self, query, what, node="/isobar"):
         """The result of a query of the graph once discovery is complete: the same for 2 s."""
-        self.meet()
+        self.meet(node)
         seen, since = None, time.monotonic()
 
         def stands():

@@ -38,10 +38,13 @@ def test_a_paused_simulation_repeats_the_clock_and_takes_single_steps(start, lis
     refused = listener.call(Trigger, "/isobar/step", Trigger.Request())
     assert not refused.success and "pause" in refused.message
     assert listener.call(SetBool, "/isobar/pause", SetBool.Request(data=True)).success
-    listener.spin_for(0.2)
-    before = stamp_ns(states[-1])
-    listener.spin_for(0.2)
-    assert stamp_ns(states[-1]) == before
+    # A clock that runs has every time once.
+    stands = lambda: len(clock) > 3 and clock[-1].clock == clock[-2].clock == clock[-3].clock
+    listener.wait_until(stands, "the clock that stands")
+    end = clock[-1].clock.sec * 1_000_000_000 + clock[-1].clock.nanosec
+    heard = len(clock)
+    listener.wait_until(lambda: len(clock) > heard + 2, "the clock, repeated")
+    assert stands() and max(stamp_ns(state) for state in states) <= end
 
 
 def test_reset_gives_each_state_a_stamp_of_its_own(start, listener):
@@ -57,10 +60,9 @@ def test_reset_gives_each_state_a_stamp_of_its_own(start, listener):
 def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     start()
     # Some seconds are slow on a busy machine.
-    runs = lambda m: int(value_of(m, "steps")) > 100 and float(value_of(m, "real-time factor")) > 0.5
+    runs = lambda m: int(value_of(m, "steps")) > 100 and 0.5 < float(value_of(m, "real-time factor")) < 1.1
     message = listener.wait_for(DiagnosticArray, "/diagnostics", runs, "diagnostics of running")
     assert message.status[0].name == "isobar: simulation"
-    assert float(value_of(message, "real-time factor")) < 1.1
     p50, p99 = (float(value_of(message, f"step time {which} [us]")) for which in ("p50", "p99"))
     assert 0 < p50 <= p99 < 1e6
     assert int(value_of(message, "contact faces")) > 0
@@ -68,14 +70,14 @@ def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     # The ball of 0.4 kg rests on rubber of 1e7 Pa: it sinks in, by less than a millimetre.
     assert 0 < float(value_of(message, "largest penetration [mm]")) < 1.0
     assert float(value_of(message, "kinetic energy [J]")) < 1.0
+    reports = listener.listen(DiagnosticArray, "/diagnostics", 100)
     commands = listener.publisher(JointState, "joint_commands")
     for _ in range(3):
         commands.publish(JointState(name=["nobody"], position=[0.0]))
-    warned = listener.wait_for(
-        DiagnosticArray, "/diagnostics", lambda m: int(value_of(m, "commands rejected")) == 3, "rejected commands"
-    )
-    assert b"\x01" == warned.status[0].level or warned.status[0].level == 1
-    assert "commands rejected" in warned.status[0].message
+    rejected = lambda: [report for report in reports if int(value_of(report, "commands rejected")) == 3]
+    listener.wait_until(rejected, "rejected commands")
+    warned = rejected()[0].status[0]
+    assert warned.level in (b"\x01", 1) and "commands rejected" in warned.message
 
 
 def test_diagnostics_count_what_is_wrong_with_commands(start, listener):
@@ -124,8 +126,9 @@ def test_gravity_and_gains_change_at_a_step(start, listener):
     listener.wait_until(settled(weight / 1000), "twice the sag")
     assert listener.set_parameter("gravity", [0.0, 0.0, -9.81 / 2]).successful
     listener.wait_until(settled(weight / 2000), "half the weight")
-    changed = [parameter.name for event in events for parameter in event.changed_parameters]
-    assert changed == ["gains.slide.stiffness", "gravity"]
+    changed = lambda: [parameter.name for event in events for parameter in event.changed_parameters]
+    listener.wait_until(lambda: len(changed()) >= 2, "events")
+    assert changed() == ["gains.slide.stiffness", "gravity"]
     assert not listener.set_parameter("gravity", [0.0, 0.0]).successful
     assert not listener.set_parameter("gravity", [0.0, 0.0, math.nan]).successful
     assert not listener.set_parameter("gains.slide.stiffness", -1.0).successful
@@ -163,7 +166,7 @@ def test_joints_are_held_when_commands_stop(start, listener):
     listener.wait_until(lambda: "no command for 0.2 s" in node.log(), "report")
     listener.wait_until(lambda: abs(slide(states[-1])[1]) < 1e-4, "rest")
     before = slide(states[-1])[0]
-    listener.spin_for(0.3)
+    listener.wait_for_time(states, 0.3)
     assert abs(slide(states[-1])[0] - before) < 1e-4, "held"
     commands.publish(JointState(name=["slide"], position=[0.02]))
     listener.wait_until(lambda: abs(slide(states[-1])[0] - 0.02 + 0.00245) < 1e-3, "commands count again")

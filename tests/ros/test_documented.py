@@ -67,21 +67,16 @@ def documented_names(heading):
     return [row for row in rows if not gone(row)]
 
 
-def discovered(listener, query):
-    """The result of a query of the node's names and types once discovery is complete: the same twice, half a
-    second apart."""
-    seen = [None]
+def discovered(listener, query, prefix="/isobar"):
+    """The result of a query of the node's names and types once discovery is complete."""
 
-    def settled():
-        listener.spin_for(0.5)
+    def names():
         try:
-            seen.append([(name, kinds[0]) for name, kinds in query("isobar", "/")])
+            return [(name, kinds[0]) for name, kinds in query("isobar", "/")]
         except NodeNameNonExistentError:
-            seen.append(None)
-        return seen[-1] and seen[-1] == seen[-2]
+            return None
 
-    listener.wait_until(settled, "the node's names")
-    return seen[-1]
+    return listener.settled(names, "the node's names", prefix)
 
 
 @pytest.fixture

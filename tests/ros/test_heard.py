@@ -28,7 +28,7 @@ def diagnosed(messages, key):
 def deep_publisher(listener, kind, topic):
     publisher = listener.node.create_publisher(kind, topic, DEEP)
     listener.wait_until(lambda: publisher.get_subscription_count() > 0, f"subscriber of {topic}")
-    listener.spin_for(0.2)
+    listener.meet()
     return publisher
 
 
@@ -58,8 +58,7 @@ def test_each_of_150_requests_at_once_is_answered(start, listener):
     node = start()
     client = listener.node.create_client(GetParameters, "/isobar/get_parameters", qos_profile=DEEP)
     listener.wait_until(client.service_is_ready, "service")
-    warm = client.call_async(GetParameters.Request(names=["step"]))
-    listener.wait_until(warm.done, "first answer")
+    listener.meet()
     node.process.send_signal(signal.SIGSTOP)
     answers = [client.call_async(GetParameters.Request(names=["step"])) for _ in range(150)]
     node.process.send_signal(signal.SIGCONT)
@@ -133,6 +132,22 @@ def test_impossible_commands_do_not_halt_the_simulation(start, listener):
     commands.publish(JointState(name=["shoulder", "elbow"], position=[0.3, -0.2]))
     there = lambda: abs(position(states[-1], "shoulder") - 0.3) < 0.05  # noqa: E731
     listener.wait_until(there, "the next command")
+
+
+def test_a_wheel_that_has_turned_far_takes_positions(start, listener, tmp_path):
+    """Further than any command leads in one go, which is 1e4 rad from where the wheel is."""
+    scene = tmp_path / "wheel.yaml"
+    text = (SCENES / "arm.yaml").read_text().replace("urdf: ", f"urdf: {SCENES}/")
+    scene.write_text(text.replace("    weld: {}\n", "    weld: {}\n    joints: { shoulder: 20000 }\n"))
+    node = start(scene_path=scene)
+    states = listener.listen(JointState, "/joint_states")
+    commands = listener.publisher(JointState, "/joint_commands")
+    commands.publish(JointState(name=["shoulder"], position=[20000.5]))
+    listener.wait_until(lambda: states and abs(position(states[-1], "shoulder") - 20000.5) < 0.05, "the position")
+    commands.publish(JointState(name=["shoulder"], position=[0.0]))
+    listener.wait_until(lambda: "is more than 10000 from its position, 20000." in node.log(), "refusal")
+    listener.wait_for_time(states, 0.3)
+    assert abs(position(states[-1], "shoulder") - 20000.5) < 0.05
 
 
 def test_a_name_that_is_too_long_is_named(start, tmp_path):

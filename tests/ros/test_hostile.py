@@ -128,7 +128,8 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
             service, name, asked = request(chance)
             if name not in clients:
                 clients[name] = listener.node.create_client(service, f"/isobar/{name}", qos_profile=deep)
-                assert clients[name].wait_for_service(30)
+                listener.wait_until(clients[name].service_is_ready, name)
+                listener.meet()
             # A service keeps a limited number of requests, so only a few are in flight at once.
             listener.wait_until(lambda: sum(not answer.done() for answer in answers) < 8, "answers")
             answers.append(clients[name].call_async(asked))
@@ -238,7 +239,8 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
         name, kind, asked = standard_request(chance, srv, BRICK, resource)
         if name not in clients:
             clients[name] = listener.node.create_client(kind, f"/isobar/{name}", qos_profile=QoSProfile(depth=1000))
-            assert clients[name].wait_for_service(30)
+            listener.wait_until(clients[name].service_is_ready, name)
+            listener.meet()
         listener.wait_until(lambda: sum(not answer.done() for answer in answers[-50:]) < 8, "answers")
         answers.append(clients[name].call_async(asked))
         commands.publish(JointState(name=["slide"], position=[0.0001 * number]))

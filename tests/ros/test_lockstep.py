@@ -60,7 +60,7 @@ def test_two_runs_are_equal_bit_by_bit(start):
     assert bits(first[:400]) == bits(controller.states[:400])
 
 
-def test_a_state_comes_after_what_was_felt_with_it(start):
+def test_a_state_comes_after_what_was_felt_with_it(start, listener):
     """A controller that uses wrenches, as users write it: with each state it has the wrench of the same time,
     every time."""
     start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])
@@ -81,6 +81,8 @@ def test_a_state_comes_after_what_was_felt_with_it(start):
     # The state is subscribed first: an executor that finds both messages would handle the state first.
     node.create_subscription(JointState, "joint_states", after_sensors(node, answer), 10)
     node.create_subscription(WrenchStamped, "isobar/wrench/pad", wrenches.append, 10)
+    # The first answer is given when the node knows both subscriptions.
+    listener.meet()
     deadline = time.monotonic() + PATIENCE
     while len(pairs) < 400:
         assert time.monotonic() < deadline, len(pairs)
@@ -103,10 +105,8 @@ def test_nothing_moves_without_the_right_stamp(start, listener):
     answer.header.stamp.nanosec = 0
     commands.publish(answer)
     listener.wait_until(lambda: stamp_ns(states[-1]) == 1_000_000, "the second state")
-    while "earlier state" not in node.log():
-        # Refusals of one kind within a second are one report.
-        commands.publish(answer)
-        listener.spin_for(0.1)
+    # Refusals of one kind within a second are one report.
+    listener.publish_until(commands, answer, lambda: "earlier state" in node.log(), "refusal of a late command")
     listener.spin_for(0.3)
     assert stamp_ns(states[-1]) == 1_000_000
 
@@ -115,8 +115,8 @@ def test_a_late_command_holds_the_simulation(start, listener):
     node, states = run(start, 20, parameters=["lockstep_timeout:=0.1"])
     listener.wait_until(lambda: "the simulation waits" in node.log(), "report")
     late = listener.listen(JointState, "joint_states")
-    listener.spin_for(0.5)
-    assert late and len({stamp_ns(state) for state in late}) == 1, "the same state, repeated"
+    listener.wait_until(lambda: len(late) > 3, "states")
+    assert len({stamp_ns(state) for state in late}) == 1, "the same state, repeated"
     assert node.process.poll() is None
 
 

@@ -27,7 +27,7 @@ PAGES = sorted(
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 # The longest time of one block on a loaded machine [s].
 PATIENCE = 120.0
-GRACE = 10.0
+GRACE = 30.0
 
 
 def fits(line, pattern):

@@ -40,16 +40,8 @@ class Simulator:
         self.clock = listener.listen(Clock, "/clock", BEST_EFFORT)
 
     def wait(self):
-        """Waits until it answers. A killed node of an earlier test remains visible for some more seconds."""
-        answers = []
-        client = self.listener.node.create_client(srv.GetSimulatorFeatures, "/isobar/get_simulator_features")
-
-        def answered():
-            answers.append(client.call_async(srv.GetSimulatorFeatures.Request()))
-            self.listener.spin_for(0.2)
-            return any(answer.done() for answer in answers)
-
-        self.listener.wait_until(answered, "answer of the new node")
+        """Waits until it answers."""
+        self.listener.meet()
 
     def call(self, name, **fields):
         kind = getattr(srv, name)
@@ -155,6 +147,7 @@ class Goal:
         self.listener, self.feedback = listener, []
         self.client = ActionClient(listener.node, action.SimulateSteps, "/isobar/simulate_steps")
         assert self.client.wait_for_server(PATIENCE)
+        listener.meet()
         request = action.SimulateSteps.Goal(steps=steps)
         sent = self.client.send_goal_async(request, feedback_callback=lambda m: self.feedback.append(m.feedback))
         listener.wait_until(sent.done, "answer to the goal")
@@ -235,9 +228,9 @@ def test_resets_are_by_scope(simulator, listener):
 
     def reset(scope):
         result = simulator.call("ResetSimulation", scope=scope).result.result
-        # The state was published before the answer; it arrives within this time.
-        listener.spin_for(0.2)
-        return result, simulator.time(), states[-1].position[0] > 0.08
+        now = simulator.time()
+        listener.wait_until(lambda: nanoseconds(states[-1].header.stamp) == now, "the state after the reset")
+        return result, now, states[-1].position[0] > 0.08
 
     # The simulation is paused, so only the requested steps are taken between the resets.
     assert reset(scopes.SCOPE_TIME) == (Result.RESULT_OK, 0, True)

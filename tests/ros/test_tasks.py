@@ -29,8 +29,8 @@ def heard_from_the_start(launch, listener, tmp_path):
         namespace = f"/{arguments['namespace']}" if "namespace" in arguments else ""
         there = lambda: all(listener.node.count_publishers(topic) for topic in listener.heard)
         listener.wait_until(there, "the topics")
-        # Time for the connections of these topics to be made.
-        listener.spin_for(0.5)
+        for process in started[0]:
+            listener.meet(f"{namespace}/{process.name or process.executable.removesuffix('.py')}")
         request = SetBool.Request(data=False)
         assert listener.call(SetBool, f"{namespace}/isobar/pause", request).success
         return started

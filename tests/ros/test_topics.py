@@ -35,15 +35,18 @@ def test_a_trajectory_is_followed_and_its_end_held(start, listener):
     states = listener.listen(JointState, "joint_states")
     trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
     listener.wait_until(at(states, -SAG, 1e-5), "rest")
-    began = stamp_ns(states[-1])
+    # The slide begins at 0 and sinks by its sag.
+    rested = len(states)
     points = [point(0.5, [0.04], [0.0]), point(1.0, [0.0], [0.0])]
     trajectories.publish(JointTrajectory(joint_names=["slide"], points=points))
     listener.wait_until(lambda: "trajectory done" in node.log(), "end of the trajectory")
     listener.wait_until(at(states, -SAG, 1e-4), "the last point, held")
-    top = max(states, key=lambda state: joint(state, "slide")[0])
+    top = max(states[rested:], key=lambda state: joint(state, "slide")[0])
     # The actuator of 2 kN/m and 100 N s/m lags behind a cubic of some hundredths of a second.
     assert abs(joint(top, "slide")[0] - 0.04 + SAG) < 4e-3
-    assert 0.4e9 < stamp_ns(top) - began < 1.5e9
+    # From the first 2 mm on, which the cubic reaches within a tenth of a second.
+    began = next(stamp_ns(state) for state in states[rested:] if joint(state, "slide")[0] > 0.002 - SAG)
+    assert 0.3e9 < stamp_ns(top) - began < 0.7e9
     # A second trajectory replaces the first one before its end.
     trajectories.publish(JointTrajectory(joint_names=["slide"], points=[point(5.0, [0.09])]))
     listener.spin_for(0.2)
@@ -54,7 +57,7 @@ def test_a_trajectory_is_followed_and_its_end_held(start, listener):
     listener.spin_for(0.1)
     listener.publisher(JointState, "joint_commands").publish(JointState(name=["slide"], position=[0.02]))
     listener.wait_until(at(states, 0.02 - SAG), "the command")
-    listener.spin_for(0.3)
+    listener.wait_for_time(states, 0.3)
     assert at(states, 0.02 - SAG)()
 
 
@@ -64,18 +67,19 @@ def test_a_trajectory_starts_at_its_stamp_and_ends_without_points(start, listene
     trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
     listener.wait_until(at(states, -SAG, 1e-5), "rest")
     message = JointTrajectory(joint_names=["slide"], points=[point(20.0, [0.1])])
-    start_ns = stamp_ns(states[-1]) + 1_000_000_000
+    start_ns = stamp_ns(states[-1]) + 3_000_000_000
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, 1_000_000_000)
     trajectories.publish(message)
     listener.wait_until(lambda: joint(states[-1], "slide")[0] > 0.005, "movement")
     before = [joint(state, "slide")[0] for state in states if stamp_ns(state) < start_ns]
     assert max(abs(position + SAG) for position in before[-400:]) < 1e-4, "not before its time"
     trajectories.publish(JointTrajectory())
-    listener.spin_for(0.5)
+    listener.wait_until(lambda: "joint_trajectory: canceled" in node.log(), "the cancellation")
+    listener.wait_for_time(states, 0.5)
     here = joint(states[-1], "slide")[0]
-    listener.spin_for(0.5)
+    listener.wait_for_time(states, 0.5)
     assert abs(joint(states[-1], "slide")[0] - here) < 1e-4 and here < 0.09
-    assert "joint_trajectory: canceled" in node.log() and "trajectory done" not in node.log()
+    assert "trajectory done" not in node.log()
 
 
 def test_a_trajectory_that_cannot_be_followed_is_aborted(start, listener):
@@ -85,7 +89,7 @@ def test_a_trajectory_that_cannot_be_followed_is_aborted(start, listener):
     # Into the ground, which it cannot reach.
     trajectories.publish(JointTrajectory(joint_names=["slide"], points=[point(1.0, [-0.19])]))
     listener.wait_until(lambda: "trajectory aborted: joint 'slide'" in node.log(), "report")
-    listener.spin_for(0.3)
+    listener.wait_for_time(states, 0.3)
     assert joint(states[-1], "slide")[0] > -0.1
 
 
@@ -99,9 +103,7 @@ def test_malformed_trajectories_are_reported_and_dropped(start, listener):
         (JointTrajectory(joint_names=["slide"], points=[point(1.0, [0.0]), point(0.5, [0.0])]), "must be later"),
         (JointTrajectory(joint_names=["slide"], points=[point(1.0, [])]), "1 joints and 0 values"),
     ]:
-        while reason not in node.log():
-            trajectories.publish(message)
-            listener.spin_for(0.1)
+        listener.publish_until(trajectories, message, lambda reason=reason: reason in node.log(), reason)
 
 
 def test_group_commands_set_all_joints_in_order(start, listener):
@@ -175,6 +177,7 @@ def test_robots_have_namespaces_of_their_own(start, listener):
     commands.publish(JointState(name=["slide"], position=[0.03]))
     listener.wait_until(at(left, 0.03 - SAG), "the left one")
     listener.wait_until(at(right, -SAG), "the right one stays")
+    listener.wait_until(lambda: both, "the states of both")
     assert list(both[-1].name) == ["left_slide", "left_turn", "right_slide", "right_turn"]
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     description = listener.listen(String, "/right/robot_description", latched)

@@ -14,7 +14,7 @@ from std_srvs.srv import Trigger
 pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
 from simulation_interfaces import srv  # noqa: E402
 from simulation_interfaces.msg import Result, SimulationState  # noqa: E402
-from test_simulation_interfaces import STEP_NS, Simulator  # noqa: E402
+from test_simulation_interfaces import STEP_NS, Simulator, nanoseconds  # noqa: E402
 
 OK = Result.RESULT_OK
 codes = srv.SpawnEntity.Response
@@ -90,13 +90,14 @@ def test_a_robot_of_text_is_spawned_falls_and_is_deleted(worlds, listener):
     assert worlds.call("StepSimulation", steps=100).result.result == OK
     assert worlds.time() - stamp == 100 * STEP_NS
     assert abs(worlds.entity("one").pose.position.z - 0.5 + 9.81e-6 * 5050) < 1e-9
-    listener.spin_for(0.2)
+    now = worlds.time()
+    listener.wait_until(lambda: nanoseconds(states[-1].header.stamp) == now, "the last state")
     assert states[-1].position[0] > 0.07 and len(states[-1].name) == 2, "the command stands"
     poses = listener.listen(PoseStamped, "/isobar/pose/brick")
     wrenches = listener.listen(WrenchStamped, "/isobar/wrench/brick")
     assert worlds.set_state(SimulationState.STATE_PLAYING).result == OK
     weight = 0.2 * 9.81
-    listener.wait_until(lambda: wrenches and abs(wrenches[-1].wrench.force.z - weight) < 0.05 * weight, "landing")
+    listener.wait_until(lambda: poses and wrenches and abs(wrenches[-1].wrench.force.z - weight) < 0.05 * weight, "landing")
     assert poses[-1].header.frame_id == "world"
     assert abs(worlds.entity("one").pose.position.z - 0.05) < 2e-3, "it lies on the ground"
     stamps = [message.header.stamp.sec * 10**9 + message.header.stamp.nanosec for message in states]
@@ -130,7 +131,7 @@ def test_a_robot_is_spawned_from_a_file_and_commanded(worlds, listener):
     assert listener.set_parameter("gains.slide.stiffness", 500.0).successful
     again = worlds.spawn("third", uri=f"file://{file}", position=(0.0, 6.0, 0.0), renaming=True)
     assert (again.result.result, again.entity_name) == (OK, "third_2")
-    assert "third_2_slide" in listener.fresh("/joint_states").name
+    listener.wait_until(lambda: "third_2_slide" in everything[-1].name, "the joints of the new one")
     assert abs(states[-1].velocity[1] - 2.0) < 0.05, "the first one goes on turning"
     # A namespace precedes the name and its topics.
     other = worlds.spawn("fourth", uri=file, position=(0.0, 8.0, 0.0), namespace="team")

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::time::Duration;
 
 use crate::io::checkpoint_file;
 use crate::ros::exchange::mailbox::Mailbox;
@@ -13,6 +14,9 @@ use crate::stepping::Checkpoint;
 /// The largest number of checkpoints that wait for the disk.
 const CHECKPOINTS: usize = 2;
 
+/// The time between two attempts to send the last checkpoint of a run.
+const WAIT: Duration = Duration::from_millis(10);
+
 /// A checkpoint, and the numbers of the requests that it answers.
 type Job = (Box<Checkpoint>, Vec<u64>);
 
@@ -21,22 +25,31 @@ type Job = (Box<Checkpoint>, Vec<u64>);
 pub(crate) enum Queue {
     /// Drop the checkpoint, so that no step waits for the disk.
     Try,
-    /// Wait for the disk, because the last checkpoint of a run must not be lost.
+    /// Wait for the disk unless it does not answer, because the last checkpoint of a run must not be lost.
     Wait,
 }
 
 /// The sending end, for the simulation thread.
 pub(crate) struct CheckpointSender {
     jobs: SyncSender<Job>,
+    mailbox: Arc<Mailbox>,
 }
 
 impl CheckpointSender {
     /// Sends a checkpoint that answers `requests`. False if it was dropped.
     pub(crate) fn send(&self, checkpoint: Checkpoint, requests: Vec<u64>, queue: Queue) -> bool {
-        let job = (Box::new(checkpoint), requests);
-        match queue {
-            Queue::Try => self.jobs.try_send(job).is_ok(),
-            Queue::Wait => self.jobs.send(job).is_ok(),
+        let mut job = (Box::new(checkpoint), requests);
+        loop {
+            match self.jobs.try_send(job) {
+                Ok(()) => return true,
+                Err(TrySendError::Full(kept))
+                    if queue == Queue::Wait && self.mailbox.checkpoint.disk.stalled().is_none() =>
+                {
+                    job = kept;
+                    std::thread::sleep(WAIT);
+                }
+                Err(_) => return false,
+            }
         }
     }
 }
@@ -51,14 +64,16 @@ pub(crate) struct CheckpointDisk {
 /// Both ends of the queue of checkpoints for `file`.
 pub(crate) fn checkpoint_queue(file: &Path, mailbox: Arc<Mailbox>) -> (CheckpointSender, CheckpointDisk) {
     let (sender, jobs) = sync_channel(CHECKPOINTS);
-    (CheckpointSender { jobs: sender }, CheckpointDisk { file: file.to_path_buf(), jobs, mailbox })
+    let for_disk = mailbox.clone();
+    (CheckpointSender { jobs: sender, mailbox }, CheckpointDisk { file: file.to_path_buf(), jobs, mailbox: for_disk })
 }
 
 impl CheckpointDisk {
     /// Writes checkpoints until the simulation thread ends.
     pub(crate) fn run(&self) {
         for (checkpoint, requests) in &self.jobs {
-            let written = checkpoint_file::write(&self.file, &checkpoint).map_err(|error| with_causes(&error));
+            let write = || checkpoint_file::write(&self.file, &checkpoint);
+            let written = self.mailbox.checkpoint.disk.during("checkpoint", write).map_err(|error| with_causes(&error));
             self.mailbox.checkpoint.ended(written.as_ref().map(|()| checkpoint.time_ns()).map_err(String::as_str));
             let time = checkpoint.time_ns() as f64 * 1e-9;
             let done =

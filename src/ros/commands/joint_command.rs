@@ -20,8 +20,8 @@ pub(crate) struct CommandedJoint {
     pub(crate) mimic: bool,
     /// Whether its actuator has stiffness, and damping: without them positions, and velocities, do nothing.
     pub(crate) gains: (bool, bool),
-    /// Whether it has no limits of its own: [`CommandedJoint::lower`] and `upper` are the largest positions
-    /// that are taken, and those beyond are refused.
+    /// Whether it has no limits of its own: [`CommandedJoint::lower`] and `upper` are as far below and above
+    /// its present position as a command may lead, and those beyond are refused.
     pub(crate) unlimited: bool,
     /// Lowest position \[rad\] or \[m\].
     pub(crate) lower: f64,
@@ -141,10 +141,10 @@ pub(crate) enum CommandError {
     #[error("{array} of joint '{name}' is {value}; it must be finite, or NaN for no command")]
     NotFinite { array: &'static str, name: String, value: f64 },
     #[error(
-        "position {value} of joint '{name}', which has no limits, is more than {largest} from zero: a mistake in the unit or the \
-         sign? Give positions near that of the joint, or a velocity"
+        "position {value} of joint '{name}', which has no limits, is more than {largest} from its position, {here}: a mistake in \
+         the unit or the sign? Give positions near that of the joint, or a velocity"
     )]
-    TooFar { name: String, value: f64, largest: f64 },
+    TooFar { name: String, value: f64, largest: f64, here: f64 },
     #[error(
         "its values have no effect on joint '{name}', whose actuator has no {gain}: set the parameter gains.{name}.{gain}, or \
          command its effort"
@@ -181,7 +181,19 @@ pub(crate) struct CheckedCommand {
     pub(crate) idle: Option<(usize, &'static str)>,
 }
 
+/// The largest distance of a command from the position of a joint without limits of its own [rad or m]:
+/// 1,600 turns. Commands beyond are refused.
+const DISTANCE_MAX: f64 = 1e4;
+
 impl CommandedJoint {
+    /// Takes the joint's present position. One without limits of its own may be commanded up to
+    /// [`DISTANCE_MAX`] from it: a wheel turns on and on.
+    pub(crate) fn is_at(&mut self, position: f64) {
+        if self.unlimited {
+            (self.lower, self.upper) = (position - DISTANCE_MAX, position + DISTANCE_MAX);
+        }
+    }
+
     /// The gain without which `target` does nothing at this joint. A mimic joint has none of its own.
     fn lacks(&self, target: &JointTarget) -> Option<&'static str> {
         let acts = target.effort.is_some()
@@ -216,7 +228,8 @@ pub(crate) fn check(
         let takes = joint.mode.takes();
         let far = slots[0][number].map(|at| message.position[at]).filter(|_| takes[0] && joint.unlimited);
         if let Some(value) = far.filter(|value| *value < joint.lower || *value > joint.upper) {
-            return Err(CommandError::TooFar { name: joint.name.clone(), value, largest: joint.upper });
+            let (largest, here) = (0.5 * (joint.upper - joint.lower), 0.5 * (joint.lower + joint.upper));
+            return Err(CommandError::TooFar { name: joint.name.clone(), value, largest, here });
         }
         let mut take = |quantity: usize, lower: f64, upper: f64| {
             let (array, values, _) = message.arrays()[quantity];
@@ -446,7 +459,8 @@ mod tests {
     #[test]
     fn a_position_far_beyond_any_turn_is_refused_and_not_clamped() {
         let mut joints = joints();
-        (joints[0].unlimited, joints[0].lower, joints[0].upper) = (true, -1e4, 1e4);
+        joints[0].unlimited = true;
+        joints[0].is_at(0.0);
         for value in [1e8, -1e8, 1.0001e4] {
             let error = checked(&joints, &["left_finger"], [&[value], &[], &[]]).unwrap_err();
             assert!(matches!(error, CommandError::TooFar { .. }), "{error}");
@@ -455,6 +469,21 @@ mod tests {
         assert_eq!((targets, clamped), (vec![(0, target(Some(1e4), None, None))], Vec::new()));
         joints[0].mode = ControlMode::of("effort");
         assert!(checked(&joints, &["left_finger"], [&[1e8], &[], &[1.0]]).is_ok(), "positions are not taken");
+    }
+
+    #[test]
+    fn a_wheel_that_has_turned_far_is_commanded_about_its_own_position() {
+        let mut joints = joints();
+        joints[0].unlimited = true;
+        joints[0].is_at(-5e4);
+        let check = |value: f64| checked(&joints, &["left_finger"], [&[value], &[], &[]]);
+        assert_eq!(check(-4.9e4).unwrap(), (vec![(0, target(Some(-4.9e4), None, None))], Vec::new()));
+        let error = check(-3.9e4).unwrap_err();
+        assert_eq!(error, CommandError::TooFar { name: "left_finger".into(), value: -3.9e4, largest: 1e4, here: -5e4 });
+        // A joint with limits keeps them.
+        let before = joints[1].clone();
+        joints[1].is_at(-5e4);
+        assert_eq!(joints[1], before);
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::disk_watch::DiskWatch;
+
 /// The state of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct RecordingStatus {
@@ -11,6 +13,8 @@ pub(crate) struct RecordingStatus {
     state: Mutex<(u64, RecordingState)>,
     /// Whether a client has switched it off.
     paused: AtomicBool,
+    /// Its writes.
+    pub(crate) disk: DiskWatch,
 }
 
 /// The present destination of the recording.
@@ -136,7 +140,11 @@ pub(crate) struct Health {
 
 /// The state of the file of checkpoints.
 #[derive(Debug, Default)]
-pub(crate) struct CheckpointStatus(Mutex<CheckpointState>);
+pub(crate) struct CheckpointStatus {
+    state: Mutex<CheckpointState>,
+    /// Its writes.
+    pub(crate) disk: DiskWatch,
+}
 
 /// The last checkpoint.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,7 +161,7 @@ pub(crate) enum CheckpointState {
 impl CheckpointStatus {
     /// Notes an outcome. A failure is logged when it follows a success, and so is the success after it.
     pub(crate) fn ended(&self, outcome: Result<u64, &str>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let was_failing = matches!(*state, CheckpointState::Failing(_));
         *state = match outcome {
             Ok(time_ns) => {
@@ -172,7 +180,7 @@ impl CheckpointStatus {
     }
 
     pub(crate) fn state(&self) -> CheckpointState {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::lockstep::StampMismatch;
 use super::mailbox::{Mailbox, Stamp};
-use super::requests::{BoundaryChange, ResetScope, resets};
+use super::requests::{BoundaryChange, Placement, ResetScope, resets};
 use super::settings::{Mode, Physics, RunSettings};
 use crate::math::{BodyIndex, Index, ScalarJointIndex, SpatialForce, Vector3};
 use crate::recording::Rates;
@@ -139,8 +139,8 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
     );
 }
 
-/// Wrenches, checkpoints and resets of one boundary are made in the order in which they arrived: a checkpoint
-/// has the wrench before it, and not the reset after it.
+/// Wrenches, placements, checkpoints and resets of one boundary are made in the order in which they arrived:
+/// a checkpoint has the wrench before it, and not the reset after it.
 #[test]
 fn changes_of_one_boundary_keep_their_order() {
     shuttle::check_random(
@@ -157,7 +157,12 @@ fn changes_of_one_boundary_keep_their_order() {
             mailbox.request_reset(ResetScope { state: false, time: true });
             mailbox.request_reset(ResetScope { state: true, time: false });
             push(4.0);
-            let order = mailbox.collect().boundary;
+            let number =
+                mailbox.request_state(Some(Placement { body: BodyIndex::from_usize(1), X_WB: None, V_WB: None }));
+            mailbox.request_checkpoint(None);
+            let collected = mailbox.collect();
+            assert_eq!(collected.state_requests, Some(number));
+            let order = collected.boundary;
             let both = ResetScope { state: true, time: true };
             let [
                 BoundaryChange::Wrench(_, first),
@@ -165,12 +170,32 @@ fn changes_of_one_boundary_keep_their_order() {
                 BoundaryChange::Wrench(_, second),
                 BoundaryChange::Reset(reset),
                 BoundaryChange::Wrench(_, third),
+                BoundaryChange::Place(_),
+                BoundaryChange::Checkpoint(_),
             ] = &order[..]
             else {
                 panic!("{order:?}")
             };
             assert_eq!((first.f.x, second.f.x, third.f.x, *reset), (2.0, 3.0, 4.0, both));
             assert!(mailbox.collect().boundary.is_empty());
+        },
+        1,
+    );
+}
+
+/// The positions of joints that another world takes over keep to their joints.
+#[test]
+fn positions_are_those_of_the_joints_of_the_newest_world() {
+    shuttle::check_random(
+        || {
+            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+            mailbox.set_positions(0, &[1.0, 2.0]);
+            let kept = [Some(ScalarJointIndex::from_usize(2)), None];
+            mailbox.set_world(1, 3, Some(&kept), physics(), ());
+            mailbox.set_positions(0, &[3.0, 4.0]);
+            assert_eq!(mailbox.with_positions(<[f64]>::to_vec), [0.0, 0.0, 1.0]);
+            mailbox.set_positions(1, &[5.0, 6.0, 7.0]);
+            assert_eq!(mailbox.with_positions(<[f64]>::to_vec), [5.0, 6.0, 7.0]);
         },
         1,
     );

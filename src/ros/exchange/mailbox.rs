@@ -9,13 +9,13 @@ use super::counters::Counters;
 use super::health::{CheckpointStatus, Health, RecordingStatus};
 use super::lockstep::{AwaitedState, StampMismatch};
 use super::requests::{
-    BodyStates, BoundaryChange, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope,
-    StateRequests, StepRefusal, resets,
+    BodyStates, BoundaryChange, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope, StepRefusal,
+    resets,
 };
 use super::settings::{Physics, RunSettings};
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::NewWorld;
-use crate::math::{BodyIndex, ByteWriter, ScalarJointIndex, SpatialForce};
+use crate::math::{BodyIndex, ByteWriter, Index, ScalarJointIndex, SpatialForce};
 use crate::ros::commands::goal::GoalNews;
 use crate::ros::commands::joint_command::CheckedCommand;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
@@ -59,10 +59,13 @@ struct MailboxState<W> {
     awaited: AwaitedState,
     settings: RunSettings,
     physics: Option<Physics>,
-    state_requests: StateRequests,
+    /// The numbers of the newest request for the states of the bodies, and of the last one answered.
+    state_requests: u64,
     state_requests_answered: u64,
     checkpoints: Checkpoints,
-    /// Resets, checkpoints and wrenches, as they arrived.
+    /// The positions of the joints at the last step boundary \[rad\] or \[m\].
+    positions: Vec<f64>,
+    /// Resets, checkpoints, wrenches and placements, as they arrived.
     boundary: Vec<BoundaryChange>,
     /// A world that waits to be entered, the newest world, and the one that runs.
     world: Option<Box<W>>,
@@ -75,13 +78,16 @@ struct MailboxState<W> {
 }
 
 impl<W> MailboxState<W> {
+    fn set_positions(&mut self, positions: &[f64]) {
+        self.positions.clear();
+        self.positions.extend_from_slice(positions);
+    }
+
     /// Whether a reset, a new world, a state request or a checkpoint request is pending. A wait for commands
     /// must not delay these.
     fn is_urgent(&self) -> bool {
         let waits = |change: &BoundaryChange| !matches!(change, BoundaryChange::Wrench(..));
-        self.world.is_some()
-            || self.state_requests.number != self.state_requests_answered
-            || self.boundary.iter().any(waits)
+        self.world.is_some() || self.state_requests != self.state_requests_answered || self.boundary.iter().any(waits)
     }
 }
 
@@ -93,8 +99,9 @@ pub(crate) struct Collected<W = NewWorld> {
     /// Remaining steps to take while paused.
     pub(crate) steps: u64,
     pub(crate) physics: Option<Physics>,
-    pub(crate) state_requests: Option<StateRequests>,
-    /// Resets, checkpoints and wrenches, to be made in this order.
+    /// The number of the newest request for the states of the bodies, if one waits.
+    pub(crate) state_requests: Option<u64>,
+    /// Resets, checkpoints, wrenches and placements, to be made in this order.
     pub(crate) boundary: Vec<BoundaryChange>,
     /// The world to continue with; all other fields already refer to it.
     pub(crate) world: Option<Box<W>>,
@@ -111,9 +118,10 @@ impl<W> Mailbox<W> {
             awaited: AwaitedState::default(),
             settings,
             physics: None,
-            state_requests: StateRequests::default(),
+            state_requests: 0,
             state_requests_answered: 0,
             checkpoints: Checkpoints::default(),
+            positions: Vec::new(),
             boundary: Vec::new(),
             world: None,
             worlds: 0,
@@ -218,9 +226,24 @@ impl<W> Mailbox<W> {
         if resets(&state.boundary).is_some() || state.worlds != world {
             return false;
         }
+        state.set_positions(joints.position);
         state.commands.advance(joints, settings, events);
         state.commands.fill(command);
         true
+    }
+
+    /// Notes the positions of the joints of the world with that number, unless another one waits.
+    pub(crate) fn set_positions(&self, world: u64, positions: &[f64]) {
+        let mut state = self.lock();
+        if state.worlds == world {
+            state.set_positions(positions);
+        }
+    }
+
+    /// Calls `read` with the positions of the joints of the newest world at the last step boundary. Those of
+    /// joints that no step has moved yet may be missing.
+    pub(crate) fn with_positions<R>(&self, read: impl FnOnce(&[f64]) -> R) -> R {
+        read(&self.lock().positions)
     }
 
     /// Drops the commands, with which a step of the world with the number `world` has failed, and holds their
@@ -263,9 +286,9 @@ impl<W> Mailbox<W> {
     /// [`Mailbox::state_requests_answered`] reaches when the answer is there.
     pub(crate) fn request_state(&self, placement: Option<Placement>) -> u64 {
         self.change(|state| {
-            state.state_requests.number += 1;
-            state.state_requests.placements.extend(placement);
-            state.state_requests.number
+            state.boundary.extend(placement.map(BoundaryChange::Place));
+            state.state_requests += 1;
+            state.state_requests
         })
     }
 
@@ -295,6 +318,12 @@ impl<W> Mailbox<W> {
         world: W,
     ) {
         self.change(|state| {
+            let mut positions = vec![0.0; joints];
+            let carried = indices.into_iter().flatten().zip(&state.positions);
+            for (index, position) in carried.filter_map(|(index, position)| Some(((*index)?, position))) {
+                positions[index.to_usize()] = *position;
+            }
+            state.positions = positions;
             state.commands.enter_world(joints, indices);
             state.boundary.retain(|change| !matches!(change, BoundaryChange::Wrench(..)));
             state.awaited.close();
@@ -383,7 +412,6 @@ impl<W> Mailbox<W> {
     /// Takes the changes since the last call.
     pub(crate) fn collect(&self) -> Collected<W> {
         let mut state = self.lock();
-        let requests = state.state_requests.number != state.state_requests_answered;
         let boundary = std::mem::take(&mut state.boundary);
         if resets(&boundary).is_some() {
             state.awaited.close();
@@ -394,10 +422,7 @@ impl<W> Mailbox<W> {
             steps: state.steps_wanted.saturating_sub(state.steps_taken),
             physics: state.physics.take(),
             world: state.world.take(),
-            state_requests: requests.then(|| StateRequests {
-                number: state.state_requests.number,
-                placements: std::mem::take(&mut state.state_requests.placements),
-            }),
+            state_requests: (state.state_requests != state.state_requests_answered).then_some(state.state_requests),
             boundary,
             changes: state.changes,
         }

@@ -1,6 +1,7 @@
 //! State shared between the threads.
 
 pub(crate) mod counters;
+pub(crate) mod disk_watch;
 pub(crate) mod health;
 #[cfg(test)]
 mod interleavings;

@@ -21,15 +21,6 @@ pub(crate) struct Placement {
     pub(crate) V_WB: Option<SpatialVelocity>,
 }
 
-/// Requests for the states of the bodies at the next step boundary.
-#[derive(Debug, Default)]
-pub(crate) struct StateRequests {
-    /// The total number of requests, including these.
-    pub(crate) number: u64,
-    /// Placements to make before the answer.
-    pub(crate) placements: Vec<Placement>,
-}
-
 /// The bodies at a step boundary.
 #[derive(Debug, Default)]
 pub(crate) struct BodyStates {
@@ -55,6 +46,7 @@ pub(crate) enum BoundaryChange {
     Checkpoint(CheckpointRequest),
     /// A wrench on a body, about its origin and in its axes, in place of the one before on that body.
     Wrench(BodyIndex, SpatialForce),
+    Place(Placement),
 }
 
 impl BoundaryChange {

@@ -1,6 +1,7 @@
 //! The state of the simulation on /diagnostics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::ros::client::interfaces::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
 use crate::ros::client::interfaces::std_msgs::msg::Header;
@@ -67,13 +68,24 @@ impl Diagnostics {
             Activity::Waiting => (OK, "lockstep: waiting for a command with the stamp of the present state".to_owned()),
         };
         let recording = mailbox.recording.state();
-        let (level, message) = match &recording {
-            RecordingState::Stopped(reason) if level != ERROR => (WARN, format!("the recording has stopped: {reason}")),
+        let stalled = |since: Duration| format!("the disk has not answered for {:.0} s", since.as_secs_f64());
+        let lost = "messages beyond a short queue are not recorded until it does";
+        let recording_stalled = mailbox.recording.disk.report("recording", lost).map(stalled);
+        let (level, message) = match (&recording, &recording_stalled) {
+            (RecordingState::Stopped(reason), _) if level != ERROR => {
+                (WARN, format!("the recording has stopped: {reason}"))
+            }
+            (_, Some(stalled)) if level != ERROR => (WARN, format!("recording: {stalled}")),
             _ => (level, message),
         };
         let checkpoint = mailbox.checkpoint.state();
-        let (level, message) = match &checkpoint {
-            CheckpointState::Failing(reason) if level == OK => (WARN, format!("no checkpoint is written: {reason}")),
+        let lost = "no checkpoint is written until it does";
+        let checkpoint_stalled = mailbox.checkpoint.disk.report("checkpoint", lost).map(stalled);
+        let (level, message) = match (&checkpoint, &checkpoint_stalled) {
+            (_, Some(stalled)) if level == OK => (WARN, format!("checkpoint: {stalled}")),
+            (CheckpointState::Failing(reason), _) if level == OK => {
+                (WARN, format!("no checkpoint is written: {reason}"))
+            }
             _ => (level, message),
         };
         let mut values = vec![
@@ -98,6 +110,9 @@ impl Diagnostics {
         values.push(value(
             "recording",
             match recording {
+                RecordingState::File(file) if recording_stalled.is_some() => {
+                    format!("{}: {}", file.display(), recording_stalled.unwrap_or_default())
+                }
                 RecordingState::Off | RecordingState::Paused(_) => "off".to_owned(),
                 RecordingState::File(file) => file.display().to_string(),
                 RecordingState::Stopped(reason) => format!("stopped: {reason}"),
@@ -106,6 +121,7 @@ impl Diagnostics {
         values.push(value(
             "checkpoint",
             match checkpoint {
+                _ if checkpoint_stalled.is_some() => checkpoint_stalled.unwrap_or_default(),
                 CheckpointState::Never => "none".to_owned(),
                 CheckpointState::Written(time_ns) => format!("at {:.4} s after the reset", time_ns as f64 * 1e-9),
                 CheckpointState::Failing(reason) => format!("not written: {reason}"),

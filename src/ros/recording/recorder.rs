@@ -22,6 +22,9 @@ const FLUSH_PERIOD: Duration = Duration::from_secs(1);
 /// The longest wait of the writing thread, and so the delay with which a file is completed.
 const WAIT_MAX: Duration = Duration::from_millis(100);
 
+/// The name of the recording's disk in log lines.
+const DISK: &str = "recording";
+
 /// Messages of one instant, on their way to the disk.
 struct Filled {
     batch: Batch,
@@ -64,7 +67,7 @@ fn create(file: &Path, topics: &[Topic], recorder: u64, status: &RecordingStatus
     let mut free = file.to_path_buf();
     let mut number = 1;
     let writer = loop {
-        match BagWriter::create_new(&free, topics) {
+        match status.disk.during(DISK, || BagWriter::create_new(&free, topics)) {
             Err(BagError::Create { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {
                 number += 1;
                 free.set_file_name(format!("{stem}_{number}{ending}"));
@@ -156,6 +159,8 @@ impl Recorder {
             Ok(batch) => batch,
             // The writing thread has ended, and has logged the reason.
             Err(TryRecvError::Disconnected) => return,
+            // A disk that does not answer is reported once, by the diagnostics.
+            Err(TryRecvError::Empty) if self.status.disk.stalled().is_some() => return,
             Err(TryRecvError::Empty) => {
                 if let Some(suppressed) = self.lost.due(Instant::now()) {
                     let more = and_more(suppressed);
@@ -187,7 +192,8 @@ impl RecorderDisk {
 
     /// Completes the present file.
     fn finish(&mut self) -> Result<(), BagError> {
-        self.writer.take().map_or(Ok(()), |mut writer| writer.finish())
+        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        self.status.disk.during(DISK, || writer.finish())
     }
 
     fn write_all(&mut self) -> Result<(), BagError> {
@@ -201,7 +207,7 @@ impl RecorderDisk {
                         self.writer = Some(create(&self.asked, &self.topics, self.number, &self.status)?);
                     }
                     if let Some(writer) = &mut self.writer {
-                        write_batch(writer, &batch)?;
+                        self.status.disk.during(DISK, || write_batch(writer, &batch))?;
                         dirty = true;
                     }
                     let _ = self.spare.try_send(batch);
@@ -215,7 +221,7 @@ impl RecorderDisk {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             if dirty && flushed.elapsed() >= FLUSH_PERIOD {
-                self.writer.as_mut().map_or(Ok(()), BagWriter::flush)?;
+                self.status.disk.during(DISK, || self.writer.as_mut().map_or(Ok(()), BagWriter::flush))?;
                 (flushed, dirty) = (Instant::now(), false);
             }
         }

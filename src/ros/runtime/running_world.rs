@@ -201,20 +201,18 @@ impl RunningWorld {
         self.simulation.resume_at(0);
     }
 
-    /// Places free bodies as requested. Returns whether it succeeded.
-    pub(super) fn place(&mut self, placements: &[Placement]) -> bool {
+    /// Places a free body as requested. Returns whether it succeeded.
+    pub(super) fn place(&mut self, placement: &Placement) -> bool {
         let (scene, mut state) = (self.simulation.scene().clone(), self.simulation.state().clone());
-        for placement in placements {
-            if let Some(X_WB) = &placement.X_WB {
-                scene.model().set_free_body_pose(&mut state, placement.body, X_WB);
-            }
-            if let Some(V_WB) = &placement.V_WB {
-                scene.model().set_free_body_velocity(&mut state, placement.body, V_WB);
-            }
+        if let Some(X_WB) = &placement.X_WB {
+            scene.model().set_free_body_pose(&mut state, placement.body, X_WB);
+        }
+        if let Some(V_WB) = &placement.V_WB {
+            scene.model().set_free_body_velocity(&mut state, placement.body, V_WB);
         }
         let set = self.simulation.set_state(state);
         if let Err(error) = &set {
-            tracing::error!("{error}. The bodies are not moved");
+            tracing::error!("{error}. The body is not moved");
         }
         set.is_ok()
     }
@@ -230,9 +228,7 @@ impl RunningWorld {
         BodyStates { time_ns, X_WB: data.X_WB.clone(), V_WB: data.V_WB.clone(), A_WB }
     }
 
-    /// Positions and velocities of the joints, and the command of the next step from the scene's schedule,
-    /// which other commands may overwrite.
-    pub(super) fn begin_step(&mut self) -> (&[f64], &[f64], &mut JointCommand) {
+    fn read_joints(&mut self) {
         let (scene, state) = (self.simulation.scene(), self.simulation.state());
         self.position.clear();
         self.velocity.clear();
@@ -241,6 +237,18 @@ impl RunningWorld {
             self.position.push(joint.position(&state.q).unwrap_or(0.0));
             self.velocity.push(joint.velocity(&state.v).unwrap_or(0.0));
         }
+    }
+
+    /// The positions of the joints \[rad\] or \[m\].
+    pub(super) fn positions(&mut self) -> &[f64] {
+        self.read_joints();
+        &self.position
+    }
+
+    /// Positions and velocities of the joints, and the command of the next step from the scene's schedule,
+    /// which other commands may overwrite.
+    pub(super) fn begin_step(&mut self) -> (&[f64], &[f64], &mut JointCommand) {
+        self.read_joints();
         self.command.targets.clear();
         self.command.targets.extend(std::iter::repeat_n(JointTarget::default(), self.position.len()));
         self.schedule.fill(self.simulation.time_ns(), &mut self.command);

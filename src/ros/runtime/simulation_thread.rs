@@ -16,9 +16,7 @@ use crate::ros::exchange::counters::count;
 use crate::ros::exchange::health::{Activity, Health};
 use crate::ros::exchange::lockstep::Lockstep;
 use crate::ros::exchange::mailbox::{Collected, Mailbox};
-use crate::ros::exchange::requests::{
-    BoundaryChange, CheckpointOutcome, CheckpointRequest, ResetScope, StateRequests, resets,
-};
+use crate::ros::exchange::requests::{BoundaryChange, CheckpointOutcome, CheckpointRequest, ResetScope, resets};
 use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::NewWorld;
@@ -122,11 +120,14 @@ impl<'a> SimulationThread<'a> {
 
     /// Runs until the mailbox requests a stop or a late command ends the run.
     pub(crate) fn run(&mut self) {
+        self.mailbox.set_positions(self.world.number, self.world.positions());
         self.present(Due::ALL);
         self.run_until_stopped();
         let periodic = self.checkpoints.is_some() && self.mailbox.settings().checkpoint_period_ns > 0;
         if periodic && !self.send_checkpoint(Vec::new(), Queue::Wait) {
-            tracing::warn!("no checkpoint was written at the end: another world was about to start");
+            tracing::warn!(
+                "no checkpoint was written at the end: the disk does not answer, or another world was about to start"
+            );
         }
     }
 
@@ -154,8 +155,9 @@ impl<'a> SimulationThread<'a> {
         }
     }
 
-    /// Takes over the requests, in this order: another world, gravity and gains, a reset, checkpoints,
-    /// wrenches, the states of the bodies. Also returns whether the state is a new one.
+    /// Takes over the requests, in this order: another world, gravity and gains, then resets, checkpoints,
+    /// wrenches and placements as they came, and the states of the bodies. Also returns whether the state is
+    /// a new one.
     fn collect(&mut self) -> (Collected, bool) {
         let mut collected = self.mailbox.collect();
         self.output.rates = collected.settings.rates;
@@ -163,7 +165,7 @@ impl<'a> SimulationThread<'a> {
         if let Some(physics) = &collected.physics {
             self.world.apply(physics);
         }
-        let mut is_new_state = entered;
+        let (mut is_new_state, mut placed) = (entered, false);
         let mut changes = std::mem::take(&mut collected.boundary).into_iter();
         while let Some(change) = changes.next() {
             match change {
@@ -177,14 +179,20 @@ impl<'a> SimulationThread<'a> {
                 BoundaryChange::Wrench(body, F_BBo_B) => {
                     self.world.hold_wrench(body, F_BBo_B, collected.settings.wrench_duration_ns);
                 }
+                BoundaryChange::Place(placement) => placed |= self.world.place(&placement),
             }
         }
+        // If no step follows, bodies that were placed are published at once, with the stamp of the present
+        // time.
+        let stands = self.halted || self.lockstep.is_some() || (collected.paused && collected.steps == 0);
         if is_new_state {
+            self.mailbox.set_positions(self.world.number, self.world.positions());
             self.present(Due::ALL);
+        } else if placed && stands {
+            self.publish(Due::ALL, false);
         }
-        if let Some(requests) = collected.state_requests.take() {
-            let stands = self.halted || self.lockstep.is_some() || (collected.paused && collected.steps == 0);
-            self.answer_state_requests(&requests, stands);
+        if let Some(number) = collected.state_requests {
+            self.mailbox.answer_state_requests(number, self.world.body_states(self.time_ns(), !self.halted));
         }
         (collected, is_new_state)
     }
@@ -272,16 +280,6 @@ impl<'a> SimulationThread<'a> {
         let (time_offset_ns, entities) = (self.time_offset_ns, self.world.entities().to_vec());
         let state = NodeState { time_offset_ns, mode, step_ns, measured, held, entities, commands };
         sender.send(self.world.save().with_attachment(state.write()), requests, queue)
-    }
-
-    /// Makes placements, and reports the states of the bodies. If no step follows, a changed state is
-    /// published at once, with the stamp of the present time.
-    fn answer_state_requests(&mut self, requests: &StateRequests, stands: bool) {
-        if !requests.placements.is_empty() && self.world.place(&requests.placements) && stands {
-            self.publish(Due::ALL, false);
-        }
-        let states = self.world.body_states(self.time_ns(), !self.halted);
-        self.mailbox.answer_state_requests(requests.number, states);
     }
 
     /// Waits a short time for a change while the simulation is paused or halted.

@@ -26,8 +26,7 @@ use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, terms};
 use crate::scene::Scene;
 
-/// The largest position of a joint without limits of its own [rad or m]: 1,600 turns. Commands beyond are
-/// refused.
+/// The limit of a joint that has a limit at its other end only [rad or m].
 const POSITION_MAX: f64 = 1e4;
 /// The speed limit of such a joint [rad/s or m/s].
 const VELOCITY_MAX: f64 = 1e6;
@@ -218,6 +217,11 @@ impl Controllers {
     /// Takes all messages that have arrived. Call it after every spin, because a subscription keeps a limited
     /// number of messages.
     pub(crate) fn take_all(&mut self) {
+        self.mailbox.with_positions(|positions| {
+            for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
+                joint.is_at(positions.get(joint.target.to_usize()).copied().unwrap_or(0.0));
+            }
+        });
         for number in 0..self.controllers.len() {
             while let Some(message) = self.controllers[number].commands.next() {
                 self.take_command(number, &message);

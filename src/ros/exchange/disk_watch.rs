@@ -1,0 +1,94 @@
+//! Notices a disk that does not answer: a write that neither succeeds nor fails.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The time after which a write has stalled. A disk that spins up takes less.
+pub(crate) const STALLED_AFTER: Duration = Duration::from_secs(5);
+
+/// The writes to one kind of file that have begun and not yet returned.
+#[derive(Debug, Default)]
+pub(crate) struct DiskWatch(Mutex<Writes>);
+
+#[derive(Debug, Default)]
+struct Writes {
+    /// The number of the newest write.
+    newest: u64,
+    /// The number and the beginning of each write that has not returned, the oldest first.
+    begun: Vec<(u64, Instant)>,
+    /// Whether the log has the present stall.
+    said: bool,
+}
+
+impl DiskWatch {
+    /// Writes, watched. The return of a write that had stalled is logged; `what` is written.
+    pub(crate) fn during<T>(&self, what: &str, write: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let number = {
+            let mut writes = self.lock();
+            writes.newest += 1;
+            let number = writes.newest;
+            writes.begun.push((number, began));
+            number
+        };
+        let written = write();
+        let mut writes = self.lock();
+        writes.begun.retain(|(other, _)| *other != number);
+        if writes.said && stalled(&writes, Instant::now()).is_none() {
+            writes.said = false;
+            tracing::info!("{what}: the disk answers again, after {:.0} s", began.elapsed().as_secs_f64());
+        }
+        written
+    }
+
+    /// The time since the oldest write began, if it has stalled.
+    pub(crate) fn stalled(&self) -> Option<Duration> {
+        stalled(&self.lock(), Instant::now())
+    }
+
+    /// As [`DiskWatch::stalled`]; logs a stall once. `what` is written, and `meanwhile` is the consequence.
+    pub(crate) fn report(&self, what: &str, meanwhile: &str) -> Option<Duration> {
+        let mut writes = self.lock();
+        let stalled = stalled(&writes, Instant::now())?;
+        if !writes.said {
+            writes.said = true;
+            tracing::error!("{what}: the disk has not answered for {:.0} s; {meanwhile}", stalled.as_secs_f64());
+        }
+        Some(stalled)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Writes> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stalled(writes: &Writes, now: Instant) -> Option<Duration> {
+    let since = writes.begun.first().map(|(_, began)| now.saturating_duration_since(*began))?;
+    (since >= STALLED_AFTER).then_some(since)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_write_that_has_not_returned_stalls() {
+        let (now, mut writes) = (Instant::now(), Writes::default());
+        assert_eq!(stalled(&writes, now + STALLED_AFTER), None, "nothing is written");
+        writes.begun = vec![(1, now), (2, now + STALLED_AFTER)];
+        assert_eq!(stalled(&writes, now + STALLED_AFTER - Duration::from_nanos(1)), None);
+        assert_eq!(stalled(&writes, now + 2 * STALLED_AFTER), Some(2 * STALLED_AFTER));
+        writes.begun.remove(0);
+        assert_eq!(stalled(&writes, now + 2 * STALLED_AFTER - Duration::from_nanos(1)), None);
+    }
+
+    #[test]
+    fn a_write_is_watched_until_it_returns() {
+        let watch = DiskWatch::default();
+        watch.during("outer", || {
+            assert_eq!(watch.lock().begun.len(), 1);
+            assert_eq!(watch.during("inner", || watch.lock().begun.len()), 2);
+        });
+        assert!(watch.lock().begun.is_empty() && watch.stalled().is_none());
+    }
+}
