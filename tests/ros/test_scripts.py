@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from conftest import PATIENCE, ROOT
 
 
@@ -72,6 +73,19 @@ def test_a_sourced_ros_is_taken(tmp_path):
     said = bash(text, ROS_DISTRO="jazzy", AMENT_PREFIX_PATH="/opt/ros/jazzy", VIRTUAL_ENV="")
     assert "using ROS 2 jazzy from the environment" in said and f"python {tools}/python" in said, said
     assert "too many arguments" not in said and not (tmp_path / ".ros2/jazzy").exists(), said
+
+
+@pytest.mark.parametrize("distribution, alone", [("humble", "1"), ("jazzy", "")])
+def test_humble_stays_on_this_machine_by_its_own_variable(tmp_path, distribution, alone):
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
+    tools = tmp_path / ".ros2/venv/bin"
+    tools.mkdir(parents=True)
+    (tools / "python").symlink_to(sys.executable)
+    (tools.parent / ".isobar_complete").touch()
+    text = f'. "{tmp_path}/scripts/ros2-env"; echo "alone=$ROS_LOCALHOST_ONLY range=$ROS_AUTOMATIC_DISCOVERY_RANGE"'
+    unset = {"ROS_LOCALHOST_ONLY": "", "ROS_AUTOMATIC_DISCOVERY_RANGE": ""}
+    said = bash(text, ROS_DISTRO=distribution, AMENT_PREFIX_PATH=f"/opt/ros/{distribution}", VIRTUAL_ENV="", **unset)
+    assert f"alone={alone} range=LOCALHOST" in said, said
 
 
 def test_a_sourced_environment_finds_the_programs():

@@ -2,6 +2,8 @@
 
 import math
 import re
+import signal
+from pathlib import Path
 
 import pytest
 from conftest import SCENES, client_starter
@@ -295,6 +297,32 @@ def test_what_can_be_spawned_and_loaded_is_listed(worlds):
     assert all(re.match("file:///", world.world_resource.uri) for world in answer.worlds)
     failed = worlds.call("GetAvailableWorlds", additional_sources=["/nowhere"])
     assert failed.result.result == Result.RESULT_OPERATION_FAILED
+
+
+def test_requests_for_lists_are_answered_by_one_thread_or_refused(worlds, listener):
+    """A hundred at once, which arrive while the node stands."""
+    worlds = worlds()
+    assert worlds.call("GetAvailableWorlds").result.result == OK
+    threads = lambda: len(list(Path(f"/proc/{worlds.node.process.pid}/task").iterdir()))
+    before = threads()
+    client = listener.node.create_client(srv.GetAvailableWorlds, "/isobar/get_available_worlds", qos_profile=QoSProfile(depth=1000))
+    listener.wait_until(client.service_is_ready, "the service")
+    listener.meet()
+    worlds.node.process.send_signal(signal.SIGSTOP)
+    answers = [client.call_async(srv.GetAvailableWorlds.Request()) for _ in range(100)]
+    worlds.node.process.send_signal(signal.SIGCONT)
+    most = []
+
+    def answered():
+        most.append(threads())
+        return all(answer.done() for answer in answers)
+
+    listener.wait_until(answered, "an answer to each request")
+    results = [answer.result().result for answer in answers]
+    listed = [result for result in results if result.result == OK]
+    refused = [result for result in results if "16 requests for lists are waiting" in result.error_message]
+    assert len(listed) + len(refused) == 100 and len(listed) >= 16 and refused, (len(listed), len(refused))
+    assert max(most) <= before, (before, most)
 
 
 def test_a_recording_goes_on_in_another_file(worlds, tmp_path):
