@@ -3,7 +3,7 @@
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
     [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
     [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
-    [prefix:="chrt -f 50"]
+    [realtime_priority:=50] [cpus:=2,3] [lock_memory:=true] [prefix:="chrt -f 50"]
 
 A parameter whose argument is not given has the value of params_file, or else the node's default.
 """
@@ -23,6 +23,9 @@ PARAMETERS = {
     "real_time_factor": (float, "0 is as fast as possible"),
     "lockstep": (bool, "take turns with the controllers"),
     "record": (str, "MCAP file"),
+    "realtime_priority": (float, "SCHED_FIFO priority, 1 to 99, of the threads that step, publish and receive"),
+    "cpus": (str, "processors of these threads, such as 2,3"),
+    "lock_memory": (bool, "keep the node's memory out of the swap"),
     "publish_robot_description": (bool, "false if robot_state_publisher does it"),
 }
 

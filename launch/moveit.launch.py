@@ -37,6 +37,7 @@ PLANNING = {
         "response_adapters": [
             "default_planning_response_adapters/AddTimeOptimalParameterization",
             "default_planning_response_adapters/ValidateSolution",
+            "default_planning_response_adapters/DisplayMotionPath",
         ],
     },
     "publish_planning_scene": True,

@@ -6,6 +6,7 @@
             tests; several runs.
   joins     the longest hole in joint_states at 1 kHz while a ROS process joins, with each transport of
             Fast DDS for the node; --runs is the number of joins.
+  clouds    how many point clouds of several sizes arrive over shared memory and over UDP.
   round_trip  the age of the command of each step [steps], and the time from a command to the state that
             shows it [us], at 1 kHz: in real time and in lockstep, with rclpy's executors and a controller in
             Rust (cargo build --release --features ros --example round_trip). --figure FILE draws it,
@@ -35,7 +36,7 @@ os.environ.setdefault("ROS_DOMAIN_ID", str(1 + os.getpid() % 100))
 import rclpy  # noqa: E402
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
 from rclpy.experimental import EventsExecutor  # noqa: E402
-from sensor_msgs.msg import JointState  # noqa: E402
+from sensor_msgs.msg import JointState, PointCloud2  # noqa: E402
 from visualization_msgs.msg import Marker, MarkerArray  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,6 +94,23 @@ for message in heard:
 executor.shutdown()
 node.destroy_node()
 rclpy.shutdown()
+"""
+
+
+# Publishes point clouds of the given size at 30 Hz for 10 s, and prints their number.
+CLOUDS = """
+import sys, time, rclpy
+from sensor_msgs.msg import PointCloud2
+rclpy.init()
+node = rclpy.create_node("clouds")
+publisher, cloud, count = node.create_publisher(PointCloud2, "clouds", 1), PointCloud2(data=bytes(int(sys.argv[1]))), 0
+due = time.monotonic()
+end = due + 10.0
+while time.monotonic() < end:
+    publisher.publish(cloud)
+    count, due = count + 1, due + 1.0 / 30.0
+    time.sleep(max(0.0, due - time.monotonic()))
+print(count)
 """
 
 
@@ -218,6 +236,23 @@ def joins(count):
         )
 
 
+def clouds():
+    """How many large messages arrive, over shared memory and over UDP; the discovery range is SUBNET."""
+    rclpy.init()
+    node, heard = rclpy.create_node("hears_clouds"), []
+    node.create_subscription(PointCloud2, "clouds", heard.append, 1)
+    for size in (100_000, 300_000, 500_000, 1_000_000, 2_400_000):
+        for name, environment in (("shared memory", {}), ("UDPv4", UDP)):
+            heard.clear()
+            command = [sys.executable, "-c", CLOUDS, str(size)]
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+            while process.poll() is None:
+                rclpy.spin_once(node, timeout_sec=0.05)
+            print(f"clouds of {size} bytes, {name}: {len(heard)} of {process.stdout.read().strip()} arrived", flush=True)
+    node.destroy_node()
+    rclpy.shutdown()
+
+
 CONTROLLERS = {
     "rclpy, single-threaded executor": [sys.executable, str(ROOT / "tests/bench/round_trip_controller.py"), "single"],
     "rclpy, events executor": [sys.executable, str(ROOT / "tests/bench/round_trip_controller.py"), "events"],
@@ -335,13 +370,18 @@ def draw(found, file):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=["lockstep", "layer", "joins", "round_trip"])
+    parser.add_argument("what", nargs="?", choices=["lockstep", "layer", "joins", "clouds", "round_trip"])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--figure", type=Path, help="of round_trip")
     parser.add_argument("--prefix", default="", help="round_trip: what starts node and controllers, such as chrt -f 50")
     parser.add_argument("--settings", action="store_true", help="round_trip: compare settings instead of controllers")
     arguments = parser.parse_args()
+    if arguments.what == "clouds":
+        # Before rclpy reads it.
+        os.environ.update(SUBNET)
+        clouds()
+        return
     rclpy.init()
     if arguments.what in (None, "lockstep"):
         rates = [lockstep(arguments.seconds) for _ in range(arguments.runs)]

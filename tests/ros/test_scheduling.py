@@ -22,14 +22,36 @@ def permitted():
     return True
 
 
+def tasks(process, name=None):
+    """The threads of a process, all or those of that name."""
+    found = []
+    for task in Path(f"/proc/{process.pid}/task").iterdir():
+        try:
+            if name is None or (task / "comm").read_text().strip() == name:
+                found.append(task)
+        except FileNotFoundError:
+            # It has ended since.
+            continue
+    return found
+
+
 def threads(process):
     """Policy, priority and processors of each thread, by its name."""
     found = {}
-    for task in Path(f"/proc/{process.pid}/task").iterdir():
+    for task in tasks(process):
         number = int(task.name)
-        scheduling = os.sched_getscheduler(number), os.sched_getparam(number).sched_priority, os.sched_getaffinity(number)
-        found.setdefault((task / "comm").read_text().strip(), []).append(scheduling)
+        try:
+            scheduling = os.sched_getscheduler(number), os.sched_getparam(number).sched_priority, os.sched_getaffinity(number)
+            found.setdefault((task / "comm").read_text().strip(), []).append(scheduling)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
     return found
+
+
+def is_ordinary(found):
+    """Whether all threads but those of a step have the scheduling of this process."""
+    ordinary = os.SCHED_OTHER, 0, os.sched_getaffinity(0)
+    return all(name in RAISED or other == ordinary for name, others in found.items() for other in others)
 
 
 def test_the_threads_of_a_step_have_the_priority_and_the_processors(start, listener, tmp_path):
@@ -45,9 +67,14 @@ def test_the_threads_of_a_step_have_the_priority_and_the_processors(start, liste
     policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
     for name in RAISED:
         assert found[name] == [(policy, priority, {cpu})], name
-    for name, others in found.items():
-        for other in others:
-            assert name in RAISED or other == (os.SCHED_OTHER, 0, os.sched_getaffinity(0)), name
+    assert is_ordinary(found), found
+    # The thread that writes the file of the next world is started by one that is raised.
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    first = {task.name for task in tasks(node.process, "recording")}
+    listener.call(srv.DeleteEntity, "/isobar/delete_entity", srv.DeleteEntity.Request(entity="ball"))
+    listener.wait_until(lambda: {task.name for task in tasks(node.process, "recording")} - first, "another recording thread")
+    # A thread changes its scheduling as its first act.
+    listener.wait_until(lambda: is_ordinary(threads(node.process)), "ordinary scheduling of that thread")
 
 
 def test_memory_is_locked_or_the_limit_is_named(start):
