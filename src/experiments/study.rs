@@ -7,7 +7,7 @@ use crate::stepping::StepTimes;
 pub struct Cost {
     /// Contact faces that the solver kept.
     pub faces: u32,
-    /// The wall-clock times of its parts \[s\].
+    /// The wall-clock times of the parts of the step \[s\].
     pub times: StepTimes,
 }
 

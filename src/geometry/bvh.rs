@@ -14,7 +14,7 @@ const INNER: u32 = u32::MAX;
 
 /// Bounds of the elements below a node.
 pub(crate) trait Bounds: Copy {
-    /// The smallest bounds of both.
+    /// The smallest bounds around both.
     fn union(&self, other: &Self) -> Self;
     /// The centre, which is used for splitting.
     fn center(&self) -> Vector3;
@@ -106,7 +106,7 @@ fn build<B: Bounds>(elements: &mut [(u32, B)], nodes: &mut Vec<Node<B>>) {
     nodes[at].next = nodes.len() as u32;
 }
 
-/// A test whether a box given in N can touch one fixed box given in M, by the six face axes of the two boxes.
+/// Tests whether a box given in N can touch one fixed box given in M, by the six face axes of the two boxes.
 /// The nine axes of edge pairs are left out, so the test is conservative: it may answer "yes" for boxes that
 /// are apart.
 pub(crate) struct OrientedOverlap {
@@ -120,7 +120,7 @@ pub(crate) struct OrientedOverlap {
 }
 
 impl OrientedOverlap {
-    /// For the box `bounds_M` in M and boxes in N.
+    /// The test of boxes in N against the fixed box `bounds_M` in M.
     pub(crate) fn new(bounds_M: &Aabb, X_MN: &RigidTransform) -> Self {
         let R_MN = *X_MN.rotation.matrix();
         let R_MN_absolute = absolute(&R_MN);

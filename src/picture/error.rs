@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The reason why a picture cannot be made or written.
 #[derive(Debug, thiserror::Error)]
 pub enum PictureError {
-    /// The size is empty or too large for the buffers.
+    /// A side of the picture is out of range.
     #[error(
         "a picture of {width} x {height} pixels is not possible; give each side {min} to {max} pixels, as in 1280x960"
     )]

@@ -175,7 +175,8 @@ mod tests {
         }
     }
 
-    /// Member groups count, a group may name itself, and the search ends for groups that contain each other.
+    /// Member groups are included, a group may name itself, and the search ends for groups that contain each
+    /// other.
     #[test]
     fn filter_groups_expand_to_pairs() {
         let groups = [

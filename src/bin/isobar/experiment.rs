@@ -48,7 +48,7 @@ struct Stacking {
     /// The scene.
     #[arg(long, default_value = "config/cube_stacking.yaml")]
     scene: PathBuf,
-    /// The task: waypoints of the grasp, and times at which the gripper closes.
+    /// The task: keyframes of the arm and the gripper.
     #[arg(long, default_value = "config/tasks/cube_stacking.yaml")]
     task: PathBuf,
     /// Step of the dynamic reference run, in seconds.
@@ -88,7 +88,7 @@ struct SpatulaSlip {
 
 #[derive(clap::Args)]
 struct PlanarPush {
-    /// Contact point on the pushed side, 0 to 1; with --angle, this push alone.
+    /// Contact point on the pushed side, from 0 to 1; only the push with this point and --angle is run.
     #[arg(long, requires = "angle")]
     contact: Option<f64>,
     /// Angle of the push in degrees.
@@ -103,7 +103,7 @@ struct PlanarPush {
     /// Friction of complementarity steps.
     #[arg(long, default_value = "projected_cone", value_parser = FrictionLaw::NAMES)]
     friction: String,
-    /// Axes of an oriented box.
+    /// Axes of the box of friction with `--friction oriented_box`.
     #[arg(long, default_value = "slip", value_parser = ["world", "body", "slip"])]
     frame: String,
     /// Directions of multi-directional friction, or edges of the polyhedral cone.
@@ -124,7 +124,7 @@ struct PlanarPush {
     /// Step, in seconds.
     #[arg(long, default_value_t = 1.0 / 60.0)]
     step: f64,
-    /// A file of measured pushes, all of which are taken.
+    /// A file of measured pushes, all of which are simulated.
     #[arg(long, conflicts_with = "contact")]
     measured: Option<PathBuf>,
     /// Folder for the CSV files and the plots.

@@ -18,7 +18,7 @@ const DAMPING_MIN: f64 = 1e-5;
 /// The largest number of Newton steps in one control period; one is usual, and long periods need two or
 /// three.
 const ITERATIONS_MAX: u32 = 8;
-/// The Newton steps end when the commanded pose is this close to the wanted one \[m\] or \[rad\], or at a
+/// The Newton steps end when the commanded pose is this close to the requested one \[m\] or \[rad\], or at a
 /// speed limit.
 const ERROR_TOLERANCE: f64 = 1e-4;
 /// The rate at which redundant joints return to the initial posture of the arm, without moving the tool

@@ -19,7 +19,8 @@ fn rotation(rpy: &[f64; 3]) -> Rotation {
     Rotation::from_euler_angles(rpy[0], rpy[1], rpy[2])
 }
 
-/// The end of the tool's point P in the world, if it is to be at `xyz` in F and the tool turned by `rpy`.
+/// The end position in the world of the tool's point P \[m\], if P ends at `xyz` in F and the tool has the
+/// orientation `rpy` there.
 fn end_point(X_WF: &RigidTransform, xyz: &[f64; 3], rpy: Option<&[f64; 3]>, p_TP: &Vector3) -> Vector3 {
     let Some(rpy) = rpy else { return X_WF.translation.vector + X_WF.rotation * Vector3::from(*xyz) };
     let X_FT = pose(xyz, rpy);
@@ -41,7 +42,7 @@ pub(super) struct Path {
     X_WF: RigidTransform,
     /// The point P of the tool that follows the keyframe.
     p_TP: Vector3,
-    /// The positions of P at the start and at the end.
+    /// The positions of P in the world at the start and at the end \[m\].
     from: Vector3,
     to: Vector3,
     /// The rotation of the tool, axis times angle \[rad\]; `None` for no rotation.

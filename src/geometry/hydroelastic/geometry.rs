@@ -176,8 +176,8 @@ impl HydroelasticGeometry {
         self.aabb().transformed(X_WG)
     }
 
-    /// Centre \[m\], in the geometry's frame, and radius \[m\] of a sphere around the geometry: about the
-    /// middle of its box. `None` for a half space.
+    /// Centre \[m\], in the geometry's frame, and radius \[m\] of a sphere around the geometry. The centre is
+    /// the middle of the geometry's box. `None` for a half space.
     pub fn bounding_sphere(&self) -> Option<(Vector3, f64)> {
         let vertices = self.vertices();
         if vertices.is_empty() {

@@ -1,5 +1,5 @@
-//! Tetrahedra divided until no edge is longer than wanted. A field that is linear on each tetrahedron remains
-//! unchanged.
+//! Tetrahedra divided until no edge is longer than requested. A field that is linear on each tetrahedron
+//! remains unchanged.
 
 use std::collections::BTreeMap;
 
@@ -78,9 +78,9 @@ mod tests {
     use crate::geometry::make::{boundary, cuboid};
     use crate::math::Vector3;
 
-    /// Boxes of any proportions: no edge is longer than wanted, the volume is that of the box, no tetrahedron
-    /// is turned inside out, and the boundary is closed, which requires that neighbours divide their common
-    /// face alike.
+    /// Boxes of any proportions: no edge is longer than requested, the volume is that of the box, no
+    /// tetrahedron is turned inside out, and the boundary is closed, which requires that neighbours divide
+    /// their common face alike.
     #[test]
     fn divided_boxes_are_boxes() {
         for (half, longest, most) in [

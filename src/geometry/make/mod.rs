@@ -31,7 +31,7 @@ use star::MedialMesh;
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
 /// resolution of its own: it is exact without one. Half the longest semi-axis of a sphere or ellipsoid (128
 /// tetrahedra); a sixteenth of the rim of a cylinder or capsule (80 of a long cylinder, 528 of a capsule).
-/// The sphere then has 91 % of its volume, the others 97 %.
+/// A tessellated sphere or ellipsoid then has 91 % of the shape's volume, a cylinder or capsule 97 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
     match shape {
         Shape::Sphere { radius } => Some(0.5 * radius),

@@ -219,7 +219,7 @@ fn add_ground(builder: &mut SceneBuilder, spec: &SceneSpec) -> Result<(), SceneE
     })
 }
 
-/// Links and joints of two models must differ in name.
+/// Refuses a model with a link or joint whose name an earlier model has.
 fn check_unique(
     model: &LoadedModel<'_>,
     models: &[LoadedModel<'_>],

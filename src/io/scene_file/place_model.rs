@@ -155,7 +155,7 @@ fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneEr
     spec.materials.iter().try_for_each(|rule| check_rule(rule, &elements))
 }
 
-/// An error if a rule matches none of the elements, which are given as (link, collision element).
+/// Refuses a rule that matches none of the elements, which are given as (link, collision element).
 pub(super) fn check_rule(rule: &MaterialRule, elements: &[(&str, &str)]) -> Result<(), SceneError> {
     for (pattern, names) in [
         (&rule.body, elements.iter().map(|(body, _)| *body).collect::<Vec<_>>()),
@@ -235,7 +235,8 @@ fn actuator(spec: &ModelSpec, joint: &Joint) -> Actuator {
     })
 }
 
-/// The body and pose that the model is welded to, looked up among the existing bodies.
+/// The body among `bodies` that the model is welded to, and the pose of the model's root in it; `None` for a
+/// free model.
 pub(super) fn weld_of(
     spec: &ModelSpec,
     bodies: &[(String, BodyIndex)],

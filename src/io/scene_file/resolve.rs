@@ -17,7 +17,7 @@ impl Names<'_> {
         self.scene.model().bodies().iter().map(|body| body.name.as_str()).collect()
     }
 
-    /// The body of that name; `world` is one.
+    /// The body of that name, which may be `world`.
     pub(super) fn body(&self, named: &Named) -> Result<BodyIndex, SceneError> {
         self.scene.body(&named.name).ok_or_else(|| unknown_name(named, "body", self.body_names()))
     }

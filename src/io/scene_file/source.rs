@@ -79,9 +79,9 @@ impl SceneSource {
         found
     }
 
-    /// Adds an entity after the existing models. It is free, unless its root link is called `world` or has no
-    /// mass: then it is welded at its pose. Links and joints whose names are `taken` are prefixed with the
-    /// entity's name.
+    /// Adds an entity after the existing models. It is free, unless its root link is called `world`, or the
+    /// root and the links fixed to it have no mass: then it is welded at its pose. If any name of its links
+    /// and joints is `taken`, all of them are prefixed with the entity's name.
     ///
     /// # Errors
     /// A fault of the URDF.

@@ -25,7 +25,8 @@ pub(super) struct GeometryReader<'a> {
 }
 
 impl GeometryReader<'_> {
-    /// The collision geometry of `element`, the link's `number`th; `None` if it was skipped with a warning.
+    /// The collision geometry of `element`, called `default_name` if the file gives it no name; `None` if it
+    /// was skipped with a warning.
     pub(super) fn collision(
         &mut self,
         element: &Element,
@@ -162,7 +163,7 @@ impl GeometryReader<'_> {
     }
 }
 
-/// A primitive with positive sizes; not used for meshes.
+/// Checks that the sizes of a primitive are positive; not used for meshes.
 fn checked(shape: &StandardShape, place: &Place) -> Result<Shape, UrdfError> {
     match shape {
         StandardShape::Sphere { radius } => Ok(Shape::Sphere { radius: place.positive("`radius`", *radius)? }),
