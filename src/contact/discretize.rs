@@ -107,7 +107,7 @@ pub fn push_faces_about(
 
 /// The normal spring of a face.
 struct Spring {
-    /// \[N/m\].
+    /// Stiffness \[N/m\].
     stiffness: f64,
     /// Elastic force at the start of the step \[N\].
     elastic_force: f64,
@@ -128,17 +128,17 @@ pub struct Hold {
     pub step: f64,
     /// Inverse effective mass of the patch [1/kg].
     pub inverse_mass: f64,
-    /// The share of the first two of the changes that [`push_faces_held`] makes, from 0 in a step that
-    /// resolves the contact to 1 in one that does not. [-]
+    /// The fraction of the first two changes listed at [`push_faces_held`] that applies: from 0 in a step
+    /// that resolves the contact to 1 in a step that does not. [-]
     pub share: f64,
     /// The time after the start of the step at which the surface was found on the bodies' free path \[s\].
     pub ahead: f64,
-    /// The velocity of B relative to A at the patch point on that path, in world axes.
+    /// The velocity of B relative to A at the patch point on that path, in world axes [rad/s, m/s].
     pub V_free: SpatialVelocity,
     /// The elastic force of the patch at the end of the previous step \[N\]; `None` in the first step.
     pub force_before: Option<f64>,
     /// Largest speed at which an overlap that is not due to a load separates, in a step that does not resolve
-    /// /// its motion [m/s].
+    /// its motion [m/s].
     pub recovery: f64,
 }
 
@@ -154,9 +154,9 @@ const LOAD_GROWTH: f64 = 2.0;
 /// Depth and direction of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PatchSize {
-    /// Its largest pressure over its largest gradient \[m\]; 0 without a face that can push.
+    /// Depth: the largest pressure over the largest gradient \[m\]; 0 without a face that can push.
     pub depth: f64,
-    /// Mean normal of its faces, weighted by their stiffness; a unit vector, or zero.
+    /// Direction: the mean normal of the faces, weighted by their stiffness; a unit vector, or zero.
     pub along: Vector3,
 }
 
@@ -195,6 +195,9 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) instead of fe0, which is negative for faces that do not touch at the
 ///   start.
+/// - If the step does not resolve the contact, a total elastic force above twice that at the end of the
+///   previous step is scaled down, so that the overlap beyond this load separates at the recovery speed at
+///   most.
 pub fn push_faces_held(
     surface: &ContactSurface,
     p_WC: &Vector3,

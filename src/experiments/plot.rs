@@ -64,7 +64,8 @@ pub struct PlotError {
 
 /// Size of a panel \[px\].
 const PANEL: (u32, u32) = (1080, 360);
-/// Width on its right for the names of the lines, which would cover the lines inside the chart \[px\].
+/// Width at the right of a panel for the names of the lines; inside the chart they would cover the lines
+/// \[px\].
 const LEGEND: u32 = 200;
 /// Colour of the marks.
 const MARK: RGBColor = RGBColor(170, 170, 170);
@@ -135,7 +136,7 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
     let inside = chart.marks.iter().map(|(x, name)| (to(*x), name)).filter(|(x, _)| (left..right).contains(x));
     for (number, (x, name)) in inside.enumerate() {
         let line = PathElement::new([(x, low), (x, high)], MARK);
-        // Names of marks close together would overlap.
+        // The heights differ, because the names of marks close together would overlap.
         let height = high - (high - low) * (0.02 + 0.07 * (number % 3) as f64);
         let name = Text::new(name.clone(), (x + 0.004 * (right - left), height), ("sans-serif", 13).into_font());
         context.draw_series([line]).map_err(|error| error.to_string())?;

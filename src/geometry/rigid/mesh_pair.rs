@@ -19,9 +19,9 @@ const FACING_COSINE: f64 = -0.01;
 const SEARCH_DEPTH: f64 = 1e-3;
 /// The separation along an edge axis must exceed that along the face axes by this share of the size. [-]
 const FACE_PREFERENCE: f64 = 1e-6;
-/// A point is dropped as the wrong way out of an overlap if it is more than this many times as deep as
-/// another point that pushes in another direction, and their distance is smaller than its depth. Such points
-/// appear past the edge of a face that another body barely covers. [-]
+/// A point P is dropped as the wrong way out of an overlap if another point Q pushes in another direction, P
+/// is more than this many times as deep as Q, and Q is nearer to P than the depth of P. Such points appear
+/// past the edge of a face that another body barely covers. [-]
 const WRONG_WAY: f64 = 10.0;
 /// Normals with a larger cosine push the same way. [-]
 const SAME_WAY: f64 = 0.7;
