@@ -263,6 +263,31 @@ fn units_do_not_look_like_links() {
     assert!(wrong.is_empty(), "write \\[m\\] for [m] in {wrong:#?}");
 }
 
+/// The simulation waits for the mailbox's lock. So messages are checked, and suggestions for misspelt names
+/// are made, before it is taken.
+#[test]
+fn no_suggestion_is_made_under_the_lock_of_the_mailbox() {
+    let under_lock = |path: &str| {
+        let rooms = ["src/ros/exchange/", "src/ros/commands/standing_command", "src/ros/commands/tracking.rs"];
+        let tests = ["/tests.rs", "/interleavings.rs"];
+        rooms.iter().any(|room| path.starts_with(room)) && !tests.iter().any(|test| path.ends_with(test))
+    };
+    let sources: Vec<_> = all_sources().into_iter().filter(|(path, _)| under_lock(path)).collect();
+    assert!(sources.iter().any(|(path, _)| path == "src/ros/exchange/mailbox.rs") && sources.len() > 10);
+    for (path, code) in sources {
+        let code = code.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+        for forbidden in ["did_you_mean", "nearest(", "edit_distance", "CommandMessage", "Trajectory::new"] {
+            assert!(!code.contains(forbidden), "{path}: {forbidden}");
+        }
+    }
+    // No other code is called under the lock.
+    let mailbox = read("src/ros/exchange/mailbox.rs");
+    let public = mailbox.split("    pub(crate) fn ").skip(1).filter_map(|rest| rest.split('{').next());
+    let takes: Vec<&str> = public.filter(|head| head.contains("Fn")).filter_map(|h| h.split('(').next()).collect();
+    assert_eq!(takes, ["with_positions<R>"]);
+    assert!(read("src/ros/subscriptions/controllers.rs").contains("joint.is_at(positions"), "it only copies numbers");
+}
+
 #[test]
 fn files_stay_small() {
     for (path, code) in all_sources() {

@@ -4,10 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, ROOT
+from conftest import PATIENCE, ROOT, take_domain
 
 
 def bash(text, **environment):
@@ -22,6 +23,14 @@ def test_two_runs_take_two_domains(tmp_path):
     text = 'isobar_take_domain; echo "first $ROS_DOMAIN_ID"; (ROS_DOMAIN_ID=7; isobar_take_domain; echo "second $ROS_DOMAIN_ID")'
     said = bash(text, ROS_DOMAIN_ID="7", TMPDIR=str(tmp_path))
     assert "first 7\n" in said and "second 1\n" in said and "another run has ROS domain 7: this one is in 1" in said
+
+
+def test_test_runs_take_domains_of_their_own_and_scripts_leave_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (first, lock), (second, other) = take_domain(), take_domain()
+    assert (first, second) == ("1", "2") and lock and other
+    said = bash('isobar_take_domain; echo "script $ROS_DOMAIN_ID"', ROS_DOMAIN_ID="2", TMPDIR=str(tmp_path))
+    assert "script 3\n" in said and "another run has ROS domain 2" in said, said
 
 
 def test_the_prefix_of_another_checkout_is_left(tmp_path):
