@@ -73,6 +73,25 @@ fn joint_limits_hold() {
     assert!((simulation.state().q[0] - 0.05).abs() < 1e-5, "{:?}", simulation.state());
 }
 
+/// A slider that falls is above its velocity limit of 1 m/s from 1/g on, which is named; a limit of 0 counts as
+/// none.
+#[test]
+fn a_joint_above_its_velocity_limit_is_named() {
+    for (velocity, named) in [(1.0, true), (0.0, false), (f64::INFINITY, false)] {
+        let limits = JointLimits { velocity, ..JointLimits::default() };
+        let mut simulation = Slider { limits, ..Slider::of_mass(1.0) }.simulation(GRAVITY, settings(1e-3));
+        for _ in 0..200 {
+            run(&mut simulation, &JointCommand::default(), 1e-3);
+            let fast = simulation.fast_joint();
+            assert_eq!(fast.is_some(), named && simulation.state().v[0].abs() > 1.0, "{velocity}: {fast:?}");
+            let Some(fast) = fast else { continue };
+            assert_eq!((fast.name(), fast.limit(), fast.speed()), ("slider", 1.0, simulation.state().v[0].abs()));
+            assert!(fast.to_string().contains("`slider` moves at"), "{fast}");
+        }
+        assert_eq!(simulation.fast_joint().is_some(), named);
+    }
+}
+
 /// Dry friction balances a smaller force, and reduces a larger one by its bound.
 #[test]
 fn dry_joint_friction() {

@@ -14,7 +14,7 @@ use isobar::io::checkpoint_file;
 use isobar::io::csv_file::CsvRecording;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene};
-use isobar::math::{BodyIndex, ScalarJointIndex};
+use isobar::math::{BodyIndex, Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
 use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules};
@@ -118,6 +118,10 @@ struct Totals {
     wrong_pairs: BTreeSet<usize>,
     /// Pairs of geometries that met too fast for a step to find their contact in time.
     missed: BTreeSet<usize>,
+    /// Steps after which a joint was above its velocity limit.
+    fast: u64,
+    /// The joints that were.
+    fast_joints: BTreeSet<ScalarJointIndex>,
     /// Bodies whose inertial force was more than 10 % of their contact forces in a quasistatic step.
     inertial: BTreeSet<BodyIndex>,
     stepping: Duration,
@@ -249,6 +253,12 @@ fn simulate(
         {
             progress.suspend(|| eprintln!("warning: t = {} s: {missed}", simulation.time()));
         }
+        if let Some(fast) = simulation.fast_joint() {
+            totals.fast += 1;
+            if totals.fast_joints.insert(fast.joint()) && !arguments.quiet {
+                progress.suspend(|| eprintln!("warning: t = {} s: {fast}", simulation.time()));
+            }
+        }
         if let Some(load) = simulation.inertial_load()
             && totals.inertial.insert(load.body())
             && !arguments.quiet
@@ -367,6 +377,11 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
         };
         let steps = totals.wrong_friction;
         rows.push(("wrong friction".to_owned(), format!("{steps} steps, at most {amount} (`{pair}`, t = {time} s)")));
+    }
+    if totals.fast > 0 {
+        let joints: Vec<_> =
+            totals.fast_joints.iter().map(|joint| loaded.scene.joint_names()[joint.to_usize()].as_str()).collect();
+        rows.push(("above velocity limit".to_owned(), format!("{} steps (`{}`)", totals.fast, joints.join("`, `"))));
     }
     if totals.fallbacks > 0 {
         rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));
