@@ -64,6 +64,40 @@ fn forces(model: &Model, data: &mut Data, vdot: Option<&[f64]>) {
     sum_inwards(model, force);
 }
 
+/// Adds to `stiffness` a diagonal matrix that is at least as stiff as the potential of gravity along the
+/// scalar joints whose degree of freedom is `free`, at any angle: K_ii = sum over j of |H_ij|, where
+/// H_ij = (g x w_i) . a_j couples joint i with a joint j that it carries. The moment a_j of the masses beyond
+/// j is their sum of m dp/dq_j. A pendulum of length l has K = m g l, a joint along gravity none [N/m] or
+/// [N m/rad].
+///
+/// Needs [`mass_matrix`](super::mass_matrix), whose composite inertias it uses.
+pub(crate) fn weight_stiffness(model: &Model, data: &Data, free: impl Fn(usize) -> bool, stiffness: &mut [f64]) {
+    let g = model.gravity_W();
+    let scalar = |number: usize| {
+        let link = &model.links()[number];
+        let dof = |column: usize| model.topology.column_dof[column];
+        (link.columns.len() == 1).then_some(link.columns.start).filter(|column| free(dof(*column)))
+    };
+    for number in 1..model.links().len() {
+        let Some(column) = scalar(number) else { continue };
+        let (beyond, S) = (&data.composite[number], &data.S[column]);
+        let moment = (S.v * beyond.mass + S.w.cross(&beyond.first_moment)).norm();
+        let own = model.topology.column_dof[column];
+        let mut carrier = number;
+        while carrier != 0 {
+            if let Some(column) = scalar(carrier) {
+                let coupling = g.cross(&data.S[column].w).norm() * moment;
+                let dof = model.topology.column_dof[column];
+                stiffness[dof] += coupling;
+                if carrier != number {
+                    stiffness[own] += coupling;
+                }
+            }
+            carrier = model.links()[carrier].parent;
+        }
+    }
+}
+
 fn sum_inwards(model: &Model, force: &mut [SpatialForce]) {
     for (number, link) in model.links().iter().enumerate().skip(1).rev() {
         if link.parent != 0 {

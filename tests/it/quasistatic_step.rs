@@ -16,7 +16,8 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::{Actuator, SceneBuilder};
-use isobar::stepping::{JointCommand, JointTarget, Simulation, StepSettings, UnactuatedInertia};
+use isobar::solvers::quasistatic::FrictionModel;
+use isobar::stepping::{JointCommand, JointTarget, Simulation, StepSettings, Stepping, UnactuatedInertia};
 
 use crate::worlds::at;
 
@@ -98,6 +99,14 @@ fn simulate(
 fn positions(targets: &[f64]) -> JointCommand {
     let target = |position: &f64| JointTarget { position: Some(*position), ..JointTarget::default() };
     targets.iter().map(target).collect()
+}
+
+/// The same settings with Coulomb's law.
+fn coulomb(mut settings: StepSettings) -> StepSettings {
+    if let Stepping::Quasistatic(options) = &mut settings.stepping {
+        options.solver.model = FrictionModel::Coulomb;
+    }
+    settings
 }
 
 fn bits(simulation: &Simulation) -> Vec<u64> {

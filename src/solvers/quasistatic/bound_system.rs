@@ -6,7 +6,7 @@
 
 use super::cone_engine::ConeEngine;
 use super::derivative::{Linearization, ProblemDirection};
-use super::{QuasistaticError, QuasistaticProblem};
+use super::{ProblemPart, QuasistaticError, QuasistaticProblem};
 
 /// A pivot below this part of the largest entry makes the system singular [-].
 const SINGULAR: f64 = 1e-12;
@@ -57,14 +57,13 @@ impl BoundSystem {
                 self.matrix[row * m + column] = own - problem.contacts()[*contact].friction * self.normals[*contact];
             }
         }
-        if factorize(&mut self.matrix, m, &mut self.pivots) {
-            return Ok(());
+        match factorize(&mut self.matrix, m, &mut self.pivots) {
+            Ok(()) => Ok(()),
+            Err(row) => Err(QuasistaticError::NoDerivatives {
+                part: ProblemPart::Contact(self.sliding[row]),
+                reason: "its friction depends on itself without a unique solution, as where a body jams",
+            }),
         }
-        Err(QuasistaticError::NotConverged {
-            iterations: 0,
-            residual: f64::INFINITY,
-            status: "friction depends on itself without a unique solution, as where a body jams".to_owned(),
-        })
     }
 
     /// Whether no point slides.
@@ -104,8 +103,8 @@ impl BoundSystem {
     }
 }
 
-/// Factors of the m x m matrix with row exchanges; false if it is singular.
-fn factorize(a: &mut [f64], m: usize, pivots: &mut Vec<usize>) -> bool {
+/// Factors of the m x m matrix with row exchanges, or the column of the pivot that makes it singular.
+fn factorize(a: &mut [f64], m: usize, pivots: &mut Vec<usize>) -> Result<(), usize> {
     let largest = a.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
     pivots.clear();
     for k in 0..m {
@@ -113,7 +112,7 @@ fn factorize(a: &mut [f64], m: usize, pivots: &mut Vec<usize>) -> bool {
         let pivot = (k..m).fold(k, |best, i| if size(&i) > size(&best) { i } else { best });
         let entry = a[pivot * m + k].abs();
         if entry.is_nan() || entry <= SINGULAR * largest {
-            return false;
+            return Err(k);
         }
         pivots.push(pivot);
         if pivot != k {
@@ -127,7 +126,7 @@ fn factorize(a: &mut [f64], m: usize, pivots: &mut Vec<usize>) -> bool {
             }
         }
     }
-    true
+    Ok(())
 }
 
 /// Solves with the factors.
@@ -159,9 +158,9 @@ mod tests {
         let x = [0.7, -1.3, 2.1];
         let mut b: Vec<f64> = (0..3).map(|i| (0..3).map(|j| a[3 * i + j] * x[j]).sum()).collect();
         let (mut factors, mut pivots) = (a, Vec::new());
-        assert!(factorize(&mut factors, 3, &mut pivots));
+        factorize(&mut factors, 3, &mut pivots).expect("a regular matrix");
         substitute(&factors, 3, &pivots, &mut b);
         assert!(b.iter().zip(x).all(|(b, x)| (b - x).abs() < 1e-14), "{b:?}");
-        assert!(!factorize(&mut [1.0, 2.0, 2.0, 4.0], 2, &mut pivots), "a singular one");
+        assert_eq!(factorize(&mut [1.0, 2.0, 2.0, 4.0], 2, &mut pivots), Err(1), "a singular one");
     }
 }

@@ -24,6 +24,10 @@ const MASSLESS: f64 = 1e-9;
 /// Smallest lever arm in the metric of a rotation that moves a patch \[m\].
 const LEVER_ARM: f64 = 0.01;
 
+/// In an island without impedance or mass, the load stands in for these: it takes up its impulse at this
+/// speed [m/s].
+const LOAD_SPEED: f64 = 1.0;
+
 /// A second attempt divides the penalties by this factor [-].
 const SOFTER: f64 = 1e3;
 /// A second attempt multiplies the tolerance by this factor [-].
@@ -83,6 +87,8 @@ pub(super) struct ConeEngine {
     multipliers: Multipliers,
     /// The metric D by velocity: the diagonal of Q plus the stiffness of rows, or a substitute.
     metric: Vec<f64>,
+    /// Whether the term of a velocity in Q is a weak resistance.
+    light: Vec<bool>,
     /// Squared length of the longest column of a contact or patch, by velocity: its lever arm squared.
     reach: Vec<f64>,
 }
@@ -123,7 +129,6 @@ impl ConeEngine {
         settings: &QuasistaticSettings,
     ) -> ConeReport {
         self.law.reset(settings.friction);
-        self.weigh(problem);
         self.start(problem, v);
         if self.memory.is_empty() {
             self.working.take_all(problem);
@@ -219,6 +224,7 @@ impl ConeEngine {
 
     fn prepare(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) {
         self.islands.build(problem, self.working.kept());
+        self.weigh(problem);
         let Self { islands, law, newton, multipliers, v, .. } = self;
         newton.reset(islands, multipliers.stride);
         for (index, dof) in islands.dofs.iter().enumerate() {
@@ -249,57 +255,62 @@ impl ConeEngine {
         }
     }
 
-    /// The metric: the weight of each velocity. If Q and the rows have no term for it, the softest impedance
-    /// at its lever arm is used.
+    /// The metric: the weight of each velocity. If Q and the rows have no term for it, or a weak one, the
+    /// softest impedance of its island is used at its lever arm, or else its load, so that no other island
+    /// matters.
     fn weigh(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
-        let Self { metric, reach, .. } = self;
+        let Self { metric, reach, light, islands, law, .. } = self;
         metric.clear();
         metric.extend((0..n).map(|i| problem.quadratic[i * n + i]));
         for row in &problem.rows {
             metric[row.dof as usize] += row.coefficient * row.coefficient / row.regularization;
         }
-        // The forces of patches are exact in the metric of Q itself.
-        let light = if problem.patches().is_empty() { problem.light.as_slice() } else { &[] };
-        for dof in light {
-            metric[*dof as usize] = 0.0;
-        }
-        if metric.iter().all(|weight| *weight > 0.0) {
+        light.clear();
+        light.resize(n, false);
+        problem.light.iter().for_each(|dof| light[*dof as usize] = true);
+        if problem.light.is_empty() && metric.iter().all(|weight| *weight > 0.0) {
             return;
         }
         reach.clear();
         reach.resize(n, 0.0);
-        for contact in problem.contacts() {
-            for (dof, column) in problem.columns(contact) {
-                let reach = &mut reach[*dof as usize];
-                *reach = reach.max(column.norm_squared());
+        for island in &islands.islands {
+            let part = islands.part(problem, island, law);
+            for (_, contact) in part.contacts() {
+                for (index, column) in part.columns(contact) {
+                    let reach = &mut reach[part.dof(part.offset() + *index)];
+                    *reach = reach.max(column.norm_squared());
+                }
             }
-        }
-        for patch in problem.patches() {
-            for (dof, column) in patch.jacobian.dofs.iter().zip(&patch.jacobian.columns) {
-                let (w, v) = (column.fixed_rows::<3>(0), column.fixed_rows::<3>(3));
-                let reach = &mut reach[*dof as usize];
-                *reach = reach.max(v.norm_squared()).max(LEVER_ARM * LEVER_ARM * w.norm_squared());
+            for (_, patch) in part.patches() {
+                for (index, column) in part.patch_columns(patch) {
+                    let (w, v) = (column.fixed_rows::<3>(0), column.fixed_rows::<3>(3));
+                    let reach = &mut reach[part.dof(index)];
+                    *reach = reach.max(v.norm_squared()).max(LEVER_ARM * LEVER_ARM * w.norm_squared());
+                }
             }
-        }
-        let mut softest = f64::INFINITY;
-        let mut softest_in_touch = f64::INFINITY;
-        for (weight, reach) in metric.iter().zip(reach.iter()).filter(|(weight, _)| **weight > 0.0) {
-            softest = softest.min(*weight);
-            if *reach > 0.0 {
-                softest_in_touch = softest_in_touch.min(weight / reach);
+            // The forces of patches are exact in the metric of Q itself.
+            let exact = part.patches().next().is_some();
+            let is_light = |dof: usize| light[dof] && !exact;
+            let mut softest = f64::INFINITY;
+            let mut load = 0.0_f64;
+            for dof in part.dofs().map(|index| part.dof(index)) {
+                let lever = if reach[dof] > 0.0 { reach[dof] } else { 1.0 };
+                load = load.max(problem.linear[dof].abs() / lever.sqrt());
+                if metric[dof] > 0.0 && !is_light(dof) {
+                    softest = softest.min(metric[dof] / lever);
+                }
             }
-        }
-        let softest = [softest_in_touch, softest, 1.0].into_iter().find(|x| x.is_finite()).unwrap_or(1.0);
-        for (weight, reach) in metric.iter_mut().zip(reach.iter()) {
-            let stand_in = softest * if *reach > 0.0 { *reach } else { 1.0 };
-            if *weight <= MASSLESS * stand_in {
-                *weight = stand_in;
+            let load = if load > 0.0 { load / LOAD_SPEED } else { 1.0 };
+            let scale = if softest.is_finite() { softest } else { load };
+            for dof in part.dofs().map(|index| part.dof(index)) {
+                let stand_in = scale * if reach[dof] > 0.0 { reach[dof] } else { 1.0 };
+                if is_light(dof) {
+                    metric[dof] = metric[dof].max(stand_in);
+                } else if metric[dof] <= MASSLESS * stand_in {
+                    metric[dof] = stand_in;
+                }
             }
-        }
-        for dof in light {
-            let dof = *dof as usize;
-            metric[dof] = metric[dof].max(problem.quadratic[dof * n + dof]);
         }
     }
 

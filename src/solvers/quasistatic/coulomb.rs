@@ -97,6 +97,7 @@ impl CoulombRounds {
     pub(super) fn advance_by(&mut self, problem: &mut QuasistaticProblem, changes: &[f64]) {
         self.newton_error = Some(dot(&self.error, &self.error));
         self.bounds.iter_mut().zip(changes).for_each(|(bound, change)| *bound = (*bound + change).max(0.0));
+        // Differences of Newton's rounds are rounding soon, and would lead the acceleration astray.
         self.rounds = 0;
         self.last_error.clear();
         self.set(problem);
@@ -108,8 +109,9 @@ impl CoulombRounds {
         }
     }
 
-    /// Moves the bounds to those of the next round.
-    fn accelerate(&mut self, first: bool) {
+    /// Adds the last round to those that the acceleration uses, whichever method set its bounds. Returns
+    /// whether it has increased the error.
+    fn note(&mut self, first: bool) -> bool {
         let Self { bounds, error, last_bounds, last_error, steps, changes, rounds, .. } = self;
         let known = !first && last_error.len() == error.len();
         let apart = known && dot(error, error) > dot(last_error, last_error);
@@ -125,6 +127,13 @@ impl CoulombRounds {
         }
         last_bounds.clone_from(bounds);
         last_error.clone_from(error);
+        apart
+    }
+
+    /// Moves the bounds to those of the next round.
+    fn accelerate(&mut self, first: bool) {
+        let apart = self.note(first);
+        let Self { bounds, error, steps, changes, rounds, .. } = self;
         let used = (*rounds).min(DEPTH);
         let weights = least_squares(&changes[..used], error);
         let part = if apart { DAMPING } else { 1.0 };

@@ -11,7 +11,7 @@
 
 use super::cone_engine::{ConeEngine, ConeStatus};
 use super::islands::Scalar;
-use super::{QuasistaticError, QuasistaticProblem, QuasistaticSettings};
+use super::{ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::Vector3;
 use crate::math::dense::cholesky_solve_in_envelope;
 
@@ -117,11 +117,10 @@ impl Linearization {
             self.starts.push(self.factors.len());
             let part = islands.part(problem, island, law);
             newton.evaluate_at_solution(part);
-            if newton.factorize_hessian(part).is_err() {
-                return Err(QuasistaticError::NotConverged {
-                    iterations: 0,
-                    residual: f64::INFINITY,
-                    status: "the Hessian at the solution is not positive definite".to_owned(),
+            if let Err(singular) = newton.factorize_hessian(part) {
+                return Err(QuasistaticError::NoDerivatives {
+                    part: ProblemPart::Velocity(part.dof(part.offset() + singular.pivot)),
+                    reason: "nothing determines its motion",
                 });
             }
             self.factors.extend_from_slice(&newton.hessian);

@@ -9,6 +9,9 @@ use crate::solvers::line_search::find_zero;
 
 /// Largest |g| in the metric D^-1, relative to the forces that must balance [-].
 const GRADIENT: f64 = 1e-10;
+/// A spring that has reached its target has no force, but that zero is the difference of two large numbers:
+/// this part of them counts in the scale of forces [-]. Times [`GRADIENT`] it is a few units of rounding.
+const CANCELLED: f64 = 1e-5;
 /// The limit of Newton iterations of one minimisation; beyond it, rounding prevents convergence.
 const ITERATIONS_MAX: u32 = 80;
 /// Iterations without halving the residual after which a small residual counts as rounding.
@@ -231,9 +234,11 @@ impl IslandNewton {
         let held = part.dofs().zip(gradient.iter()).map(|(index, g)| g * g / self.metric[index]).sum::<f64>();
         let mut driven = 0.0;
         for Scalar { velocity, data, .. } in part.rows() {
-            let (gamma, _) = data.impulse(data.coefficient * self.v[velocity]);
+            let speed = data.coefficient * self.v[velocity];
+            let (gamma, stiffness) = data.impulse(speed);
             gradient[velocity - offset] -= data.coefficient * gamma;
-            driven += (data.coefficient * gamma).powi(2) / self.metric[velocity];
+            let size = gamma.abs().max(CANCELLED * stiffness * speed.abs());
+            driven += (data.coefficient * size).powi(2) / self.metric[velocity];
         }
         for (index, patch) in part.patches() {
             let V = SpatialVelocity::from_vector(&self.patch_velocities[index]);

@@ -186,6 +186,14 @@ pub enum QuasistaticError {
     /// Derivatives were requested before a linearization.
     #[error("there is nothing to differentiate: linearize the step first, and again after every solve")]
     NotLinearized,
+    /// The solution has no derivatives.
+    #[error("the solution has no derivatives: {reason}")]
+    NoDerivatives {
+        /// The contact or velocity whose change is not determined.
+        part: ProblemPart,
+        /// The reason.
+        reason: &'static str,
+    },
     /// A problem that Lemke's method does not support.
     #[error(
         "Lemke's method supports rigid contacts with friction pyramids and bounds, but no rows, patches or exact cones; use another engine"

@@ -3,8 +3,8 @@
 
 use crate::contact::{mean_point, patch_point};
 use crate::geometry::{
-    Aabb, ContactSurface, FaceRepresentation, HydroelasticWorkspace, PointContacts, RigidShape, RigidWorkspace,
-    contact_points, contact_surface,
+    Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace, PointContacts, RigidShape,
+    RigidWorkspace, contact_points, contact_surface,
 };
 use crate::math::{
     BodyIndex, ByteReader, ByteWriter, BytesError, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity,
@@ -87,6 +87,26 @@ impl Pairs {
         let (box_A, box_B) = (&self.boxes_W[pair.A], &self.boxes_W[pair.B]);
         let grown = Aabb { min: box_A.min.add_scalar(-distance), max: box_A.max.add_scalar(distance) };
         grown.overlaps(box_B)
+    }
+
+    /// A lower bound on the distance of the two geometries \[m\], at most zero if they may overlap.
+    pub(in crate::stepping) fn gap(&self, pair: &ContactPair, scene: &Scene) -> f64 {
+        let height = |half_space: GeometryIndex, other: GeometryIndex| {
+            let shape = &scene.geometries()[half_space].hydroelastic;
+            let planes =
+                matches!(shape, HydroelasticGeometry::CompliantHalfSpace { .. } | HydroelasticGeometry::RigidHalfSpace);
+            planes.then(|| {
+                let (center, radius) = self.bounding_sphere(&scene.geometries()[other], other);
+                let X_WH = &self.X_WG[half_space];
+                (X_WH.rotation * Vector3::z()).dot(&(center - X_WH.translation.vector)) - radius
+            })
+        };
+        if let Some(height) = height(pair.A, pair.B).or_else(|| height(pair.B, pair.A)) {
+            return height;
+        }
+        let (box_A, box_B) = (&self.boxes_W[pair.A], &self.boxes_W[pair.B]);
+        let apart = |a: &Aabb, b: &Aabb| (a.min - b.max).map(|gap| gap.max(0.0)).norm();
+        apart(box_A, box_B).max(apart(box_B, box_A))
     }
 
     /// The surface of equal pressure of the last [`Pairs::find_surface`], and the list of its faces that the

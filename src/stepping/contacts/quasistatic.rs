@@ -21,9 +21,9 @@ const DETECTION_MARGIN: f64 = 1.25;
 /// [-].
 const SUPPORT_FACTOR: f64 = 4.0;
 const SUPPORT_LOOKS_MAX: u32 = 10;
-/// Between two queries of their surface, the geometries of a pair with a pressure field move by at most this
-/// fraction of the smaller one's radius. This is less than the depth of their fields, so they cannot pass
-/// through each other undetected. [-]
+/// Between two queries of their surface, the geometries of a pair with a pressure field move by at most their
+/// distance and this fraction of the smaller one's radius. This is less than the depth of their fields, so
+/// they cannot pass through each other undetected. [-]
 const MOTION_PART: f64 = 0.2;
 
 /// The stiffness of a point in Coulomb's law \[N/m\]: a micrometre under 100 N. It decides how redundant
@@ -189,11 +189,12 @@ impl QuasistaticContacts {
                 continue;
             }
             let moved = h * self.end.approach_speed(pair, scene, data);
-            if self.end.near(pair, moved) {
+            let gap = self.end.gap(pair, scene);
+            if gap <= moved {
                 if moved > motion.bound {
                     (motion.bound, motion.pair) = (moved, index);
                 }
-                let allowed = MOTION_PART * self.end.smaller_radius(pair, scene);
+                let allowed = gap.max(0.0) + MOTION_PART * self.end.smaller_radius(pair, scene);
                 motion.part = motion.part.min(allowed / moved);
             }
         }

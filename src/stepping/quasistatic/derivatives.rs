@@ -9,12 +9,12 @@
 //! differentiated in turn.
 
 use super::failure::names_of_pair;
-use super::impedances::Impedances;
+use super::impedances::{Impedances, InertiaLaw};
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
 use crate::math::{Index, Matrix3, ScalarJointIndex, Vector3};
 use crate::multibody::{Data, JointKind, Model, State, bias, integrate, mass_matrix, positions};
 use crate::scene::{ContactKind, Scene};
-use crate::solvers::quasistatic::{ProblemDirection, QuasistaticError, QuasistaticProblem};
+use crate::solvers::quasistatic::{ProblemDirection, ProblemPart, QuasistaticError, QuasistaticProblem};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::contacts::{QuasistaticContacts, frame_about, smallest_axis};
 use crate::stepping::error::{StepError, joint_of_dof};
@@ -66,6 +66,22 @@ pub enum DerivativeError {
         column: usize,
         /// The name of the joint, and whether its motion or its command varies.
         along: String,
+    },
+    /// The step is taken in parts.
+    #[error(
+        "the step is taken in {parts} parts, and derivatives are those of a step that is taken at once: send smaller changes of command, or take shorter steps"
+    )]
+    InParts {
+        /// The number of parts.
+        parts: u32,
+    },
+    /// The contact forces do not determine a derivative.
+    #[error("{what}: {reason}, so that the step has no derivatives here: choose another configuration")]
+    Undetermined {
+        /// The pair of geometries, or the body.
+        what: String,
+        /// The reason.
+        reason: &'static str,
     },
     /// The command is malformed, or the step itself cannot be taken.
     #[error(transparent)]
@@ -238,7 +254,7 @@ impl QuasistaticDerivatives {
         let Some(step) = simulation.quasistatic_step() else { return Err(DerivativeError::NotQuasistatic) };
         let options = step.options();
         let (scene, state) = (input.scene, input.start.state);
-        self.refuse_touching_fields(&input, step)?;
+        self.refuse_touching_fields(&input, step, kappa.is_none())?;
         self.step.leave_out_fields();
         self.step.impedances.clone_from(&step.impedances);
         self.step.solver.clone_from(&step.solver);
@@ -246,10 +262,21 @@ impl QuasistaticDerivatives {
         self.step.assemble(&input, options, &self.v);
         let mut middles = 0;
         loop {
-            self.step.solve(&input, options, &mut self.v)?;
+            let solved = self.step.solve(&input, options, &mut self.v);
+            if kappa.is_none() {
+                let settled = solved.as_ref().is_ok_and(|solved| self.step.has_settled(solved, options));
+                if !settled {
+                    return Err(self.whole_step(&input, step));
+                }
+            } else {
+                solved?;
+            }
             let QuasistaticStep { solver, problem, .. } = &mut self.step;
             match kappa {
-                None => solver.linearize(problem, &mut self.v, &options.solver)?,
+                None => {
+                    let linearized = solver.linearize(problem, &mut self.v, &options.solver);
+                    linearized.map_err(|error| self.undetermined(scene, error))?;
+                }
                 Some(kappa) => {
                     solver.solve_smoothed(problem, &mut self.v, kappa, &options.solver)?;
                 }
@@ -273,16 +300,53 @@ impl QuasistaticDerivatives {
         Ok(())
     }
 
-    /// Takes the whole step with its pressure fields, and refuses it if one of them touches.
-    fn refuse_touching_fields(&self, input: &StepInput<'_>, step: &QuasistaticStep) -> Result<(), DerivativeError> {
+    /// The reason why a step that does not settle at once has no derivatives: it is taken in parts, or not at
+    /// all.
+    fn whole_step(&self, input: &StepInput<'_>, step: &QuasistaticStep) -> DerivativeError {
+        let mut whole = QuasistaticStep::new(*step.options(), input.scene, input.start.state);
+        whole.impedances.clone_from(&step.impedances);
+        whole.solver.clone_from(&step.solver);
+        let mut result = StepResult::new(input.start.state, input.scene.joints().len());
+        match whole.step(input, &mut result) {
+            Ok(()) => DerivativeError::InParts { parts: result.report.parts },
+            Err(error) => error.into(),
+        }
+    }
+
+    /// An error of the solver, with names where it has parts.
+    fn undetermined(&self, scene: &Scene, error: QuasistaticError) -> DerivativeError {
+        let QuasistaticError::NoDerivatives { part, reason } = error else { return error.into() };
+        let what = match (part, self.step.pair_of(part)) {
+            (_, Some(pair)) => {
+                let (A, B) = names_of_pair(scene, pair);
+                format!("'{A}' and '{B}'")
+            }
+            (ProblemPart::Velocity(dof), None) => format!("joint '{}'", joint_of_dof(scene.model(), dof)),
+            (_, None) => "a contact".to_owned(),
+        };
+        DerivativeError::Undetermined { what, reason }
+    }
+
+    /// Takes the whole step with its pressure fields, and refuses it if one of them touches, or if exact
+    /// derivatives are those of a step in parts.
+    fn refuse_touching_fields(
+        &self,
+        input: &StepInput<'_>,
+        step: &QuasistaticStep,
+        exact: bool,
+    ) -> Result<(), DerivativeError> {
         let scene = input.scene;
         if scene.contact_pairs().iter().all(|pair| pair.kind == ContactKind::Points) {
             return Ok(());
         }
         let mut whole = QuasistaticStep::new(*step.options(), scene, input.start.state);
         whole.impedances.clone_from(&step.impedances);
+        whole.solver.clone_from(&step.solver);
         let mut result = StepResult::new(input.start.state, scene.joints().len());
         whole.step(input, &mut result)?;
+        if exact && result.report.parts > 1 {
+            return Err(DerivativeError::InParts { parts: result.report.parts });
+        }
         let touches = |pair: &usize| scene.contact_pairs()[*pair].kind == ContactKind::PressureField;
         match whole.contacts.active().iter().map(|active| active.pair).find(touches) {
             None => Ok(()),
@@ -385,7 +449,8 @@ impl Place {
             ..input.start
         };
         let stiction = input.settings.stiction_tolerance;
-        self.impedances.assemble(scene, options.inertia, stiction, &start, &self.start, &mut self.problem);
+        let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
+        self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
         if let Some(target) =
             column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)))
         {

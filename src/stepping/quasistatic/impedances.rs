@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::math::{ByteReader, ByteWriter, BytesError};
-use crate::multibody::{Data, Joint, Model, State};
+use crate::multibody::{Data, Joint, Model, State, weight_stiffness};
 use crate::scene::{Actuator, Scene};
 use crate::solvers::BoxRow;
 use crate::solvers::quasistatic::{QuasistaticProblem, VelocityBound};
@@ -39,6 +39,33 @@ pub(super) struct Impedances {
     rates: Vec<(usize, f64)>,
     /// The scale of M_u in Q, by tree [-].
     scales: Vec<f64>,
+    /// The stiffness of the weights on passive joints, by degree of freedom [N/m] or [N m/rad].
+    weights: Vec<f64>,
+}
+
+/// The resistance of unactuated joints and free bodies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct InertiaLaw {
+    pub(super) kind: UnactuatedInertia,
+    /// The number of parts in which the step is taken. The force at a velocity is that of the whole step.
+    pub(super) parts: u32,
+}
+
+impl InertiaLaw {
+    /// The scale of a tree's mass in Q; `heaviest` is the largest diagonal entry of its mass, and `softest`
+    /// the weakest h K_a.
+    fn scale(self, h: f64, heaviest: f64, softest: f64) -> f64 {
+        let parts = f64::from(self.parts);
+        match self.kind {
+            UnactuatedInertia::None => 0.0,
+            UnactuatedInertia::Mass => 1.0 / parts,
+            UnactuatedInertia::Drag { time_constant } => (h / time_constant).min(1.0 / parts),
+            UnactuatedInertia::Scaled { divisor } if heaviest > 0.0 && softest.is_finite() => {
+                parts * h * softest / (divisor * heaviest)
+            }
+            UnactuatedInertia::Scaled { .. } => 1.0 / parts,
+        }
+    }
 }
 
 /// The data of one joint from which the rows are made.
@@ -86,7 +113,7 @@ impl Impedances {
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
-        inertia: UnactuatedInertia,
+        inertia: InertiaLaw,
         stiction_tolerance: f64,
         start: &StepStart<'_>,
         data: &Data,
@@ -134,6 +161,7 @@ impl Impedances {
             }
         }
         self.add_damping(model, problem);
+        self.add_weights(model, data, problem);
         self.add_inertia(model, inertia, data, problem);
     }
 
@@ -146,29 +174,30 @@ impl Impedances {
         }
     }
 
+    /// h^2 K of the weights on passive joints, with a diagonal K that is at least as stiff as their potential
+    /// at any angle: the torque of a weight changes within the step, and a step that took it as constant
+    /// would swing farther at each step.
+    fn add_weights(&mut self, model: &Model, data: &Data, problem: &mut QuasistaticProblem) {
+        let Self { actuated, weights, .. } = self;
+        weights.clear();
+        weights.resize(model.nv(), 0.0);
+        weight_stiffness(model, data, |dof| !actuated[dof], weights);
+        let (n, h) = (problem.size(), problem.step);
+        for (dof, stiffness) in weights.iter().enumerate() {
+            problem.quadratic[dof * n + dof] += h * h * stiffness;
+        }
+    }
+
     /// M_u times the scale of each tree.
-    fn add_inertia(
-        &mut self,
-        model: &Model,
-        inertia: UnactuatedInertia,
-        data: &Data,
-        problem: &mut QuasistaticProblem,
-    ) {
+    fn add_inertia(&mut self, model: &Model, inertia: InertiaLaw, data: &Data, problem: &mut QuasistaticProblem) {
         let (n, h, softest) = (model.nv(), problem.step, self.softest());
         let actuated = &self.actuated;
         self.scales.clear();
-        self.scales.extend(model.trees().iter().map(|tree| match inertia {
-            UnactuatedInertia::None => 0.0,
-            UnactuatedInertia::Mass => 1.0,
-            UnactuatedInertia::Drag { time_constant } => (h / time_constant).min(1.0),
-            UnactuatedInertia::Scaled { divisor } => {
-                let free = tree.clone().filter(|dof| !actuated[*dof]);
-                let heaviest = free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max);
-                let scaled = heaviest > 0.0 && softest.is_finite();
-                if scaled { h * softest / (divisor * heaviest) } else { 1.0 }
-            }
+        self.scales.extend(model.trees().iter().map(|tree| {
+            let free = tree.clone().filter(|dof| !actuated[*dof]);
+            inertia.scale(h, free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max), softest)
         }));
-        if matches!(inertia, UnactuatedInertia::Drag { .. }) {
+        if matches!(inertia.kind, UnactuatedInertia::Drag { .. }) {
             problem.light.extend((0..n).filter(|dof| !actuated[*dof]).map(|dof| dof as u32));
         }
         for (tree, scale) in model.trees().iter().zip(&self.scales).filter(|(_, scale)| **scale > 0.0) {

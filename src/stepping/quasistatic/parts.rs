@@ -25,7 +25,7 @@ impl QuasistaticStep {
         self.start_counts();
         let mut parts = 1;
         let solved = loop {
-            self.hold = f64::from(parts);
+            self.parts = parts;
             let attempt = if parts == 1 { self.attempt(input, result) } else { self.take(parts, input, result) };
             match attempt {
                 Ok(solved) => break solved,

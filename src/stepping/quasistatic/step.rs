@@ -9,7 +9,7 @@
 //! distance, the search is repeated.
 
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
-use super::impedances::Impedances;
+use super::impedances::{Impedances, InertiaLaw};
 use super::inertia::InertialForces;
 use super::support::{Support, concerns};
 use crate::geometry::{ContactSurface, PointContacts};
@@ -49,7 +49,7 @@ const CONTRACTION: f64 = 0.4;
 /// factor.
 const REACH_REDUCTION: f64 = 0.3;
 /// If the linearisations end without that, as between two sets of faces, the step counts up to this motion
-/// \[m\]: the hold's share is then 5e-7 of the weight.
+/// \[m\].
 const ACCEPTED: f64 = 5e-8;
 /// Two changes of the velocities, one after the other, are a drift if the square of the cosine between them
 /// is larger [-].
@@ -93,6 +93,8 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// empty with inertia.
     proximal: Vec<f64>,
     linear: Vec<f64>,
+    /// Whether `proximal` is part of the problem.
+    holds: bool,
     /// Whether there is a pair with a pressure field.
     has_fields: bool,
     iterations: u32,
@@ -101,8 +103,9 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// The start of a part of a step.
     pub(super) part: PartStart,
     inertial: InertialForces,
-    /// Factor of [`PROXIMAL_RATE`]: a step that is taken in parts holds bodies more firmly [-].
-    pub(super) hold: f64,
+    /// The number of parts in which the step is taken. Parts hold bodies more firmly: it is a factor of
+    /// [`PROXIMAL_RATE`].
+    pub(super) parts: u32,
 }
 
 impl QuasistaticStep {
@@ -124,13 +127,14 @@ impl QuasistaticStep {
             q: initial.q.clone(),
             proximal: Vec::new(),
             linear: Vec::new(),
+            holds: false,
             has_fields: scene.contact_pairs().iter().any(|pair| pair.kind == ContactKind::PressureField),
             iterations: 0,
             fallbacks: 0,
             times: StepTimes::default(),
             part: PartStart::default(),
             inertial: InertialForces::default(),
-            hold: 1.0,
+            parts: 1,
         }
     }
 
@@ -191,8 +195,13 @@ impl QuasistaticStep {
             }
             solved = self.solve(input, options, v)?;
         }
-        if self.has_fields && trial.change > self.without_hold(ACCEPTED) {
-            return Err(Failure::Surface { pair: trial.pair, moved: trial.change });
+        if self.has_fields {
+            if trial.change > ACCEPTED {
+                return Err(Failure::Surface { pair: trial.pair, moved: trial.change });
+            }
+            if let Some((dof, impulse)) = self.held(v) {
+                return Err(Failure::Balance { dof, excess: impulse / self.problem.step });
+            }
         }
         self.check_friction(&solved, options)?;
         self.check_balance(&solved)?;
@@ -245,8 +254,9 @@ impl QuasistaticStep {
         Err(Failure::Friction { pair, excess: impulse / self.problem.step })
     }
 
-    /// The forces must balance to a part of the largest force on a body that moves freely.
-    fn check_balance(&self, solved: &QuasistaticReport) -> Result<(), Failure> {
+    /// The impulse by which the forces may miss their balance: a part of the largest on a body that moves
+    /// freely.
+    fn balance_tolerance(&self) -> f64 {
         let Self { solver, problem, impedances, start, .. } = self;
         let contacts = solver.contact_impulses().iter().map(Vector3::norm);
         let patches = solver.patch_impulses().iter().map(|impulse| impulse.f.norm());
@@ -256,12 +266,21 @@ impl QuasistaticStep {
         let scale = contacts.chain(patches).chain(loads).chain(weights).fold(0.0, f64::max);
         let scalars = solver.row_impulses().iter().chain(solver.bound_impulses());
         let all = problem.linear.iter().chain(scalars).fold(0.0_f64, |largest, x| largest.max(x.abs()));
-        let excess = solved.residuals.stationarity;
         let scale = if scale > 0.0 { scale } else { all };
-        if excess <= BALANCE * scale + ROUNDING * problem.step {
+        BALANCE * scale + ROUNDING * problem.step
+    }
+
+    fn check_balance(&self, solved: &QuasistaticReport) -> Result<(), Failure> {
+        let excess = solved.residuals.stationarity;
+        if excess <= self.balance_tolerance() {
             return Ok(());
         }
-        Err(Failure::Balance { dof: solver.worst_balance(), excess: excess / problem.step })
+        Err(Failure::Balance { dof: self.solver.worst_balance(), excess: excess / self.problem.step })
+    }
+
+    /// Whether friction and forces of a solution agree with the law.
+    pub(super) fn has_settled(&self, solved: &QuasistaticReport, options: &QuasistaticStepping) -> bool {
+        self.check_friction(solved, options).is_ok() && self.check_balance(solved).is_ok()
     }
 
     /// The pair of geometries of a contact or patch.
@@ -295,7 +314,8 @@ impl QuasistaticStep {
         bias(model, &mut self.start);
         self.problem.reset(model.nv(), h);
         let Self { impedances, problem, .. } = self;
-        impedances.assemble(scene, options.inertia, settings.stiction_tolerance, start, &self.start, problem);
+        let inertia = InertiaLaw { kind: options.inertia, parts: self.parts };
+        impedances.assemble(scene, inertia, settings.stiction_tolerance, start, &self.start, problem);
         self.support.start(model, self.impedances.actuated(), &self.problem);
         if self.has_fields {
             self.hold_between_linearizations(scene, options.inertia);
@@ -355,12 +375,12 @@ impl QuasistaticStep {
     }
 
     fn add_contacts(&mut self, input: &StepInput<'_>) {
-        let Self { contacts, problem, start, middle, end, about, proximal, .. } = self;
+        let Self { contacts, problem, start, middle, end, about, proximal, holds, .. } = self;
         problem.clear_contacts();
         contacts.add_points(input.scene, start, middle, problem);
         if self.has_fields {
             contacts.add_surfaces(input.scene, input.settings, end, about, problem);
-            if !proximal.is_empty() {
+            if *holds {
                 let n = problem.size();
                 for (i, linear) in problem.linear.iter_mut().enumerate() {
                     *linear = self.linear[i] + dot(&proximal[i * n..(i + 1) * n], about);
@@ -374,21 +394,40 @@ impl QuasistaticStep {
     /// as the iteration converges.
     fn hold_between_linearizations(&mut self, scene: &Scene, inertia: UnactuatedInertia) {
         self.proximal.clear();
+        self.holds = false;
         if !matches!(inertia, UnactuatedInertia::None | UnactuatedInertia::Drag { .. }) {
             return;
         }
-        let scale = (PROXIMAL_RATE * self.hold * self.problem.step).powi(2);
+        let scale = (PROXIMAL_RATE * f64::from(self.parts) * self.problem.step).powi(2);
         let Self { impedances, problem, start, proximal, .. } = self;
         proximal.extend(problem.quadratic.iter().map(|q| -q));
         impedances.add_mass(scene.model(), scale, start, problem);
         proximal.iter_mut().zip(&problem.quadratic).for_each(|(p, q)| *p += q);
         self.linear.clone_from(&self.problem.linear);
+        self.holds = true;
     }
 
-    /// `motion` \[m\] of the fields, or less if bodies are held more firmly, so that the hold has no share in
-    /// the forces.
-    fn without_hold(&self, motion: f64) -> f64 {
-        if self.proximal.is_empty() { motion } else { motion / (self.hold * self.hold) }
+    /// The velocity on which the hold between linearisations has the largest force, and its impulse, if the
+    /// step would not balance without it. Bodies that touch no field, or move with one, never reach the
+    /// velocities at which they are held.
+    fn held(&self, v: &[f64]) -> Option<(usize, f64)> {
+        if !self.holds {
+            return None;
+        }
+        let impulses = self.proximal.chunks_exact(v.len()).map(|row| (dot(row, v) - dot(row, &self.about)).abs());
+        let largest = impulses.enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
+        largest.filter(|(_, impulse)| *impulse > self.balance_tolerance())
+    }
+
+    /// Removes the hold between linearisations, or restores it.
+    fn hold(&mut self, holds: bool) {
+        if self.holds == holds || self.proximal.is_empty() {
+            return;
+        }
+        let sign = if holds { 1.0 } else { -1.0 };
+        self.problem.quadratic.iter_mut().zip(&self.proximal).for_each(|(q, p)| *q += sign * p);
+        self.problem.linear.clone_from(&self.linear);
+        self.holds = holds;
     }
 
     /// Moves the linearisation of the fields towards the solution `v`. Returns whether they had converged.
@@ -400,9 +439,13 @@ impl QuasistaticStep {
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
         trial.pair = motion.pair;
-        if motion.bound <= self.without_hold(SETTLED) {
+        if motion.bound <= SETTLED {
             trial.change = motion.bound;
-            return true;
+            let held = self.held(v).is_some();
+            if held {
+                self.hold(false);
+            }
+            return !held;
         }
         let along = dot(&self.change, &self.last_change);
         let sizes = dot(&self.change, &self.change) * dot(&self.last_change, &self.last_change);
@@ -415,6 +458,10 @@ impl QuasistaticStep {
         }
         self.last_change.copy_from_slice(&self.change);
         let within = (motion.part * trial.reach).min(1.0);
+        if motion.part < 1.0 {
+            // Without the hold, a field that is reached at such a speed would throw the body far away.
+            self.hold(true);
+        }
         let near = within == 1.0 && !self.problem.patches().is_empty();
         if near && !drifts && motion.bound > (1.0 - CONTRACTION * trial.damping) * trial.change {
             trial.damping = (0.5 * trial.damping).max(DAMPING_MIN);

@@ -416,3 +416,38 @@ fn the_same_sequence_gives_the_same_bits() {
     };
     assert_eq!(run(), run());
 }
+
+/// A body that nothing but contact holds, and a finger that pushes it, have the same motion and impulses
+/// whatever is in another island: a spring from soft to stiff, in contact.
+#[test]
+fn islands_do_not_depend_on_each_other() {
+    let solve = |elsewhere: f64, light: bool| {
+        let mut problem = QuasistaticProblem::default();
+        // A finger along x, a body along x and z; elsewhere a slider along z.
+        problem.reset(4, STEP);
+        let resistance = if light { 1e-3 } else { 0.0 };
+        for (dof, quadratic) in [STEP * STEP * 1e3, resistance, resistance, elsewhere].into_iter().enumerate() {
+            problem.quadratic[5 * dof] = quadratic;
+        }
+        if light {
+            problem.light.extend([1, 2]);
+        }
+        problem.linear[0] = STEP * 1e3 * 0.02;
+        problem.linear[2] = -STEP * 5.0;
+        problem.linear[3] = -STEP * 1.0;
+        problem.add_contact(key(0), 0.0, 0.4, [(1, Vector3::y()), (2, Vector3::x())]);
+        problem.add_contact(key(1), 0.01, 0.0, [(0, Vector3::x() * -1.0), (1, Vector3::x())]);
+        problem.add_contact(key(2), 0.0, 0.4, [(3, Vector3::x())]);
+        let mut solver = QuasistaticSolver::default();
+        let mut v = vec![0.0; 4];
+        solver.solve(&mut problem, &mut v, &settings(Engine::Cone)).expect("a solution");
+        let impulses = solver.contact_impulses()[..2].iter().flat_map(|gamma| gamma.iter().copied());
+        v[..3].iter().copied().chain(impulses).map(f64::to_bits).collect::<Vec<_>>()
+    };
+    for light in [false, true] {
+        let reference = solve(1.0, light);
+        for elsewhere in [1e-6, 1e-3, 1e3, 1e6] {
+            assert_eq!(solve(elsewhere, light), reference, "{elsewhere} kg elsewhere, light {light}");
+        }
+    }
+}

@@ -96,3 +96,48 @@ fn what_is_pushed_in_a_step_is_stopped_in_it() {
         assert!((x - 0.02).abs() < 1e-5, "h = {step}: the cube is at {x} m");
     }
 }
+
+/// A pendulum of one or two links that swings freely and has only the drag settles below its pivot in a few
+/// steps of any size: the angle never grows, and never changes sign by more than the links' coupling.
+#[test]
+fn weights_on_passive_pivots_come_to_rest_below_them() {
+    for (step, links) in STEPS.into_iter().flat_map(|step| [1, 2].map(|links| (step, links))) {
+        for inertia in [UnactuatedInertia::DRAG, UnactuatedInertia::None, UnactuatedInertia::Mass] {
+            // With the mass, an e-fold takes (l/g)/h^2 steps.
+            if inertia == UnactuatedInertia::Mass && step < 0.1 {
+                continue;
+            }
+            let mut builder = SceneBuilder::new();
+            let (mut parent, mut below) = (BodyIndex::WORLD, 0.0);
+            for name in ["upper", "lower"].into_iter().take(links) {
+                let center = Vector3::z() * -0.1;
+                let inertia = SpatialInertia::from_central(0.5, &center, &(Matrix3::identity() * 1e-4));
+                let body = builder.add_body(name, inertia);
+                let X_PF = at(0.0, 0.0, below);
+                let axis_F = Vector3::y();
+                builder
+                    .add_joint(JointSpec { axis_F, X_PF, ..JointSpec::new(name, parent, body, JointKind::Revolute) })
+                    .expect("a joint");
+                (parent, below) = (body, -0.2);
+            }
+            let settings = quasistatic(step, inertia);
+            let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &[]);
+            let mut state = simulation.state().clone();
+            state.q[0] = 1.3;
+            simulation.set_state(state).expect("a state");
+            let largest = |simulation: &isobar::stepping::Simulation| {
+                simulation.state().q.iter().fold(0.0_f64, |largest, q| largest.max(q.abs()))
+            };
+            let mut last = largest(&simulation);
+            for number in 0..200 {
+                simulation
+                    .step(&JointCommand::default())
+                    .unwrap_or_else(|error| panic!("h = {step}, {inertia:?}, {links} links, {number}: {error}"));
+                let now = largest(&simulation);
+                assert!(now <= last + 0.2, "h = {step}, {inertia:?}, {links} links, {number}: {now} after {last} rad");
+                last = now;
+            }
+            assert!(last < 1e-6, "h = {step}, {inertia:?}, {links} links: {last} rad");
+        }
+    }
+}

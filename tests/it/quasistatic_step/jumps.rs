@@ -5,15 +5,18 @@ use isobar::math::{BodyIndex, RigidTransform, Rotation, Vector3};
 use isobar::multibody::JointLimits;
 use isobar::scene::SceneBuilder;
 use isobar::solvers::quasistatic::FrictionModel;
-use isobar::stepping::{Simulation, Snapshot, StepError, Stepping, UnactuatedInertia, Unsettled};
+use isobar::stepping::{
+    DerivativeError, QuasistaticDerivatives, Simulation, Snapshot, StepError, Stepping, UnactuatedInertia,
+};
 
 use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
 use crate::random::Random;
 use crate::worlds::{GRAVITY, compliant, quasistatic};
 
-/// Of the balance: a step is accepted at 4e-7 of the largest force in each component, and its friction may
-/// differ by 1e-6 from mu times the normal force of the same solution [-].
-const TOLERANCE: f64 = 2e-6;
+/// Of the balance: a step is accepted at 4e-7 of the largest force in each component, 7e-7 along the
+/// diagonal. The friction of a field may in addition differ by 1e-6 from mu times its normal force; with
+/// mu < 0.9 and the largest of several forces as the scale this adds less than the rest. [-]
+const TOLERANCE: f64 = 1e-6;
 
 struct Jump {
     simulation: Simulation,
@@ -95,13 +98,14 @@ fn jump(seed: u64) -> Jump {
 }
 
 /// The residual of the force balance on the box, relative to the largest force on it [-], from the snapshot.
-fn imbalance(jump: &Jump, parts: u32) -> f64 {
+/// A step in parts has the resistance of the whole step, and the velocity of its last part.
+fn imbalance(jump: &Jump) -> f64 {
     let mut snapshot = Snapshot::default();
     jump.simulation.snapshot_into(&mut snapshot);
     let contact = snapshot.F_BBo_W[jump.body].f;
     let weight = Vector3::z() * -GRAVITY * jump.mass;
     let v = jump.simulation.data().V_WB[jump.body].v;
-    let step = jump.simulation.settings().step() / f64::from(parts);
+    let step = jump.simulation.settings().step();
     let resistance = match jump.inertia {
         UnactuatedInertia::None => 0.0,
         UnactuatedInertia::Drag { time_constant } => jump.mass / time_constant,
@@ -125,7 +129,7 @@ pub(crate) fn take(seeds: std::ops::Range<u64>) -> (u32, u32, u32) {
                 Ok(report) => {
                     in_parts += u32::from(report.parts > 1);
                     assert!(report.solver_converged, "{}, step {number}: {report:?}", jump.label);
-                    let off = imbalance(&jump, report.parts);
+                    let off = imbalance(&jump);
                     assert!(off <= TOLERANCE, "{}, step {number}: {off:.1e} of the force", jump.label);
                 }
                 Err(error) => {
@@ -133,9 +137,7 @@ pub(crate) fn take(seeds: std::ops::Range<u64>) -> (u32, u32, u32) {
                     println!("{}, step {number}: {error}", jump.label);
                     let text = error.to_string();
                     assert!(matches!(&error, StepError::NotSettled { .. } | StepError::NoSupport { .. }), "{text}");
-                    // Without a solution there is no pair or body to name.
-                    let unsolved = matches!(&error, StepError::NotSettled { reason: Unsettled::Solver { .. }, .. });
-                    assert!(unsolved || text.contains('\''), "{text}");
+                    assert!(text.contains('\''), "a pair or a body is named: {text}");
                     assert_eq!(before, bits(&jump.simulation), "the last good state stays");
                     break;
                 }
@@ -152,6 +154,31 @@ fn commands_that_jump_end_in_balance_or_are_refused() {
     let (steps, in_parts, refused) = take(0..60);
     assert!(in_parts > 0, "some steps settle in parts only");
     assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
+}
+
+/// A step that is taken in parts, or not at all, has no derivatives, and the error tells why.
+#[test]
+fn derivatives_are_of_steps_that_are_taken_at_once() {
+    let mut refused = 0;
+    for seed in 0..60 {
+        let mut jump = jump(seed);
+        let command = positions(&jump.command);
+        let mut derivatives = QuasistaticDerivatives::new(&jump.simulation).expect("a quasistatic simulation");
+        let found = derivatives.differentiate(&jump.simulation, &command);
+        match (jump.simulation.step(&command), found) {
+            (Ok(report), Err(DerivativeError::InParts { parts })) => {
+                refused += 1;
+                assert_eq!(report.parts, parts, "{}", jump.label);
+            }
+            (Ok(report), found) => {
+                // Pressure fields that touch have none either.
+                let other = matches!(found, Err(DerivativeError::PressureField { .. }));
+                assert!(report.parts == 1 || other, "{}: {report:?}", jump.label);
+            }
+            (Err(_), found) => assert!(matches!(found, Err(DerivativeError::Step(_))), "{}: {found:?}", jump.label),
+        }
+    }
+    assert!(refused > 0, "a step in parts");
 }
 
 /// The same for 500 grasps and pushes.

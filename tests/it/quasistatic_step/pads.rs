@@ -6,7 +6,7 @@ use isobar::multibody::JointLimits;
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{JointCommand, Snapshot, UnactuatedInertia};
 
-use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, positions, rigid, simulate, spring};
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, coulomb, positions, rigid, simulate, spring};
 use crate::worlds::{GRAVITY, at, compliant, quasistatic};
 
 /// Iteration on the pressure fields ends below 1e-8 m; times their stiffness here, 1e5 N/m [N].
@@ -142,6 +142,67 @@ fn a_soft_box_sinks_until_its_field_carries_it() {
         let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
         for _ in 0..2 {
             simulation.step(&JointCommand::default()).unwrap_or_else(|error| panic!("h = {step}, {height}: {error}"));
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let force = snapshot.F_BBo_W[body].f;
+        assert!((force - Vector3::z() * (0.5 * GRAVITY)).norm() < FORCE_TOLERANCE, "h = {step}, {height}: {force:?}");
+    }
+}
+
+/// A block that a finger pushes along the floor needs mu m g and the drag m v/T, and no more: with a pressure
+/// field 5 m away, and with a soft finger, whose field moves along with the block.
+#[test]
+fn fields_hold_no_body_that_they_do_not_touch() {
+    let (mass, friction, speed) = (0.5, 0.4, 0.02);
+    for (step, (soft_finger, distant_ball)) in
+        [0.1, 0.01].into_iter().flat_map(|step| [(false, false), (false, true), (true, false)].map(|kind| (step, kind)))
+    {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(friction));
+        let tip = if soft_finger { compliant(1e6, 0.0, 0.0) } else { rigid(0.0) };
+        let tip = (Shape::Sphere { radius: 0.01 }, &tip);
+        let from = (Vector3::new(-0.04, 0.0, 0.02), Vector3::x());
+        let finger = add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(1e4, f64::INFINITY), tip);
+        builder.exclude_contact(BodyIndex::WORLD, finger);
+        let block = add_box(&mut builder, "block", Vector3::new(0.06, 0.06, 0.04), mass, &rigid(friction));
+        if distant_ball {
+            let ball = Shape::Sphere { radius: 0.05 };
+            let soft = compliant(1e6, 0.0, 0.5);
+            builder.add_geometry(BodyIndex::WORLD, "ball", at(5.0, 0.0, 0.1), ball, &soft).expect("a ball");
+        }
+        let settings = coulomb(quasistatic(step, UnactuatedInertia::DRAG));
+        let place = [(block, Vector3::new(0.0, 0.0, 0.02))];
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
+        for number in 1..=(1.0 / step) as u32 {
+            let reach = speed * step * f64::from(number);
+            simulation.step(&positions(&[reach])).unwrap_or_else(|error| panic!("h = {step}, {number}: {error}"));
+        }
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let force = -snapshot.F_BBo_W[finger].f.x;
+        let law = friction * mass * GRAVITY + mass * speed / 10.0;
+        // The balance of a step and its friction are accepted at 4e-7 and 1e-6 of the largest force. The
+        // motion has settled: the finger lags by a constant.
+        assert!((force - law).abs() < 1e-5 * law, "h = {step}, {soft_finger}, {distant_ball}: {force} N, not {law}");
+    }
+}
+
+/// A soft box that falls from any height with the drag ends on its field, which carries it.
+#[test]
+fn a_soft_box_that_falls_far_is_carried_by_its_field() {
+    for (step, height) in STEPS.into_iter().flat_map(|step| [0.3, 3.0].map(|height| (step, height))) {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let body = add_box(&mut builder, "box", Vector3::repeat(0.1), 0.5, &compliant(1e6, 0.0, 0.5));
+        let place = [(body, Vector3::new(0.0, 0.0, 0.05 + height))];
+        let settings = quasistatic(step, UnactuatedInertia::DRAG);
+        let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
+        // It falls by g T h in a step: 1 m in 0.01 s.
+        for number in 0..10 {
+            simulation
+                .step(&JointCommand::default())
+                .unwrap_or_else(|error| panic!("h = {step}, {height} m, step {number}: {error}"));
         }
         let mut snapshot = Snapshot::default();
         simulation.snapshot_into(&mut snapshot);

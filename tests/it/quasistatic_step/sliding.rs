@@ -6,18 +6,13 @@ use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{Simulation, Snapshot, UnactuatedInertia};
 
-use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, positions, rigid, simulate, spring};
+use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, coulomb, positions, rigid, simulate, spring};
 use crate::worlds::{GRAVITY, at};
-use isobar::solvers::quasistatic::FrictionModel;
-use isobar::stepping::{StepSettings, Stepping};
+use isobar::stepping::StepSettings;
 
 /// Steps with Coulomb's law.
 fn quasistatic(step: f64, inertia: UnactuatedInertia) -> StepSettings {
-    let mut settings = crate::worlds::quasistatic(step, inertia);
-    if let Stepping::Quasistatic(options) = &mut settings.stepping {
-        options.solver.model = FrictionModel::Coulomb;
-    }
-    settings
+    coulomb(crate::worlds::quasistatic(step, inertia))
 }
 
 /// The slab of the planar pushes: mass [kg], friction on the floor and at the pusher [-], the pusher's radius
