@@ -381,7 +381,7 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
     if totals.fast > 0 {
         let joints: Vec<_> =
             totals.fast_joints.iter().map(|joint| loaded.scene.joint_names()[joint.to_usize()].as_str()).collect();
-        rows.push(("above velocity limit".to_owned(), format!("{} steps (`{}`)", totals.fast, joints.join("`, `"))));
+        rows.push(("joints too fast".to_owned(), format!("{} steps (`{}`)", totals.fast, joints.join("`, `"))));
     }
     if totals.fallbacks > 0 {
         rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));
