@@ -43,7 +43,8 @@ def simulator(context):
             name="isobar",
             namespace=LaunchConfiguration("namespace"),
             output="screen",
-            prefix=LaunchConfiguration("prefix"),
+            # Without a prefix, that of `ros2 launch --launch-prefix` applies.
+            prefix=LaunchConfiguration("prefix").perform(context) or None,
             # The simulator publishes the clock and must not wait for one.
             parameters=[ParameterFile(LaunchConfiguration("params_file")), given],
             on_exit=Shutdown(),

@@ -68,6 +68,8 @@ impl Source<'_> {
                 mimic: self.byte().is_multiple_of(4),
                 gains: (!self.byte().is_multiple_of(8), !self.byte().is_multiple_of(8)),
                 unlimited: self.byte().is_multiple_of(4),
+                turns: self.byte().is_multiple_of(4),
+                present: (!self.byte().is_multiple_of(4)).then(|| f64::from(self.byte())),
                 lower: -1e6,
                 upper: limit[usize::from(self.byte() % 3)],
                 velocity: limit[usize::from(self.byte() % 3)],

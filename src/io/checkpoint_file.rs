@@ -70,8 +70,12 @@ pub fn write(file: &Path, checkpoint: &Checkpoint) -> Result<(), CheckpointFileE
 pub fn read(file: &Path) -> Result<Checkpoint, CheckpointFileError> {
     let failed = |source| CheckpointFileError::Read { file: file.to_path_buf(), source };
     let mut bytes = Vec::new();
-    let source = File::open(file).map_err(failed)?;
-    let len = source.metadata().map_err(failed)?.len();
+    // To open a pipe would wait for its other end.
+    let metadata = std::fs::metadata(file).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(std::io::Error::other("it is not a regular file")));
+    }
+    let (source, len) = (File::open(file).map_err(failed)?, metadata.len());
     if len > BYTES_MAX {
         return Err(CheckpointFileError::Large { file: file.to_path_buf(), bytes: len });
     }

@@ -265,7 +265,7 @@ impl Session {
         let disks = Arc::default();
         let mut recording = recording(&node, &parameters, &disks, &mailbox)?;
         let recorder = match &mut recording {
-            Some(recording) => Some(recording.next(&loaded.scene, &loaded.outputs, &loaded.robot_descriptions)?),
+            Some(recording) => Some(recording.first(&loaded.scene, &loaded.outputs, &loaded.robot_descriptions)?),
             None => None,
         };
         let namespaces = parameters.flag("robot_namespaces");
@@ -345,22 +345,24 @@ impl Session {
     }
 
     fn end(&mut self) {
+        let began = Instant::now();
         self.mailbox.stop();
         let _node = self.spinning.take().and_then(|thread| thread.join().ok());
         for thread in self.threads.drain(..) {
             // A thread that panicked has written to stderr, and the caller reports it.
             let _ = thread.join();
         }
-        self.wait_for_disks();
+        self.wait_for_disks(began);
         let skipped = self.mailbox.counters.skipped.load(std::sync::atomic::Ordering::Relaxed);
         if skipped > 0 {
             tracing::info!("{skipped} snapshots were not published because publishing was behind");
         }
     }
 
-    /// Waits until recordings and checkpoints are written, unless a disk does not answer.
-    fn wait_for_disks(&self) {
-        let (began, mut disks) = (Instant::now(), self.disks.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Waits until recordings and checkpoints are written, unless a disk does not answer; the end of the node
+    /// has `began` at that time.
+    fn wait_for_disks(&self, began: Instant) {
+        let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
         let [recording, checkpoint] = [&self.mailbox.recording.disk, &self.mailbox.checkpoint.disk];
         loop {
             disks.retain(|disk| !disk.is_finished());

@@ -1,6 +1,7 @@
 //! Real-time scheduling of the threads that step, publish and receive: priority, processors, locked memory.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::mm::{MlockAllFlags, mlockall};
 use rustix::process::{Resource, getpriority_process, getrlimit, setpriority_process};
@@ -72,6 +73,17 @@ const NICE_0: i32 = 47;
 /// The scheduling with which the process started, if [`Scheduling`] changes it.
 static ORDINARY: OnceLock<Ordinary> = OnceLock::new();
 
+/// Whether threads have a priority of SCHED_FIFO from here.
+static RAISED: AtomicBool = AtomicBool::new(false);
+
+/// Lets the other threads with the same priority run first if they share the processor: under SCHED_FIFO, a
+/// thread that steps without a wait would never leave it to those that publish and receive.
+pub(super) fn share_processor() {
+    if RAISED.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+}
+
 /// The scheduling that the parameters request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Scheduling {
@@ -92,10 +104,15 @@ impl Scheduling {
         Ok(Self { priority: priority as u8, cpus, lock_memory })
     }
 
-    /// Keeps the memory of the process, also that which it allocates later, out of the swap.
+    /// Keeps the memory of the process, also that which it allocates later, out of the swap. A limit would
+    /// not be reached at once, but would end the process at a later allocation: it is refused.
     pub(super) fn lock_memory(&self) -> Result<(), SchedulingError> {
         if !self.lock_memory {
             return Ok(());
+        }
+        if getrlimit(Resource::Memlock).current.is_some() && !may_exceed_limits() {
+            let reason = std::io::ErrorKind::PermissionDenied.into();
+            return Err(SchedulingError::Memory { limit: limit(Resource::Memlock, "bytes"), reason });
         }
         let flags = MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT;
         mlockall(flags)
@@ -107,6 +124,7 @@ impl Scheduling {
         if self.priority == 0 && self.cpus.is_empty() {
             return Ok(spawn());
         }
+        RAISED.store(self.priority > 0, Ordering::Relaxed);
         let applied = self.apply().map(|()| spawn());
         ordinary();
         applied
@@ -180,6 +198,15 @@ fn described(error: &thread_priority::Error) -> String {
 }
 
 /// The soft limit of this user.
+/// Whether the process has the capability CAP_IPC_LOCK, for which limits of locked memory do not hold.
+fn may_exceed_limits() -> bool {
+    const CAP_IPC_LOCK: u32 = 14;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
+    bits.is_some_and(|bits| bits >> CAP_IPC_LOCK & 1 == 1)
+}
+
 fn limit(resource: Resource, unit: &str) -> String {
     let text = getrlimit(resource).current.map_or_else(|| "unlimited".to_owned(), |limit| format!("{limit} {unit}"));
     text.trim_end().to_owned()

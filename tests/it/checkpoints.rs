@@ -369,6 +369,7 @@ fn the_program_refuses_other_files_by_name() {
     std::fs::write(folder.0.join("cut"), &bytes[..bytes.len() / 2]).unwrap();
     for (scene, file, means) in [
         ("drop.yaml", "missing", "check the path"),
+        ("drop.yaml", "/dev/null", "not a regular file"),
         ("drop.yaml", "text", "no checkpoint of Isobar"),
         ("drop.yaml", "cut", "it is truncated"),
         ("cube_stacking.yaml", "drop.checkpoint", "to another scene"),

@@ -167,6 +167,7 @@ class MoveIt:
         self.states = {
             state.get("name"): [float(joint.get("value")) for joint in state.findall("joint")] for state in srdf.findall("group_state")
         }
+        self.continuous = {name for name, joint in moving(urdf).items() if joint.get("type") == "continuous"}
         manager = loaded["moveit_controllers"]["moveit_simple_controller_manager"]
         (name,) = manager["controller_names"]
         self.client = ActionClient(listener.node, FollowJointTrajectory, f"/{name}/{manager[name]['action_ns']}")
@@ -226,6 +227,17 @@ def test_plans_of_arm_and_gripper_are_executed(moveit):
         status, answer = moveit.outcome(result)
         assert (status, answer.error_code) == (GoalStatus.STATUS_SUCCEEDED, Codes.SUCCESSFUL), answer
         assert max(abs(a - b) for a, b in zip(moveit.positions(group), end)) < 0.02
+
+
+def test_a_plan_that_counts_turns_otherwise_makes_no_turn(moveit):
+    """MoveIt counts continuous joints from -pi to pi. The Jaco's first one stands above pi at `home`."""
+    names, begin, end = moveit.groups["arm"], moveit.positions("arm"), nearby(moveit)
+    turns = [math.tau if name in moveit.continuous else 0.0 for name in names]
+    plan = rest_to_rest(names, [a - turn for a, turn in zip(begin, turns)], [b - turn for b, turn in zip(end, turns)], 2.0)
+    _, result = moveit.execute(plan, path_tolerance=tolerances(names, 0.1))
+    status, answer = moveit.outcome(result)
+    assert (status, answer.error_code) == (GoalStatus.STATUS_SUCCEEDED, Codes.SUCCESSFUL), answer
+    assert max(abs(a - b) for a, b in zip(moveit.positions("arm"), end)) < 0.02
 
 
 def test_a_plan_that_is_stopped_or_replaced_leaves_a_state_to_plan_from(moveit):

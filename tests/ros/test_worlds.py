@@ -240,6 +240,21 @@ def test_resets_take_away_what_was_spawned(worlds, listener):
     assert worlds.state() == SimulationState.STATE_STOPPED and worlds.time() == 0
 
 
+def test_a_checkpoint_is_kept_while_there_is_no_world(worlds, listener, tmp_path):
+    file = tmp_path / "run.checkpoint"
+    worlds = worlds(parameters=[f"checkpoint:={file}", "checkpoint_period:=0.05"])
+    listener.wait_until(file.exists, "checkpoint")
+    assert listener.set_parameter("checkpoint_period", 0.0).successful
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    saved = file.read_bytes()
+    assert worlds.call("UnloadWorld").result.result == OK
+    refused = listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request())
+    assert not refused.success and "there is no world" in refused.message, refused
+    assert listener.set_parameter("checkpoint_period", 0.05).successful
+    assert worlds.node.end() == 0
+    assert file.read_bytes() == saved and "no checkpoint was written" not in worlds.node.log()
+
+
 def test_worlds_are_loaded_and_unloaded(worlds, listener):
     worlds = worlds(parameters=["file_access:=/"])
     loaded = srv.LoadWorld.Response

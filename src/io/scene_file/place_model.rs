@@ -8,7 +8,7 @@ use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
 use crate::contact::ContactProperties;
 use crate::io::limits;
-use crate::io::package::PackageMap;
+use crate::io::package::{PackageMap, ResolveError};
 use crate::io::srdf;
 use crate::io::urdf::{self, LoadOptions};
 use crate::math::{BodyIndex, RigidTransform};
@@ -79,10 +79,17 @@ fn resolve(
     base_dir: &Path,
     packages: &PackageMap,
 ) -> Result<std::path::PathBuf, SceneError> {
-    packages.resolve(&address.name, base_dir).map_err(|source| SceneError::Load {
-        place: address.place.clone(),
-        what: format!("{what} `{}`{}", address.name, near_file(&base_dir.join(&address.name))),
-        source: Box::new(source),
+    packages.resolve(&address.name, base_dir).map_err(|source| {
+        // An address out of bounds does not make the names of other folders known.
+        let near = match &source {
+            ResolveError::NotFound { .. } => near_file(&base_dir.join(&address.name)),
+            _ => String::new(),
+        };
+        SceneError::Load {
+            place: address.place.clone(),
+            what: format!("{what} `{}`{near}", address.name),
+            source: Box::new(source),
+        }
     })
 }
 

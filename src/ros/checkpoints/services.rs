@@ -36,9 +36,12 @@ impl CheckpointServices {
     pub(crate) fn answer_all(&mut self, mailbox: &Mailbox, parameters: &mut Parameters, world: &CurrentWorld) -> bool {
         let file = parameters.text("checkpoint").to_owned();
         while let Some(request) = self.save.next() {
-            match file.is_empty() {
-                true => refuse(request, no_file()),
-                false => self.waiting.push((mailbox.request_checkpoint(None), request)),
+            if file.is_empty() {
+                refuse(request, no_file());
+            } else if !world.origin.exists {
+                refuse(request, format!("{file} is kept as it is: there is no world to save; load one first"));
+            } else {
+                self.waiting.push((mailbox.request_checkpoint(None), request));
             }
         }
         while let Some(request) = self.restore.next() {

@@ -1,5 +1,7 @@
 //! Joint commands by name: checked and clamped.
 
+use std::f64::consts::TAU;
+
 #[cfg(test)]
 use crate::math::Index;
 use crate::math::ScalarJointIndex;
@@ -23,6 +25,10 @@ pub(crate) struct CommandedJoint {
     /// Whether it has no limits of its own: [`CommandedJoint::lower`] and `upper` are as far below and above
     /// its present position as a command may lead, and those beyond are refused.
     pub(crate) unlimited: bool,
+    /// Whether it turns without limits, so that positions a turn apart are the same pose.
+    pub(crate) turns: bool,
+    /// Its present position, for joints without limits, once it is known.
+    pub(crate) present: Option<f64>,
     /// Lowest position \[rad\] or \[m\].
     pub(crate) lower: f64,
     /// Highest position \[rad\] or \[m\].
@@ -99,7 +105,20 @@ impl CommandedJoint {
         let (mode, target) = (ControlMode::Auto, ScalarJointIndex::from_usize(target));
         let (lower, upper) = (-10.0, 10.0);
         let (name, mimic, unlimited, gains) = (name.to_owned(), false, false, (true, true));
-        Self { name, target, mode, mimic, gains, unlimited, lower, upper, velocity: 1.0, effort: 80.0 }
+        Self {
+            name,
+            target,
+            mode,
+            mimic,
+            gains,
+            unlimited,
+            turns: false,
+            present: None,
+            lower,
+            upper,
+            velocity: 1.0,
+            effort: 80.0,
+        }
     }
 }
 
@@ -186,12 +205,21 @@ pub(crate) struct CheckedCommand {
 const DISTANCE_MAX: f64 = 1e4;
 
 impl CommandedJoint {
-    /// Takes the joint's present position. One without limits of its own may be commanded up to
-    /// [`DISTANCE_MAX`] from it: a wheel turns on and on.
+    /// Takes the joint's present position, NaN if it is unknown. One without limits of its own may be
+    /// commanded up to [`DISTANCE_MAX`] from it: a wheel turns on and on.
     pub(crate) fn is_at(&mut self, position: f64) {
         if self.unlimited {
-            (self.lower, self.upper) = (position - DISTANCE_MAX, position + DISTANCE_MAX);
+            self.present = Some(position).filter(|position| position.is_finite());
+            let about = self.present.unwrap_or(0.0);
+            (self.lower, self.upper) = (about - DISTANCE_MAX, about + DISTANCE_MAX);
         }
+    }
+
+    /// The whole turns \[rad\] from `position` to the pose nearest to the joint's present position; 0 for
+    /// joints that do not turn without limits.
+    pub(super) fn whole_turns_from(&self, position: f64) -> f64 {
+        let present = self.present.filter(|_| self.turns);
+        present.map_or(0.0, |present| ((present - position) / TAU).round() * TAU)
     }
 
     /// The gain without which `target` does nothing at this joint. A mimic joint has none of its own.

@@ -118,6 +118,7 @@ impl Trajectory {
             knots: Vec::with_capacity(points.len() * names.len()),
             terms: None,
         };
+        let mut turns = vec![0.0; indices.len()];
         for (number, point) in points.enumerate() {
             check_point(number, &point, names.len())?;
             let time_ns = u64::try_from(point.time_ns).map_err(|_| TrajectoryError::Time { point: number })?;
@@ -125,9 +126,14 @@ impl Trajectory {
                 return Err(TrajectoryError::Time { point: number });
             }
             trajectory.times_ns.push(time_ns);
+            // A point at time zero is the present pose. Planners such as MoveIt count it from -pi to pi.
+            if number == 0 && time_ns == 0 {
+                let first = indices.iter().zip(point.positions);
+                turns = first.map(|(index, position)| joints[*index].whole_turns_from(*position)).collect();
+            }
             for (i, index) in indices.iter().enumerate() {
                 let CommandedJoint { name, lower, upper, .. } = &joints[*index];
-                let position = point.positions[i];
+                let position = point.positions[i] + turns[i];
                 if !(*lower..=*upper).contains(&position) {
                     let (name, value) = (name.clone(), position);
                     return Err(TrajectoryError::Limit { point: number, name, value, lower: *lower, upper: *upper });
@@ -309,6 +315,8 @@ fn check_point(point: usize, message: &PointMessage<'_>, joints: usize) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::TAU;
+
     use super::*;
     use crate::ros::commands::joint_command::ControlMode;
 
@@ -318,6 +326,26 @@ mod tests {
 
     fn point(time_ns: i64, positions: &[f64]) -> PointMessage<'_> {
         PointMessage { positions, velocities: &[], accelerations: &[], time_ns }
+    }
+
+    /// A planner that counts turns from -pi to pi starts at -3.1 rad where the joint is at 3.1832 rad: the
+    /// joint does not turn round to it. A first point after time zero is a target, however far.
+    #[test]
+    fn a_first_point_at_time_zero_is_the_nearest_of_its_poses() {
+        let mut joint = CommandedJoint::test("a", 0);
+        (joint.unlimited, joint.turns) = (true, true);
+        joint.is_at(TAU - 3.1);
+        let positions = |joint: &CommandedJoint, first_ns: i64| -> Vec<f64> {
+            let point = |time_ns, positions| PointMessage { positions, velocities: &[], accelerations: &[], time_ns };
+            let points = [point(first_ns, &[-3.1][..]), point(1_000_000_000, &[-2.9][..])];
+            let joints = std::slice::from_ref(joint);
+            let made = Trajectory::new(joints, &["a".to_owned()], None, points.into_iter()).unwrap();
+            made.knots.iter().map(|knot| knot.position).collect()
+        };
+        assert_eq!(positions(&joint, 0), [-3.1 + TAU, -2.9 + TAU]);
+        assert_eq!(positions(&joint, 1), [-3.1, -2.9]);
+        joint.turns = false;
+        assert_eq!(positions(&joint, 0), [-3.1, -2.9]);
     }
 
     #[test]

@@ -193,7 +193,8 @@ fn positions_are_those_of_the_joints_of_the_newest_world() {
             let kept = [Some(ScalarJointIndex::from_usize(2)), None];
             mailbox.set_world(1, 3, Some(&kept), physics(), ());
             mailbox.set_positions(0, &[3.0, 4.0]);
-            assert_eq!(mailbox.with_positions(<[f64]>::to_vec), [0.0, 0.0, 1.0]);
+            let carried = mailbox.with_positions(<[f64]>::to_vec);
+            assert!(carried[0].is_nan() && carried[1].is_nan() && carried[2] == 1.0, "{carried:?}");
             mailbox.set_positions(1, &[5.0, 6.0, 7.0]);
             assert_eq!(mailbox.with_positions(<[f64]>::to_vec), [5.0, 6.0, 7.0]);
         },

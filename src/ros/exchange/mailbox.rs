@@ -241,7 +241,7 @@ impl<W> Mailbox<W> {
     }
 
     /// Calls `read` with the positions of the joints of the newest world at the last step boundary. Those of
-    /// joints that no step has moved yet may be missing.
+    /// joints that no step has moved yet may be missing, or NaN.
     pub(crate) fn with_positions<R>(&self, read: impl FnOnce(&[f64]) -> R) -> R {
         read(&self.lock().positions)
     }
@@ -265,6 +265,8 @@ impl<W> Mailbox<W> {
         self.change(|state| {
             if scope.state {
                 state.commands.clear();
+                // Commands that follow are not for joints at their positions before the reset.
+                state.positions.clear();
             } else {
                 state.commands.hold_trajectories();
             }
@@ -318,7 +320,7 @@ impl<W> Mailbox<W> {
         world: W,
     ) {
         self.change(|state| {
-            let mut positions = vec![0.0; joints];
+            let mut positions = vec![f64::NAN; joints];
             let carried = indices.into_iter().flatten().zip(&state.positions);
             for (index, position) in carried.filter_map(|(index, position)| Some(((*index)?, position))) {
                 positions[index.to_usize()] = *position;

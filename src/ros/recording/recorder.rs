@@ -103,22 +103,36 @@ impl Recording {
         Self { file, plan, disks, status }
     }
 
-    /// No recorder could be made for another world, which is therefore not recorded.
-    pub(crate) fn fail(&self, error: &BagError) {
-        self.status.stop(self.status.take_over(), format!("{error}, so the new world is not recorded"));
-    }
-
-    /// The recorder of another world.
-    pub(crate) fn next(
+    /// The recorder of the first world. Its file is created before this returns.
+    ///
+    /// # Errors
+    /// A file that cannot be created.
+    pub(crate) fn first(
         &mut self,
         scene: &Scene,
         outputs: &Outputs,
         descriptions: &[(String, String)],
     ) -> Result<Recorder, BagError> {
         let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
-        let topics = encoder.topics().to_vec();
-        let (off, number) = (self.status.is_paused(), self.status.take_over());
-        let writer = if off { None } else { Some(create(&self.file, &topics, number, &self.status)?) };
+        let number = self.status.take_over();
+        let writer = match self.status.is_paused() {
+            true => None,
+            false => Some(create(&self.file, encoder.topics(), number, &self.status)?),
+        };
+        Ok(self.recorder(encoder, number, writer, false))
+    }
+
+    /// The recorder of another world. The thread that writes its file also creates it, because the disk may
+    /// not answer.
+    pub(crate) fn next(&mut self, scene: &Scene, outputs: &Outputs, descriptions: &[(String, String)]) -> Recorder {
+        let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
+        let number = self.status.take_over();
+        self.recorder(encoder, number, None, !self.status.is_paused())
+    }
+
+    /// A recorder and the thread that writes its file: `writer`, or one that it creates first.
+    fn recorder(&mut self, encoder: BagEncoder, number: u64, writer: Option<BagWriter>, creates: bool) -> Recorder {
+        let (topics, was_off) = (encoder.topics().to_vec(), writer.is_none() && !creates);
         let (filled_sender, filled) = sync_channel(BATCHES);
         let (spare_sender, spare) = sync_channel(BATCHES);
         for _ in 0..BATCHES {
@@ -130,7 +144,7 @@ impl Recording {
         let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, number, status };
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || {
             ordinary();
-            disk.run()
+            disk.run(creates)
         });
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
         // The threads of earlier worlds end by themselves.
@@ -140,7 +154,7 @@ impl Recording {
             Err(error) => self.status.stop(number, format!("recording: {error}")),
         }
         let (status, lost) = (of_recorder, Throttle::default());
-        Ok(Recorder { encoder, spare, filled: filled_sender, last_ns: None, was_off: off, status, lost })
+        Recorder { encoder, spare, filled: filled_sender, last_ns: None, was_off, status, lost }
     }
 }
 
@@ -183,11 +197,20 @@ impl Recorder {
 }
 
 impl RecorderDisk {
-    /// Writes until the other end is dropped, then closes the file. After a failure nothing more is recorded.
-    fn run(mut self) {
-        if let Err(error) = self.write_all().and_then(|()| self.finish()) {
+    /// Writes until the other end is dropped, then closes the file. `creates` says that the file is not there
+    /// yet. After a failure nothing more is recorded.
+    fn run(mut self, creates: bool) {
+        if creates && let Err(error) = self.begin() {
+            self.status.stop(self.number, format!("{error}, so the new world is not recorded"));
+        } else if let Err(error) = self.write_all().and_then(|()| self.finish()) {
             self.status.stop(self.number, error.to_string());
         }
+    }
+
+    /// Creates the next file.
+    fn begin(&mut self) -> Result<(), BagError> {
+        self.writer = Some(create(&self.asked, &self.topics, self.number, &self.status)?);
+        Ok(())
     }
 
     /// Completes the present file.
@@ -204,7 +227,7 @@ impl RecorderDisk {
                 Ok(Filled { batch, begins }) => {
                     if begins {
                         self.finish()?;
-                        self.writer = Some(create(&self.asked, &self.topics, self.number, &self.status)?);
+                        self.begin()?;
                     }
                     if let Some(writer) = &mut self.writer {
                         self.status.disk.during(DISK, || write_batch(writer, &batch))?;

@@ -151,6 +151,11 @@ impl RunningWorld {
         Physics::of(self.simulation.scene())
     }
 
+    /// Whether no model is left, as after `unload_world`.
+    pub(super) fn is_empty(&self) -> bool {
+        self.simulation.scene().model().bodies().len() <= 1
+    }
+
     /// Number of joints.
     pub(super) fn joints(&self) -> usize {
         self.simulation.scene().joints().len()

@@ -22,6 +22,7 @@ use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::NewWorld;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::scheduling::share_processor;
 use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, TimedWrenches};
 
 /// The longest wait, and so the longest delay of a stop.
@@ -124,7 +125,7 @@ impl<'a> SimulationThread<'a> {
         self.present(Due::ALL);
         self.run_until_stopped();
         let periodic = self.checkpoints.is_some() && self.mailbox.settings().checkpoint_period_ns > 0;
-        if periodic && !self.send_checkpoint(Vec::new(), Queue::Wait) {
+        if periodic && !self.world.is_empty() && !self.send_checkpoint(Vec::new(), Queue::Wait) {
             tracing::warn!(
                 "no checkpoint was written at the end: the disk does not answer, or another world was about to start"
             );
@@ -152,6 +153,7 @@ impl<'a> SimulationThread<'a> {
                 continue;
             }
             self.take_step(&collected, began);
+            share_processor();
         }
     }
 
@@ -270,10 +272,10 @@ impl<'a> SimulationThread<'a> {
         Ok(format!("the simulation continues from the checkpoint, at {:.4} s", self.time_ns() as f64 * 1e-9))
     }
 
-    /// Sends a checkpoint to its file. False if there is no file, if another world waits, or if the disk is
-    /// behind.
+    /// Sends a checkpoint to its file. False if there is no file or no world to save, if another world waits,
+    /// or if the disk is behind.
     fn send_checkpoint(&self, requests: Vec<u64>, queue: Queue) -> bool {
-        let Some(sender) = &self.checkpoints else { return false };
+        let Some(sender) = self.checkpoints.as_ref().filter(|_| !self.world.is_empty()) else { return false };
         let Some(commands) = self.mailbox.save_commands(self.world.number) else { return false };
         let (mode, step_ns) = self.stepping;
         let (measured, held) = (self.world.measured().to_vec(), self.world.held_wrenches().to_vec());

@@ -135,10 +135,9 @@ impl ServiceContext {
             self.setup.publishers.forget(number);
         })?;
         // No step from here on can fail.
-        topics.recorder = self.setup.recording.as_mut().and_then(|recording| {
-            let next = recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions);
-            next.map_err(|error| recording.fail(&error)).ok()
-        });
+        let recording = self.setup.recording.as_mut();
+        topics.recorder =
+            recording.map(|recording| recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions));
         topics.publish_texts();
         self.parameters.redeclare_scene(&defaults, carryover.is_some());
         let modes = self.parameters.control_modes(scene.joint_names());

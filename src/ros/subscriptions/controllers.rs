@@ -12,6 +12,7 @@ use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectory;
 
 use crate::io::scene_file::JointGroup;
 use crate::math::{Index, ScalarJointIndex};
+use crate::multibody::JointKind;
 use crate::ros::client::messages::nanoseconds;
 use crate::ros::client::{ClientError, Node, Subscription};
 use crate::ros::commands::joint_command::{
@@ -219,7 +220,7 @@ impl Controllers {
     pub(crate) fn take_all(&mut self) {
         self.mailbox.with_positions(|positions| {
             for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
-                joint.is_at(positions.get(joint.target.to_usize()).copied().unwrap_or(0.0));
+                joint.is_at(positions.get(joint.target.to_usize()).copied().unwrap_or(f64::NAN));
             }
         });
         for number in 0..self.controllers.len() {
@@ -427,6 +428,8 @@ impl Controller {
                     mimic: joint.mimic.is_some(),
                     gains: (true, true),
                     unlimited: joint.limits.lower.is_infinite() && joint.limits.upper.is_infinite(),
+                    turns: joint.kind == JointKind::Continuous,
+                    present: None,
                     lower: joint.limits.lower.max(-POSITION_MAX),
                     upper: joint.limits.upper.min(POSITION_MAX),
                     velocity: joint.limits.velocity.min(VELOCITY_MAX),
