@@ -43,7 +43,7 @@ pub const NODE_NAME: &str = "isobar";
 /// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// The time between two looks at the threads that write files, at the end.
+/// At the end, the time between two checks whether the threads that write files have ended.
 const DISK_WAIT: Duration = Duration::from_millis(10);
 
 /// The reason why the node did not start, or stopped.
@@ -105,7 +105,7 @@ pub enum NodeError {
 pub fn usage() -> String {
     let parameters = Parameters::new(std::iter::empty()).help();
     format!(
-        "The ROS 2 node of Isobar: simulates a scene, takes joint commands, publishes joint states and contact\n\n\
+        "The ROS 2 node of Isobar: simulates a scene, takes joint commands, publishes joint states and contacts\n\n\
          Usage: isobar_node --ros-args -p scene:=FILE.yaml [-p PARAMETER:=VALUE] [-r NAME:=NAME] [--params-file FILE.yaml]\n\n\
          Options:\n  -h, --help     Print help\n  -V, --version  Print version\n\n\
          Parameters:\n{parameters}"
@@ -359,8 +359,8 @@ impl Session {
         }
     }
 
-    /// Waits until recordings and checkpoints are written, unless a disk does not answer; the end of the node
-    /// has `began` at that time.
+    /// Waits until recordings and checkpoints are written, unless a disk does not answer. `began` is the time
+    /// at which the node began to end.
     fn wait_for_disks(&self, began: Instant) {
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
         let [recording, checkpoint] = [&self.mailbox.recording.disk, &self.mailbox.checkpoint.disk];
@@ -369,7 +369,7 @@ impl Session {
             if disks.is_empty() {
                 return;
             }
-            // A second disk that answers has the time after which a write has stalled.
+            // If one disk has stalled, the other one still has this time to finish.
             let stalled = recording.stalled().or(checkpoint.stalled());
             if let Some(stalled) = stalled.filter(|_| began.elapsed() >= STALLED_AFTER) {
                 tracing::error!(

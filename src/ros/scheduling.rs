@@ -14,7 +14,7 @@ use thread_priority::{
 /// The reason why the operating system does not give a thread what the parameters request.
 #[derive(Debug, thiserror::Error)]
 pub enum SchedulingError {
-    /// A priority that is not a whole number.
+    /// A priority that is not a whole number from 0 to 99.
     #[error("parameter 'realtime_priority': {0} is not a whole number from 0 to 99")]
     Fraction(f64),
     /// The user may not use the priority.
@@ -43,7 +43,9 @@ pub enum SchedulingError {
         allowed: String,
     },
     /// The system refuses the processors.
-    #[error("parameter 'cpus': the system refuses them")]
+    #[error(
+        "parameter 'cpus': the system refuses the processors; leave the parameter empty to keep those of the process"
+    )]
     Affinity(#[source] std::io::Error),
     /// The user may not lock so much memory.
     #[error(
@@ -73,11 +75,11 @@ const NICE_0: i32 = 47;
 /// The scheduling with which the process started, if [`Scheduling`] changes it.
 static ORDINARY: OnceLock<Ordinary> = OnceLock::new();
 
-/// Whether threads have a priority of SCHED_FIFO from here.
+/// Whether the parameters request a priority of SCHED_FIFO.
 static RAISED: AtomicBool = AtomicBool::new(false);
 
-/// Lets the other threads with the same priority run first if they share the processor: under SCHED_FIFO, a
-/// thread that steps without a wait would never leave it to those that publish and receive.
+/// Lets the other threads with the same priority run first if they share the processor. Under SCHED_FIFO, a
+/// thread that steps without waiting would otherwise never let the publishing and receiving threads run.
 pub(super) fn share_processor() {
     if RAISED.load(Ordering::Relaxed) {
         std::thread::yield_now();
@@ -104,8 +106,8 @@ impl Scheduling {
         Ok(Self { priority: priority as u8, cpus, lock_memory })
     }
 
-    /// Keeps the memory of the process, also that which it allocates later, out of the swap. A limit would
-    /// not be reached at once, but would end the process at a later allocation: it is refused.
+    /// Keeps the memory of the process out of the swap, including memory that it allocates later. A limited
+    /// amount is refused, because a later allocation beyond the limit would end the process.
     pub(super) fn lock_memory(&self) -> Result<(), SchedulingError> {
         if !self.lock_memory {
             return Ok(());
@@ -169,7 +171,8 @@ pub(super) fn ordinary() {
         ThreadSchedulePolicy::Realtime(_) => ThreadPriority::from_posix(before.params),
         ThreadSchedulePolicy::Normal(_) => ThreadPriority::from_posix(ScheduleParams { sched_priority: NICE_0 }),
     };
-    // Less is always permitted. The first call changes the niceness too, and the second one restores it.
+    // A lower priority is always permitted. The first call also changes the niceness, which the second
+    // restores.
     let done = set_thread_priority_and_policy(thread_native_id(), priority, before.policy);
     let nice = setpriority_process(None, before.nice);
     let cpus = sched_setaffinity(None, &before.cpus);
@@ -197,8 +200,7 @@ fn described(error: &thread_priority::Error) -> String {
     }
 }
 
-/// The soft limit of this user.
-/// Whether the process has the capability CAP_IPC_LOCK, for which limits of locked memory do not hold.
+/// Whether the process has the capability CAP_IPC_LOCK, which overrides limits of locked memory.
 fn may_exceed_limits() -> bool {
     const CAP_IPC_LOCK: u32 = 14;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -207,6 +209,7 @@ fn may_exceed_limits() -> bool {
     bits.is_some_and(|bits| bits >> CAP_IPC_LOCK & 1 == 1)
 }
 
+/// The soft limit of this user.
 fn limit(resource: Resource, unit: &str) -> String {
     let text = getrlimit(resource).current.map_or_else(|| "unlimited".to_owned(), |limit| format!("{limit} {unit}"));
     text.trim_end().to_owned()

@@ -188,7 +188,7 @@ def test_services_read_no_files_outside_of_the_scene_and_packages(worlds, listen
     guess = bounded.load(text=f"models: [{{ name: other, urdf: {tmp_path}/othr.urdf, free: {{}} }}]")
     assert "file_access" in guess.result.error_message and "other.urdf" not in guess.result.error_message, guess
     listed = bounded.call("GetSpawnables", sources=[str(tmp_path), "/etc"])
-    assert "are not folders" in listed.result.error_message and "other.urdf" not in str(listed.spawnables)
+    assert "are not folders that may be read" in listed.result.error_message and "other.urdf" not in str(listed.spawnables)
     assert bounded.spawn("a", uri="ball.urdf", position=(1.0, 0.0, 0.5)).result.result == 1
 
 

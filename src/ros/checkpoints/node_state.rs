@@ -116,7 +116,7 @@ mod tests {
             let state = NodeState { mode, ..state.clone() };
             assert_eq!(NodeState::read(&state.write()), Ok(Some(state)));
         }
-        // A mode that is added has its place in MODES: the match names all.
+        // A new mode does not compile until it is in this match; add it to MODES too.
         let known = |mode| match mode {
             Mode::Scene | Mode::Dynamic | Mode::Quasistatic | Mode::Spook => MODES.contains(&mode),
         };

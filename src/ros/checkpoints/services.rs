@@ -31,8 +31,8 @@ impl CheckpointServices {
         Ok(Self { save, restore, waiting: Vec::new() })
     }
 
-    /// Takes the requests that have arrived, and answers those that are done. True if gravity or gains are
-    /// those of a checkpoint now: if `world` was entered since, it keeps its own.
+    /// Takes the requests that have arrived, and answers those that are done. Returns whether gravity and
+    /// gains now come from a checkpoint. If `world` was entered since, it keeps its own.
     pub(crate) fn answer_all(&mut self, mailbox: &Mailbox, parameters: &mut Parameters, world: &CurrentWorld) -> bool {
         let file = parameters.text("checkpoint").to_owned();
         while let Some(request) = self.save.next() {

@@ -35,8 +35,8 @@ pub enum ClientError {
     },
 }
 
-/// ROS takes names of up to 247 characters with the namespace and the node's name; shorter ones are seldom
-/// refused for their length.
+/// A name of up to this length is seldom refused for its length: ROS takes 247 characters, including the
+/// namespace and the node's name.
 const NAME_USUAL: usize = 150;
 const TOO_LONG: &str = "; with the namespace and the node's name it may have 247 characters: shorten the names of models, \
                         bodies, joints and outputs in the scene";
@@ -45,7 +45,7 @@ fn refused(kind: &'static str, name: &str) -> impl FnOnce(r2r::Error) -> ClientE
     move |reason| ClientError::Endpoint { kind, name: name.to_owned(), reason }
 }
 
-/// The publisher of a topic, as the graph of nodes has it.
+/// A publisher of a topic, as listed in the ROS graph.
 pub(crate) struct RemotePublisher {
     /// The name of its node with the namespace.
     pub(crate) node: String,
@@ -62,7 +62,7 @@ pub(crate) enum Qos {
     BestEffort,
     /// The newest message, also for subscribers that come later.
     Latched,
-    /// The lines of the log of the last 10 s, also for subscribers that come later, as of other ROS nodes.
+    /// The log lines of the last 10 s, also for subscribers that come later, as in other ROS nodes.
     Log,
 }
 
@@ -162,7 +162,7 @@ impl Node {
         Ok(Service::new(requests, self.endpoints.service::<S>(name)))
     }
 
-    /// The publishers of a topic, which `name` gives in full.
+    /// The publishers of the topic with the full name `name`.
     pub(crate) fn publishers_of(&self, name: &str) -> Result<Vec<RemotePublisher>, ClientError> {
         let known = self.node.get_publishers_info_by_topic(name, false)?;
         let publishers = known.into_iter().map(|info| RemotePublisher {

@@ -11,8 +11,8 @@ use futures::{FutureExt, Stream, StreamExt};
 use super::endpoints::InUse;
 use super::interfaces::ServiceType;
 
-/// A response is dropped if its client has not been found this long after the request. A lost discovery
-/// message is repeated after 3 s.
+/// A response is dropped if its client has not been found this long after the first attempt to send it. A
+/// lost discovery message is repeated after 3 s.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time between two attempts; the middleware waits a tenth of a second in each.

@@ -13,7 +13,7 @@ pub(crate) struct Tolerance {
 }
 
 impl Tolerance {
-    /// The error that is too large, if one is; `own` is the node's own tolerance of positions.
+    /// The error that is too large, if one is. `own` is the tolerance of positions if `self` has none.
     pub(super) fn exceeded(&self, own: f64, position_error: f64, velocity_error: f64) -> Option<f64> {
         if position_error.abs() > self.position.unwrap_or(own) {
             return Some(position_error);
@@ -22,7 +22,7 @@ impl Tolerance {
     }
 }
 
-/// The requirements of a goal beyond its points; one tolerance per joint.
+/// The requirements of a goal in addition to its points; one tolerance per joint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GoalTerms {
     pub(crate) number: u64,
@@ -52,7 +52,8 @@ pub(crate) enum GoalEnd {
     Overflow {
         joint: ScalarJointIndex,
     },
-    /// A command, another trajectory, a cancellation, a reset or a change of the world ended it.
+    /// A command, another trajectory, a cancellation, a reset, a change of the world or a failed step ended
+    /// it.
     Interrupted,
 }
 

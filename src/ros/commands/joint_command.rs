@@ -18,12 +18,13 @@ pub(crate) struct CommandedJoint {
     pub(crate) target: ScalarJointIndex,
     /// The quantities that it takes.
     pub(crate) mode: ControlMode,
-    /// Whether it follows another joint, and takes nothing unless its mode says otherwise.
+    /// Whether it is a mimic joint.
     pub(crate) mimic: bool,
-    /// Whether its actuator has stiffness, and damping: without them positions, and velocities, do nothing.
+    /// Whether its actuator has stiffness, and whether it has damping. Positions need either of them, and
+    /// velocities need damping.
     pub(crate) gains: (bool, bool),
-    /// Whether it has no limits of its own: [`CommandedJoint::lower`] and `upper` are as far below and above
-    /// its present position as a command may lead, and those beyond are refused.
+    /// Whether it has no limits of its own. Then [`CommandedJoint::lower`] and `upper` are [`DISTANCE_MAX`]
+    /// from its present position, and positions beyond them are refused.
     pub(crate) unlimited: bool,
     /// Whether it turns without limits, so that positions a turn apart are the same pose.
     pub(crate) turns: bool,
@@ -153,7 +154,7 @@ impl<'a> CommandMessage<'a> {
 pub(crate) enum CommandError {
     #[error("unknown joint '{name}'{suggestion}")]
     UnknownJoint { name: String, suggestion: String },
-    #[error("joint '{name}' is named twice")]
+    #[error("joint '{name}' is named twice; name each joint once")]
     DuplicateJoint { name: String },
     #[error("{names} names and {values} values in '{array}'; give none, or one for each name")]
     Length { array: &'static str, names: usize, values: usize },
@@ -175,7 +176,9 @@ pub(crate) enum CommandError {
     Stamp { stamp_ns: u64, problem: &'static str },
     #[error("{values} values for {joints} joints; give one for each")]
     GroupLength { joints: usize, values: usize },
-    #[error("not possible in lockstep: only the joint_commands that each step waits for are taken")]
+    #[error(
+        "not possible in lockstep, which takes only joint_commands: publish those, or start the node without lockstep"
+    )]
     NotInLockstep,
 }
 
@@ -196,17 +199,17 @@ pub(crate) struct CheckedCommand {
     /// Whether the command clears quantities that it does not give; otherwise they stay as they are, except
     /// the position of a joint that is held.
     pub(crate) whole: bool,
-    /// A joint whose values have no effect, and the gain that it lacks: its values are left out.
+    /// A joint whose values are left out because they have no effect, and the gain that it lacks.
     pub(crate) idle: Option<(usize, &'static str)>,
 }
 
-/// The largest distance of a command from the position of a joint without limits of its own [rad or m]:
-/// 1,600 turns. Commands beyond are refused.
+/// The largest distance of a command from the position of a joint without limits of its own [rad or m]: some
+/// 1,600 turns. Commands beyond it are refused.
 const DISTANCE_MAX: f64 = 1e4;
 
 impl CommandedJoint {
-    /// Takes the joint's present position, NaN if it is unknown. One without limits of its own may be
-    /// commanded up to [`DISTANCE_MAX`] from it: a wheel turns on and on.
+    /// Sets the joint's present position; NaN if it is unknown. A joint without limits of its own may be
+    /// commanded up to [`DISTANCE_MAX`] from there, so that a wheel can turn without limit.
     pub(crate) fn is_at(&mut self, position: f64) {
         if self.unlimited {
             self.present = Some(position).filter(|position| position.is_finite());
@@ -335,8 +338,9 @@ fn value_indices(
 }
 
 /// The index of each joint's value in an array of `length`. The array has a value for each joint, or for each
-/// joint that takes anything, or, if every joint has a control mode of its own, for each joint with the
-/// array's `mode`. The topic-based interface of ros2_control fills arrays in the second and third way.
+/// joint that takes anything. If every joint has a control mode of its own, it may instead have a value for
+/// each joint with the array's `mode`. The topic-based interface of ros2_control fills arrays in the second
+/// and third way.
 fn layout(
     joints: &[CommandedJoint],
     indices: &[usize],

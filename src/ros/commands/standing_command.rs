@@ -35,7 +35,7 @@ impl StandingTarget {
         (self.target, self.hold, self.held) = (Self::NOTHING, true, true);
     }
 
-    /// Whether it has a target that is not merely the place where it is held.
+    /// Whether a command or a trajectory set its target.
     fn is_commanded(&self) -> bool {
         (self.target != Self::NOTHING || self.hold) && !self.held
     }
@@ -163,8 +163,8 @@ impl StandingCommand {
         self.end_trajectories(|_| true);
     }
 
-    /// Drops all commands, which a step could not follow: commanded joints are held where they are. False if
-    /// no joint was commanded.
+    /// Drops all commands after a failed step: commanded joints are held where they are. False if there was
+    /// nothing to drop.
     pub(crate) fn hold_all(&mut self) -> bool {
         let any = !self.trajectories.is_empty() || self.joints.iter().any(StandingTarget::is_commanded);
         self.end_trajectories(|_| true);

@@ -58,7 +58,7 @@ struct Begin {
     /// The time from there to the step boundary at which it began \[ns\]: positive if it came late. Points
     /// that were due by then are left out.
     late_ns: u64,
-    /// Where its joints were when it began.
+    /// The states of its joints when it began.
     origin: Vec<Knot>,
 }
 
@@ -76,7 +76,7 @@ impl Tracking {
         self.trajectory.joints()
     }
 
-    /// Whether it has moved its joints.
+    /// Whether it has begun to move its joints.
     pub(super) fn has_begun(&self) -> bool {
         self.begun.is_some()
     }
@@ -96,8 +96,8 @@ impl Tracking {
         self.trajectory.renumber_joints(indices)
     }
 
-    /// Calls `set` with the target of each of its joints at an instant, and compares the joints with the
-    /// targets. After an abort or an overflow, ignore the targets that were set and hold all its joints.
+    /// Calls `set` with the target of each of its joints at a step boundary, and compares the joints with
+    /// the targets. After an abort or an overflow, ignore the targets that were set and hold all its joints.
     pub(super) fn advance(
         &mut self,
         states: &JointStates<'_>,

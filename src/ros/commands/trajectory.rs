@@ -26,7 +26,7 @@ pub(crate) struct PointMessage<'a> {
 pub(crate) enum TrajectoryError {
     #[error("unknown joint '{name}'{suggestion}")]
     UnknownJoint { name: String, suggestion: String },
-    #[error("joint '{name}' is named twice")]
+    #[error("joint '{name}' is named twice; name each joint once")]
     DuplicateJoint { name: String },
     #[error("joint '{name}' takes no positions: its control mode is '{mode}' (parameter control_modes.{name})")]
     Mode { name: String, mode: &'static str },
@@ -37,11 +37,11 @@ pub(crate) enum TrajectoryError {
     NoGains { name: String },
     #[error("no joints: fill 'joint_names'")]
     NoJoints,
-    #[error("{points} points; at most {POINTS_MAX} are taken")]
+    #[error("{points} points are too many: send at most {POINTS_MAX}")]
     TooLong { points: usize },
-    #[error("point {point}: {joints} joints and {values} values in '{array}'{}", if *array == "positions" { "" } else { "; give none, or one for each joint" })]
+    #[error("point {point}: {joints} joints and {values} values in '{array}'; give {}one for each joint", if *array == "positions" { "" } else { "none, or " })]
     Length { point: usize, array: &'static str, joints: usize, values: usize },
-    #[error("point {point}: a number in '{array}' is not finite")]
+    #[error("point {point}: every number in '{array}' must be finite")]
     NotFinite { point: usize, array: &'static str },
     #[error("point {point}: time_from_start must be later than that of the point before, and not negative")]
     Time { point: usize },
@@ -86,7 +86,7 @@ pub(crate) struct Trajectory {
     times_ns: Vec<u64>,
     /// One entry per joint, point after point.
     knots: Vec<Knot>,
-    /// The goal that it follows, if an action asked for it.
+    /// The goal that it follows, if an action sent it.
     pub(crate) terms: Option<GoalTerms>,
 }
 
@@ -126,7 +126,8 @@ impl Trajectory {
                 return Err(TrajectoryError::Time { point: number });
             }
             trajectory.times_ns.push(time_ns);
-            // A point at time zero is the present pose. Planners such as MoveIt count it from -pi to pi.
+            // A point at time zero is the present pose. Planners such as MoveIt give its angles from -pi to
+            // pi.
             if number == 0 && time_ns == 0 {
                 let first = indices.iter().zip(point.positions);
                 turns = first.map(|(index, position)| joints[*index].whole_turns_from(*position)).collect();
@@ -328,8 +329,8 @@ mod tests {
         PointMessage { positions, velocities: &[], accelerations: &[], time_ns }
     }
 
-    /// A planner that counts turns from -pi to pi starts at -3.1 rad where the joint is at 3.1832 rad: the
-    /// joint does not turn round to it. A first point after time zero is a target, however far.
+    /// A planner with angles from -pi to pi starts at -3.1 rad where the joint is at 3.1832 rad: the joint
+    /// does not make a turn to get there. A first point after time zero is a target, however far.
     #[test]
     fn a_first_point_at_time_zero_is_the_nearest_of_its_poses() {
         let mut joint = CommandedJoint::test("a", 0);

@@ -1,4 +1,4 @@
-//! Checks of the wrenches on bodies in messages, which name the bodies.
+//! Checks of messages with a wrench on a named body.
 
 use crate::math::{BodyIndex, SpatialForce, Vector3};
 use crate::ros::log::names::{did_you_mean, shown};

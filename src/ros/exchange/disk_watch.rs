@@ -16,12 +16,12 @@ struct Writes {
     newest: u64,
     /// The number and the beginning of each write that has not returned, the oldest first.
     begun: Vec<(u64, Instant)>,
-    /// Whether the log has the present stall.
+    /// Whether the present stall was logged.
     said: bool,
 }
 
 impl DiskWatch {
-    /// Writes, watched. The return of a write that had stalled is logged; `what` is written.
+    /// Calls `write` and watches it. If it had stalled, its return is logged with the name `what`.
     pub(crate) fn during<T>(&self, what: &str, write: impl FnOnce() -> T) -> T {
         let began = Instant::now();
         let number = {
@@ -46,7 +46,7 @@ impl DiskWatch {
         stalled(&self.lock(), Instant::now())
     }
 
-    /// As [`DiskWatch::stalled`]; logs a stall once. `what` is written, and `meanwhile` is the consequence.
+    /// As [`DiskWatch::stalled`]; logs a stall once, with the name `what` and the consequence `meanwhile`.
     pub(crate) fn report(&self, what: &str, meanwhile: &str) -> Option<Duration> {
         let mut writes = self.lock();
         let stalled = stalled(&writes, Instant::now())?;

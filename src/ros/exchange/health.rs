@@ -32,8 +32,8 @@ pub(crate) enum RecordingState {
 }
 
 impl RecordingStatus {
-    /// Another recorder takes over: what its predecessors report from now on is logged, and no more. Returns
-    /// its number.
+    /// Another recorder takes over: earlier ones no longer change the state, and only their failures are
+    /// still logged. Returns its number.
     pub(crate) fn take_over(&self) -> u64 {
         let mut state = self.lock();
         state.0 += 1;
@@ -72,7 +72,7 @@ impl RecordingStatus {
         }
     }
 
-    /// A recorder writes nothing more: logs the reason, once.
+    /// A recorder writes nothing more; logs the reason.
     pub(crate) fn stop(&self, recorder: u64, reason: String) {
         tracing::error!("{reason}. The recording ends here");
         self.set(recorder, RecordingState::Stopped(reason));
@@ -124,7 +124,7 @@ pub(crate) struct Health {
     pub(crate) unconverged: u64,
     /// Steps whose friction is not that of Coulomb's law.
     pub(crate) wrong_friction: u64,
-    /// The largest error of friction as a part of its limit [-].
+    /// The largest error of friction, relative to its limit [-].
     pub(crate) friction_error_max: f64,
     /// Quasistatic programs that Clarabel solved instead of the cone engine.
     pub(crate) fallbacks: u64,
@@ -152,14 +152,14 @@ pub(crate) enum CheckpointState {
     /// None was made.
     #[default]
     Never,
-    /// It is on the disk, at this time \[ns\] after the last reset.
+    /// The checkpoint of this time after the last reset \[ns\] is on the disk.
     Written(u64),
     /// It was not written, for this reason; the next one is tried.
     Failing(String),
 }
 
 impl CheckpointStatus {
-    /// Notes an outcome. A failure is logged when it follows a success, and so is the success after it.
+    /// Records an outcome. The first failure after a success is logged, and so is the next success.
     pub(crate) fn ended(&self, outcome: Result<u64, &str>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let was_failing = matches!(*state, CheckpointState::Failing(_));
@@ -172,7 +172,9 @@ impl CheckpointStatus {
             }
             Err(reason) => {
                 if !was_failing {
-                    tracing::error!("{reason}. The simulation continues; later checkpoints are tried without a word");
+                    tracing::error!(
+                        "{reason}. The simulation continues; further failures are not logged until a checkpoint is written"
+                    );
                 }
                 CheckpointState::Failing(reason.to_owned())
             }

@@ -183,7 +183,7 @@ fn changes_of_one_boundary_keep_their_order() {
     );
 }
 
-/// The positions of joints that another world takes over keep to their joints.
+/// Positions that another world takes over stay with their joints.
 #[test]
 fn positions_are_those_of_the_joints_of_the_newest_world() {
     shuttle::check_random(

@@ -67,7 +67,7 @@ struct MailboxState<W> {
     positions: Vec<f64>,
     /// Resets, checkpoints, wrenches and placements, as they arrived.
     boundary: Vec<BoundaryChange>,
-    /// A world that waits to be entered, the newest world, and the one that runs.
+    /// A world that waits to be entered, the number of the newest world, and that of the one that runs.
     world: Option<Box<W>>,
     worlds: u64,
     worlds_entered: u64,
@@ -232,7 +232,7 @@ impl<W> Mailbox<W> {
         true
     }
 
-    /// Notes the positions of the joints of the world with that number, unless another one waits.
+    /// Stores the positions of the joints of the world with that number, unless another world waits.
     pub(crate) fn set_positions(&self, world: u64, positions: &[f64]) {
         let mut state = self.lock();
         if state.worlds == world {
@@ -246,8 +246,8 @@ impl<W> Mailbox<W> {
         read(&self.lock().positions)
     }
 
-    /// Drops the commands, with which a step of the world with the number `world` has failed, and holds their
-    /// joints. False if there are none; `None` if a reset or another world waits, which comes first.
+    /// Drops the commands after a failed step of the world with the number `world`, and holds their joints.
+    /// False if there are none; `None` if a reset or another world waits, which comes first.
     pub(crate) fn hold_all(&self, world: u64) -> Option<bool> {
         let mut state = self.lock();
         let stands = resets(&state.boundary).is_none() && state.worlds == world;
@@ -265,7 +265,7 @@ impl<W> Mailbox<W> {
         self.change(|state| {
             if scope.state {
                 state.commands.clear();
-                // Commands that follow are not for joints at their positions before the reset.
+                // Later commands are not checked against the positions before the reset.
                 state.positions.clear();
             } else {
                 state.commands.hold_trajectories();
@@ -477,8 +477,8 @@ impl<W> Mailbox<W> {
     }
 
     /// Continues with the standing command of a checkpoint, in the world with that number. `later` are the
-    /// resets that were requested after the checkpoint and collected with it: the standing command is as it
-    /// is after them. False if another world waits.
+    /// resets that were requested after the checkpoint and collected with it; they and the resets that wait
+    /// also apply to `saved`. False if another world waits.
     pub(crate) fn restore_commands(&self, world: u64, mut saved: StandingCommand, later: Option<ResetScope>) -> bool {
         let mut state = self.lock();
         let waiting = resets(&state.boundary).into_iter().chain(later);

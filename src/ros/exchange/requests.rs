@@ -44,7 +44,7 @@ pub(crate) struct CheckpointRequest {
 pub(crate) enum BoundaryChange {
     Reset(ResetScope),
     Checkpoint(CheckpointRequest),
-    /// A wrench on a body, about its origin and in its axes, in place of the one before on that body.
+    /// A wrench on a body, about its origin and in its axes. It replaces the previous one on that body.
     Wrench(BodyIndex, SpatialForce),
     Place(Placement),
 }

@@ -80,8 +80,8 @@ impl Physics {
         Self { gravity_W: *scene.model().gravity_W(), gains }
     }
 
-    /// Sets gravity and gains of a simulation; the gains are those of its joints. The scene is shared, so
-    /// that a change copies it: equal values change nothing.
+    /// Sets gravity and gains of a simulation; the gains are those of its joints. Equal values are skipped,
+    /// because a change copies the shared scene.
     ///
     /// # Errors
     /// The first value that the scene refuses; the values before it are set.

@@ -11,7 +11,8 @@ use crate::stepping::Snapshot;
 /// Number of snapshots in flight: half a second at 1 kHz. Shared memory of Fast DDS stops a publisher for a
 /// third of a second when another process joins.
 const BUFFERS: usize = 512;
-/// Contact faces in flight, beyond which a snapshot is only sent while few wait: a face takes some 200 bytes.
+/// With more contact faces in flight than this, a snapshot is sent only while few wait. A face takes some 200
+/// bytes.
 const FACES_MAX: usize = 200_000;
 /// The snapshots that may wait with any number of faces.
 const ALWAYS: usize = 16;

@@ -15,7 +15,7 @@ pub(crate) fn shown(name: &str) -> String {
     text
 }
 
-/// The candidate that takes the fewest edits to reach from `name`, unless nearly everything would change.
+/// The candidate with the fewest edits from `name`, unless they are more than two thirds of its length.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > NAME_SHOWN_MAX {
         return None;

@@ -23,7 +23,8 @@ pub(crate) struct Line {
 }
 
 thread_local! {
-    /// Whether this thread is publishing on /rosout: a line logged then would cause another one without end.
+    /// Whether this thread is publishing on /rosout. A line logged then stays off /rosout, because it would
+    /// cause another one, and so on.
     static PUBLISHING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -61,8 +62,8 @@ impl<S: Subscriber> Layer<S> for RosoutLayer {
 static LINES_OF_THE_PROCESS: Mutex<Option<Receiver<Line>>> = Mutex::new(None);
 
 /// Sends log lines to stderr, in the format of ROS, and to /rosout. The argument `--log-level` sets the
-/// level, or else `RUST_LOG` does. Call it once per process, which runs the node that is called `name` unless
-/// arguments rename it.
+/// level, or else `RUST_LOG` does. Call it once per process. `name` is the name of the node unless arguments
+/// rename it.
 pub fn init_log(name: &str) {
     let name = node_name(std::env::args(), name);
     let (level, unknown) = level_argument(std::env::args(), &name);

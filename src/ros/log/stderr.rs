@@ -67,7 +67,7 @@ impl Write for StderrQueue {
 fn write_all(entries: &Receiver<Entry>, lost: &AtomicU64, mut sink: impl Write) {
     while let Ok(entry) = entries.recv() {
         match entry {
-            // A closed stderr takes no lines, and there is no other place for them.
+            // If stderr is closed, the line is lost.
             Entry::Line(line) => drop(sink.write_all(&line)),
             Entry::End(ended) => drop((sink.flush(), ended)),
         }

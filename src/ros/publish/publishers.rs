@@ -71,7 +71,7 @@ pub(crate) struct Publishers {
     failures: Throttle,
 }
 
-/// The publishers that do not depend on the world.
+/// The settings of the publishers that do not depend on the world.
 pub(crate) struct PublishPlan {
     pub(crate) world_frame: String,
     pub(crate) clock: bool,

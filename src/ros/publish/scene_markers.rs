@@ -27,7 +27,7 @@ const LIGHT: [f64; 3] = [0.25, 0.15, 0.9];
 /// A drawn geometry: its body, its pose in the body, its shape, and red, green, blue, alpha in 0..1.
 type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
 
-/// The markers of all models without joints that move, each in the nearest frame on TF. The first marker
+/// The markers of all models without moving joints, each in the nearest frame on TF. The first marker
 /// deletes those of the previous world.
 pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerArray {
     let mut markers = vec![Marker { action: DELETE_ALL, ..blank(world_frame) }];
@@ -69,7 +69,7 @@ fn drawn<'a>(loaded: &'a LoadedScene, model: &'a SceneModel) -> Vec<Drawn<'a>> {
 }
 
 /// The nearest frame F on `/tf` or `/tf_static` that `body` is fixed to, and the pose of B in F: a free body,
-/// the root of a welded model, or the world. `None` if a joint that moves lies between.
+/// the root of a welded model, or the world. `None` if a moving joint lies between.
 fn frame(scene: &Scene, body: BodyIndex) -> Option<(BodyIndex, RigidTransform)> {
     let joints = scene.model().joints();
     let (mut frame, mut X_FB) = (body, RigidTransform::identity());
@@ -123,7 +123,7 @@ mod tests {
     use crate::io::package::PackageMap;
     use crate::io::scene_file;
 
-    /// The robot is drawn from its description; the spatula and the two supports follow their frames on TF.
+    /// The robot is drawn from its description; table, stove, stand, pancake and spatula follow frames of TF.
     #[test]
     fn everything_but_the_robot_is_drawn_in_a_frame_of_tf() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/pancake_flip.yaml");

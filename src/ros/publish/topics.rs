@@ -42,7 +42,7 @@ pub(crate) struct TopicPlan {
     pub(crate) namespaces: Vec<JointGroup>,
     /// Topics of the URDF texts, and the texts.
     pub(crate) descriptions: Vec<(String, String)>,
-    /// The bodies that RViz draws besides robots.
+    /// The markers of tables, objects and tools.
     pub(crate) scene_markers: MarkerArray,
 }
 

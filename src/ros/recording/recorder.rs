@@ -81,8 +81,8 @@ fn create(file: &Path, topics: &[Topic], recorder: u64, status: &RecordingStatus
     Ok(writer)
 }
 
-/// One recording per world and run of time: the topics of a file are those of its world, and its times never
-/// decrease.
+/// The recording of a node, in one or more files: the topics of a file are those of its world, and its times
+/// never decrease.
 pub(crate) struct Recording {
     file: PathBuf,
     plan: BagPlan,
@@ -91,9 +91,9 @@ pub(crate) struct Recording {
 }
 
 impl Recording {
-    /// Records to `file`. If it exists, for later worlds, after a reset of time and after a pause of the
-    /// recording, further files are in the same folder: `run_2.mcap` after `run.mcap`. `disks` are the
-    /// threads that write them.
+    /// Records to `file`, or to the next free name in the same folder: `run_2.mcap` after `run.mcap`. Another
+    /// world, a reset of time and a pause of the recording begin a new file. `disks` are the threads that
+    /// write the files.
     pub(crate) fn new(
         file: PathBuf,
         plan: BagPlan,
@@ -178,7 +178,10 @@ impl Recorder {
             Err(TryRecvError::Empty) => {
                 if let Some(suppressed) = self.lost.due(Instant::now()) {
                     let more = and_more(suppressed);
-                    tracing::warn!("the disk is too slow: an instant is missing in the recording{more}");
+                    tracing::warn!(
+                        "the disk is too slow: an instant is missing in the recording; lower the rates, or record to \
+                         another disk{more}"
+                    );
                 }
                 return;
             }

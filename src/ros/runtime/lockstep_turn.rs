@@ -114,7 +114,9 @@ impl LockstepTurn {
             self.lockstep.timeout.as_secs_f64()
         );
         if self.lockstep.on_timeout == OnTimeout::Abort {
-            mailbox.fail(what);
+            mailbox.fail(format!(
+                "{what}; raise lockstep_timeout, or set lockstep_on_timeout to hold or continue, to let the node run on"
+            ));
             return Turn::End;
         }
         let holds = self.lockstep.on_timeout == OnTimeout::Hold;

@@ -9,7 +9,7 @@ const LAG_MAX: f64 = 0.02;
 /// Upper limit of a wait \[s\], for very small factors.
 const DELAY_MAX: f64 = 3600.0;
 
-/// The instant and simulated time from which pace is kept.
+/// The instant and the simulated time from which pace is kept, and the real-time factor.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     anchor: Option<(Instant, u64, f64)>,

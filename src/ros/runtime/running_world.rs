@@ -15,8 +15,8 @@ use crate::stepping::{
     schedules,
 };
 
-/// A command that turns a joint by more than this in a step leads to a state that no step can follow: trees
-/// of joints take no more than a few hundred \[rad\].
+/// The largest turn of a joint in a step that a command or an applied wrench may cause \[rad\]. It is below
+/// the 200 rad at which the next step fails (`multibody/tree_flow.rs`: 1000 substeps of 0.2 rad).
 const TURN_MAX: f64 = 50.0;
 
 /// The simulation of a world, and the data that belong to the world.
@@ -35,7 +35,7 @@ pub(super) struct RunningWorld {
     /// The entities that were spawned and deleted, for checkpoints.
     entities: Vec<u8>,
     sensors: Vec<ForceTorqueSensor>,
-    /// The motion of what each sensor carries at the start of the last step.
+    /// The motion of the load of each sensor at the start of the last step.
     carried: Vec<CarriedMotion>,
     measured: Vec<SpatialForce>,
     command: JointCommand,
@@ -107,7 +107,7 @@ impl RunningWorld {
         &self.measured
     }
 
-    /// Sets the measured wrenches, one for each sensor; all are zero if the number is another one.
+    /// Sets the measured wrenches. Without exactly one for each sensor, all become zero.
     pub(super) fn set_measured(&mut self, measured: &[SpatialForce]) {
         self.measured.fill(SpatialForce::ZERO);
         if measured.len() == self.measured.len() {
@@ -127,7 +127,7 @@ impl RunningWorld {
         self.set_held_wrenches(&[HeldWrench { body, F_BBo_B, until_ns }]);
     }
 
-    /// Holds these wrenches, too; those on missing bodies are left out.
+    /// Also holds these wrenches, except those on missing bodies.
     pub(super) fn set_held_wrenches(&mut self, held: &[HeldWrench]) {
         let bodies = self.simulation.scene().model().bodies().len();
         held.iter().filter(|wrench| wrench.body.to_usize() < bodies).for_each(|wrench| self.wrenches.hold(*wrench));
@@ -222,7 +222,7 @@ impl RunningWorld {
         set.is_ok()
     }
 
-    /// The states of the bodies at `time_ns`; accelerations only if `stepped`.
+    /// The states of the bodies at `time_ns`; accelerations are zero unless `stepped`.
     pub(super) fn body_states(&self, time_ns: u64, stepped: bool) -> BodyStates {
         let data = self.simulation.data();
         let acceleration = |body: BodyIndex| {
@@ -269,8 +269,7 @@ impl RunningWorld {
         self.simulation.missed_contact()
     }
 
-    /// The largest turn of a joint within the next dynamic step \[rad\]; 0 for quasistatic steps, which
-    /// have no momentum.
+    /// The largest turn of a joint within the next step \[rad\], if it is a dynamic one; otherwise 0.
     fn largest_turn(&self) -> f64 {
         if !matches!(self.simulation.settings().stepping, Stepping::Dynamic(_)) {
             return 0.0;
@@ -284,7 +283,8 @@ impl RunningWorld {
     }
 
     /// Takes one step with the command from [`RunningWorld::begin_step`]. A failed step leaves the last good
-    /// state; so does a command after which no step could follow the turns of the joints.
+    /// state. A step also fails if a command or an applied wrench makes a joint turn too fast for the next
+    /// one.
     pub(super) fn step(&mut self) -> Result<StepReport, StepError> {
         for (motion, sensor) in self.carried.iter_mut().zip(&self.sensors) {
             *motion = sensor.motion(&self.simulation);

@@ -61,7 +61,7 @@ pub(crate) struct SimulationThread<'a> {
     impossible: Throttle,
     /// Reports of wrenches with which a step failed.
     pushed: Throttle,
-    /// The way to the file of checkpoints, if there is one.
+    /// The queue to the thread that writes checkpoints, if there is a file for them.
     checkpoints: Option<CheckpointSender>,
     /// The mode and the length \[ns\] of the steps, as chosen at the start or at the last reset.
     stepping: (Mode, u64),
@@ -339,9 +339,9 @@ impl<'a> SimulationThread<'a> {
         self.statistics.add_turn(began.elapsed());
     }
 
-    /// The parts of the state that are published after a step. In lockstep these always include the joints
-    /// and the clock; after the last requested step of a paused simulation, when none is `left`, everything
-    /// is published.
+    /// The parts of the state that are published after a step. In lockstep these always include the joints,
+    /// and the clock unless its rate is 0. After the last requested step of a paused simulation, when none is
+    /// `left`, everything is published.
     fn due(&self, before_ns: u64, rates: &Rates, left: Option<u64>) -> Due {
         if left == Some(0) {
             return Due::ALL;
@@ -379,9 +379,9 @@ impl<'a> SimulationThread<'a> {
     }
 
     /// Takes one step with the standing command, or with the scene's own commands if there is none. A failed
-    /// step leaves the last good state. If there was a command, it is dropped, and the joints are held;
-    /// otherwise the simulation is halted. Returns false if no step was taken because a reset or another
-    /// world arrived, or because a command was dropped.
+    /// step leaves the last good state. Then the wrenches that other nodes apply are dropped, or, if there
+    /// are none, all commands, and the joints are held. Without either, the simulation is halted. Returns
+    /// false if no step was taken and the simulation is not halted.
     fn step(&mut self, settings: &RunSettings) -> bool {
         let time_ns = self.time_ns();
         let feedback = self.feedback_at.is_none_or(|at| at.elapsed() >= FEEDBACK_PERIOD);

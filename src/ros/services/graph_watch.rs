@@ -1,13 +1,13 @@
-//! Faults of the graph of nodes that ROS does not report: another node of the same name, and publishers of
+//! Faults of the ROS graph that ROS does not report: another node of the same name, and publishers of
 //! commands whose messages do not arrive.
 
 use std::time::{Duration, Instant};
 
 use crate::ros::client::{ClientError, Node, RemotePublisher};
 
-/// The time between two looks at the graph.
+/// The time between two checks of the graph.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Each node publishes on this topic.
+/// Every node has a publisher on this topic.
 const EVERY_NODE: &str = "/parameter_events";
 
 /// A fault, which is reported when it appears.
@@ -24,7 +24,7 @@ pub(crate) struct GraphWatch {
     looked_at: Instant,
     name: String,
     namespace: String,
-    /// The topics that arguments rename: the full name, and what takes its place.
+    /// The topics that arguments rename: the old and the new full name of each.
     renamed: Vec<(String, String)>,
     known: Vec<Fault>,
 }
@@ -36,14 +36,14 @@ impl GraphWatch {
         Ok(Self { looked_at: Instant::now(), name, namespace, renamed, known: Vec::new() })
     }
 
-    /// Looks at the graph when it is time, and logs what is new. `topics` are the names of the command topics
+    /// Checks the graph once per period, and logs new faults. `topics` are the names of the command topics
     /// without the namespace.
     pub(crate) fn look(&mut self, node: &Node, topics: impl Iterator<Item = String>) {
         if self.looked_at.elapsed() < PERIOD {
             return;
         }
         self.looked_at = Instant::now();
-        // A failure, as while the node ends, is tried again.
+        // After a failure, for example while the node ends, the next check tries again.
         let publishers = |topic: &str| node.publishers_of(topic).unwrap_or_default();
         let mut found = faults_of_name(&self.name, &publishers(EVERY_NODE));
         let commands = topics.map(|topic| format!("{}/{topic}", self.namespace.trim_end_matches('/')));
@@ -56,7 +56,7 @@ impl GraphWatch {
             match fault {
                 Fault::SameName => tracing::warn!(
                     "another node is called {}, too, or was killed less than 20 s ago: its services, parameters and topics \
-                     cannot be told from those of this one. If it runs, end one of them, or start it with --ros-args \
+                     cannot be distinguished from those of this one. If it runs, end one of them, or start it with --ros-args \
                      -r __ns:=/NAMESPACE or -r __node:=NAME",
                     self.name
                 ),

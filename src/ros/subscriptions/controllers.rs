@@ -27,11 +27,11 @@ use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, terms};
 use crate::scene::Scene;
 
-/// The limit of a joint that has a limit at its other end only [rad or m].
+/// The position limit of a joint at an end without a limit, if its other end has one [rad or m].
 const POSITION_MAX: f64 = 1e4;
-/// The speed limit of such a joint [rad/s or m/s].
+/// The largest speed limit, also of joints without one [rad/s or m/s].
 const VELOCITY_MAX: f64 = 1e6;
-/// The effort limit of such a joint [N m or N].
+/// The largest effort limit, also of joints without one [N m or N].
 const EFFORT_MAX: f64 = 1e9;
 
 /// The topics of a controller.
@@ -363,7 +363,7 @@ impl Controllers {
                 // A message without points is a cancellation for the joints that it names, or for all.
                 true => canceled_joints(joints, &message.joint_names).map(|canceled| {
                     self.mailbox.cancel_trajectory(*id, &canceled);
-                    tracing::info!("{prefix}joint_trajectory: canceled; its joints are held");
+                    tracing::info!("{prefix}joint_trajectory: canceled; joints that moved are held");
                 }),
                 false => read_trajectory(joints, message)
                     .and_then(|trajectory| self.mailbox.start_trajectory(*id, trajectory)),

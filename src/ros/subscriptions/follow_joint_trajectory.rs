@@ -155,8 +155,8 @@ impl FollowJointTrajectoryServer {
     }
 }
 
-/// The requirements of the goal beyond its points. As the action defines, 0 selects the node's default
-/// tolerance and -1 none, for each quantity separately.
+/// The requirements of the goal in addition to its points. As the action defines, 0 selects the node's
+/// default tolerance and -1 none, for each quantity separately.
 pub(crate) fn terms(
     number: u64,
     goal: &FollowJointTrajectory::Goal,

@@ -114,7 +114,8 @@ fn a_standing_command_that_was_read_goes_on_as_the_one_that_was_written() {
     }
 }
 
-/// Regression: the older trajectory had the same effect as above, and left a velocity target behind.
+/// Regression: the joints that only the older trajectory moved jumped back as above, or kept a velocity
+/// target.
 #[test]
 fn a_newer_trajectory_on_fewer_joints_holds_the_others_without_velocity() {
     let mut bench = Bench::new();
@@ -276,8 +277,8 @@ fn a_deleted_joint_ends_its_trajectory_and_holds_the_others() {
     assert_eq!(bench.step()[..2], [at(0.3), at(turn)]);
 }
 
-/// Controller, joints and remaining steps of a trajectory, and the states of its joints before it until it
-/// begins.
+/// Controller, joints and remaining steps of a trajectory. Until it begins, also the earlier states of its
+/// joints.
 type Moving = (usize, Vec<usize>, u64, Option<Vec<Model>>);
 
 /// The expected state of each joint, as a simple model.
@@ -293,9 +294,9 @@ enum Model {
     Moved(usize),
 }
 
-/// 100,000 random sequences of commands, also on the topics of one quantity, trajectories, also with stamps
-/// in the past, cancellations, timeouts of each joint and resets. Once a joint is commanded, it keeps its
-/// target whatever arrives for other joints. A trajectory begins where its joints are, and a joint whose
+/// 100,000 random sequences of commands, trajectories, cancellations, timeouts and resets. Some commands come
+/// on the topics of one quantity, and some trajectories have stamps in the past. A commanded joint keeps its
+/// target, whatever arrives for other joints. A trajectory begins where its joints are, and a joint whose
 /// trajectory ends early is held where it is.
 #[test]
 fn a_joint_keeps_its_target_whatever_arrives_for_others() {

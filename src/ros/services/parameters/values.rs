@@ -19,7 +19,7 @@ use crate::scene::Scene;
 /// Names that ROS itself may set on every node.
 const FOREIGN: [&str; 1] = ["start_type_description_service"];
 const FOREIGN_PREFIX: &str = "qos_overrides.";
-/// Times of which 0 means that there is none.
+/// Durations for which 0 means none.
 const DURATIONS: [&str; 3] = ["command_timeout", "checkpoint_period", "lockstep_timeout"];
 /// The resolution of time \[s\].
 const NANOSECOND: f64 = 1e-9;

@@ -175,7 +175,10 @@ fn add(
     }
     let X_WB = read_pose(&pose.pose).map_err(|outcome| refused(spawn::INVALID_POSE, outcome.error_message))?;
     if resource.uri.is_empty() && resource.text.is_empty() {
-        return Err(refused(spawn::NO_RESOURCE, "the request has neither a uri nor a resource string"));
+        return Err(refused(
+            spawn::NO_RESOURCE,
+            "the request has neither a uri nor a resource string: give one of them",
+        ));
     }
     let folder = origin.source.folder().to_path_buf();
     let (urdf, label, folder) = match resource.uri.as_str() {
@@ -265,7 +268,10 @@ fn is_namespace_part(part: &str) -> bool {
 fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -> Result<WorldOrigin, Outcome> {
     let Resource { uri, text } = resource;
     let (text, label) = match (uri.as_str(), text.as_str()) {
-        ("", "") => return Err(refused(load::NO_RESOURCE, "the request has neither a uri nor a resource string")),
+        ("", "") => {
+            let problem = "the request has neither a uri nor a resource string: give one of them";
+            return Err(refused(load::NO_RESOURCE, problem));
+        }
         ("", _) => (text.clone(), before.source.folder().join("resource_string")),
         (uri, _) => {
             let file = find(uri, before.source.folder(), packages)?;

@@ -165,13 +165,13 @@ fn address(file: &Path) -> String {
 fn listed(unknown: &[String]) -> Outcome {
     let mut result = ok();
     if !unknown.is_empty() {
-        result.error_message = format!("these sources are not folders: {}", unknown.join(", "));
+        result.error_message = format!("these sources are not folders that may be read: {}", unknown.join(", "));
     }
     result
 }
 
 /// The files with that ending in the scene's folder, in the folder `urdf` beside it and in `sources`. Also
-/// returns the sources that are not folders.
+/// returns the sources that are not folders or may not be read.
 fn list(places: &Places, sources: &[String], ending: &str) -> (Vec<PathBuf>, Vec<String>) {
     /// The largest number of sources named in an error message.
     const UNKNOWN_MAX: usize = 20;

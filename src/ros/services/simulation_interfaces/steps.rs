@@ -14,7 +14,7 @@ use crate::ros::exchange::requests::ResetScope;
 use crate::ros::exchange::step_requests::StepFailure;
 use crate::ros::services::context::{ServiceContext, SimulationControl};
 
-/// Feedback that is further behind skips steps \[steps\].
+/// Feedback that is more steps behind than this skips some of them.
 const FEEDBACK_BEHIND_MAX: u64 = 100;
 
 /// A goal of the action in progress.

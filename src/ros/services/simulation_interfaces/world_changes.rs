@@ -27,6 +27,10 @@ const CHANGES_MAX: usize = 1000;
 /// recursive \[bytes\].
 const STACK: usize = 8 << 20;
 
+/// The refusal of a request with more spawns than [`CHANGES_MAX`] leaves.
+#[cfg(isobar_spawn_entities)]
+const TOO_MANY: &str = "more than 1000 changes of the world would be waiting: spawn fewer entities at once";
+
 type BuildResult = Result<(BuiltWorld, String), Outcome>;
 
 /// The progress of the present change.
@@ -188,7 +192,7 @@ impl WorldChanges {
         while let Some(request) = self.spawn_entities.next() {
             let asked = request.message().spawn_requests.clone();
             if asked.is_empty() || asked.len() + self.queue.len() > CHANGES_MAX {
-                let result = if asked.is_empty() { ok() } else { refused(FAILED, "too many spawns at once") };
+                let result = if asked.is_empty() { ok() } else { refused(FAILED, TOO_MANY) };
                 request.respond(SpawnEntities::Response { result, results: Vec::new() });
                 continue;
             }
