@@ -34,7 +34,9 @@ pub enum CheckpointError {
         found: u32,
     },
     /// Bytes are missing or were added.
-    #[error("it has {found} bytes instead of {expected}: it is truncated or incomplete; use an earlier one")]
+    #[error(
+        "it has {found} bytes instead of {expected}: it is truncated, or bytes were added; use an earlier checkpoint"
+    )]
     Length {
         /// Bytes given.
         found: u64,
@@ -42,10 +44,10 @@ pub enum CheckpointError {
         expected: u64,
     },
     /// Bytes have changed.
-    #[error("its checksum is wrong: it has been damaged since it was written; use an earlier one")]
+    #[error("its checksum is wrong: it was damaged after it was written; use an earlier checkpoint")]
     Checksum,
     /// A value is not valid.
-    #[error("{problem}; use an earlier one")]
+    #[error("{problem}; use an earlier checkpoint")]
     Malformed {
         /// The problem.
         problem: BytesError,
@@ -61,7 +63,9 @@ pub enum CheckpointError {
         written_by: String,
     },
     /// It was made with other settings of the steps.
-    #[error("it was made with `{there}`, and these steps have `{here}`: continue with the same step and mode")]
+    #[error(
+        "it was made with `{there}`, and this simulation has `{here}`: continue with the same settings of the steps"
+    )]
     Settings {
         /// The first setting that differs, in the checkpoint.
         there: String,
@@ -81,7 +85,7 @@ impl From<BytesError> for CheckpointError {
 pub struct Checkpoint {
     isobar: String,
     scene: SceneSignature,
-    /// That of the scene's commands and wrenches over time, if the writer has stated them.
+    /// The signature of the scene's commands and wrenches over time, if the writer stated them.
     schedules: Option<SceneSignature>,
     settings: String,
     step_count: u64,
@@ -159,7 +163,8 @@ impl Checkpoint {
     /// The checkpoint from the bytes of [`Checkpoint::to_bytes`].
     ///
     /// # Errors
-    /// Bytes of another kind, an unsupported version of the format, a wrong length or a wrong checksum.
+    /// Bytes of another kind, an unsupported version of the format, a wrong length, a wrong checksum, or a
+    /// value that is not valid.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, CheckpointError> {
         let mut reader = ByteReader::new(bytes);
         if bytes.is_empty() || !bytes.iter().zip(MARK).all(|(a, b)| a == b) {
@@ -199,7 +204,7 @@ impl Checkpoint {
         Ok(checkpoint)
     }
 
-    /// The simulation's own bytes, if the checkpoint is of that scene and of steps with these settings.
+    /// The simulation's own bytes, if the checkpoint belongs to `scene` and to steps with these settings.
     pub(super) fn open(
         &self,
         scene: &SceneSignature,

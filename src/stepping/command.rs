@@ -3,9 +3,9 @@
 use crate::math::{IndexVec, ScalarJointIndex};
 use crate::scene::Scene;
 
-/// The standing command of one joint; `None` means not commanded. The gains of its actuator hold a joint
-/// without any target at its initial position, in quasistatic steps at the position commanded last. A joint
-/// without gains is then free.
+/// The standing command of one joint; `None` means not commanded. If a joint has no target at all, its
+/// actuator's stiffness holds it at its initial position, in quasistatic steps at the last commanded
+/// position. An actuator with damping alone slows the joint down, and one without gains leaves it free.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct JointTarget {
     /// Position \[rad\] or \[m\] that the joint's impedance pulls towards.

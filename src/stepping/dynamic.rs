@@ -39,7 +39,7 @@ pub(super) struct DynamicStep {
     forces: Vec<f64>,
     /// Positions and mass matrix at the end of free motion.
     ahead: Data,
-    /// The coordinates from which a joint with the velocity v ends the step at q + dt v.
+    /// The coordinates q0 for which joints end the step at q0 + dt v ([`FreeMotion::reference`]).
     reference: State,
     /// The difference of the velocities from those of free motion.
     pub(super) change: Vec<f64>,
@@ -75,7 +75,7 @@ impl DynamicStep {
         self.contacts.pairs.read_memory(scene, reader)
     }
 
-    /// Solves for the end of the step. A step that fails leaves the memory of the last one.
+    /// Solves for the end of the step. If it fails, the memory of the last step stays.
     pub(super) fn step(
         &mut self,
         input: &StepInput<'_>,
@@ -86,7 +86,8 @@ impl DynamicStep {
         self.try_step(input, data, result).inspect_err(|_| self.contacts.pairs.restore_loads())
     }
 
-    /// The initial guess extrapolates the change of velocity of the previous step.
+    /// Assembles the problem and solves it. The initial guess repeats the change of velocity of the previous
+    /// step.
     fn try_step(&mut self, input: &StepInput<'_>, data: &mut Data, result: &mut StepResult) -> Result<(), StepError> {
         let (settings, model) = (input.settings, input.scene.model());
         let start = input.now();
@@ -144,7 +145,7 @@ impl DynamicStep {
     }
 
     /// The problem of the step without its solution: A, r, the joints' rows and the contacts. Returns the
-    /// time at which the contacts began.
+    /// time at which the assembly of the contacts began.
     pub(super) fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<f64, StepError> {
         let (settings, model) = (input.settings, input.scene.model());
         self.assemble_motion(input, data)?;
@@ -207,7 +208,7 @@ impl DynamicStep {
             let Some(joint) = model.free_joint(*body) else { continue };
             let tree = model.tree_of_dof()[joint.v_start];
             let dofs = model.trees()[tree].clone();
-            // A body alone: links on it would have dampers
+            // Only bodies that carry no links: the joints of links may have dampers and springs
             if dofs.len() == 6 && self.free.moved(tree) {
                 problem.free[dofs.clone()].copy_from_slice(&self.free.base.v[dofs]);
             }
@@ -218,7 +219,7 @@ impl DynamicStep {
         Ok(())
     }
 
-    /// The pair whose friction is beyond the tolerance.
+    /// The pair whose friction is farthest from Coulomb's law, if its error exceeds the tolerance.
     fn wrong_friction(&self, wrong: &FrictionError, step: f64) -> Option<PairFriction> {
         let active = self.contacts.active().get(wrong.patch)?;
         let found = PairFriction { pair: active.pair, force: wrong.impulse / step, limit: wrong.limit / step };

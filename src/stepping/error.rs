@@ -8,7 +8,7 @@ use crate::solvers::quasistatic::QuasistaticError;
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
     /// A state has the wrong size or is not finite.
-    #[error("the state has {q} positions and {v} velocities; the model has {nq} and {nv}, all finite")]
+    #[error("the state has {q} positions and {v} velocities: give {nq} positions and {nv} velocities, all finite")]
     InitialState {
         /// Positions given.
         q: usize,
@@ -27,10 +27,10 @@ pub enum SimulationError {
         /// Its value.
         value: f64,
     },
-    /// A joint moves bodies without mass or inertia, which dynamic steps cannot.
+    /// The motion of a joint has no inertia. Only quasistatic steps can move it.
     #[error(transparent)]
     Mass(#[from] ModelError),
-    /// Settings of the complementarity solver that do not go together.
+    /// Settings of the complementarity solver that contradict each other or are out of range.
     #[error(transparent)]
     Complementarity(#[from] RefusedSettings),
 }
@@ -72,7 +72,7 @@ pub enum StepError {
     },
     /// A purely quasistatic step with a body that nothing supports.
     #[error(
-        "t = {time} s: nothing holds '{name}', which falls, slides or rolls without end, and without inertia that motion is undefined: put it on a support, or switch the drag or the mass on (inertia: drag or inertia: mass)"
+        "t = {time} s: nothing holds '{name}', and without inertia the motion of a body that falls, slides or rolls is undefined: put it on a support, or set `inertia: drag` or `inertia: mass`"
     )]
     NoSupport {
         /// Simulated time \[s\].
@@ -168,7 +168,7 @@ pub enum Unsettled {
         parts: String,
     },
     /// The solver of the step failed.
-    #[error("{status}, at residual {residual:.1e} (m/s)")]
+    #[error("{status}, at residual {residual:.1e}")]
     Solver {
         /// Its status.
         status: String,

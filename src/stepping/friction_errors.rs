@@ -1,11 +1,11 @@
-//! How far the friction of a contact is from Coulomb's law [Andersson 2021, eqs. 4.1 and 4.2].
+//! Differences of the friction of a contact from Coulomb's law [Andersson 2021, eqs. 4.1 and 4.2].
 
 use crate::math::{SpatialVelocity, Vector3};
 
-/// A face with less than this part of the largest normal force of its contact counts with that part: its own
-/// would make any friction an error without bound [-].
+/// The normal force of a face counts as at least this fraction of the largest one of its contact. Otherwise a
+/// face that hardly pushes would have an unbounded error for any friction. [-]
 const NORMAL_MIN: f64 = 1e-3;
-/// Friction below this part of its limit has no direction [-].
+/// Friction below this fraction of its limit has no direction [-].
 const FRICTION_MIN: f64 = 1e-6;
 
 /// The errors of friction.
@@ -13,19 +13,19 @@ const FRICTION_MIN: f64 = 1e-6;
 pub struct FrictionErrors {
     /// C = max(0, |f_t|/(mu f_n) - 1): how far friction is outside the cone [-].
     pub cone: f64,
-    /// A: the angle between friction and the opposite of the velocity of slip \[rad\]; 0 without slip.
+    /// A: the angle between friction and the opposite of the slip velocity \[rad\]; 0 without slip.
     pub alignment: f64,
 }
 
 impl FrictionErrors {
-    /// The larger of each error.
+    /// The larger value of each error.
     #[must_use]
     pub fn max(self, other: Self) -> Self {
         Self { cone: self.cone.max(other.cone), alignment: self.alignment.max(other.alignment) }
     }
 }
 
-/// A force on B \[N\], the normal from A into B, and the velocity of slip of B over A [m/s].
+/// A force on B \[N\], the normal from A into B, and the slip velocity of B over A [m/s].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlidingForce {
     pub(super) force: Vector3,
@@ -53,8 +53,8 @@ impl SlidingForce {
 }
 
 /// The largest errors of the faces of a contact with the friction coefficient `mu`, and those of its net
-/// force `net`, whose limit is mu times the sum of the normal forces of the faces. Slip below `slip_min`
-/// [m/s] has no direction.
+/// force `net`. The limit of the net friction is mu times the sum of the normal forces of the faces. Slip
+/// below `slip_min` [m/s] has no direction.
 pub(super) fn friction_errors(
     faces: impl Iterator<Item = SlidingForce> + Clone,
     net: &SlidingForce,
@@ -101,7 +101,7 @@ mod tests {
         let dry = SlidingForce { force: Vector3::new(-5.0, 0.0, 0.0), normal, slip };
         assert_eq!(friction_errors(std::iter::once(dry), &dry, 0.5, 1e-5).0.cone, f64::INFINITY);
         // Two sides of a groove whose normals cancel in part: both faces are on their cones, and so is the
-        // net
+        // net force
         let side = |x: f64| {
             let normal = Vector3::new(x, 0.0, 1.0).normalize();
             SlidingForce { force: normal * 10.0 - Vector3::y() * 5.0, normal, slip: Vector3::y() }
@@ -109,7 +109,7 @@ mod tests {
         let (left, right) = (side(1.0), side(-1.0));
         let net = SlidingForce { force: left.force + right.force, normal: Vector3::z(), slip: Vector3::y() };
         assert!(friction_errors([left, right].into_iter(), &net, 0.5, 1e-5).1.cone < 1e-12);
-        // Friction that pushes along
+        // Friction along the slip instead of against it
         assert!((of(1.0, 1.0).alignment - std::f64::consts::PI).abs() < 1e-12);
     }
 }

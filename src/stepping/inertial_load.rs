@@ -1,4 +1,4 @@
-//! The report of a quasistatic step whose forces are inertial in good part.
+//! The report of a quasistatic step in which inertial forces are not small beside contact forces.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use super::quasistatic::InertialPart;
 use crate::math::BodyIndex;
 use crate::scene::Scene;
 
-/// The share of inertia in the forces above which a quasistatic step is reported [-].
+/// A quasistatic step is reported if an inertial force exceeds this fraction of the contact forces [-].
 const SHARE_MAX: f64 = 0.1;
 
-/// A body whose inertial force was more than 10 % of the contact forces on it in the last quasistatic step:
-/// the result differs from the law of quasistatic motion by about as much. Written as a sentence with the
-/// name, the amount and the remedy.
+/// A body whose inertial force was more than 10 % of the contact forces on it in the last quasistatic step,
+/// so that these forces are not those of an equilibrium. `Display` gives a sentence with the name, the amount
+/// and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct InertialLoad<'a> {
     scene: &'a Scene,
@@ -20,7 +20,7 @@ pub struct InertialLoad<'a> {
 }
 
 impl<'a> InertialLoad<'a> {
-    /// The load, if it is large.
+    /// The load, if it is large enough to be reported.
     pub(super) fn new(scene: &'a Scene, part: InertialPart) -> Option<Self> {
         let body = part.body.filter(|_| part.share > SHARE_MAX)?;
         Some(Self { scene, body, share: part.share })

@@ -8,7 +8,7 @@ use crate::scene::Scene;
 /// State and commands at the start of a step.
 #[derive(Clone, Copy)]
 pub(super) struct StepStart<'a> {
-    /// Joints without a command are held at these positions in dynamic steps.
+    /// Joints with stiffness and without a command are held at these positions in dynamic steps.
     pub(super) initial: &'a State,
     /// Positions and velocities now.
     pub(super) state: &'a State,

@@ -18,7 +18,7 @@ const RECOVERY_TIME: f64 = 0.02;
 enum EffortSource {
     /// A constant effort only [N m] or \[N\].
     Constant(f64),
-    /// The row with that index.
+    /// The impulse of the row with that index.
     Row(usize),
 }
 
@@ -29,9 +29,8 @@ pub(super) struct JointRows {
 }
 
 impl JointRows {
-    /// Adds all rows of the joints to `problem`, and constant efforts, dampers and springs to its momentum
-    /// equation.
-    /// `gravity` is the generalized gravity force [N m] or \[N\].
+    /// Adds all rows of the joints to `problem`, and adds constant efforts, dampers and springs to its
+    /// momentum equation. `gravity` is the generalized gravity force [N m] or \[N\].
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
@@ -51,7 +50,7 @@ impl JointRows {
             let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
             let diagonal = dof * size + dof;
             let q = joint.position(&state.q).unwrap_or(0.0);
-            // The spring, implicit in the step's end: gamma = dt k (reference - q - dt u)
+            // The spring at the end of the step: gamma = dt k (reference - q - dt u)
             let spring = &joint.spring;
             problem.momentum_matrix[diagonal] += dt * dt * spring.stiffness * ratio * ratio;
             problem.momentum[dof] += dt * spring.stiffness * (spring.reference - q) * ratio;
@@ -86,7 +85,8 @@ impl JointRows {
     }
 }
 
-/// The command of a joint. A joint with stiffness and without a command is held at its initial position.
+/// The command of a joint. A joint without a command is held at its initial position by its stiffness, or
+/// stopped by its damping if it has no stiffness.
 fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64) -> JointTarget {
     match target {
         Some(target) if *target != JointTarget::default() => *target,
@@ -133,7 +133,7 @@ impl ScalarJoint<'_> {
         NEAR_RIGID_BETA * NEAR_RIGID_BETA / (4.0 * std::f64::consts::PI.powi(2)) * self.inverse_mass
     }
 
-    /// The impedance, implicit in the step's end:
+    /// The impedance at the end of the step:
     ///   gamma = dt clamp(K (q_cmd - q0 - dt u) + D (v_cmd - u) + tau_ff, +-limit).
     fn push_actuator(
         &self,

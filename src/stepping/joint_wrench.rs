@@ -1,4 +1,4 @@
-//! Loads of joints: contact efforts about their axes, and the whole wrench that a force-torque sensor
+//! Loads of joints: the efforts of contact about their axes, and the wrench that a force-torque sensor
 //! measures.
 
 use super::settings::Stepping;
@@ -7,7 +7,7 @@ use crate::math::{BodyIndex, Index, IndexVec, JointIndex, RigidTransform, Spatia
 use crate::multibody::{JointKind, Model};
 use crate::scene::Scene;
 
-/// The joint that carries each body: the path from any body to the world.
+/// The joint that carries each body. Followed from joint to joint, it is the path from any body to the world.
 #[derive(Clone, Debug)]
 pub struct JointPaths {
     carrier: IndexVec<BodyIndex, Option<JointIndex>>,
@@ -38,8 +38,8 @@ impl JointPaths {
     }
 
     /// tau = J^T F: the efforts that contact exerts about the joints' axes [N m] or \[N\], in the order of
-    /// [`Scene::joint_names`]; a mimic joint's is its own. `F_BBo_W` are the net contact wrenches on the
-    /// bodies.
+    /// [`Scene::joint_names`]. A mimic joint has an effort of its own, which is not added to that of its
+    /// leader. `F_BBo_W` are the net contact wrenches on the bodies.
     pub fn contact_efforts(
         &self,
         scene: &Scene,
@@ -121,11 +121,12 @@ impl ForceTorqueSensor {
     }
 
     /// The wrench that the joint exerted on its child over the last step, about the child's origin and in its
-    /// axes [N m, N]. It is the rate of change of momentum of all bodies that the joint carries, less weight,
-    /// contact and external wrenches, and the same in any inertial frame: with the momentum L about the
-    /// child's moving origin and p, the torque is dL/dt + v x p. `before` is the motion at the start of the
-    /// step. A quasistatic step has no momentum, and the wrench is that of the equilibrium. Rotor inertias
-    /// are left out.
+    /// axes [N m, N]. It is the rate of change of the momentum of all bodies that the joint carries, minus
+    /// weight, contact and external wrenches. Forces of loop closures on these bodies count as the joint's.
+    /// With the angular momentum L about the child's moving origin and the linear momentum p, the torque is
+    /// dL/dt + v x p, the same in any inertial frame. `before` is the motion at the start of the step. A
+    /// quasistatic step has no momentum, and the wrench is that of the equilibrium. Rotor inertias are left
+    /// out.
     pub fn measure(&self, simulation: &Simulation, before: &CarriedMotion) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let rate = match simulation.settings().stepping {
@@ -135,7 +136,8 @@ impl ForceTorqueSensor {
         let after = self.motion(simulation);
         let X_WC = &data.X_WB[self.child];
         let change = after.momentum + -before.momentum;
-        // With the means of v and p over the step, v x p is that of the moments: v x v of the mass is zero
+        // p = m v + d(first moment)/dt and v x v = 0, so v x p needs the first moment only. v and the rate
+        // are means over the step
         let v = (after.p_WC - before.p_WC) * rate;
         let mut wrench = change * rate;
         wrench.tau += v.cross(&((after.first_moment - before.first_moment) * rate));

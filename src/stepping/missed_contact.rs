@@ -1,14 +1,12 @@
-//! The report of a contact that was found too late because the step was too long, or that does not stop its
-//! bodies.
+//! The report of a contact that the step found too late, or whose pressure does not stop its bodies.
 
 use std::fmt;
 
 use super::contacts::Missed;
 use crate::scene::Scene;
 
-/// Two geometries that met so fast in the last step that their contact was found too late, or whose pressure
-/// does not stop them: they may pass through each other. `Display` gives a sentence with the names, the
-/// amounts and the remedy.
+/// Two geometries that may pass through each other: in the last step their contact was found too late, or its
+/// pressure did not stop them. `Display` gives a sentence with the names, the amounts and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct MissedContact<'a> {
     scene: &'a Scene,
@@ -39,8 +37,8 @@ impl fmt::Display for MissedContact<'_> {
             None => write!(
                 f,
                 "met within a step of {ms} ms and approached by another {:.1} mm; half the thickness of the thinner \
-                 compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or \
-                 `contact: {{ surfaces: free_path }}` if it is not set",
+                 compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or, \
+                 with `contact: {{ surfaces: start }}`, use `free_path` instead",
                 mm * travel,
                 mm * depth,
                 ms * (depth / travel).min(0.5),
@@ -49,7 +47,7 @@ impl fmt::Display for MissedContact<'_> {
                 f,
                 "press each other in by {:.1} mm and approach by another {:.1} mm in a step of {ms} ms; half the \
                  thickness of the thinner compliant one is {:.1} mm, so they may pass through each other: take a \
-                 stiffer material, or a shorter step if they move by more than they are pressed in",
+                 stiffer material, or, if they approach by more than they are pressed in, a shorter step",
                 mm * pressed,
                 mm * travel,
                 mm * depth,

@@ -26,9 +26,10 @@ pub struct Overlap {
     pub area: f64,
     /// Largest pressure on it \[Pa\]; 0 between rigid geometries.
     pub pressure_max: f64,
-    /// Depth of the deepest contact point of rigid geometries \[m\]; 0 for others.
+    /// Depth of the deepest contact point of rigid geometries, or of the deepest corner if `is_lost` \[m\]; 0
+    /// for others.
     pub depth: f64,
-    /// Whether the overlap is too deep for the search for contact points with a mesh, so that no force
+    /// Whether the overlap with a mesh is deeper than the search for contact points reaches, so that no force
     /// separates the two.
     pub is_lost: bool,
 }

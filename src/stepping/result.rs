@@ -1,4 +1,4 @@
-//! The result of a step, the same for both modes.
+//! The result of a step, the same for all modes.
 
 use super::contacts::{ActivePatch, Missed};
 use super::error::{StepError, joint_of_dof};
@@ -22,7 +22,7 @@ pub(super) struct StepContact {
 pub(super) struct PairFriction {
     /// Index in `Scene::contact_pairs`.
     pub(super) pair: usize,
-    /// Force of friction that is wrong \[N\].
+    /// Difference of friction from Coulomb's law \[N\].
     pub(super) force: f64,
     /// Limit of friction, mu times the normal force \[N\].
     pub(super) limit: f64,
@@ -37,7 +37,7 @@ pub(super) struct StepResult {
     pub(super) contacts: Vec<StepContact>,
     /// Efforts of the actuators over the step [N m] or \[N\].
     pub(super) efforts: Vec<f64>,
-    /// A pair that met too fast for the step.
+    /// A pair that met too fast for the step, or that its pressure did not stop.
     pub(super) missed: Option<Missed>,
     /// The pair whose friction is still wrong after all rounds.
     pub(super) wrong_friction: Option<PairFriction>,
@@ -53,7 +53,7 @@ impl StepResult {
         Self { state: state.clone(), efforts: vec![0.0; joints], ..Self::default() }
     }
 
-    /// Discards the contacts of the last step and everything that was noticed about them.
+    /// Discards the contacts of the last step and all findings about them.
     pub(super) fn forget_contacts(&mut self) {
         self.contacts.clear();
         self.missed = None;
@@ -112,8 +112,8 @@ impl StepResult {
         Ok(())
     }
 
-    /// Does the same as [`StepResult::integrate`], starting from the end of free motion, with the difference
-    /// of the velocities from those of free motion. `change` is overwritten.
+    /// Integrates the coordinates from the end of free motion, with the difference of the velocities from
+    /// those of free motion. This difference is written to `change`.
     ///
     /// # Errors
     /// A velocity that is not finite.

@@ -34,10 +34,10 @@ pub enum Integrator {
 pub enum ContactSurfaces {
     /// Those of the start of the step, as in [Masterjohn 2022].
     Start,
-    /// Those on the free path of bodies that would press each other in by more than the depth of their
-    /// contact in the step, or meet in it. Where the step is long beside the contact, all faces of a patch
-    /// separate together. Needs [`Integrator::Implicit`] and [`FrictionBound::Solved`]: without them,
-    /// surfaces are those of the start.
+    /// Those on the free path, for bodies that meet in the step or would press each other in by more than the
+    /// depth of their contact. If the step is too long to resolve a contact, the forces of all its faces
+    /// vanish before the bodies have separated by that depth. Needs [`Integrator::Implicit`] and
+    /// [`FrictionBound::Solved`]: without them, surfaces are those of the start.
     #[default]
     FreePath,
 }
@@ -45,12 +45,13 @@ pub enum ContactSurfaces {
 /// The normal impulses that bound friction in a dynamic step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FrictionBound {
-    /// Those of the step itself: where friction differs from Coulomb's law, the step is solved again with
-    /// bounds from its own normal impulses.
+    /// Those of the step itself: if friction differs from Coulomb's law, the step is solved again with bounds
+    /// from its own normal impulses.
     #[default]
     Solved,
     /// Those at the velocities at the start of the step, as in Drake and in [Masterjohn 2022]. Contact
-    /// surfaces are those of the start then, because a contact that begins in the step has no force there.
+    /// surfaces are then those of the start too, because a contact that begins within the step has no force
+    /// at the start.
     Lagged,
 }
 
@@ -106,8 +107,8 @@ pub enum UnactuatedInertia {
     /// None: purely quasistatic. A body with weight needs a contact that supports it.
     None,
     /// A drag of M_u v/T on bodies that move, which does not depend on the step: an unsupported body falls at
-    /// the speed g T. A body that slides at the speed v needs v/(mu g T) of its friction in addition. For
-    /// steps above T it is the mass matrix itself.
+    /// the speed g T. To slide a body at the speed v takes the fraction v/(mu g T) of its friction in
+    /// addition. For steps above T the drag is the mass matrix itself.
     Drag {
         /// T \[s\].
         time_constant: f64,
@@ -116,8 +117,8 @@ pub enum UnactuatedInertia {
     /// step h. The inertial force M_u v/h of a moving body grows as the step shrinks.
     Mass,
     /// The mass matrix M_b of each tree of bodies times h^2 min(K_a)/(s max diag M_b), which makes it s times
-    /// weaker than the weakest actuator: a regularization without a physical meaning, the same for light and
-    /// heavy bodies.
+    /// weaker than the weakest actuator. It is a regularization without physical meaning, the same for light
+    /// and heavy bodies. Without actuators it is the mass matrix itself.
     Scaled {
         /// s [-].
         divisor: f64,
@@ -197,7 +198,7 @@ impl StepSettings {
         seconds(self.step_ns)
     }
 
-    /// The settings of both modes.
+    /// The settings that all modes share.
     pub(super) fn common(&self) -> CommonSettings {
         let Self { step_ns, stiction_tolerance, faces, face_friction, stepping: _ } = *self;
         CommonSettings { step_ns, stiction_tolerance, faces, face_friction }

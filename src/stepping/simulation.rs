@@ -33,7 +33,7 @@ pub struct Simulation {
     scene: Arc<Scene>,
     /// The signature of the scene, once it has been needed.
     signature: OnceLock<SceneSignature>,
-    /// The gravity and the gains that the scene had at first.
+    /// The gravity and the gains of the scene when the simulation was made.
     start: StartPhysics,
     settings: CommonSettings,
     stepper: Stepper,
@@ -105,14 +105,14 @@ impl Simulation {
     pub fn set_gains(&mut self, joint: ScalarJointIndex, stiffness: f64, damping: f64) -> Result<(), SceneChangeError> {
         Arc::make_mut(&mut self.scene).set_gains(joint, stiffness, damping)
     }
-    /// Net contact wrenches on the bodies over the last step, about their origins, in world axes. Lever arms
-    /// are those of the start of the step.
+    /// Net contact wrenches on the bodies over the last step, about their origins, in world axes [N m, N];
+    /// see [`Snapshot::F_BBo_W`] for their lever arms.
     pub fn body_wrenches(&self) -> &IndexVec<BodyIndex, SpatialForce> {
         &self.F_BBo_W
     }
     /// Applies `F_BBo_W` to `body` about its origin, in world axes [N m, N], from the next step on. It acts
-    /// in dynamic and quasistatic steps alike, until it is set again or the simulation is reset. A wrench on
-    /// the world has no effect.
+    /// in the steps of all modes, until it is set again or the simulation is reset. A wrench on the world has
+    /// no effect.
     ///
     /// # Errors
     /// A wrench that is not finite; the previous wrench remains.
@@ -137,8 +137,8 @@ impl Simulation {
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
     }
-    /// Two geometries, at least one of them compliant, that met too fast for the last step or that their
-    /// pressure did not stop in it, if there were any.
+    /// Two geometries, of which at least one is compliant, that met too fast for the last step, or that their
+    /// pressure did not stop in it.
     pub fn missed_contact(&self) -> Option<MissedContact<'_>> {
         let missed = self.result.missed?;
         Some(MissedContact::new(&self.scene, missed, self.settings.step()))
@@ -149,7 +149,7 @@ impl Simulation {
         let wrong = self.result.wrong_friction?;
         Some(WrongFriction::new(&self.scene, wrong, self.settings.step()))
     }
-    /// The body whose inertia took a good part of the contact forces in the last step, if there was one.
+    /// The body with the largest share of inertia in the last quasistatic step, if the share is above 10 %.
     pub fn inertial_load(&self) -> Option<InertialLoad<'_>> {
         InertialLoad::new(&self.scene, self.result.inertial)
     }
@@ -191,11 +191,11 @@ impl Simulation {
         self.restart(self.stepper.stepping());
     }
 
-    /// Does the same as [`Simulation::reset`], and takes later steps with `settings`. Use it to change
-    /// between dynamic and quasistatic steps.
+    /// Does the same as [`Simulation::reset`], and takes later steps with `settings`, also in another mode.
+    /// Does not check, as [`Simulation::new`] does, that all motion has inertia.
     ///
     /// # Errors
-    /// A setting out of range; nothing has changed then.
+    /// A setting out of range; nothing changes then.
     pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
         check_settings(&settings)?;
         self.settings = settings.common();
@@ -215,7 +215,7 @@ impl Simulation {
     /// which a reset returns does not change, and neither do external wrenches.
     ///
     /// # Errors
-    /// A state of the wrong size or that is not finite; nothing has changed then.
+    /// A state that has the wrong size or is not finite; nothing changes then.
     pub fn set_state(&mut self, state: State) -> Result<(), SimulationError> {
         check_state(self.scene.model(), &state)?;
         self.state = state;
@@ -232,13 +232,13 @@ impl Simulation {
         kinematics(self.scene.model(), &self.state, &mut self.data);
     }
 
-    /// Sets the number of steps taken to `step_count`, and so the time; nothing else changes.
+    /// Sets the number of steps taken, and with it the simulated time. Nothing else changes.
     pub fn resume_at(&mut self, step_count: u64) {
         self.step_count = step_count;
     }
 
-    /// All that the next step takes from the previous ones, and the last results except contact patches. The
-    /// first call, and that after [`Simulation::scene_mut`], read the whole scene, meshes included.
+    /// All data that the next step takes from the previous ones, and the last results except contact patches.
+    /// The first call, also after [`Simulation::scene_mut`], reads the whole scene with its meshes.
     pub fn save(&self) -> Checkpoint {
         let mut writer = ByteWriter::default();
         self.scene.model().gravity_W().iter().for_each(|number| writer.f64(*number));
@@ -260,8 +260,8 @@ impl Simulation {
     /// that was saved.
     ///
     /// # Errors
-    /// A checkpoint of another scene, of another start or of other steps, or one with invalid values; the
-    /// simulation is then unchanged.
+    /// A checkpoint of another scene, of another initial state or of other settings of the steps, or one with
+    /// invalid values; the simulation is then unchanged.
     pub fn restore(&mut self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
         let mut reader = checkpoint.open(self.signature(), &self.settings())?;
         let (nq, nv) = (self.scene.model().nq(), self.scene.model().nv());
@@ -533,7 +533,7 @@ impl Simulation {
     }
 }
 
-/// Whether entry `number` of the solver's faces is a part of the face before it.
+/// Whether entry `number` of the solver's faces is another part of the previous face.
 fn is_part(kept: &[u32], number: usize) -> bool {
     number > 0 && kept[number] == kept[number - 1]
 }

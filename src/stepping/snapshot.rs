@@ -1,4 +1,4 @@
-//! All data that are published or recorded for one instant, in reused buffers.
+//! The data of one instant that are published or recorded, in reused buffers.
 
 use super::friction_errors::FrictionErrors;
 use crate::math::{
@@ -14,23 +14,27 @@ pub(super) const FRICTION_ERROR_MAX: f64 = 0.01;
 /// The solver report of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
-    /// Newton iterations of the solver.
+    /// Iterations of the solver: Newton iterations in dynamic steps, and those of the selected solver in
+    /// other steps.
     pub solver_iterations: u32,
     /// Final residual of the solver as a multiple of its tolerance [-]: at most 1 if the solver reached it.
-    /// In dynamic steps the residual is that of the momentum balance; in quasistatic ones the largest
-    /// violation of a constraint.
+    /// In dynamic steps the residual is that of the momentum balance, in quasistatic steps the largest
+    /// violation of a constraint, and in complementarity steps that of the conditions, relative to the
+    /// largest impulse.
     pub solver_residual: f64,
     /// Whether the step counts as solved. Dynamic: the solver reached its tolerance, or stopped at a residual
-    /// that still counts as a solution. Quasistatic: the pressure fields and friction bounds settled.
+    /// that still counts as a solution. Quasistatic: always, because a step that does not settle is an error.
+    /// Complementarity: the residual is within the tolerance, and no row is infeasible.
     pub solver_converged: bool,
     /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
     /// did not converge.
     pub solver_fallbacks: u32,
-    /// How many times a dynamic step was solved again with friction bounds from its own normal impulses.
+    /// The number of times a step was solved again with friction bounds from its own normal impulses. 0 in
+    /// quasistatic steps, which include such solves in `solver_iterations`.
     pub friction_rounds: u32,
-    /// In dynamic steps, the friction that is still wrong after these rounds as a part of the limit of its
-    /// pair, the largest of all pairs [-]; infinite where friction acts without a normal force. 0 in other
-    /// steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare.
+    /// In dynamic steps, the largest remaining difference of a pair's friction from Coulomb's law, as a
+    /// fraction of its limit [-]; infinite if friction acts without a normal force. 0 in other steps and with
+    /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare the two.
     pub friction_error: f64,
     /// The number of parts in which a quasistatic step was taken: more than 1 if it did not settle in one.
     pub parts: u32,
@@ -46,22 +50,23 @@ pub struct StepReport {
 impl StepReport {
     /// Whether friction is that of Coulomb's law to 1 % of its limit. Always true in quasistatic and
     /// complementarity steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not
-    /// compare: the errors of complementarity steps are those of [`FrictionErrors`](super::FrictionErrors).
+    /// compare the two. The friction of complementarity steps is judged by
+    /// [`FrictionErrors`](super::FrictionErrors) instead.
     pub fn friction_converged(&self) -> bool {
         self.friction_error <= FRICTION_ERROR_MAX
     }
 }
 
 /// Times of the parts of one step, by the caller's clock. A quasistatic step alternates between contact
-/// queries and solves: these are sums.
+/// queries and solves; their times are sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepTimes {
     /// Mass matrix, bias, free motion and joint rows; in quasistatic steps also the first contact search
     /// \[s\].
     pub motion: f64,
-    /// Geometric queries, and building the patches \[s\].
+    /// Geometric queries, and the assembly of the patches \[s\].
     pub contact: f64,
-    /// Solution of the convex problem, including the lagged friction bounds \[s\].
+    /// Solution of the step's problem, including its friction bounds \[s\].
     pub solver: f64,
 }
 
@@ -82,7 +87,7 @@ pub struct PatchFaces {
     pub area: Vec<f64>,
     /// Pressures at the centroids \[Pa\].
     pub pressure: Vec<f64>,
-    /// Contact force on B of the face, friction included [N, world].
+    /// Contact force of each face on B, friction included [N, world].
     pub force_B_W: Vec<Vector3>,
 }
 
@@ -131,11 +136,13 @@ pub struct Snapshot {
     pub X_WB: IndexVec<BodyIndex, RigidTransform>,
     /// Spatial velocities of all bodies about their origins.
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
-    /// Net contact wrench on each body over the last step, about its origin, in world axes. Its lever arms
-    /// are those of the start of the step: about a fixed point it is that of the force at p - v dt.
+    /// Net contact wrench on each body over the last step, about its origin, in world axes [N m, N]. Its
+    /// lever arms are those of the poses at which the contact was computed: the start of the step, or the
+    /// free path. In quasistatic steps they reach from origins at the start to the patch points of pressure
+    /// fields at the end.
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
-    /// External wrench on each body, about its origin, in world axes: that of the last step, unless it was
-    /// set since [N m, N].
+    /// External wrench on each body, about its origin, in world axes [N m, N]: that of the last step, unless
+    /// it has been set since.
     pub external_F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     /// Kinetic energy, and potential energy of the weight \[J\].
     pub energy: Energy,
@@ -151,7 +158,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The largest errors of friction of all contacts: of a face, and of a net force.
+    /// The largest friction errors of all contacts: those of a face, and those of a net force.
     pub fn friction_errors(&self) -> (FrictionErrors, FrictionErrors) {
         let none = (FrictionErrors::default(), FrictionErrors::default());
         self.contact_patches()

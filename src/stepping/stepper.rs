@@ -1,5 +1,5 @@
-//! The modes of stepping. Outside this file the mode only matters for checking its settings and for the
-//! rate of momentum.
+//! The modes of stepping. Outside this file the mode only matters for the checks of settings and masses, and
+//! for force-torque sensors.
 
 use super::dynamic::DynamicStep;
 use super::error::StepError;
@@ -99,7 +99,7 @@ impl Stepper {
             Self::Spook(step) => step.pairs().points(pair),
         }
     }
-    /// The contact surface of a pair, and the indices of the faces that the solver has.
+    /// The contact surface of a pair, and the indices of the faces that the solver uses.
     pub(super) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
         match self {
             Self::Dynamic(step) => step.pairs().surface(pair),

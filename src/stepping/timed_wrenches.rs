@@ -1,4 +1,4 @@
-//! External wrenches over time: those of a schedule, and those that are held for a while.
+//! External wrenches over time: those of a schedule, and those that are held until a given time.
 
 use super::command_schedule::Waveform;
 use super::error::StepError;
@@ -28,14 +28,14 @@ pub struct BodyWrench {
     pub torque: [Waveform; 3],
 }
 
-/// A wrench that is held for a while.
+/// A wrench that is held until a given time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldWrench {
     /// The body.
     pub body: BodyIndex,
     /// About the body's origin, in its axes [N m, N].
     pub F_BBo_B: SpatialForce,
-    /// Steps that begin before this simulated time have the wrench \[ns\].
+    /// The wrench acts in steps that begin before this simulated time \[ns\].
     pub until_ns: u64,
 }
 
@@ -72,7 +72,7 @@ impl TimedWrenches {
         &self.held
     }
 
-    /// Holds a wrench, in place of the one that is held on the same body. It adds to the scheduled one.
+    /// Holds a wrench, which replaces the one held on the same body and is added to the scheduled one.
     pub fn hold(&mut self, wrench: HeldWrench) {
         match self.held.iter_mut().find(|held| held.body == wrench.body) {
             Some(held) => *held = wrench,
@@ -90,7 +90,7 @@ impl TimedWrenches {
         held.iter().try_for_each(|wrench| simulation.set_external_wrench(wrench.body, SpatialForce::ZERO))
     }
 
-    /// Sets the wrenches of the step that begins now. A wrench that has been held long enough is released.
+    /// Sets the wrenches of the step that begins now, and releases held wrenches whose time is over.
     ///
     /// # Errors
     /// A wrench that is not finite.

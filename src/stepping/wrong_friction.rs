@@ -5,8 +5,8 @@ use std::fmt;
 use super::result::PairFriction;
 use crate::scene::Scene;
 
-/// Two geometries whose friction in the last step is still wrong after all rounds. Written as a sentence with
-/// the names, the amounts and the remedy.
+/// Two geometries whose friction in the last step still differs from Coulomb's law after all rounds.
+/// `Display` gives a sentence with the names, the amounts and the remedy.
 #[derive(Clone, Copy, Debug)]
 pub struct WrongFriction<'a> {
     scene: &'a Scene,
@@ -29,7 +29,7 @@ impl<'a> WrongFriction<'a> {
         let pair = &self.scene.contact_pairs()[self.wrong.pair];
         [pair.A, pair.B].map(|index| self.scene.geometries()[index].name.as_str())
     }
-    /// Force of friction that is wrong \[N\].
+    /// Difference of friction from Coulomb's law \[N\].
     pub fn force(&self) -> f64 {
         self.wrong.force
     }
@@ -44,8 +44,8 @@ impl fmt::Display for WrongFriction<'_> {
         let (PairFriction { force, limit, .. }, [a, b]) = (self.wrong, self.geometries());
         write!(
             f,
-            "the friction between `{a}` and `{b}` is wrong by {force:.2e} N of a limit of {limit:.2e} N, because their \
-             normal force changes too much within a step of {} ms; take a shorter step",
+            "the friction between `{a}` and `{b}` differs from Coulomb's law by {force:.2e} N, at a limit of \
+             {limit:.2e} N: their normal force changes too much within a step of {} ms; take a shorter step",
             1e3 * self.step,
         )
     }

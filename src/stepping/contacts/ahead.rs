@@ -1,4 +1,4 @@
-//! The free path of the bodies within a step, and the parts of a step at which contact surfaces are searched
+//! The free path of the bodies within a step, and the division of a step for the search for contact surfaces
 //! on it.
 
 use crate::math::{SpatialVelocity, Vector3};
@@ -10,15 +10,15 @@ pub(in crate::stepping) struct FreePath<'a> {
     pub(in crate::stepping) model: &'a Model,
     /// Coordinates and velocities at the start of the step.
     pub(in crate::stepping) start: &'a State,
-    /// The end of free motion. Trees that it leaves where they are keep the velocities of the start.
+    /// The end of free motion. Trees that free motion does not move follow the velocities of the start.
     pub(in crate::stepping) free: &'a FreeMotion,
     /// Step dt \[s\].
     pub(in crate::stepping) step: f64,
-    /// Whether external wrenches act, which may move bodies farther than their speeds and weight do.
+    /// Whether external wrenches act: they may move bodies farther than speeds and weight do.
     pub(in crate::stepping) pushed: bool,
 }
 
-/// The poses of all bodies at a part of the step, on their free path.
+/// The poses of all bodies on their free path, after a fraction of the step.
 #[derive(Debug, Default)]
 pub(in crate::stepping) struct Ahead {
     data: Option<Box<Data>>,
@@ -26,7 +26,7 @@ pub(in crate::stepping) struct Ahead {
     change: Vec<f64>,
     /// The generalized velocities u of the path [rad/s, m/s].
     u: Vec<f64>,
-    /// The part of the step to which `data` belongs; NaN before the first.
+    /// The fraction of the step to which `data` belongs [-]; NaN before the first.
     part: f64,
 }
 
@@ -42,8 +42,8 @@ impl Ahead {
         }
     }
 
-    /// The kinematics at the `part` of the step, with q = q_f (+) dt (part u - v_f): exactly that of the end
-    /// of free motion where the part is 1. Only positions are valid.
+    /// The kinematics after the fraction `part` of the step, with q = q_f (+) dt (part u - v_f). With a
+    /// fraction of 1, trees that free motion moves are exactly at its end. Only positions are valid.
     pub(in crate::stepping) fn at(&mut self, path: &FreePath<'_>, part: f64) -> &Data {
         let data = self.data.get_or_insert_with(|| Box::new(Data::new(path.model)));
         if self.part != part {
@@ -64,9 +64,9 @@ impl Ahead {
     }
 }
 
-/// The number of parts into which a step is divided to find where two bodies meet. The bodies have
-/// the relative `travel` \[m\]; in each part it is at most half the `thickness` \[m\] of the body that could
-/// be passed through.
+/// The number of parts into which a step is divided to find where two bodies meet. The bodies approach each
+/// other by `travel` \[m\] in the step. In each part they approach by at most half the `thickness` \[m\] of
+/// the body that could be passed through, unless [`PARTS_MAX`] limits the number.
 pub(in crate::stepping) fn parts(travel: f64, thickness: f64) -> u32 {
     let parts = (2.0 * travel / thickness).ceil();
     if parts.is_finite() { parts.clamp(1.0, f64::from(PARTS_MAX)) as u32 } else { 1 }

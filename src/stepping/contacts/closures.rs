@@ -7,13 +7,14 @@ use crate::multibody::{Data, Model};
 use crate::scene::Closure;
 use crate::solvers::PatchBlock;
 
-/// The stiffest row of a closure is at most this many times as stiff as the softest: otherwise a row that
-/// hardly any velocity moves would have an unbounded stiffness. [-]
+/// The stiffest row of a closure is at most this many times as stiff as the softest. Otherwise a row that
+/// velocities hardly move would have an unbounded stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e6;
 
 /// Makes `block` the patch of a closure, over a step of `step` \[s\]. Its error is that at the poses in
-/// `start`, its Jacobian that at the poses in `place`, and `mass` the diagonal entry of A or Q of a degree of
-/// freedom [kg, kg m2]. Each row is a spring that ends the step without error except for that of its load:
+/// `start`, and its Jacobian that at the poses in `place`. `mass` returns the diagonal entry of A or Q of a
+/// degree of freedom [kg, kg m2]. Each row is a spring that leaves no error at the end of the step, except
+/// for the deflection under its load:
 ///   gamma = (4 pi^2 m/beta^2)(-error/dt - u),   with m the effective mass of the row and u its speed.
 pub(super) fn fill_closure(
     closure: &Closure,

@@ -59,7 +59,7 @@ impl RelativeColumns {
         self.mean_inverse_mass(momentum_matrix).max(normal)
     }
 
-    /// The columns for the point C of B relative to A.
+    /// The columns for the velocity of B relative to A at the point C.
     pub(super) fn merge(&mut self, model: &Model, data: &Data, bodies: (BodyIndex, BodyIndex), p_WC: &Vector3) {
         self.merge_at(model, data, bodies, (p_WC, p_WC));
     }

@@ -19,13 +19,14 @@ use crate::stepping::settings::{CommonSettings, DissipationModel, DynamicSteppin
 /// within which rigid geometries may touch before the step ends.
 const ACCELERATION_BOUND: f64 = 100.0;
 
-/// A step resolves a contact of stiffness k and inverse effective mass w up to this dt^2 k w [-]. A force
-/// that does not change within the step then moves the bodies by half its depth at most: the surface of the
-/// next step follows it. From here to twice this value, the faces that cannot let go come in gradually.
+/// A step resolves a contact of stiffness k and inverse effective mass w if dt^2 k w is at most this [-]. A
+/// force that does not change within the step then moves the bodies by at most half the depth of the contact,
+/// and the surface of the next step follows the motion. From here to twice this value, the changes of
+/// [`push_faces_held`] set in gradually.
 const RESOLVED: f64 = 0.5;
 
-/// Bodies that touch may meet elsewhere as well within a step in which their points approach each other by
-/// more than this part of the thickness of the thinner compliant one. [-]
+/// Bodies that touch may also meet elsewhere if their points approach each other within a step by more than
+/// this fraction of the thickness of the thinner compliant one. [-]
 const UNSEEN: f64 = 0.25;
 
 /// The contacts of all pairs of a scene, and their memory.
@@ -33,12 +34,12 @@ const UNSEEN: f64 = 0.25;
 pub(in crate::stepping) struct DynamicContacts {
     pub(in crate::stepping) pairs: Pairs,
     active: Vec<ActivePatch>,
-    /// For each active pair, how far its bodies approach each other in the step before they reach the pose of
-    /// the surface \[m\]; `None` if that is the pose of the start.
+    /// For each active pair, the distance by which its bodies approach each other before they reach the poses
+    /// of the surface \[m\]; `None` if these are the poses of the start.
     approached: Vec<Option<f64>>,
     columns: RelativeColumns,
     ahead: Ahead,
-    /// The last pair of the step that met too fast for it.
+    /// The last pair that met too fast for the step, or that its pressure did not stop.
     pub(in crate::stepping) missed: Option<Missed>,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
@@ -52,7 +53,8 @@ impl DynamicContacts {
 
     /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest point
     /// impulses of rigid pairs, and the elastic forces of pressure fields. Surfaces on the free path get the
-    /// pressures of the end of the step. Names a pair that `v` moves on by more than it can bear.
+    /// pressures of the end of the step. A pair whose pressure does not stop it at these velocities is
+    /// recorded in `missed`.
     pub(in crate::stepping) fn note_loads(&mut self, scene: &Scene, problem: &ContactProblem, v: &[f64], step: f64) {
         for ((active, approached), patch) in self.active.iter().zip(&self.approached).zip(problem.patches()) {
             let V = patch.velocity(v);
@@ -220,8 +222,9 @@ impl DynamicContacts {
         self.active.push(ActivePatch { pair, p_WC, moved });
     }
 
-    /// The first surface of a pair on the free path of its bodies that is deeper than `least` \[m\]: its
-    /// patch point [m, world], and the part of the step after which they meet there.
+    /// The first surface of a pair on the free path of its bodies that is deeper than `least` \[m\]. Returns
+    /// its patch point [m, world], and the fraction of the step after which the bodies have the poses of this
+    /// surface.
     fn find_ahead(
         &mut self,
         input: &ContactInput<'_>,
@@ -255,7 +258,7 @@ impl DynamicContacts {
         })
     }
 
-    /// The points of a pair of rigid geometries that touch, or may touch before the step ends.
+    /// Adds the points of a pair of rigid geometries that touch, or may touch before the step ends.
     fn assemble_points(
         &mut self,
         input: &ContactInput<'_>,

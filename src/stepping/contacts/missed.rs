@@ -1,4 +1,5 @@
-//! Compliant bodies that meet so fast that a step finds their contact too late, or does not stop them.
+//! Compliant bodies that meet so fast that a step finds their contact too late, or that their pressure does
+//! not stop.
 
 use super::ahead::{parts, thickness};
 use super::pairs::{ActivePatch, Pairs};
@@ -8,24 +9,25 @@ use crate::math::{BodyIndex, RigidTransform, Rotation, SpatialVelocity, Vector3}
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, Scene};
 
-/// A pair that overlaps within a step too deeply for its pressure to separate it.
+/// A pair that overlaps too deeply within a step for its pressure to separate it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::stepping) struct Missed {
     /// Index in `Scene::contact_pairs`.
     pub(in crate::stepping) pair: usize,
-    /// Motion of the two against each other after they have met in the step \[m\].
+    /// The distance by which the two approach each other after they have met in the step \[m\].
     pub(in crate::stepping) travel: f64,
-    /// Depth of their contact where it was found, if it was: the step has not stopped them \[m\].
+    /// Depth of their contact if the step found it and did not stop them \[m\]; `None` if it was found too
+    /// late.
     pub(in crate::stepping) pressed: Option<f64>,
-    /// Half the thickness of the thinner compliant geometry: beyond it the pressure drives the other one out
-    /// on the far side \[m\].
+    /// Half the thickness of the thinner compliant geometry \[m\]. Beyond it the pressure drives the other
+    /// geometry out on the far side.
     pub(in crate::stepping) depth: f64,
 }
 
 impl Pairs {
-    /// Checks whether the geometries of pair number `index`, which are apart at the start of the step, would
-    /// pass through each other on straight paths, or overlap at the end of the step by more than half the
-    /// thickness of a compliant one.
+    /// Checks whether the geometries of pair number `index` would pass through each other on straight paths,
+    /// or end the step overlapping by more than half the thickness of a compliant one. The two have no
+    /// contact surface at the start of the step.
     pub(super) fn find_missed(
         &mut self,
         scene: &Scene,
@@ -60,10 +62,10 @@ impl Pairs {
         found
     }
 
-    /// Checks whether the bodies of an active pair press each other in beyond the middle of a compliant one
-    /// with their relative velocity `V` at the end of the step: its pressure has not stopped them, and beyond
-    /// the middle it drives them out on the far side. They `approached` by this much before the pose of
-    /// the surface \[m\].
+    /// Checks whether the bodies of an active pair press each other in beyond the middle of a compliant one,
+    /// with their relative velocity `V` at the end of the step. The pressure has then not stopped them, and
+    /// drives them out on the far side. `approached` is the distance by which they approached each other
+    /// before the poses of the surface \[m\].
     pub(super) fn find_not_stopped(
         &self,
         scene: &Scene,
@@ -77,7 +79,8 @@ impl Pairs {
         let (surface, _) = self.surface(active.pair);
         let depth = 0.5 * thinnest(a, b);
         let pressure = surface.pressure.iter().copied().fold(0.0, f64::max);
-        // On the way to the middle the pressure rises to the modulus, by modulus/depth at most
+        // The pressure is the modulus in the middle: with a gradient of modulus/depth the rest of the way
+        // there is depth (1 - part)
         let part = pressure / modulus(a).min(modulus(b));
         let bound = step * (V.v.norm() + V.w.norm() * self.smaller_radius(pair, scene));
         if bound <= depth * (1.0 - part) {

@@ -1,9 +1,9 @@
 //! From geometry to the contacts of a step: near pairs, their contact surfaces or points, and the input of
 //! the solvers.
 //!
-//! [`Pairs`] does the geometric half for both modes. [`DynamicContacts`] turns surfaces and points into
-//! patches of the dynamic problem. [`QuasistaticContacts`] turns points into friction cones and surfaces into
-//! patches of the quasistatic problem.
+//! [`Pairs`] does the geometric half for all modes. [`DynamicContacts`] turns surfaces and points into
+//! patches of the dynamic problem, whose faces complementarity steps use too. [`QuasistaticContacts`] turns
+//! points into friction cones and surfaces into patches of the quasistatic problem.
 
 mod ahead;
 mod closures;

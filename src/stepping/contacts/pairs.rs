@@ -18,7 +18,7 @@ use crate::scene::{CollisionGeometry, ContactPair, Scene};
 struct PairMemory {
     workspace: HydroelasticWorkspace,
     surface: ContactSurface,
-    /// The faces of `surface` that the solver has, in its order.
+    /// The faces of `surface` that the solver uses, in its order.
     kept: Vec<u32>,
     /// The contact points, which replace the surface between rigid geometries.
     points: PointContacts,
@@ -68,7 +68,7 @@ pub(in crate::stepping) struct Pairs {
 }
 
 impl Pairs {
-    /// Brings all geometries to the poses in `data`.
+    /// Moves all geometries to the poses in `data`.
     pub(in crate::stepping) fn place(&mut self, scene: &Scene, data: &Data) {
         self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
         self.X_WG.clear();
@@ -110,12 +110,12 @@ impl Pairs {
     }
 
     /// The surface of equal pressure of the last [`Pairs::find_surface`], and the list of its faces that the
-    /// solver has.
+    /// solver uses.
     pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
         (&self.memory[pair].surface, &self.memory[pair].kept)
     }
 
-    /// The surface of equal pressure, and the list to fill with its faces that the solver has.
+    /// The surface of equal pressure, and the list to be filled with its faces that the solver uses.
     pub(in crate::stepping) fn surface_mut(&mut self, pair: usize) -> (&ContactSurface, &mut Vec<u32>) {
         let PairMemory { surface, kept, .. } = &mut self.memory[pair];
         (surface, kept)
@@ -233,7 +233,8 @@ impl Pairs {
         patch_point(surface)
     }
 
-    /// Whether the boxes around the paths of the two geometries from their present poses to `X_WG` overlap.
+    /// Whether the boxes of the two geometries overlap, if each box contains the present pose and that in
+    /// `X_WG`.
     pub(in crate::stepping) fn ways_overlap(
         &self,
         pair: &ContactPair,
@@ -295,7 +296,7 @@ impl Pairs {
         self.speeds = speeds;
     }
 
-    /// Raises the bounds of [`Pairs::bound_speeds`] to the mean speeds with which the geometries get to their
+    /// Raises the bounds of [`Pairs::bound_speeds`] to the mean speeds at which the geometries reach their
     /// poses in `later` within `step` \[s\].
     pub(in crate::stepping) fn raise_speeds(&mut self, scene: &Scene, later: &Data, step: f64) {
         let mut speeds = std::mem::take(&mut self.speeds);
@@ -350,8 +351,8 @@ impl Pairs {
     }
 }
 
-/// Bound on the speed at which points of two bodies approach each other [m/s], over the smaller of their
-/// spheres (body, (centre, radius)).
+/// Bound on the speed at which points of two bodies approach each other within the smaller of their spheres
+/// [m/s]. Each argument is (body, (centre, radius)).
 fn approach_speed(
     (body_A, sphere_A): (BodyIndex, (Vector3, f64)),
     (body_B, sphere_B): (BodyIndex, (Vector3, f64)),

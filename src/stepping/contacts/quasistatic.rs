@@ -1,4 +1,4 @@
-//! The contacts of a quasistatic step: points of rigid geometries as friction cones, pressure fields as
+//! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
 use super::closures::fill_closure;
@@ -22,8 +22,8 @@ const DETECTION_MARGIN: f64 = 1.25;
 const SUPPORT_FACTOR: f64 = 4.0;
 const SUPPORT_LOOKS_MAX: u32 = 10;
 /// Between two queries of their surface, the geometries of a pair with a pressure field move by at most their
-/// distance and this fraction of the smaller one's radius. This is less than the depth of their fields, so
-/// they cannot pass through each other undetected. [-]
+/// distance plus this fraction of the smaller one's radius. For bodies that are not thin this is less than
+/// the depth of their fields, so they cannot pass through each other undetected. [-]
 const MOTION_PART: f64 = 0.2;
 
 /// The stiffness of a point in Coulomb's law \[N/m\]: a micrometre under 100 N. It decides how redundant
@@ -44,7 +44,7 @@ enum Carrier {
 pub(in crate::stepping) struct FieldMotion {
     /// The largest distance that they move \[m\].
     pub(in crate::stepping) bound: f64,
-    /// The fraction of the motion that is allowed at once; above one if they may move farther [-].
+    /// The fraction of the motion that is allowed at once [-]; above 1 if they may move farther.
     pub(in crate::stepping) part: f64,
     /// The pair that moves most.
     pub(in crate::stepping) pair: usize,
@@ -63,7 +63,7 @@ pub(in crate::stepping) struct QuasistaticContacts {
     carriers: Vec<Carrier>,
     impulses: Vec<SpatialForce>,
     columns: RelativeColumns,
-    /// A mass for each degree of freedom [kg, kg m2].
+    /// The larger diagonal entry of Q and the mass matrix, for each degree of freedom [kg, kg m2].
     diagonal: Vec<f64>,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
@@ -87,8 +87,8 @@ fn tangents_along(n: &Vector3, axis: usize) -> (Vector3, Vector3) {
     (t1, n.cross(&t1))
 }
 
-/// R_FW of the contact axes (n, t1, t2) with t1 nearest to an axis. Small turns of n do not change the choice
-/// of axis.
+/// R_FW of the contact axes (n, t1, t2) with t1 nearest to a given axis, which small turns of n do not
+/// change.
 pub(in crate::stepping) fn frame_about(n: &Vector3, axis: usize) -> Matrix3 {
     let (t1, t2) = tangents_along(n, axis);
     Matrix3::from_rows(&[n.transpose(), t1.transpose(), t2.transpose()])
@@ -108,8 +108,8 @@ impl QuasistaticContacts {
         self.end.surface(pair)
     }
 
-    /// Starts a step at the poses in `data`, which also holds the expected velocities. Includes the rigid
-    /// pairs that are nearer than `detection` \[m\], or come nearer over the step h \[s\] at these
+    /// Starts a step at the poses in `data`, which also holds the expected velocities. Finds the points of
+    /// rigid pairs that are nearer than `detection` \[m\], or may touch within the step h \[s\] at these
     /// velocities.
     pub(in crate::stepping) fn start(&mut self, scene: &Scene, data: &Data, h: f64, detection: f64) {
         self.start.place(scene, data);
@@ -255,8 +255,8 @@ impl QuasistaticContacts {
     }
 
     /// Adds the patches of all pairs with a pressure field at the poses of the last
-    /// [`QuasistaticContacts::place_fields`]. `data` must be the same: the trial end of the step, whose
-    /// generalized velocities are `v`.
+    /// [`QuasistaticContacts::place_fields`]. `data` must hold the same poses, the trial end of the step, to
+    /// which the generalized velocities `v` lead.
     pub(in crate::stepping) fn add_surfaces(
         &mut self,
         scene: &Scene,
@@ -289,7 +289,8 @@ impl QuasistaticContacts {
             });
             block.set_surface_velocity(surface_velocity(scene, data, pair));
             self.columns.push(block, v);
-            // With friction that is spread over the faces, steps of a pressed tool did not converge.
+            // At the centroids: with friction spread over the faces, steps of a pressed tool did not
+            // converge.
             let count = push_faces_about(surface, &p_WC, FaceFriction::Centroid, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
@@ -298,7 +299,8 @@ impl QuasistaticContacts {
     }
 
     /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in
-    /// `middle`. Their stiffness follows from the larger diagonal entry of Q and the mass matrix.
+    /// `middle`. Their stiffness follows from the diagonal entries of Q or of the mass matrix, whichever is
+    /// larger.
     pub(in crate::stepping) fn add_closures(
         &mut self,
         scene: &Scene,
@@ -325,8 +327,8 @@ impl QuasistaticContacts {
         self.carriers.iter().position(carries).map(|index| self.active[index].pair)
     }
 
-    /// `share` times the net impulses of the active patches, from those of the cones, (n, t1, t2) each, and
-    /// the velocities `v`.
+    /// Computes `share` times the net impulses of the active patches, from the impulses (n, t1, t2) of the
+    /// cones and from the velocities `v`.
     pub(in crate::stepping) fn gather(
         &mut self,
         cones: &[Vector3],

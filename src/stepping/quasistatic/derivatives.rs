@@ -1,5 +1,4 @@
-//! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd by implicit differentiation of its convex
-//! program.
+//! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd, by implicit differentiation of its program.
 //!
 //! The program's data (Q, b, gaps, Jacobians, limits) are functions of the configuration and the commands.
 //! Their directions are central differences of the assembly and of the geometry queries at fixed solution v
@@ -39,12 +38,12 @@ const SMALL_ANGLE: f64 = 1e-4;
 /// The reason why a step has no derivatives.
 #[derive(Debug, thiserror::Error)]
 pub enum DerivativeError {
-    /// The simulation takes dynamic steps.
+    /// The simulation takes dynamic or complementarity steps.
     #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
     NotQuasistatic,
-    /// A pair may touch with a pressure field.
+    /// A pair touches with a pressure field in this step.
     #[error(
-        "'{A}' and '{B}' may touch with a pressure field, which is linearised at the end of the step: derivatives are only for rigid contact"
+        "'{A}' and '{B}' touch with a pressure field, and only rigid contact has derivatives: choose another configuration, or make both geometries rigid"
     )]
     PressureField {
         /// The first geometry.
@@ -54,7 +53,7 @@ pub enum DerivativeError {
     },
     /// Contact points appear, disappear or jump on both sides of the configuration.
     #[error(
-        "the contact points of '{A}' and '{B}' change within {INCREMENT} of this configuration on both sides, along {along} (column {column} of the derivatives), which do not exist here: choose another configuration"
+        "the contact points of '{A}' and '{B}' change within {INCREMENT} on both sides of this configuration, along {along}, and column {column} of the derivatives does not exist: choose another configuration"
     )]
     Features {
         /// The first geometry.
@@ -69,14 +68,14 @@ pub enum DerivativeError {
     },
     /// The step is taken in parts.
     #[error(
-        "the step is taken in {parts} parts, and derivatives are those of a step that is taken at once: send smaller changes of command, or take shorter steps"
+        "the step is taken in {parts} parts, and only a step that is taken at once has exact derivatives: send smaller changes of command, or take shorter steps"
     )]
     InParts {
         /// The number of parts.
         parts: u32,
     },
     /// The contact forces do not determine a derivative.
-    #[error("{what}: {reason}, so that the step has no derivatives here: choose another configuration")]
+    #[error("{what}: {reason}, and the step has no derivatives: choose another configuration")]
     Undetermined {
         /// The pair of geometries, or the body.
         what: String,
@@ -156,7 +155,7 @@ impl QuasistaticDerivatives {
     /// Memory for the steps of `simulation`.
     ///
     /// # Errors
-    /// A simulation that takes dynamic steps.
+    /// A simulation that does not take quasistatic steps.
     pub fn new(simulation: &Simulation) -> Result<Self, DerivativeError> {
         let (scene, state) = (simulation.scene(), simulation.state());
         let model = scene.model();
@@ -195,8 +194,8 @@ impl QuasistaticDerivatives {
     /// then one-sided.
     ///
     /// # Errors
-    /// A step that cannot be taken; pressure fields; contact points that change on both sides of the
-    /// configuration.
+    /// A step that cannot be taken at once; a pressure field that touches; contact points that change on both
+    /// sides of the configuration; contact forces that determine no derivative.
     pub fn differentiate(&mut self, simulation: &Simulation, command: &JointCommand) -> Result<(), DerivativeError> {
         self.compute(simulation, command, None)
     }
@@ -215,7 +214,7 @@ impl QuasistaticDerivatives {
         self.compute(simulation, command, Some(kappa))
     }
 
-    /// dq+_row / dq_column, in tangent coordinates [-], or the quotient of their units.
+    /// dq+_row / dq_column in tangent coordinates, in the quotient of their units.
     pub fn A(&self, row: usize, column: usize) -> f64 {
         self.ends[column * self.v.len() + row]
     }
@@ -224,11 +223,11 @@ impl QuasistaticDerivatives {
     pub fn B(&self, row: usize, joint: usize) -> f64 {
         self.A(row, self.v.len() + joint)
     }
-    /// Rows of A and B, and columns of A: generalized velocities.
+    /// The number of generalized velocities: rows of A and B, and columns of A.
     pub fn size(&self) -> usize {
         self.v.len()
     }
-    /// Columns of B.
+    /// The number of columns of B.
     pub fn commands(&self) -> usize {
         self.joints
     }
@@ -313,7 +312,7 @@ impl QuasistaticDerivatives {
         }
     }
 
-    /// An error of the solver, with names where it has parts.
+    /// An error of the solver, with the name of the part that it is about.
     fn undetermined(&self, scene: &Scene, error: QuasistaticError) -> DerivativeError {
         let QuasistaticError::NoDerivatives { part, reason } = error else { return error.into() };
         let what = match (part, self.step.pair_of(part)) {
@@ -327,8 +326,8 @@ impl QuasistaticDerivatives {
         DerivativeError::Undetermined { what, reason }
     }
 
-    /// Takes the whole step with its pressure fields, and refuses it if one of them touches, or if exact
-    /// derivatives are those of a step in parts.
+    /// Takes the whole step with its pressure fields. Refuses it if one of them touches, or if the
+    /// derivatives are to be `exact` and the step is taken in parts.
     fn refuse_touching_fields(
         &self,
         input: &StepInput<'_>,
@@ -357,7 +356,7 @@ impl QuasistaticDerivatives {
         }
     }
 
-    /// Computes dv for all columns at the solution about which the solver was linearized. `has_middle`:
+    /// Computes dv for all columns at the solution about which the solver was linearized. `has_middle` states
     /// whether the Jacobians are those of the middle of the step.
     fn differentiate_solution(
         &mut self,
@@ -398,7 +397,7 @@ impl QuasistaticDerivatives {
 }
 
 impl Place {
-    /// Fills in the command, with all standing positions.
+    /// Copies the command, with the held position for each joint without a position command.
     fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
         let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
             let target = command.targets.as_slice().get(joint).copied().unwrap_or_default();
@@ -470,7 +469,8 @@ impl Place {
         self.contacts.add_points(scene, &self.start, &self.middle, &mut self.problem);
     }
 
-    /// The data of the problem here, at the solution v of `step`; or the pair whose contact points differ.
+    /// Samples the data of the problem here, at the solution v of `step`. Returns the pair whose contact
+    /// points differ as an error.
     fn sample(&self, step: &QuasistaticStep, v: &[f64], sample: &mut Sample) -> Result<(), usize> {
         let (problem, gammas) = (&self.problem, step.solver.contact_impulses());
         let n = problem.size();
@@ -533,7 +533,8 @@ fn difference(a: &Sample, b: &Sample, width: f64, direction: &mut ProblemDirecti
     direction.contacts.extend(a.contacts.iter().zip(&b.contacts).map(|(a, b)| (a - b) / width));
 }
 
-/// The change of the end q+ = q (+) h v if v changes by `dv` and q by one along `moved`. For a free body
+/// The change of the end q+ = q (+) h v if v changes by `dv`, and q by one unit along `moved`. For a free
+/// body
 ///   dr+ = exp(h w) dr + D(h w) h dw,   D(r) = 1 + (1 - cos |r|)/|r|^2 [r] + (|r| - sin |r|)/|r|^3 [r]^2.
 fn move_end(model: &Model, h: f64, v: &[f64], moved: Option<usize>, dv: &[f64], end: &mut [f64]) {
     for (dof, (end, dv)) in end.iter_mut().zip(dv).enumerate() {

@@ -14,17 +14,16 @@ pub(super) struct PartStart {
     pub(super) command: JointCommand,
 }
 
-/// The reason why a step, or a part of one, was not taken. Names are looked up if it fails in small parts
-/// too.
+/// The reason why a step, or a part of one, was not taken. Names are looked up only if small parts fail too.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// Smaller parts do not help.
     Final(StepError),
-    /// The surface of this pair still moved by so much \[m\].
+    /// The surface of this pair still moved by this distance \[m\].
     Surface { pair: usize, moved: f64 },
-    /// Friction of this pair differs from Coulomb's law by so much \[N\].
+    /// Friction of this pair differs from Coulomb's law by this force \[N\].
     Friction { pair: Option<usize>, excess: f64 },
-    /// The forces on this velocity do not balance by so much, in N or N m.
+    /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
     Balance { dof: usize, excess: f64 },
     /// The solver has no solution.
     Solver(StepError),
@@ -74,7 +73,7 @@ fn names(scene: &Scene, parts: &[ProblemPart], pair_of: impl Fn(ProblemPart) -> 
     names.join(", ")
 }
 
-/// The error of a step that failed in so many parts.
+/// The error of a step that failed when it was taken in `parts`.
 pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> StepError {
     let scene = input.scene;
     let reason = match failure {

@@ -25,7 +25,7 @@ enum EffortSource {
     Constant(f64),
 }
 
-/// The impedances of the present step, and the positions that stand until new ones are commanded.
+/// The impedances of the present step, and the positions that hold until new ones are commanded.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Impedances {
     /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` \[rad\]
@@ -39,7 +39,7 @@ pub(super) struct Impedances {
     rates: Vec<(usize, f64)>,
     /// The scale of M_u in Q, by tree [-].
     scales: Vec<f64>,
-    /// The stiffness of the weights on passive joints, by degree of freedom [N/m] or [N m/rad].
+    /// The stiffness of the weights that passive joints carry, by degree of freedom [N/m] or [N m/rad].
     weights: Vec<f64>,
 }
 
@@ -47,13 +47,14 @@ pub(super) struct Impedances {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InertiaLaw {
     pub(super) kind: UnactuatedInertia,
-    /// The number of parts in which the step is taken. The force at a velocity is that of the whole step.
+    /// The number of parts in which the step is taken. In each part, the force at a given velocity is that of
+    /// the whole step.
     pub(super) parts: u32,
 }
 
 impl InertiaLaw {
-    /// The scale of a tree's mass in Q; `heaviest` is the largest diagonal entry of its mass, and `softest`
-    /// the weakest h K_a.
+    /// The scale of a tree's mass matrix in Q [-]. `heaviest` is the largest diagonal entry of the matrix
+    /// over unactuated velocities, and `softest` the result of [`Impedances::softest`].
     fn scale(self, h: f64, heaviest: f64, softest: f64) -> f64 {
         let parts = f64::from(self.parts);
         match self.kind {
@@ -87,7 +88,7 @@ impl Impedances {
         Self { targets: scene.joints().iter().map(|index| start(*index)).collect(), ..Self::default() }
     }
 
-    /// The positions that stand until new ones are commanded \[rad\] or \[m\].
+    /// The positions that hold until new ones are commanded \[rad\] or \[m\].
     pub(super) fn targets(&self) -> &[f64] {
         &self.targets
     }
@@ -103,7 +104,7 @@ impl Impedances {
         Ok(())
     }
 
-    /// Whether an actuator holds the degree of freedom.
+    /// Whether an actuator holds the velocity, by degree of freedom.
     pub(super) fn actuated(&self) -> &[bool] {
         &self.actuated
     }
@@ -139,7 +140,7 @@ impl Impedances {
                 q: joint.position(&start.state.q).unwrap_or(0.0),
                 h,
             };
-            // The spring, implicit in the step's end
+            // The spring at the end of the step
             let (spring, ratio) = (&joint.spring, scalar.ratio);
             problem.quadratic[scalar.dof * n + scalar.dof] += h * h * spring.stiffness * ratio * ratio;
             problem.linear[scalar.dof] += h * spring.stiffness * (spring.reference - scalar.q) * ratio;
@@ -165,8 +166,7 @@ impl Impedances {
         self.add_inertia(model, inertia, data, problem);
     }
 
-    /// Adds h d of the dampers of passive joints, which have no other resistance. The dampers of actuated
-    /// joints are left out.
+    /// Adds h d of the dampers of passive joints. The dampers of actuated joints are left out.
     fn add_damping(&self, model: &Model, problem: &mut QuasistaticProblem) {
         let n = model.nv();
         for dof in (0..n).filter(|dof| !self.actuated[*dof]) {
@@ -174,9 +174,8 @@ impl Impedances {
         }
     }
 
-    /// h^2 K of the weights on passive joints, with a diagonal K that is at least as stiff as their potential
-    /// at any angle: the torque of a weight changes within the step, and a step that took it as constant
-    /// would swing farther at each step.
+    /// Adds h^2 K for the weights that passive joints carry ([`weight_stiffness`]). The torque of a weight
+    /// changes within the step: if it were constant, a pendulum would swing farther in each step.
     fn add_weights(&mut self, model: &Model, data: &Data, problem: &mut QuasistaticProblem) {
         let Self { actuated, weights, .. } = self;
         weights.clear();
@@ -188,7 +187,7 @@ impl Impedances {
         }
     }
 
-    /// M_u times the scale of each tree.
+    /// Adds M_u times the scale of each tree.
     fn add_inertia(&mut self, model: &Model, inertia: InertiaLaw, data: &Data, problem: &mut QuasistaticProblem) {
         let (n, h, softest) = (model.nv(), problem.step, self.softest());
         let actuated = &self.actuated;
@@ -227,7 +226,8 @@ impl Impedances {
         }
     }
 
-    /// min(h K_a) over the joints [N s/m] or [N m s/rad]; infinite if no joint is actuated.
+    /// The smallest h K_a of the actuated joints, or D of those that only have damping [N s/m] or [N m
+    /// s/rad]; infinite if no joint is actuated.
     fn softest(&self) -> f64 {
         let rate = |source: &EffortSource| match source {
             EffortSource::Impedance { rate, .. } => *rate,
@@ -236,7 +236,7 @@ impl Impedances {
         self.sources.iter().map(rate).fold(f64::INFINITY, f64::min)
     }
 
-    /// Writes to `v` the rates at which the impedances would reach their targets without contact.
+    /// Writes to `v` the velocities at which the impedances would reach their targets without contact.
     pub(super) fn expect(&self, v: &mut [f64]) {
         for source in &self.sources {
             if let EffortSource::Impedance { joint, at_rest, rate, .. } = source {
@@ -269,8 +269,8 @@ impl Impedances {
 }
 
 impl ScalarJoint<'_> {
-    /// The impedance K (q_cmd - q - h u) + tau, implicit in the step's end. An actuator without stiffness is
-    /// a damper that pulls towards its velocity command, or applies efforts only.
+    /// The impedance K (q_cmd - q - h u) + tau at the end of the step. An actuator without stiffness is a
+    /// damper that pulls towards its velocity command. Without damping, too, it applies efforts only.
     fn actuator(
         &self,
         actuator: &Actuator,

@@ -4,10 +4,10 @@ use crate::math::{BodyIndex, Vector3};
 use crate::multibody::{Data, JointKind, Model};
 use crate::solvers::quasistatic::{QuasistaticProblem, QuasistaticSolver};
 
-/// A contact force below this part of the inertial force is an error of the balance, not contact. [-]
+/// A contact force below this fraction of the inertial force is an error of the balance, not contact. [-]
 const CONTACT_MIN: f64 = 1e-6;
 
-/// The inertial force on a body or passive joint beside the contact forces on it.
+/// The inertial force on a body or passive joint, compared with the contact forces on it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::stepping) struct InertialPart {
     /// The inertial force relative to the sum of the contact forces [-].
@@ -20,7 +20,7 @@ pub(in crate::stepping) struct InertialPart {
 #[derive(Debug, Default)]
 pub(super) struct InertialForces {
     /// The first degree of freedom of the group that counts together: the translation of a free body, or a
-    /// passive joint. `None` for driven joints and for the rotation of free bodies.
+    /// passive joint. `None` for actuated joints and for the rotation of free bodies.
     group: Vec<Option<usize>>,
     /// Sum of the sizes of contact impulses, by first degree of freedom [N s] or [N m s].
     contact: Vec<f64>,
@@ -28,7 +28,7 @@ pub(super) struct InertialForces {
 }
 
 impl InertialForces {
-    /// The largest share of inertia in the step that ended with velocities `v`; `scales` are those of the
+    /// The largest [`InertialPart`] of the step that ended with the velocities `v`; `scales` are those of the
     /// mass matrix in Q, by tree.
     pub(super) fn largest(
         &mut self,

@@ -1,5 +1,5 @@
-//! A quasistatic step that does not settle is taken in parts, with commands in equal changes; if it does not
-//! settle in small parts either, it fails with the reason.
+//! A quasistatic step that does not settle is taken in parts, with equal changes of the command. If it does
+//! not settle in small parts either, it fails with the reason.
 
 use super::failure::{Failure, PartStart, explain};
 use super::step::QuasistaticStep;
@@ -13,9 +13,9 @@ use crate::stepping::settings::CommonSettings;
 const PARTS_MAX: u32 = 32;
 
 impl QuasistaticStep {
-    /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts, each a shorter step whose
-    /// command is that part of the way from the last command to the new one. The forces are those of the last
-    /// part.
+    /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts. Each part is a shorter step,
+    /// and its command lies at its end on the way from the last command to the new one. The forces are those
+    /// of the last part.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,

@@ -1,12 +1,11 @@
-//! A quasistatic step [Pang & Tedrake 2021]: the convex program of impedances, friction cones and pressure
-//! fields.
+//! A quasistatic step [Pang & Tedrake 2021]: the program of impedances, friction cones and pressure fields.
 //!
 //! Rigid contact uses the distances and normals of the configuration at the start of the step, as in the
-//! paper. Deviation: if bodies turn, the Jacobians are those of the middle of the step, so that long steps of
-//! an arm do not shear the held object: the motion of a point is then correct to second order. Pressure
-//! fields are linearised at the configuration at the end of the step, which is found by iteration, so that
-//! the step ends in equilibrium with the fields. If the solution moves a pair farther than its search
-//! distance, the search is repeated.
+//! paper. Deviation: if bodies turn, the Jacobians are those of the middle of the step. The motion of a point
+//! is then correct to second order, and long steps of an arm do not shear the held object. Pressure fields
+//! are linearised at the configuration at the end of the step, which is found by iteration, so that the step
+//! ends in equilibrium with the fields. If the solution moves a pair farther than its search distance, the
+//! search is repeated.
 
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::impedances::{Impedances, InertiaLaw};
@@ -27,44 +26,45 @@ use crate::stepping::result::StepResult;
 use crate::stepping::settings::{QuasistaticStepping, UnactuatedInertia};
 use crate::stepping::snapshot::{StepReport, StepTimes};
 
-/// The largest number of extensions of the contact search within a step; each extends it by a quarter at
-/// least.
+/// The largest number of extensions of the contact search within a step. Each extends a search distance by a
+/// quarter at least.
 const LOOKS_MAX: u32 = 12;
-/// The largest number of linearisations of the pressure fields within a step: most steps take 3 to 8.
+/// The largest number of linearisations of the pressure fields within a step.
 const LINEARIZATIONS_MAX: u32 = 100;
 /// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
 /// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
 /// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and
 /// by a centimetre at a turn of 0.15 rad.
 const TURN_MIN: f64 = 2e-3;
-/// The largest number of such moves to the middle in a step.
+/// The largest number of times that the Jacobians move to the middle in a step.
 pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
-/// If a linearisation reduces the change by less than this fraction of its step, it has overshot: later steps
-/// are smaller.
+/// If a linearisation reduces the change by less than this fraction times the damping factor, it has
+/// overshot, and the damping factor is halved.
 const CONTRACTION: f64 = 0.4;
-/// If the fields reverse, as from too deep to out of contact, their allowed motion is multiplied by this
-/// factor.
+/// If the fields reverse their motion, as from too deep to out of contact, their allowed motion is multiplied
+/// by this factor.
 const REACH_REDUCTION: f64 = 0.3;
-/// If the linearisations end without that, as between two sets of faces, the step counts up to this motion
-/// \[m\].
+/// If the linearisations do not converge, as when they alternate between two sets of faces, a remaining
+/// motion up to this is accepted \[m\].
 const ACCEPTED: f64 = 5e-8;
-/// Two changes of the velocities, one after the other, are a drift if the square of the cosine between them
-/// is larger [-].
+/// Two successive changes of the velocities are a drift if the square of the cosine between them exceeds this
+/// [-].
 const DRIFT: f64 = 0.81;
-/// Otherwise it grows by this factor, so slowly that each reversal narrows the search.
+/// If the fields do not reverse, their allowed motion grows by this factor: so slowly that each reversal
+/// narrows the search.
 const REACH_GROWTH: f64 = 1.15;
 /// The smallest damping factor of the steps between linearisations.
 const DAMPING_MIN: f64 = 0.05;
 /// Without its mass, a body is free until it reaches a pressure field. Between linearisations it is held by
-/// (rate h)^2 times its mass, which vanishes as the iteration converges. Gravity moves it by 10 cm at a time.
-/// [rad/s]
+/// (rate h)^2 times its mass, with a force that vanishes as the iteration converges. Gravity moves it by 10
+/// cm at a time. [rad/s]
 const PROXIMAL_RATE: f64 = 10.0;
-/// The part of the largest force by which the forces of a step may miss their balance [-].
+/// The fraction of the largest force by which the forces of a step may miss their balance [-].
 const BALANCE: f64 = 4e-7;
-/// A smaller difference from balance is rounding, N or N m.
+/// A difference from balance below this is rounding, in N or N m.
 const ROUNDING: f64 = 1e-9;
 
 /// The memory of quasistatic steps.
@@ -78,10 +78,10 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) solver: QuasistaticSolver,
     /// The poses at the start of the step, with the velocities of a trial.
     start: Data,
-    /// The poses halfway through the step, where rigid contacts have their Jacobians; at first those at the
-    /// start.
+    /// The poses at which rigid contacts have their Jacobians: first those of the start, then those halfway
+    /// through the step.
     middle: Data,
-    /// The poses and velocities at its trial end.
+    /// The poses and velocities at the trial end of the step.
     end: Data,
     /// Velocities about which the pressure fields are linearised.
     about: Vec<f64>,
@@ -89,8 +89,8 @@ pub(in crate::stepping) struct QuasistaticStep {
     change: Vec<f64>,
     last_change: Vec<f64>,
     q: Vec<f64>,
-    /// The matrix that holds bodies between linearisations [kg, kg m, kg m2], and the linear term without it;
-    /// empty with inertia.
+    /// The matrix that holds bodies between linearisations [kg, kg m, kg m2], and the linear term without it.
+    /// The matrix is empty if Q contains the mass itself.
     proximal: Vec<f64>,
     linear: Vec<f64>,
     /// Whether `proximal` is part of the problem.
@@ -103,8 +103,8 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// The start of a part of a step.
     pub(super) part: PartStart,
     inertial: InertialForces,
-    /// The number of parts in which the step is taken. Parts hold bodies more firmly: it is a factor of
-    /// [`PROXIMAL_RATE`].
+    /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
+    /// bodies more firmly.
     pub(super) parts: u32,
 }
 
@@ -164,8 +164,7 @@ impl QuasistaticStep {
         self.impedances.read_memory(reader)?;
         self.solver.read_memory(reader)
     }
-    /// Solves for the end of the step in one part, from the start of `input`, and moves the coordinates of
-    /// `result` there.
+    /// Solves for the end of the step in one part, and moves the coordinates of `result` there.
     pub(super) fn attempt(
         &mut self,
         input: &StepInput<'_>,
@@ -210,7 +209,7 @@ impl QuasistaticStep {
         Ok(solved)
     }
 
-    /// Fills in the report, the efforts and the contacts of a step that ended with `solved`, the last of its
+    /// Fills in the report, the efforts and the contacts of a step. `solved` is the report of the last of its
     /// `parts`.
     pub(super) fn finish(
         &mut self,
@@ -244,7 +243,7 @@ impl QuasistaticStep {
         };
     }
 
-    /// Friction must be mu times the normal force of the step itself.
+    /// Checks that friction bounds are mu times the normal forces of the step itself.
     fn check_friction(&self, solved: &QuasistaticReport, options: &QuasistaticStepping) -> Result<(), Failure> {
         if solved.friction_change <= options.solver.friction_tolerance {
             return Ok(());
@@ -254,8 +253,8 @@ impl QuasistaticStep {
         Err(Failure::Friction { pair, excess: impulse / self.problem.step })
     }
 
-    /// The impulse by which the forces may miss their balance: a part of the largest on a body that moves
-    /// freely.
+    /// The impulse by which the forces may miss their balance: a fraction of the largest impulse of contacts,
+    /// weights and loads.
     fn balance_tolerance(&self) -> f64 {
         let Self { solver, problem, impedances, start, .. } = self;
         let contacts = solver.contact_impulses().iter().map(Vector3::norm);
@@ -297,13 +296,15 @@ impl QuasistaticStep {
         self.times = StepTimes::default();
         (self.iterations, self.fallbacks) = (0, 0);
     }
-    /// Times of the parts of the step up to now; contact searches and solves alternate.
+    /// Ends the times of a step that `took` so long \[s\]: the rest of it belongs to the contact searches,
+    /// which alternate with solves.
     pub(super) fn stop_times(&mut self, took: f64) {
         self.times.contact = took - self.times.motion - self.times.solver;
     }
 
-    /// Assembles everything but the contacts, and starts the contact search from the expected velocities:
-    /// those of their commands for actuated joints, and the last velocities, `last`, for all others.
+    /// Assembles everything but the contacts, and starts the contact search from the expected velocities. For
+    /// actuated joints these follow from the commands. For all others they are the velocities `last` of the
+    /// previous step.
     pub(super) fn assemble(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping, last: &[f64]) {
         let StepInput { scene, settings, start, .. } = input;
         let (model, h) = (scene.model(), settings.step());
@@ -329,7 +330,7 @@ impl QuasistaticStep {
         self.contacts.start(scene, &self.start, h, options.detection);
     }
 
-    /// Solves with the fixed linearisation of the fields, and extends the search for rigid contact until it
+    /// Solves with the present linearisation of the fields, and extends the search for rigid contact until it
     /// finds no new points.
     pub(super) fn solve(
         &mut self,
@@ -390,8 +391,8 @@ impl QuasistaticStep {
         contacts.add_closures(input.scene, start, middle, problem);
     }
 
-    /// Without the mass itself: a mass that holds unactuated bodies at the last linearisation, and vanishes
-    /// as the iteration converges.
+    /// If Q does not contain the mass itself, adds a mass that holds unactuated bodies at the last
+    /// linearisation. Its force vanishes as the iteration converges.
     fn hold_between_linearizations(&mut self, scene: &Scene, inertia: UnactuatedInertia) {
         self.proximal.clear();
         self.holds = false;
@@ -475,12 +476,12 @@ impl QuasistaticStep {
         false
     }
 
-    /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`. Returns
-    /// whether the change was large enough to matter.
+    /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`, if bodies turn
+    /// by more than [`TURN_MIN`]. Returns whether it did.
     pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
         let model = input.scene.model();
         let h = input.settings.step();
-        // The largest change of a body's rotation matrix over half the step, or since the previous trial.
+        // The largest change of a body's rotation matrix over half the step, or since the last move.
         let turned = |a: &Data, b: &Data| {
             let turns = a.X_WB.iter().zip(b.X_WB.iter());
             turns.map(|(a, b)| (a.rotation.matrix() - b.rotation.matrix()).norm()).fold(0.0, f64::max)
@@ -495,7 +496,7 @@ impl QuasistaticStep {
         true
     }
 
-    /// The poses to which the velocities `about` lead.
+    /// Moves the trial end and the fields to the poses to which the velocities `about` lead.
     fn place_end(&mut self, input: &StepInput<'_>) {
         let model = input.scene.model();
         self.q.copy_from_slice(&input.start.state.q);
@@ -504,7 +505,8 @@ impl QuasistaticStep {
         self.contacts.place_fields(input.scene, &self.end);
     }
 
-    /// Without inertia, checks that every loaded body has a contact that can bear its load.
+    /// Without inertia, checks that contacts connect every loaded tree to the world or to a tree that is
+    /// held.
     fn check_support(&mut self, input: &StepInput<'_>, options: &QuasistaticStepping) -> Result<(), StepError> {
         if options.inertia != UnactuatedInertia::None {
             return Ok(());
@@ -523,7 +525,7 @@ impl QuasistaticStep {
 
 /// The state of the iteration on the pressure fields.
 struct Trial {
-    /// The fraction of a step between linearisations that is taken [-].
+    /// The fraction of a change between linearisations that is applied [-].
     damping: f64,
     /// The fraction of [`FieldMotion::part`](contacts::FieldMotion) that is allowed: less after each reversal
     /// [-].

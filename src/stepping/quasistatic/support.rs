@@ -1,15 +1,15 @@
-//! The requirement of a purely quasistatic step: a contact that can bear each weight.
+//! The requirement of a purely quasistatic step: contacts connect each load to the world.
 
 use crate::math::{BodyIndex, Index};
 use crate::multibody::Model;
 use crate::scene::Scene;
 use crate::solvers::quasistatic::QuasistaticProblem;
 
-/// Groups of trees that are connected by contact, and whether each group is held.
+/// Groups of trees that contacts connect, and whether each group is held.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Support {
-    /// The group of each tree, identified by its smallest tree. Trees that joined later point to it through a
-    /// chain.
+    /// The group of each tree, as a link towards the smallest tree of the group, possibly through other
+    /// trees.
     group: Vec<usize>,
     by_itself: Vec<bool>,
     held: Vec<bool>,
