@@ -1,6 +1,6 @@
 //! Finds the optional ROS 2 packages of the node in the environment, and sets a cfg for each that is
 //! installed. `ISOBAR_WITHOUT=tf2_msgs,control_msgs` leaves packages out even if installed, to check that the
-//! node builds without.
+//! node builds without them.
 
 use std::path::{Path, PathBuf};
 

@@ -60,7 +60,7 @@ def welded_frames(path):
         weld = model["weld"] or {}
         parent = weld.get("parent", "world")
         if parent not in frames:
-            raise RobotError(f"'{model['name']}' is welded to '{parent}', which moves or does not exist")
+            raise RobotError(f"'{model['name']}' is welded to '{parent}', which moves or does not exist: name a fixed link")
         place = rotation_rpy(*weld.get("rpy", [0.0, 0.0, 0.0])), np.array(weld.get("xyz", [0.0, 0.0, 0.0]), dtype=float)
         base = times(frames[parent], place)
         robot = Robot(urdf_path(model["urdf"], scene).read_text(encoding="utf-8"))

@@ -165,7 +165,7 @@ class Player:
     def frame_of(self, keyframe):
         name = keyframe.frame or self.task.frame or "world"
         if name not in self.cell.frames:
-            raise TaskError(f"keyframe '{keyframe.name}': the cell has no frame '{name}' that does not move")
+            raise TaskError(f"keyframe '{keyframe.name}': the cell has no fixed frame '{name}'")
         return self.cell.frames[name]
 
     @property

@@ -161,7 +161,7 @@ def read_condition(entry, where):
     limit = entry[sense]
     if sense == "load":
         if not isinstance(limit, list) or len(limit) != 2 or not number(limit[0], where) < number(limit[1], where):
-            raise TaskError(f"{where}, load: {limit!r} is not a range")
+            raise TaskError(f"{where}, load: {limit!r} is not a range [lowest, highest]")
         limit = (float(limit[0]), float(limit[1]))
     else:
         limit = positive(limit, f"{where}, {sense}")

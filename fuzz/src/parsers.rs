@@ -92,8 +92,8 @@ pub fn vtk(data: &[u8]) {
 /// The steps of a scene that continues from a checkpoint.
 const STEPS: usize = 3;
 
-/// A compliant box on the ground beside a slider with an actuator, after a step: most parts of a checkpoint are
-/// there.
+/// A compliant box on the ground beside a slider with an actuator, after a step, so that the checkpoint has
+/// most of its parts.
 fn saved() -> (Simulation, Vec<u8>) {
     let compliant = ContactProperties { hydroelastic_modulus: Some(1e6), ..ContactProperties::default() };
     let mut builder = SceneBuilder::new();
@@ -118,7 +118,8 @@ fn saved() -> (Simulation, Vec<u8>) {
     (simulation, bytes)
 }
 
-/// `contents` as a whole file: with the mark, the version and the length of `file`, and a right checksum.
+/// `contents` as a whole file: with the mark and the version of `file`, the right length and the right
+/// checksum.
 pub fn sealed(contents: &[u8], file: &[u8]) -> Vec<u8> {
     let mut bytes = file[..HEAD - 8].to_vec();
     bytes.extend_from_slice(&(contents.len() as u64).to_le_bytes());
@@ -135,7 +136,7 @@ pub const HEAD: usize = 20;
 const CHECKSUM: usize = 4;
 
 /// A checkpoint. The bytes are read as a file, as contents under a right checksum, and as changes to the
-/// contents of a good one: eleven bytes each, with the kind, the place and the value. A simulation that
+/// contents of a good one: eleven bytes each, with the kind, the offset and the value. A simulation that
 /// takes one continues with a finite state.
 pub fn checkpoint(data: &[u8]) {
     thread_local! { static SAVED: RefCell<(Simulation, Vec<u8>)> = RefCell::new(saved()); }
@@ -163,7 +164,7 @@ fn checkpoint_of(data: &[u8], simulation: &mut Simulation, file: &[u8]) {
     }
     let file = sealed(&contents, file);
     let Ok(checkpoint) = Checkpoint::from_bytes(&file) else { return };
-    assert_eq!(checkpoint.to_bytes(), file, "what is read is what was written");
+    assert_eq!(checkpoint.to_bytes(), file, "the file that was read is written again");
     if let Err(error) = simulation.restore(&checkpoint) {
         assert!(!error.to_string().is_empty());
         return;

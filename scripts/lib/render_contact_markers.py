@@ -140,7 +140,7 @@ def main():
         node.send_signal(signal.SIGINT)
         status = node.wait(30)
     if not patches:
-        print(f"no contact markers at t = {arguments.at} s", file=sys.stderr)
+        print(f"no contact markers at t = {arguments.at} s: choose another --at or --pair", file=sys.stderr)
         return 1
     draw(patches, arguments.png)
     print(f"{arguments.png}: " + ", ".join(f"{pair} ({len(entry['triangles'])} triangles)" for pair, entry in patches.items()))

@@ -187,8 +187,8 @@ class Listener:
         """Waits until the node knows every publisher, subscription and client of this process.
 
         A process discovers the endpoints of another one in the order in which they were made. So a node that
-        answers the newest client knows all earlier endpoints. Before, it may publish what this process never
-        receives, and its answers may be lost.
+        answers the newest client knows all earlier endpoints. Before that, its messages may not reach this
+        process, and its answers may be lost.
         """
         client = self.node.create_client(GetParameters, f"{node}/get_parameters")
         answers, asked = [], -math.inf
@@ -237,7 +237,7 @@ class Listener:
         self.wait_until(lambda: stamp_ns(messages[-1]) >= end, f"{seconds} s of simulated time")
 
     def settled(self, query, what, node="/isobar"):
-        """The result of a query of the graph once discovery is complete: the same for 2 s."""
+        """The result of a query of the graph once discovery is complete, that is, once it was the same for 2 s."""
         self.meet(node)
         seen, since = None, time.monotonic()
 
@@ -278,7 +278,7 @@ class Listener:
         return found[0]
 
     def set_parameter(self, name, value):
-        """Whether the node took the value, and why not."""
+        """Sets a parameter of the node; returns its result, with the reason of a refusal."""
         request = SetParameters.Request(parameters=[Parameter(name, value=value).to_parameter_msg()])
         return self.call(SetParameters, "/isobar/set_parameters", request).results[0]
 

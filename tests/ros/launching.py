@@ -1,6 +1,6 @@
 """Launch files without ROS 2's launch packages, which PyPI does not have: a stand-in for the part of them
 that the files of launch/ use. It evaluates a file to the processes that `ros2 launch` would start. If the
-real packages are installed, test_launch.py compares the two. """
+real packages are installed, test_launch.py compares the two."""
 
 import importlib.util
 import os

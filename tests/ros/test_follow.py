@@ -65,7 +65,7 @@ def tolerance(position, name="slide"):
 
 
 def test_a_goal_is_followed_with_feedback_and_reached(start, listener):
-    # Feedback that is received after the result is lost, so there is time to receive some before.
+    # Feedback that arrives after the result is lost. The run is slow, so that some arrives before.
     start(parameters=["real_time_factor:=0.25"])
     client = Client(listener)
     # The slide sinks by 2.45 mm under its own weight.
@@ -146,7 +146,7 @@ def test_malformed_goals_are_aborted_with_their_reason(start, listener):
     multi.multi_dof_trajectory.points.append(MultiDOFJointTrajectoryPoint())
     for goal, code, reason in [
         (FollowJointTrajectory.Goal(), Codes.INVALID_GOAL, "no points"),
-        (FollowJointTrajectory.Goal(trajectory=nan), Codes.INVALID_GOAL, "not finite"),
+        (FollowJointTrajectory.Goal(trajectory=nan), Codes.INVALID_GOAL, "must be finite"),
         (FollowJointTrajectory.Goal(trajectory=trajectory((1.0, 9.0))), Codes.INVALID_GOAL, "beyond its limits"),
         (FollowJointTrajectory.Goal(trajectory=trajectory((2.0, 0.0), (1.0, 0.0))), Codes.INVALID_GOAL, "later"),
         (FollowJointTrajectory.Goal(trajectory=trajectory((1.0, 0.0), names=["slied"])), Codes.INVALID_JOINTS, "'slide'"),

@@ -33,8 +33,8 @@ def deep_publisher(listener, kind, topic):
 
 
 def test_all_of_fifty_commands_at_once_are_heard(start, listener):
-    """The node stands while they arrive. Those that are refused are counted one by one, and of the others the
-    last one of each joint holds."""
+    """The node is stopped while they arrive. Refused commands are counted one by one. Of the others, the last
+    one of each joint holds."""
     node = start(parameters=["gains.turn.stiffness:=5.0", "gains.turn.damping:=0.5"])
     reports = listener.listen(DiagnosticArray, "/diagnostics")
     states = listener.listen(JointState, "/joint_states")
@@ -135,7 +135,7 @@ def test_impossible_commands_do_not_halt_the_simulation(start, listener):
 
 
 def test_a_wheel_that_has_turned_far_takes_positions(start, listener, tmp_path):
-    """Further than any command leads in one go, which is 1e4 rad from where the wheel is."""
+    """The wheel starts at 2e4 rad, and a command may lead up to 1e4 rad from where it is."""
     scene = tmp_path / "wheel.yaml"
     text = (SCENES / "arm.yaml").read_text().replace("urdf: ", f"urdf: {SCENES}/")
     scene.write_text(text.replace("    weld: {}\n", "    weld: {}\n    joints: { shoulder: 20000 }\n"))
@@ -178,7 +178,7 @@ def test_lockstep_without_joints_does_not_wait(start, listener):
 
 
 def test_the_log_has_the_format_and_the_levels_of_ros(start, listener):
-    """Who comes later has the lines of the start, too."""
+    """A later subscriber also receives the lines of the start."""
     node = start(extra=["--log-level", "warn", "-p", "use_sim_time:=true"])
     listener.wait_until(lambda: "use_sim_time" in node.log(), "warning")
     lines = [line for line in node.log().splitlines() if "isobar" in line]

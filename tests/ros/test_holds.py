@@ -40,8 +40,8 @@ def stays(listener, states, joint, seconds=0.7):
 
 
 def at_rest_below(states):
-    """Whether `slide` has come to rest 2.45 mm, its sag, below -0.02 m, where only the second command brings
-    it."""
+    """Whether `slide` has come to rest 2.45 mm, its sag, below -0.02 m. Only the second command brings it
+    there."""
     index = states[-1].name.index("slide")
     return abs(states[-1].position[index] + 0.02245) < 1e-3 and abs(states[-1].velocity[index]) < 1e-3
 
@@ -105,7 +105,7 @@ def test_the_smallest_real_time_factors_are_refused(start, listener):
 
 def test_a_slow_pace_answers_and_ends_at_once(start, listener):
     """One step takes 1000 s at this pace, so each wait below lasts longer than the test's patience unless the
-    simulation thread interrupts its own."""
+    simulation thread interrupts its wait for the step."""
     node = start(parameters=["real_time_factor:=0.000001"])
     states = listener.listen(JointState, "joint_states")
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success

@@ -61,8 +61,8 @@ def test_two_runs_are_equal_bit_by_bit(start):
 
 
 def test_a_state_comes_after_what_was_felt_with_it(start, listener):
-    """A controller that uses wrenches, as users write it: with each state it has the wrench of the same time,
-    every time."""
+    """A controller that uses wrenches, as a user would write it, has the wrench of the same time with every
+    state."""
     start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])
     node = rclpy.create_node("feeling")
     executor = SingleThreadedExecutor()
@@ -96,7 +96,7 @@ def test_nothing_moves_without_the_right_stamp(start, listener):
     node = start(parameters=LOCKSTEP)
     states = listener.listen(JointState, "joint_states")
     commands = listener.publisher(JointState, "joint_commands")
-    listener.wait_until(lambda: len(states) > 2, "the first state, repeated for who comes late")
+    listener.wait_until(lambda: len(states) > 2, "the first state, repeated")
     assert {stamp_ns(state) for state in states} == {0}
     answer = JointState(name=["slide"], position=[0.01])
     answer.header.stamp.nanosec = 5_000_000

@@ -184,7 +184,7 @@ def test_rvizs_subscriptions_fit_the_publishers_of_the_running_node(start, liste
             reliable, kept = info.qos_profile.reliability.name, info.qos_profile.durability.name
             assert asked.get("Reliability Policy", "Reliable") == "Best Effort" or reliable == "RELIABLE", topic
             assert asked.get("Durability Policy", "Volatile") == "Volatile" or kept == "TRANSIENT_LOCAL", topic
-            # A message that is sent once is missed by a display that does not ask for it.
+            # A volatile display misses a message that was sent once, before it subscribed.
             assert kept == "VOLATILE" or asked.get("Durability Policy") == "Transient Local", topic
             seen += 1
     assert seen >= 4
