@@ -237,7 +237,7 @@ class Listener:
         self.wait_until(lambda: stamp_ns(messages[-1]) >= end, f"{seconds} s of simulated time")
 
     def settled(self, query, what, node="/isobar"):
-        """The result of a query of the graph once discovery is complete, that is, once it was the same for 2 s."""
+        """The result of a query of the graph once discovery is complete: once it was the same for 2 s."""
         self.meet(node)
         seen, since = None, time.monotonic()
 

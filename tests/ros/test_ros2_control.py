@@ -20,7 +20,7 @@ PAGE = (ROOT / "docs/how-to/ros2-control.md").read_text()
 TAGS = {name: ET.fromstring(text) for name, text in re.findall(r"^```xml (\w+)\.xml\n(.*?)^```$", PAGE, re.S | re.M)}
 REMAPPINGS = [word for word in re.findall(r"-r (\S+)", PAGE)]
 KINDS = ("position", "velocity", "effort")
-# What a controller asks for, by joint [rad, m, N m].
+# The goals of a controller, by joint [rad, m, N m].
 GOALS = {"position": {"shoulder": 0.4, "elbow": -0.3, "finger": 0.03}, "effort": {"shoulder": 0.2, "elbow": 0.1}}
 
 

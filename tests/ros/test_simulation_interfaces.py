@@ -86,7 +86,7 @@ def simulator(start, listener):
     return client_starter(Simulator, start, listener)
 
 
-def test_features_are_told_and_are_there(simulator):
+def test_features_are_reported(simulator):
     features = simulator().call("GetSimulatorFeatures").features
     assert {
         SimulatorFeatures.ENTITY_STATE_GETTING,
@@ -117,7 +117,7 @@ def test_states_follow_each_other_as_the_standard_says(simulator):
         assert simulator.set_state(impossible).result == codes.INCORRECT_TRANSITION
     assert simulator.set_state(S.STATE_PLAYING).result == Result.RESULT_OK
     simulator.listener.wait_until(lambda: simulator.time() > 0, "time")
-    # The other service for pausing is consistent with it.
+    # The service ~/pause changes the same state.
     assert simulator.listener.call(SetBool, "/isobar/pause", SetBool.Request(data=True)).success
     assert simulator.state() == S.STATE_PAUSED
     assert simulator.set_state(S.STATE_QUITTING).result == Result.RESULT_OK

@@ -89,7 +89,8 @@ def test_a_disk_that_does_not_answer_is_said_once_and_stops_nothing(start, liste
     silent = lambda: "the disk has not answered for" in value_of(reports[-1], kind)  # noqa: E731
     listener.wait_until(lambda: silent() and reports[-1].status[0].message.startswith(f"{kind}: the disk"), "diagnostics")
     assert consequence in node.log()
-    # The queue of messages to record, of 512 instants, is full long before; each lost one was warned about.
+    # The queue of 512 instants to record is full before that. Lost ones are warned about only until the stall
+    # is noticed.
     listener.wait_for_time(states, 3.0)
     warned = node.log().count("the disk is too slow")
     heard = len(reports)

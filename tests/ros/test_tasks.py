@@ -105,7 +105,7 @@ def test_the_spatula_slips_only_while_the_force_is_low(heard_from_the_start, lis
     assert abs(sum(held) / len(held) - 16.0) < 0.5 and abs(sum(slipping) / len(slipping) - 1.0) < 0.2
 
 
-# Dynamic steps are longer than the scenes' own, so that there are fewer turns to take.
+# Dynamic steps are longer than the scenes' own, so that fewer of them are taken.
 DEMOS = {
     "dynamic": {"stepping": "dynamic", "step": "0.005", **LOCKSTEP},
     "quasistatic": {"stepping": "quasistatic", "step": "0.02", **LOCKSTEP},

@@ -42,7 +42,7 @@ def test_a_trajectory_is_followed_and_its_end_held(start, listener):
     listener.wait_until(lambda: "trajectory done" in node.log(), "end of the trajectory")
     listener.wait_until(at(states, -SAG, 1e-4), "the last point, held")
     top = max(states[rested:], key=lambda state: joint(state, "slide")[0])
-    # The actuator of 2 kN/m and 100 N s/m lags behind a cubic of some hundredths of a second.
+    # The actuator of 2 kN/m and 100 N s/m lags behind the cubic by some hundredths of a second.
     assert abs(joint(top, "slide")[0] - 0.04 + SAG) < 4e-3
     # From the first 2 mm on, which the cubic reaches within a tenth of a second.
     began = next(stamp_ns(state) for state in states[rested:] if joint(state, "slide")[0] > 0.002 - SAG)
@@ -98,7 +98,7 @@ def test_malformed_trajectories_are_reported_and_dropped(start, listener):
     trajectories = listener.publisher(JointTrajectory, "joint_trajectory")
     for message, reason in [
         (JointTrajectory(joint_names=["slied"], points=[point(1.0, [0.0])]), "did you mean 'slide'"),
-        (JointTrajectory(joint_names=["slide"], points=[point(1.0, [float("nan")])]), "not finite"),
+        (JointTrajectory(joint_names=["slide"], points=[point(1.0, [float("nan")])]), "must be finite"),
         (JointTrajectory(joint_names=["slide"], points=[point(1.0, [7.0])]), "beyond its limits"),
         (JointTrajectory(joint_names=["slide"], points=[point(1.0, [0.0]), point(0.5, [0.0])]), "must be later"),
         (JointTrajectory(joint_names=["slide"], points=[point(1.0, [])]), "1 joints and 0 values"),

@@ -315,7 +315,7 @@ def test_what_can_be_spawned_and_loaded_is_listed(worlds):
 
 
 def test_requests_for_lists_are_answered_by_one_thread_or_refused(worlds, listener):
-    """A hundred at once, which arrive while the node stands."""
+    """A hundred at once, which arrive while the node is stopped."""
     worlds = worlds()
     assert worlds.call("GetAvailableWorlds").result.result == OK
     threads = lambda: len(list(Path(f"/proc/{worlds.node.process.pid}/task").iterdir()))
