@@ -19,6 +19,15 @@ pub enum MeshNote {
         /// Edge length of the filling \[m\].
         spacing: f64,
     },
+    /// The mesh is coarser than the resolution hint, because finer it has too many tetrahedra.
+    Coarse {
+        /// The length of the longest edge \[m\].
+        edge: f64,
+        /// The resolution hint \[m\].
+        hint: f64,
+        /// The number of tetrahedra.
+        tets: usize,
+    },
     /// Tetrahedra without volume, or triangles without area.
     Skipped {
         /// The kind of the elements.
@@ -57,6 +66,11 @@ impl std::fmt::Display for MeshNote {
                 f,
                 "a part of the mesh is too thin for tetrahedra of {spacing:.3e} m and is left out: it reaches {distance:.3e} m out \
                  at {at}; give a smaller resolution hint"
+            ),
+            Self::Coarse { edge, hint, tets } => write!(
+                f,
+                "the mesh has edges of {edge:.3e} m, longer than its resolution hint of {hint:.3e} m: it is not divided further, \
+                 since it has {tets} tetrahedra; give a larger resolution hint"
             ),
             Self::Skipped { what, count } => write!(f, "{count} {what} take no part in contact"),
             Self::NoPressure { count, of } => write!(

@@ -42,10 +42,10 @@ impl ColorScale {
         Self { low: 0.0, high: if largest > 0.0 { round_up(largest) } else { 1.0 } }
     }
 
-    /// The colour of `value`; values beyond the ends, and NaN, have the colour of an end.
+    /// The colour of `value`. Values beyond an end have the colour of that end, and NaN has that of `low`.
     pub fn color(&self, value: f64) -> Color {
         let fraction = (value - self.low) / (self.high - self.low);
-        let fraction = if fraction.is_finite() { fraction.clamp(0.0, 1.0) } else { 0.0 };
+        let fraction = if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) };
         let position = fraction as f32 * (STOPS.len() - 1) as f32;
         let below = (position as usize).min(STOPS.len() - 2);
         mix(STOPS[below], STOPS[below + 1], position - below as f32)
@@ -69,4 +69,22 @@ pub(super) fn round_down(value: f64) -> f64 {
     let power = 10.0_f64.powf(value.log10().floor());
     let found = [5.0, 2.0, 1.0].into_iter().find(|step| step * power <= value);
     found.unwrap_or(1.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_beyond_an_end_have_the_colour_of_that_end() {
+        let scale = ColorScale { low: 0.0, high: 2.0 };
+        let [first, .., last] = STOPS;
+        for (value, color) in
+            [(-1.0, first), (f64::NEG_INFINITY, first), (f64::NAN, first), (3.0, last), (f64::INFINITY, last)]
+        {
+            let off = scale.color(value).iter().zip(color).map(|(is, should)| (is - should).abs()).fold(0.0, f32::max);
+            // A channel is mixed with a rounding of at most one unit in the last place.
+            assert!(off <= f32::EPSILON, "{value}");
+        }
+    }
 }

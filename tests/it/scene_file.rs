@@ -9,6 +9,7 @@ use isobar::io::urdf::{LoadOptions, load_file};
 use isobar::math::{Index, Matrix3, RigidTransform, Rotation, ScalarJointIndex, Vector3};
 use isobar::multibody::energy;
 use isobar::recording::Outputs;
+use isobar::scene::ClosureKind;
 use isobar::solvers::complementarity::ComplementaritySettings;
 use isobar::solvers::quasistatic::QuasistaticSettings;
 use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping};
@@ -548,6 +549,35 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
     assert!(loaded.warnings.iter().any(|warning| warning.contains("`spatula`") && warning.contains("left out")));
     assert_eq!(scene_file::robot_name(&urdf).as_deref(), Some("spatula"));
     assert_eq!(scene_file::robot_name("<robot"), None);
+}
+
+/// A loop closure between models that remain is kept when another model is removed, and one that names the
+/// removed model goes with it, with a warning.
+#[test]
+fn a_removed_model_takes_only_its_own_loop_closures() {
+    let packages = PackageMap::new();
+    let model = |name: &str, x: f64| {
+        format!("  - {{ name: {name}, urdf: ../urdf/spatula.urdf, prefix: {name}_, free: {{ xyz: [{x}, 0, 1] }} }}\n")
+    };
+    let rod =
+        |a: &str, b: &str| format!("  - distance: {{ a: {{ body: {a}_spatula }}, b: {{ body: {b}_spatula }} }}\n");
+    let text = format!(
+        "models:\n{}{}{}closures:\n{}{}",
+        model("first", 0.0),
+        model("second", 1.0),
+        model("third", 3.0),
+        rod("third", "first"),
+        rod("first", "second")
+    );
+    let mut source = SceneSource::read_str(&text, &config().join("test.yaml")).unwrap();
+    let lengths = |loaded: &LoadedScene| loaded.scene.closures().iter().map(|closure| closure.kind).collect::<Vec<_>>();
+    let loaded = source.build(&packages).unwrap();
+    assert_eq!(lengths(&loaded), [ClosureKind::Distance(3.0), ClosureKind::Distance(1.0)]);
+    assert!(source.remove("third"));
+    let loaded = source.build(&packages).unwrap();
+    assert_eq!(lengths(&loaded), [ClosureKind::Distance(1.0)]);
+    let named = |warning: &&String| warning.contains("`third_spatula`") && warning.contains("left out");
+    assert_eq!(loaded.warnings.iter().filter(named).count(), 1, "{:?}", loaded.warnings);
 }
 
 /// Scenes beyond the limits are refused, and the error gives the limit.

@@ -35,8 +35,8 @@ pub(crate) struct Arguments {
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
-    /// Record the messages that the ROS 2 node would publish, at the rates of the scene's `publish`, to this
-    /// MCAP file, in the profile of rosbag2.
+    /// Record joint states, transforms, contacts and outputs to this MCAP file, in the profile of rosbag2, at
+    /// the rates of the scene's `publish`.
     #[arg(long, value_name = "FILE.mcap")]
     record: Option<PathBuf>,
     /// Overwrite the files of `--csv`, `--record` and `--timing` if they exist.

@@ -10,17 +10,21 @@ use crate::geometry::VolumeMesh;
 /// and the memory in use is some hundred megabytes.
 const TETS_MAX: usize = 500_000;
 
-/// The division of a mesh: its new vertices lie in the middle of the edges with these ends, in their order.
-pub(super) type Middles = Vec<[u32; 2]>;
+/// A division of a mesh.
+pub(super) struct Division {
+    /// The new vertices lie in the middle of the edges with these ends, in their order.
+    pub middles: Vec<[u32; 2]>,
+    /// The length of the longest edge \[m\], if the division ended before all edges were short enough.
+    pub too_long: Option<f64>,
+}
 
 /// Divides all edges that are longer than `longest` \[m\] in the middle, again and again, until no such edge
-/// is left or the mesh has more than an eighth of [`TETS_MAX`] tetrahedra. Returns the ends of the edges in
-/// whose middles the new vertices lie.
+/// is left or the mesh has more than an eighth of [`TETS_MAX`] tetrahedra.
 ///
 /// Each pass divides the longest edges first, with ties by the numbers of their ends: two tetrahedra that
 /// share a face divide it alike.
-pub(super) fn bisect(mesh: &mut VolumeMesh, longest: f64) -> Middles {
-    let mut middles = Middles::new();
+pub(super) fn bisect(mesh: &mut VolumeMesh, longest: f64) -> Division {
+    let mut middles = Vec::new();
     loop {
         let mut edges: BTreeMap<[u32; 2], u32> = BTreeMap::new();
         for tet in &mesh.tets {
@@ -31,7 +35,8 @@ pub(super) fn bisect(mesh: &mut VolumeMesh, longest: f64) -> Middles {
             }
         }
         if edges.is_empty() || mesh.tets.len() > TETS_MAX / 8 {
-            return middles;
+            let too_long = edges.keys().map(|edge| length(mesh, *edge)).max_by(f64::total_cmp);
+            return Division { middles, too_long };
         }
         let mut order: Vec<([u32; 2], f64)> = edges.keys().map(|edge| (*edge, length(mesh, *edge))).collect();
         order.sort_by(|(a, la), (b, lb)| lb.total_cmp(la).then(a.cmp(b)));
@@ -90,7 +95,8 @@ mod tests {
         ] {
             let (mut mesh, _) = cuboid(&half);
             let before = mesh.vertices.len();
-            let middles = bisect(&mut mesh, longest);
+            let Division { middles, too_long } = bisect(&mut mesh, longest);
+            assert_eq!(too_long, None);
             assert_eq!(mesh.vertices.len(), before + middles.len());
             let volume = |tet: &[u32; 4]| {
                 let [a, b, c, d] = tet.map(|vertex| mesh.vertices[vertex as usize]);
@@ -110,5 +116,16 @@ mod tests {
             let exact = 8.0 * (half.x * half.y + half.y * half.z + half.z * half.x);
             assert!((area / exact - 1.0).abs() < 1e-12, "{area} {exact}");
         }
+    }
+
+    /// A box with edges a hundred times as long as requested has too many tetrahedra before they are short
+    /// enough: the length of the longest edge is returned.
+    #[test]
+    fn a_division_that_ends_early_gives_the_longest_edge() {
+        let (mut mesh, _) = cuboid(&Vector3::new(0.05, 0.05, 0.05));
+        let longest = 1e-3;
+        let edge = bisect(&mut mesh, longest).too_long.expect("edges that are too long");
+        let longest_left = mesh.tets.iter().flat_map(edges_of).map(|edge| length(&mesh, edge)).fold(0.0, f64::max);
+        assert!(edge > longest && edge == longest_left, "{edge} {longest_left}");
     }
 }

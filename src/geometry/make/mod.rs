@@ -85,8 +85,8 @@ pub(crate) fn tessellate(
 }
 
 /// The medial tessellation of a primitive that reaches `margin` \[m\] beyond its surface; `None` for other
-/// shapes.
-fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64) -> Option<MedialMesh> {
+/// shapes. Remarks about the mesh are added to `notes`.
+fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64, notes: &mut Vec<MeshNote>) -> Option<MedialMesh> {
     let resolution = resolution.or_else(|| default_resolution(shape)).unwrap_or(f64::INFINITY);
     let medial = match *shape {
         Shape::Sphere { radius } => MedialMesh::star(sphere(radius + margin, resolution), radius),
@@ -95,7 +95,7 @@ fn primitive(shape: &Shape, resolution: Option<f64>, margin: f64) -> Option<Medi
         }
         Shape::Box { size } => {
             let (mut mesh, on_surface) = cuboid(&(size * 0.5).add_scalar(margin));
-            bisect::bisect(&mut mesh, resolution);
+            divide(&mut mesh, resolution, notes);
             MedialMesh { mesh, on_surface, depth: 0.5 * size.min() }
         }
         Shape::Cylinder { radius, length } => {
@@ -144,7 +144,7 @@ fn compliant(
             }
         }
         Shape::Convex(surface) => convex::medial(hull(&surface.vertices)?, margin)?,
-        _ => match primitive(shape, parameters.resolution_hint, margin) {
+        _ => match primitive(shape, parameters.resolution_hint, margin, notes) {
             Some(medial) => medial,
             None => return Err(GeometryError::NoVolume { tets: 0 }),
         },
@@ -167,11 +167,19 @@ fn compliant(
         .collect();
     let mut mesh = medial.mesh;
     if let (Shape::Mesh(_) | Shape::Convex(_), Some(longest)) = (shape, parameters.resolution_hint) {
-        for [a, b] in bisect::bisect(&mut mesh, longest) {
+        for [a, b] in divide(&mut mesh, longest, notes) {
             pressure.push(0.5 * (pressure[a as usize] + pressure[b as usize]));
         }
     }
     Ok(Tessellation::Volume(mesh, pressure))
+}
+
+/// Divides the edges of `mesh` that are longer than `longest` \[m\], with a remark if some remain longer.
+/// Returns the ends of the edges in whose middles the new vertices lie, in their order.
+fn divide(mesh: &mut VolumeMesh, longest: f64, notes: &mut Vec<MeshNote>) -> Vec<[u32; 2]> {
+    let division = bisect::bisect(mesh, longest);
+    notes.extend(division.too_long.map(|edge| MeshNote::Coarse { edge, hint: longest, tets: mesh.tets.len() }));
+    division.middles
 }
 
 /// A mesh that is not convex, filled with tetrahedra.
@@ -230,7 +238,7 @@ fn rigid(
         Shape::Mesh(surface) => Ok(Tessellation::Surface(rigid_mesh(surface, notes))),
         Shape::Convex(surface) => Ok(Tessellation::Surface(hull(&surface.vertices)?)),
         Shape::Volume { mesh, .. } => Ok(Tessellation::Surface(boundary(mesh)?)),
-        _ => match primitive(shape, parameters.resolution_hint, 0.0) {
+        _ => match primitive(shape, parameters.resolution_hint, 0.0, notes) {
             Some(medial) => Ok(Tessellation::Surface(boundary(&medial.mesh)?)),
             None => Err(GeometryError::NoArea { triangles: 0 }),
         },

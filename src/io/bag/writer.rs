@@ -28,6 +28,16 @@ pub enum BagError {
         /// The cause.
         problem: String,
     },
+    /// A message of a topic that was not declared.
+    #[error("{} has {count} topics, and none with the index {topic}: declare all topics when the file is made", file.display())]
+    UnknownTopic {
+        /// The file.
+        file: PathBuf,
+        /// The index.
+        topic: usize,
+        /// The number of declared topics.
+        count: usize,
+    },
 }
 
 /// An MCAP file being written. A file that is not finished lacks its index; tools can still recover what
@@ -75,9 +85,12 @@ impl BagWriter {
     /// Appends a message of the topic with the index `topic`, stamped with simulated time.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or has no topic of that index.
     pub fn write(&mut self, topic: usize, time_ns: u64, message: &[u8]) -> Result<(), BagError> {
-        let Some((channel_id, sequence)) = self.channels.get_mut(topic) else { return Ok(()) };
+        let count = self.channels.len();
+        let Some((channel_id, sequence)) = self.channels.get_mut(topic) else {
+            return Err(BagError::UnknownTopic { file: self.file.clone(), topic, count });
+        };
         *sequence += 1;
         let header =
             MessageHeader { channel_id: *channel_id, sequence: *sequence, log_time: time_ns, publish_time: time_ns };
@@ -129,7 +142,7 @@ mod tests {
     use crate::io::bag::MessageType;
 
     /// A writer that is dropped without being finished leaves the flushed messages with their schemas, and no
-    /// others.
+    /// others. A message of an unknown topic is refused.
     #[test]
     fn a_cut_file_reads_to_the_last_flush() {
         let file = std::env::temp_dir().join(format!("isobar_cut_{}.mcap", std::process::id()));
@@ -149,6 +162,8 @@ mod tests {
             writer.flush().unwrap();
         }
         writer.write(0, 5000, &[0; 12]).unwrap();
+        let unknown = writer.write(1, 5000, &[0; 12]);
+        assert!(matches!(unknown, Err(BagError::UnknownTopic { topic: 1, count: 1, .. })), "{unknown:?}");
         std::mem::forget(writer);
         let bytes = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();

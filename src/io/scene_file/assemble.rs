@@ -78,8 +78,9 @@ pub(super) fn assemble(
     }
     warn_of_static_friction(spec, &mut warnings);
     exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
-    let closures: &[_] = if spec.has_gaps { &[] } else { &spec.closures };
-    for closure in resolve_closures(closures, &bodies)? {
+    let closures = without_gaps(spec, resolve_closures(&spec.closures, &bodies), &mut warnings)?;
+    let (closures, closure_specs): (Vec<_>, Vec<_>) = closures.into_iter().unzip();
+    for closure in closures {
         if closure.A.0 != BodyIndex::WORLD && closure.B.0 != BodyIndex::WORLD {
             builder.exclude_contact(closure.A.0, closure.B.0);
         }
@@ -93,7 +94,7 @@ pub(super) fn assemble(
     let noted = scene.mesh_notes().iter();
     warnings.extend(noted.map(|(geometry, note)| format!("`{}`: {note}", scene.geometry_name(*geometry))));
     let initial = initial_state(&scene, &models, &placed);
-    settle_closures(&mut scene, &initial, closures)?;
+    settle_closures(&mut scene, &initial, &closure_specs)?;
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
     warnings.extend(lost_overlaps(&scene, &initial, &mechanisms, &placed));
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);

@@ -56,18 +56,18 @@ fn read_closure(node: &Node) -> Result<ClosureSpec, SceneError> {
 
 /// The closures with their bodies, looked up among `bodies`. A distance without a length has 0 until
 /// [`settle_closures`].
-pub(super) fn resolve_closures(
-    specs: &[ClosureSpec],
-    bodies: &[(String, BodyIndex)],
-) -> Result<Vec<Closure>, SceneError> {
-    let find = |named: &Named| {
+pub(super) fn resolve_closures<'a>(
+    specs: &'a [ClosureSpec],
+    bodies: &'a [(String, BodyIndex)],
+) -> impl Iterator<Item = Result<(Closure, &'a ClosureSpec), SceneError>> {
+    let find = move |named: &Named| {
         if named.name == "world" {
             return Ok(BodyIndex::WORLD);
         }
         let found = bodies.iter().find(|(name, _)| *name == named.name).map(|(_, body)| *body);
         found.ok_or_else(|| unknown_name(named, "body", bodies.iter().map(|(name, _)| name.as_str())))
     };
-    let resolve = |spec: &ClosureSpec| {
+    let resolve = move |spec: &'a ClosureSpec| {
         let [(a, X_AF), (b, X_BG)] = &spec.frames;
         let (A, B) = (find(a)?, find(b)?);
         if A == B {
@@ -75,14 +75,14 @@ pub(super) fn resolve_closures(
             return Err(SceneError::Conflict { place: spec.place.clone(), problem });
         }
         let name = format!("{} to {}", a.name, b.name);
-        Ok(Closure { name, kind: spec.kind, A: (A, *X_AF), B: (B, *X_BG) })
+        Ok((Closure { name, kind: spec.kind, A: (A, *X_AF), B: (B, *X_BG) }, spec))
     };
-    specs.iter().map(resolve).collect()
+    specs.iter().map(resolve)
 }
 
 /// Sets each distance without a length to its value at the start, and refuses closures that are open at the
 /// start.
-pub(super) fn settle_closures(scene: &mut Scene, initial: &State, specs: &[ClosureSpec]) -> Result<(), SceneError> {
+pub(super) fn settle_closures(scene: &mut Scene, initial: &State, specs: &[&ClosureSpec]) -> Result<(), SceneError> {
     if specs.is_empty() {
         return Ok(());
     }

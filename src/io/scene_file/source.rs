@@ -64,7 +64,7 @@ impl SceneSource {
     }
 
     /// Takes a model out, with all entries of the file that name it or its parts: outputs, commands,
-    /// wrenches, sensors, materials, pairs without contact. All loop closures of the file are taken out, too.
+    /// wrenches, sensors, materials, pairs without contact, loop closures.
     /// Returns false if there is no model of that name.
     pub fn remove(&mut self, name: &str) -> bool {
         let before = self.spec.models.len();
