@@ -64,11 +64,11 @@ fn forces(model: &Model, data: &mut Data, vdot: Option<&[f64]>) {
     sum_inwards(model, force);
 }
 
-/// Adds to `stiffness` a diagonal matrix that is at least as stiff as the potential of gravity along the
-/// scalar joints whose degree of freedom is `free`, at any angle: K_ii = sum over j of |H_ij|, where
-/// H_ij = (g x w_i) . a_j couples joint i with a joint j that it carries. The moment a_j of the masses beyond
-/// j is their sum of m dp/dq_j. A pendulum of length l has K = m g l, a joint along gravity none [N/m] or
-/// [N m/rad].
+/// Adds to `stiffness` a diagonal matrix K that is at least as stiff as the potential of gravity along the
+/// scalar joints whose degree of freedom is `free` [N/m] or [N m/rad]. It holds at any angle of a joint, with
+/// all other joints as they are. K_ii = sum over j of |H_ij|, where H_ij = (g x w_i) . a_j couples joint i
+/// with a joint j that it carries. The moment a_j of the masses beyond j is their sum of m dp/dq_j. A
+/// pendulum of length l has K = m g l, and a joint along gravity none.
 ///
 /// Needs [`mass_matrix`](super::mass_matrix), whose composite inertias it uses.
 pub(crate) fn weight_stiffness(model: &Model, data: &Data, free: impl Fn(usize) -> bool, stiffness: &mut [f64]) {

@@ -1,5 +1,5 @@
-//! Builds a model from bodies and joints. A joint is added after its two bodies and checked at once; bodies
-//! and mimics are checked when the model is built.
+//! Builds a model from bodies and joints. A joint is added after its two bodies and is checked at once.
+//! Bodies and mimics are checked when the model is built.
 
 use super::body::Body;
 use super::error::{ModelError, check_finite};
@@ -26,7 +26,7 @@ impl Default for ModelBuilder {
 }
 
 impl ModelBuilder {
-    /// A model of the world only: body 0, named "world".
+    /// A model with only the world: body 0, named "world".
     pub fn new() -> Self {
         let world = Body { name: "world".to_owned(), inertia: SpatialInertia::ZERO, parent_joint: None };
         Self { bodies: std::iter::once(world).collect(), joints: IndexVec::new(), mimics: Vec::new() }
@@ -159,10 +159,10 @@ fn check_numbers(spec: &JointSpec) -> Result<(), ModelError> {
         );
     }
     if spec.spring.stiffness > 0.0 && spec.kind.nv() != 1 {
-        return invalid("spring", spec.spring.stiffness, "0: only 1-DOF joints have a spring");
+        return invalid("spring", spec.spring.stiffness, "0, because only 1-DOF joints have a spring");
     }
     if spec.armature > 0.0 && spec.kind.nv() != 1 {
-        return invalid("armature", spec.armature, "0: only 1-DOF joints have a rotor");
+        return invalid("armature", spec.armature, "0, because only 1-DOF joints have a rotor");
     }
     let limits = &spec.limits;
     if limits.lower.is_nan() || limits.upper.is_nan() || limits.lower > limits.upper {

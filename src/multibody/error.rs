@@ -65,7 +65,9 @@ pub enum ModelError {
         second: String,
     },
     /// Joints that form a ring without a path to the world.
-    #[error("joint '{joint}' closes a ring through body '{body}' that has no path to the world: remove or reverse it")]
+    #[error(
+        "joint '{joint}' closes a ring through body '{body}', and the ring has no path to the world: remove or reverse the joint"
+    )]
     Ring {
         /// The body.
         body: String,

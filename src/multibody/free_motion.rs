@@ -1,17 +1,16 @@
-//! Free motion of bodies during a step: the motion without contacts and actuators, which must conserve
-//! momentum.
+//! Free motion of bodies during a step: the motion without contacts and actuators.
 //!
-//! The known forces of the step (weight, external wrenches) act on the momentum at its start. Then the bodies
-//! move freely for the whole step:
+//! The known forces of the step (weight, external wrenches) change the momentum at its start. Then the bodies
+//! move without forces for the whole step:
 //! - a **free body** turns without torque ([`torque_free`](super::torque_free)): momentum and energy are
 //!   conserved to rounding;
 //! - **trees with joints** follow  M(q) vdot + c(q, v) = 0  ([`tree_flow`](super::tree_flow)) if any of their
 //!   links turns fast;
-//! - if all links of these trees turn slowly, the step uses the Coriolis forces at its start, and this module
-//!   does nothing for them.
+//! - if all links of these trees turn slowly, this module does nothing for them, and the step uses the
+//!   Coriolis forces at its start.
 //!
-//! A kick at the start followed by an exact drift is a symplectic splitting: without contact, the energy of a
-//! pendulum oscillates about its value and does not drift.
+//! An impulse at the start followed by an exact free motion is a symplectic splitting: without contact, the
+//! energy of a pendulum oscillates about its value and does not drift.
 
 use nalgebra::{Quaternion, UnitQuaternion};
 
@@ -54,8 +53,9 @@ impl FreeMotion {
         self.moved.resize(model.trees().len(), false);
     }
 
-    /// The coordinates q0 for which the joints end the step at  q0 + dt v, to first order in the change of v:
-    /// those of `state` except in trees that have moved. They do not apply to free bodies.
+    /// Writes to `out` the coordinates q0 for which the joints end the step at q0 + dt v, to first order in
+    /// the change of v. They are those of `state` except in trees that have moved. Floating joints keep those
+    /// of `state`.
     pub fn reference(&self, model: &Model, state: &State, dt: f64, out: &mut State) {
         out.clone_from(state);
         let moved = |dof: usize| self.moved[model.tree_of_dof()[dof]];
@@ -112,8 +112,8 @@ fn orientation(coordinates: &[f64]) -> UnitQuaternion<f64> {
     UnitQuaternion::new_normalize(Quaternion::new(coordinates[0], coordinates[1], coordinates[2], coordinates[3]))
 }
 
-/// The orientation `turned` as the next step reads it, if nothing else turns the body: it is normalised twice
-/// more. A spin that belongs to another rounding of it would lose 7e-17 of the momentum in each step.
+/// The orientation `turned` as the next step reads it if nothing else turns the body: it is normalised twice
+/// more. A spin computed from another rounding of it would lose 7e-17 of the momentum in each step.
 fn next_orientation(turned: &UnitQuaternion<f64>) -> UnitQuaternion<f64> {
     let mut coordinates = [turned.w, turned.i, turned.j, turned.k];
     turn(&mut coordinates, &Vector3::zeros());

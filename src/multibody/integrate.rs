@@ -1,15 +1,15 @@
-//! Moving the coordinates along generalized velocities.
+//! Integration of the coordinates along generalized velocities.
 
 use super::joint::JointKind;
 use super::model::Model;
 use crate::math::Vector3;
 
-/// Below this the series of sin(x)/x to x^2 is exact to rounding: its next term x^4/120 is under 1e-18
-/// \[rad\].
+/// Below this angle \[rad\] the series of sin(x)/x to x^2 is exact to rounding: its next term x^4/120 is
+/// under 1e-18.
 const SMALL_HALF_ANGLE: f64 = 1e-4;
 
-/// q <- q (+) `dt` v with constant v over `dt` \[s\]: exact for constant joint rates; quaternions are turned
-/// by the exponential of w dt and normalised.
+/// q <- q (+) `dt` v with constant v over `dt` \[s\], which is exact for constant joint rates. Quaternions
+/// are turned by the exponential of w dt and normalised.
 pub fn integrate(model: &Model, q: &mut [f64], v: &[f64], dt: f64) {
     debug_assert_eq!(q.len(), model.nq());
     debug_assert_eq!(v.len(), model.nv());

@@ -104,8 +104,8 @@ pub struct JointSpring {
     pub reference: f64,
 }
 
-/// A joint that follows another: q = multiplier * q_leader + offset. It has no coordinates of its own; its
-/// inertia acts on the leader's.
+/// A joint that follows another: q = multiplier * q_leader + offset. It has no coordinates of its own, and
+/// its inertia acts on those of the leader.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mimic {
     /// Name of the leading joint, which may be added later.
@@ -146,7 +146,7 @@ pub struct JointSpec {
 }
 
 impl JointSpec {
-    /// A joint at P's origin about or along P's z axis, without limits, losses, rotor and spring.
+    /// A joint at P's origin about or along P's z axis, without limits, losses, rotor or spring.
     pub fn new(name: &str, parent: BodyIndex, child: BodyIndex, kind: JointKind) -> Self {
         Self {
             name: name.to_owned(),

@@ -7,13 +7,13 @@ use super::mass_matrix::mass_matrix;
 use super::model::Model;
 use crate::math::dense::cholesky_in_place;
 
-/// A pivot of M's factorization below this share of its diagonal entry is rounding, not inertia; chains of
-/// real robots reach 1e-8. [-]
+/// A pivot of M's factorization below this fraction of its diagonal entry is rounding, not inertia. The
+/// pivots of real robots go down to 1e-8 of it. [-]
 const PIVOT_SHARE_MIN: f64 = 1e-13;
 
 impl Model {
-    /// Checks, at the default state, that the mass matrix is positive definite. Allocates; call it once, when
-    /// the model is to be simulated dynamically.
+    /// Checks that the mass matrix is positive definite at the default state. It allocates: call it once,
+    /// before dynamic steps.
     ///
     /// # Errors
     /// The outermost joint whose motion has no inertia.
@@ -29,7 +29,7 @@ impl Model {
         Ok(())
     }
 
-    /// Cholesky from the leaves inwards, so that the pivot of a dof is its inertia with all dofs beyond it
+    /// Factorizes from the leaves inwards, so that the pivot of a dof is its inertia with all dofs beyond it
     /// free.
     fn dof_without_inertia(&self, data: &Data, tree: std::ops::Range<usize>) -> Option<usize> {
         let (n, nv) = (tree.len(), self.nv());

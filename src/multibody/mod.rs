@@ -1,6 +1,6 @@
-//! Articulated bodies in minimal coordinates: a constant [`Model`], a [`State`] (q, v), and [`Data`] that
-//! holds every result and intermediate, so that no algorithm allocates. Each algorithm is a function
-//! `(model, input, data)`.
+//! Articulated bodies in minimal coordinates: a constant [`Model`], a [`State`] (q, v), and [`Data`] for all
+//! results and intermediates, so that no algorithm allocates. Each algorithm is a function `(model, input,
+//! data)`.
 //!
 //! The equation of motion is  M(q) vdot + c(q, v) = tau_g(q) + tau + J^T F.
 //!

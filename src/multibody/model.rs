@@ -9,7 +9,7 @@ use super::state::State;
 use super::topology::{Link, Topology};
 use crate::math::{BodyIndex, DofIndex, IndexVec, JointIndex, Vector3};
 
-/// Bodies and joints, and the data derived from them. Made by [`ModelBuilder`](super::ModelBuilder).
+/// Bodies and joints, and the data derived from them. A [`ModelBuilder`](super::ModelBuilder) makes it.
 ///
 /// Bodies and joints keep the order in which they were added. Degrees of freedom are numbered tree by tree,
 /// outwards.
@@ -114,18 +114,19 @@ impl Model {
         let (a, b) = (self.welded_group(a), self.welded_group(b));
         a != b && (self.links()[a.max(b)].parent == a.min(b))
     }
-    /// Rotor inertia on the diagonal of M, one value per dof [kg m2] or \[kg\]; mimic joints' are reflected
-    /// to their leaders.
+    /// Rotor inertia on the diagonal of M, one value per dof [kg m2] or \[kg\]. That of a mimic joint is
+    /// reflected to its leader.
     pub fn dof_armature(&self) -> &[f64] {
         &self.dof_armature
     }
-    /// Viscous damping, one value per dof [N m s/rad] or [N s/m]; mimic joints' is reflected to their
-    /// leaders.
+    /// Viscous damping, one value per dof [N m s/rad] or [N s/m]. That of a mimic joint is reflected to its
+    /// leader.
     pub fn dof_damping(&self) -> &[f64] {
         &self.dof_damping
     }
 
-    /// At rest, all coordinates zero (identity quaternions), 1-DOF joints clamped into their limits.
+    /// The state at rest with all coordinates zero (identity quaternions), and 1-DOF joints clamped into
+    /// their limits.
     pub fn default_state(&self) -> State {
         let mut state = State { q: vec![0.0; self.nq()], v: vec![0.0; self.nv()] };
         for joint in self.joints.iter().filter(|joint| joint.mimic.is_none()) {

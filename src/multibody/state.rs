@@ -14,7 +14,7 @@ impl Clone for State {
     fn clone(&self) -> Self {
         Self { q: self.q.clone(), v: self.v.clone() }
     }
-    /// Reuses the memory, which a derived implementation would not.
+    /// Reuses the memory, unlike a derived implementation.
     fn clone_from(&mut self, source: &Self) {
         self.q.clone_from(&source.q);
         self.v.clone_from(&source.v);

@@ -49,11 +49,11 @@ pub(super) struct PathColumn {
     pub(super) slot: usize,
 }
 
-/// A link without parent and children: a free body on the world.
+/// A free body: a link that floats in the world, without children.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FreeLink {
     pub(super) link: usize,
-    /// Its block of dofs, which is its own.
+    /// Its block of dofs, which it shares with no other link.
     pub(super) tree: usize,
     /// The first of its dofs.
     pub(super) dof: usize,
@@ -134,7 +134,8 @@ impl Topology {
         Ok(topology)
     }
 
-    /// A free body has a block of six dofs to itself: no child and no mimic joint adds to it.
+    /// Finds the floating links on the world that have a block of six dofs to themselves: no child and no
+    /// mimic joint adds to it.
     fn find_free_links(&self) -> Vec<FreeLink> {
         let of_link = |(number, link): (usize, &Link)| {
             let dof = *self.column_dof.get(link.columns.start)?;

@@ -27,7 +27,7 @@ const SUZUKI: f64 = 0.414_490_771_794_375_7;
 const NEWTON_ITERATIONS_MAX: u32 = 12;
 /// A change of W below this fraction of W is rounding. [-]
 const ROUNDING: f64 = 4.0 * f64::EPSILON;
-/// A relative change below this that no longer decreases is rounding too: the inverse inertia of a body that
+/// A relative change below this that no longer decreases is rounding, too. The inverse inertia of a body that
 /// is a thousand times as long as wide has fewer correct digits. [-]
 const NEARLY: f64 = 1e-9;
 
@@ -63,14 +63,15 @@ impl Top {
         R * (w + self.inverse * (P - self.inertia * w))
     }
 
-    /// The same, so that [`Top::momentum`] gives back `L` to the rounding of the result.
+    /// Does the same as [`Top::angular_velocity`], so that [`Top::momentum`] returns `L` to the rounding of
+    /// the result.
     pub(super) fn spin(&self, R: &UnitQuaternion<f64>, L: &Vector3) -> Vector3 {
         let w = self.angular_velocity(R, L);
         w + self.angular_velocity(R, &(L - self.momentum(R, &w)))
     }
 
-    /// The orientation after `dt` \[s\] with the constant angular momentum `L`. `None` if the step is too
-    /// long for the spin.
+    /// The orientation after `dt` \[s\] with the constant angular momentum `L`. `None` if the body spins too
+    /// fast for the step.
     pub(super) fn turn(&self, start: &UnitQuaternion<f64>, L: &Vector3, dt: f64) -> Option<UnitQuaternion<f64>> {
         let turn = dt * self.angular_velocity(start, L).norm();
         if turn <= SINGLE_TURN_MAX {
@@ -134,8 +135,8 @@ mod tests {
     #[test]
     fn the_composition_is_of_fourth_order() {
         let middle = 1.0 - 4.0 * SUZUKI;
-        // The slope of the left side in p is 12 (p^2 - (1 - 4 p)^2) = -3.1: a last digit off (1e-16) is below
-        // the rounding of the terms, one in the fifteenth place is not.
+        // The slope of the left side in p is 12 (p^2 - (1 - 4 p)^2) = -3.1: an error in the last digit
+        // (1e-16) is below the rounding of the terms, and one in the fifteenth digit is not.
         assert!((4.0 * SUZUKI.powi(3) + middle.powi(3)).abs() < 1e-15, "{SUZUKI}");
     }
 

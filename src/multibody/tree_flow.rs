@@ -1,5 +1,5 @@
-//! Trees of bodies that move without forces, M(q) vdot + c(q, v) = 0: the classical Runge-Kutta scheme of
-//! fourth order in substeps whose length depends on the fastest link.
+//! Trees of bodies that move without forces, M(q) vdot + c(q, v) = 0, by the classical Runge-Kutta scheme of
+//! fourth order. The length of its substeps depends on the fastest link.
 
 use super::bias::coriolis;
 use super::data::Data;
@@ -32,8 +32,7 @@ pub(super) struct TreeFlow {
 
 impl TreeFlow {
     /// Moves the trees in `moved`, after the forces at the start have changed their momentum. `turn` is the
-    /// largest turn of a link in the step \[rad\]. The first of the two data belongs to the start, and the
-    /// second is overwritten.
+    /// largest turn of a link in the step \[rad\]. `data` belongs to the start, and `scratch` is overwritten.
     pub(super) fn find(
         &mut self,
         model: &Model,

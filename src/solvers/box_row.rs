@@ -2,8 +2,8 @@
 
 /// A scalar row u = c v_i and the impulse
 ///   gamma = clamp((v_hat - u) / R, lower, upper)   [N s] or [N m s],
-/// the negative gradient of a convex potential. One form for actuators with effort limits, joint limits and
-/// dry friction.
+/// the negative gradient of a convex potential. Actuators with effort limits, joint limits and dry friction
+/// all have this form.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoxRow {
     /// The generalized velocity v_i.

@@ -1,8 +1,8 @@
 //! The sum over a patch's faces: the only part of a Newton iteration that grows with the number of faces.
 //!
-//! With v = v_F, the velocity of B relative to A at the face, u the velocity of B's surface relative to body
-//! B minus that of A's surface relative to body A, vn = n.v, vt = (v + u) - n n.(v + u), wn = n.w the spin
-//! about the normal, s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
+//! v = v_F is the velocity of B relative to A at the face. u is the velocity of B's surface relative to body
+//! B, minus that of A's surface relative to body A. With vn = n.v, vt = (v + u) - n n.(v + u), the spin wn =
+//! n.w about the normal, and s^2 = |vt|^2 + rho^2 wn^2 + eps^2:
 //!   gamma_n = dt (fe0 - (dt + tau) k vn)+ (1 - d vn)+      [N s]     normal [Masterjohn 2022, eqs. 13-16]
 //!   gamma_t = -mu n0 vt / s                                [N s]     lagged regularized Coulomb friction
 //!   tau_n = -mu n0 rho^2 wn / s                            [N m s]   its torque about the face's own normal
@@ -29,7 +29,7 @@ struct FaceImpulse {
     kn: Lanes,
 }
 
-/// `EXTRAS`: whether some face has a spin arm, or the surface moves at `u`.
+/// `EXTRAS` states whether some face has a spin arm, or the surface moves at `u`.
 #[inline(always)]
 fn face_impulse<const EXTRAS: bool>(
     faces: &FaceLanes,
@@ -96,8 +96,8 @@ impl PatchBlock {
         SpatialForce::new(tau.total(), f.total())
     }
 
-    /// Net contact impulse on B about C; `hessian` becomes the 6x6 Hessian of the patch's potential in V [kg
-    /// m2, kg m, kg].
+    /// Net contact impulse on B about C [N m s, N s]. `hessian` becomes the 6x6 Hessian of the patch's
+    /// potential in V [kg m2, kg m, kg].
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
         let faces =
             if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) };

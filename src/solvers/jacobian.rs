@@ -14,7 +14,7 @@ pub(super) struct PatchJacobian {
     pub(super) dofs: Vec<u32>,
     /// The column (w; v) of J for each of `dofs`.
     pub(super) columns: Vec<Vector6>,
-    /// The columns that belong to no free body: velocity and column.
+    /// The columns that belong to no free body, each with its velocity.
     jointed: Vec<(usize, Six)>,
     free: Vec<FreeBody>,
 }
@@ -87,7 +87,8 @@ impl PatchJacobian {
         }
     }
 
-    /// Adds J^T F, from `dof` on, to a row; the first jointed column to use has the index `behind`.
+    /// Adds the entries of J^T F from `dof` on to a row. `behind` is the index of the first jointed column to
+    /// use.
     #[inline(always)]
     fn add_row(&self, dof: usize, F: &Six, behind: usize, indices: &[u32], row: &mut [f64]) {
         for (other, column) in &self.jointed[behind..] {

@@ -3,12 +3,13 @@
 
 /// The largest number of trial points of one line search; bisection alone would reach 2^-40 of the interval.
 const TRIALS_MAX: u32 = 40;
-/// Regula falsi keeps this far from the ends of the bracket, so that a kink cannot pin one end.
+/// Trial points of regula falsi keep this distance from the ends of the bracket, as a fraction of it, so that
+/// a kink cannot pin one end.
 const BRACKET_MARGIN: f64 = 0.05;
 
 /// Returns a point where the increasing function `slope` is within `small` of 0, or the last trial point if
-/// none is. The values of `slope` at the ends of [0, 1] are given and have different signs. The last
-/// evaluation of `slope` is at the returned point.
+/// none is. `slope_0` and `slope_1` are its values at the ends of the interval from 0 to 1, and have
+/// different signs. The last evaluation of `slope` is at the returned point.
 pub(super) fn find_zero(slope_0: f64, slope_1: f64, small: f64, mut slope: impl FnMut(f64) -> f64) -> f64 {
     let (mut low, mut slope_low) = (0.0, slope_0);
     let (mut high, mut slope_high) = (1.0, slope_1);

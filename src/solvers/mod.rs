@@ -1,8 +1,9 @@
-//! Convex contact problems and their solvers. This module is independent of bodies, geometry and robots.
+//! Contact problems and their solvers, independent of bodies, geometry and robots.
 //!
-//! A step is   min over v of  1/2 v^T A v - r^T v + sum of convex potentials of J v,
-//! where each potential's negative gradient is an impulse: of a contact patch or loop closure
-//! ([`PatchBlock`]), or of a scalar row ([`BoxRow`]: actuators, limits, dry friction).
+//! The problem of a dynamic step is   min over v of  1/2 v^T A v - r^T v + sum of convex potentials of J v.
+//! The negative gradient of each potential is an impulse: of a contact patch or loop closure
+//! ([`PatchBlock`]), or of a scalar row ([`BoxRow`]: actuators, limits, dry friction). Quasistatic problems
+//! add friction cones and bounds on velocities, and [`complementarity`] has a mixed problem of its own.
 
 mod box_row;
 pub mod complementarity;

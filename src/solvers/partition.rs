@@ -49,7 +49,8 @@ impl DisjointSets {
     }
 }
 
-/// Lists the indices of `(index, part)` part by part, in their order, and writes the range of each part.
+/// Lists the indices of `members`, which are (index, part), part by part in their order, and writes the range
+/// of each part.
 pub(super) fn distribute<Part>(
     parts: &mut [Part],
     list: &mut Vec<u32>,

@@ -46,7 +46,8 @@ pub struct FaceInput {
     pub normal: Vector3,
     /// Stiffness k = g A [N/m].
     pub stiffness: f64,
-    /// Elastic force at the start of the step, fe0 = A p0 = -k phi0 \[N\].
+    /// Elastic force at the start of the step, fe0 = A p0 = -k phi0 \[N\]. For
+    /// [`PatchBlock::push_face_about`] it is the force at the end.
     pub elastic_force: f64,
     /// Square of the arm rho \[m2\] at which the friction of the face resists spin about its own normal; 0
     /// for a point.
@@ -132,7 +133,7 @@ pub struct PatchBlock {
     divided: Vec<DividedFace>,
     /// The shares of all parts [-].
     shares: Vec<f64>,
-    /// Whether a face has a spin arm or the surface moves; if not, the kernel leaves those terms out.
+    /// Whether a face has a spin arm, or the surface moves. If not, the kernel leaves those terms out.
     pub(super) spins: bool,
     /// Velocity of B's surface relative to body B, minus that of A's surface relative to body A [m/s, world].
     /// Friction depends on it, the normal force does not.
@@ -195,7 +196,8 @@ impl PatchBlock {
         self.inverse_mass = Matrix6::zeros();
     }
 
-    /// Empties the patch for a loop closure over a step `step` \[s\], which has rows in place of faces.
+    /// Empties the patch, which becomes a loop closure over a step `step` \[s\]: it has rows in place of
+    /// faces.
     pub fn reset_closure(&mut self, step: f64) {
         self.reset(PatchLaw {
             step,
@@ -270,8 +272,8 @@ impl PatchBlock {
         self.store(face, at_rest, self.law.friction * n0);
     }
 
-    /// Moves a share of the friction of the face that was added last to a point of its own, which counts as a
-    /// face without normal force. Once a face has parts, none of its friction acts at the face itself.
+    /// Moves a share of the friction of the last face to a point of its own, which counts as a face without
+    /// normal force. Once a face has parts, none of its friction acts at the face itself.
     pub fn push_friction_part(&mut self, part: &FrictionPart) {
         let Some(last) = self.len.checked_sub(1) else { return };
         let open = self.divided.last().filter(|divided| {
@@ -354,7 +356,7 @@ impl PatchBlock {
         for face in 0..self.len {
             let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
             if block.force_rate.0[lane] == 0.0 {
-                continue; // a friction part: its bound follows from its face's
+                continue; // a friction part: its bound follows from that of its face
             }
             let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
             let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);

@@ -17,7 +17,7 @@ struct Island {
     size: usize,
 }
 
-/// Consecutive velocities, and their indices in the island.
+/// A range of velocities, and their indices in the island.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
     pub(super) dofs: Range<usize>,
@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(error.expect_err("a pivot below zero").pivot, j);
     }
 
-    /// A NaN in one island is in the report of the whole problem, whichever island it is.
+    /// A NaN in any island is in the report of the whole problem.
     #[test]
     fn a_residual_that_is_no_number_is_not_lost() {
         for dof in [0, 7, 20] {

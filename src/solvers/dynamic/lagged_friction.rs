@@ -33,9 +33,10 @@ impl PatchBlock {
         self.divide_bounds();
     }
 
-    /// The deviation of friction at the relative velocity V of C from Coulomb's law with the normal impulses
-    /// n at V, and the patch's limit, the sum of mu n [N s]. A sliding face contributes the difference
-    /// between its bound and mu n, a sticking face only the impulse by which its friction exceeds mu n.
+    /// The deviation of friction from Coulomb's law at the relative velocity V of C, and the limit of the
+    /// patch's friction [N s]. With the normal impulses n at V, the limit is the sum of mu n. A sliding face
+    /// contributes the difference between its bound and mu n, and a sticking face only the impulse by which
+    /// its friction exceeds mu n.
     pub fn friction_error(&self, V: &SpatialVelocity) -> (f64, f64) {
         let (change, limit) = self.change_of_bounds(V);
         (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit)

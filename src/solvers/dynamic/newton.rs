@@ -13,8 +13,8 @@ use crate::solvers::line_search::find_zero;
 /// Stopping criteria, applied to each island.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NewtonSettings {
-    /// Largest |D g| relative to the larger of |D (r - A v0)| and |D J^T gamma|, with D = diag(A)^(-1/2); the
-    /// reference is the change of momentum in the step [-].
+    /// Largest |D g| relative to the larger of |D (r - A v0)| and |D J^T gamma|, with D = diag(A)^(-1/2) [-].
+    /// The reference is the change of momentum in the step.
     pub tolerance: f64,
     /// Largest number of Newton iterations.
     pub iterations_max: u32,
@@ -60,19 +60,19 @@ impl SolveReport {
     }
 }
 
-/// A line search ends when the slope has fallen to this fraction of its initial value; an exact minimum costs
-/// more sweeps than it saves.
+/// A line search ends when the slope has fallen to this fraction of its initial value: an exact minimum costs
+/// more sweeps over the faces than it saves.
 const SLOPE_REDUCTION: f64 = 0.1;
 
 /// A step with the factors of the previous one is tried if its predicted residual is below this fraction of
 /// the tolerance.
 const FORESEEN_MAX: f64 = 0.1;
 
-/// A change below this fraction of the whole problem's is rounding: the reference of an island is at least
-/// this large.
+/// A change of momentum below this fraction of that of the whole problem is rounding: the reference of an
+/// island is at least this large.
 const CHANGE_PART_MIN: f64 = 1e-6;
-/// A change below this fraction of the momentum is not resolved. Multiplied by the tolerance it is the
-/// rounding of a sum of some tens of terms.
+/// A change below this fraction of the island's momentum is not resolved. Multiplied by the tolerance it is
+/// the rounding of a sum of some tens of terms.
 const MOMENTUM_PART_MIN: f64 = 1e-7;
 
 /// The solver's memory, reused from step to step.
@@ -86,11 +86,11 @@ pub struct NewtonSolver {
     /// The direction, by index in the island.
     solution: Vec<f64>,
     trial: Vec<f64>,
-    /// D^2.
+    /// The diagonal of D^2.
     weights: Vec<f64>,
     /// r - A v0.
     change: Vec<f64>,
-    /// |D (r - A v0)|^2 of the island, or its lower bound.
+    /// |D (r - A v0)|^2 of the island, or the smallest value that counts.
     change_size: f64,
     constraint_impulse: Vec<f64>,
     /// Minus the derivative of each row's impulse, at the last evaluated point.
@@ -148,8 +148,8 @@ impl NewtonSolver {
         let mut residual = self.relative_residual(part);
         let mut iterations = 0;
         loop {
-            // Without contact the problem is linear, and one step solves it to rounding: bodies that fly or
-            // swing freely conserve their momentum over any time.
+            // Without contact the problem is linear, and one step solves it to rounding, so that bodies that
+            // fly or swing freely conserve their momentum.
             let exact = iterations > 0 || self.size_of(part, &self.constraint_impulse) > 0.0 || residual == 0.0;
             if residual <= settings.tolerance && exact {
                 return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual });
@@ -308,7 +308,7 @@ impl NewtonSolver {
     }
 
     /// Evaluates the gradient at the end of a Newton step from `v`, the last evaluated point, with the
-    /// derivatives of the previous step. Returns the residual there.
+    /// factors of the previous step. Returns the residual there.
     fn step_with_same_factors(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
         for span in part.spans() {
             for (x, gradient) in self.solution[span.indices.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {

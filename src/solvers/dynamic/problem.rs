@@ -18,9 +18,9 @@ pub struct ContactProblem {
     /// The velocities v0 at the start of the step [rad/s, m/s]. A residual is measured relative to the change
     /// in the step, r - A v0 and the impulses, because the momentum itself depends on the frame of reference.
     pub start: Vec<f64>,
-    /// The velocities without any patch or row, where the caller knows them; NaN elsewhere [rad/s, m/s]. An
-    /// island without patches and rows takes them as they are: the rounding of a solve would add up over
-    /// the steps.
+    /// The velocities without any patch or row, if the caller knows them; otherwise NaN [rad/s, m/s]. An
+    /// island without patches and rows takes them as they are, because the rounding of a solve would add up
+    /// over the steps.
     pub free: Vec<f64>,
     /// Scalar rows.
     pub rows: Vec<BoxRow>,
@@ -28,12 +28,12 @@ pub struct ContactProblem {
     patch_count: usize,
 }
 
-/// The distance of a patch's friction from Coulomb's law.
+/// The deviation of a patch's friction from Coulomb's law.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrictionError {
     /// Index of the patch in [`ContactProblem::patches`].
     pub patch: usize,
-    /// Impulse of friction that is wrong [N s].
+    /// The deviation, summed over the faces [N s].
     pub impulse: f64,
     /// Limit of friction of the patch, the sum of mu times the normal impulses [N s].
     pub limit: f64,
@@ -96,9 +96,9 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
-    /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law: of those that are
-    /// wrong by more than the fraction `tolerance` of their limit, the one with the largest wrong impulse;
-    /// otherwise the one with the largest fraction. Without patches an error of 0.
+    /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law. Of the patches that
+    /// deviate by more than the fraction `tolerance` of their limit, it is the one with the largest
+    /// deviation. If there are none, it is the one with the largest fraction. Without patches the error is 0.
     pub fn friction_error(&self, v: &[f64], tolerance: f64) -> FrictionError {
         let mut worst = FrictionError::default();
         for (patch, block) in self.patches().iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Sample patches for the tests of several modules.
+//! A sample patch for the tests of several modules.
 
 use crate::math::Vector3;
 use crate::solvers::{DissipationLaw, FaceInput, PatchBlock, PatchLaw};
 
-/// A patch without friction compliance over a step of 1 ms.
+/// The law of a patch without friction compliance, over a step of 1 ms.
 pub(super) const LAW: PatchLaw = PatchLaw {
     step: 1e-3,
     dissipation: DissipationLaw::HuntCrossley { dissipation: 10.0 },

@@ -1,14 +1,14 @@
-//! The dependence of Coulomb friction on its own bounds: at a solution with bounds b, the normal impulses
-//! change by D/mu for changes of the bounds of sliding points, and the law b = mu gamma_n makes
+//! The dependence of Coulomb friction on its own bounds. At a solution with the bounds b of sliding points, a
+//! change db changes mu gamma_n by D db. The law b = mu gamma_n then gives
 //!   (1 - D) db = r
-//! for an error or a change r of mu gamma_n at fixed bounds. This is Newton's step of the rounds, and the
-//! implicit function theorem for Coulomb's law itself.
+//! for an error or a change r of mu gamma_n at fixed bounds. This is the step of Newton's method on the
+//! bounds, and the implicit function theorem for Coulomb's law.
 
 use super::cone_engine::ConeEngine;
 use super::derivative::{Linearization, ProblemDirection};
 use super::{ProblemPart, QuasistaticError, QuasistaticProblem};
 
-/// A pivot below this part of the largest entry makes the system singular [-].
+/// A pivot below this fraction of the largest entry makes the system singular [-].
 const SINGULAR: f64 = 1e-12;
 
 /// The factors of 1 - D. Memory is reused.
@@ -31,7 +31,7 @@ impl BoundSystem {
     /// Factorizes 1 - D at the solution of `engine`, whose Hessian `linearization` has factorized.
     ///
     /// # Errors
-    /// A system without a unique solution, as where a body jams.
+    /// A system without a unique solution, as when a body jams.
     pub(super) fn prepare(
         &mut self,
         linearization: &mut Linearization,
@@ -61,7 +61,7 @@ impl BoundSystem {
             Ok(()) => Ok(()),
             Err(row) => Err(QuasistaticError::NoDerivatives {
                 part: ProblemPart::Contact(self.sliding[row]),
-                reason: "its friction depends on itself without a unique solution, as where a body jams",
+                reason: "its friction depends on itself without a unique solution, as when a body jams",
             }),
         }
     }
@@ -71,7 +71,7 @@ impl BoundSystem {
         self.sliding.is_empty()
     }
 
-    /// The changes of all bounds for the change `r` of mu gamma_n at fixed bounds, by contact.
+    /// The changes of all bounds, by contact, for the change `r` of mu gamma_n at fixed bounds.
     pub(super) fn solve(&mut self, r: impl Fn(usize) -> f64) -> &[f64] {
         let m = self.sliding.len();
         self.right.clear();
@@ -84,7 +84,7 @@ impl BoundSystem {
         &self.changes
     }
 
-    /// Newton's step of the bounds from their `errors` mu gamma_n - b, by contact.
+    /// The step of Newton's method on the bounds, from their `errors` mu gamma_n - b, by contact.
     pub(super) fn newton_step(
         &mut self,
         linearization: &mut Linearization,

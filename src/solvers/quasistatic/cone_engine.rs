@@ -1,5 +1,5 @@
-//! The project's engine: augmented Lagrangian of the friction cones, minimised by semismooth Newton, island
-//! by island.
+//! The project's engine: the augmented Lagrangian of the friction cones, minimised by a semismooth Newton
+//! method, island by island.
 //!
 //!   L(v, gamma) = 1/2 v^T Q v - b^T v + 1/2 |v - v_k|^2_P + rows + patches
 //!     + sum_i R_i/2 |P_K(gamma_i - y_i/R_i)|^2
@@ -7,9 +7,9 @@
 //! Inner iterations minimise L over v: it is convex with a continuous, piecewise smooth gradient, so Newton's
 //! method with an exact line search converges from any start. Once the sets of sticking, sliding and open
 //! contacts are correct, it converges in one step. Outer iterations set gamma_i <- P_K(gamma_i - y_i/R_i) and
-//! v_k <- v. R_i = sigma w_i is so small that one or two of them suffice. The proximal term P acts only
-//! where Q is zero (objects without mass). Since v_k starts at zero, an undetermined direction stays at rest.
-//! Contacts that the warm start keeps open are left out ([`WorkingSet`]).
+//! v_k <- v. R_i = sigma w_i is so small that one or two outer iterations usually suffice. The proximal term
+//! P acts only where Q is zero (objects without mass). Since v_k starts at zero, an undetermined direction
+//! stays at rest. Contacts that the warm start keeps open are left out ([`WorkingSet`]).
 
 use super::friction::FrictionLaw;
 use super::islands::{Island, Islands, Scalar};
@@ -24,21 +24,20 @@ const MASSLESS: f64 = 1e-9;
 /// Smallest lever arm in the metric of a rotation that moves a patch \[m\].
 const LEVER_ARM: f64 = 0.01;
 
-/// In an island without impedance or mass, the load stands in for these: it takes up its impulse at this
-/// speed [m/s].
+/// In an island without impedance or mass, the metric is that of a damper that takes up the largest load at
+/// this speed [m/s].
 const LOAD_SPEED: f64 = 1.0;
 
 /// A second attempt divides the penalties by this factor [-].
 const SOFTER: f64 = 1e3;
 /// A second attempt multiplies the tolerance by this factor [-].
 const COARSER: f64 = 1e4;
-/// A minimisation that takes more Newton iterations than this follows a narrow curved valley, as for a
-/// sliding contact.
+/// A minimisation that takes more Newton iterations than this follows a narrow curved valley, as at a sliding
+/// contact.
 const PATIENCE: u32 = 12;
 /// Such a minimisation continues with penalties divided by this factor, which widens the valley [-].
 const EASE: f64 = 256.0;
-/// The number of times that violated contacts are added to the working set; after that all contacts are
-/// added.
+/// The number of solves after which all contacts are added to the working set instead of violated ones only.
 const ROUNDS_MAX: u32 = 4;
 
 /// The status of the engine.
@@ -49,7 +48,7 @@ pub(super) enum ConeStatus {
     NotConverged {
         residual: f64,
     },
-    /// No term resists b along some direction; b does most of its work on this velocity.
+    /// No term resists b along some direction, and b does most of its work there on this velocity.
     Unbounded {
         dof: usize,
     },
@@ -255,9 +254,9 @@ impl ConeEngine {
         }
     }
 
-    /// The metric: the weight of each velocity. If Q and the rows have no term for it, or a weak one, the
-    /// softest impedance of its island is used at its lever arm, or else its load, so that no other island
-    /// matters.
+    /// Computes the metric, the weight of each velocity. A velocity for which Q and the rows have no term, or
+    /// a weak one, gets the softest weight of its island at its lever arm. Without any weight in the island,
+    /// the load gives it. No other island matters.
     fn weigh(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
         let Self { metric, reach, light, islands, law, .. } = self;
@@ -391,7 +390,7 @@ impl ConeEngine {
         self.memory.store(problem, &self.multipliers);
     }
 
-    /// The impulses of the last run: of contacts in the order of the problem, of rows, bounds and patches.
+    /// The impulses of the last run on contacts, rows, bounds and patches, in the order of the problem.
     pub(super) fn read(
         &self,
         problem: &QuasistaticProblem,

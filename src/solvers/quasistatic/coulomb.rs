@@ -1,7 +1,7 @@
 //! Coulomb's law of rigid contact points from a sequence of convex solves: each bounds friction by mu times
-//! the normal impulse of the previous solve, until bound and impulse agree. Sticking points agree at once,
-//! steadily sliding ones after one or two solves from the last step's impulses. Anderson's method accelerates
-//! the others.
+//! the normal impulse of the previous solve, until the two agree. The bounds of sticking points do not affect
+//! the solution. Steadily sliding points agree after one or two solves that start from the impulses of the
+//! last step. Anderson's method accelerates the others.
 
 use super::problem::FrictionChange;
 use super::{ConeContact, QuasistaticProblem};
@@ -26,9 +26,9 @@ pub(super) struct CoulombRounds {
     steps: [Vec<f64>; DEPTH],
     changes: [Vec<f64>; DEPTH],
     rounds: usize,
-    /// Whether a contact pushes that had no bound in this round.
+    /// Whether a contact without a bound in this round pushes.
     first: bool,
-    /// |error|^2 before the last round, if that was Newton's.
+    /// |error|^2 before the last round, if Newton's method set the bounds of that round.
     newton_error: Option<f64>,
 }
 
@@ -77,7 +77,7 @@ impl CoulombRounds {
     pub(super) fn is_first(&self) -> bool {
         self.first
     }
-    /// Whether the last round was Newton's and increased the error.
+    /// Whether Newton's method set the bounds of the last round, and the error has grown since.
     pub(super) fn has_gone_astray(&self) -> bool {
         self.newton_error.is_some_and(|before| dot(&self.error, &self.error) > before)
     }
@@ -97,7 +97,8 @@ impl CoulombRounds {
     pub(super) fn advance_by(&mut self, problem: &mut QuasistaticProblem, changes: &[f64]) {
         self.newton_error = Some(dot(&self.error, &self.error));
         self.bounds.iter_mut().zip(changes).for_each(|(bound, change)| *bound = (*bound + change).max(0.0));
-        // Differences of Newton's rounds are rounding soon, and would lead the acceleration astray.
+        // Differences between rounds of Newton's method are soon mostly rounding, which would mislead the
+        // acceleration.
         self.rounds = 0;
         self.last_error.clear();
         self.set(problem);
@@ -109,8 +110,7 @@ impl CoulombRounds {
         }
     }
 
-    /// Adds the last round to those that the acceleration uses, whichever method set its bounds. Returns
-    /// whether it has increased the error.
+    /// Adds the last round to those that the acceleration uses. Returns whether the error has grown in it.
     fn note(&mut self, first: bool) -> bool {
         let Self { bounds, error, last_bounds, last_error, steps, changes, rounds, .. } = self;
         let known = !first && last_error.len() == error.len();

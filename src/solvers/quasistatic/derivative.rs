@@ -28,11 +28,11 @@ const SHARPER: f64 = 1e-4;
 pub struct ProblemDirection {
     /// db + sum dJ^T gamma - dQ v, with the patches' dJ and faces at fixed v [N s per unit of the parameter].
     pub linear: Vec<f64>,
-    /// Per contact, in its axes: (dphi/h, 0, 0) + dJ v [m/s].
+    /// Per contact, in its axes: (dphi/h, 0, 0) + dJ v [m/s per unit of the parameter].
     pub contacts: Vec<Vector3>,
-    /// Per bound: the derivative of the active limit, -dq/h for a joint limit [m/s] or [rad/s].
+    /// Per bound: the derivative of the active limit, such as -dq/h for a joint limit.
     pub bounds: Vec<f64>,
-    /// Per row: the derivative of its target [m/s] or [rad/s].
+    /// Per row: the derivative of its target.
     pub targets: Vec<f64>,
 }
 
@@ -81,13 +81,13 @@ impl Linearization {
         if let ConeStatus::NotConverged { residual } = report.status
             && residual > settings.tolerance
         {
-            // Rounding: the solution of the step itself is the point.
+            // Rounding prevents the small tolerance: the solution of the step itself is used.
             v.copy_from_slice(&self.start);
             report = engine.solve(problem, v, settings);
         }
         match report.status {
             ConeStatus::Converged => {}
-            // Rounding: the tolerance of the settings is sufficient.
+            // Rounding prevents the small tolerance: that of the settings suffices.
             ConeStatus::NotConverged { residual } if residual <= settings.tolerance => {}
             ConeStatus::NotConverged { residual } => {
                 return Err(QuasistaticError::NotConverged {

@@ -10,8 +10,8 @@ use super::{QuasistaticError, QuasistaticProblem};
 /// A pair counts as complementary if one side is at most this, in the units of the problem. Smaller weights
 /// of a certificate, relative to the largest, are left out.
 const COMPLEMENTARY: f64 = 1e-7;
-/// A narrower range is a single value; the limit is above the accuracy of the linear programs \[N\], and
-/// [m/s] or [rad/s].
+/// A range narrower than this is a single value \[N\], [m/s] or [rad/s]. The linear programs are more
+/// accurate.
 const WIDTH: f64 = 1e-5;
 /// The largest number of linear programs in the search for an end of a range.
 const NODES_MAX: u32 = 20_000;
@@ -49,14 +49,14 @@ pub enum LcpDiagnosis {
     /// No velocity keeps all contacts apart: the non-negative weights y of the contacts satisfy sum y_i n_i =
     /// 0 on the free velocities, while sum y_i (phi_i + h n_i . v_prescribed) is negative (Farkas' lemma).
     Infeasible {
-        /// (contact, weight), the largest weight is 1.
+        /// (contact, weight); the largest weight is 1.
         weights: Vec<(usize, f64)>,
         /// Minus the sum: the overlap of the bodies that the command would cause \[m\].
         overlap: f64,
     },
     /// The contacts can stay apart, but no friction forces balance the loads.
     NoBalance,
-    /// Solutions exist; velocities and forces over all of them.
+    /// Solutions exist: the ranges of velocities and forces over all of them.
     Solvable {
         /// v [m/s] or [rad/s] by generalized velocity.
         velocities: Vec<SolutionRange>,
@@ -97,7 +97,7 @@ impl fmt::Display for LcpDiagnosis {
             Self::NoBalance => {
                 write!(
                     out,
-                    "infeasible: the bodies can stay apart, but no contact forces within the friction cones balance the loads"
+                    "infeasible: the bodies can stay apart, but no contact forces within the friction cones balance the loads. Support the bodies, or give them mass"
                 )
             }
             Self::Solvable { velocities, forces } => {
@@ -122,7 +122,7 @@ impl fmt::Display for LcpDiagnosis {
     }
 }
 
-/// An end of a range, with rounding errors of the linear programs set to zero.
+/// An end of a range, or zero if it is within the rounding errors of the linear programs.
 fn shown(end: f64) -> f64 {
     if end.abs() < WIDTH { 0.0 } else { end }
 }

@@ -77,7 +77,7 @@ impl FrictionLaw {
         slope
     }
 
-    /// Whether friction is at its bound of Coulomb's law, against slip.
+    /// Whether the point slides: its friction is at the bound that stands for Coulomb's law.
     pub(super) fn slides(&self, law: &PointLaw, penalty: f64, multipliers: &[f64], y: &Vector3) -> bool {
         let Some(bound) = law.bound.filter(|_| self.rays.is_empty()) else { return false };
         let z = gamma_of(multipliers) - y * penalty;
@@ -107,7 +107,7 @@ impl FrictionLaw {
     }
 
     /// The derivative of the multipliers along dy and along their own change `delta`, at the multipliers and
-    /// y of the solution: delta <- P'(delta - dy/R), and with the change of its bound of friction.
+    /// y of the solution: delta <- P'(delta - dy/R), plus the effect of a change of its friction bound.
     pub(super) fn differentiate(
         &self,
         law: &PointLaw,

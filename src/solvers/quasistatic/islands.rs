@@ -1,5 +1,5 @@
-//! Partition of a step's problem: uncoupled velocities belong to different islands, which are solved one
-//! after the other.
+//! Partition of a step's problem: velocities that nothing couples belong to different islands, which are
+//! solved one after the other.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ pub(super) struct Island {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Islands {
     pub(super) islands: Vec<Island>,
-    /// The velocity at each new index.
+    /// The velocities in their new order.
     pub(super) dofs: Vec<u32>,
     /// The new index of each velocity.
     index_of_dof: Vec<u32>,

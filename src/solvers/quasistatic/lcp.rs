@@ -1,5 +1,5 @@
-//! The step with Coulomb's law as a linear complementarity problem [Pang & Tedrake 2021, eqs. 1 and 6], on a
-//! polyhedral cone.
+//! The step with Coulomb's law as a linear complementarity problem, on a polyhedral cone [Pang & Tedrake
+//! 2021, eqs. 1 and 6].
 //!
 //! For each contact, with rays d_j (impulses lambda_n, lambda_j; slip speed Gamma):
 //!   0 <= lambda_n perp phi/h + n . v >= 0,   0 <= lambda_j perp Gamma + d_j . v >= 0,
@@ -13,10 +13,10 @@ use super::lemke::{ComplementarityProblem, LemkeEnd};
 use super::{QuasistaticError, QuasistaticProblem};
 use crate::math::Vector3;
 
-/// Limit of pivots per unknown; Lemke's path takes one or two.
+/// Limit of pivots per unknown; Lemke's path usually takes one or two.
 const PIVOTS_PER_UNKNOWN: u32 = 50;
-/// Velocities are shifted by this multiple of their natural size to make them positive; if the method fails,
-/// by its square, then by its cube [-].
+/// Velocities are shifted by this multiple of their estimated size to make them positive [-]. If the method
+/// fails, the shift is the square of this multiple, and then its cube.
 const SHIFT: f64 = 100.0;
 
 /// The solution of Lemke's method.
@@ -52,7 +52,7 @@ pub(super) struct Statement {
     pub(super) free: Vec<usize>,
     pub(super) balances: Vec<(Vec<f64>, f64)>,
     pub(super) pairs: Vec<Pair>,
-    /// First pair of each contact: lambda_n, lambda_j, Gamma.
+    /// First pair of each contact, whose pairs are lambda_n, lambda_j, Gamma.
     pub(super) contacts: Vec<usize>,
     /// Pairs of each bound: lower and upper.
     bounds: Vec<(Option<usize>, Option<usize>)>,
@@ -175,7 +175,7 @@ impl Statement {
         }
     }
 
-    /// The same as a linear complementarity problem, with v + shift >= 0 in place of the velocities v.
+    /// This problem as a linear complementarity problem, with v + shift >= 0 in place of the velocities v.
     fn shifted(&self, shift: f64) -> ComplementarityProblem {
         let free = self.free.len();
         let mut lcp = ComplementarityProblem::new(free + self.pairs.len());
@@ -227,7 +227,7 @@ pub fn solve_lcp(
                 return Ok(read(problem, &statement, tracking, &z, pivots, residual));
             }
             LemkeEnd::Solved(_) => status = "a velocity is unbounded: give it an impedance or a mass",
-            LemkeEnd::Ray => status = "Lemke's path ends on a ray: the problem has no solution",
+            LemkeEnd::Ray => status = "Lemke's path ends on a ray without a solution",
             LemkeEnd::PivotLimit => status = "the limit of pivots was reached",
         }
     }

@@ -48,7 +48,7 @@ impl ComplementarityProblem {
             return (LemkeEnd::Solved(vec![0.0; n]), 0);
         }
         let mut tableau = Tableau::new(self);
-        // z_0 enters at the most negative row; the lexicographic rule breaks ties there too
+        // z_0 enters at the most negative row, where the lexicographic rule also breaks ties
         let Some(first) = tableau.most_negative_row() else { return (LemkeEnd::Solved(vec![0.0; n]), 0) };
         let mut leaving = tableau.basis[first];
         tableau.pivot(first, 2 * n);

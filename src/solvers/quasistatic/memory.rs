@@ -15,11 +15,11 @@ pub(super) struct Multipliers {
 }
 
 impl Multipliers {
-    /// Those of a contact.
+    /// The multipliers of a contact.
     pub(super) fn contact(&self, index: usize) -> &[f64] {
         &self.contacts[index * self.stride..][..self.stride]
     }
-    /// Those of a contact.
+    /// The multipliers of a contact, to be changed.
     pub(super) fn contact_mut(&mut self, index: usize) -> &mut [f64] {
         &mut self.contacts[index * self.stride..][..self.stride]
     }

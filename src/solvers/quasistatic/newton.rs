@@ -9,18 +9,18 @@ use crate::solvers::line_search::find_zero;
 
 /// Largest |g| in the metric D^-1, relative to the forces that must balance [-].
 const GRADIENT: f64 = 1e-10;
-/// A spring that has reached its target has no force, but that zero is the difference of two large numbers:
-/// this part of them counts in the scale of forces [-]. Times [`GRADIENT`] it is a few units of rounding.
+/// A spring that has reached its target has no force, but this zero is the difference of two large numbers.
+/// This fraction of them counts in the scale of forces [-]. Times [`GRADIENT`] it is a few units of rounding.
 const CANCELLED: f64 = 1e-5;
-/// The limit of Newton iterations of one minimisation; beyond it, rounding prevents convergence.
+/// The largest number of Newton iterations of one minimisation.
 const ITERATIONS_MAX: u32 = 80;
-/// Iterations without halving the residual after which a small residual counts as rounding.
+/// After this number of iterations that do not halve the residual, a small residual counts as rounding.
 const STALE_MAX: u32 = 3;
 /// A line search ends when the slope has fallen to this fraction of its initial value [-].
 const SLOPE_REDUCTION: f64 = 0.05;
 /// A slope below this fraction of its summed terms is rounding [-].
 const SLOPE_ROUNDING: f64 = 1e-15;
-/// Along an unconstrained direction, forces and gaps change by at most this fraction of its size [-].
+/// Along a direction that nothing resists, forces and gaps change by at most this fraction of its size [-].
 const RECESSION: f64 = 1e-6;
 
 /// The end of a minimisation.
@@ -30,14 +30,14 @@ pub(super) struct InnerReport {
     pub(super) iterations: u32,
 }
 
-/// The change in an outer iteration [m/s].
+/// The largest changes in an outer iteration, of constraints and of velocities under the proximal term [m/s].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moved {
     pub(super) constraint: f64,
     pub(super) proximal: f64,
 }
 
-/// Numbers of all islands in the order of the islands, and the scratch memory of one.
+/// The numbers of all islands, in the order of the islands, and the scratch memory of one island.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IslandNewton {
     pub(super) v: Vec<f64>,
@@ -77,8 +77,8 @@ fn refill(buffer: &mut Vec<f64>, len: usize) {
     buffer.resize(len, 0.0);
 }
 
-/// The impulse of a bound at speed v, and minus its derivative: the augmented Lagrangian of lower <= v <=
-/// upper.
+/// The impulse of a bound at speed v, and minus its derivative, from the augmented Lagrangian of lower <= v
+/// <= upper.
 fn bound_impulse(bound: &VelocityBound, penalty: f64, multiplier: f64, v: f64) -> (f64, f64) {
     let low = multiplier + penalty * (bound.lower - v);
     let high = multiplier + penalty * (bound.upper - v);
@@ -196,7 +196,7 @@ impl IslandNewton {
         }
     }
 
-    /// Updates y, the patches' velocities and the slopes to v and the multipliers of a solution.
+    /// Updates y, the patches' velocities and the patches' slopes to the velocities of a solution.
     pub(super) fn evaluate_at_solution(&mut self, part: Part<'_>) {
         self.start(part);
         for (index, patch) in part.patches() {
@@ -326,7 +326,7 @@ impl IslandNewton {
     }
 
     /// Moves along the direction until the slope of the cost has nearly vanished, and evaluates the contacts'
-    /// impulses there. False if no descent is possible.
+    /// impulses there. Returns false if no descent is possible.
     fn line_search(&mut self, part: Part<'_>) -> bool {
         let offset = part.offset();
         let (mut slope_0, mut size, mut linear, mut curvature) = (0.0, 0.0, 0.0, 0.0);

@@ -31,8 +31,8 @@ pub struct ConeContact {
     pub surface_velocity: [f64; 2],
     /// Coulomb friction coefficient mu >= 0 [-].
     pub friction: f64,
-    /// 1/(h^2 k) with the point's normal stiffness k [m/s per N s]. It is used in Coulomb's law only, where
-    /// it divides a load among points whose shares rigid contact leaves undetermined.
+    /// 1/(h^2 k) with the point's normal stiffness k [m/s per N s]. Only Coulomb's law uses it, to divide a
+    /// load among points whose shares rigid contact leaves undetermined.
     pub compliance: f64,
     /// The bound mu gamma_n of friction [N s] that stands for Coulomb's law: |gamma_t| <= bound, and the
     /// normal impulse obeys phi/h + n . v_C + compliance gamma_n >= 0. `None`: the friction constraint above.
@@ -102,7 +102,7 @@ pub struct QuasistaticProblem {
     pub linear: Vec<f64>,
     /// Impedances with effort limits, gamma = clamp(h (K (dq_cmd - h v)), +-h limit), and dry friction.
     pub rows: Vec<BoxRow>,
-    /// Velocities whose term in Q is a weak resistance, which sets no scale for the penalties of contacts.
+    /// Velocities whose term in Q is too weak a resistance to set the scale of the contacts' penalties.
     pub light: Vec<u32>,
     /// Joint limits.
     pub bounds: Vec<VelocityBound>,
@@ -229,7 +229,8 @@ impl QuasistaticProblem {
     pub fn refresh_friction(&mut self, v: &[f64]) -> f64 {
         self.refresh_patches(v).relative
     }
-    /// Does the same as [`QuasistaticProblem::refresh_friction`], and tells which patch changed most.
+    /// Does the same as [`QuasistaticProblem::refresh_friction`], and also returns the patch whose bounds
+    /// changed most.
     pub(super) fn refresh_patches(&mut self, v: &[f64]) -> FrictionChange {
         let mut change = FrictionChange::default();
         let mut largest = 0.0_f64;

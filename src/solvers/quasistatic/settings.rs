@@ -3,11 +3,11 @@
 /// The solver of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// The project's own: augmented Lagrangian of the cones with semismooth Newton, warm-started. It falls
-    /// back to [`Engine::Clarabel`] if it does not converge.
+    /// The project's own, with a warm start: a semismooth Newton method on the augmented Lagrangian of the
+    /// cones. If it does not converge with the relaxed friction model, [`Engine::Clarabel`] solves the step.
     #[default]
     Cone,
-    /// Clarabel's interior point: the reference, without warm start and without reuse of memory.
+    /// Clarabel's interior-point method: the reference, without warm start and without reuse of memory.
     Clarabel,
     /// Lemke's method for the complementarity problem of Coulomb's law on the pyramid [Pang & Tedrake 2021,
     /// eq. 6]: no boundary layer, but only for small problems without rows and patches.
@@ -134,7 +134,7 @@ pub enum ProblemPart {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum QuasistaticError {
     /// The length of a list differs from the size of the problem.
-    #[error("{given} numbers are given where the problem has {expected}")]
+    #[error("{given} numbers are given for {expected} in the problem: give as many as it has")]
     Size {
         /// Length of the list.
         given: usize,
@@ -142,7 +142,7 @@ pub enum QuasistaticError {
         expected: usize,
     },
     /// A number of the problem is not finite.
-    #[error("{what} {index} of the problem is not a finite number")]
+    #[error("{what} {index} of the problem is not finite: check for masses, stiffnesses and efforts that overflow")]
     NotFinite {
         /// The part of the problem.
         what: &'static str,
@@ -164,7 +164,7 @@ pub enum QuasistaticError {
     /// No term resists a force: the cost decreases without bound along a direction of the velocities.
     #[error(
         "no contact, impedance or mass resists the impulse {impulse:.3e} on generalized velocity {dof}; \
-         give its body the mass term"
+         set `inertia: mass`, or support its body"
     )]
     Unbounded {
         /// The generalized velocity along which the force does most work.
@@ -207,7 +207,7 @@ pub enum QuasistaticError {
         /// The index of the patch.
         patch: usize,
     },
-    /// The iteration limit was reached.
+    /// The solver stopped without a solution.
     #[error("the quasistatic step stopped after {iterations} iterations at residual {residual:.1e}: {status}")]
     NotConverged {
         /// Iterations of the last engine that was tried.

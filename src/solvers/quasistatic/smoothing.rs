@@ -1,5 +1,5 @@
-//! The step with its constraints smoothed by a logarithmic barrier, as in planners: forces act at a distance,
-//! and derivatives exist everywhere and include contacts that are not closed yet.
+//! The step with its constraints smoothed by a logarithmic barrier, as in planners. Forces act at a distance.
+//! Derivatives exist everywhere, and include contacts that are not closed yet.
 //!
 //!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone;
 //!   pyramid: - kappa sum_j log(r_j . y))
@@ -15,10 +15,10 @@ use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
 /// The limit of Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
-/// The minimum is found when half the squared Newton decrement, relative to kappa, falls to this [-]; its
-/// square root is the error in v.
+/// The minimum is found when half the squared Newton decrement, relative to kappa, falls to this [-]. Its
+/// square root is a measure of the error in v.
 const DECREMENT: f64 = 1e-20;
-/// A step that leaves the constraints is shortened by the factor (1 + this)/4 [-].
+/// A step that leaves the constraints is multiplied by (1 + this)/4 [-].
 const TO_THE_BORDER: f64 = 0.95;
 /// Armijo's fraction of the slope [-].
 const ARMIJO: f64 = 1e-4;
@@ -97,7 +97,7 @@ impl SmoothedStep {
                 return Err(failed(
                     iterations,
                     decrement,
-                    "no impedance, mass or distant contact resists some velocity",
+                    "no impedance, mass or distant contact resists some velocity: set `inertia: mass`, or a stiffness",
                 ));
             }
             self.direction.clear();

@@ -1,4 +1,4 @@
-//! One interface for the engines of a quasistatic step.
+//! The common interface of the engines of a quasistatic step.
 
 use super::bound_system::BoundSystem;
 use super::cone_engine::{ConeEngine, ConeStatus};
@@ -20,10 +20,11 @@ const COULOMB_PASSES_MAX: u32 = 100;
 
 /// The number of accelerated rounds before those of Newton's method.
 const NEWTON_AFTER: u32 = 5;
-/// The part of the largest impulse by which the forces of an accepted result may miss their balance [-].
+/// The fraction of the largest impulse by which the forces may miss their balance if Clarabel stops early
+/// [-].
 const BALANCE: f64 = 1e-6;
 
-/// Solves quasistatic steps, one after the other: keeps its memory and the warm start of the next step.
+/// Solves quasistatic steps, one after the other. It keeps its memory and the warm start of the next step.
 #[derive(Clone, Debug, Default)]
 pub struct QuasistaticSolver {
     engine: ConeEngine,
@@ -35,7 +36,7 @@ pub struct QuasistaticSolver {
     patches: Vec<SpatialForce>,
     trial: Vec<f64>,
     fallbacks: u64,
-    /// Where friction changed most in the last refresh, and by how much [N s].
+    /// The part whose friction changed most in the last refresh, and the change [N s].
     unsettled: Option<(ProblemPart, f64)>,
     exact: Linearization,
     friction: BoundSystem,
@@ -64,7 +65,7 @@ struct Run {
 
 impl QuasistaticSolver {
     /// Impulse on B of each contact in its axes (n, t1, t2) [N s]: the multiplier of the friction constraint.
-    /// If contacts are redundant (four corners of a face) only their sum is unique.
+    /// If contacts are redundant (four corners of a face), only their sum is unique.
     pub fn contact_impulses(&self) -> &[Vector3] {
         &self.contacts
     }
@@ -84,8 +85,8 @@ impl QuasistaticSolver {
     pub fn fallbacks(&self) -> u64 {
         self.fallbacks
     }
-    /// The contact or patch whose friction changed most in the last refresh of the last solve, and by how
-    /// much [N s].
+    /// The contact or patch whose friction changed most in the last refresh of the last solve, and the change
+    /// [N s].
     pub fn unsettled_friction(&self) -> Option<(ProblemPart, f64)> {
         self.unsettled
     }
@@ -112,8 +113,8 @@ impl QuasistaticSolver {
     }
 
     /// Solves `problem` from the warm start in `v`, which becomes the solution. In `problem` only friction
-    /// bounds change: those of the contacts, by the friction model, and those of the patches, which become mu
-    /// times the normal impulses of the solution unless `friction_passes_max` is 0.
+    /// bounds change. Those of the contacts change by the friction model. Those of the patches become mu
+    /// times the normal impulses of the solution, unless `friction_passes_max` is 0.
     ///
     /// # Errors
     /// A malformed problem; forces without resistance; contradicting constraints; no convergence of any
@@ -137,8 +138,8 @@ impl QuasistaticSolver {
         result
     }
 
-    /// Prepares derivatives of the step at its solution `v` by the cone engine: solves it to a small
-    /// tolerance from there, and keeps the factors. Friction bounds of patches stay as given.
+    /// Prepares derivatives of the step at its solution `v`: the cone engine solves it from there to a small
+    /// tolerance, and keeps the factors. Friction bounds do not change.
     ///
     /// # Errors
     /// The errors of [`QuasistaticSolver::solve`]; there is no fallback.
@@ -173,7 +174,7 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<u32, QuasistaticError> {
         check(problem, v, settings)?;
-        // The barrier is that of the convex constraint.
+        // The barrier belongs to the convex constraint.
         let settings = &QuasistaticSettings { model: FrictionModel::Relaxed, ..*settings };
         if !(kappa > 0.0 && kappa.is_finite()) {
             return Err(QuasistaticError::BarrierWeight { kappa });
@@ -200,8 +201,8 @@ impl QuasistaticSolver {
     }
 
     /// dv for a direction of the data, at the point of the last [`QuasistaticSolver::linearize`] or
-    /// [`QuasistaticSolver::solve_smoothed`] of the same `problem`. Each round costs one pair of triangular
-    /// solves.
+    /// [`QuasistaticSolver::solve_smoothed`] of the same `problem`. It takes a few rounds, and each costs one
+    /// pair of triangular solves.
     ///
     /// # Errors
     /// Nothing was linearized; the sizes of the direction differ from those of the problem.
@@ -302,8 +303,8 @@ impl QuasistaticSolver {
         }
     }
 
-    /// Sets the friction bounds of the points for the next round: by acceleration, or after a few rounds by
-    /// Newton's method.
+    /// Sets the friction bounds of the points for the next round: by acceleration in the first rounds, then
+    /// by Newton's method.
     fn advance_friction(&mut self, problem: &mut QuasistaticProblem, passes: u32) {
         let Self { engine, coulomb, exact, friction, .. } = self;
         let newton = passes >= NEWTON_AFTER

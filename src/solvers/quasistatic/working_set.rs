@@ -8,8 +8,8 @@
 use super::QuasistaticProblem;
 use super::memory::Multipliers;
 
-/// A contact is included unless the warm start keeps it open by this much [m/s], which is about the change of
-/// a contact's velocity from one solution to the next.
+/// A contact is included unless the warm start keeps it open by at least this velocity [m/s]. It is about the
+/// change of a contact's velocity from one solution to the next.
 const MARGIN: f64 = 0.02;
 
 /// The contacts of a problem by index: the included ones and the others, both ascending.

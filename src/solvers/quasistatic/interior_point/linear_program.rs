@@ -6,7 +6,7 @@ use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, S
 /// Gap and feasibility of a linear program [-].
 const TOLERANCE: f64 = 1e-10;
 
-/// Rows a . x + constant that are zero or not negative.
+/// A linear program: rows a . x + constant that are zero, and rows that are not negative.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct LinearProgram {
     /// Number of unknowns.

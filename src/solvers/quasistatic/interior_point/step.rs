@@ -29,7 +29,7 @@ const TOLERANCE_WITHOUT_PROGRESS: f64 = 1e-6;
 /// The largest number of interior-point iterations; it usually takes 10 to 25.
 const ITERATIONS_MAX: u32 = 200;
 
-/// No velocity of a step is larger [m/s] or [rad/s].
+/// A proof of infeasibility covers velocities up to this [m/s] or [rad/s].
 const FASTEST: f64 = 1e3;
 
 /// The solution of Clarabel.
@@ -370,7 +370,7 @@ fn contact_impulse(friction: FrictionCone, mu: f64, z: &[f64]) -> Vector3 {
     }
 }
 
-/// The error for a direction without resistance: it names the velocity along which b does most of its work.
+/// The error for a direction without resistance. It names the velocity along which b does most of its work.
 fn unbounded(problem: &QuasistaticProblem, direction: &[f64]) -> QuasistaticError {
     let mut dof = 0;
     let mut most = f64::NEG_INFINITY;
