@@ -109,7 +109,7 @@ pub struct VisualElement {
     pub line: u32,
 }
 
-/// A joint between the frame F on the parent link P and the frame M = child link's frame.
+/// A joint between the frame F on the parent link P and the frame of the child link.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Joint {
     /// Unique name.
@@ -120,8 +120,8 @@ pub struct Joint {
     pub parent: String,
     /// Name of the child link.
     pub child: String,
-    /// Pose of the joint frame F in the parent link's frame P; the child's frame is F when the joint is
-    /// at zero.
+    /// Pose of the joint frame F in the parent link's frame P. The child's frame coincides with F when the
+    /// joint is at zero.
     pub X_PF: RigidTransform,
     /// Unit axis in F; for planar joints the plane's normal. (1, 0, 0) if the file gives none.
     pub axis: Vector3,

@@ -96,13 +96,13 @@ impl SceneBuilder {
         Ok(joint)
     }
 
-    /// Sets the actuator of a joint with one degree of freedom; joints without one are [`Actuator::PASSIVE`].
+    /// Sets the actuator of a joint with one degree of freedom. All others have [`Actuator::PASSIVE`].
     pub fn set_actuator(&mut self, joint: JointIndex, actuator: Actuator) {
         self.actuators.push((joint, actuator));
     }
 
     /// Adds a collision geometry to `body`. If `properties` states neither compliance nor modulus, surface
-    /// meshes and half spaces are rigid, and other shapes are compliant, as stiff rubber.
+    /// meshes and half spaces are rigid, and other shapes are compliant like stiff rubber.
     ///
     /// # Errors
     /// A property out of its range, or a shape that cannot be tessellated.
@@ -174,7 +174,8 @@ impl SceneBuilder {
     }
 
     /// Builds the scene. Geometries of one body, of bodies welded together and of bodies joined by a joint do
-    /// not collide; a joint that leaves its body free, or whose parent is the world itself, does not count.
+    /// not collide. A floating joint does not count, and neither does a joint whose parent is the world
+    /// itself.
     ///
     /// # Errors
     /// The errors of [`ModelBuilder::build`].

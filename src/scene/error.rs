@@ -33,7 +33,7 @@ pub enum SceneBuildError {
     },
     /// A refinement of the tessellations that is not positive and finite.
     #[error(
-        "the refinement is {value}: give a positive number such as 1 (as stated in the files) or 2 (twice as fine)"
+        "the refinement is {value}: give a positive number, such as 1 (as stated in the files) or 2 (twice as fine)"
     )]
     Refinement {
         /// The refinement [-].
@@ -44,11 +44,13 @@ pub enum SceneBuildError {
 /// The reason why a scene was not changed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SceneChangeError {
-    /// Gravity that is not finite.
+    /// A gravity that is not finite.
     #[error(transparent)]
     Gravity(#[from] ModelError),
     /// An index outside the scene's joints.
-    #[error("there is no joint with index {joint}: the scene has {count} joints with one degree of freedom")]
+    #[error(
+        "there is no joint with index {joint}: give one below {count}, the number of joints with one degree of freedom"
+    )]
     UnknownJoint {
         /// The index.
         joint: usize,

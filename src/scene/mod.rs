@@ -19,7 +19,7 @@ use crate::geometry::MeshNote;
 use crate::math::{BodyIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex, Vector3};
 use crate::multibody::Model;
 
-/// The data of a world that do not change from step to step. It is `Send + Sync`: share it in an `Arc`.
+/// The data of a world that do not change from step to step. A scene is `Send + Sync`: share it in an `Arc`.
 #[derive(Clone, Debug)]
 pub struct Scene {
     model: Model,
@@ -58,7 +58,7 @@ impl Scene {
         let bodies = |pair: &ContactPair| (geometries[pair.A].body, geometries[pair.B].body);
         self.pairs.retain(|pair| pair.kind != ContactKind::Points || ![(a, b), (b, a)].contains(&bodies(pair)));
     }
-    /// The joints with one degree of freedom, mimic joints included: the order of commands, states and
+    /// The joints with one degree of freedom, mimic joints included, in the order of commands, states and
     /// actuators.
     pub fn joints(&self) -> &[JointIndex] {
         &self.joints

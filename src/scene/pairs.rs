@@ -29,8 +29,8 @@ pub(super) fn contact_pairs(
 
 /// Whether a joint between the two bodies, or between bodies welded to them, holds the two so close together
 /// that their geometries are not meant to touch. A floating joint does not count, and neither does a joint
-/// whose parent is the world itself. If one of the bodies is welded to the world, only a joint that names
-/// both counts.
+/// whose parent is the world itself. If one of the bodies is welded to the world, a joint only counts if it
+/// names both.
 fn joined(model: &Model, a: BodyIndex, b: BodyIndex) -> bool {
     let world = model.welded_group(BodyIndex::WORLD);
     let fixed = model.welded_group(a) == world || model.welded_group(b) == world;

@@ -8,13 +8,13 @@ use crate::geometry::HydroelasticGeometry;
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::State;
 
-/// Parts of a scene; a checkpoint belongs to a scene with the same parts.
+/// The parts of a scene. A checkpoint belongs to a scene with the same parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SceneSignature {
     parts: Vec<Part>,
 }
 
-/// Gravity and gains that a scene had when its simulation was made: a run can change both.
+/// The gravity and the gains of a scene when its simulation was made. A run can change both.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StartPhysics {
     /// [m/s2, world].
@@ -38,7 +38,7 @@ struct Part {
     hash: u64,
 }
 
-/// The hash FNV-1a of text: 64 bits, the same in every run and on every machine.
+/// The FNV-1a hash of a text: 64 bits, the same in every run and on every machine.
 struct Hasher(u64);
 
 impl Hasher {
@@ -108,7 +108,7 @@ impl SceneSignature {
         Self { parts: parts.map(|(name, properties)| Part { name, hash: hash(properties) }).collect() }
     }
 
-    /// The first part in which this signature, of a checkpoint, differs from that of the scene `here`.
+    /// The first difference of this signature, which is that of a checkpoint, from that of the scene `here`.
     pub fn difference(&self, here: &Self) -> Option<String> {
         let find = |parts: &[Part], name: &str| parts.iter().find(|part| part.name == name).map(|part| part.hash);
         for part in &self.parts {

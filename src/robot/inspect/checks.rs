@@ -16,7 +16,7 @@ const MOMENT_SLACK: f64 = 1e-6;
 const GYRATION_LARGE: f64 = 5.0;
 /// Below this ratio, the mass would be concentrated within a hundredth of the link's size. [-]
 const GYRATION_SMALL: f64 = 0.01;
-/// No part of a robot has a radius of gyration above this. Used if a link has no geometry. \[m\]
+/// A radius of gyration above this is a likely mistake in a link without geometry \[m\].
 const GYRATION_MAX: f64 = 10.0;
 
 /// Warnings of likely mistakes, in the file's order of links, then of joints.
@@ -70,7 +70,7 @@ fn mesh(collision: &CollisionElement) -> Vec<String> {
     }
 }
 
-/// Links welded together by fixed joints.
+/// Links that fixed joints weld together.
 #[derive(Clone, Copy)]
 struct Body<'a> {
     /// The link nearest to the root.
@@ -103,8 +103,8 @@ fn welded_bodies(robot: &RobotDescription) -> BTreeMap<&str, Body<'_>> {
     robot.links.iter().zip(first_links).map(|(link, first)| (link.name.as_str(), body(first))).collect()
 }
 
-/// The fault of a link's inertia. With `alone`, no other mass is welded to the link, so a point mass has no
-/// resistance to rotation.
+/// The fault of a link's inertia. `alone` states that no other mass is welded to the link, so that a point
+/// mass has no resistance to rotation.
 fn inertia(inertial: &Inertial, link: &Link, alone: bool) -> Option<String> {
     let mut moments: Vec<f64> = inertial.inertia_I.symmetric_eigenvalues().iter().copied().collect();
     moments.sort_by(f64::total_cmp);
@@ -117,7 +117,7 @@ fn inertia(inertial: &Inertial, link: &Link, alone: bool) -> Option<String> {
     }
     if least < -slack || (alone && least <= slack) {
         return Some(format!(
-            "the inertia is not positive definite (principal moments {shown}): rotation would have no resistance"
+            "the inertia is not positive definite (principal moments {shown}): give three positive moments"
         ));
     }
     if least + middle < greatest - slack {

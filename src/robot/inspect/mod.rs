@@ -1,4 +1,4 @@
-//! A robot file as text for people: tree, masses, limits, collision geometries, and likely mistakes.
+//! A report on a robot file: tree, masses, limits, collision geometries, and likely mistakes.
 
 mod checks;
 
