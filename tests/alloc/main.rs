@@ -65,8 +65,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// The grip of config/spatula_slip.yaml: closing, holding at 16 N and slipping at 1 N let all buffers grow;
-/// then neither steps nor snapshots allocate.
+/// The grip of config/spatula_slip.yaml: all buffers grow in the first second, while the fingers close and
+/// hold at 16 N. In the next second neither steps nor snapshots allocate.
 #[test]
 fn a_steady_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
@@ -93,7 +93,8 @@ fn a_steady_step_allocates_nothing() {
     assert_eq!(allocations, 0);
 }
 
-/// Quasistatic steps of the stacked cubes and a moving arm that pushes one of them.
+/// Quasistatic steps of the stacked cubes, while the arm's wrist turns and an external wrench pushes the
+/// first free body.
 #[test]
 fn a_steady_quasistatic_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");

@@ -34,7 +34,7 @@ def points_on_ball(count, radius):
 
 
 def cases():
-    """(name, hint) -> ((shape, modulus or None, hint) of A, the same of B, p_AB)."""
+    """Yields (name, hint, A, B, p_AB), where A and B are (shape, modulus or None, hint)."""
     from pydrake.geometry import Box, Convex, Cylinder, Ellipsoid, HalfSpace, Sphere
 
     def hull(count):

@@ -59,7 +59,7 @@ class Plant:
         return v
 
     def prepare(self, state):
-        """The state, and the efforts of the actuators."""
+        """Sets the state, and the efforts of the actuators."""
         place(self.plant, self.plant_context, state)
         self.plant.SetVelocities(self.plant_context, self.generalized(self.plant, state["velocities"]))
         efforts = {"joints": state["efforts"], "bodies": {name: [0.0] * 6 for name in state["poses"]}}
@@ -83,8 +83,9 @@ class Plant:
 
 
 def measure(options):
-    """Name of a plant -> state by state (faces, shortest time of contact geometry, of the whole step [s],
-    velocities at the end); our states; our velocities at their ends; mean faces of our run."""
+    """Returns the samples of each plant, our states, our velocities at the ends of the steps, and the mean
+    faces of our run. A sample is (faces, shortest time of contact geometry [s], shortest time of the step
+    [s], velocities at the end)."""
     geometries, states, run_faces = read_states(options.refinement, options.every)
     plants = {name: Plant(name, options, geometries) for name in PLANTS}
     samples = {name: [[0, float("inf"), float("inf"), None] for _ in states] for name in PLANTS}
@@ -103,7 +104,7 @@ def measure(options):
 
 
 def without_points(states):
-    """Numbers of the states in which no rigid bodies touch."""
+    """The indices of the states in which no rigid bodies touch."""
     return [i for i, state in enumerate(states) if state["run_faces"] == sum(kept for _, kept in state["polygons"].values())]
 
 
@@ -117,9 +118,9 @@ def compare_velocities(samples, states, ours):
         rows.append([np.abs(polygons - ours[i]).max(), np.abs(triangles - polygons).max(), np.abs(ours[i]).max()])
     drake, kinds, size = np.array(rows).T
     return (
-        f"velocities at the ends of {len(rows)} steps without points, [m/s] and [rad/s], largest of a step: Drake's less ours {np.median(drake):.1e} "
-        f"(median), {np.percentile(drake, 99):.1e} (99 %), {drake.max():.1e} (most); medians with triangles less with polygons {np.median(kinds):.1e}, "
-        f"ours {np.median(size):.1e}"
+        f"velocities at the ends of {len(rows)} steps without points, [m/s] and [rad/s], largest of a step: Drake's minus ours {np.median(drake):.1e} "
+        f"(median), {np.percentile(drake, 99):.1e} (99 %), {drake.max():.1e} (largest); medians of triangles minus polygons {np.median(kinds):.1e}, "
+        f"and of ours {np.median(size):.1e}"
     )
 
 
@@ -171,7 +172,7 @@ def main():
         "faces of contact surfaces, mean": {name: mean[name][0] for name in KINDS},
         "measured: whole step [us]": {name: mean[name][2] * 1e6 for name in PLANTS},
         "measured: contact geometry alone [us]": {name: mean[name][1] * 1e6 for name in PLANTS},
-        "subtracted: step less contact geometry [us]": {name: rest[name] * 1e6 for name in PLANTS},
+        "subtracted: step minus contact geometry [us]": {name: rest[name] * 1e6 for name in PLANTS},
         "subtracted again: Jacobians and solver of the contact [us]": {name: (rest[name] - rest[PLANTS[2]]) * 1e6 for name in KINDS},
     }
     rows = []

@@ -11,7 +11,7 @@ ours.
 How to read the table of the slip: two plants in one process, one with polygons and one with triangle fans,
 take each step in turn. A step is Simulator.AdvanceTo over 1 ms, called from Python. Contact geometry is
 QueryObject.ComputeContactSurfaces alone, called before every fifth step, which is not timed. The rest is the
-step less the query: contact Jacobians, the solver and everything else. A third plant, whose pairs are all
+step minus the query: contact Jacobians, the solver and everything else. A third plant, whose pairs are all
 filtered out, takes the same steps without contact. The rest of its steps does not depend on faces and is
 subtracted. Each row of the table is the round with the median ratio.
 
@@ -190,7 +190,7 @@ def slip(options):
         "kept": "of these kept, before every fiftieth step, mean",
         "step": "measured: whole step, median [us]",
         "query": "measured: contact geometry alone, before every fifth step, median [us]",
-        "rest": "subtracted: step less contact geometry [us]",
+        "rest": "subtracted: step minus contact geometry [us]",
         "without": "the same of a step without contact [us]",
         "contact": "subtracted again: Jacobians and solver of the contact [us]",
     }
@@ -301,7 +301,8 @@ def flip_plant(refinement, surfaces, kind=KINDS[0], approximation="lagged"):
 
 
 def leave_out_rigid_pairs(scene_graph):
-    """Two rigid geometries have no surface of equal pressure, and Drake's query for surfaces refuses them."""
+    """Disables contact between rigid geometries: they have no surface of equal pressure, and Drake's query
+    for surfaces refuses them."""
     from pydrake.geometry import CollisionFilterDeclaration, GeometrySet, Role, VolumeMesh
 
     inspector = scene_graph.model_inspector()
@@ -322,7 +323,8 @@ def rigid_transform(pose):
 
 
 def place(plant, context, state):
-    """Joints and free bodies as in `state`; the largest difference of any body's pose from ours."""
+    """Sets joints and free bodies as in `state`. Returns the largest difference of a body's pose from
+    ours."""
     import numpy as np
 
     q = plant.GetPositions(context).copy()

@@ -119,7 +119,8 @@ def read_isobar(path):
 
 
 def run_isobar(duration, scene):
-    """Runs our program on the scene: the cost of every step, from its --timing file, and the recording."""
+    """Runs our program on the scene. Returns the outputs of the recording, and the costs of the steps from
+    its --timing file."""
     program = ROOT / "target" / "release" / "isobar"
     if not program.exists():
         sys.exit(f"{program} is missing: build it with `cargo build --release`")

@@ -1,6 +1,6 @@
-//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine cold and warm
-//! beside Clarabel, in one run; then whole steps, geometry and Jacobians included, of the same task as it
-//! ships (96 contacts on average), and the solver's part.
+//! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine, cold and warm,
+//! beside Clarabel in one run. Then whole steps of the same task as it ships (96 contacts on average), with
+//! geometry and Jacobians, and the solver's part of them.
 //!
 //! How to read it: each line is a set of problems; the columns are medians over the problems of the best of
 //! the rounds [us]. The rounds go through all engines one after the other, so that other load on the machine
@@ -26,7 +26,7 @@ use isobar::solvers::quasistatic::{Engine, FrictionCone, QuasistaticProblem, Qua
 use isobar::stepping::Stepping;
 
 const ROUNDS: usize = 15;
-/// A tolerance of the settings with which Clarabel runs at its own default of 1e-8.
+/// The tolerance of the settings that gives Clarabel its own default, 1e-8.
 const CLARABEL: f64 = 1e-3;
 
 /// Best time of each problem [us], and Newton iterations.

@@ -4,8 +4,8 @@
 
   lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's
             tests; several runs.
-  joins     the longest hole in joint_states at 1 kHz while a ROS process joins, with each transport of
-            Fast DDS for the node; --runs is the number of joins.
+  joins     the longest pause of joint_states at 1 kHz while a ROS process joins, with each transport of
+            Fast DDS; --runs is the number of joins. A hole is a pause of more than 250 ms.
   clouds    how many point clouds of several sizes arrive over shared memory and over UDP.
   round_trip  the age of the command of each step [steps], and the time from a command to the state that
             shows it [us], at 1 kHz: in real time and in lockstep, with rclpy's executors and a controller in
@@ -76,7 +76,8 @@ while len(heard) < 100 and time.monotonic() < deadline:
 node.destroy_node()
 rclpy.shutdown()
 """
-# A process that listens to every state until a line comes, and then prints stamps [ms] and arrivals [ms].
+# A process that listens to every state until a line arrives on stdin, and then prints stamps and arrivals
+# [ms].
 HEARS = """
 import select, sys, time, rclpy
 from rclpy.experimental import EventsExecutor
@@ -128,10 +129,10 @@ def stop(process):
 
 
 class Client:
-    """Answers states, and stores all other messages."""
+    """Answers every state with a command."""
 
     def __init__(self):
-        # A fast controller does without these entities, because each costs time at every wake-up.
+        # Without parameter services and rosout, because every entity costs time at each wake-up.
         self.node = rclpy.create_node("bench", start_parameter_services=False, enable_rosout=False)
         # This executor takes far less time per message than the others.
         self.executor = EventsExecutor()
@@ -262,7 +263,7 @@ MODES = {"real time": [], "lockstep": ["lockstep:=true", "real_time_factor:=0.0"
 
 
 def answered(parameters, command, seconds, environment=None, wrapper=()):
-    """What a controller measured; it starts first, so that its start does not disturb the node."""
+    """Returns the measurements of a controller, which starts first, so that it does not disturb the node."""
     controller = subprocess.Popen([*command, str(seconds)], stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
     time.sleep(1.0)
     scene = "tests/ros/scenes/press.yaml"
@@ -273,7 +274,7 @@ def answered(parameters, command, seconds, environment=None, wrapper=()):
 
 
 def merged(runs):
-    """All runs as one: ages, round trips, states, missed states, and states a second of each run."""
+    """All runs as one: ages, round trips, states and missed states. Rates and shares are of each run."""
     age = {}
     for run in runs:
         for steps, count in run["age"].items():
@@ -305,8 +306,8 @@ HEAD = """| | commands in the next step | oldest [steps] | round trip p50 [us] |
 
 
 FIFO = ["chrt", "-f", "50"]
-# What is compared with --settings, in real time with the controller in Rust: parameters of the node, the
-# environment of both, and what starts the node and the controller.
+# The settings of --settings, in real time with the controller in Rust: parameters of the node, the
+# environment of both, and the prefixes of the commands that start the node and the controller.
 SETTINGS = {
     "as it is": ([], {}, [], []),
     "`realtime_priority: 50`": (["realtime_priority:=50"], {}, [], []),
@@ -319,8 +320,7 @@ SETTINGS = {
 
 
 def round_trip(runs, seconds, figure, settings, prefix):
-    """Each run takes its turn with every controller and mode, or every setting, so that all see the same
-    load."""
+    """The runs of all controllers and modes, or of all settings, alternate, so that all see the same load."""
     if settings:
         rust = CONTROLLERS["Rust, r2r"]
         cases = {
@@ -373,8 +373,8 @@ def main():
     parser.add_argument("what", nargs="?", choices=["lockstep", "layer", "joins", "clouds", "round_trip"])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0)
-    parser.add_argument("--figure", type=Path, help="of round_trip")
-    parser.add_argument("--prefix", default="", help="round_trip: what starts node and controllers, such as chrt -f 50")
+    parser.add_argument("--figure", type=Path, help="round_trip: file of the histograms")
+    parser.add_argument("--prefix", default="", help="round_trip: prefix of the commands that start node and controllers, such as chrt -f 50")
     parser.add_argument("--settings", action="store_true", help="round_trip: compare settings instead of controllers")
     arguments = parser.parse_args()
     if arguments.what == "clouds":

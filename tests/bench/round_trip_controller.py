@@ -3,7 +3,7 @@
 each step is. `ros_node.py round_trip` runs it; tests/bench/round_trip.rs is the same in Rust.
 
 Each command is an effort on the joint `turn` that encodes the step number of the state that it answers. The
-effort of a later state therefore tells which command acted in the step before it. Prints one JSON object:
+effort of a later state therefore shows which command acted in the step before it. Prints one JSON object:
 `age`, a count for each number of steps from the answered state to the state that shows its command (1: the
 command acted in the very next step), `round_trip`, microseconds from sending a command to the first state
 that shows it, `states` and `missed`, received and lost ones.
@@ -25,7 +25,7 @@ JOINT = "turn"
 STEP_NS = 1_000_000
 # The effort for one step number [N m]: a power of two, so that it is exact, and too small to move anything.
 UNIT = 2.0**-30
-# Discovery and the first second of the interpreter are not measured.
+# Discovery and the first second after it are not measured.
 WARM_UP = 1.0
 
 

@@ -1,12 +1,12 @@
-//! The solver along the two tasks of the paper, with polygons and with triangles, on a machine that others
-//! use too.
+//! The time of the solver in the two tasks of the paper, with polygons and with triangles, on a shared
+//! machine.
 //!
 //! `cargo bench --bench task_solver`; `-- --runs=9` takes more runs, `--refinement=2` halves the edges.
 //!
-//! How to read it: the same run is made several times, same input, same bits, so that each step has several
-//! times, polygons and triangles alternately. The shortest is what the step costs when nothing disturbs it;
-//! the table has the mean of these. `fixed` is the value at no faces of the line through both kinds: the part
-//! of the solver's time that does not grow with them.
+//! How to read it: the same run, bit by bit, is made several times, alternately with polygons and triangles,
+//! so that each step has several times. The shortest is the cost of an undisturbed step; the table has the
+//! mean of these. The line through both kinds has the value `fixed` at no faces: the part of the solver's
+//! time that does not grow with them.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use std::path::Path;

@@ -208,8 +208,8 @@ fn a_checkpoint_of_another_scene_is_refused_by_name() {
     assert_eq!(bits(&simulation), bits(&never));
 }
 
-/// What a scene file states is compared as it was at the start, and changes of the run do not count: gravity,
-/// gains, the initial state, and the commands and wrenches over time.
+/// The values of a scene file are compared as they were at the start, and changes of the run do not count.
+/// These are gravity, gains, the initial state, and the commands and wrenches over time.
 #[test]
 fn a_checkpoint_of_another_start_is_refused_by_what_differs() {
     let actuator = |stiffness| Actuator { stiffness, damping: 2.0, ..Actuator::PASSIVE };
@@ -346,7 +346,7 @@ fn the_program_continues_from_a_file() {
     both.extend(rows("second.csv"));
     assert_eq!(both, whole);
     assert!(!folder.0.join("run.checkpoint.partial").exists());
-    // Each 20 ms, and at the end: the last one is of 0.05 s.
+    // Every 20 ms and at the end, so that the last one is of 0.05 s.
     let each = ["--checkpoint", "each.checkpoint", "--checkpoint-period", "0.02"];
     run(&[["--duration", "0.05"].as_slice(), &each].concat());
     let read = |name: &str| isobar::io::checkpoint_file::read(&folder.0.join(name)).unwrap();

@@ -11,7 +11,7 @@ mod contact_patches;
 mod friction_sweep;
 
 /// The ground carries the weight; at rest only pressure carries it. After two seconds of a damped bounce the
-/// rest of the motion is far below 1e-6 of the weight.
+/// force that the remaining motion needs is far below 1e-6 of the weight.
 #[test]
 fn the_ground_carries_the_ball() {
     let outcome = contact_patches::run().unwrap();

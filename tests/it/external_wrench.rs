@@ -263,7 +263,7 @@ fn external_wrenches_are_recorded() {
         .collect();
     let pushed = (1..=11).chain(21..=31);
     assert_eq!(pushes, pushed.map(|step| (step as u64, force(step))).collect::<Vec<_>>());
-    // No file is overwritten unless that is asked for.
+    // No file is overwritten without --force.
     let (good, said) = run(&[]);
     assert!(!good && said.contains("push.csv exists already") && said.contains("--force"), "{said}");
     assert_eq!(std::fs::read_to_string(folder.join("push.csv")).expect("rows"), file);

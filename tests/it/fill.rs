@@ -99,7 +99,7 @@ fn volume_of_smooth_bodies_converges_at_second_order() {
 /// A sharp edge is cut by at most a triangle with legs h: over all edges L, a volume of L h^2 / 2.
 #[test]
 fn volume_of_bodies_with_edges_is_second_order() {
-    // Edges: box 4 (a + b + c); the L has 6 corners of 0.04 and two outlines of 0.24; the cavity has the
+    // Edges: box 4 (a + b + c); the L has 6 upright edges of 0.03 and two outlines of 0.4; the cavity has the
     // edges of two boxes.
     let box_edges = 4.0 * (0.05 + 0.04 + 0.03) * 2.0;
     let cases = [("box", cuboid(Vector3::new(0.05, 0.04, 0.03)), box_edges, 8.0 * 0.05 * 0.04 * 0.03)];

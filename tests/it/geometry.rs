@@ -499,8 +499,7 @@ fn is_closed(surface: &SurfaceMesh) -> bool {
     single && edges.iter().all(|(a, b)| edges.binary_search(&(*b, *a)).is_ok())
 }
 
-/// Hull of a cube's corners, face middles, and points inside: 8 or 14 vertices (those in the planes may go),
-/// volume 1.
+/// Hull of a cube's corners, the middle of a face (which may go), and points inside: closed, with volume 1.
 #[test]
 fn hull_of_a_cube() {
     let mut sequence = Random::new(5);

@@ -73,8 +73,8 @@ fn joint_limits_hold() {
     assert!((simulation.state().q[0] - 0.05).abs() < 1e-5, "{:?}", simulation.state());
 }
 
-/// A slider that falls is above its velocity limit of 1 m/s from 1/g on, which is named; a limit of 0 counts
-/// as none.
+/// A falling slider exceeds its velocity limit of 1 m/s after the time of 1 m/s over g, and is named from
+/// then on. A limit of 0 counts as none.
 #[test]
 fn a_joint_above_its_velocity_limit_is_named() {
     for (velocity, named) in [(1.0, true), (0.0, false), (f64::INFINITY, false)] {

@@ -93,8 +93,8 @@ fn a_sensor_in_a_hinge_measures_the_tension_of_a_pendulum() {
     assert!(simulation.state().q[0] > 1.0, "it has swung");
 }
 
-/// A sensor between two bodies that fly together measures the same in any inertial frame, and without spin
-/// the force and torque that accelerate what it carries: m a and c x m a with the centre of mass at c.
+/// A sensor between two bodies that fly together measures the same in any inertial frame. Without spin it
+/// measures the force and torque that accelerate its load: m a and c x m a with the centre of mass at c.
 ///
 /// Tolerance: the moments are those of 1.5 kg at 100 m/s and 0.5 m; their rounding in a step of 1 ms is 1e-11
 /// N m.

@@ -38,8 +38,8 @@ fn robot(name: &str) -> RobotDescription {
     urdf::load_file(&file, &PackageMap::new(), &LoadOptions::default()).expect("a robot")
 }
 
-/// The robot in a scene, where welded links count as joined by a joint: a scene leaves out the contact
-/// between a link and all neighbours of what is welded to it, and MoveIt does not.
+/// The robot in a scene, where welded links count as joined by a joint. A scene leaves out the contact
+/// between a link and all neighbours of the links that are welded to it, and MoveIt does not.
 fn loosened(robot: &RobotDescription) -> Scene {
     let mut robot = robot.clone();
     for joint in robot.joints.iter_mut().filter(|joint| joint.kind == JointKind::Fixed) {
@@ -105,9 +105,9 @@ fn neighbours_are_disabled_as_such_and_no_other_pair() {
     }
 }
 
-/// A pair that overlaps in one of 10,000 configurations escapes 3,000 of them with a probability of e^-0.3:
-/// the test finds pairs that are disabled by mistake, such as that of a finger and the base, and the
-/// enabled pairs of each robot show that it can find any.
+/// A pair that overlaps in one of 1,000 configurations escapes 3,000 of them with a probability of e^-3, or 5
+/// %. So the test finds pairs that are disabled by mistake, such as a finger and the base. The enabled pairs
+/// of each robot show that it can find any.
 #[test]
 fn pairs_that_never_touch_do_not_overlap_in_random_configurations() {
     for name in ROBOTS {

@@ -1,4 +1,4 @@
-//! One dynamic step of free bodies against Drake's lagged approximation, with the integrator that is Drake's.
+//! One dynamic step of free bodies against Drake's lagged approximation, with Drake's integrator.
 //!
 //! Tolerance, from the reference's own convergence (1e-6 relative momentum): 1e-5 of the largest speed of the
 //! case plus 1e-6 m/s (1e-5 rad/s) where faces slide. Where a face sticks the solution depends on the

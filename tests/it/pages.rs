@@ -290,8 +290,8 @@ fn folder(page: &Path) -> PathBuf {
     folder
 }
 
-/// Runs a block in bash, where `isobar` is the program of this build; what it printed, and whether it ended
-/// well.
+/// Runs a block in bash, where `isobar` is the program of this build. Returns its output, and whether it
+/// succeeded.
 fn run(block: &Block, folder: &Path) -> (String, bool) {
     let program = Path::new(env!("CARGO_BIN_EXE_isobar")).parent().expect("a folder");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());

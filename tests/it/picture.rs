@@ -188,7 +188,8 @@ fn the_colour_scale_ends_where_it_says() {
     assert_eq!(scale.levels(4), vec![5_000.0, 10_000.0, 15_000.0, 20_000.0]);
 }
 
-/// With the value x + 2 y on a square the line of the level 1 runs where x + 2 y = 1.
+/// With the value x + 2 y on a square the line of the level 1.25 runs where x + 2 y = 1.25. Levels that the
+/// values do not cross give no line.
 #[test]
 fn contour_lines_lie_at_their_level() {
     let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]].map(|[x, y]| Vector3::new(x, y, 0.3));

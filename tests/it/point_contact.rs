@@ -68,7 +68,8 @@ fn points_of(a: &Shape, X_WA: &RigidTransform, b: &Shape, X_WB: &RigidTransform,
 }
 
 /// Arms of example-robot-data hold a posture with gains for two seconds: links that overlap at the start are
-/// named and left out, and the others have no effect. (The files are in the folder ISOBAR_ROBOT_DATA.)
+/// named and left out, and the other pairs do not disturb it. (The files are in the folder
+/// ISOBAR_ROBOT_DATA.)
 #[test]
 fn arms_hold_their_posture() {
     let Some(folder) = golden::robots_of_others() else { return };
@@ -95,7 +96,7 @@ fn arms_hold_their_posture() {
         let started = std::time::Instant::now();
         run(&mut simulation, &JointCommand::default(), 2.0);
         let now = snapshot(&simulation);
-        // Fingers that start closed touch; no other pair presses harder.
+        // Fingers that start closed touch.
         let speed = now.joint_velocity.iter().fold(0.0_f64, |most, v| most.max(v.abs()));
         let touching = now.contact_patches().len();
         for patch in now.contact_patches() {
@@ -141,7 +142,8 @@ fn snapshot(simulation: &Simulation) -> Snapshot {
 }
 
 /// A stack stands for a minute: no box turns or drifts, every face rests on four points or more, and each
-/// contact carries the weight above it. Sinking: g (beta dt/(2 pi))^2 a box and point share, some nanometres.
+/// contact carries the weight above it. Points under the weight of one box sink by g (beta dt/(2 pi))^2, some
+/// nanometres.
 #[test]
 fn stack_of_boxes_stands() {
     let size = Vector3::new(0.1, 0.08, 0.06);
@@ -330,9 +332,10 @@ fn distance_of_manifolds(ab: &PointContacts, ba: &PointContacts) -> f64 {
 }
 
 /// Every pair of shapes at 300 poses: numbers are finite, normals are unit vectors, swapping A and B gives
-/// the same points with opposite normals, all of them, and the second answer has the bits of the first.
-/// Shapes that are alike have no order of their own: of those the depth is the same to the accuracy of GJK
-/// and EPA (but not of two equal meshes, which have no best direction deep inside each other).
+/// the same points with opposite normals, and the second answer has the bits of the first.
+///
+/// Swapping two equal cylinders keeps only the depth, to the accuracy of GJK and EPA. Two equal meshes are
+/// not swapped: deep inside each other they have no best direction.
 #[test]
 fn every_pair_is_finite_symmetric_and_repeatable() {
     let sizes = [1.0, 0.9].map(sized_zoo).concat();

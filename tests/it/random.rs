@@ -28,7 +28,8 @@ impl Random {
         Vector3::new(self.next(), self.next(), self.next())
     }
 
-    /// A position within `reach` of the origin along each axis, and any orientation.
+    /// A position within `reach` of the origin along each axis, and a rotation vector within 3 rad along
+    /// each.
     pub(crate) fn pose(&mut self, reach: f64) -> RigidTransform {
         RigidTransform::from_parts((self.vector() * reach).into(), Rotation::new(self.vector() * 3.0))
     }

@@ -45,8 +45,7 @@ models:
 #[test]
 fn mistakes_are_refused_with_place_and_way_out() {
     let cases = [
-        // (the text after the gripper, with § before the place that the message must name; a part of the
-        // message)
+        // (the text after the gripper, with § at the line and column of the message; a part of the message)
         ("§gravty: [0, 0, -9.81]", "did you mean `gravity`?"),
         ("    §stifness: 3", "a model has no key `stifness`"),
         ("    actuators: { left_finger_sliding_joint: { §stifness: 3 } }", "did you mean `stiffness`?"),
@@ -121,7 +120,7 @@ fn sections_of_stepping_keep_the_defaults_of_other_keys() {
     assert_eq!(section.spook, SpookStepping { solver, ..plain.spook });
 }
 
-/// Mistakes in the gripper's own lines.
+/// An initial position beyond the limits is refused, and so is a file without models.
 #[test]
 fn initial_positions_keep_to_the_limits() {
     let outside = GRIPPER.replace("-0.01", "-0.2");
@@ -164,7 +163,7 @@ ground: {{ surface_velocity: [0.1, -0.2, 0] }}
     }
 }
 
-/// The scene follows the file: names, prefix, poses, gains, limits, materials, filters, warnings.
+/// The scene follows the file: names, prefix, poses, gains, limits, materials, filters, settings.
 #[test]
 fn a_scene_is_what_its_file_says() {
     let text = format!(
@@ -240,8 +239,8 @@ fn the_robot_is_described_first() {
 }
 
 /// A gripper whose second finger mimics the first, under `actuators: "*"`: only the leader has a spring, so
-/// it reaches its command (without gravity; after ten time constants of its damping, 0.02 s, the rest is
-/// below 1e-5 m).
+/// it reaches its command. There is no gravity, and after ten time constants of its damping, 0.02 s each, the
+/// error is below 1e-5 m.
 #[test]
 fn a_mimic_joint_does_not_fight_its_leader() {
     let folder = std::env::temp_dir().join(format!("isobar_mimic_{}", std::process::id()));
@@ -326,8 +325,8 @@ fn static_friction_without_effect_is_warned_of() {
     }
 }
 
-/// Conservation of energy bounds a fall: nothing that starts at rest on a dissipative ground gains energy;
-/// the ball's force at rest is its weight. Also, a CSV reader gets the recorded numbers back, bit by bit.
+/// A ball that falls on a dissipative ground loses energy, and its force at rest is its weight. A CSV reader
+/// gets the recorded numbers back, bit by bit.
 #[test]
 fn drop_settles_and_is_recorded() {
     let mut loaded = scene_file::load(&config().join("drop.yaml"), &PackageMap::new()).expect("the scene loads");
@@ -473,7 +472,8 @@ fn the_program_runs_scenes() {
     assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1; it must be between 1e-6 and 0.1 s"), "{text}");
 }
 
-/// The example of docs/reference/scene-files.md is a scene, and so are the scenes of config/.
+/// The example of docs/reference/scene-files.md is a scene, and three scenes of config/ load without a
+/// warning.
 #[test]
 fn examples_load() {
     let document = std::fs::read_to_string(config().join("../docs/reference/scene-files.md")).expect("the document");
@@ -502,8 +502,8 @@ fn all_scenes_in_config_load() {
     }
 }
 
-/// Models are added and removed: entries that concern only a removed model are removed with it; an entity
-/// keeps the names that are free.
+/// Models are added and removed. Entries that concern only a removed model are removed with it, with a
+/// warning. An entity gets a prefix if a name of its links is in use.
 #[test]
 fn models_are_added_and_taken_out_before_a_scene_is_built() {
     let packages = PackageMap::new();

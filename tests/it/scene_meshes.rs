@@ -140,7 +140,7 @@ fn faults_of_a_mesh_are_reported_when_a_scene_is_loaded() {
     assert!((enclosed(a.mesh()) - enclosed(b.mesh())).abs() < 1e-12 * enclosed(b.mesh()).abs());
 }
 
-/// A grid of tetrahedra with `pressure` as a legacy VTK file, and its other contents.
+/// A grid of tetrahedra with `fields` at its vertices, as a legacy VTK file.
 fn vtk(vertices: &[[f64; 3]], tets: &[[u32; 4]], fields: &[(&str, Vec<f64>)]) -> String {
     let mut text = "# vtk DataFile Version 3.0\ntest\nASCII\nDATASET UNSTRUCTURED_GRID\n".to_owned();
     writeln!(text, "POINTS {} double", vertices.len()).unwrap();
@@ -239,7 +239,7 @@ fn tetrahedra_without_an_inner_vertex_are_reported() {
     assert!(text.contains("body/one") && text.contains("add a vertex inside"), "{text}");
 }
 
-/// `contact: { faces: triangles }` divides every face; the wrench stays the same in the first step.
+/// `contact: { faces: triangles }` divides every face; the velocity after one step changes by less than 5 %.
 #[test]
 fn a_scene_chooses_polygons_or_triangles() {
     let folder = Folder::new("faces_choice");

@@ -20,8 +20,8 @@ use serde_json::Value;
 use crate::golden::{difference, floats};
 use crate::worlds::welded;
 
-/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 leaves no
-/// room for a mistake.
+/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations, and any mistake
+/// in a robot changes more than 1e-9.
 const TOLERANCE: f64 = 1e-9;
 
 fn folder() -> PathBuf {
@@ -167,7 +167,7 @@ fn the_curved_wrist_reaches_a_little_farther_than_its_length() {
 }
 
 /// The report of `isobar inspect` on every shipped file: no repairs, and no likely mistake except the
-/// published inertia of the spatula, which is named after it. All meshes exist.
+/// published inertia of the spatula, after which its file is named. All meshes exist.
 #[test]
 fn nothing_shipped_needs_a_warning() {
     for file in shipped() {
@@ -253,7 +253,7 @@ fn all_meshes_together_are_small() {
 
 /// Law: stacks of cubes and an arm in impedance control with its weight compensated are in equilibrium.
 /// Friction is regularized: a cube that carries no load along the ground does not creep, and one sinks into
-/// the next by g dt2/40 for each cube above.
+/// the next by g dt^2/4000 for each cube above.
 #[test]
 fn the_cubes_and_the_arm_of_the_stacking_scene_stand() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/cube_stacking.yaml");

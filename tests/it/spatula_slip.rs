@@ -119,8 +119,8 @@ fn same_scene_same_bits() {
     assert_eq!(run(300), run(300));
 }
 
-/// [Masterjohn 2022, section V-C]: 16 N hold the spatula, at 1 N it turns; with polygons and with triangles,
-/// which take about four times the faces (the paper: 4.05).
+/// [Masterjohn 2022, section V-C]: 16 N hold the spatula and 1 N lets it turn, with polygons and with
+/// triangles. Triangles are about four times as many (the paper: 4.05).
 #[test]
 fn spatula_is_held_firmly_and_slips_while_the_force_is_low() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");

@@ -59,7 +59,7 @@ const DOORS: [(&str, &[&str]); 27] = [
 /// `tracing_subscriber` belongs to `tracing`.
 const EVERYWHERE: [&str; 3] = ["nalgebra", "thiserror", "tracing_subscriber"];
 
-/// Longer files have more than one subject.
+/// The largest number of lines of a file: longer ones have more than one subject.
 const FILE_LINES_MAX: usize = 600;
 
 /// The width of comments and docstrings; rustfmt.toml has that of code.
@@ -172,7 +172,7 @@ fn every_room_is_known_and_on_the_map() {
     }
 }
 
-/// Every path that the map names exists: a map that is not checked becomes wrong.
+/// Every path that the map names exists.
 #[test]
 fn the_map_names_what_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -280,7 +280,7 @@ fn no_suggestion_is_made_under_the_lock_of_the_mailbox() {
             assert!(!code.contains(forbidden), "{path}: {forbidden}");
         }
     }
-    // No other code is called under the lock.
+    // Only `with_positions` calls code of its caller under the lock.
     let mailbox = read("src/ros/exchange/mailbox.rs");
     let public = mailbox.split("    pub(crate) fn ").skip(1).filter_map(|rest| rest.split('{').next());
     let takes: Vec<&str> = public.filter(|head| head.contains("Fn")).filter_map(|h| h.split('(').next()).collect();

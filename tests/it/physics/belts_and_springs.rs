@@ -71,7 +71,7 @@ fn sprung(gravity: f64, settings: StepSettings, v0: f64) -> Simulation {
 }
 
 /// Closed form of backward Euler: each step divides the energy of a mass on a spring by 1 + k h^2/m. The
-/// recorded energies are those.
+/// recorded energies follow it.
 #[test]
 fn springs_swing_with_the_energy_of_backward_euler() {
     for step in [1e-3, 5e-3] {

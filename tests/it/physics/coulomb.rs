@@ -47,8 +47,8 @@ fn friction_of_an_oblique_impact_is_within_the_cone() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A rigid cylinder with its axis down a compliant slope slides with g (sin theta - mu cos theta). Without
-/// dissipation: with it, the slope also resists the front end.
+/// A rigid cylinder with its axis down a compliant slope slides with g (sin theta - mu cos theta). There is
+/// no dissipation, with which the slope would also resist the front end.
 ///
 /// Tolerance: the bound of friction is right to 1 %, and friction is 2.26 times the acceleration. The facets
 /// of the cylinder, 7.5 degrees wide, lean by half of that, which adds 0.5 % to friction.
@@ -89,21 +89,23 @@ fn a_rigid_cylinder_slides_down_a_compliant_slope_as_coulomb_says() {
     }
 }
 
-/// The mass [kg] of a rod that stands on its tip at 45 degrees, with friction `mu`, and slides.
+/// A rod that stands on its tip at 45 degrees and slides.
 struct Rod {
     name: &'static str,
+    /// \[kg\]
     mass: f64,
+    /// Friction with the ground [-].
     mu: f64,
     /// \[m/s\]
     slide: f64,
-    /// Place of the tip across the slide \[m\].
+    /// Position of the tip across the slide \[m\].
     y: f64,
 }
 
 const ROD_LENGTH: f64 = 1.0;
 const TIP_RADIUS: f64 = 1e-4;
 
-/// Rods on the ground with a coefficient of 2 or less, and a tip each.
+/// Rods, each on its tip, on the ground.
 fn sliding_rods(rods: &[Rod], step: f64) -> (Simulation, Vec<BodyIndex>) {
     let mut builder = SceneBuilder::new();
     let identity = RigidTransform::identity();

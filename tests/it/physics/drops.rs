@@ -19,7 +19,7 @@ use crate::worlds::{GRAVITY, at, body_on_ground, settings};
 
 const SECONDS: f64 = 5.0;
 
-/// A drop, and the words that name it.
+/// A drop and its name.
 struct Drop {
     simulation: Simulation,
     body: BodyIndex,
@@ -118,7 +118,7 @@ fn drop_number(random: &mut Random) {
     let _ = random.next();
 }
 
-/// Kinetic energy and that of weight \[J\].
+/// Kinetic and potential energy \[J\].
 fn energy(drop: &Drop) -> f64 {
     let data = drop.simulation.data();
     let (X_WB, V_WB) = (&data.X_WB[drop.body], &data.V_WB[drop.body]);
@@ -250,8 +250,8 @@ fn steps_that_resolve_a_contact_are_those_of_the_paper() {
 /// The step of a box that lies deep in the ground changes continuously with the modulus of its material, also
 /// where the step ceases to resolve the contact: the forces of its rim come in gradually.
 ///
-/// Bound: the mean change of 400 moduli is 1/400 of all change, and the steepest part has twice that slope. A
-/// jump at the limit would be 1/25.
+/// The mean change of 400 moduli is 1/400 of all change, and the steepest part has twice that slope. A jump
+/// at the limit would be 1/25. The bound, 1/100, lies between.
 #[test]
 fn the_step_is_continuous_where_it_ceases_to_resolve_a_contact() {
     let (mass, size, step, overlap) = (0.5, Vector3::new(0.1, 0.08, 0.04), 5e-3, 2e-3);

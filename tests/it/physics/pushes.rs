@@ -37,8 +37,8 @@ fn torque_arm(size: &Vector3, pad: &ContactProperties, friction: FaceFriction) -
     (before - simulation.data().V_WB[body].w.z) * moments.z / (mu * GRAVITY * time)
 }
 
-/// Closed form: under a uniform pressure the arm is the mean distance from the centre. Divided boxes too, and
-/// friction at the centroids of the four triangles of a square has the arm a / 3.
+/// Closed form: under a uniform pressure the arm is the mean distance from the centre, also for divided
+/// boxes. Friction at the centroids of the four triangles of a square has the arm a/3.
 #[test]
 fn a_flat_pad_resists_spin_as_uniform_pressure_does() {
     let mut wrong = Vec::new();

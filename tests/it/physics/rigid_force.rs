@@ -10,7 +10,7 @@ use isobar::stepping::{JointCommand, Simulation, Snapshot, SpookStepping, StepSe
 use super::bodies::{add_pusher, box_inertia, efforts, finish, rigid};
 use crate::worlds::{GRAVITY, at, compliant, run, settings};
 
-/// The allowed penetration in a pinch and a pile [m].
+/// The allowed penetration of one contact [m].
 const PENETRATION_MAX: f64 = 1e-4;
 /// The allowed relative error of a force [-].
 const FORCE_ERROR_MAX: f64 = 0.01;
@@ -63,8 +63,8 @@ fn pinch(mass: f64, finger: f64, force: f64, step: f64) -> (f64, f64) {
 /// been tried. The cubes are so light that both kinds of contact depend on the load of the step before:
 /// rigid points sink in by five times v_max h, and h^2 k w of a soft cube is 60.
 ///
-/// Tolerance: the initial guess differs, so the solver's tolerance, 1e-7 of the impulse, and
-/// that of friction.
+/// The tolerance is that of the solver, 1e-7 of the impulse, and that of friction, because the initial
+/// guesses differ.
 #[test]
 fn a_step_that_fails_leaves_the_loads() {
     let spook = Stepping::Spook(SpookStepping::default());

@@ -7,14 +7,14 @@ use isobar::solvers::quasistatic::{
 use super::problems::{corpus_problem, sequence_problem};
 use crate::golden::{folder, numbers};
 
-/// Largest difference of h v [m] or [rad] from the reference; the reference solutions agree with each other
-/// to this.
+/// Largest difference of h v [m] or [rad] from the reference: the references differ among themselves by as
+/// much.
 const DISPLACEMENT: f64 = 2e-5;
 /// The same for the sequences: one reference, at a looser gap.
 const DISPLACEMENT_OF_SEQUENCES: f64 = 3e-5;
 /// Residuals of the friction cone [N s] and of complementarity [J].
 const RESIDUAL: f64 = 1e-8;
-/// The interior point stops making progress earlier where Q is singular: complementarity [J].
+/// The residual of complementarity of the interior point [J], which stops earlier where Q is singular.
 const RESIDUAL_OF_CLARABEL: f64 = 1e-7;
 
 fn displacement_error(problem: &QuasistaticProblem, v: &[f64], reference: &[f64]) -> f64 {

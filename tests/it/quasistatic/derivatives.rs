@@ -273,7 +273,7 @@ fn the_smoothed_step_tends_to_the_exact_one() {
     }
 }
 
-/// A barrier without a positive weight is refused as that, and not as a number that is not finite.
+/// A barrier weight of zero, below zero or infinity has an error of its own.
 #[test]
 fn a_barrier_weight_that_is_not_positive_is_named() {
     let scene = &scenes()[0];

@@ -82,9 +82,8 @@ fn point_above_a_slope(push: f64) -> QuasistaticProblem {
     problem
 }
 
-/// According to the last step, the contacts should stay open. This step ends on one of them, slides along it
-/// and ends on the other as well; without the wall it would move by x along it, (z + x) / sqrt 2 = -0.004 and
-/// x = z + push.
+/// The first step leaves both contacts open. The second one stays free, slides along the slope, or slides up
+/// to the wall. On the slope alone it moves by x, with (z + x)/sqrt 2 = -0.004 and x = z + push.
 #[test]
 fn contacts_that_were_expected_open_bear_what_comes() {
     let settings = settings(Engine::Cone);
@@ -107,8 +106,8 @@ fn contacts_that_were_expected_open_bear_what_comes() {
     }
 }
 
-/// A weight that only one contact can hold; according to the last step this contact should stay open. The
-/// weight ends the step on it.
+/// Only one contact can hold a weight, and the step before left this contact open: the weight ends the step
+/// on it.
 #[test]
 fn a_contact_that_was_expected_open_bears_a_weight() {
     let above = |weight: f64| {
@@ -147,7 +146,7 @@ fn the_cone_is_the_same_in_all_directions() {
     }
 }
 
-/// Turning the tangents of every contact of a corpus problem changes only the names of the axes.
+/// Turning the tangents of every contact of a corpus problem does not change the step.
 #[test]
 fn turned_tangents_give_the_same_step() {
     for file in folder("quasistatic/qp_corpus").iter().step_by(6) {
@@ -195,8 +194,8 @@ fn pyramids_tend_to_the_cone() {
     }
 }
 
-/// Rows with effort limits, bounds, contacts and a patch in one problem: a block of six velocities on a bed
-/// of springs, pushed by two actuators of one velocity each.
+/// Rows with effort limits, bounds, contacts and a patch in one problem: a block of six velocities rests on a
+/// patch of springs, and two actuators of one velocity each push it.
 fn everything(friction_of_patch: f64) -> QuasistaticProblem {
     let mut problem = QuasistaticProblem::default();
     problem.reset(8, STEP);
@@ -417,8 +416,8 @@ fn the_same_sequence_gives_the_same_bits() {
     assert_eq!(run(), run());
 }
 
-/// A body that nothing but contact holds, and a finger that pushes it, have the same motion and impulses
-/// whatever is in another island: a spring from soft to stiff, in contact.
+/// A finger and the body that it pushes have the same motion and impulses for any quadratic term of a slider
+/// in another island.
 #[test]
 fn islands_do_not_depend_on_each_other() {
     let solve = |elsewhere: f64, light: bool| {

@@ -45,7 +45,7 @@ fn settings(engine: Engine) -> QuasistaticSettings {
     QuasistaticSettings { engine, friction: FrictionCone::Pyramid { rays: 2 }, ..QuasistaticSettings::default() }
 }
 
-/// Steps of our own trajectory: displacement, q after, forces (n, t) of the three contacts.
+/// Our own trajectory: q after each step, and the forces (n, t) of the three contacts.
 struct Trajectory {
     q: Vec<Vec<f64>>,
     forces: Vec<Vec<Vector3>>,

@@ -15,7 +15,7 @@ use isobar::stepping::{JointCommand, QuasistaticDerivatives, Simulation, StepSet
 use super::{add_box, add_finger, add_ground, positions, rigid, spring};
 use crate::worlds::{GRAVITY, at, quasistatic};
 
-/// Of A and B against central differences [-].
+/// Tolerance of A and B against central differences [-].
 const TOLERANCE: f64 = 1e-6;
 /// Increment of the differences [rad] or [m], and the tolerance of the steps that they are made of [m/s].
 const INCREMENT: f64 = 3e-6;
@@ -123,8 +123,7 @@ fn error_along(case: &Case, smoothed: bool, counts: impl Fn(usize) -> bool) -> f
             });
             tangent(model, &before, &after).into_iter().map(move |change| change / (2.0 * increment))
         };
-        // With twice the increment, whose error is four times as large, the differences' own error is taken
-        // off.
+        // Richardson extrapolation: with twice the increment the differences err by four times as much.
         let slopes = slope(INCREMENT).zip(slope(2.0 * INCREMENT)).map(|(near, far)| (4.0 * near - far) / 3.0);
         for (row, slope) in slopes.enumerate() {
             let value = if column < n { derivatives.A(row, column) } else { derivatives.B(row, column - n) };

@@ -97,13 +97,13 @@ fn what_is_pushed_in_a_step_is_stopped_in_it() {
     }
 }
 
-/// A pendulum of one or two links that swings freely and has only the drag settles below its pivot in a few
-/// steps of any size: the angle never grows, and never changes sign by more than the links' coupling.
+/// A free pendulum of one or two links settles below its pivot within 200 steps, at any step and inertia. A
+/// step may increase the largest angle by 0.2 rad, because the two links are coupled.
 #[test]
 fn weights_on_passive_pivots_come_to_rest_below_them() {
     for (step, links) in STEPS.into_iter().flat_map(|step| [1, 2].map(|links| (step, links))) {
         for inertia in [UnactuatedInertia::DRAG, UnactuatedInertia::None, UnactuatedInertia::Mass] {
-            // With the mass, an e-fold takes (l/g)/h^2 steps.
+            // With the mass, an e-fold takes (l/g)/h^2 steps, a hundred at 10 ms.
             if inertia == UnactuatedInertia::Mass && step < 0.1 {
                 continue;
             }

@@ -156,7 +156,7 @@ fn commands_that_jump_end_in_balance_or_are_refused() {
     assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
 }
 
-/// A step that is taken in parts, or not at all, has no derivatives, and the error tells why.
+/// A step that is taken in parts, or refused, has no derivatives, and the error gives the reason.
 #[test]
 fn derivatives_are_of_steps_that_are_taken_at_once() {
     let mut refused = 0;
@@ -181,7 +181,7 @@ fn derivatives_are_of_steps_that_are_taken_at_once() {
     assert!(refused > 0, "a step in parts");
 }
 
-/// The same for 500 grasps and pushes.
+/// The law of `commands_that_jump_end_in_balance_or_are_refused` for 500 grasps and pushes.
 #[test]
 #[ignore = "half a minute"]
 fn five_hundred_commands_that_jump_end_in_balance_or_are_refused() {

@@ -28,8 +28,8 @@ fn block_on_incline(slope: f64, step: f64, inertia: UnactuatedInertia) -> (Simul
     (simulate(builder, gravity, quasistatic(step, inertia), &rest), body, gravity)
 }
 
-/// tan = 0.45 under mu = 0.5: it stays where it is for any step and inertia, and the contact carries its
-/// weight.
+/// On a slope of 0.45 with mu = 0.5 the block stays where it is for any step and inertia, and the contact
+/// carries its weight.
 #[test]
 fn a_block_sticks_on_an_incline_below_the_friction_angle() {
     for (step, inertia) in STEPS.into_iter().flat_map(|step| INERTIAS.map(|inertia| (step, inertia))) {
@@ -44,8 +44,8 @@ fn a_block_sticks_on_an_incline_below_the_friction_angle() {
     }
 }
 
-/// Above the friction angle the body slides down the slope if it has mass, m v/h = m g sin - mu m g cos in
-/// each step; without, there is no equilibrium, and the error names it.
+/// Above the friction angle the body slides down the slope if it has mass: m v/h = (m g sin - mu m g cos)/(1
+/// + mu^2), with the relaxed friction. Without mass there is no equilibrium, and the error names the body.
 #[test]
 fn a_block_slides_above_the_friction_angle() {
     let (mut simulation, body, gravity) = block_on_incline(0.75, 0.01, UnactuatedInertia::Mass);
@@ -229,7 +229,7 @@ fn forces_of_a_tower_are_the_weights() {
     }
 }
 
-/// The same steps twice, and once more after a reset: the same bits.
+/// The same steps after each of two resets: the same bits.
 #[test]
 fn same_input_same_bits() {
     let mut builder = SceneBuilder::new();
@@ -260,8 +260,8 @@ fn same_input_same_bits() {
     assert_eq!(first, run());
 }
 
-/// A change of mode at a reset: the box that rested in equilibrium falls freely in the dynamic mode, and
-/// back.
+/// The mode may change at a reset: one step of the dynamic mode lets a box fall freely, and one step of the
+/// quasistatic mode ends on the ground.
 #[test]
 fn the_mode_changes_at_a_reset() {
     let mut builder = SceneBuilder::new();
@@ -336,8 +336,8 @@ fn pushed_block(step: f64, inertia: UnactuatedInertia) -> (Simulation, BodyIndex
     (simulate(builder, Vector3::z() * -GRAVITY, quasistatic(step, inertia), &place), body)
 }
 
-/// Two fingers with 10 N hold a cube of 0.3 kg, and a carriage lifts them at 0.1 m/s in steps of 10 ms: the
-/// cube comes along.
+/// Two fingers with 10 N hold a cube of 0.3 kg, and a carriage lifts them at 0.1 m/s in steps of 10 ms and of
+/// 1 ms: the cube comes along.
 #[test]
 fn a_fast_lift_carries_what_the_fingers_hold() {
     for (step, inertia) in [(0.01, UnactuatedInertia::DRAG), (0.001, UnactuatedInertia::DRAG)] {

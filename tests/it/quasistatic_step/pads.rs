@@ -9,7 +9,7 @@ use isobar::stepping::{JointCommand, Snapshot, UnactuatedInertia};
 use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, coulomb, positions, rigid, simulate, spring};
 use crate::worlds::{GRAVITY, at, compliant, quasistatic};
 
-/// Iteration on the pressure fields ends below 1e-8 m; times their stiffness here, 1e5 N/m [N].
+/// The iteration on the pressure fields ends below 1e-8 m; times their stiffness, up to 2e5 N/m [N].
 const FORCE_TOLERANCE: f64 = 2e-3;
 
 /// A soft pad is pressed against a wall, from afar and far into it: the spring's force is that of the field

@@ -1,4 +1,5 @@
-//! config/planar_gripper.yaml against the reference trajectory of the convex program (10).
+//! config/planar_gripper.yaml against the reference trajectory of the convex program (10) of [Pang & Tedrake
+//! 2021].
 
 use std::path::Path;
 

@@ -93,7 +93,7 @@ fn slab(push: &Push, step: f64) -> (Simulation, BodyIndex) {
 }
 
 /// The reference pushes to 0.3 mm and 0.3 degrees, at steps of 0.1 and 0.01 s: slip at the pusher, turns of
-/// 14 to 60 degrees. Steps of h err by the order of h; the pusher is pushed back by a micrometre.
+/// 14 to 22 degrees. The error is of the order of h, and the pusher yields by a micrometre.
 #[test]
 fn a_pushed_slab_follows_the_path_of_minimum_power() {
     for (number, push) in PUSHES.iter().enumerate() {
@@ -117,7 +117,7 @@ fn a_pushed_slab_follows_the_path_of_minimum_power() {
     }
 }
 
-/// The normal forces of the pair of `body` and the ground, by the position of their points along x, then y.
+/// The points of `body` on the ground and their normal forces [N].
 fn normals_on(simulation: &Simulation, body: BodyIndex) -> Vec<(Vector3, f64)> {
     let mut snapshot = Snapshot::default();
     simulation.snapshot_into(&mut snapshot);

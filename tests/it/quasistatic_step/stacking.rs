@@ -9,7 +9,7 @@ use isobar::stepping::Stepping;
 
 use super::STEPS;
 
-/// Within 3 mm of its place with every step of the paper.
+/// The red cube ends within 3 mm of its target with every step of the paper.
 #[test]
 fn the_red_cube_lands_on_the_stack() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
@@ -25,7 +25,7 @@ fn the_red_cube_lands_on_the_stack() {
     }
 }
 
-/// Keyframes that this player does not support are refused, with the file and the place.
+/// Keyframes that the player does not support are refused, and the error says which.
 #[test]
 fn keyframes_of_another_kind_are_refused() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");

@@ -1,9 +1,9 @@
-//! Circles of imports between the files of the library.
+//! Cycles of imports between the files of the library.
 //!
 //! A file imports another one when it names something that is defined there: in a `use`, or by a path in its
-//! code. Names are followed through `pub use` to the file that defines them. Declaring a module (`mod`) or
-//! handing its names on (`pub use`) is no import, unless the file uses the name itself. Tests inside a file
-//! are left out.
+//! code. Names are followed through `pub use` to the file that defines them. A declared module (`mod`) or a
+//! re-export (`pub use`) is no import, unless the file uses the name itself. Tests inside a file are left
+//! out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -178,7 +178,7 @@ impl Library {
     }
 }
 
-/// The files that `from` reaches, itself only if a circle leads back to it.
+/// The files that `from` reaches, itself only if a cycle leads back to it.
 fn reached<'a>(edges: &BTreeMap<&'a str, BTreeMap<&'a str, String>>, from: &'a str) -> BTreeSet<&'a str> {
     let (mut found, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(file) = open.pop() {
@@ -187,8 +187,8 @@ fn reached<'a>(edges: &BTreeMap<&'a str, BTreeMap<&'a str, String>>, from: &'a s
     found
 }
 
-/// The imports that lie on a circle: (file, file that it imports, what it takes).
-fn circles(sources: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
+/// The imports that lie on a cycle: (file, file that it imports, path of the name).
+fn cycles(sources: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
     let library = Library::new(sources);
     let edges = library.edges();
     let reach: BTreeMap<&str, BTreeSet<&str>> = edges.keys().map(|file| (*file, reached(&edges, file))).collect();
@@ -203,14 +203,14 @@ fn circles(sources: &BTreeMap<String, String>) -> Vec<(String, String, String)> 
 
 #[test]
 fn no_files_import_each_other_in_a_circle() {
-    let found = circles(&super::all_sources());
+    let found = cycles(&super::all_sources());
     let named: Vec<String> =
         found.iter().map(|(file, other, path)| format!("{file} imports {other} ({path})")).collect();
-    assert!(named.is_empty(), "circles of imports; move their common part to a separate file: {named:#?}");
+    assert!(named.is_empty(), "cycles of imports; move their common part to a separate file: {named:#?}");
 }
 
-/// Oracle: four files written for the purpose. `b` takes `A` from `a` through the names that the root hands
-/// on, and `a` calls `b` by a path; the root and `c` only declare, hand on or test.
+/// Oracle: files written for the purpose. `b` imports `A` of `a` through a re-export of the root, and `a`
+/// calls `b` by a path. The root only declares and re-exports, and `c` is imported only by a test.
 #[test]
 fn a_circle_is_found_through_re_exports_and_paths() {
     let source = |name: &str, code: &str| (format!("src/{name}"), code.to_owned());
@@ -222,11 +222,11 @@ fn a_circle_is_found_through_re_exports_and_paths() {
         source("c.rs", "use crate::b::B;\npub struct C;\n"),
     ];
     let sources: BTreeMap<_, _> = files.into_iter().collect();
-    let found = circles(&sources);
+    let found = cycles(&sources);
     let expected = [("src/a.rs", "src/b/mod.rs"), ("src/b/mod.rs", "src/a.rs")];
     let pairs: Vec<_> = found.iter().map(|(file, other, _)| (file.as_str(), other.as_str())).collect();
     assert_eq!(pairs, expected);
     let mut open = sources.clone();
     open.insert("src/a.rs".to_owned(), "pub struct A;\n".to_owned());
-    assert!(circles(&open).is_empty());
+    assert!(cycles(&open).is_empty());
 }

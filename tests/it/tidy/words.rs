@@ -1,4 +1,4 @@
-//! Phrases and sentences that comments, messages and pages do not use. They were all found once when the
+//! Phrases and sentences that comments, messages and pages do not use. All of them were once found when the
 //! project was read aloud.
 
 use super::{all_texts, comment};
@@ -86,7 +86,7 @@ fn refused_phrases_are_not_used() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// Of sources, examples and pages.
+/// In sources, examples and pages.
 #[test]
 fn no_sentence_has_a_clause_as_its_subject() {
     let mut wrong = Vec::new();
