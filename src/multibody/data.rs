@@ -8,8 +8,8 @@ use crate::math::{
 /// Results of the algorithms, sized for one model. Each result is zero, or the identity for a pose, until its
 /// algorithm has run.
 ///
-/// Inside, each tree of bodies is described in world axes about its own reference point T, the origin of the
-/// tree's root body, so that bodies far from the world's origin lose no digits.
+/// Internally, each tree of bodies is described in world axes about its own reference point T, the origin of
+/// the tree's root body, so that bodies far from the world's origin lose no digits.
 #[derive(Clone, Debug)]
 pub struct Data {
     /// Poses of all bodies; by [`kinematics`](super::kinematics).

@@ -12,9 +12,9 @@ use crate::math::{BodyIndex, JointIndex, RigidTransform, Vector3};
 /// | planar | x, y \[m\], theta \[rad\] | vx, vy, w |
 /// | floating | qw, qx, qy, qz, px, py, pz of X_FB | w_FB \[rad/s\], v_FBo \[m/s\], both in F's axes |
 ///
-/// Planar: p_FBo = x e1 + y e2 and theta turns about the axis a, with (e1, e2, a) right-handed and fixed in
-/// F: let k be the axis of F with the largest |a_k| (the last of equal ones); e1 is the axis after k (x
-/// follows z) without its part along a, normalised. For a = z that is e1 = x, e2 = y.
+/// Planar: p_FBo = x e1 + y e2, and theta turns about the axis a. The axes (e1, e2, a) are right-handed and
+/// fixed in F. Let k be the axis of F with the largest |a_k| (the last of equal ones). Then e1 is the axis
+/// after k (x follows z) without its part along a, normalised. For a = z, this gives e1 = x and e2 = y.
 ///
 /// Floating: for a body on the world with X_PF = 1 the velocity is (w_WB, v_WBo) in world axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

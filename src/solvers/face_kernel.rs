@@ -313,7 +313,7 @@ mod tests {
         }
     }
 
-    /// The sum of the face forces is the patch's wrench.
+    /// The sum of the face forces is the force of the patch's wrench.
     #[test]
     fn face_forces_sum_to_the_wrench() {
         let block = patch(DissipationLaw::HuntCrossley { dissipation: 1.0 }, 0.01);

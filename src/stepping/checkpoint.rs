@@ -130,7 +130,7 @@ impl Checkpoint {
     /// scene `here`.
     ///
     /// # Errors
-    /// The first one that differs.
+    /// The first schedule that differs.
     pub fn check_schedules(&self, here: &SceneSignature) -> Result<(), CheckpointError> {
         match self.schedules.as_ref().and_then(|then| then.difference(here)) {
             Some(difference) => Err(CheckpointError::Scene { difference, written_by: self.isobar.clone() }),

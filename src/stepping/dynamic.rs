@@ -21,7 +21,7 @@ use crate::solvers::dynamic::{ContactProblem, FrictionError, NewtonSolver, Solve
 /// If the solver stops before its tolerance, a residual below this value still counts as a solution [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
-/// The largest number of times a step is solved again with friction bounds from its own normal impulses.
+/// The largest number of times that a step is solved again with friction bounds from its own normal impulses.
 const FRICTION_ROUNDS_MAX: u32 = 5;
 
 /// The memory of dynamic steps.

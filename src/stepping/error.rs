@@ -80,12 +80,12 @@ pub enum StepError {
         /// The body.
         name: String,
     },
-    /// The convex program of a quasistatic step has no solution, or none was found.
+    /// The solver of quasistatic steps refused its settings or the problem of the step.
     #[error("t = {time} s: the quasistatic step was not taken; the last good state stays")]
     Quasistatic {
         /// Simulated time \[s\].
         time: f64,
-        /// The status of the solver.
+        /// The reason.
         source: QuasistaticError,
     },
     /// A quasistatic step whose contacts did not settle, not even in small parts.

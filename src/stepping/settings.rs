@@ -101,7 +101,7 @@ impl DynamicStepping {
     }
 }
 
-/// The inertia of unactuated joints and free bodies, which holds them where contact leaves them free to move.
+/// The inertia of unactuated joints and free bodies, which holds them if contact leaves them free to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum UnactuatedInertia {
     /// None: purely quasistatic. A body with weight needs a contact that supports it.
@@ -174,7 +174,7 @@ pub struct StepSettings {
     pub stiction_tolerance: f64,
     /// Whether a pair of elements makes one face or a fan of triangles.
     pub faces: FaceRepresentation,
-    /// Where the friction of a face acts.
+    /// The points at which the friction of a face acts.
     pub face_friction: FaceFriction,
     /// The mode, with its options.
     pub stepping: Stepping,

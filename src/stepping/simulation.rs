@@ -85,7 +85,7 @@ impl Simulation {
     pub fn scene(&self) -> &Arc<Scene> {
         &self.scene
     }
-    /// The scene, to change it between steps; [`Simulation::set_gravity`] and [`Simulation::set_gains`]
+    /// The scene, to be changed between steps; [`Simulation::set_gravity`] and [`Simulation::set_gains`]
     /// change these parts alone. If the scene is shared, other owners keep the unchanged scene.
     pub fn scene_mut(&mut self) -> &mut Scene {
         self.signature.take();

@@ -178,7 +178,7 @@ impl<'a> Part<'a> {
         let rows = self.problem.momentum_matrix.chunks_exact(self.problem.size().max(1));
         rows.skip(block.dofs.start).take(block.dofs.len()).map(|row| &row[block.dofs.clone()])
     }
-    /// r.
+    /// The vector r of the problem.
     pub(super) fn momentum(&self) -> &'a [f64] {
         &self.problem.momentum
     }
@@ -215,9 +215,9 @@ mod tests {
         push_square(patch, 0.4);
     }
 
-    /// Four bodies with weight: body 2, whose columns are not those of a free body, presses on body 0, which
-    /// lies on the ground; body 1 also lies on the ground and is held by a row; body 3 weighs a thousandth
-    /// and falls. A is given by `blocks`.
+    /// Four bodies with weight. Body 2, whose columns are not those of a free body, presses on body 0, which
+    /// lies on the ground. Body 1 also lies on the ground and is held by a row. Body 3 weighs a thousandth
+    /// and falls. `blocks` are the blocks of A.
     fn bodies(blocks: &[Range<usize>]) -> ContactProblem {
         let mut problem = ContactProblem::default();
         problem.reset(blocks);

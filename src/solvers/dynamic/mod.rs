@@ -1,5 +1,5 @@
-//! The convex problem of a dynamic step and its solver: friction is lagged, islands are solved by Newton's
-//! method.
+//! The convex problem of a dynamic step, with fixed friction bounds, and its solver: Newton's method, island
+//! by island.
 
 mod islands;
 mod lagged_friction;

@@ -96,7 +96,7 @@ impl BoundSystem {
         linearization.apply(engine, problem, &self.nothing, &self.changes, &mut self.dv);
         linearization.normal_changes(engine, problem, &mut self.normals);
         for (index, contact) in problem.contacts().iter().enumerate() {
-            // Sliding points satisfy their rows; the bounds of the others follow.
+            // For sliding points this is the change above; the bounds of the others follow.
             self.changes[index] = errors[index] + contact.friction * self.normals[index];
         }
         &self.changes

@@ -73,7 +73,7 @@ impl CoulombRounds {
         change
     }
 
-    /// Whether a contact pushes that had no bound in this round.
+    /// Whether a contact without a bound in this round pushes.
     pub(super) fn is_first(&self) -> bool {
         self.first
     }

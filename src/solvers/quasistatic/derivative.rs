@@ -93,7 +93,8 @@ impl Linearization {
                 return Err(QuasistaticError::NotConverged {
                     iterations: report.iterations,
                     residual,
-                    status: "the cone engine did not reach the tolerance for derivatives".to_owned(),
+                    status: "the cone engine did not reach the tolerance for derivatives: choose another configuration"
+                        .to_owned(),
                 });
             }
             ConeStatus::Unbounded { dof } => {

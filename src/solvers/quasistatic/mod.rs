@@ -1,4 +1,5 @@
-//! Quasistatic steps as convex programs [Pang & Tedrake 2021], and their solvers.
+//! Quasistatic steps as convex programs or as complementarity problems [Pang & Tedrake 2021], and their
+//! solvers.
 
 mod bound_system;
 mod cone_engine;

@@ -90,12 +90,13 @@ impl Default for QuasistaticSettings {
 pub struct QuasistaticResiduals {
     /// Largest entry of Q v - b - impulses: force balance of the generalized velocities [N s] or [N m s].
     pub stationarity: f64,
-    /// Largest violation of phi/h + n . v_C >= mu |v_t| (of the pyramid's rays) and of the bounds [m/s] or
-    /// [rad/s].
+    /// Largest violation of the contacts' constraints and of the bounds [m/s] or [rad/s]. The constraint is
+    /// phi/h + n . v_C >= mu |v_t| (or that of the pyramid's rays), without friction in Coulomb's law.
     pub primal: f64,
     /// Largest distance by which a contact impulse leaves its friction cone: (|gamma_t| - mu gamma_n)+ [N s].
     pub cone: f64,
-    /// Largest |gamma . y| of a contact, with y = J v + phi/h n, and of a bound \[J\].
+    /// Largest |gamma . y| of a contact, with y = J v + phi/h n, and of a bound \[J\]. In Coulomb's law only
+    /// the normal part counts.
     pub complementarity: f64,
 }
 

@@ -72,8 +72,8 @@ pub(in crate::stepping) fn parts(travel: f64, thickness: f64) -> u32 {
     if parts.is_finite() { parts.clamp(1.0, f64::from(PARTS_MAX)) as u32 } else { 1 }
 }
 
-/// The largest number of parts of a step: each costs a query for a contact surface, though mostly of bodies
-/// that are apart.
+/// The largest number of parts of a step. Each costs a query for a contact surface, and most queries find the
+/// bodies apart.
 const PARTS_MAX: u32 = 64;
 
 /// The smallest extent of a box \[m\], infinite without bounds.

@@ -5,7 +5,7 @@ use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model};
 use crate::solvers::PatchBlock;
 
-/// Scratch memory for the columns of J with V = J v the velocity of B relative to A at C, in world axes.
+/// Scratch memory for the columns of J. V = J v is the velocity of B relative to A at C, in world axes.
 #[derive(Debug, Default)]
 pub(super) struct RelativeColumns {
     columns_A: Vec<Vector6>,

@@ -13,7 +13,7 @@ use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
 use crate::solvers::{DissipationLaw, PatchLaw};
 use crate::stepping::settings::CommonSettings;
 
-/// A pair whose motion bound exceeds its detection distance is searched within its motion times this factor
+/// A pair that may move farther than its detection distance is searched up to its motion times this factor
 /// [-].
 const DETECTION_MARGIN: f64 = 1.25;
 

@@ -1,11 +1,11 @@
 //! Derivatives of a whole step: A = dq+/dq and B = dq+/dq_cmd, by implicit differentiation of its program.
 //!
 //! The program's data (Q, b, gaps, Jacobians, limits) are functions of the configuration and the commands.
-//! Their directions are central differences of the assembly and of the geometry queries at fixed solution v
-//! and impulses gamma. They include the curvature of surfaces, turning normals and lever arms. The change of
-//! the solution is then exact, from one factorization: no step is solved again for a column. If the Jacobians
-//! are those of the middle of the step, the middle depends on earlier solutions, and each of these is
-//! differentiated in turn.
+//! Their derivatives are central differences of the assembly and of the geometry queries, at fixed solution v
+//! and impulses gamma. If contact points change on one side, the difference is that of the other side. It
+//! includes the curvature of surfaces, turning normals and lever arms. The change of the solution is then
+//! exact, from one factorization: no step is solved again for a column. If the Jacobians are those of the
+//! middle of the step, the middle depends on earlier solutions, and each of these is differentiated in turn.
 
 use super::failure::names_of_pair;
 use super::impedances::{Impedances, InertiaLaw};
@@ -77,7 +77,7 @@ pub enum DerivativeError {
     /// The contact forces do not determine a derivative.
     #[error("{what}: {reason}, and the step has no derivatives: choose another configuration")]
     Undetermined {
-        /// The pair of geometries, or the body.
+        /// The pair of geometries, or the joint.
         what: String,
         /// The reason.
         reason: &'static str,

@@ -25,7 +25,7 @@ pub(super) enum Failure {
     Friction { pair: Option<usize>, excess: f64 },
     /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
     Balance { dof: usize, excess: f64 },
-    /// The solver has no solution.
+    /// The solver found no solution.
     Solver(StepError),
 }
 

@@ -22,7 +22,7 @@ pub(super) struct InertialForces {
     /// The first degree of freedom of the group that counts together: the translation of a free body, or a
     /// passive joint. `None` for actuated joints and for the rotation of free bodies.
     group: Vec<Option<usize>>,
-    /// Sum of the sizes of contact impulses, by first degree of freedom [N s] or [N m s].
+    /// Sum of the sizes of contact impulses, by first degree of freedom of the group [N s] or [N m s].
     contact: Vec<f64>,
     momentum: Vec<f64>,
 }

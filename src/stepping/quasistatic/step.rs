@@ -296,8 +296,7 @@ impl QuasistaticStep {
         self.times = StepTimes::default();
         (self.iterations, self.fallbacks) = (0, 0);
     }
-    /// Ends the times of a step that `took` so long \[s\]: the rest of it belongs to the contact searches,
-    /// which alternate with solves.
+    /// Attributes the rest of the time `took` \[s\] to the contact searches, which alternate with solves.
     pub(super) fn stop_times(&mut self, took: f64) {
         self.times.contact = took - self.times.motion - self.times.solver;
     }
