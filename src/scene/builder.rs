@@ -167,8 +167,8 @@ impl SceneBuilder {
         self.excluded.insert((a.min(b), a.max(b)));
     }
 
-    /// Adds a loop closure. It joins two bodies of the scene, one of which may be the world; geometries of
-    /// the two still touch unless [`SceneBuilder::exclude_contact`] excludes them.
+    /// Adds a loop closure. It joins two bodies of the scene, one of which may be the world. Geometries of
+    /// the two may still touch unless [`SceneBuilder::exclude_contact`] excludes them.
     pub fn add_closure(&mut self, closure: Closure) {
         self.closures.push(closure);
     }

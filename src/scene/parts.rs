@@ -65,7 +65,7 @@ pub struct ContactPair {
 pub struct Actuator {
     /// Stiffness [N m/rad] or [N/m].
     pub stiffness: f64,
-    /// Damping [N m s/rad] or [N s/m].
+    /// Damping [N m s/rad] or [N s/m]. Quasistatic steps use it only without stiffness.
     pub damping: f64,
     /// Largest effort [N m] or \[N\]; infinite without a limit.
     pub effort_limit: f64,

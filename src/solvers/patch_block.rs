@@ -294,8 +294,8 @@ impl PatchBlock {
         self.store(&input, 0.0, bound);
     }
 
-    /// For each divided face: its index, the shares of its parts, which are the faces that follow it, and its
-    /// friction bound [N s].
+    /// For each divided face, its index, the shares of its parts, and its friction bound [N s]. Its parts are
+    /// the faces that follow it.
     pub(super) fn divided_faces(&self) -> impl Iterator<Item = (usize, &[f64], f64)> {
         let starts = std::iter::once(0).chain(self.divided.iter().map(|divided| divided.end));
         starts
@@ -304,8 +304,8 @@ impl PatchBlock {
     }
 
     /// Divides the friction bounds of the divided faces among their parts. Deviation: a part's regularization
-    /// speed from friction compliance is its share of the face's; the variation of the inverse mass within
-    /// the face is neglected.
+    /// speed from friction compliance is its share of that of the face. The variation of the inverse mass
+    /// within the face is neglected.
     pub(super) fn divide_bounds(&mut self) {
         let mut start = 0;
         for divided in &mut self.divided {

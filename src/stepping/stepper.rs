@@ -1,5 +1,5 @@
-//! The modes of stepping. Outside this file the mode only matters for the checks of settings and masses, and
-//! for force-torque sensors.
+//! The modes of stepping. Outside this file the mode only matters for the checks of settings and masses, for
+//! force-torque sensors and for derivatives.
 
 use super::dynamic::DynamicStep;
 use super::error::StepError;

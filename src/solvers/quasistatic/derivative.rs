@@ -1,8 +1,8 @@
 //! Derivatives of a step by implicit differentiation of its conditions of optimality.
 //!
-//! At the solution  Q v - b = sum J_i^T gamma_i + ...  with gamma_i = P_K(gamma_i - y_i/R_i), y_i = J_i v +
-//! phi_i/h n. For a direction (db, dy_i) of the data, where dy_i = dJ_i v + dphi_i/h n at fixed v and db
-//! contains  dJ_i^T gamma_i - dQ v  as well,
+//! At the solution,  Q v - b = sum J_i^T gamma_i + ...  with gamma_i = P_K(gamma_i - y_i/R_i) and
+//! y_i = J_i v + phi_i/h n. A direction of the data is (db, dy_i). dy_i = dJ_i v + dphi_i/h n is taken at
+//! fixed v, and db also contains  dJ_i^T gamma_i - dQ v. The change of the solution obeys
 //!   H dv = db + sum J_i^T P'(dgamma_i - dy_i/R_i),   H = Q + sum J_i^T P'/R_i J_i,
 //!   dgamma_i <- P'(dgamma_i - (J_i dv + dy_i)/R_i).
 //! One factor of H serves all directions; since R is small, two or three rounds give the derivative of the
