@@ -7,7 +7,7 @@ use super::state::State;
 use super::topology::Link;
 use crate::math::{Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 
-/// [`positions`] and [`velocities`] of `state`.
+/// Computes [`positions`] and [`velocities`] for `state`.
 pub fn kinematics(model: &Model, state: &State, data: &mut Data) {
     positions(model, &state.q, data);
     velocities(model, &state.v, data);

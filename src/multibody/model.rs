@@ -46,11 +46,11 @@ impl Model {
         Self { bodies, joints, scalar_joints, dof_armature, dof_damping, gravity_W, topology }
     }
 
-    /// Coordinates: the length of q.
+    /// The number of coordinates: the length of q.
     pub fn nq(&self) -> usize {
         self.topology.nq
     }
-    /// Degrees of freedom: the length of v.
+    /// The number of degrees of freedom: the length of v.
     pub fn nv(&self) -> usize {
         self.topology.dof_tree.len()
     }

@@ -108,7 +108,7 @@ impl CommandSchedule {
 mod tests {
     use super::*;
 
-    /// Definitions, at the switching nanosecond and at the table's points.
+    /// Oracle: the definitions, at the switching nanosecond and at the table's points.
     #[test]
     fn waveforms_follow_their_definitions() {
         let square = Waveform::SquareWave { first: 16.0, then: 1.0, period_ns: 6_000_000_000, first_ns: 4_500_000_000 };

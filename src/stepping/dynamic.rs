@@ -1,5 +1,5 @@
-//! A dynamic step: A = M + dt D + dt^2 K,  r = M v_f + dt tau, and the rows and patches. D and K are the
-//! dampers and springs of the joints.
+//! A dynamic step: A = M + dt D + dt^2 K, r = M v_f + dt tau, the rows of joints and the patches of contacts.
+//! D and K are the dampers and springs of the joints.
 //!
 //! v_f is the velocity at the end of free motion through the step, including weight and external wrenches,
 //! and M is the mass matrix at that end ([`FreeMotion`]). For slow trees, and for all bodies with

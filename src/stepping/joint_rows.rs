@@ -163,7 +163,7 @@ impl ScalarJoint<'_> {
         }
     }
 
-    /// Limits: the joint may reach its limit within the step, but not pass it.
+    /// Adds the rows of the limits: the joint may reach a limit within the step, but not pass it.
     fn push_limits(&self, problem: &mut ContactProblem) {
         let limits = &self.joint.limits;
         let speed_to = |gap: f64| if gap >= 0.0 { gap / self.dt } else { gap / (self.dt + RECOVERY_TIME) };

@@ -20,8 +20,8 @@ pub struct FastJoint<'a> {
 }
 
 impl<'a> FastJoint<'a> {
-    /// The joint that is the most above its limit, relative to it. A limit of 0 counts as none: many URDF
-    /// files have it where no limit is known.
+    /// The joint whose speed exceeds its limit by the largest factor. A limit of 0 counts as none: many URDF
+    /// files state it if no limit is known.
     fn find(scene: &'a Scene, state: &State) -> Option<Self> {
         let mut fastest: Option<Self> = None;
         for (number, index) in scene.joints().iter().enumerate() {
@@ -54,7 +54,8 @@ impl<'a> FastJoint<'a> {
 }
 
 impl Simulation {
-    /// The joint that is now the most above its velocity limit, if one is. Steps do not enforce these limits.
+    /// The joint that now exceeds its velocity limit by the largest factor, if any does. Steps do not enforce
+    /// these limits.
     pub fn fast_joint(&self) -> Option<FastJoint<'_>> {
         FastJoint::find(self.scene(), self.state())
     }

@@ -7,8 +7,8 @@ use crate::math::{
 use crate::multibody::Energy;
 use crate::scene::ContactKind;
 
-/// Friction is wrong, and the step is solved again with friction bounds from its own normal impulses, if the
-/// error of a pair's friction exceeds this fraction of its limit [-].
+/// If the error of a pair's friction exceeds this fraction of its limit [-], the step is solved again with
+/// friction bounds from its own normal impulses.
 pub(super) const FRICTION_ERROR_MAX: f64 = 0.01;
 
 /// The solver report of one step.

@@ -347,7 +347,7 @@ impl NewtonSolver {
         }
     }
 
-    /// Slope of the cost along the direction at v + alpha dv.
+    /// Evaluates the gradient at v + alpha dv, and returns the slope of the cost along the direction there.
     fn evaluate_at(&mut self, part: Part<'_>, v: &[f64], alpha: f64, with_hessian: bool) -> f64 {
         let mut trial = std::mem::take(&mut self.trial);
         for span in part.spans() {

@@ -1,4 +1,4 @@
-//! Semismooth Newton for the augmented Lagrangian of one island.
+//! A semismooth Newton method for the augmented Lagrangian of one island.
 
 use super::VelocityBound;
 use super::islands::{Island, Islands, Part, Scalar};
@@ -159,7 +159,7 @@ impl IslandNewton {
         }
     }
 
-    /// Multiplies the island's penalties by a power of two.
+    /// Multiplies the island's penalties by `factor`, a power of two.
     pub(super) fn scale_penalties(&mut self, island: &Island, factor: f64) {
         let contacts = &mut self.penalties[island.contacts.clone()];
         let bounds = &mut self.bound_penalties[island.bounds.clone()];
@@ -397,7 +397,7 @@ impl IslandNewton {
         slope
     }
 
-    /// gamma <- P_K(gamma - y/R), v_k <- v.
+    /// Updates the multipliers and the centre: gamma <- P_K(gamma - y/R), v_k <- v.
     pub(super) fn update_multipliers(&mut self, part: Part<'_>, proximal: f64) -> Moved {
         let mut moved = Moved { constraint: 0.0, proximal: 0.0 };
         for (index, contact) in part.contacts() {

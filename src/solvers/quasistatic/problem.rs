@@ -51,7 +51,7 @@ pub(super) struct FrictionChange {
     pub(super) index: usize,
 }
 
-/// The law of a contact point in the numbers that its impulse depends on.
+/// The numbers of a contact point's law on which its impulse depends.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PointLaw {
     /// mu [-].

@@ -1,5 +1,5 @@
-//! Residuals of the conditions of optimality, computed from the problem and its solution alone, in the same
-//! way for all engines.
+//! Residuals of the conditions of optimality, computed from the problem and its solution alone. The engine
+//! only decides whether the conditions are those of Coulomb's law (Lemke's method) or of the problem.
 
 use super::interior_point::ray;
 use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};
@@ -108,8 +108,8 @@ impl Residuals {
     }
 }
 
-/// The distance by which gamma leaves the pyramid. Two rays: |gamma_t1| <= mu gamma_n and gamma_t2 = 0; more
-/// rays: a polygon whose sides are mu cos(pi/m) gamma_n away from the centre.
+/// The distance by which gamma leaves the pyramid. With two rays the pyramid is |gamma_t1| <= mu gamma_n and
+/// gamma_t2 = 0. With more rays it is a polygon whose sides are mu cos(pi/m) gamma_n away from the centre.
 fn outside_pyramid(gamma: &Vector3, mu: f64, rays: u32) -> f64 {
     if rays == 2 {
         return (gamma.y.abs() - mu * gamma.x).max(gamma.z.abs());

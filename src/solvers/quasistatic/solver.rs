@@ -46,7 +46,7 @@ pub struct QuasistaticSolver {
     linearized: Linearized,
 }
 
-/// The point at which derivatives are taken.
+/// The kind of solution about which derivatives are prepared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Linearized {
     #[default]

@@ -57,7 +57,7 @@ impl Ahead {
         data
     }
 
-    /// V = sum of columns times u, over (degree of freedom, column) [rad/s, m/s].
+    /// The velocity V = sum of the columns times u [rad/s, m/s]; `columns` are (degree of freedom, column).
     pub(in crate::stepping) fn velocity(&self, columns: &[(usize, crate::math::Vector6)]) -> SpatialVelocity {
         let total = columns.iter().map(|(dof, column)| column * self.u[*dof]).sum();
         SpatialVelocity::from_vector(&total)

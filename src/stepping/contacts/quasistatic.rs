@@ -17,8 +17,8 @@ use crate::stepping::settings::CommonSettings;
 /// [-].
 const DETECTION_MARGIN: f64 = 1.25;
 
-/// Factor between successive search distances for a support, and the number of searches: from 5 mm to 5 km
-/// [-].
+/// Factor between successive search distances for a support, and the number of searches [-]. From the default
+/// of 5 mm they reach 5 km.
 const SUPPORT_FACTOR: f64 = 4.0;
 const SUPPORT_LOOKS_MAX: u32 = 10;
 /// Between two queries of their surface, the geometries of a pair with a pressure field move by at most their
@@ -179,9 +179,8 @@ impl QuasistaticContacts {
         self.start.points(index).len() > before
     }
 
-    /// The fraction of the motion at the velocities in `data` over h \[s\] that the pressure fields may make
-    /// before they are evaluated again, and a bound on the whole motion \[m\] of the fields that are near
-    /// each other.
+    /// The motion of the pressure fields over h \[s\] at the velocities in `data`: a bound for the fields
+    /// that are near each other, and the fraction that they may move before they are evaluated again.
     pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
         let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY, pair: 0 };
         for (index, pair) in scene.contact_pairs().iter().enumerate() {

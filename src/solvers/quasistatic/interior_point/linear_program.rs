@@ -27,8 +27,8 @@ pub(in super::super) enum LinearResult {
         /// The maximiser x.
         x: Vec<f64>,
     },
-    /// No x satisfies the rows: weights y of equalities and then inequalities, those of inequalities not
-    /// negative, with sum y a = 0 and sum y constant < 0 [Farkas].
+    /// No x satisfies the rows. The weights y, first of the equalities and then of the inequalities, prove
+    /// it: sum y a = 0, sum y constant < 0, and no weight of an inequality is negative [Farkas].
     Infeasible {
         /// y.
         certificate: Vec<f64>,
