@@ -106,7 +106,7 @@ class KeyframeController(Controller):
         fingers = [finger.joint for finger in self.task.fingers]
         missing = [name for name in [*self.task.joints, *fingers] if name not in state]
         if missing:
-            raise TaskError(f"joint_states has no {', '.join(missing)}: this task is for another robot")
+            raise TaskError(f"joint_states has no {', '.join(missing)}: start the scene with the task's robot")
         self.player = Player(self.task, self.cell, self.measurement(state).positions)
         self.frame = self.frame or self.player.chain.all[0].parent
         # Fingers under force control follow efforts, not positions.

@@ -75,4 +75,4 @@ def cell_of_scene(path, body):
     for robot, base in models.values():
         if body in robot.links:
             return Cell(robot, base, frames)
-    raise RobotError(f"no welded robot of {path} has the link '{body}'")
+    raise RobotError(f"no welded robot of {path} has the link '{body}': weld the robot, or correct the tool's body")

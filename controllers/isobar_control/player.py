@@ -142,7 +142,7 @@ class Player:
         self.chain = Chain(robot, task.tool, rotation_rpy(*task.tool_rpy), task.tool_xyz, cell.base)
         self.body = Chain(robot, task.tool, base=cell.base)
         if self.chain.names != list(task.joints):
-            raise TaskError(f"arm: the joints that move '{task.tool}' are {', '.join(self.chain.names)}")
+            raise TaskError(f"arm: list the joints that move '{task.tool}': {', '.join(self.chain.names)}")
         for link in task.sensing_bodies():
             robot.above(link)
         self.frames = [self.frame_of(keyframe) for keyframe in task.keyframes]
@@ -165,7 +165,7 @@ class Player:
     def frame_of(self, keyframe):
         name = keyframe.frame or self.task.frame or "world"
         if name not in self.cell.frames:
-            raise TaskError(f"keyframe '{keyframe.name}': the cell has no fixed frame '{name}'")
+            raise TaskError(f"keyframe '{keyframe.name}': the cell has no fixed frame '{name}'; there are {', '.join(self.cell.frames)}")
         return self.cell.frames[name]
 
     @property

@@ -154,9 +154,9 @@ class Chain:
         self.joints = [joint for joint in self.all if joint.kind != "fixed"]
         for joint in self.joints:
             if joint.kind not in MOVING or joint.mimic is not None:
-                raise RobotError(f"joint '{joint.name}' above '{tip}' cannot be commanded by itself")
+                raise RobotError(f"joint '{joint.name}' above '{tip}' is a mimic joint or has several axes: choose another tool")
         if not self.joints:
-            raise RobotError(f"no joint moves '{tip}'")
+            raise RobotError(f"no joint moves '{tip}': choose another tool")
         self.names = [joint.name for joint in self.joints]
         self.lower = np.array([joint.lower for joint in self.joints])
         self.upper = np.array([joint.upper for joint in self.joints])

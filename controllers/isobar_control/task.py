@@ -180,7 +180,7 @@ def read_keyframe(entry, index, task):
         if name in entry:
             setattr(keyframe, name, vector(entry[name], f"{where}, {name}"))
     if sum(name in entry for name in ("xyz", "by", "circle")) > 1:
-        raise TaskError(f"{where}: xyz, by and circle exclude each other")
+        raise TaskError(f"{where}: xyz, by and circle exclude each other: keep one")
     if any(name in entry for name in ("xyz", "by", "circle", "rpy")) and not (keyframe.frame or task.frame):
         raise TaskError(f"{where}: name the frame of its pose: `frame`")
     if "circle" in entry:
@@ -216,7 +216,7 @@ def read_keyframe(entry, index, task):
 
 def read_grip(keyframe, entry, where, task):
     if "open" in entry and "close" in entry:
-        raise TaskError(f"{where}: open and close exclude each other")
+        raise TaskError(f"{where}: open and close exclude each other: keep one")
     if "open" in entry:
         keyframe.open = number(entry["open"], f"{where}, open")
     if "close" in entry:

@@ -2,11 +2,11 @@
 //! beside Clarabel in one run. Then whole steps of the same task as it ships (96 contacts on average), with
 //! geometry and Jacobians, and the solver's part of them.
 //!
-//! How to read it: each line is a set of problems; the columns are medians over the problems of the best of
-//! the rounds [us]. The rounds go through all engines one after the other, so that other load on the machine
-//! affects all of them equally. `cold` starts from v = 0 and no multipliers; `warm` follows a sequence of
-//! steps with the multipliers and velocities of the step before (on the corpus, whose problems do not follow
-//! each other, it solves the same problem again). `worst` is the largest of the problems.
+//! How to read it: each line is a set of problems. The time of a problem is the shortest of the rounds [us];
+//! `median` and `worst` are over the problems, and `iter.` is the mean number of iterations. The rounds go
+//! through all engines one after the other, so that other load on the machine affects all of them equally.
+//! `cold` starts from v = 0 and no multipliers, `warm` from the velocities and multipliers of the step
+//! before. The problems of the corpus do not follow each other: there `warm` solves the same problem again.
 #![allow(non_snake_case, missing_docs)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a benchmark fails by panicking")]
 
@@ -119,7 +119,7 @@ fn main() {
     whole_steps();
 }
 
-/// Whole steps of the task: each step's best of the rounds.
+/// Whole steps of the task, each with its shortest time of the rounds.
 fn whole_steps() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
     let loaded = scene_file::load(&config.join("cube_stacking.yaml"), &PackageMap::from_environment()).unwrap();

@@ -24,7 +24,8 @@ const ROOMS: [(&str, &str); 14] = [
     ("ros", "math names geometry multibody solvers contact scene stepping picture robot recording io"),
 ];
 
-/// Foreign crates that stay behind doors: the only paths under src that may name them.
+/// Foreign crates that stay behind doors: the only paths under src, besides isobar_node.rs, that may name
+/// them.
 const DOORS: [(&str, &[&str]); 27] = [
     ("wide", &["src/math/lanes.rs"]),
     ("parry3d", &["src/geometry/signed_distance.rs"]),
@@ -129,7 +130,7 @@ fn room_of(path: &str) -> Option<&str> {
     inside.split(['/', '.']).next()
 }
 
-/// The names after each `prefix` in `code` where it starts a path or a word.
+/// The names that follow `prefix` in `code`, if the prefix starts a path.
 fn names_after<'c>(code: &'c str, prefix: &str) -> Vec<&'c str> {
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
     code.match_indices(prefix)

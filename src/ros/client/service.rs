@@ -77,7 +77,7 @@ pub(crate) fn retry_responses() -> bool {
             if oldest.since.elapsed() < DISCOVERY_TIMEOUT {
                 unsent.push_back(oldest);
             } else {
-                tracing::warn!("a response was dropped because its client was not found: {error}");
+                tracing::warn!("a response was dropped, because its client was not found: {error}; call again");
             }
         }
         !unsent.is_empty()

@@ -1,5 +1,5 @@
-//! Commands of controllers to joints: checking, clamping, following over time, and the standing command. No
-//! threads and no ROS types here.
+//! Commands of controllers: checks of joint commands and of wrenches, trajectories, and the standing command
+//! of the joints. No threads and no ROS types here.
 
 #[cfg_attr(not(isobar_control), allow(dead_code))]
 pub(crate) mod goal;

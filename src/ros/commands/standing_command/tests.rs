@@ -244,8 +244,8 @@ fn stamps_count_from_zero_after_a_reset_of_time() {
     assert_eq!(bench.standing.start(0, trajectory), Ok(()));
 }
 
-/// A step failed under the commands: all joints are held where they are, and there is nothing to drop a
-/// second time.
+/// After a step that fails, all commanded joints are held where they are. A second call finds nothing to
+/// drop.
 #[test]
 fn commands_that_no_step_can_follow_are_dropped_once() {
     let mut bench = Bench::new();
@@ -296,8 +296,8 @@ enum Model {
 
 /// 100,000 random sequences of commands, trajectories, cancellations, timeouts and resets. Some commands come
 /// on the topics of one quantity, and some trajectories have stamps in the past. A commanded joint keeps its
-/// target, whatever arrives for other joints. A trajectory begins where its joints are, and a joint whose
-/// trajectory ends early is held where it is.
+/// target, whatever arrives for other joints. A trajectory begins where its joints are. If it ends early, its
+/// joints are held where they are, or keep their earlier targets if it has not begun.
 #[test]
 fn a_joint_keeps_its_target_whatever_arrives_for_others() {
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
