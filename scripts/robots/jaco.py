@@ -56,7 +56,7 @@ PALM = (0.727, (0, 0, -0.06), (0.0003453236187, 0.0003453236187, 0.0005816))
 
 BEND_CYLINDERS = [("near", SMALL, 0.050, (0, 0, -0.026), (0, 0, 0)), ("far", SMALL, 0.040, (0, -0.0197, -0.0542), (-BEND, 0, 0))]
 
-# The links after the base: body, visual meshes, collision cylinders (name, radius, length, place, angles).
+# The links after the base: body, visual meshes, collision cylinders (name, radius, length, position, angles).
 LINKS_SIX = [
     (SHOULDER, "shoulder", [("tube", LARGE, 0.075, (0, 0, -0.0375), (0, 0, 0)), ("joint_2", LARGE, 0.046, (0, -0.0225, -0.11875), ALONG_Y)]),
     ((0.99, (0, -0.2065, -0.01), (0.010502207991, 0.000792, 0.010502207991)), "upper_arm",
@@ -99,7 +99,7 @@ JOINTS_SEVEN = [
     ("continuous", (0, 0.10375, 0), (-PI / 2, 0, PI), None, 20, 48),
 ]
 
-# The knuckles: place and angles in the palm.
+# The knuckles: position and angles in the palm.
 KNUCKLES = [
     ((0.00279, 0.03126, -0.11467), (-1.570796327, 0.649262481663582, 1.35961148639407)),
     ((0.02226, -0.02707, -0.11482), (-1.570796327, 0.649262481663582, -1.38614049188413)),

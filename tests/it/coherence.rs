@@ -268,8 +268,8 @@ fn a_workspace_may_serve_several_pairs() {
     assert!(shared.coherence_report().reused > 300, "a clone is the same mesh: {:?}", shared.coherence_report());
 }
 
-/// The check compares every n-th coherent query and finds no difference; resting bodies need no search at
-/// all.
+/// The check compares every fifth reused query and finds no difference. Bodies that move by a nanometre per
+/// query need two searches in all.
 #[test]
 fn the_check_counts_and_agrees() {
     let bubble = build(&BUBBLE, Some(1e5), 0.03);

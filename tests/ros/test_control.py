@@ -275,7 +275,7 @@ def test_a_tool_goes_down_until_it_touches_and_slides_from_there():
     grip = lambda player: 25.0 if player.open is None else 0.0
     player, path, phases = Gantry().play(TOOL_TASK, load, grip, frames=table)
     assert phases == ["reach", "grasp", "down", "slide", "done"]
-    # 1 N at 500 N/m, and the motion during the filter's delay and two ticks at 0.1 m/s.
+    # 1 N at 500 N/m, and the motion at 0.1 m/s: the filter's delay of 20 ms, two ticks, and as much again.
     assert 0.28 - 0.002 - 0.1 * 0.06 < player.touch_height < 0.28
     assert np.abs(path[-1][1] - [0.6, 0.0, player.touch_height + 0.02]).max() < 1e-3
     assert np.abs(np.diff([p for _, p in path], axis=0)).max() < 0.015, "no jumps"

@@ -70,7 +70,7 @@ def test_rates_change_at_a_step_boundary(start, listener):
     clock = listener.listen(Clock, "/clock", BEST_EFFORT)
 
     def spacing(count=10):
-        """Nanoseconds between the newest states, if they are all equal."""
+        """The time between the newest states [ns], if it is constant."""
         stamps = [stamp_ns(state) for state in states[-count:]]
         gaps = {later - earlier for earlier, later in zip(stamps, stamps[1:])}
         return gaps.pop() if len(stamps) == count and len(gaps) == 1 else None

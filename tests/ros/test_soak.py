@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
 import soak  # noqa: E402
 
-# Allowed growth: allocators keep some pages, and the log grows in a file [MB].
+# The allowed growth of the memory, because allocators keep some pages [MB].
 GROWTH_MAX = 30.0
 
 

@@ -38,7 +38,7 @@ def assert_one_tree(found):
         path = [frame]
         while path[-1] in parent:
             path.append(parent[path[-1]])
-            assert len(path) <= len(parent) + 1, f"{path} is a circle"
+            assert len(path) <= len(parent) + 1, f"{path} is a cycle"
         assert path[-1] == "world", f"{path} does not end in the world"
     return set(children)
 

@@ -106,7 +106,7 @@ fn a_residual_that_is_no_number_is_an_error() {
             Err(error) => panic!("{error}"),
         }
     }
-    panic!("this spin was to outgrow all numbers: {:?}", simulation.state());
+    panic!("no residual of this spin overflows: {:?}", simulation.state());
 }
 
 /// vdot of M vdot + c = tau_g.
@@ -190,7 +190,7 @@ fn double_pendulum(parent: Option<&mut SceneBuilder>, root: BodyIndex) -> Option
     own
 }
 
-/// The gyroscope's joints against the equations of motion, integrated with steps of a hundredth.
+/// The gyroscope's joints against the equations of motion, integrated with a hundredth of the step.
 #[test]
 fn a_gyroscope_follows_its_equations_of_motion() {
     let (scene, mut state) = finish(gyroscope(), Vector3::new(0.0, 0.0, -GRAVITY), &[]);
@@ -237,7 +237,8 @@ fn far_swings_keep_their_energy() {
         let total = |simulation: &Simulation| {
             energy(simulation.scene().model(), simulation.data(), &simulation.state().v).total()
         };
-        // The pendulum's energy is measured from its lowest point: 1.0 m of weight of both rods.
+        // The energy is measured from the lowest state, in which the rods' centres are 0.25 and 0.75 m below
+        // the axis.
         let lowest = if floating { 0.0 } else { -GRAVITY * (0.25 + 0.75) };
         let start = total(&simulation) - lowest;
         let (mut worst, mut fastest) = (0.0_f64, 0.0_f64);
