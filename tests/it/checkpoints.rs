@@ -29,8 +29,8 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     numbers.map(f64::to_bits).chain(counts).collect()
 }
 
-/// The inputs of a step: the scene's commands, a command that is held from then on, and wrenches that change
-/// at random steps.
+/// The inputs of a step: the scene's commands, with an offset of the first position in step 2, and a wrench
+/// that changes every seventh step.
 fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u64) {
     let mut command = JointCommand::new(simulation.scene());
     schedule.fill(simulation.time_ns(), &mut command);
@@ -113,7 +113,7 @@ fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
 }
 
 /// A rigid box that lands on rigid ground and slides under changing wrenches, beside an impedance with
-/// friction and limits: loads of points, multipliers of contacts and of bounds, held targets.
+/// friction and limits: loads of points, multipliers of contacts and of bounds.
 #[test]
 fn a_restored_run_of_rigid_contact_has_the_same_bits() {
     let mut random = Random::new(12);
@@ -270,8 +270,8 @@ fn a_checkpoint_of_another_start_is_refused_by_what_differs() {
     assert_eq!(unstated, Ok(()), "a program that has other inputs states none");
 }
 
-/// Every truncation and every changed byte is detected. Damaged contents under a valid checksum are accepted
-/// or refused without a panic, and a refusal leaves the simulation unchanged.
+/// Every truncation, every changed byte and an appended byte are detected. Other formats and newer versions
+/// have errors of their own.
 #[test]
 fn a_damaged_checkpoint_is_refused() {
     let mut simulation = ball(0.05, 1e-3);

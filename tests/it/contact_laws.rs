@@ -178,10 +178,10 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     state.q.iter().chain(&state.v).map(|x| x.to_bits()).collect()
 }
 
-/// The step after `event` is that of a new simulation from the same state, bit by bit, while a simulation
-/// that continues without the event starts its solver from the change of the previous step and ends elsewhere
-/// within the tolerance. Each is off by at most the solver's fraction of the speed that weight and contact
-/// exchange in the step, g dt each.
+/// The step after `event` is that of a new simulation from the same state, bit by bit. Without the event the
+/// solver starts from the change of the previous step, and ends elsewhere within the tolerance. Each result
+/// is off by at most the solver's fraction of the speed that weight and contact exchange in the step, g dt
+/// each.
 fn forgets_the_step_before(event: impl Fn(&mut Simulation)) {
     let tilted = || {
         let mut simulation = box_on_incline(0.4, 0.3, 1e-6);

@@ -22,7 +22,7 @@ const ROUNDING: f64 = 64.0 * f64::EPSILON;
 /// Rounding of a position [m]: [`ROUNDING`] of half a metre, in a corner of a face a few times as flat as it
 /// is wide.
 const PLACE_ROUNDING: f64 = 1e-12;
-/// Half the size of all shapes, about [m].
+/// About half the size of the shapes [m].
 const SIZE: f64 = 0.05;
 
 /// The definition of a geometry. The numbers of a shape are shares of [`SIZE`].

@@ -60,7 +60,7 @@ fn totals(surface: &ContactSurface) -> Totals {
     totals
 }
 
-/// The share of faces in the file whose slope is rounding; our sums leave them out.
+/// The wrench of the faces in the file whose slope is rounding; our sums leave them out.
 fn kept_by_chance(faces: &[Value]) -> SpatialForce {
     let mut total = SpatialForce::ZERO;
     for face in faces {
@@ -80,8 +80,7 @@ fn kept_by_chance(faces: &[Value]) -> SpatialForce {
 }
 
 /// Largest relative difference of `ours` from the totals of the file. The force of the kept faces is left out
-/// if the file lists no faces and its sums include faces by rounding, which shows in their unequal number
-/// (`None` for `by_chance`).
+/// if the file lists no faces (`by_chance` is `None`), because its sums may include faces by rounding.
 fn worst(ours: &Totals, expected: &Value, sign: f64, by_chance: Option<SpatialForce>, stiffness_share: f64) -> f64 {
     let scalar =
         |ours: f64, key: &str| (ours - number(&expected[key])).abs() / number(&expected[key]).abs().max(1e-300);
@@ -100,8 +99,8 @@ fn worst(ours: &Totals, expected: &Value, sign: f64, by_chance: Option<SpatialFo
 }
 
 /// Largest relative difference of one face, after pairing each face of the file with the nearest unused one
-/// of ours. Small faces are rounded worse, so differences of area and place count against the whole surface's
-/// size.
+/// of ours. Small faces are rounded worse, so differences of area and position count against the whole
+/// surface's size.
 fn worst_face(surface: &ContactSurface, expected: &[Value], sign: f64) -> f64 {
     let area = surface.total_area();
     let size = area.sqrt();

@@ -43,7 +43,7 @@ fn a_free_body_accelerates_by_force_over_mass() {
 }
 
 /// On a block at rest on the ground a horizontal push below mu m g meets as much friction, in both modes and
-/// with or without inertia; above it the block moves, and without inertia it has no equilibrium.
+/// with or without inertia. Above it a block with inertia moves.
 #[test]
 fn a_pushed_block_stays_while_friction_can_hold_it() {
     let (mass, friction) = (0.5, 0.4);

@@ -251,7 +251,7 @@ fn parts_that_go_through_each_other_are_united() {
 }
 
 /// The program fills a file, prints the quality, and writes a file that the library reads. It refuses a
-/// broken file and names the place.
+/// broken file and names the position of the defect.
 #[test]
 fn the_program_fills_a_file() {
     let folder = std::env::temp_dir().join(format!("isobar_mesh_{}", std::process::id()));

@@ -266,8 +266,8 @@ fn a_stiff_half_space_is_nearly_rigid() {
     }
 }
 
-/// With a margin m the pressure continues below zero and the force at depth d is unchanged up to the mesh: at
-/// a gap smaller than m there are faces, all with negative pressure.
+/// With a margin the pressure continues below zero: at a gap smaller than the margin there are faces, all
+/// with negative pressure.
 #[test]
 fn a_margin_gives_faces_before_contact() {
     let margin = 0.002;
@@ -369,7 +369,7 @@ fn coplanar_sides_of_identical_boxes_meet_once_in_every_pose() {
                     let exact = MODULUS / half * (a * b * d - (a + b) * d * d + 4.0 / 3.0 * d * d * d);
                     // In the four corners, within d of two sides, the pressures are those of cells that lie
                     // beside each other at 45 degrees in both meshes, so that planes between them may count:
-                    // sqrt(2) d^2 each, at E d / H at most. Places have a rounding of 1e-15 m.
+                    // sqrt(2) d^2 each, at E d / H at most. Positions have a rounding of 1e-15 m.
                     let corners = 4.0 * 2.0_f64.sqrt() * d * d;
                     // The pressure in the strips rises from 0 at the side to E d / H, so that they hold d / 2
                     // of it on average.
@@ -455,8 +455,8 @@ fn gradients_combine_in_series() {
 }
 
 /// A tessellation fills its boundary: the tetrahedra's volumes add up to the volume that the boundary
-/// encloses, the boundary is closed, and no inner vertex lies on it. Overlaps and gaps would break one of
-/// these.
+/// encloses, and the boundary is closed. Overlaps and gaps would break one of these. The number of tetrahedra
+/// is that of the rules.
 #[test]
 fn tessellations_fill_their_boundary() {
     let meshes = [

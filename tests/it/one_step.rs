@@ -63,7 +63,7 @@ fn properties(case: &Value, body: &Value, dissipation: f64) -> ContactProperties
 struct Case {
     scene: Arc<Scene>,
     initial: State,
-    /// Name, index and body description of each free body.
+    /// Name and index of each free body.
     bodies: Vec<(String, BodyIndex)>,
     /// [m/s]
     largest_speed: f64,

@@ -1,5 +1,5 @@
-//! The pages: every command on a tutorial or how-to page runs and prints what the page says, every link leads
-//! somewhere, every path that a page names exists, and prose fits 100 columns.
+//! The pages: every command of a tutorial, a how-to page or a theory page runs and prints what the page says.
+//! Every link leads somewhere, every path that a page names exists, and prose fits 100 columns.
 //!
 //! The word after the language of a fence gives the kind of a block. `yaml NAME`, `xml NAME`, `python NAME`:
 //! a file that the reader saves. `sh`: commands, run in a folder with the files of the page before them. `sh

@@ -116,7 +116,7 @@ fn grasps_that_do_not_hold_and_touches_that_do_not_come_end_the_task() {
     assert!(matches!(error, FlipError::Controller(ControllerError::NoTouch { .. })), "{error}");
 }
 
-/// A task file that cannot be used is refused with the place or the keyframe.
+/// A task file that cannot be used is refused with the line, the key or the keyframe.
 #[test]
 fn broken_task_files_are_refused() {
     let text = std::fs::read_to_string(path("config/tasks/pancake_flip.yaml")).expect("the file");

@@ -235,8 +235,8 @@ fn box_tips_at_its_aspect_ratio() {
     }
 }
 
-/// A sphere that slides without spin ends rolling at 5/7 of its speed, to the last digits: points have no
-/// rolling resistance.
+/// A sphere that slides without spin ends rolling at 5/7 of its speed, because points have no rolling
+/// resistance.
 #[test]
 fn sliding_sphere_ends_rolling() {
     let (radius, mass, v0) = (0.05, 0.2, 0.5);
@@ -389,8 +389,8 @@ fn coincident_shapes_have_finite_contacts() {
     }
 }
 
-/// The depth of a box that slides over the edge of another changes no faster than the box moves, and the
-/// points are the corners of the area that the two faces share.
+/// While a box slides over the edge of another, the depth stays the same, and the points reach to the edge of
+/// the area that the two faces share.
 #[test]
 fn box_slides_over_an_edge_continuously() {
     let size = Vector3::new(0.1, 0.1, 0.1);

@@ -1,4 +1,4 @@
-//! Defects of surfaces: repaired, or refused with the place.
+//! Defects of surfaces: repaired, or refused with their position.
 
 use isobar::geometry::SurfaceMesh;
 use isobar::geometry::make::centroid;

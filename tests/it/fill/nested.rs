@@ -41,7 +41,7 @@ fn holders(mesh: &VolumeMesh, point: &Vector3, margin: f64) -> usize {
     mesh.tets.iter().filter(holds).count()
 }
 
-/// Points of the filling lie in one tetrahedron at most.
+/// Random points of tetrahedra lie in no second one.
 fn check_overlap(filling: &Filling, name: &str) {
     let mut random = Random::new(1);
     let mesh = &filling.mesh;
