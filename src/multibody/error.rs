@@ -53,8 +53,8 @@ pub enum ModelError {
     },
     /// A body with two parents: a closed chain.
     #[error(
-        "body '{body}' is the child of joint '{first}' and of joint '{second}': a body has one parent, so remove one of \
-         the two, and close the chain with `closures` in the scene file"
+        "body '{body}' is the child of joint '{first}' and of joint '{second}', but a body has one parent: remove one of \
+         the joints, and close the chain with `closures` in the scene file"
     )]
     TwoParents {
         /// The body.

@@ -72,7 +72,7 @@ pub enum StepError {
     },
     /// A purely quasistatic step with a body that nothing supports.
     #[error(
-        "t = {time} s: nothing holds '{name}', and without inertia the motion of a body that falls, slides or rolls is undefined: put it on a support, or set `inertia: drag` or `inertia: mass`"
+        "t = {time} s: nothing holds '{name}', and without inertia the motion of a body that falls, slides or rolls is undefined. Put it on a support, or set `inertia: drag` or `inertia: mass`"
     )]
     NoSupport {
         /// Simulated time \[s\].

@@ -5,13 +5,13 @@ use crate::math::{SpatialVelocity, Vector3};
 /// The normal force of a face counts as at least this fraction of the largest one of its contact. Otherwise a
 /// face that hardly pushes would have an unbounded error for any friction. [-]
 const NORMAL_MIN: f64 = 1e-3;
-/// Friction below this fraction of its limit has no direction [-].
+/// Friction below this fraction of its limit, or of the whole force, counts as none [-].
 const FRICTION_MIN: f64 = 1e-6;
 
 /// The errors of friction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrictionErrors {
-    /// C = max(0, |f_t|/(mu f_n) - 1): how far friction is outside the cone [-].
+    /// C = max(0, |f_t|/(mu f_n) - 1): the part of the friction outside the cone, relative to its limit [-].
     pub cone: f64,
     /// A: the angle between friction and the opposite of the slip velocity \[rad\]; 0 without slip.
     pub alignment: f64,

@@ -36,7 +36,7 @@ impl fmt::Display for MissedContact<'_> {
         match pressed {
             None => write!(
                 f,
-                "met within a step of {ms} ms and approached by another {:.1} mm; half the thickness of the thinner \
+                "met within a step of {ms} ms and approached by another {:.1} mm. Half the thickness of the thinner \
                  compliant one is {:.1} mm, so they may pass through each other: take a step of at most {:.2} ms, or, \
                  with `contact: {{ surfaces: start }}`, use `free_path` instead",
                 mm * travel,
@@ -45,7 +45,7 @@ impl fmt::Display for MissedContact<'_> {
             ),
             Some(pressed) => write!(
                 f,
-                "press each other in by {:.1} mm and approach by another {:.1} mm in a step of {ms} ms; half the \
+                "press each other in by {:.1} mm and approach by another {:.1} mm in a step of {ms} ms. Half the \
                  thickness of the thinner compliant one is {:.1} mm, so they may pass through each other: take a \
                  stiffer material, or, if they approach by more than they are pressed in, a shorter step",
                 mm * pressed,

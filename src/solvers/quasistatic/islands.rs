@@ -33,8 +33,8 @@ pub(super) struct Island {
     pub(super) patches: Range<usize>,
 }
 
-/// The islands of a problem. Velocities are reordered by island, and within an island by the number of
-/// couplings, fewest first, so that a factor has little fill.
+/// The islands of a problem. Velocities are reordered by island. Within an island they are ordered by the
+/// number of velocities in their largest contact or patch, fewest first, so that a factor has little fill.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Islands {
     pub(super) islands: Vec<Island>,

@@ -32,7 +32,8 @@ const SAME_POINT: f64 = 100.0 * INCREMENT;
 /// Smallest cosine between the normals of a point before and after [-]: 8 degrees. The angle between two
 /// faces of a shape is larger.
 const SAME_NORMAL: f64 = 0.99;
-/// Below this angle the quadratic series of the tangent map of a rotation is exact to rounding \[rad\].
+/// Below this angle \[rad\] the error of the quadratic series of the tangent map of a rotation is under
+/// 1e-13.
 const SMALL_ANGLE: f64 = 1e-4;
 
 /// The reason why a step has no derivatives.
@@ -53,7 +54,7 @@ pub enum DerivativeError {
     },
     /// Contact points appear, disappear or jump on both sides of the configuration.
     #[error(
-        "the contact points of '{A}' and '{B}' change within {INCREMENT} on both sides of this configuration, along {along}, and column {column} of the derivatives does not exist: choose another configuration"
+        "the contact points of '{A}' and '{B}' change within {INCREMENT} on both sides of this configuration, along {along}. Column {column} of the derivatives does not exist: choose another configuration"
     )]
     Features {
         /// The first geometry.
