@@ -28,7 +28,8 @@ pub(super) fn coriolis(model: &Model, data: &mut Data) {
     project(model, S, force, coriolis);
 }
 
-/// The generalized forces that give the accelerations `vdot`: out = M vdot + c - tau_g [N m] or \[N\].
+/// Computes the generalized forces that give the accelerations `vdot`: out = M vdot + c - tau_g [N m] or
+/// \[N\].
 ///
 /// Needs [`kinematics`](super::kinematics).
 pub fn inverse_dynamics(model: &Model, data: &mut Data, vdot: &[f64], out: &mut [f64]) {

@@ -111,7 +111,7 @@ pub(super) fn from_quaternion(&[w, x, y, z]: &[f64; 4]) -> Rotation {
     ))
 }
 
-/// The joint's columns about T, in world axes: the motion of a unit rate of each of its dofs.
+/// Writes the joint's columns about T, in world axes: the motion of a unit rate of each of its dofs.
 fn write_columns(link: &Link, R_WF: &Rotation, p_TL: &Vector3, out: &mut [SpatialVelocity]) {
     let turn = |axis_W: Vector3| SpatialVelocity::new(axis_W, p_TL.cross(&axis_W));
     let slide = |axis_W: Vector3| SpatialVelocity::new(Vector3::zeros(), axis_W);

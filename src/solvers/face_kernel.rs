@@ -157,8 +157,8 @@ impl PatchBlock {
         total
     }
 
-    /// Contact force on B of each face [N, world], in the order in which the faces were pushed. The torque of
-    /// a face about its own normal is in the patch's impulse only.
+    /// Computes the contact force on B of each face [N, world], in the order in which the faces were pushed.
+    /// The torque of a face about its own normal is only in the patch's impulse.
     pub fn face_forces(&self, V: &SpatialVelocity, forces: &mut Vec<Vector3>) {
         let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
@@ -209,7 +209,7 @@ impl HessianSums {
         add_all(&mut self.vv, [xx, xy, xz, yy, yz, zz]);
     }
 
-    /// The terms of spin about the normals: vt.t depends on w by c x t, and wn by n.
+    /// Adds the terms of spin about the normals: vt.t depends on w by c x t, and wn by n.
     #[inline(always)]
     fn add_spin(&mut self, faces: &FaceLanes, impulse: &FaceImpulse) {
         let FaceImpulse { t, kt, z, .. } = *impulse;

@@ -9,7 +9,7 @@ pub(super) struct DisjointSets {
 }
 
 impl DisjointSets {
-    /// `n` sets of one index each.
+    /// Makes `n` sets of one index each.
     pub(super) fn reset(&mut self, n: usize) {
         self.parent.clear();
         self.parent.extend(0..n as u32);

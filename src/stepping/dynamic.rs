@@ -144,8 +144,8 @@ impl DynamicStep {
         Ok(())
     }
 
-    /// The problem of the step without its solution: A, r, the joints' rows and the contacts. Returns the
-    /// time at which the assembly of the contacts began.
+    /// Assembles the problem of the step: A, r, the rows of the joints and the contacts. Returns the time at
+    /// which the assembly of the contacts began.
     pub(super) fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<f64, StepError> {
         let (settings, model) = (input.settings, input.scene.model());
         self.assemble_motion(input, data)?;
@@ -163,7 +163,7 @@ impl DynamicStep {
         Ok(moved)
     }
 
-    /// A, r and the joints' rows.
+    /// Assembles A, r and the rows of the joints.
     fn assemble_motion(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<(), StepError> {
         let StepInput { scene, settings, start, time, .. } = input;
         let (problem, model, dt, state) = (&mut self.problem, scene.model(), settings.step(), start.state);

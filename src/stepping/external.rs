@@ -41,7 +41,7 @@ impl ExternalWrenches {
         read_wrenches(&mut self.F_BBo_W, reader)
     }
 
-    /// tau = sum of J^T F over the bodies, at the poses in `data` [N m] or \[N\].
+    /// Computes tau = sum of J^T F over the bodies, at the poses in `data` [N m] or \[N\].
     pub(super) fn project(&mut self, model: &Model, data: &Data) {
         let Self { F_BBo_W, columns, generalized } = self;
         generalized.fill(0.0);

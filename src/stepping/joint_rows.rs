@@ -69,13 +69,14 @@ impl JointRows {
         }
     }
 
-    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or \[N\].
+    /// Computes the efforts of the actuators over the step that ended with the velocities `v` [N m] or \[N\].
     pub(super) fn efforts(&self, problem: &ContactProblem, v: &[f64], step: f64, efforts: &mut Vec<f64>) {
         let impulse = |row: usize| problem.rows[row].impulse(problem.rows[row].speed(v)).0;
         self.efforts_from(impulse, step, efforts);
     }
 
-    /// Efforts of the actuators over a step in which the rows have the impulses `impulse` [N m] or \[N\].
+    /// Computes the efforts of the actuators over a step in which the rows have the impulses `impulse` [N m]
+    /// or \[N\].
     pub(super) fn efforts_from(&self, impulse: impl Fn(usize) -> f64, step: f64, efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {

@@ -37,9 +37,9 @@ impl JointPaths {
         false
     }
 
-    /// tau = J^T F: the efforts that contact exerts about the joints' axes [N m] or \[N\], in the order of
-    /// [`Scene::joint_names`]. A mimic joint has an effort of its own, which is not added to that of its
-    /// leader. `F_BBo_W` are the net contact wrenches on the bodies.
+    /// Computes tau = J^T F, the efforts that contact exerts about the joints' axes [N m] or \[N\], in the
+    /// order of [`Scene::joint_names`]. A mimic joint has an effort of its own, which is not added to that of
+    /// its leader. `F_BBo_W` are the net contact wrenches on the bodies.
     pub fn contact_efforts(
         &self,
         scene: &Scene,

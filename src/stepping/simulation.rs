@@ -411,7 +411,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Net contact wrench on each body about its origin, from the patches' impulses.
+    /// Sums the net contact wrench on each body about its origin, from the patches' impulses.
     fn accumulate_body_wrenches(&mut self) {
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         let rate = 1.0 / self.settings.step();
@@ -494,7 +494,7 @@ impl Simulation {
         self.write_friction_errors(pair, patch);
     }
 
-    /// The errors of friction at the poses and velocities at the end of the step.
+    /// Writes the errors of friction, at the poses and velocities at the end of the step.
     fn write_friction_errors(&self, pair: &ContactPair, patch: &mut ContactPatch) {
         let moving = surface_velocity(&self.scene, &self.data, pair);
         let motion = |body: BodyIndex| (&self.data.V_WB[body], &self.data.X_WB[body].translation.vector);

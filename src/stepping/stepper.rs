@@ -82,8 +82,8 @@ impl Stepper {
         }
     }
 
-    /// Forces on B of the faces or points of contact `number` of the last step [N, world]; `v` are the
-    /// velocities at its end.
+    /// Computes the forces on B of the faces or points of contact `number` of the last step [N, world]. `v`
+    /// are the velocities at its end.
     pub(super) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
         match self {
             Self::Dynamic(step) => step.face_forces(number, v, forces),

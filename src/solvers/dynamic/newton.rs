@@ -218,7 +218,7 @@ impl NewtonSolver {
         Ok(())
     }
 
-    /// g = A v - r - J^T gamma(v); with `with_hessian`, the patches' Hessians too.
+    /// Computes g = A v - r - J^T gamma(v), and with `with_hessian` also the patches' Hessians.
     fn evaluate(&mut self, part: Part<'_>, v: &[f64], with_hessian: bool) {
         for span in part.spans() {
             self.constraint_impulse[span.dofs.clone()].fill(0.0);

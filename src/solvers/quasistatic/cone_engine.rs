@@ -157,7 +157,7 @@ impl ConeEngine {
         report
     }
 
-    /// The warm start in the order of the problem.
+    /// Sets up the warm start, in the order of the problem.
     fn start(&mut self, problem: &QuasistaticProblem, v: &[f64]) {
         self.v.clear();
         self.v.extend_from_slice(v);
@@ -288,7 +288,8 @@ impl ConeEngine {
                     *reach = reach.max(v.norm_squared()).max(LEVER_ARM * LEVER_ARM * w.norm_squared());
                 }
             }
-            // The forces of patches are exact in the metric of Q itself.
+            // With patches, velocities of weak resistance keep the metric of Q, in which the patches' forces
+            // are exact.
             let exact = part.patches().next().is_some();
             let is_light = |dof: usize| light[dof] && !exact;
             let mut softest = f64::INFINITY;
@@ -361,7 +362,7 @@ impl ConeEngine {
         (ConeStatus::NotConverged { residual }, iterations, settings.outer_max)
     }
 
-    /// The contacts of the last run that slide at their friction bound, ascending.
+    /// Finds the contacts of the last run that slide at their friction bound, ascending.
     pub(super) fn sliding(&self, problem: &QuasistaticProblem, sliding: &mut Vec<usize>) {
         let Self { islands, law, newton, .. } = self;
         sliding.clear();
@@ -390,7 +391,8 @@ impl ConeEngine {
         self.memory.store(problem, &self.multipliers);
     }
 
-    /// The impulses of the last run on contacts, rows, bounds and patches, in the order of the problem.
+    /// Copies the impulses of the last run on contacts, rows, bounds and patches, in the order of the
+    /// problem.
     pub(super) fn read(
         &self,
         problem: &QuasistaticProblem,

@@ -46,8 +46,8 @@ impl CoulombRounds {
         self.newton_error = None;
     }
 
-    /// Compares the bounds with the impulses of this round. Returns the largest difference of mu
-    /// gamma_n from its bound, relative to the largest of both [-], or 1 if a contact without a bound pushes.
+    /// Compares the bounds with the impulses of this round. Returns the largest difference of mu gamma_n from
+    /// its bound, relative to the largest of them all [-], or 1 if a contact without a bound pushes.
     pub(super) fn refresh(&mut self, problem: &mut QuasistaticProblem, impulses: &[Vector3]) -> FrictionChange {
         let bound = |(contact, gamma): (&ConeContact, &Vector3)| contact.friction * gamma.x.max(0.0);
         let Self { bounds, error, .. } = self;

@@ -37,7 +37,7 @@ pub struct ProblemDirection {
 }
 
 impl ProblemDirection {
-    /// A zero direction with the size of `problem`.
+    /// Makes this a zero direction with the size of `problem`.
     pub fn reset(&mut self, problem: &QuasistaticProblem) {
         self.linear.clear();
         self.linear.resize(problem.size(), 0.0);
@@ -129,7 +129,8 @@ impl Linearization {
         Ok(())
     }
 
-    /// The changes of the contacts' normal impulses by the last [`Linearization::apply`], by contact.
+    /// Computes the changes of the contacts' normal impulses in the last [`Linearization::apply`], by
+    /// contact.
     pub(super) fn normal_changes(&self, engine: &ConeEngine, problem: &QuasistaticProblem, normals: &mut Vec<f64>) {
         normals.clear();
         normals.resize(problem.contacts().len(), 0.0);

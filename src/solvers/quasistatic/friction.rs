@@ -106,8 +106,8 @@ impl FrictionLaw {
         change / penalty
     }
 
-    /// The derivative of the multipliers along dy and along their own change `delta`, at the multipliers and
-    /// y of the solution: delta <- P'(delta - dy/R), plus the effect of a change of its friction bound.
+    /// Updates the change `delta` of the multipliers along dy, at the multipliers and y of the solution:
+    /// delta <- P'(delta - dy/R), plus the effect of a change of the friction bound.
     pub(super) fn differentiate(
         &self,
         law: &PointLaw,

@@ -166,7 +166,7 @@ impl IslandNewton {
         contacts.iter_mut().chain(bounds).for_each(|penalty| *penalty *= factor);
     }
 
-    /// The contacts' impulses at y.
+    /// Computes the contacts' impulses at y.
     fn find_impulses(&mut self, part: Part<'_>) {
         for (index, contact) in part.contacts() {
             let multipliers = &self.multipliers[index * self.stride..][..self.stride];
@@ -316,7 +316,7 @@ impl IslandNewton {
         cholesky_in_envelope(hessian, part.first())
     }
 
-    /// The Newton direction with the present factor.
+    /// Computes the Newton direction with the present factor.
     fn find_direction(&mut self, part: Part<'_>) {
         let direction = &mut self.direction[part.dofs()];
         for (direction, gradient) in direction.iter_mut().zip(&self.gradient[part.dofs()]) {

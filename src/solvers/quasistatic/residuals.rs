@@ -1,5 +1,5 @@
 //! Residuals of the conditions of optimality, computed from the problem and its solution alone. The engine
-//! only decides whether the conditions are those of Coulomb's law (Lemke's method) or of the problem.
+//! only matters because Lemke's method solves Coulomb's law instead of the convex constraint.
 
 use super::interior_point::ray;
 use super::{Engine, FrictionCone, QuasistaticProblem, QuasistaticResiduals};

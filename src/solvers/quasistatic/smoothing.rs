@@ -186,7 +186,7 @@ impl SmoothedStep {
         Some(value)
     }
 
-    /// Gradient, Hessian and impulses at v.
+    /// Computes the gradient, the Hessian and the impulses at v.
     fn assemble(&mut self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) {
         let n = problem.size();
         self.factor.clear();
@@ -247,7 +247,7 @@ impl SmoothedStep {
         }
     }
 
-    /// dv of `direction` at the minimum: H dv = db - sum J^T W dy.
+    /// Computes dv of `direction` at the minimum: H dv = db - sum J^T W dy.
     pub(super) fn apply(&self, problem: &QuasistaticProblem, direction: &ProblemDirection, dv: &mut [f64]) {
         dv.copy_from_slice(&direction.linear);
         for ((contact, slope), dy) in problem.contacts().iter().zip(&self.slopes).zip(&direction.contacts) {

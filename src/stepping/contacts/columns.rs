@@ -59,13 +59,13 @@ impl RelativeColumns {
         self.mean_inverse_mass(momentum_matrix).max(normal)
     }
 
-    /// The columns for the velocity of B relative to A at the point C.
+    /// Computes the columns for the velocity of B relative to A at the point C.
     pub(super) fn merge(&mut self, model: &Model, data: &Data, bodies: (BodyIndex, BodyIndex), p_WC: &Vector3) {
         self.merge_at(model, data, bodies, (p_WC, p_WC));
     }
 
-    /// The columns for the velocity of a point fixed on B relative to a point fixed on A; the two points may
-    /// differ.
+    /// Computes the columns for the velocity of a point fixed on B relative to a point fixed on A. The two
+    /// points may differ.
     pub(super) fn merge_at(
         &mut self,
         model: &Model,

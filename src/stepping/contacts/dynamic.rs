@@ -304,7 +304,7 @@ pub(in crate::stepping) struct ContactInput<'a> {
 }
 
 impl ContactInput<'_> {
-    /// The columns of the Jacobian of a pair at the patch point, with the bodies at the poses in `data`.
+    /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses in `data`.
     fn columns_at(&self, pair: &ContactPair, p_WC: &Vector3, data: &Data, columns: &mut RelativeColumns) {
         let geometries = self.scene.geometries();
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);

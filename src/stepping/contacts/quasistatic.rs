@@ -355,7 +355,7 @@ impl QuasistaticContacts {
         }
     }
 
-    /// Forces on B of the points or faces of active patch `number` [N, world].
+    /// Computes the forces on B of the points or faces of active patch `number` [N, world].
     pub(in crate::stepping) fn face_forces(
         &self,
         number: usize,

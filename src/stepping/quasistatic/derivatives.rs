@@ -534,8 +534,8 @@ fn difference(a: &Sample, b: &Sample, width: f64, direction: &mut ProblemDirecti
     direction.contacts.extend(a.contacts.iter().zip(&b.contacts).map(|(a, b)| (a - b) / width));
 }
 
-/// The change of the end q+ = q (+) h v if v changes by `dv`, and q by one unit along `moved`. For a free
-/// body
+/// Computes the change of the end q+ = q (+) h v if v changes by `dv`, and q by one unit along `moved`. For a
+/// free body
 ///   dr+ = exp(h w) dr + D(h w) h dw,   D(r) = 1 + (1 - cos |r|)/|r|^2 [r] + (|r| - sin |r|)/|r|^3 [r]^2.
 fn move_end(model: &Model, h: f64, v: &[f64], moved: Option<usize>, dv: &[f64], end: &mut [f64]) {
     for (dof, (end, dv)) in end.iter_mut().zip(dv).enumerate() {

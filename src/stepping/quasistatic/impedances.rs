@@ -109,8 +109,8 @@ impl Impedances {
         &self.actuated
     }
 
-    /// Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), springs, limits and friction, from the
-    /// mass matrix and the gravity forces in `data`; tau_u includes the external forces.
+    /// Assembles Q = blkdiag(M_u, h^2 K_a), b = h (tau_u; K_a dq_cmd + tau_a), springs, limits and friction,
+    /// from the mass matrix and the gravity forces in `data`. tau_u includes the external forces.
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
@@ -255,7 +255,7 @@ impl Impedances {
         }
     }
 
-    /// Efforts of the actuators over the step that ended with velocities `v` [N m] or \[N\].
+    /// Computes the efforts of the actuators over the step that ended with the velocities `v` [N m] or \[N\].
     pub(super) fn efforts(&self, v: &[f64], efforts: &mut Vec<f64>) {
         efforts.clear();
         efforts.extend(self.sources.iter().map(|source| match source {

@@ -39,7 +39,7 @@ impl Support {
         }
     }
 
-    /// The trees of a contact form one group; a contact with a single tree joins it to the world.
+    /// Joins the trees of a contact to one group. A contact with a single tree connects it to the world.
     fn join(&mut self, model: &Model, dofs: impl Iterator<Item = u32>) {
         let mut first = None::<usize>;
         let mut several = false;
