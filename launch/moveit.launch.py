@@ -3,17 +3,17 @@ MoveIt's move_group with the files of config/moveit. Include it in a launch file
 move_group:=false if that starts one.
 
 ros2 launch isobar moveit.launch.py [robot:=j2s7s300] [scene:=FILE] [move_group:=true] [use_rviz:=false]
-    [params_file:=FILE] [real_time_factor:=1.0] [record:=FILE.mcap]
+    [params_file:=FILE] [real_time_factor:=1.0] [record:=FILE.mcap] [namespace:=NAME] [prefix:="chrt -f 50"]
 """
 
 import os
 
 import yaml
 from launch import LaunchDescription
-from launch.actions import DeclareLaunchArgument, IncludeLaunchDescription, OpaqueFunction
+from launch.actions import DeclareLaunchArgument, GroupAction, IncludeLaunchDescription, OpaqueFunction
 from launch.launch_description_sources import PythonLaunchDescriptionSource
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
-from launch_ros.actions import Node
+from launch_ros.actions import Node, PushRosNamespace
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
@@ -21,7 +21,7 @@ from launch_ros.substitutions import FindPackageShare
 # controller of moveit_controllers.yaml.
 SCENES = {"iiwa14_wsg50": "iiwa_demo.yaml", "j2s7s300": "jaco_demo.yaml"}
 # Passed to isobar.launch.py if they are given.
-HANDED_ON = ["params_file", "real_time_factor", "record"]
+HANDED_ON = ["params_file", "real_time_factor", "record", "namespace", "prefix"]
 # What move_group is asked to plan with: MoveIt's own adapters and OMPL.
 PLANNING = {
     "planning_pipelines": ["ompl"],
@@ -75,8 +75,8 @@ def start(context):
     source = PythonLaunchDescriptionSource(os.path.join(share, "launch", "isobar.launch.py"))
     description, controllers = robot_parameters(share, robot)
     sim_time = {"use_sim_time": True}
-    actions = [
-        IncludeLaunchDescription(source, launch_arguments=given.items()),
+    around = [
+        PushRosNamespace(LaunchConfiguration("namespace")),
         Node(
             package="robot_state_publisher",
             executable="robot_state_publisher",
@@ -85,10 +85,12 @@ def start(context):
     ]
     if value("move_group").lower() in {"true", "1"}:
         parameters = [description, controllers, PLANNING, sim_time]
-        actions.append(Node(package="moveit_ros_move_group", executable="move_group", output="screen", parameters=parameters))
+        around.append(Node(package="moveit_ros_move_group", executable="move_group", output="screen", parameters=parameters))
     if value("use_rviz").lower() in {"true", "1"}:
-        actions.append(Node(package="rviz2", executable="rviz2", name="rviz_moveit", parameters=[description, sim_time]))
-    return actions
+        around.append(Node(package="rviz2", executable="rviz2", name="rviz_moveit", parameters=[description, sim_time]))
+    # In groups of their own: the arguments do not reach other launch files, and the namespace of the file
+    # that includes this one applies to all.
+    return [GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())]), GroupAction(around)]
 
 
 def generate_launch_description():
@@ -102,6 +104,8 @@ def generate_launch_description():
             DeclareLaunchArgument("params_file", default_value=parameters, description="parameters of the simulator; keep robot_namespaces"),
             DeclareLaunchArgument("real_time_factor", default_value="", description="0 is as fast as possible; empty: 1"),
             DeclareLaunchArgument("record", default_value="", description="MCAP file; empty: none"),
+            DeclareLaunchArgument("namespace", default_value="", description="of all topics and actions"),
+            DeclareLaunchArgument("prefix", default_value="", description="a program that starts the simulator, such as chrt -f 50; empty: none"),
             OpaqueFunction(function=start),
         ]
     )

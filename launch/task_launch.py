@@ -47,7 +47,8 @@ def simulator(context):
     if LaunchConfiguration("state_publisher").perform(context).lower() in {"true", "1"}:
         given["publish_robot_description"] = "false"
     source = PythonLaunchDescriptionSource(shared("launch", "isobar.launch.py"))
-    return [IncludeLaunchDescription(source, launch_arguments=given.items())]
+    # In a group of its own, the arguments do not reach other launch files.
+    return [GroupAction([IncludeLaunchDescription(source, launch_arguments=given.items())])]
 
 
 def task(scene, urdf, controllers, task_file=None):

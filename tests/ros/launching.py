@@ -25,11 +25,12 @@ class Process:
     namespace: str
     parameters: list = field(default_factory=list)
     arguments: list = field(default_factory=list)
+    prefix: str = ""
 
     def command(self, prefix, folder):
         """The command line; parameters go into a file in `folder`, as strings on a command line would be read
         as YAML."""
-        line = [str(Path(prefix) / "lib" / self.package / self.executable), *self.arguments, "--ros-args"]
+        line = [*shlex.split(self.prefix), str(Path(prefix) / "lib" / self.package / self.executable), *self.arguments, "--ros-args"]
         if self.name:
             line += ["-r", f"__node:={self.name}"]
         if self.namespace:
@@ -169,9 +170,9 @@ def joined(namespace, more):
 
 
 class Node:
-    def __init__(self, *, package, executable, name=None, namespace="", parameters=(), arguments=(), condition=None, **_):
+    def __init__(self, *, package, executable, name=None, namespace="", parameters=(), arguments=(), condition=None, prefix=None, output=None, on_exit=None):
         self.process = Process(package, executable, name, namespace)
-        self.parameters, self.arguments, self.condition = parameters, arguments, condition
+        self.parameters, self.arguments, self.condition, self.prefix = parameters, arguments, condition, prefix
 
     def execute(self, context):
         if self.condition is not None and not self.condition.holds(context):
@@ -186,7 +187,8 @@ class Node:
         arguments = [text(argument, context) for argument in self.arguments]
         process = self.process
         namespace = joined(context.namespace, text(process.namespace, context))
-        context.processes.append(Process(process.package, process.executable, process.name, namespace, parameters, arguments))
+        prefix = text(self.prefix or "", context)
+        context.processes.append(Process(process.package, process.executable, process.name, namespace, parameters, arguments, prefix))
 
 
 class PythonLaunchDescriptionSource(Substitution):

@@ -123,6 +123,18 @@ def test_the_launch_file_gives_moveit_the_robot_and_the_simulator_its_action(ins
     assert alone[0].parameters[1]["scene"] == "/my.yaml"
 
 
+def test_namespace_and_prefix_apply_and_arguments_do_not_reach_other_files(installed):
+    path = installed / "share/isobar/launch/moveit.launch.py"
+    processes, values = launching.evaluate(path, {"namespace": "cell", "prefix": "env X=1", "use_rviz": "true"})
+    assert {process.executable: process.namespace for process in processes} == {
+        name: "/cell" for name in ("isobar_node", "robot_state_publisher", "move_group", "rviz2")
+    }
+    assert {process.executable for process in processes if process.prefix == "env X=1"} == {"isobar_node"}
+    assert {process.prefix for process in processes} == {"env X=1", ""}
+    # isobar.launch.py is included with a scene, and without RViz.
+    assert values["use_rviz"] == "true" and values["scene"] == ""
+
+
 def test_a_robot_without_files_is_refused_by_name(installed):
     with pytest.raises(ValueError, match="pr2.*iiwa14_wsg50, j2s7s300"):
         launching.evaluate(installed / "share/isobar/launch/moveit.launch.py", {"robot": "pr2"})
