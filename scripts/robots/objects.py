@@ -144,7 +144,7 @@ welded.
     return robot("table", comment, {"wood": (0.72, 0.60, 0.45, 1), "legs": (0.30, 0.30, 0.32, 1)}, link("table", lines))
 
 
-# The stand: height of the shelf; the fork under the handle: place along y, height of its saddle above the
+# The stand: height of the shelf; the fork under the handle: position along y, height of its saddle above the
 # shelf, gap [m].
 SHELF, FORK_Y, SADDLE, GAP = 0.140, 0.108, 0.0203, 0.034
 

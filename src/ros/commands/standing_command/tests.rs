@@ -345,7 +345,7 @@ fn a_joint_keeps_its_target_whatever_arrives_for_others() {
                         quiet[*joint] = 0;
                     }
                 }
-                // The topics of one quantity: the others of a joint stay, unless it is held.
+                // The topics of one quantity: the other quantities of a joint stay, unless it is held.
                 6 | 7 => {
                     end(&mut model, &ended);
                     let mut joints = Vec::new();
