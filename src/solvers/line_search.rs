@@ -1,5 +1,4 @@
-//! Exact line search: the slope of a convex function along a direction increases, and its zero is the
-//! minimum.
+//! Line search: the slope of a convex function along a direction increases, and its zero is the minimum.
 
 /// The largest number of trial points of one line search; bisection alone would reach 2^-40 of the interval.
 const TRIALS_MAX: u32 = 40;

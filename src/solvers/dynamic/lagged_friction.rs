@@ -36,7 +36,7 @@ impl PatchBlock {
     /// The deviation of friction from Coulomb's law at the relative velocity V of C, and the limit of the
     /// patch's friction [N s]. With the normal impulses n at V, the limit is the sum of mu n. A sliding face
     /// contributes the difference between its bound and mu n, and a sticking face only the impulse by which
-    /// its friction exceeds mu n.
+    /// its friction exceeds mu n. The deviation is 0 if the bounds are right to 1 % of the limit.
     pub fn friction_error(&self, V: &SpatialVelocity) -> (f64, f64) {
         let (change, limit) = self.change_of_bounds(V);
         (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit)
@@ -107,7 +107,7 @@ impl PatchBlock {
     }
 }
 
-/// Changes of the bounds below this fraction of the patch's limit count as no error [-].
+/// Errors of the bounds whose sum is below this fraction of the patch's limit count as none [-].
 const ERROR_UNSEEN: f64 = 0.01;
 /// A face slides if it is faster than this multiple of its regularization speed [-].
 const SLIDING: f64 = 10.0;

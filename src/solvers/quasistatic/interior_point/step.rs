@@ -9,7 +9,7 @@
 //!   whose slope is clamped;
 //! - face, normal: 1/2 h r e^2 with e >= fe0/r - v_n, e >= 0 and r the decrease of the force with the
 //!   velocity [N s/m];
-//! - face, friction: mu n0 t with t >= |(v_t, v_s)|: the regularized norm, exactly.
+//! - face, friction: mu n0 t with t >= |(v_t, rho w_n, v_s)|: the regularized norm, exactly.
 
 use std::f64::consts::TAU;
 
