@@ -1,5 +1,5 @@
 //! Resolution of mesh addresses: `package://name/path` (`model://` means the same), `file://path`, or a path
-//! relative to the robot file.
+//! relative to the robot file. In `file://` addresses, `%20` is a space, and the host may be `localhost`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -144,7 +144,7 @@ impl PackageMap {
             }
             self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect()
         } else if let Some(path) = uri.strip_prefix("file://") {
-            vec![base_dir.join(path)]
+            file_paths(path).map(|path| base_dir.join(path)).collect()
         } else if uri.is_empty() || uri.contains("://") {
             Vec::new()
         } else {
@@ -174,7 +174,7 @@ impl PackageMap {
             }
             self.package_folders(name, base_dir).into_iter().map(|folder| folder.join(relative)).collect()
         } else if let Some(path) = uri_trimmed.strip_prefix("file://") {
-            vec![base_dir.join(path)]
+            file_paths(path).map(|path| base_dir.join(path)).collect()
         } else if uri_trimmed.contains("://") {
             return Err(unsupported("this kind of address is not supported"));
         } else if uri_trimmed.is_empty() {
@@ -182,15 +182,15 @@ impl PackageMap {
         } else {
             vec![base_dir.join(uri_trimmed)]
         };
-        if package.is_none() && !tried.iter().all(|path| self.is_within(path)) {
-            return Err(ResolveError::OutOfBounds { uri: uri.to_owned() });
-        }
+        let (tried, beyond): (Vec<PathBuf>, Vec<PathBuf>) =
+            tried.into_iter().partition(|path| package.is_some() || self.is_within(path));
         match tried.iter().find(|path| path.is_file()) {
             Some(found) => {
                 let folder = absolute(found.parent().unwrap_or(Path::new("")));
                 self.used.0.lock().unwrap_or_else(PoisonError::into_inner).insert(folder);
                 Ok(found.clone())
             }
+            None if !beyond.is_empty() => Err(ResolveError::OutOfBounds { uri: uri.to_owned() }),
             None => Err(ResolveError::NotFound { uri: uri.to_owned(), tried }),
         }
     }
@@ -231,6 +231,29 @@ impl PackageMap {
         folders.retain(|folder| seen.insert(folder.clone()));
         folders
     }
+}
+
+/// The paths that `file://` and `address` may mean: the one of RFC 8089, then the text as it is, which many
+/// robot files have.
+fn file_paths(address: &str) -> impl Iterator<Item = PathBuf> {
+    let local = address.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(address);
+    let decoded = percent_decoded(local).unwrap_or_else(|| local.to_owned());
+    let plain = (decoded != local).then(|| PathBuf::from(local));
+    std::iter::once(PathBuf::from(decoded)).chain(plain)
+}
+
+/// `text` with each `%20` and the like replaced by its byte; `None` if the result is not text without control
+/// characters.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|digits| byte == b'%' && digits.iter().all(u8::is_ascii_hexdigit));
+        let code = digits.and_then(|digits| u8::from_str_radix(str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
 }
 
 fn split(value: &OsStr) -> Vec<PathBuf> {
@@ -313,6 +336,27 @@ fn manifest_name(manifest: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Oracle: the examples of RFC 8089 (localhost, or no host) and RFC 3986 (percent-encoding).
+    #[test]
+    fn addresses_of_files_are_decoded() {
+        let paths = |address: &str| file_paths(address).map(|path| path.display().to_string()).collect::<Vec<_>>();
+        assert_eq!(paths("/a/b.obj"), ["/a/b.obj"]);
+        assert_eq!(paths("localhost/a/b.obj"), ["/a/b.obj"]);
+        assert_eq!(paths("/my%20robot/%C3%A9.stl"), ["/my robot/é.stl", "/my%20robot/%C3%A9.stl"]);
+        assert_eq!(paths("localhosts/a"), ["localhosts/a"]);
+        for kept in ["/100%", "/a%2", "/a%zz", "/a%+1", "/a%00b", "/a%0Ab", "/a%FF"] {
+            assert_eq!(paths(kept), [kept]);
+        }
+        let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");
+        let bounded = PackageMap::new().within([config.clone()]);
+        for host in ["", "localhost"] {
+            let at = |path: &str| bounded.resolve(&format!("file://{host}{}/{path}", config.display()), Path::new("/"));
+            assert_eq!(at("spatula%5Fslip.yaml"), Ok(config.join("spatula_slip.yaml")));
+            assert!(matches!(at("%2e%2e/README.md"), Err(ResolveError::OutOfBounds { .. })));
+            assert!(bounded.resolve_folder(&format!("file://{host}{}", config.display()), Path::new("/")).is_some());
+        }
+    }
 
     /// A bounded map reads its folders and packages, and no folder that only has a package's name.
     #[test]
