@@ -112,7 +112,8 @@ impl Scheduling {
         if !self.lock_memory {
             return Ok(());
         }
-        if getrlimit(Resource::Memlock).current.is_some() && !may_exceed_limits() {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if is_limited(getrlimit(Resource::Memlock).current, &status) {
             let reason = std::io::ErrorKind::PermissionDenied.into();
             return Err(SchedulingError::Memory { limit: limit(Resource::Memlock, "bytes"), reason });
         }
@@ -200,13 +201,14 @@ fn described(error: &thread_priority::Error) -> String {
     }
 }
 
-/// Whether the process has the capability CAP_IPC_LOCK, which overrides limits of locked memory.
-fn may_exceed_limits() -> bool {
+/// Whether a `limit` of locked memory holds for a process with this `status` in /proc: not with the
+/// capability CAP_IPC_LOCK.
+fn is_limited(limit: Option<u64>, status: &str) -> bool {
     const CAP_IPC_LOCK: u32 = 14;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
     let bits = effective.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok());
-    bits.is_some_and(|bits| bits >> CAP_IPC_LOCK & 1 == 1)
+    let exceeds = bits.is_some_and(|bits| bits >> CAP_IPC_LOCK & 1 == 1);
+    limit.is_some() && !exceeds
 }
 
 /// The soft limit of this user.
@@ -253,6 +255,20 @@ mod tests {
         ];
         for (text, expected) in cases {
             assert_eq!(cpu_list(text).as_deref(), expected, "{text}");
+        }
+    }
+
+    /// The capability is bit 14 of the effective set, of which the system gives the digits.
+    #[test]
+    fn a_limit_of_memory_holds_without_the_effective_capability() {
+        let status = |permitted: u64, effective: u64| {
+            format!("Name:\tn\nCapPrm:\t{permitted:016x}\nCapEff:\t{effective:016x}\n")
+        };
+        for text in [status(0, 1 << 14), status(0, 0x1ff_ffff_ffff)] {
+            assert!(!is_limited(Some(1 << 40), &text), "{text}");
+        }
+        for text in [status(u64::MAX, !(1 << 14)), status(1 << 14, 0), String::new(), "CapEff:\tx".to_owned()] {
+            assert!(is_limited(Some(1 << 40), &text) && !is_limited(None, &text), "{text}");
         }
     }
 

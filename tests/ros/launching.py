@@ -25,12 +25,13 @@ class Process:
     namespace: str
     parameters: list = field(default_factory=list)
     arguments: list = field(default_factory=list)
-    prefix: str = ""
+    # The program that starts it. With None, that of `ros2 launch --launch-prefix` applies, which "" replaces.
+    prefix: str | None = None
 
     def command(self, prefix, folder):
         """The command line; parameters go into a file in `folder`, as strings on a command line would be read
         as YAML."""
-        line = [*shlex.split(self.prefix), str(Path(prefix) / "lib" / self.package / self.executable), *self.arguments, "--ros-args"]
+        line = [*shlex.split(self.prefix or ""), str(Path(prefix) / "lib" / self.package / self.executable), *self.arguments, "--ros-args"]
         if self.name:
             line += ["-r", f"__node:={self.name}"]
         if self.namespace:
@@ -187,7 +188,7 @@ class Node:
         arguments = [text(argument, context) for argument in self.arguments]
         process = self.process
         namespace = joined(context.namespace, text(process.namespace, context))
-        prefix = text(self.prefix or "", context)
+        prefix = None if self.prefix is None else text(self.prefix, context)
         context.processes.append(Process(process.package, process.executable, process.name, namespace, parameters, arguments, prefix))
 
 

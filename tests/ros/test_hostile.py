@@ -27,6 +27,12 @@ def value_of(message, key):
     return float(next(entry.value for entry in message.status[0].values if entry.key == key))
 
 
+def assert_steps_between_answers(seen):
+    """No run of 200 answers comes without a state in between: requests do not block the loop. `seen` is the
+    number of states that were received before each answer."""
+    assert all(later > earlier for earlier, later in zip(seen, seen[200:])), seen
+
+
 def numbers(chance, length):
     return [chance.choice(NUMBERS) for _ in range(length)]
 
@@ -96,7 +102,6 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     node = start()
     chance = random.Random(1)
     states = listener.listen(JointState, "joint_states")
-    reports = listener.listen(DiagnosticArray, "/diagnostics")
     deep = QoSProfile(depth=1000)
     topics = {
         JointState: ("joint_commands", bad_command),
@@ -107,12 +112,11 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     for publisher in publishers.values():
         listener.wait_until(lambda: publisher.get_subscription_count() > 0, "subscriber")
     clients = {}
-    answers = []
+    answers, seen = [], []
     good = JointState(name=["slide"], position=[0.05])
     arrived = lambda: states and abs(states[-1].position[0] - 0.04755) < 1e-4
     listener.publish_until(publishers[JointState], good, arrived, "the good command")
     del states[:]
-    before = len(reports)
     for number in range(MESSAGES):
         kind = chance.choice(list(topics))
         message = topics[kind][1](chance)
@@ -133,11 +137,13 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
             # A service keeps a limited number of requests, so only a few are in flight at once.
             listener.wait_until(lambda: sum(not answer.done() for answer in answers) < 8, "answers")
             answers.append(clients[name].call_async(asked))
+            answers[-1].add_done_callback(lambda _: seen.append(len(states)))
         if number % 8 == 0:
             listener.spin_for(0.004)
     assert node.process.poll() is None, node.log()
     listener.wait_until(lambda: all(answer.done() for answer in answers), "an answer to each request")
     assert len(answers) >= REQUESTS
+    assert_steps_between_answers(seen)
     for answer in answers:
         results = getattr(answer.result(), "results", None) or [getattr(answer.result(), "result", None)]
         assert not any(getattr(result, "successful", False) for result in results)
@@ -146,9 +152,6 @@ def test_ten_thousand_hostile_messages_change_nothing(start, listener):
     publishers[JointState].publish(JointState(name=["slide", "turn"], position=[0.02, 0.0], velocity=[0.0, 0.0], effort=[0.0, 0.0]))
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.02 + 0.00245) < 1e-3, "the next good command")
     listener.wait_for(DiagnosticArray, "/diagnostics", lambda m: value_of(m, "commands rejected") > MESSAGES / 2, "count")
-    factors = sorted(value_of(report, "real-time factor") for report in reports[before:])
-    # The best second counts: a busy machine delays some seconds, but requests that block would delay all.
-    assert factors[-1] > 0.8, "the loop keeps its rate"
     assert "panicked" not in node.log()
 
 
@@ -232,9 +235,8 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
     worlds.wait()
     chance = random.Random(2)
     states = listener.listen(JointState, "joint_states")
-    reports = listener.listen(DiagnosticArray, "/diagnostics")
     commands = listener.publisher(JointState, "joint_commands")
-    clients, answers = {}, []
+    clients, answers, seen = {}, [], []
     for number in range(600):
         name, kind, asked = standard_request(chance, srv, BRICK, resource)
         if name not in clients:
@@ -243,6 +245,7 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
             listener.meet()
         listener.wait_until(lambda: sum(not answer.done() for answer in answers[-50:]) < 8, "answers")
         answers.append(clients[name].call_async(asked))
+        answers[-1].add_done_callback(lambda _: seen.append(len(states)))
         commands.publish(JointState(name=["slide"], position=[0.0001 * number]))
         listener.spin_for(0.004)
     listener.wait_until(lambda: all(answer.done() for answer in answers), "an answer to each request")
@@ -258,7 +261,5 @@ def test_hostile_requests_of_the_standard_services_are_answered(start, listener)
     listener.wait_until(lambda: abs(states[-1].position[0] - 0.0599 + 0.00245) < 1e-3, "the last command")
     stamps = [stamp_ns(state) for state in states]
     assert stamps == sorted(stamps)
-    factors = sorted(value_of(report, "real-time factor") for report in reports)
-    # The best second counts: a busy machine delays some seconds, but requests that block would delay all.
-    assert factors[-1] > 0.8, "the loop keeps its rate"
+    assert_steps_between_answers(seen)
     assert node.process.poll() is None and "panicked" not in node.log()

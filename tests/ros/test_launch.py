@@ -107,6 +107,14 @@ def test_only_arguments_that_are_given_go_before_the_parameters_file(installed, 
         assert processes[0].parameters[1] == {**scene, "publish_robot_description": False}, "robot_state_publisher does"
 
 
+@pytest.mark.parametrize("task", [*TASKS, "isobar"])
+def test_without_a_prefix_that_of_ros2_launch_applies(installed, task):
+    path = installed / "share/isobar/launch" / f"{task}.launch.py"
+    for given, prefix in [({}, None), ({"prefix": "chrt -f 50"}, "chrt -f 50")]:
+        processes, _ = launching.evaluate(path, {"scene": "/my.yaml", **given})
+        assert [process.prefix for process in processes if process.executable == "isobar_node"] == [prefix]
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_files_that_a_task_names_are_there(installed, task):
     processes, values = launching.evaluate(installed / "share/isobar/launch" / f"{task}.launch.py", {})

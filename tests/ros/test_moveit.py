@@ -130,7 +130,7 @@ def test_namespace_and_prefix_apply_and_arguments_do_not_reach_other_files(insta
         name: "/cell" for name in ("isobar_node", "robot_state_publisher", "move_group", "rviz2")
     }
     assert {process.executable for process in processes if process.prefix == "env X=1"} == {"isobar_node"}
-    assert {process.prefix for process in processes} == {"env X=1", ""}
+    assert {process.prefix for process in processes} == {"env X=1", None}
     # isobar.launch.py is included with a scene, and without RViz.
     assert values["use_rviz"] == "true" and values["scene"] == ""
 

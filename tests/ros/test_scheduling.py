@@ -2,12 +2,15 @@
 name the missing permission."""
 
 import os
+import resource
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from conftest import PATIENCE
 from sensor_msgs.msg import JointState
+from std_srvs.srv import Trigger
 
 RAISED = {"simulation", "publishing", "spinning"}
 
@@ -80,19 +83,45 @@ def test_the_threads_of_a_step_have_the_priority_and_the_processors(start, liste
 def test_memory_is_locked_or_the_limit_is_named(start):
     node = start(parameters=["lock_memory:=true", "start_paused:=true"])
     status = Path(f"/proc/{node.process.pid}/status")
-    while True:
-        if node.process.poll() is not None:
-            assert node.process.returncode == 1 and "memlock unlimited" in node.log(), node.log()
-            return
+    deadline = time.monotonic() + PATIENCE
+    while node.process.poll() is None:
         lines = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
         if int(lines.get("VmLck", "0 kB").split()[0]) > 0:
             return
+        assert time.monotonic() < deadline, f"neither locked nor refused: {node.log()}"
+        time.sleep(0.01)
+    assert node.process.returncode == 1 and "memlock unlimited" in node.log(), node.log()
+
+
+def without(capability):
+    """The program that takes a capability from root; other users do not have it."""
+    return ["setpriv", "--bounding-set", f"-{capability}", "--inh-caps", f"-{capability}"] if os.getuid() == 0 else []
+
+
+@pytest.mark.skipif(not shutil.which("setpriv"), reason="the program setpriv is not installed")
+def test_a_limit_of_locked_memory_is_refused_at_the_start(start):
+    """Also a limit far above the memory of the node at its start, which a later allocation would exceed."""
+    _, largest = resource.getrlimit(resource.RLIMIT_MEMLOCK)
+    limit = 1 << 40 if largest == resource.RLIM_INFINITY else largest
+    node = start(parameters=["lock_memory:=true"], wrapper=["prlimit", f"--memlock={limit}:{limit}", *without("ipc_lock")])
+    assert node.process.wait(PATIENCE) == 1
+    assert "memlock unlimited" in node.log() and f"may lock {limit} bytes" in node.log(), node.log()
+
+
+@pytest.mark.skipif(not permitted(), reason="this user may not use SCHED_FIFO")
+def test_threads_with_a_priority_on_one_processor_take_turns(start, listener):
+    """Steps without a pause: under SCHED_FIFO their thread would never leave the processor to the others."""
+    cpu = max(os.sched_getaffinity(0))
+    start(parameters=["realtime_priority:=10", f"cpus:={cpu}", "real_time_factor:=0.0"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_for_time(states, 1.0)
+    for _ in range(5):
+        assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
 
 
 @pytest.mark.skipif(not shutil.which("setpriv"), reason="the program setpriv is not installed")
 def test_a_missing_permission_ends_the_node_with_the_remedy(start):
-    without = ["setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice"] if os.getuid() == 0 else []
-    node = start(parameters=["realtime_priority:=99"], wrapper=["prlimit", "--rtprio=0", *without])
+    node = start(parameters=["realtime_priority:=99"], wrapper=["prlimit", "--rtprio=0", *without("sys_nice")])
     assert node.process.wait(PATIENCE) == 1
     log = node.log()
     assert "realtime_priority" in log and "priority 99" in log and "limit is 0" in log and "rtprio 99" in log, log
