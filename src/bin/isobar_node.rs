@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // The arguments after --ros-args belong to ROS.
-    let mut words = std::env::args().skip(1).take_while(|word| word != "--ros-args");
+    let given = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let mut words = given.take_while(|word| word != "--ros-args");
     match words.find(|word| matches!(word.as_str(), "-h" | "--help" | "-V" | "--version")).as_deref() {
         Some("-h" | "--help") => {
             print!("{}", isobar::ros::usage());

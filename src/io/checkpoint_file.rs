@@ -52,15 +52,36 @@ pub enum CheckpointFileError {
 /// # Errors
 /// The file cannot be written.
 pub fn write(file: &Path, checkpoint: &Checkpoint) -> Result<(), CheckpointFileError> {
-    let mut partial = file.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
+    let partial = partial(file);
     let written = File::create(&partial).and_then(|mut target| {
         target.write_all(&checkpoint.to_bytes())?;
         target.sync_all()?;
         std::fs::rename(&partial, file)
     });
     written.map_err(|source| CheckpointFileError::Write { file: file.to_path_buf(), source })
+}
+
+fn partial(file: &Path) -> PathBuf {
+    let mut partial = file.as_os_str().to_owned();
+    partial.push(".partial");
+    PathBuf::from(partial)
+}
+
+/// Checks that `file`, which does not exist yet, can be written.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn check_writable(file: &Path) -> Result<(), CheckpointFileError> {
+    let partial = partial(file);
+    let probed = match File::create_new(&partial) {
+        Ok(_) => std::fs::remove_file(&partial),
+        // A run that was killed has left it.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            File::options().append(true).open(&partial).map(drop)
+        }
+        Err(error) => Err(error),
+    };
+    probed.map_err(|source| CheckpointFileError::Write { file: file.to_path_buf(), source })
 }
 
 /// Reads the checkpoint `file`.

@@ -70,6 +70,27 @@ pub enum NodeError {
     /// The recording cannot be made.
     #[error("parameter 'record'")]
     Record(#[from] BagError),
+    /// The recording has no name of its own.
+    #[error("parameter 'record': {} is {kind}: name a file that does not exist yet, such as FOLDER/run.mcap", file.display())]
+    RecordKind {
+        /// The value of the parameter.
+        file: PathBuf,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// Checkpoints cannot be written.
+    #[error("parameter 'checkpoint'")]
+    CheckpointOutput(#[source] CheckpointFileError),
+    /// The checkpoint belongs to another scene.
+    #[error(
+        "parameter 'checkpoint': it was made in {world}: start with that scene, remove the file or name another one"
+    )]
+    OtherScene {
+        /// The name of its world.
+        world: String,
+        /// The difference.
+        source: CheckpointFileError,
+    },
     /// The simulation cannot continue from the checkpoint.
     #[error("parameter 'checkpoint': to begin at the start, remove the file or name another one")]
     Checkpoint(#[from] CheckpointFileError),
@@ -176,7 +197,8 @@ impl World {
         let given = std::env::split_paths(parameters.text("file_access")).filter(|path| !path.as_os_str().is_empty());
         let folders = [folder.join("../urdf"), folder].into_iter().chain(packages.used_folders()).chain(given);
         let packages = packages.clone().within(folders);
-        let mut origin = WorldOrigin::file(parameters.text("scene"), source);
+        let mut origin = WorldOrigin { is_of_start: true, ..WorldOrigin::file(parameters.text("scene"), source) };
+        check_record(Path::new(parameters.text("record")))?;
         let file = PathBuf::from(parameters.text("checkpoint"));
         let checkpoint = read_checkpoint(&file)?;
         if let Some(checkpoint) = &checkpoint {
@@ -247,7 +269,14 @@ impl Session {
         let schedules = schedules(&loaded.scene, &loaded.commands, &loaded.wrenches);
         let (simulation, restored) = match checkpoint {
             Some(checkpoint) => {
-                let refused = |source| NodeError::Checkpoint(checkpoint_file::refused(&checkpoints, source));
+                let refused = |source| match NodeState::read(checkpoint.attachment()) {
+                    Ok(Some(NodeState { world, .. }))
+                        if matches!(source, CheckpointError::Scene { .. }) && !world.is_empty() =>
+                    {
+                        NodeError::OtherScene { world, source: checkpoint_file::refused(&checkpoints, source) }
+                    }
+                    _ => NodeError::Checkpoint(checkpoint_file::refused(&checkpoints, source)),
+                };
                 let (simulation, state) = restore(&checkpoint, &settings, &schedules, begin)?.map_err(refused)?;
                 parameters.set_physics(start.joint_names(), &Physics::of(simulation.scene()));
                 (simulation, state)
@@ -293,9 +322,10 @@ impl Session {
         let options =
             ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes, gains: &gains };
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, options, mailbox.clone())?;
-        let entities = origin.source.changes().to_bytes();
+        let source = origin.for_checkpoints();
         let world = CurrentWorld { number: 0, scene: scene.clone(), models: loaded.models, rates, markers, origin };
-        let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages };
+        let scene = PathBuf::from(parameters.text("scene"));
+        let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages, scene };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
         if let Some(state) = &restored {
             let commands = StandingCommand::read(&state.commands, joints).map_err(CheckpointError::from);
@@ -315,7 +345,7 @@ impl Session {
             schedule: loaded.commands,
             wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
-            entities,
+            source,
             lockstep,
             checkpoints: sender,
             restored,
@@ -386,10 +416,26 @@ impl Session {
 
 /// The checkpoint `file`, if it exists.
 fn read_checkpoint(file: &Path) -> Result<Option<Checkpoint>, NodeError> {
-    if file.as_os_str().is_empty() || !file.exists() {
+    if file.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    if !file.exists() {
+        checkpoint_file::check_writable(file).map_err(NodeError::CheckpointOutput)?;
         return Ok(None);
     }
     Ok(Some(checkpoint_file::read(file)?))
+}
+
+/// Refuses a folder or a device as the file of the recording: `/tmp` would be recorded as `/tmp_2`.
+fn check_record(file: &Path) -> Result<(), NodeError> {
+    match std::fs::metadata(file) {
+        Ok(found) if !found.is_file() => {
+            let kind = if found.is_dir() { "a folder" } else { "not a regular file" };
+            Err(NodeError::RecordKind { file: file.to_path_buf(), kind })
+        }
+        // A file that exists is not overwritten, and one that cannot be made is refused when it is made.
+        _ => Ok(()),
+    }
 }
 
 /// The world with the entities of a checkpoint; `None` if they are those of the scene file.

@@ -126,6 +126,17 @@ impl Checkpoint {
     pub fn with_schedules(self, schedules: SceneSignature) -> Self {
         Self { schedules: Some(schedules), ..self }
     }
+    /// Compares the scene of the run with the scene `here`.
+    ///
+    /// # Errors
+    /// The first part that differs.
+    pub(crate) fn check_scene(&self, here: &SceneSignature) -> Result<(), CheckpointError> {
+        match self.scene.difference(here) {
+            Some(difference) => Err(CheckpointError::Scene { difference, written_by: self.isobar.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// Compares the commands and wrenches over time of the run, if the writer stated them, with those of the
     /// scene `here`.
     ///
@@ -210,9 +221,7 @@ impl Checkpoint {
         scene: &SceneSignature,
         settings: &StepSettings,
     ) -> Result<ByteReader<'_>, CheckpointError> {
-        if let Some(difference) = self.scene.difference(scene) {
-            return Err(CheckpointError::Scene { difference, written_by: self.isobar.clone() });
-        }
+        self.check_scene(scene)?;
         let here = describe(settings);
         if self.settings != here {
             let fields =

@@ -298,7 +298,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn signature(&self) -> &SceneSignature {
+    pub(crate) fn signature(&self) -> &SceneSignature {
         self.signature.get_or_init(|| SceneSignature::new(&self.scene, &self.start, &self.initial))
     }
 

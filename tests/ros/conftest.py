@@ -2,6 +2,7 @@
 loopback only."""
 
 import fcntl
+import itertools
 import math
 import os
 import signal
@@ -323,9 +324,10 @@ def listener():
 def start(tmp_path):
     """Starts nodes, and ends each of them when the test is over."""
     RUNNING.clear()
+    numbers = itertools.count()
 
     def start_node(**keywords):
-        folder = tmp_path / str(len(RUNNING))
+        folder = tmp_path / str(next(numbers))
         folder.mkdir()
         RUNNING.append(RunningNode(folder, **keywords))
         return RUNNING[-1]

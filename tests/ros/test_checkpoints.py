@@ -261,3 +261,73 @@ def test_spawned_and_deleted_entities_come_back_with_a_checkpoint(start, listene
     assert listener.call(srv.ResetSimulation, "/isobar/reset_simulation", srv.ResetSimulation.Request()).result.result == 1
     assert entities() == ["press", "ball"]
     assert second.end() == 0
+
+
+def test_another_world_keeps_the_periodic_checkpoint_of_the_scene(start, listener, tmp_path):
+    """The file stays one that the same start accepts. The log says so once, and so do diagnostics; the
+    service writes it all the same, and the message about another world names both."""
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import resource
+
+    file = tmp_path / "run.checkpoint"
+    arguments = {"scene": "swing.yaml", "parameters": [f"checkpoint:={file}", "checkpoint_period:=0.02", f"file_access:={SCENES}"]}
+    first = start(**arguments)
+    states = listener.listen(JointState, "/joint_states", 1000)
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    listener.wait_until(file.exists, "a checkpoint")
+
+    def enter(scene):
+        request = resource(srv.LoadWorld.Request(), str(SCENES / scene), "")
+        assert listener.call(srv.LoadWorld, "/isobar/load_world", request).result.result == 1
+        assert listener.call(SetBool, "/isobar/pause", SetBool.Request(data=False)).success
+
+    enter("two_presses.yaml")
+    said = lambda: first.log().count("the file is kept as it is while the world is not that of the parameter 'scene'")  # noqa: E731
+    listener.wait_until(said, "the line")
+    kept = file.read_bytes()
+    warned = "no checkpoint is written: the world is not that of the parameter 'scene'"
+    listener.wait_until(lambda: warned in (reports[-1].status[0].message if reports else ""), "diagnostics")
+    listener.wait_for_time(states, 0.2)
+    refused = listener.call(Trigger, "/isobar/restore_checkpoint", Trigger.Request())
+    assert not refused.success and "belongs to another scene" in refused.message, refused.message
+    assert "made in" in refused.message and "swing.yaml" in refused.message and "two_presses.yaml" in refused.message
+    assert said() == 1 and file.read_bytes() == kept
+    # The world of the scene again, by another path.
+    enter("../scenes/swing.yaml")
+    listener.wait_until(lambda: file.read_bytes() != kept, "checkpoints of the scene again")
+    enter("two_presses.yaml")
+    listener.wait_until(lambda: said() == 2, "the line about the next other world")
+    assert first.end() == 0
+    second = start(**arguments)
+    RUNNING[:] = [second]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in second.log(), "start")
+    enter("two_presses.yaml")
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    assert second.end() == 0
+    third = start(**arguments)
+    assert third.process.wait(PATIENCE) == 1
+    assert "it was made in" in third.log() and "two_presses.yaml: start with that scene" in third.log(), third.log()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "reason"),
+    [
+        ("checkpoint:=/nonexistent/x", "parameter 'checkpoint': cannot write the checkpoint /nonexistent/x"),
+        ("checkpoint:={folder}", "not a regular file"),
+        ("record:={folder}", "is a folder: name a file"),
+        ("record:=/dev/null", "/dev/null is not a regular file"),
+        ("record:=/nonexistent/x.mcap", "cannot write /nonexistent/x.mcap"),
+        ("world_frame:=/map", "parameter 'world_frame': a frame must have a name"),
+        ("world_frame:=''", "parameter 'world_frame': a frame must have a name"),
+        ("joint_state_rate:=-0.5", "parameter 'joint_state_rate': a rate must be 0 (never), -1 (the scene's) or above 0"),
+        ("pose_rate:=.nan", "parameter 'pose_rate': NaN is out of range"),
+        ("gravity:=[0.0, 0.0, 1.0e+308]", "parameter 'gravity': 1e308 is out of range"),
+    ],
+)
+def test_files_and_values_that_cannot_be_used_end_the_start_with_the_reason(start, tmp_path, parameter, reason):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    node = start(parameters=[parameter.format(folder=folder)])
+    assert node.process.wait(PATIENCE) == 1
+    assert reason in node.log(), node.log()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "folder"] and not list(folder.iterdir())

@@ -142,6 +142,7 @@ def test_malformed_goals_are_aborted_with_their_reason(start, listener):
     old = trajectory((0.001, 0.0))
     old.header.stamp.nanosec = 1
     listener.wait_until(lambda: listener.heard["joint_states"][-1].header.stamp.nanosec > 10_000_000, "time")
+    twice = [tolerance(1.0), tolerance(0.5)]
     multi = FollowJointTrajectory.Goal(trajectory=good)
     multi.multi_dof_trajectory.points.append(MultiDOFJointTrajectoryPoint())
     for goal, code, reason in [
@@ -154,6 +155,8 @@ def test_malformed_goals_are_aborted_with_their_reason(start, listener):
         (FollowJointTrajectory.Goal(trajectory=good, goal_tolerance=[tolerance(math.nan)]), Codes.INVALID_GOAL, "number"),
         (FollowJointTrajectory.Goal(trajectory=old), Codes.OLD_HEADER_TIMESTAMP, "past"),
         (multi, Codes.INVALID_GOAL, "degrees of freedom"),
+        (FollowJointTrajectory.Goal(trajectory=good, path_tolerance=twice), Codes.INVALID_GOAL, "path_tolerance: joint 'slide' has two"),
+        (FollowJointTrajectory.Goal(trajectory=good, goal_tolerance=twice), Codes.INVALID_GOAL, "goal_tolerance: joint 'slide' has two"),
     ]:
         status, result = Goal(client, goal).result()
         assert (status, result.error_code) == (GoalStatus.STATUS_ABORTED, code), result

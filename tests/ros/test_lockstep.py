@@ -11,6 +11,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
 
 sys.path.insert(0, str(ROOT / "controllers"))
 from isobar_control.process import after_sensors  # noqa: E402
@@ -165,3 +166,27 @@ def test_what_a_run_waits_for_is_said(start, listener):
     listener.wait_for(DiagnosticArray, "/diagnostics", waiting, "what is waited for in diagnostics")
     listener.spin_for(1.5)
     assert node.log().count("waits for a message") == 1
+
+
+def test_a_step_for_which_no_command_comes_is_answered(start, listener):
+    """Paused: the step is taken if the state has its command, else the answer says what is missing."""
+    node = start(parameters=["lockstep:=true", "start_paused:=true"])
+    step = lambda: listener.call(Trigger, "/isobar/step", Trigger.Request())  # noqa: E731
+    for _ in range(2):
+        answer = step()
+        assert not answer.success and "joint_commands with the stamp of t = 0.000000 s" in answer.message, answer.message
+    controller = Controller(lambda state: JointState(name=["slide"], position=[0.01]))
+    try:
+
+        def taken():
+            # The controller answers the state that a refused step has published again.
+            controller.executor.spin_once(timeout_sec=0.05)
+            return step().success
+
+        listener.wait_until(taken, "a step")
+    finally:
+        controller.end()
+    answer = step()
+    assert not answer.success and "start the controller" in answer.message, answer.message
+    assert listener.call(SetBool, "/isobar/pause", SetBool.Request(data=False)).success
+    assert node.process.poll() is None

@@ -221,3 +221,22 @@ def test_the_package_names_what_the_node_can_use():
     text = (ROOT / "package.xml").read_text()
     for name in OPTIONAL:
         assert f"<depend>{name}</depend>" in text, name
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        ("__ns:=/my-robot", "'/my-robot' is not a namespace: it must begin with /"),
+        ("__node:=my-node", "'my-node' is not the name of a node"),
+        ("joint_states:=robot-states", "'robot-states' is not the name of a topic or service"),
+        ("joint_states", "FROM:=TO"),
+        # Left to the client library, which logs a line and panics.
+        ("joint_states:={nothing}", "the arguments after --ros-args are refused"),
+    ],
+)
+def test_names_that_ros_refuses_are_named_with_their_rule(start, rule, reason):
+    node = start(extra=["-r", rule])
+    assert node.process.wait(PATIENCE) == 1
+    lines = [line for line in node.log().splitlines() if line and "[rcl]" not in line]
+    assert len(lines) == 1 and reason in lines[0] and "panicked" not in lines[0], lines
+    assert rule in lines[0], lines

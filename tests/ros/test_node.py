@@ -19,6 +19,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, String
 from std_srvs.srv import Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
 BALL_WEIGHT = 0.4 * 9.81
@@ -187,6 +188,26 @@ def test_refusals_are_reported_at_most_once_a_second(start, listener):
     # The first one comes at once.
     assert reports() <= 1 + (time.monotonic() - began), node.log()
     assert "more like it" in node.log()
+
+
+def test_every_reason_is_reported_also_within_a_second(start, listener):
+    """A bad trajectory just after another one for a different reason, and one for the same reason: each has
+    its line, the last one when the second is over."""
+    node = start()
+    publisher = listener.publisher(JointTrajectory, "joint_trajectory")
+    point = JointTrajectoryPoint(positions=[0.0])
+    for name in ("slied", "trun"):
+        publisher.publish(JointTrajectory(joint_names=[name], points=[point]))
+    publisher.publish(JointTrajectory(joint_names=["slide"], points=[JointTrajectoryPoint(positions=[math.inf])]))
+    lines = ("unknown joint 'slied'", "'positions' is not finite", "unknown joint 'trun'")
+    listener.wait_until(lambda: all(line in node.log() for line in lines), "all three")
+    forces = listener.publisher(WrenchStamped, "/isobar/apply_wrench")
+    for frame, force in (("bal", 1.0), ("ball", 1e308), ("", 1.0), ("blal", 1.0)):
+        message = WrenchStamped()
+        message.header.frame_id, message.wrench.force.x = frame, force
+        forces.publish(message)
+    lines = ("unknown body 'bal'", "force is 1e308;", "no body:", "unknown body 'blal'")
+    listener.wait_until(lambda: all(line in node.log() for line in lines), "all four")
 
 
 def test_commands_beyond_limits_are_clamped_and_reported(start, listener):

@@ -204,3 +204,30 @@ def test_a_full_disk_is_said_once_and_in_diagnostics(start, listener, tmp_path):
     listener.spin_for(2.5)
     assert node.log().count("The recording ends here") == 1
     assert "too slow" not in node.log().split("The recording ends here")[1]
+
+
+def test_a_recording_whose_folder_is_gone_is_not_a_success(start, listener, tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    node = start(parameters=[f"record:={folder}/run.mcap"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    switch = lambda on: listener.call(SetBool, "/isobar/record", SetBool.Request(data=on))  # noqa: E731
+    answer = switch(True)
+    assert answer.success and answer.message == f"recording to {folder}/run.mcap", answer
+    folder.rename(tmp_path / "gone")
+    listener.wait_until(lambda: "run.mcap was removed or renamed while it was written" in node.log(), "the line")
+    answer = switch(False)
+    assert not answer.success and "run.mcap was removed or renamed" in answer.message, answer
+    folder.mkdir()
+    answer = switch(True)
+    assert answer.success and answer.message == f"recording to {folder}/run.mcap", answer
+    answer = switch(False)
+    assert answer.success and answer.message == f"{folder}/run.mcap is complete; the recording is off", answer
+    (folder / "run.mcap").unlink()
+    folder.rmdir()
+    for _ in range(2):
+        answer = switch(True)
+        assert not answer.success and f"cannot write {folder}/run.mcap" in answer.message and "No such file" in answer.message, answer
+    assert node.end() == 0
+    assert read(tmp_path / "gone/run.mcap")["/joint_states"]

@@ -1,24 +1,35 @@
 """A disk that does not answer, imitated by a library that lets no write to the node's files return: the
-simulation continues, the log says it once, diagnostics say it, and the node ends."""
+simulation continues, the log says it once, diagnostics say it, and the node ends. Worlds load from that disk
+as slowly as a test needs."""
 
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
-from conftest import stamp_ns
+from conftest import PATIENCE, RUNNING, SCENES, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool
 
-# Writes and renames of files in the folder $STALLED wait while the folder has a file `stall`.
+# The end of a complete MCAP file.
+MCAP_END = b"\x89MCAP0\r\n"
+
+# Reads, writes, new files and renames in the folder $STALLED wait while the folder has a file `stall`. A
+# thread waits, when it looks at the clock, while there is a file `stall_` with its name.
 LIBRARY = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static void wait_for_disk(const char *path) {
@@ -43,6 +54,31 @@ ssize_t write(int file, const void *data, size_t length) {
 ssize_t writev(int file, const struct iovec *data, int count) {
     wait_for_file(file);
     return ((ssize_t (*)(int, const struct iovec *, int))dlsym(RTLD_NEXT, "writev"))(file, data, count);
+}
+
+ssize_t read(int file, void *data, size_t length) {
+    wait_for_file(file);
+    return ((ssize_t (*)(int, void *, size_t))dlsym(RTLD_NEXT, "read"))(file, data, length);
+}
+
+int open64(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    if (flags & O_CREAT) wait_for_disk(path);
+    return ((int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open64"))(path, flags, mode);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    static int (*real)(clockid_t, struct timespec *);
+    const char *folder = getenv("STALLED");
+    char name[17] = "", stall[PATH_MAX];
+    prctl(PR_GET_NAME, name);
+    snprintf(stall, sizeof stall, "%s/stall_%s", folder, name);
+    while (folder != NULL && access(stall, F_OK) == 0) usleep(10000);
+    if (real == NULL) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    return real(clock, now);
 }
 
 int rename(const char *from, const char *to) {
@@ -113,3 +149,130 @@ def test_a_node_ends_although_its_disk_does_not_answer(start, listener, disk, ki
     (folder / "stall").touch()
     assert node.end() == 0
     assert "the node ends without the rest of its recording or checkpoint" in node.log(), node.log()
+
+
+def test_further_signals_do_not_cut_the_files_short(start, listener, disk):
+    """A launch file that ends, or a second ctrl-c, sends them while the files are completed."""
+    folder, wrapper = disk
+    parameters = [f"record:={folder}/run.mcap", f"checkpoint:={folder}/run.checkpoint", "checkpoint_period:=0.05"]
+    node = start(parameters=parameters, wrapper=wrapper)
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100 and (folder / "run.checkpoint").exists(), "the files")
+    (folder / "stall").touch()
+    node.process.send_signal(signal.SIGINT)
+    RUNNING.clear()
+    listener.wait_until(lambda: "shutting down" in node.log(), "the line")
+    for again in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        node.process.send_signal(again)
+    assert node.process.poll() is None
+    # The disk answers before it is given up, after 5 s.
+    (folder / "stall").unlink()
+    assert node.process.wait(PATIENCE) == 0
+    assert "the rest of its recording" not in node.log() and node.log().count("shutting down") == 1, node.log()
+    assert (folder / "run.mcap").read_bytes().endswith(MCAP_END), "its index is written"
+    assert (folder / "run.checkpoint").exists() and not (folder / "run.checkpoint.partial").exists()
+
+
+def test_the_file_of_another_world_is_created_while_services_answer(start, listener, disk):
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    folder, wrapper = disk
+    node = start(parameters=[f"record:={folder}/run.mcap"], wrapper=wrapper)
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    (folder / "stall").touch()
+    request = srv.DeleteEntity.Request(entity="ball")
+    assert listener.call(srv.DeleteEntity, "/isobar/delete_entity", request).result.result == 1
+    assert "run_2.mcap" not in node.log()
+    (folder / "stall").unlink()
+    listener.wait_until(lambda: f"recording to {folder}/run_2.mcap" in node.log(), "the second file")
+    assert node.end() == 0
+    assert all((folder / name).read_bytes().endswith(MCAP_END) for name in ("run.mcap", "run_2.mcap"))
+
+
+def test_a_recording_that_is_switched_while_the_disk_does_not_answer_says_so(start, listener, disk):
+    folder, wrapper = disk
+    node = start(parameters=[f"record:={folder}/run.mcap"], wrapper=wrapper)
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    (folder / "stall").touch()
+    answer = listener.call(SetBool, "/isobar/record", SetBool.Request(data=False))
+    assert not answer.success and "the disk has not answered for" in answer.message, answer
+    (folder / "stall").unlink()
+    listener.wait_until(lambda: "run.mcap is complete; the recording is off" in node.log(), "the end of the file")
+    assert node.end() == 0
+
+
+WORLD = "models: [{{ name: other, urdf: {folder}/other.urdf, free: {{}} }}]\n"
+
+
+@pytest.fixture
+def other_world(disk):
+    """The disk, and a world on it whose only body has another name."""
+    folder, wrapper = disk
+    (folder / "other.urdf").write_text((SCENES / "ball.urdf").read_text().replace("ball", "other"))
+    (folder / "other.yaml").write_text(WORLD.format(folder=folder))
+    return folder, wrapper
+
+
+LOADING = 5
+
+
+def test_states_that_are_set_while_a_world_loads_are_refused_and_change_nothing(start, listener, other_world):
+    """The file of the world is on a disk that does not answer, so it loads as long as the test needs."""
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import Worlds, resource
+
+    folder, wrapper = other_world
+    start(parameters=[f"file_access:={folder}"], wrapper=wrapper)
+    worlds = Worlds(listener)
+    worlds.wait()
+    states = listener.listen(JointState, "joint_states")
+    (folder / "stall").touch()
+    load = listener.node.create_client(srv.LoadWorld, "/isobar/load_world")
+    listener.wait_until(load.service_is_ready, "the service")
+    listener.meet()
+    loaded = load.call_async(resource(srv.LoadWorld.Request(), uri=f"{folder}/other.yaml"))
+    listener.wait_until(lambda: worlds.state() == LOADING, "loading")
+    for state in (1, 2, 0):
+        refused = worlds.set_state(state)
+        assert refused.result == 3 and "being loaded" in refused.error_message, refused
+    assert worlds.state() == LOADING and not loaded.done()
+    # The present world goes on as it was.
+    listener.wait_for_time(states, 0.1)
+    assert worlds.names().entities == ["press", "ball"]
+    (folder / "stall").unlink()
+    listener.wait_until(loaded.done, "the world")
+    assert loaded.result().result.result == 1 and worlds.state() == 0
+    assert worlds.names().entities == ["other"]
+
+
+def test_states_that_are_set_before_a_new_world_runs_are_those_of_the_new_world(start, listener, other_world):
+    """The thread that publishes stands still, so that the new world is handed over and does not run yet."""
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import Worlds, resource
+
+    folder, wrapper = other_world
+    node = start(parameters=[f"file_access:={folder}"], wrapper=wrapper)
+    worlds = Worlds(listener)
+    worlds.wait()
+    load = listener.node.create_client(srv.LoadWorld, "/isobar/load_world")
+    change = listener.node.create_client(srv.SetSimulationState, "/isobar/set_simulation_state")
+    query = listener.node.create_client(srv.GetEntities, "/isobar/get_entities")
+    clients = (load, change, query)
+    listener.wait_until(lambda: all(client.service_is_ready() for client in clients), "the services")
+    listener.meet()
+    (folder / "stall_publishing").touch()
+    loaded = load.call_async(resource(srv.LoadWorld.Request(), uri=f"{folder}/other.yaml"))
+    topic = "/isobar/wrench/other"
+    listener.wait_until(lambda: listener.node.get_publishers_info_by_topic(topic), "the topics of the new world")
+    request = srv.SetSimulationState.Request()
+    request.state.state = 2
+    changed, entities = change.call_async(request), query.call_async(srv.GetEntities.Request())
+    # Each answer shows that the node has taken the requests before it.
+    assert [worlds.state() for _ in range(3)] == [LOADING] * 3
+    assert not loaded.done() and not changed.done() and not entities.done(), (loaded.done(), changed.done(), entities.done())
+    (folder / "stall_publishing").unlink()
+    listener.wait_until(lambda: loaded.done() and changed.done() and entities.done(), "answers")
+    assert loaded.result().result.result == 1 and changed.result().result.result == 1, changed.result()
+    assert entities.result().entities == ["other"] and worlds.state() == 2
+    assert node.process.poll() is None

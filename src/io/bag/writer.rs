@@ -82,6 +82,11 @@ impl BagWriter {
         Ok(Self { file: file.to_path_buf(), writer, channels })
     }
 
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
     /// Appends a message of the topic with the index `topic`, stamped with simulated time.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The part of a checkpoint that belongs to the node: the time of earlier runs, the mode and length of the
-//! steps, force-torque sensors, held wrenches, entities that were spawned and deleted, and the standing
-//! command.
+//! steps, force-torque sensors, held wrenches, entities that were spawned and deleted, the standing command,
+//! and the name of the world.
 
 use crate::io::scene_file::SourceChanges;
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, Index, SpatialForce, Vector6};
@@ -8,7 +8,9 @@ use crate::ros::exchange::settings::Mode;
 use crate::stepping::{Checkpoint, HeldWrench};
 
 /// The mark at the start, with the version of the format.
-const MARK: &[u8; 8] = b"ISONODE2";
+const MARK: &[u8; 8] = b"ISONODE3";
+/// The version before, without the name of the world.
+const MARK_2: &[u8; 8] = b"ISONODE2";
 const MODES: [Mode; 4] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic, Mode::Spook];
 
 /// The node's part of a checkpoint.
@@ -28,6 +30,8 @@ pub(crate) struct NodeState {
     pub(crate) entities: Vec<u8>,
     /// The standing command, as `StandingCommand::write` wrote it; empty without one.
     pub(crate) commands: Vec<u8>,
+    /// The name of the world; empty if it is unknown.
+    pub(crate) world: String,
 }
 
 impl NodeState {
@@ -50,6 +54,7 @@ impl NodeState {
         }
         writer.block(&self.entities);
         writer.block(&self.commands);
+        writer.text(&self.world);
         writer.into_bytes()
     }
 
@@ -67,7 +72,8 @@ impl NodeState {
             return Ok(None);
         }
         let mut reader = ByteReader::new(bytes);
-        if reader.raw(MARK.len())? != MARK {
+        let mark = reader.raw(MARK.len())?;
+        if mark != MARK && mark != MARK_2 {
             return Err(BytesError::Invalid);
         }
         let time_offset_ns = reader.u64()?;
@@ -88,8 +94,9 @@ impl NodeState {
         };
         let held = (0..len).map(held).collect::<Result<_, BytesError>>()?;
         let (entities, commands) = (reader.block()?.to_vec(), reader.block()?.to_vec());
+        let world = if mark == MARK { reader.text()?.to_owned() } else { String::new() };
         reader.end()?;
-        Ok(Some(Self { time_offset_ns, mode, step_ns, measured, held, entities, commands }))
+        Ok(Some(Self { time_offset_ns, mode, step_ns, measured, held, entities, commands, world }))
     }
 }
 
@@ -111,6 +118,7 @@ mod tests {
             }],
             entities: vec![4, 5],
             commands: vec![1, 2, 3],
+            world: "é.yaml".to_owned(),
         };
         for mode in MODES {
             let state = NodeState { mode, ..state.clone() };
@@ -124,5 +132,8 @@ mod tests {
         let bytes = state.write();
         assert_eq!(NodeState::read(&[]), Ok(None));
         assert!((1..bytes.len()).all(|len| NodeState::read(&bytes[..len]).is_err()));
+        // The version before ended with the commands: the name has a length of 8 bytes and 7 bytes of text.
+        let earlier = [MARK_2, &bytes[MARK.len()..bytes.len() - 15]].concat();
+        assert_eq!(NodeState::read(&earlier), Ok(Some(NodeState { world: String::new(), ..state })));
     }
 }

@@ -4,12 +4,13 @@
 
 use std::time::{Duration, Instant};
 
+use super::error::ClientError;
 use super::interfaces::ActionType;
 use super::interfaces::action_msgs::msg::{GoalInfo, GoalStatus, GoalStatusArray};
 use super::interfaces::action_msgs::srv::CancelGoal;
 use super::interfaces::unique_identifier_msgs::msg::UUID;
 use super::messages::system_time;
-use super::node::{ClientError, Node, Publisher, Qos};
+use super::node::{Node, Publisher, Qos};
 use super::service::{Request, Service};
 
 // The constants of action_msgs/GoalStatus.

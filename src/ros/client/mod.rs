@@ -3,7 +3,9 @@
 
 #[cfg(any(isobar_simulation, isobar_control))]
 mod action_server;
+mod arguments;
 mod endpoints;
+mod error;
 pub(crate) mod interfaces;
 pub(crate) mod messages;
 mod node;
@@ -13,7 +15,7 @@ mod service;
 
 #[cfg(any(isobar_simulation, isobar_control))]
 pub(crate) use action_server::{ActionServer, GoalId, GoalOutcome};
-pub use node::ClientError;
+pub use error::ClientError;
 pub(crate) use node::{Node, Publisher, Qos, RemotePublisher, SerializedPublisher, Subscription};
 pub(crate) use parameter_value::ParameterValue;
 #[cfg_attr(not(isobar_simulation), allow(unused_imports))]

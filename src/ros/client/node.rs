@@ -8,6 +8,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use r2r::qos::{DurabilityPolicy, HistoryPolicy, QosProfile, ReliabilityPolicy};
 
 use super::endpoints::{Endpoints, InUse};
+use super::error::ClientError;
 use super::interfaces::{Message, ServiceType};
 use super::parameter_value::ParameterValue;
 use super::remap::renamed_topics;
@@ -16,30 +17,6 @@ use super::service::Service;
 /// The number of messages that a subscription keeps until they are taken: a message to each of many joints
 /// may come at once, and none of them may be lost.
 const MESSAGES_KEPT: usize = 1000;
-
-/// An error of the client library.
-#[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// Of the node itself, or of a message.
-    #[error(transparent)]
-    Library(#[from] r2r::Error),
-    /// A topic or a service.
-    #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
-    Endpoint {
-        /// Its kind.
-        kind: &'static str,
-        /// Its name, before it is expanded.
-        name: String,
-        /// The reason that the client library gives.
-        reason: r2r::Error,
-    },
-}
-
-/// A name of up to this length is seldom refused for its length: ROS takes 247 characters, including the
-/// namespace and the node's name.
-const NAME_USUAL: usize = 150;
-const TOO_LONG: &str = "; with the namespace and the node's name it may have 247 characters: shorten the names of models, \
-                        bodies, joints and outputs in the scene";
 
 fn refused(kind: &'static str, name: &str) -> impl FnOnce(r2r::Error) -> ClientError {
     move |reason| ClientError::Endpoint { kind, name: name.to_owned(), reason }
@@ -81,6 +58,21 @@ impl From<Qos> for QosProfile {
     }
 }
 
+/// Calls `create`, which panics at arguments that ROS 2 refuses; the panic becomes an error.
+fn without_panic<T>(create: impl FnOnce() -> r2r::Result<T>) -> Result<T, ClientError> {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let created = std::panic::catch_unwind(std::panic::AssertUnwindSafe(create));
+    std::panic::set_hook(report);
+    let reason = match created {
+        Ok(created) => return Ok(created?),
+        Err(reason) => reason,
+    };
+    let text = reason.downcast_ref::<String>().map(String::as_str).or(reason.downcast_ref::<&str>().copied());
+    let lines: Vec<&str> = text.unwrap_or("no reason is given").lines().map(str::trim).collect();
+    Err(ClientError::Arguments(lines.join(" ")))
+}
+
 /// The ROS node. Its topics and services end some spins after their last clone is dropped.
 pub(crate) struct Node {
     node: r2r::Node,
@@ -89,8 +81,12 @@ pub(crate) struct Node {
 
 impl Node {
     /// Starts the node `name`; arguments of the process may rename it.
+    ///
+    /// # Errors
+    /// Arguments that ROS 2 refuses.
     pub(crate) fn create(name: &str) -> Result<Self, ClientError> {
-        let node = r2r::Node::create(r2r::Context::create()?, name, "")?;
+        super::arguments::check(std::env::args_os())?;
+        let node = without_panic(|| r2r::Node::create(r2r::Context::create()?, name, ""))?;
         Ok(Self { node, endpoints: Endpoints::default() })
     }
 
@@ -240,5 +236,18 @@ impl From<&r2r::ParameterValue> for ParameterValue {
             }
             other => Self::Other(other.type_name()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_client_library_is_an_error_in_one_line() {
+        let refused = without_panic(|| -> r2r::Result<()> { panic!("Couldn't parse it:\n  at {}", 7) });
+        let text = refused.map_err(|error| error.to_string()).unwrap_err();
+        assert_eq!(text, "the arguments after --ros-args are refused: Couldn't parse it: at 7");
+        assert!(without_panic(|| Ok(1)).is_ok_and(|one| one == 1));
     }
 }

@@ -7,7 +7,7 @@ use crate::math::Index;
 use crate::math::ScalarJointIndex;
 use crate::stepping::JointTarget;
 
-use crate::ros::log::names::{did_you_mean, shown};
+use crate::ros::log::names::{Number, did_you_mean, shown};
 
 /// A joint as its controller may command it.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,11 +158,12 @@ pub(crate) enum CommandError {
     DuplicateJoint { name: String },
     #[error("{names} names and {values} values in '{array}'; give none, or one for each name")]
     Length { array: &'static str, names: usize, values: usize },
-    #[error("{array} of joint '{name}' is {value}; it must be finite, or NaN for no command")]
+    #[error("{array} of joint '{name}' is {}; it must be finite, or NaN for no command", Number(*value))]
     NotFinite { array: &'static str, name: String, value: f64 },
     #[error(
-        "position {value} of joint '{name}', which has no limits, is more than {largest} from its position, {here}: a mistake in \
-         the unit or the sign? Give positions near that of the joint, or a velocity"
+        "position {} of joint '{name}', which has no limits, is more than {} from its position, {}: a mistake in \
+         the unit or the sign? Give positions near that of the joint, or a velocity",
+        Number(*value), Number(*largest), Number(*here)
     )]
     TooFar { name: String, value: f64, largest: f64, here: f64 },
     #[error(

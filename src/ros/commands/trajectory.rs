@@ -4,7 +4,7 @@ use super::goal::GoalTerms;
 use super::interpolation::{Knot, interpolate};
 use super::joint_command::CommandedJoint;
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
-use crate::ros::log::names::{did_you_mean, shown};
+use crate::ros::log::names::{Number, did_you_mean, shown};
 
 /// The largest number of points of a trajectory: over 15 minutes at 100 Hz.
 const POINTS_MAX: usize = 100_000;
@@ -45,7 +45,10 @@ pub(crate) enum TrajectoryError {
     NotFinite { point: usize, array: &'static str },
     #[error("point {point}: time_from_start must be later than that of the point before, and not negative")]
     Time { point: usize },
-    #[error("point {point}: position {value} of joint '{name}' is beyond its limits, {lower} to {upper}")]
+    #[error(
+        "point {point}: position {} of joint '{name}' is beyond its limits, {} to {}",
+        Number(*value), Number(*lower), Number(*upper)
+    )]
     Limit { point: usize, name: String, value: f64, lower: f64, upper: f64 },
     #[error(
         "its stamp, {start:.3} s, is more than an hour after the simulated time, {now:.3} s: stamp trajectories with simulated \

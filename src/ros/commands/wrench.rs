@@ -1,7 +1,7 @@
 //! Checks of messages with a wrench on a named body.
 
 use crate::math::{BodyIndex, SpatialForce, Vector3};
-use crate::ros::log::names::{did_you_mean, shown};
+use crate::ros::log::names::{Number, did_you_mean, shown};
 
 /// Largest force \[N\] and torque [N m].
 const WRENCH_MAX: f64 = 1e9;
@@ -13,7 +13,7 @@ pub(crate) enum WrenchError {
     MissingBody,
     #[error("unknown body '{name}' in header.frame_id{suggestion}")]
     UnknownBody { name: String, suggestion: String },
-    #[error("{what} is {value}; it must be finite and at most {WRENCH_MAX:e}")]
+    #[error("{what} is {}; it must be finite and at most {WRENCH_MAX:e}", Number(*value))]
     Value { what: &'static str, value: f64 },
 }
 

@@ -21,24 +21,17 @@ struct Writes {
 }
 
 impl DiskWatch {
-    /// Calls `write` and watches it. If it had stalled, its return is logged with the name `what`.
+    /// Calls `write` and watches it. If it had stalled, its return is logged with the name `what`. A write
+    /// that panics has returned, too.
     pub(crate) fn during<T>(&self, what: &str, write: impl FnOnce() -> T) -> T {
         let began = Instant::now();
-        let number = {
-            let mut writes = self.lock();
-            writes.newest += 1;
-            let number = writes.newest;
-            writes.begun.push((number, began));
-            number
-        };
-        let written = write();
         let mut writes = self.lock();
-        writes.begun.retain(|(other, _)| *other != number);
-        if writes.said && stalled(&writes, Instant::now()).is_none() {
-            writes.said = false;
-            tracing::info!("{what}: the disk answers again, after {:.0} s", began.elapsed().as_secs_f64());
-        }
-        written
+        writes.newest += 1;
+        let number = writes.newest;
+        writes.begun.push((number, began));
+        drop(writes);
+        let _watched = Watched { watch: self, what, number, began };
+        write()
     }
 
     /// The time since the oldest write began, if it has stalled.
@@ -59,6 +52,26 @@ impl DiskWatch {
 
     fn lock(&self) -> MutexGuard<'_, Writes> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A write that has begun. It has returned when this is dropped.
+struct Watched<'a> {
+    watch: &'a DiskWatch,
+    what: &'a str,
+    number: u64,
+    began: Instant,
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        let mut writes = self.watch.lock();
+        writes.begun.retain(|(other, _)| *other != self.number);
+        if writes.said && stalled(&writes, Instant::now()).is_none() {
+            writes.said = false;
+            let (what, seconds) = (self.what, self.began.elapsed().as_secs_f64());
+            tracing::info!("{what}: the disk answers again, after {seconds:.0} s");
+        }
     }
 }
 
@@ -90,5 +103,14 @@ mod tests {
             assert_eq!(watch.during("inner", || watch.lock().begun.len()), 2);
         });
         assert!(watch.lock().begun.is_empty() && watch.stalled().is_none());
+    }
+
+    /// Otherwise the node would wait at its end for a thread that is gone.
+    #[test]
+    fn a_write_that_panics_does_not_stall() {
+        let watch = DiskWatch::default();
+        let write = std::panic::AssertUnwindSafe(|| watch.during("outer", || panic!("a defect of the writer")));
+        assert!(std::panic::catch_unwind(write).is_err());
+        assert!(watch.lock().begun.is_empty());
     }
 }

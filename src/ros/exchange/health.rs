@@ -13,8 +13,18 @@ pub(crate) struct RecordingStatus {
     state: Mutex<(u64, RecordingState)>,
     /// Whether a client has switched it off.
     paused: AtomicBool,
+    switch: Mutex<Switch>,
     /// Its writes.
     pub(crate) disk: DiskWatch,
+}
+
+/// The requests to switch the recording on or off.
+#[derive(Debug, Default)]
+struct Switch {
+    /// The number of the newest request.
+    asked: u64,
+    /// The number of the last one that is done, and the outcome.
+    done: (u64, Option<Result<String, String>>),
 }
 
 /// The present destination of the recording.
@@ -25,8 +35,8 @@ pub(crate) enum RecordingState {
     Off,
     /// Into this file.
     File(PathBuf),
-    /// A client has switched it off, and this file is complete.
-    Paused(PathBuf),
+    /// A client has switched it off, and its file is complete.
+    Paused,
     /// It has ended before the node, for this reason.
     Stopped(String),
 }
@@ -39,9 +49,9 @@ impl RecordingStatus {
         state.0 += 1;
         // The recorder before can no longer report that its file is complete.
         if self.is_paused()
-            && let RecordingState::File(file) = &state.1
+            && let RecordingState::File(_) = &state.1
         {
-            state.1 = RecordingState::Paused(file.clone());
+            state.1 = RecordingState::Paused;
         }
         state.0
     }
@@ -51,9 +61,43 @@ impl RecordingStatus {
         self.set(recorder, RecordingState::File(file.to_path_buf()));
     }
 
-    /// Switches the recording on or off.
-    pub(crate) fn set_paused(&self, paused: bool) {
-        self.paused.store(paused, Ordering::Relaxed);
+    /// Switches the recording on or off. Returns the number of the request, whose outcome comes later.
+    pub(crate) fn switch(&self, on: bool) -> u64 {
+        let mut switch = self.switch_lock();
+        self.paused.store(!on, Ordering::Relaxed);
+        switch.asked += 1;
+        switch.asked
+    }
+
+    /// The number of the request to switch that a recorder has not answered yet.
+    pub(crate) fn waiting_switch(&self, recorder: u64) -> Option<u64> {
+        let newest = self.lock().0;
+        let switch = self.switch_lock();
+        (newest == recorder && switch.done.0 < switch.asked).then_some(switch.asked)
+    }
+
+    /// A recorder has switched the recording, or could not.
+    pub(crate) fn switched(&self, number: u64, outcome: Result<String, String>) {
+        self.switch_lock().done = (number, Some(outcome));
+    }
+
+    /// The outcome of a request to switch; `None` while it waits.
+    pub(crate) fn switch_outcome(&self, number: u64) -> Option<Result<String, String>> {
+        let switch = self.switch_lock();
+        if let (done, Some(outcome)) = &switch.done
+            && *done >= number
+        {
+            return Some(outcome.clone());
+        }
+        if let RecordingState::Stopped(reason) = self.state() {
+            return Some(Err(format!("the recording has ended: {reason}")));
+        }
+        let seconds = self.disk.stalled()?.as_secs_f64();
+        Some(Err(format!("the disk has not answered for {seconds:.0} s; this is done when it does")))
+    }
+
+    fn switch_lock(&self) -> MutexGuard<'_, Switch> {
+        self.switch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a client has switched the recording off.
@@ -68,7 +112,7 @@ impl RecordingStatus {
             && let RecordingState::File(file) = &state.1
         {
             tracing::info!("{} is complete; the recording is off", file.display());
-            state.1 = RecordingState::Paused(file.clone());
+            state.1 = RecordingState::Paused;
         }
     }
 
@@ -142,6 +186,8 @@ pub(crate) struct Health {
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointStatus {
     state: Mutex<CheckpointState>,
+    /// Whether the log has said of the present world that the file is kept.
+    kept: AtomicBool,
     /// Its writes.
     pub(crate) disk: DiskWatch,
 }
@@ -156,6 +202,8 @@ pub(crate) enum CheckpointState {
     Written(u64),
     /// It was not written, for this reason; the next one is tried.
     Failing(String),
+    /// Its file is kept, because the world is not that of the parameter `scene`.
+    Kept,
 }
 
 impl CheckpointStatus {
@@ -179,6 +227,27 @@ impl CheckpointStatus {
                 CheckpointState::Failing(reason.to_owned())
             }
         };
+    }
+
+    /// The world is not that of the parameter `scene`, so that a node that starts with the file would refuse
+    /// it: no checkpoint is written without a request. Logged once for each world.
+    pub(crate) fn keep(&self) {
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = CheckpointState::Kept;
+        if !self.kept.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "parameter 'checkpoint_period': the file is kept as it is while the world is not that of the parameter \
+                 'scene', because this node could not start with it again; ~/save_checkpoint writes it all the same"
+            );
+        }
+    }
+
+    /// Another world runs.
+    pub(crate) fn world_changed(&self) {
+        self.kept.store(false, Ordering::Relaxed);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if *state == CheckpointState::Kept {
+            *state = CheckpointState::Never;
+        }
     }
 
     pub(crate) fn state(&self) -> CheckpointState {
@@ -206,7 +275,7 @@ mod tests {
         status.stop(first, "no space".to_owned());
         assert!(records(&status), "the disk of an earlier recorder");
         status.completed(second);
-        assert!(matches!(status.state(), RecordingState::Paused(_)));
+        assert!(matches!(status.state(), RecordingState::Paused));
         status.stop(second, "no space".to_owned());
         assert!(matches!(status.state(), RecordingState::Stopped(_)));
     }

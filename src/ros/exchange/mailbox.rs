@@ -44,6 +44,8 @@ pub(crate) struct Mailbox<W = NewWorld> {
     failure: Mutex<Option<String>>,
     /// The reason why no step can be taken until a reset.
     halted: Mutex<Option<String>>,
+    /// The reason why no requested step is taken in lockstep.
+    unanswered: Mutex<Option<String>>,
     health: Mutex<Option<Health>>,
     body_states: Mutex<Arc<BodyStates>>,
     /// The newest world whose topics are published.
@@ -140,6 +142,7 @@ impl<W> Mailbox<W> {
             checkpoint: CheckpointStatus::default(),
             failure: Mutex::new(None),
             halted: Mutex::new(None),
+            unanswered: Mutex::new(None),
             health: Mutex::new(None),
             body_states: Mutex::new(Arc::default()),
             published: AtomicU64::new(0),
@@ -525,6 +528,16 @@ impl<W> Mailbox<W> {
 
     pub(crate) fn halted(&self) -> Option<String> {
         self.halted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records the reason why no requested step is taken in lockstep, or that steps are possible again.
+    pub(crate) fn set_unanswered(&self, reason: Option<String>) {
+        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = reason;
+    }
+
+    /// Takes the reason why no requested step is taken in lockstep.
+    pub(crate) fn take_unanswered(&self) -> Option<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     pub(crate) fn set_health(&self, health: Health) {

@@ -93,12 +93,13 @@ impl StepRequests {
         }
     }
 
-    /// Ends the requests whose steps are taken; ends all of them if no step can be taken.
+    /// Ends the requests whose steps are taken; ends all of them if no step can be taken, or if no command
+    /// comes for one in lockstep.
     pub(crate) fn settle(&mut self, mailbox: &Mailbox) {
         if self.requests.is_empty() {
             return;
         }
-        let (halted, all) = (mailbox.halted(), mailbox.steps_taken());
+        let (halted, all) = (mailbox.halted().or_else(|| mailbox.take_unanswered()), mailbox.steps_taken());
         let mut index = 0;
         while index < self.requests.len() {
             let over = self.requests[index].to <= all;

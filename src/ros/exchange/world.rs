@@ -6,6 +6,17 @@ use crate::ros::exchange::settings::{Mode, SceneStepping};
 use crate::scene::Scene;
 use crate::stepping::{CommandSchedule, Simulation, SimulationError, TimedWrenches};
 
+/// The source of a world, for checkpoints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct WorldSource {
+    /// The address of its scene file, or words for a scene that came as a text.
+    pub(crate) name: String,
+    /// Whether a node that starts with the parameters of this one builds it, apart from the entities.
+    pub(crate) is_of_start: bool,
+    /// The entities that were spawned and deleted.
+    pub(crate) entities: Vec<u8>,
+}
+
 /// Everything that the simulation thread needs to continue with another world.
 #[derive(Debug)]
 pub(crate) struct NewWorld {
@@ -18,8 +29,7 @@ pub(crate) struct NewWorld {
     pub(crate) commands: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
-    /// The entities that were spawned and deleted, for checkpoints.
-    pub(crate) entities: Vec<u8>,
+    pub(crate) source: WorldSource,
     /// The number of controllers that lockstep waits for.
     pub(crate) controllers: usize,
     /// The parts of the old state that it takes over; `None` if it starts at time zero.

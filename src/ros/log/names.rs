@@ -1,4 +1,6 @@
-//! Names from messages in log lines, and suggestions for misspelt ones.
+//! Names and numbers from messages in log lines, and suggestions for misspelt names.
+
+use std::fmt;
 
 use crate::names::edit_distance;
 
@@ -13,6 +15,18 @@ pub(crate) fn shown(name: &str) -> String {
         text.push_str("...");
     }
     text
+}
+
+/// A number in a log line: 1e308 is not written with 309 digits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Number(pub(crate) f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(value) = self;
+        let plain = *value == 0.0 || !value.is_finite() || (1e-4..1e9).contains(&value.abs());
+        if plain { write!(f, "{value}") } else { write!(f, "{value:e}") }
+    }
 }
 
 /// The candidate with the fewest edits from `name`, unless they are more than two thirds of its length.
@@ -36,6 +50,20 @@ pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl Iterator<Item = &'a 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Each number is read back with the same bits, and none is longer than 24 characters: a sign, 17 digits,
+    /// a point, and an exponent of up to 5 characters.
+    #[test]
+    fn numbers_are_short_and_exact() {
+        let written = |value: f64| Number(value).to_string();
+        for (value, text) in [(1e308, "1e308"), (-5e-324, "-5e-324"), (0.25, "0.25"), (1e9, "1e9"), (-0.0, "-0")] {
+            assert_eq!(written(value), text);
+        }
+        for value in [f64::MAX, f64::MIN_POSITIVE, 123_456_789.123_456_79, 1.0 / 3.0, -1e-4 / 3.0, f64::INFINITY] {
+            assert!(written(value).len() <= 24 && written(value).parse() == Ok(value), "{}", written(value));
+        }
+        assert_eq!(written(f64::NAN), "NaN");
+    }
 
     #[test]
     fn the_nearest_name_is_offered_and_a_far_one_is_not() {

@@ -18,6 +18,8 @@ const ERROR: u8 = 2;
 /// The simulation is reported as slow below this fraction of the wanted real-time factor \[-\].
 const PACE_TOLERATED: f64 = 0.95;
 
+const OTHER_WORLD: &str = "the world is not that of the parameter 'scene'";
+
 /// Counters whose growth since the last message is a warning.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
@@ -86,6 +88,7 @@ impl Diagnostics {
             (CheckpointState::Failing(reason), _) if level == OK => {
                 (WARN, format!("no checkpoint is written: {reason}"))
             }
+            (CheckpointState::Kept, _) if level == OK => (WARN, format!("no checkpoint is written: {OTHER_WORLD}")),
             _ => (level, message),
         };
         let mut values = vec![
@@ -113,7 +116,7 @@ impl Diagnostics {
                 RecordingState::File(file) if recording_stalled.is_some() => {
                     format!("{}: {}", file.display(), recording_stalled.unwrap_or_default())
                 }
-                RecordingState::Off | RecordingState::Paused(_) => "off".to_owned(),
+                RecordingState::Off | RecordingState::Paused => "off".to_owned(),
                 RecordingState::File(file) => file.display().to_string(),
                 RecordingState::Stopped(reason) => format!("stopped: {reason}"),
             },
@@ -125,6 +128,7 @@ impl Diagnostics {
                 CheckpointState::Never => "none".to_owned(),
                 CheckpointState::Written(time_ns) => format!("at {:.4} s after the reset", time_ns as f64 * 1e-9),
                 CheckpointState::Failing(reason) => format!("not written: {reason}"),
+                CheckpointState::Kept => format!("not written: {OTHER_WORLD}"),
             },
         ));
         values.extend(counted.iter().map(|(what, count)| value(what, count.to_string())));

@@ -20,7 +20,7 @@ use crate::ros::client::{ClientError, Node, Publisher, Qos, SerializedPublisher}
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::RunSettings;
 use crate::ros::exchange::state_queue::{PublishedState, StateReceiver};
-use crate::ros::log::rosout::{Line, take_lines, while_publishing};
+use crate::ros::log::rosout::{Line, publish_lines, take_lines};
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::publish::diagnostics::Diagnostics;
 use crate::ros::publish::markers::MarkerWriter;
@@ -183,13 +183,12 @@ impl Publishers {
 
     fn publish_log(&mut self) {
         let Some(lines) = &self.lines else { return };
-        while let Ok(Line { level, text }) = lines.try_recv() {
+        publish_lines(lines, |Line { level, text }| {
             // A NUL character would end the text in C.
             let msg = text.replace('\0', "?");
             let log = Log { stamp: system_time(), level, name: self.name.clone(), msg, ..Log::default() };
-            // A failure is not logged, because that line would fail too.
-            let _ = while_publishing(|| self.rosout.publish(&log));
-        }
+            self.rosout.publish(&log)
+        });
     }
 
     fn publish_diagnostics(&mut self, mailbox: &Mailbox) {

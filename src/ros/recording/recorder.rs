@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::io::bag::{BagEncoder, BagError, BagPlan, BagWriter, Batch, Topic, write_batch};
 use crate::recording::{Due, Outputs};
 use crate::ros::exchange::health::RecordingStatus;
+use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::scheduling::ordinary;
 use crate::scene::Scene;
@@ -28,7 +29,7 @@ const DISK: &str = "recording";
 /// Messages of one instant, on their way to the disk.
 struct Filled {
     batch: Batch,
-    /// Whether a new file begins with it.
+    /// Whether a new file begins with it, because time has gone back.
     begins: bool,
 }
 
@@ -188,14 +189,13 @@ impl Recorder {
         };
         batch.restart(snapshot.time_ns);
         let earlier = self.last_ns.is_some_and(|last_ns| snapshot.time_ns < last_ns);
-        let begins = std::mem::take(&mut self.was_off) || earlier;
-        if begins || self.last_ns.is_none() {
+        if std::mem::take(&mut self.was_off) || earlier || self.last_ns.is_none() {
             self.encoder.latched(&mut batch);
         }
         self.last_ns = Some(snapshot.time_ns);
         self.encoder.write(due, snapshot, outputs, &mut batch);
         // The channel has room for every batch unless the writing thread has ended, which it has logged.
-        let _ = self.filled.try_send(Filled { batch, begins });
+        let _ = self.filled.try_send(Filled { batch, begins: earlier });
     }
 }
 
@@ -204,9 +204,9 @@ impl RecorderDisk {
     /// yet. After a failure nothing more is recorded.
     fn run(mut self, creates: bool) {
         if creates && let Err(error) = self.begin() {
-            self.status.stop(self.number, format!("{error}, so the new world is not recorded"));
+            self.status.stop(self.number, format!("{}, so the new world is not recorded", with_causes(&error)));
         } else if let Err(error) = self.write_all().and_then(|()| self.finish()) {
-            self.status.stop(self.number, error.to_string());
+            self.status.stop(self.number, with_causes(&error));
         }
     }
 
@@ -222,14 +222,27 @@ impl RecorderDisk {
         self.status.disk.during(DISK, || writer.finish())
     }
 
+    /// The present file, and whether it has its name on the disk.
+    fn present(&self) -> Option<(PathBuf, bool)> {
+        let file = self.writer.as_ref()?.file().to_path_buf();
+        let exists = self.status.disk.during(DISK, || file.exists());
+        Some((file, exists))
+    }
+
     fn write_all(&mut self) -> Result<(), BagError> {
         let mut flushed = Instant::now();
         let mut dirty = true;
+        // The file that is gone, once the log has said so.
+        let mut gone = None;
         loop {
-            match self.filled.recv_timeout(WAIT_MAX) {
+            let received = self.filled.recv_timeout(WAIT_MAX);
+            let all_written = received.is_err();
+            match received {
                 Ok(Filled { batch, begins }) => {
                     if begins {
                         self.finish()?;
+                    }
+                    if self.writer.is_none() && !self.status.is_paused() {
                         self.begin()?;
                     }
                     if let Some(writer) = &mut self.writer {
@@ -238,18 +251,53 @@ impl RecorderDisk {
                     }
                     let _ = self.spare.try_send(batch);
                 }
-                // Everything that was sent before the recording was switched off is written.
-                Err(RecvTimeoutError::Timeout) if self.status.is_paused() && self.writer.is_some() => {
-                    self.finish()?;
-                    self.status.completed(self.number);
-                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if let Some(number) = self.status.waiting_switch(self.number) {
+                self.switch(number, all_written)?;
             }
             if dirty && flushed.elapsed() >= FLUSH_PERIOD {
                 self.status.disk.during(DISK, || self.writer.as_mut().map_or(Ok(()), BagWriter::flush))?;
                 (flushed, dirty) = (Instant::now(), false);
+                if let Some((file, false)) = self.present()
+                    && gone.as_ref() != Some(&file)
+                {
+                    tracing::error!("{}: messages are recorded to a file without a name", missing(&file));
+                    gone = Some(file);
+                }
             }
         }
     }
+
+    /// Answers a request to switch the recording. A file is completed once `all_written` says that everything
+    /// that was sent before is written.
+    fn switch(&mut self, number: u64, all_written: bool) -> Result<(), BagError> {
+        let present = self.present();
+        let outcome = match (self.status.is_paused(), present) {
+            (true, Some(_)) if !all_written => return Ok(()),
+            (true, Some((file, exists))) => {
+                self.finish()?;
+                self.status.completed(self.number);
+                if exists {
+                    Ok(format!("{} is complete; the recording is off", file.display()))
+                } else {
+                    Err(missing(&file))
+                }
+            }
+            (true, None) => Ok("the recording is off".to_owned()),
+            (false, Some((file, true))) => Ok(format!("recording to {}", file.display())),
+            (false, _) => {
+                self.finish()?;
+                self.begin()?;
+                Ok(self.present().map_or_else(String::new, |(file, _)| format!("recording to {}", file.display())))
+            }
+        };
+        self.status.switched(number, outcome);
+        Ok(())
+    }
+}
+
+fn missing(file: &Path) -> String {
+    format!("{} was removed or renamed while it was written", file.display())
 }

@@ -11,7 +11,8 @@ use crate::ros::log::throttle::{Throttle, and_more};
 /// The interval at which a state without answers is published again, for controllers that start late.
 const REPEAT_PERIOD: Duration = Duration::from_millis(100);
 
-/// A wait without a limit that is longer than this is logged.
+/// A wait without a limit that is longer than this is logged, and requested steps are not taken before the
+/// first command.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// Whether a step may be taken now.
@@ -30,6 +31,8 @@ pub(super) enum Turn {
 pub(super) struct LockstepTurn {
     lockstep: Lockstep,
     waiting_since: Option<Instant>,
+    /// The time since which a requested step may have waited.
+    step_since: Option<Instant>,
     repeated_at: Option<Instant>,
     /// Whether any command has arrived yet.
     engaged: bool,
@@ -44,6 +47,7 @@ impl LockstepTurn {
         Self {
             lockstep,
             waiting_since: None,
+            step_since: None,
             repeated_at: None,
             engaged: false,
             counted: false,
@@ -61,6 +65,7 @@ impl LockstepTurn {
     pub(super) fn open(&mut self, mailbox: &Mailbox, time_ns: u64) {
         mailbox.await_commands(time_ns, self.lockstep.controllers);
         (self.waiting_since, self.counted) = (None, false);
+        self.forget_wait(mailbox);
     }
 
     /// Whether a state waits for its commands.
@@ -69,8 +74,35 @@ impl LockstepTurn {
     }
 
     /// Stops waiting, because the simulation is paused or halted.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn rest(&mut self, mailbox: &Mailbox) {
         self.waiting_since = None;
+        self.forget_wait(mailbox);
+    }
+
+    fn forget_wait(&mut self, mailbox: &Mailbox) {
+        if self.step_since.take().is_some() {
+            mailbox.set_unanswered(None);
+        }
+    }
+
+    /// Ends the requests for steps of a paused simulation for which no command has come.
+    fn refuse_steps(&mut self, mailbox: &Mailbox, time_ns: u64, now: Instant) {
+        if !mailbox.paused() {
+            return;
+        }
+        let limit = self.lockstep.timeout;
+        let limit = if self.engaged || !limit.is_zero() { limit } else { ANNOUNCE_AFTER };
+        let since = *self.step_since.get_or_insert(now);
+        if limit.is_zero() || now.duration_since(since) < limit {
+            return;
+        }
+        self.step_since = Some(now);
+        mailbox.set_unanswered(Some(format!(
+            "lockstep: no message on joint_commands with the stamp of t = {:.6} s within {} s, so the rest is not taken; start \
+             the controller, then ask again",
+            time_ns as f64 * 1e-9,
+            limit.as_secs_f64()
+        )));
     }
 
     /// Waits at most `timeout` for the commands that answer the state at `time_ns`.
@@ -78,6 +110,7 @@ impl LockstepTurn {
         if mailbox.wait_for_commands(timeout) {
             // Without controllers there has been no answer yet.
             (self.engaged, self.announced) = (self.engaged || self.lockstep.controllers > 0, false);
+            self.forget_wait(mailbox);
             return Turn::Step;
         }
         let now = Instant::now();
@@ -89,6 +122,7 @@ impl LockstepTurn {
                 turn => return turn,
             }
         }
+        self.refuse_steps(mailbox, time_ns, now);
         let unlimited = !self.engaged || limit.is_zero();
         if unlimited && now.duration_since(since) >= ANNOUNCE_AFTER && !std::mem::replace(&mut self.announced, true) {
             tracing::info!(

@@ -7,7 +7,7 @@ use crate::multibody::{JointKind, State, energy};
 use crate::ros::exchange::health::Health;
 use crate::ros::exchange::requests::{BodyStates, Placement};
 use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping};
-use crate::ros::exchange::world::{Carryover, NewWorld};
+use crate::ros::exchange::world::{Carryover, NewWorld, WorldSource};
 use crate::scene::SceneSignature;
 use crate::stepping::{
     CarriedMotion, Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand,
@@ -32,8 +32,7 @@ pub(super) struct RunningWorld {
     wrenches: TimedWrenches,
     /// The signature of the scene's commands and wrenches over time, once it was needed.
     schedules: OnceLock<SceneSignature>,
-    /// The entities that were spawned and deleted, for checkpoints.
-    entities: Vec<u8>,
+    source: WorldSource,
     sensors: Vec<ForceTorqueSensor>,
     /// The motion of the load of each sensor at the start of the last step.
     carried: Vec<CarriedMotion>,
@@ -53,7 +52,7 @@ impl RunningWorld {
         schedule: CommandSchedule,
         wrenches: TimedWrenches,
         force_torque: &[JointIndex],
-        entities: Vec<u8>,
+        source: WorldSource,
     ) -> Self {
         let before = simulation.state().clone();
         let sensors: Vec<_> =
@@ -68,7 +67,7 @@ impl RunningWorld {
             schedule,
             wrenches,
             schedules: OnceLock::new(),
-            entities,
+            source,
             command: JointCommand::default(),
             position: Vec::new(),
             velocity: Vec::new(),
@@ -82,9 +81,9 @@ impl RunningWorld {
         if let Err(error) = next.go_on(&self.simulation) {
             tracing::error!("{error}. The new world starts from its initial state");
         }
-        let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, entities, .. } = next;
+        let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, source, .. } = next;
         let NewWorld { controllers, carryover, chosen, .. } = next;
-        *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque, entities);
+        *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque, source);
         (carryover, controllers, chosen)
     }
 
@@ -97,9 +96,14 @@ impl RunningWorld {
         self.schedules.get_or_init(|| schedules(self.simulation.scene(), &self.schedule, &self.wrenches))
     }
 
-    /// The entities that were spawned and deleted.
-    pub(super) fn entities(&self) -> &[u8] {
-        &self.entities
+    /// Its source, for checkpoints.
+    pub(super) fn source(&self) -> &WorldSource {
+        &self.source
+    }
+
+    /// Compares the scene of a checkpoint with that of this world.
+    pub(super) fn check_scene(&self, checkpoint: &Checkpoint) -> Result<(), CheckpointError> {
+        checkpoint.check_scene(self.simulation.signature())
     }
 
     /// The wrenches that the sensors measured in the last step.
@@ -269,9 +273,10 @@ impl RunningWorld {
         self.simulation.missed_contact()
     }
 
-    /// The largest turn of a joint within the next step \[rad\], if it is a dynamic one; otherwise 0.
+    /// The largest turn of a joint within the next step \[rad\]; 0 for quasistatic steps, which have no
+    /// momentum.
     fn largest_turn(&self) -> f64 {
-        if !matches!(self.simulation.settings().stepping, Stepping::Dynamic(_)) {
+        if matches!(self.simulation.settings().stepping, Stepping::Quasistatic(_)) {
             return 0.0;
         }
         let (scene, v) = (self.simulation.scene(), &self.simulation.state().v);
@@ -328,6 +333,42 @@ impl RunningWorld {
             potential: energy.potential,
             step: simulation.settings().step(),
             ..health
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::package::PackageMap;
+    use crate::io::scene_file;
+    use crate::math::Vector6;
+    use crate::stepping::StepSettings;
+
+    /// A torque of 1e9 N m on an arm of 3e-3 kg m2 leaves a speed of 3e8 rad/s after 1 ms: a turn of 3e5 rad
+    /// in the next step, which no step with momentum can follow.
+    #[test]
+    fn a_step_that_none_can_follow_is_undone_in_each_mode_with_momentum() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ros/scenes/press.yaml");
+        let loaded = scene_file::load(&file, &PackageMap::new()).unwrap();
+        for mode in [Stepping::Dynamic(loaded.dynamic), Stepping::Spook(loaded.spook)] {
+            let settings = StepSettings { stepping: mode, ..loaded.settings };
+            let stepping = SceneStepping {
+                settings,
+                dynamic: loaded.dynamic,
+                quasistatic: loaded.quasistatic,
+                spook: loaded.spook,
+            };
+            let simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).unwrap();
+            let (commands, wrenches) = (loaded.commands.clone(), loaded.wrenches.clone());
+            let mut world = RunningWorld::new(0, simulation, stepping, commands, wrenches, &[], WorldSource::default());
+            let arm = loaded.scene.body("arm").unwrap();
+            world.hold_wrench(arm, SpatialForce::from_vector(&(Vector6::z() * 1e9)), 1_000_000_000);
+            let before = world.simulation.state().clone();
+            world.begin_step();
+            let stepped = world.step();
+            assert!(matches!(stepped, Err(StepError::Spin { turn, .. }) if turn > 1e4), "{mode:?}: {stepped:?}");
+            assert_eq!((world.simulation.state(), world.time_ns()), (&before, 0));
         }
     }
 }

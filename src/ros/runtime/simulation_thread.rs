@@ -19,7 +19,7 @@ use crate::ros::exchange::mailbox::{Collected, Mailbox};
 use crate::ros::exchange::requests::{BoundaryChange, CheckpointOutcome, CheckpointRequest, ResetScope, resets};
 use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
-use crate::ros::exchange::world::NewWorld;
+use crate::ros::exchange::world::{NewWorld, WorldSource};
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::scheduling::share_processor;
@@ -74,8 +74,7 @@ pub(crate) struct SimulationSetup {
     pub(crate) schedule: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
-    /// The entities that were spawned and deleted, for checkpoints.
-    pub(crate) entities: Vec<u8>,
+    pub(crate) source: WorldSource,
     pub(crate) lockstep: Option<Lockstep>,
     pub(crate) checkpoints: Option<CheckpointSender>,
     /// The state of the node in the checkpoint that `simulation` continues from.
@@ -84,9 +83,9 @@ pub(crate) struct SimulationSetup {
 
 impl<'a> SimulationThread<'a> {
     pub(crate) fn new(setup: SimulationSetup, mailbox: &'a Mailbox, sender: &'a StateSender) -> Self {
-        let SimulationSetup { simulation, stepping, schedule, wrenches, force_torque, entities, .. } = setup;
+        let SimulationSetup { simulation, stepping, schedule, wrenches, force_torque, source, .. } = setup;
         let SimulationSetup { lockstep, checkpoints, restored, .. } = setup;
-        let mut world = RunningWorld::new(0, simulation, stepping, schedule, wrenches, &force_torque, entities);
+        let mut world = RunningWorld::new(0, simulation, stepping, schedule, wrenches, &force_torque, source);
         let settings = mailbox.settings();
         let (mut time_offset_ns, mut stepping) = (0, (settings.mode, settings.step_ns));
         if let Some(state) = restored {
@@ -125,7 +124,8 @@ impl<'a> SimulationThread<'a> {
         self.present(Due::ALL);
         self.run_until_stopped();
         let periodic = self.checkpoints.is_some() && self.mailbox.settings().checkpoint_period_ns > 0;
-        if periodic && !self.world.is_empty() && !self.send_checkpoint(Vec::new(), Queue::Wait) {
+        let saves = periodic && !self.world.is_empty() && self.world.source().is_of_start;
+        if saves && !self.send_checkpoint(Vec::new(), Queue::Wait) {
             tracing::warn!(
                 "no checkpoint was written at the end: the disk does not answer, or another world was about to start"
             );
@@ -205,6 +205,7 @@ impl<'a> SimulationThread<'a> {
         if carryover.is_none() {
             (self.time_offset_ns, self.halted, self.stepping) = (0, false, chosen);
             self.mailbox.set_halted(None);
+            self.mailbox.checkpoint.world_changed();
         }
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.set_controllers(controllers);
@@ -253,6 +254,12 @@ impl<'a> SimulationThread<'a> {
     /// Continues from a checkpoint; if it is refused, nothing has changed.
     fn restore(&mut self, checkpoint: &Checkpoint, later: Option<ResetScope>) -> Result<String, String> {
         let state = NodeState::read(checkpoint.attachment()).map_err(|error| error.to_string())?;
+        // Before the commands are read, which belong to the joints of the scene.
+        self.world.check_scene(checkpoint).map_err(|error| {
+            let then = state.as_ref().map(|state| state.world.as_str()).filter(|world| !world.is_empty());
+            let (then, now) = (then.unwrap_or("an unknown world"), &self.world.source().name);
+            format!("{}. It was made in {then}, and the present world is {now}", with_causes(&error))
+        })?;
         let joints = self.world.joints();
         let commands = match &state {
             Some(state) => StandingCommand::read(&state.commands, joints).map_err(|error| error.to_string())?,
@@ -279,8 +286,9 @@ impl<'a> SimulationThread<'a> {
         let Some(commands) = self.mailbox.save_commands(self.world.number) else { return false };
         let (mode, step_ns) = self.stepping;
         let (measured, held) = (self.world.measured().to_vec(), self.world.held_wrenches().to_vec());
-        let (time_offset_ns, entities) = (self.time_offset_ns, self.world.entities().to_vec());
-        let state = NodeState { time_offset_ns, mode, step_ns, measured, held, entities, commands };
+        let WorldSource { name: world, entities, .. } = self.world.source().clone();
+        let time_offset_ns = self.time_offset_ns;
+        let state = NodeState { time_offset_ns, mode, step_ns, measured, held, entities, commands, world };
         sender.send(self.world.save().with_attachment(state.write()), requests, queue)
     }
 
@@ -288,7 +296,7 @@ impl<'a> SimulationThread<'a> {
     fn rest(&mut self, changes: u64) {
         self.pacer.restart();
         if let Some(lockstep) = &mut self.lockstep {
-            lockstep.rest();
+            lockstep.rest(self.mailbox);
         }
         if self.output.pending {
             self.publish(Due::ALL, false);
@@ -332,11 +340,19 @@ impl<'a> SimulationThread<'a> {
             self.present(self.due(before_ns, &collected.settings.rates, left));
             let period_ns = collected.settings.checkpoint_period_ns;
             if period_ns > 0 && self.time_ns() / period_ns != before_ns / period_ns {
-                // If the disk is behind, this one is dropped.
-                self.send_checkpoint(Vec::new(), Queue::Try);
+                self.save_after_period();
             }
         }
         self.statistics.add_turn(began.elapsed());
+    }
+
+    /// Sends a checkpoint, if this node can start again with it. If the disk is behind, it is dropped.
+    fn save_after_period(&self) {
+        if self.world.source().is_of_start {
+            self.send_checkpoint(Vec::new(), Queue::Try);
+        } else if self.checkpoints.is_some() && !self.world.is_empty() {
+            self.mailbox.checkpoint.keep();
+        }
     }
 
     /// The parts of the state that are published after a step. In lockstep these always include the joints,

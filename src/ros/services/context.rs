@@ -1,5 +1,6 @@
 //! Shared data of the services: parameters, controllers, the running simulation and its world.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
@@ -10,7 +11,8 @@ use crate::ros::client::{ClientError, Node};
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::{Mode, SceneStepping};
 use crate::ros::exchange::step_requests::StepRequests;
-use crate::ros::exchange::world::{Carryover, NewWorld};
+use crate::ros::exchange::world::{Carryover, NewWorld, WorldSource};
+use crate::ros::log::names::shown;
 use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
@@ -62,6 +64,8 @@ pub(crate) struct WorldOrigin {
     pub(crate) spawned: Vec<String>,
     /// Whether there is a world.
     pub(crate) exists: bool,
+    /// Whether the scene file is that of the parameter `scene`.
+    pub(crate) is_of_start: bool,
 }
 
 impl WorldOrigin {
@@ -74,7 +78,19 @@ impl WorldOrigin {
             source,
             spawned: Vec::new(),
             exists: true,
+            is_of_start: false,
         }
+    }
+
+    /// The name of the world in messages.
+    pub(crate) fn name(&self) -> String {
+        if self.uri.is_empty() { "a scene that was given as a text".to_owned() } else { shown(&self.uri) }
+    }
+
+    /// As checkpoints describe it.
+    pub(crate) fn for_checkpoints(&self) -> WorldSource {
+        let entities = self.source.changes().to_bytes();
+        WorldSource { name: self.name(), is_of_start: self.is_of_start, entities }
     }
 }
 
@@ -87,6 +103,8 @@ pub(crate) struct WorldSetup {
     pub(crate) recording: Option<Recording>,
     /// The packages and folders that services read files from.
     pub(crate) packages: PackageMap,
+    /// The file of the parameter `scene`.
+    pub(crate) scene: PathBuf,
 }
 
 /// A world that was built and can be entered.
@@ -145,7 +163,7 @@ impl ServiceContext {
         self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes, &physics.gains);
         // The receiver is dropped only when the node ends.
         let _ = self.setup.topics.send(topics);
-        let entities = origin.source.changes().to_bytes();
+        let source = origin.for_checkpoints();
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
         self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin };
         let mailbox = &self.control.mailbox;
@@ -164,7 +182,7 @@ impl ServiceContext {
             commands: loaded.commands,
             wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
-            entities,
+            source,
             controllers: lockstep_controllers(&loaded.joint_groups, namespaces),
             carryover,
         };

@@ -1,8 +1,8 @@
 //! Pausing, stepping, resetting and switching the recording through the services of std_srvs.
 
 use crate::ros::client::interfaces::std_srvs::srv::{SetBool, Trigger};
-use crate::ros::client::{ClientError, Node, Service};
-use crate::ros::exchange::health::RecordingState;
+use crate::ros::client::{ClientError, Node, Request, Service};
+use crate::ros::exchange::health::{RecordingState, RecordingStatus};
 use crate::ros::exchange::requests::ResetScope;
 use crate::ros::exchange::step_requests::StepFailure;
 use crate::ros::services::context::ServiceContext;
@@ -13,13 +13,16 @@ pub(crate) struct PauseStepReset {
     step: Service<Trigger::Service>,
     reset: Service<Trigger::Service>,
     record: Service<SetBool::Service>,
+    /// The request to switch the recording that waits for its outcome.
+    switching: Option<(u64, Request<SetBool::Service>)>,
 }
 
 impl PauseStepReset {
     /// Offers the services.
     pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
         let (pause, record) = (node.service("~/pause")?, node.service("~/record")?);
-        Ok(Self { pause, step: node.service("~/step")?, reset: node.service("~/reset")?, record })
+        let (step, reset) = (node.service("~/step")?, node.service("~/reset")?);
+        Ok(Self { pause, step, reset, record, switching: None })
     }
 
     /// Takes and answers all requests that have arrived.
@@ -41,25 +44,7 @@ impl PauseStepReset {
             let message = if paused { "paused after the present step" } else { "running" }.to_owned();
             request.respond(SetBool::Response { success: true, message });
         }
-        while let Some(request) = self.record.next() {
-            let (on, status) = (request.message().data, &control.mailbox.recording);
-            let (success, message) = match status.state() {
-                RecordingState::Off => {
-                    (false, "no file: start the node with --ros-args -p record:=FILE.mcap".to_owned())
-                }
-                RecordingState::Stopped(reason) => (false, format!("the recording has ended: {reason}")),
-                RecordingState::File(_) | RecordingState::Paused(_) if on => {
-                    (true, "recording; /diagnostics names the file".to_owned())
-                }
-                RecordingState::File(file) | RecordingState::Paused(file) => {
-                    (true, format!("the recording is off, and {} is completed", file.display()))
-                }
-            };
-            if success {
-                status.set_paused(!on);
-            }
-            request.respond(SetBool::Response { success, message });
-        }
+        self.switch_recording(&control.mailbox.recording);
         while let Some(request) = self.step.next() {
             control.stopped = false;
             let ended = Box::new(move |taken: Result<u64, StepFailure>| {
@@ -70,6 +55,35 @@ impl PauseStepReset {
                 request.respond(Trigger::Response { success, message });
             });
             let _id = control.steps.request(&control.mailbox, 1, ended);
+        }
+    }
+
+    /// Switches the recording on or off: one request after the other, each answered when it is done.
+    fn switch_recording(&mut self, status: &RecordingStatus) {
+        let respond = |request: Request<SetBool::Service>, outcome: Result<String, String>| {
+            let success = outcome.is_ok();
+            let message = outcome.unwrap_or_else(|problem| problem);
+            request.respond(SetBool::Response { success, message });
+        };
+        loop {
+            if let Some((number, request)) = self.switching.take() {
+                let Some(outcome) = status.switch_outcome(number) else {
+                    self.switching = Some((number, request));
+                    return;
+                };
+                respond(request, outcome);
+            }
+            let Some(request) = self.record.next() else { return };
+            match status.state() {
+                RecordingState::Off => {
+                    respond(request, Err("no file: start the node with --ros-args -p record:=FILE.mcap".to_owned()));
+                }
+                RecordingState::Stopped(reason) => respond(request, Err(format!("the recording has ended: {reason}"))),
+                RecordingState::File(_) | RecordingState::Paused => {
+                    let on = request.message().data;
+                    self.switching = Some((status.switch(on), request));
+                }
+            }
         }
     }
 }

@@ -22,7 +22,8 @@ use crate::ros::commands::trajectory::{PointMessage, Trajectory, TrajectoryError
 use crate::ros::exchange::counters::count;
 use crate::ros::exchange::lockstep::StampMismatch;
 use crate::ros::exchange::mailbox::{Mailbox, Stamp};
-use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::log::names::Number;
+use crate::ros::log::throttle::Reports;
 #[cfg(isobar_control)]
 use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, terms};
 use crate::scene::Scene;
@@ -67,6 +68,15 @@ struct Controller {
 /// The controllers of a scene that the previous scene does not have.
 pub(crate) struct NewControllers(Vec<Controller>);
 
+/// The reason of a report about messages of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Refused(Discriminant<CommandError>),
+    RefusedTrajectory(Discriminant<TrajectoryError>),
+    Clamped,
+    Idle,
+}
+
 /// All controllers.
 pub(crate) struct Controllers {
     controllers: Vec<Controller>,
@@ -75,11 +85,8 @@ pub(crate) struct Controllers {
     clamped: Vec<Clamped>,
     /// A joint of the last command on which it had no effect, and the gain that is missing.
     idle: Option<(usize, &'static str)>,
-    idles: Throttle,
-    /// One for each kind of refusal that has occurred.
-    refusals: Vec<(Discriminant<CommandError>, Throttle)>,
-    trajectory_refusals: Throttle,
-    clamps: Throttle,
+    /// Of each topic and reason.
+    reports: Reports<(String, Reason)>,
     namespaces: bool,
     ids: usize,
     #[cfg(isobar_control)]
@@ -119,10 +126,7 @@ impl Controllers {
             lockstep: options.lockstep,
             clamped: Vec::new(),
             idle: None,
-            idles: Throttle::default(),
-            refusals: Vec::new(),
-            trajectory_refusals: Throttle::default(),
-            clamps: Throttle::default(),
+            reports: Reports::default(),
             namespaces: options.namespaces,
             ids: 0,
             #[cfg(isobar_control)]
@@ -218,6 +222,7 @@ impl Controllers {
     /// Takes all messages that have arrived. Call it after every spin, because a subscription keeps a limited
     /// number of messages.
     pub(crate) fn take_all(&mut self) {
+        self.reports.overdue(Instant::now()).iter().for_each(|line| tracing::warn!("{line}"));
         self.mailbox.with_positions(|positions| {
             for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
                 joint.is_at(positions.get(joint.target.to_usize()).copied().unwrap_or(f64::NAN));
@@ -356,8 +361,9 @@ impl Controllers {
 
     fn take_trajectory(&mut self, number: usize, message: &JointTrajectory) {
         let Controller { id, joints, prefix, .. } = &self.controllers[number];
-        let refused = if self.lockstep {
-            CommandError::NotInLockstep.to_string()
+        let (reason, refused) = if self.lockstep {
+            let error = CommandError::NotInLockstep;
+            (Reason::Refused(discriminant(&error)), error.to_string())
         } else {
             let taken = match message.points.is_empty() {
                 // A message without points is a cancellation for the joints that it names, or for all.
@@ -369,44 +375,44 @@ impl Controllers {
                     .and_then(|trajectory| self.mailbox.start_trajectory(*id, trajectory)),
             };
             let Err(error) = taken else { return };
-            error.to_string()
+            (Reason::RefusedTrajectory(discriminant(&error)), error.to_string())
         };
         count(&self.mailbox.counters.rejected);
-        if let Some(suppressed) = self.trajectory_refusals.due(Instant::now()) {
-            tracing::warn!("{prefix}joint_trajectory: {refused}. The trajectory was dropped{}", and_more(suppressed));
+        self.warn(number, "joint_trajectory", reason, &format!("{refused}. The trajectory was dropped"));
+    }
+
+    /// Logs a warning about a topic, at most once a second for each reason.
+    fn warn(&mut self, number: usize, topic: &str, reason: Reason, text: &str) {
+        let topic = format!("{}{topic}", self.controllers[number].prefix);
+        let text = format!("{topic}: {text}");
+        if let Some(line) = self.reports.due((topic, reason), text, Instant::now()) {
+            tracing::warn!("{line}");
         }
     }
 
     fn report(&mut self, number: usize, topic: &str, result: Result<(), CommandError>) {
-        let prefix = &self.controllers[number].prefix;
         match result {
             Ok(()) => {
-                if let Some((joint, gain)) = self.idle.take()
-                    && let Some(suppressed) = self.idles.due(Instant::now())
-                {
+                if let Some((joint, gain)) = self.idle.take() {
                     let name = &self.controllers[number].joints[joint].name;
-                    let more = and_more(suppressed);
-                    tracing::warn!(
-                        "{prefix}{topic}: its values have no effect on joint '{name}', whose actuator has no {gain} (parameter \
-                         gains.{name}.{gain}); the other joints follow{more}"
+                    let text = format!(
+                        "its values have no effect on joint '{name}', whose actuator has no {gain} (parameter \
+                         gains.{name}.{gain}); the other joints follow"
                     );
+                    self.warn(number, topic, Reason::Idle, &text);
                 }
-                let Some(Clamped { joint, array, asked, used }) = self.clamped.first() else { return };
+                let Some(&Clamped { joint, array, asked, used }) = self.clamped.first() else { return };
                 count(&self.mailbox.counters.clamped);
-                if let Some(suppressed) = self.clamps.due(Instant::now()) {
-                    let name = &self.controllers[number].joints[*joint].name;
-                    let more = and_more(suppressed);
-                    tracing::warn!(
-                        "{prefix}{topic}: {array} {asked} of joint '{name}' exceeds its limit; {used} is used{more}"
-                    );
-                }
+                let name = &self.controllers[number].joints[joint].name;
+                let (asked, used) = (Number(asked), Number(used));
+                let text = format!("{array} {asked} of joint '{name}' exceeds its limit; {used} is used");
+                self.warn(number, topic, Reason::Clamped, &text);
             }
             Err(error) => {
                 let counters = &self.mailbox.counters;
                 count(if matches!(error, CommandError::Stamp { .. }) { &counters.stale } else { &counters.rejected });
-                if let Some(suppressed) = refusal_due(&mut self.refusals, &error) {
-                    tracing::warn!("{prefix}{topic}: {error}. The command was dropped{}", and_more(suppressed));
-                }
+                let reason = Reason::Refused(discriminant(&error));
+                self.warn(number, topic, reason, &format!("{error}. The command was dropped"));
             }
         }
     }
@@ -460,16 +466,6 @@ impl Controller {
             prefix,
         })
     }
-}
-
-/// The number of similar refusals since the last logged one; `None` if this refusal is not to be logged.
-fn refusal_due(refusals: &mut Vec<(Discriminant<CommandError>, Throttle)>, error: &CommandError) -> Option<u64> {
-    let kind = discriminant(error);
-    if refusals.iter().all(|(known, _)| *known != kind) {
-        refusals.push((kind, Throttle::default()));
-    }
-    let (_, throttle) = refusals.iter_mut().find(|(known, _)| *known == kind)?;
-    throttle.due(Instant::now())
 }
 
 fn targets(joints: &[CommandedJoint]) -> Vec<ScalarJointIndex> {

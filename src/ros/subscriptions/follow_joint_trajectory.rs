@@ -178,7 +178,8 @@ pub(crate) fn terms(
     Ok(GoalTerms { number, path, end, time_tolerance_ns })
 }
 
-/// One entry per joint of `names`; the node's own tolerance if the message has none.
+/// One entry per joint of `names`; the node's own tolerance if the message has none. A joint with two
+/// tolerances is refused, because either could be meant.
 fn tolerances(
     given: &[JointTolerance],
     array: &str,
@@ -186,12 +187,17 @@ fn tolerances(
     joints: &[CommandedJoint],
 ) -> Result<Vec<Tolerance>, Refusal> {
     let mut all = vec![Tolerance::default(); names.len().min(joints.len())];
+    let mut known = vec![false; all.len()];
     for JointTolerance { name, position, velocity, .. } in given {
         let Some(index) = names.iter().take(all.len()).position(|joint| joint == name) else {
             let suggestion = did_you_mean(name, names.iter().map(String::as_str));
             let what = format!("{array}: joint '{}' is not in the trajectory{suggestion}", shown(name));
             return Err(Refusal(INVALID_JOINTS, what));
         };
+        if std::mem::replace(&mut known[index], true) {
+            let what = format!("{array}: joint '{}' has two tolerances: give one", shown(name));
+            return Err(Refusal::invalid(what));
+        }
         if position.is_nan() || velocity.is_nan() {
             return Err(Refusal::invalid(format!("{array}: the tolerance of '{}' is not a number", shown(name))));
         }

@@ -32,7 +32,7 @@ pub(crate) struct Declaration {
 /// The highest rate of a topic or of the clock \[Hz\].
 const RATE_MAX: f64 = 1e6;
 /// A rate below zero selects the scene's own.
-const FROM_SCENE: f64 = -1.0;
+pub(super) const FROM_SCENE: f64 = -1.0;
 /// The largest gain [N m/rad, N m s/rad, ...].
 const GAIN_MAX: f64 = 1e12;
 /// The strongest gravity [m/s2]; the Sun's is 274.

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::table::{
-    Declaration, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, STEP_MAX, STEP_MIN,
-    SceneDefaults, fixed, of_scene,
+    Declaration, FROM_SCENE, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, STEP_MAX,
+    STEP_MIN, SceneDefaults, fixed, of_scene,
 };
 use crate::math::Vector3;
 use crate::recording::Rates;
@@ -12,7 +12,7 @@ use crate::ros::client::ParameterValue;
 use crate::ros::commands::joint_command::ControlMode;
 use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
 use crate::ros::exchange::settings::{Mode, Physics, RunSettings};
-use crate::ros::log::names::{did_you_mean, shown};
+use crate::ros::log::names::{Number, did_you_mean, shown};
 use crate::ros::scheduling::{Scheduling, SchedulingError};
 use crate::scene::Scene;
 
@@ -21,6 +21,11 @@ const FOREIGN: [&str; 1] = ["start_type_description_service"];
 const FOREIGN_PREFIX: &str = "qos_overrides.";
 /// Durations for which 0 means none.
 const DURATIONS: [&str; 3] = ["command_timeout", "checkpoint_period", "lockstep_timeout"];
+/// Whether tf2 takes a frame of that name.
+fn is_frame(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('/') && !name.chars().any(char::is_control)
+}
+
 /// The resolution of time \[s\].
 const NANOSECOND: f64 = 1e-9;
 
@@ -243,6 +248,7 @@ impl Parameters {
             if (lowest..=highest).contains(&number) {
                 return Ok(number);
             }
+            let (number, lowest, highest) = (Number(number), Number(lowest), Number(highest));
             Err(format!("{number} is out of range; it must be from {lowest} to {highest}"))
         };
         let checked = match (self.declarations[index].kind, value) {
@@ -277,19 +283,27 @@ impl Parameters {
             (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
         };
         if name == "step" && matches!(checked, ParameterValue::Number(step) if step > 0.0 && step < STEP_MIN) {
-            return Err(format!("a step must be 0 (the scene's) or from {STEP_MIN} s to {STEP_MAX} s"));
+            let (shortest, longest) = (Number(STEP_MIN), Number(STEP_MAX));
+            return Err(format!("a step must be 0 (the scene's) or from {shortest} s to {longest} s"));
+        }
+        if name.ends_with("_rate")
+            && matches!(checked, ParameterValue::Number(rate) if rate < 0.0 && rate != FROM_SCENE)
+        {
+            return Err(format!("a rate must be 0 (never), {FROM_SCENE} (the scene's) or above 0"));
+        }
+        if name == "world_frame" && matches!(&checked, ParameterValue::Text(frame) if !is_frame(frame)) {
+            return Err("a frame must have a name that does not begin with / and has no control characters".to_owned());
         }
         if DURATIONS.contains(&name)
             && matches!(checked, ParameterValue::Number(value) if value > 0.0 && value < NANOSECOND)
         {
-            return Err(format!("it must be 0 or at least {NANOSECOND} s"));
+            return Err(format!("it must be 0 or at least {} s", Number(NANOSECOND)));
         }
         if name == "real_time_factor"
             && matches!(checked, ParameterValue::Number(factor) if factor > 0.0 && factor < REAL_TIME_FACTOR_MIN)
         {
-            return Err(format!(
-                "a factor must be 0 (as fast as possible) or from {REAL_TIME_FACTOR_MIN} to {REAL_TIME_FACTOR_MAX}"
-            ));
+            let (smallest, largest) = (Number(REAL_TIME_FACTOR_MIN), Number(REAL_TIME_FACTOR_MAX));
+            return Err(format!("a factor must be 0 (as fast as possible) or from {smallest} to {largest}"));
         }
         Ok((index, checked))
     }
@@ -397,6 +411,32 @@ mod tests {
         assert!(refused.is_err_and(|reason| reason.contains("did you mean 'quasistatic'?")));
         assert!(parameters.check("step", &ParameterValue::Number(1e-9)).is_err());
         assert!(parameters.check("step", &ParameterValue::Number(2.0)).is_err());
+    }
+
+    /// A rate of -0.5 would be that of the scene, and tf2 refuses frames without a name or with a slash in
+    /// front.
+    #[test]
+    fn rates_and_frames_without_a_meaning_are_refused() {
+        let refused = |name: &str, value: ParameterValue| given(&[(name, value)]).problems().join(" ");
+        let rates: Vec<String> =
+            fixed().into_iter().map(|known| known.name).filter(|name| name.ends_with("_rate")).collect();
+        assert_eq!(rates.len(), 7);
+        for name in &rates {
+            for value in [-0.5, -1e-300, -2.0, f64::NAN, f64::INFINITY, 1e308] {
+                let problem = refused(name, ParameterValue::Number(value));
+                assert!(problem.contains(name) && problem.len() < 150, "{name} {value}: {problem}");
+            }
+            for value in [-1.0, 0.0, 0.5, 1e6] {
+                assert_eq!(refused(name, ParameterValue::Number(value)), "");
+            }
+        }
+        for frame in ["", "/", "/world", "a\u{1b}b"] {
+            let problem = refused("world_frame", ParameterValue::Text(frame.to_owned()));
+            assert!(problem.contains("'world_frame'") && problem.contains("a frame must"), "{frame}: {problem}");
+        }
+        for frame in ["map", "robot/odom", "a b"] {
+            assert_eq!(refused("world_frame", ParameterValue::Text(frame.to_owned())), "");
+        }
     }
 
     /// A time below a nanosecond would be rounded to 0, which means something else.

@@ -65,6 +65,8 @@ pub(super) struct PresentWorld {
     pub(super) frame: String,
     /// The packages and folders that files are read from.
     pub(super) packages: PackageMap,
+    /// The file of the parameter `scene`.
+    pub(super) scene_of_start: PathBuf,
 }
 
 /// Builds the world that results from `change`; returns it with the name of the spawned entity.
@@ -92,7 +94,7 @@ pub(super) fn build_world(present: &PresentWorld, change: WorldChange) -> Result
             }
         }
         WorldChange::Load(resource) => {
-            (origin, carries) = (read_world(resource, &origin, packages)?, false);
+            (origin, carries) = (read_world(resource, present)?, false);
         }
         WorldChange::Unload => {
             let nothing =
@@ -265,7 +267,8 @@ fn is_namespace_part(part: &str) -> bool {
 }
 
 /// Reads a scene file.
-fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -> Result<WorldOrigin, Outcome> {
+fn read_world(resource: Resource, present: &PresentWorld) -> Result<WorldOrigin, Outcome> {
+    let PresentWorld { origin: before, packages, scene_of_start, .. } = present;
     let Resource { uri, text } = resource;
     let (text, label) = match (uri.as_str(), text.as_str()) {
         ("", "") => {
@@ -294,7 +297,13 @@ fn read_world(resource: Resource, before: &WorldOrigin, packages: &PackageMap) -
     let source = SceneSource::read_str(&text, &label)
         .map_err(|error| refused(load::RESOURCE_PARSE_ERROR, shortened(&with_causes(&error))))?;
     let text = if uri.is_empty() { text } else { String::new() };
-    Ok(WorldOrigin { text, ..WorldOrigin::file(&uri, source) })
+    let is_of_start = !uri.is_empty() && is_same_file(&label, scene_of_start);
+    Ok(WorldOrigin { text, is_of_start, ..WorldOrigin::file(&uri, source) })
+}
+
+/// Whether both paths lead to one file.
+fn is_same_file(a: &Path, b: &Path) -> bool {
+    matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
 fn find(uri: &str, folder: &Path, packages: &PackageMap) -> Result<PathBuf, Outcome> {

@@ -274,6 +274,7 @@ impl WorldChanges {
             settings: context.control.mailbox.settings(),
             frame: self.frame.clone(),
             packages: context.setup.packages.clone(),
+            scene_of_start: context.setup.scene.clone(),
         };
         let (sender, receiver) = channel();
         let build = move || {

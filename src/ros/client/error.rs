@@ -1,0 +1,36 @@
+//! Errors of the client library, and of the arguments that it reads.
+
+/// An error of the client library.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Of the node itself, or of a message.
+    #[error(transparent)]
+    Library(#[from] r2r::Error),
+    /// An argument of the command line.
+    #[error("argument '{argument}': {rule}")]
+    Argument {
+        /// The argument.
+        argument: String,
+        /// The rule that it does not follow.
+        rule: String,
+    },
+    /// Arguments of the command line that the client library refuses.
+    #[error("the arguments after --ros-args are refused: {0}")]
+    Arguments(String),
+    /// A topic or a service.
+    #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
+    Endpoint {
+        /// Its kind.
+        kind: &'static str,
+        /// Its name, before it is expanded.
+        name: String,
+        /// The reason that the client library gives.
+        reason: r2r::Error,
+    },
+}
+
+/// A name of up to this length is seldom refused for its length: ROS takes 247 characters, including the
+/// namespace and the node's name.
+const NAME_USUAL: usize = 150;
+const TOO_LONG: &str = "; with the namespace and the node's name it may have 247 characters: shorten the names of models, \
+                        bodies, joints and outputs in the scene";
