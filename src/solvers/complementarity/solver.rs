@@ -120,6 +120,21 @@ impl ContactSolver {
         if largest > 0.0 { change / largest } else { 0.0 }
     }
 
+    /// The direct solution with the present bounds: its pivots. `infeasible` becomes the row that has none.
+    fn solve_direct(
+        &mut self,
+        problem: &ComplementarityProblem,
+        impulses: &mut Vec<f64>,
+        v: &mut Vec<f64>,
+        infeasible: &mut Option<usize>,
+    ) -> u32 {
+        let report = self.direct.solve(&problem.rows, &problem.mass, impulses, v);
+        if let DirectStatus::Infeasible { row } = report.status {
+            *infeasible = Some(row);
+        }
+        report.pivots
+    }
+
     /// The direct solution with box friction, again with bounds of its own normal impulses if these bound it.
     fn solve_box(
         &mut self,
@@ -136,10 +151,8 @@ impl ContactSolver {
                 let first = problem.pairs[number].tangent;
                 (first..first + 2).for_each(|i| problem.rows.set_bounds(i, -bound, *bound));
             }
-            let report = self.direct.solve(&problem.rows, &problem.mass, impulses, v);
-            pivots += report.pivots;
-            if let DirectStatus::Infeasible { row } = report.status {
-                *infeasible = Some(row);
+            pivots += self.solve_direct(problem, impulses, v, infeasible);
+            if infeasible.is_some() {
                 return (pivots, round);
             }
             if bound == Bound::Before || self.renew_bounds(problem, impulses) <= BOUNDS_SETTLED {
@@ -221,10 +234,8 @@ impl ContactSolver {
                 let first = problem.pairs[number].tangent;
                 (first..first + 2).for_each(|i| problem.rows.set_bounds(i, impulses[i], impulses[i]));
             }
-            let report = self.direct.solve(&problem.rows, &problem.mass, impulses, v);
-            pivots += report.pivots;
-            if let DirectStatus::Infeasible { row } = report.status {
-                *infeasible = Some(row);
+            pivots += self.solve_direct(problem, impulses, v, infeasible);
+            if infeasible.is_some() {
                 return (pivots, round);
             }
             let change = self.sweep_friction(problem, (set, bound), impulses, v);
