@@ -110,6 +110,16 @@ pub enum StepError {
         /// The turn \[rad\].
         turn: f64,
     },
+    /// A complementarity step without a solution.
+    #[error(
+        "t = {time} s: no velocity satisfies {element} together with the other contacts, joints and limits; the last good state stays. Remove the limit, the loop closure or the contact that contradicts it"
+    )]
+    Infeasible {
+        /// Simulated time \[s\].
+        time: f64,
+        /// The contact, joint or loop closure whose row proves it.
+        element: String,
+    },
     /// The solver's residual is not a number.
     #[error(
         "t = {time} s: the residual of the step is not a number: speeds or forces overflow; the last good state stays. Reduce the step, or check stiffness, damping and efforts"

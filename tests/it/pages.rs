@@ -221,9 +221,15 @@ fn the_command_line_page_lists_every_option() {
         let section = text.split(&format!("## isobar {command}\n")).nth(1).expect("a section");
         let section = section.split("\n## ").next().expect("a section");
         let names: &[&str] = match command {
-            "experiment" => {
-                &["planar-gripper", "cube-stacking", "time-step-study", "pancake-flip", "spatula-slip", "planar-push"]
-            }
+            "experiment" => &[
+                "planar-gripper",
+                "cube-stacking",
+                "time-step-study",
+                "pancake-flip",
+                "spatula-slip",
+                "planar-push",
+                "prehensile-push",
+            ],
             _ => &[""],
         };
         let mut known = BTreeSet::new();

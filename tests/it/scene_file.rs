@@ -113,10 +113,10 @@ fn sections_of_stepping_keep_the_defaults_of_other_keys() {
     let plain = load(GRIPPER).unwrap();
     assert_eq!(plain.quasistatic, QuasistaticStepping::default());
     let section =
-        load(&format!("{GRIPPER}quasistatic: {{ tolerance: 1.0e-8 }}\nspook: {{ iterations: 20 }}\n")).unwrap();
+        load(&format!("{GRIPPER}quasistatic: {{ tolerance: 1.0e-8 }}\nspook: {{ tolerance: 1.0e-5 }}\n")).unwrap();
     let solver = QuasistaticSettings { tolerance: 1e-8, ..plain.quasistatic.solver };
     assert_eq!(section.quasistatic, QuasistaticStepping { solver, ..plain.quasistatic });
-    let solver = ComplementaritySettings { iterations: 20, ..plain.spook.solver };
+    let solver = ComplementaritySettings { tolerance: 1e-5, ..plain.spook.solver };
     assert_eq!(section.spook, SpookStepping { solver, ..plain.spook });
 }
 
@@ -596,4 +596,26 @@ fn scenes_have_a_largest_size() {
     let options = LoadOptions::default();
     let refused = isobar::io::urdf::load_str(&robot, Path::new("r.urdf"), Path::new(""), &packages, &options);
     assert!(chain(&refused.unwrap_err()).contains("5001 links and 0 joints; at most 5000"));
+}
+
+/// A key of `spook` that the chosen friction or solver does not use is refused by its name; with the friction
+/// or solver that uses it, it is taken. Without a choice the solver is the one that converges.
+#[test]
+fn keys_of_spook_that_nothing_uses_are_refused() {
+    let of = |spook: &str| load(&format!("{GRIPPER}spook: {{ {spook} }}\n"));
+    for (key, uses) in [
+        ("frame: body", "friction: oriented_box"),
+        ("directions: 16", "friction: multi_directional"),
+        ("edges: 16", "friction: polyhedral_cone"),
+        ("seed: 3", "friction: randomized"),
+        ("iterations: 8", "solver: split"),
+    ] {
+        let text = chain(&of(key).expect_err(key));
+        let name = key.split(':').next().expect("a name");
+        assert!(text.contains(&format!("`{name}` has no effect")) && text.contains("remove"), "{text}");
+        of(&format!("{uses}, {key}")).expect(uses);
+    }
+    let solver = of("").expect("the defaults").spook.solver;
+    assert_eq!((solver.solver.name(), solver.friction.name()), ("direct", "exact_cone"));
+    assert_eq!(of("solver: split").expect("a solver").spook.solver.friction.name(), "projected_cone");
 }

@@ -1,5 +1,5 @@
 //! `isobar experiment planar-gripper | cube-stacking | time-step-study | pancake-flip | spatula-slip |
-//! planar-push`
+//! planar-push | prehensile-push`
 
 use std::error::Error;
 use std::io;
@@ -8,11 +8,10 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::experiments::cube_stacking::{Runs, TimeStepStudy};
-use isobar::experiments::planar_push::{self, Pusher, Support};
 use isobar::experiments::{GridRun, GridStudy, Grids, Triangles, pancake_flip, planar_gripper, spatula_slip};
-use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
-use isobar::solvers::quasistatic::{FrictionModel, LcpDiagnosis, QuasistaticSettings, SolutionRange};
-use isobar::stepping::{ContactSurfaces, QuasistaticStepping, SpookStepping, StepSettings, Stepping};
+use isobar::solvers::quasistatic::{LcpDiagnosis, SolutionRange};
+
+use crate::pushes::{PlanarPush, PrehensilePush};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -41,6 +40,8 @@ enum Experiment {
     /// Sections 4.1 to 4.3 of Andersson (2021): a rod pushes a square object, with any mode, solver and model
     /// of friction.
     PlanarPush(PlanarPush),
+    /// Section 4.4: a prism between two round flat fingers that a wall pushes along.
+    PrehensilePush(PrehensilePush),
 }
 
 #[derive(clap::Args)]
@@ -84,141 +85,6 @@ struct SpatulaSlip {
     /// Folder for the CSV, the plots and the pictures.
     #[arg(long, default_value = "out/spatula_slip")]
     out: PathBuf,
-}
-
-#[derive(clap::Args)]
-struct PlanarPush {
-    /// Contact point on the pushed side, from 0 to 1; only the push with this point and --angle is run.
-    #[arg(long, requires = "angle")]
-    contact: Option<f64>,
-    /// Angle of the push in degrees.
-    #[arg(long, requires = "contact", allow_negative_numbers = true)]
-    angle: Option<f64>,
-    /// The stepping mode.
-    #[arg(long, default_value = "spook", value_parser = ["dynamic", "quasistatic", "spook"])]
-    stepping: String,
-    /// Solver of complementarity steps: direct, gauss_seidel, split or direct_and_iterative.
-    #[arg(long, default_value = "split", value_parser = parse_solver)]
-    solver: ComplementaritySolver,
-    /// Friction of complementarity steps.
-    #[arg(long, default_value = "projected_cone", value_parser = FrictionLaw::NAMES)]
-    friction: String,
-    /// Axes of the box of friction with `--friction oriented_box`.
-    #[arg(long, default_value = "slip", value_parser = ["world", "body", "slip"])]
-    frame: String,
-    /// Directions of multi-directional friction, or edges of the polyhedral cone.
-    #[arg(long, default_value_t = 32)]
-    directions: u32,
-    /// Seed of random directions.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Contact with the ground.
-    #[arg(long, default_value = "corners", value_parser = ["corners", "pad"])]
-    support: String,
-    /// Contact surfaces of compliant bodies in complementarity steps.
-    #[arg(long, default_value = "free_path", value_parser = ["start", "free_path"])]
-    surfaces: String,
-    /// Contact of the pusher.
-    #[arg(long, default_value = "point", value_parser = ["point", "two-points", "patch"])]
-    pusher: String,
-    /// Step, in seconds.
-    #[arg(long, default_value_t = 1.0 / 60.0)]
-    step: f64,
-    /// A file of measured pushes, all of which are simulated.
-    #[arg(long, conflicts_with = "contact")]
-    measured: Option<PathBuf>,
-    /// Folder for the CSV files and the plots.
-    #[arg(long, default_value = "out/planar_push")]
-    out: PathBuf,
-}
-
-fn parse_solver(text: &str) -> Result<ComplementaritySolver, String> {
-    let named = ComplementaritySolver::ALL.into_iter().find(|solver| solver.name() == text);
-    named
-        .ok_or_else(|| format!("expected one of {}", ComplementaritySolver::ALL.map(|solver| solver.name()).join(", ")))
-}
-
-impl PlanarPush {
-    fn settings(&self) -> StepSettings {
-        let frame = match self.frame.as_str() {
-            "world" => FrictionFrame::World,
-            "body" => FrictionFrame::Body,
-            _ => FrictionFrame::Slip,
-        };
-        let friction = match self.friction.as_str() {
-            "box" => FrictionLaw::Box,
-            "scaled_box" => FrictionLaw::ScaledBox,
-            "oriented_box" => FrictionLaw::OrientedBox(frame),
-            "randomized" => FrictionLaw::Randomized { seed: self.seed },
-            "multi_directional" => FrictionLaw::MultiDirectional { directions: self.directions },
-            "polyhedral_cone" => FrictionLaw::PolyhedralCone { edges: self.directions },
-            "exact_cone" => FrictionLaw::ExactCone,
-            _ => FrictionLaw::ProjectedCone,
-        };
-        let stepping = match self.stepping.as_str() {
-            "dynamic" => Stepping::default(),
-            "quasistatic" => {
-                let default = QuasistaticStepping::default();
-                let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..default.solver };
-                Stepping::Quasistatic(QuasistaticStepping { solver, ..default })
-            }
-            _ => {
-                let solver =
-                    ComplementaritySettings { solver: self.solver, friction, ..ComplementaritySettings::default() };
-                let surfaces = match self.surfaces.as_str() {
-                    "start" => ContactSurfaces::Start,
-                    _ => ContactSurfaces::FreePath,
-                };
-                Stepping::Spook(SpookStepping { solver, surfaces })
-            }
-        };
-        StepSettings { step_ns: (self.step * 1e9).round() as u64, stepping, ..StepSettings::default() }
-    }
-
-    fn run(&self, clock: &dyn Fn() -> f64, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<String, Box<dyn Error>> {
-        let support = if self.support == "pad" { Support::Pad } else { Support::Corners };
-        let pusher = match self.pusher.as_str() {
-            "two-points" => Pusher::TwoPoints,
-            "patch" => Pusher::Patch,
-            _ => Pusher::Point,
-        };
-        let (settings, mut text) = (self.settings(), String::new());
-        if let Some(file) = &self.measured {
-            let errors = planar_push::grid(file, (support, pusher), settings, clock, progress)?;
-            return Ok(format!(
-                "{} pushes: mean error {:.2} mm and {:.2} degrees; {:.1} % of the steps did not converge; {:.3} ms a step",
-                errors.pushes,
-                errors.position,
-                errors.angle,
-                100.0 * errors.failed,
-                errors.took
-            ));
-        }
-        let pushes = match (self.contact, self.angle) {
-            (Some(contact), Some(angle)) => vec![(contact, angle)],
-            _ => planar_push::THESIS_PUSHES.to_vec(),
-        };
-        text.push_str("push        x [mm]  y [mm]  turn [deg]  force [N]  C point  C net    A point  A net [deg]  unconverged  ms a step (longest)\n");
-        for row in planar_push::study(&pushes, (support, pusher), settings, &self.out, clock)? {
-            let (contact, angle) = row.push;
-            text.push_str(&format!(
-                "{contact:.1} {angle:5.0}  {:8.3} {:7.3} {:11.3} {:10.4} {:8.1e} {:8.1e} {:8.3} {:12.3} {:11.1}% {:8.3} ({:.2})\n",
-                row.end[0],
-                row.end[1],
-                row.end[2],
-                row.force,
-                row.cone[0],
-                row.cone[1],
-                row.alignment[0],
-                row.alignment[1],
-                100.0 * row.failed,
-                row.took[0],
-                row.took[1]
-            ));
-        }
-        text.push_str(&format!("figures and CSV files: {}", self.out.display()));
-        Ok(text)
-    }
 }
 
 #[derive(clap::Args)]
@@ -290,6 +156,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let text = push.run(&clock, &mut progress)?;
             bar.clear();
             say!("{text}");
+            Ok(())
+        }
+        Experiment::PrehensilePush(push) => {
+            say!("{}", push.run(&clock)?);
             Ok(())
         }
     }

@@ -9,6 +9,7 @@ macro_rules! say {
 mod experiment;
 mod inspect;
 mod mesh;
+mod pushes;
 mod render;
 mod run;
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::contact::ContactProperties;
 use crate::experiments::ExperimentError;
+use crate::experiments::materials::{MU_OBJECT, beside, box_inertia, compliant, rigid};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec};
@@ -28,8 +29,6 @@ const LENGTH: f64 = 0.05;
 const GRAVITY: f64 = 9.81;
 /// Young's modulus at the pusher, of the thesis \[Pa\].
 const MODULUS: f64 = 1e6;
-/// The friction coefficient that every geometry of the object has [-].
-const MU_OBJECT: f64 = 0.2;
 
 /// The four pushes of the thesis: contact point and angle \[degrees\].
 pub const THESIS_PUSHES: [(f64, f64); 4] = [(0.5, 0.0), (0.5, 40.0), (0.8, 0.0), (0.8, -20.0)];
@@ -99,20 +98,6 @@ pub struct PushSample {
     pub took: f64,
 }
 
-/// The coefficient of a material that has `mu` with one of [`MU_OBJECT`].
-fn beside(mu: f64) -> f64 {
-    mu * MU_OBJECT / (2.0 * MU_OBJECT - mu)
-}
-
-fn rigid(friction: f64) -> ContactProperties {
-    ContactProperties { compliant: Some(false), mu_dynamic: Some(friction), ..ContactProperties::default() }
-}
-
-fn compliant(modulus: f64, friction: f64) -> ContactProperties {
-    let hydroelastic_modulus = Some(modulus);
-    ContactProperties { compliant: Some(true), hydroelastic_modulus, ..rigid(friction) }
-}
-
 /// Takes the steps of `push` with `settings`. `clock` returns the time for measurements \[s\].
 ///
 /// # Errors
@@ -122,9 +107,7 @@ pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Res
     let mut builder = SceneBuilder::new();
     let here = RigidTransform::identity();
     builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &rigid(beside(MU_GROUND)))?;
-    let [x, y, z] = SIZE.map(|side| side * side * MASS / 12.0);
-    let moments = Matrix3::from_diagonal(&Vector3::new(y + z, x + z, x + y));
-    let object = builder.add_body("object", SpatialInertia::from_central(MASS, &Vector3::zeros(), &moments));
+    let object = builder.add_body("object", box_inertia(MASS, &size));
     let base = match push.support {
         Support::Corners => rigid(MU_OBJECT),
         Support::Pad => compliant(1e7, MU_OBJECT),

@@ -146,19 +146,31 @@ fn read_spook(node: &Node) -> Result<SpookStepping, SceneError> {
     ]
     .map(|law| (law.name(), law));
     let default = ComplementaritySettings::default();
-    // The default law: the scaled box for the direct solver, the projected cone for the others.
-    let fallback = match solver {
-        ComplementaritySolver::Direct => FrictionLaw::ScaledBox,
-        _ => default.friction,
-    };
-    let friction = choice(&section, "friction", "friction model", &laws)?.unwrap_or(fallback);
+    let friction = choice(&section, "friction", "friction model", &laws)?.unwrap_or(solver.default_friction());
+    let conflict = |problem: String| SceneError::Conflict { place: node.place.clone(), problem };
+    for (key, needs) in [
+        ("frame", "oriented_box"),
+        ("directions", "multi_directional"),
+        ("edges", "polyhedral_cone"),
+        ("seed", "randomized"),
+    ] {
+        if section.get(key).is_some() && friction.name() != needs {
+            let name = friction.name();
+            return Err(conflict(format!(
+                "`{key}` has no effect with the friction `{name}`; only `{needs}` has it: remove `{key}`"
+            )));
+        }
+    }
+    if section.get("iterations").is_some() && solver == ComplementaritySolver::Direct {
+        return Err(conflict(
+            "`iterations` has no effect with the solver `direct`, which has no sweeps: remove it".to_owned(),
+        ));
+    }
     let iterations = count("iterations", "[-]", (1.0, 1e6), default.iterations)?;
     let tolerance =
         section.number("tolerance", "[-]", Range::Between(1e-12, 1.0, "(no unit)"))?.unwrap_or(default.tolerance);
     let settings = ComplementaritySettings { solver, friction, iterations, tolerance, ..default };
-    settings
-        .check()
-        .map_err(|refused| SceneError::Conflict { place: node.place.clone(), problem: refused.to_string() })?;
+    settings.check().map_err(|refused| conflict(refused.to_string()))?;
     let places = [("start", ContactSurfaces::Start), ("free_path", ContactSurfaces::FreePath)];
     let surfaces = choice(&section, "surfaces", "choice of contact surfaces", &places)?;
     Ok(SpookStepping { solver: settings, surfaces: surfaces.unwrap_or(SpookStepping::default().surfaces) })

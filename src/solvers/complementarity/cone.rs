@@ -7,6 +7,7 @@
 //! P the nearest point of the pair's set.
 
 use super::contact_problem::ComplementarityProblem;
+use super::problem::Row;
 use super::tangent_set::TangentSet;
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::solvers::line_search::find_zero;
@@ -23,7 +24,8 @@ const SLOPE: f64 = 0.1;
 pub(super) struct ConeSolver {
     gradient: Vec<f64>,
     direction: Vec<f64>,
-    trial: Vec<f64>,
+    /// The slack of each row without its impulse, and its change along the direction [m/s or rad/s].
+    slacks: Vec<(f64, f64)>,
     hessian: Vec<f64>,
     factor: Vec<f64>,
     impulses: Vec<f64>,
@@ -62,24 +64,64 @@ impl ConeSolver {
             self.direction.clear();
             self.direction.extend(self.gradient.iter().map(|g| -g));
             cholesky_solve_in_place(&self.factor, n, &mut self.direction);
-            let direction = std::mem::take(&mut self.direction);
-            let start = dot(&self.gradient, &direction);
-            let mut trial = std::mem::take(&mut self.trial);
-            let mut slope = |alpha: f64| {
-                trial.clear();
-                trial.extend(v.iter().zip(&direction).map(|(v, d)| v + alpha * d));
-                self.evaluate(problem, set, bounds, r, &trial, false);
-                dot(&self.gradient, &direction)
-            };
+            let start = dot(&self.gradient, &self.direction);
+            let line = self.line(problem, r, v);
+            let slope = |alpha: f64| self.slope(problem, set, bounds, line, alpha);
             let end = slope(1.0);
             let small = SLOPE * start.abs();
             let alpha = if end > small { find_zero(start, end, small, slope) } else { 1.0 };
-            v.iter_mut().zip(&direction).for_each(|(v, d)| *v += alpha * d);
-            (self.direction, self.trial) = (direction, trial);
+            v.iter_mut().zip(&self.direction).for_each(|(v, d)| *v += alpha * d);
         }
         self.evaluate(problem, set, bounds, r, v, false);
         impulses.clone_from(&self.impulses);
         ITERATIONS_MAX
+    }
+
+    /// The line from `v` along the direction: the slacks without impulses and their change along it, and the
+    /// derivative of the momentum's part of the potential, at its start and its change.
+    fn line(&mut self, problem: &ComplementarityProblem, r: &[f64], v: &[f64]) -> (f64, f64) {
+        let Self { direction, slacks, .. } = self;
+        let (rows, n) = (&problem.rows, v.len());
+        slacks.clear();
+        let of_row = |(i, row): (usize, &Row)| (rows.speed(i, v) + row.constant, rows.speed(i, direction));
+        slacks.extend(rows.rows().iter().enumerate().map(of_row));
+        let (mut first, mut change) = (0.0, 0.0);
+        for (i, (d, r)) in direction.iter().zip(r).enumerate() {
+            let row = &problem.mass[i * n..(i + 1) * n];
+            first += d * (dot(row, v) - r);
+            change += d * dot(row, direction);
+        }
+        (first, change)
+    }
+
+    /// The derivative of the potential along the line at `alpha`.
+    fn slope(
+        &self,
+        problem: &ComplementarityProblem,
+        set: TangentSet,
+        bounds: &[f64],
+        (first, change): (f64, f64),
+        alpha: f64,
+    ) -> f64 {
+        let mut slope = first + alpha * change;
+        let rows = problem.rows.rows();
+        let free = |i: usize| {
+            let (slack, rate) = self.slacks[i];
+            -(slack + alpha * rate) / rows[i].regularization.max(f64::MIN_POSITIVE)
+        };
+        let mut pairs = problem.pairs.iter().zip(bounds).peekable();
+        let mut i = 0;
+        while i < rows.len() {
+            if let Some((_, bound)) = pairs.next_if(|(pair, _)| pair.tangent == i) {
+                let (impulse, _) = set.project([free(i), free(i + 1)], *bound);
+                slope -= impulse[0] * self.slacks[i].1 + impulse[1] * self.slacks[i + 1].1;
+                i += 2;
+            } else {
+                slope -= free(i).clamp(rows[i].lower, rows[i].upper) * self.slacks[i].1;
+                i += 1;
+            }
+        }
+        slope
     }
 
     /// The gradient and the impulses at `v`, and the Hessian. Returns the size of the terms of the gradient.

@@ -1,6 +1,6 @@
 //! A mixed problem with pairs of rows that are the friction of a contact point.
 
-use super::problem::{MixedProblem, relative, worse};
+use super::problem::{MixedProblem, worse};
 use super::tangent_set::TangentSet;
 
 /// The friction at a contact point: two rows of the problem, bounded by the impulse of a third.
@@ -40,8 +40,8 @@ impl ComplementarityProblem {
         if scale > 0.0 { 1.0 / scale } else { 0.0 }
     }
 
-    /// The largest violation of a row or of a pair as a part of the largest impulse [-], with the friction of
-    /// each pair in `set` and bounded by `bounds`. `v` are the velocities under `impulses`.
+    /// The residual as in [`MixedProblem::residual`], with the friction of each pair in `set` and bounded by
+    /// `bounds`.
     pub(super) fn residual(&self, set: TangentSet, bounds: &[f64], impulses: &[f64], v: &[f64]) -> f64 {
         let mut violation = 0.0;
         let mut pairs = self.pairs.iter().zip(bounds).peekable();
@@ -53,12 +53,14 @@ impl ComplementarityProblem {
                 violation = match set {
                     TangentSet::Box => (0..2).fold(violation, |violation, k| {
                         let step = slip[k] / self.rows.diagonal(i + k).max(f64::MIN_POSITIVE);
-                        worse(violation, (x[k] - (x[k] - step).clamp(-bound, *bound)).abs())
+                        let miss = (x[k] - (x[k] - step).clamp(-bound, *bound)).abs();
+                        worse(violation, miss * self.rows.unit(i + k))
                     }),
                     TangentSet::Disc | TangentSet::Polygon { .. } => {
                         let weight = self.weight(pair);
                         let (p, _) = set.project([x[0] - weight * slip[0], x[1] - weight * slip[1]], *bound);
-                        worse(violation, (x[0] - p[0]).hypot(x[1] - p[1]))
+                        let unit = self.rows.unit(i).max(self.rows.unit(i + 1));
+                        worse(violation, (x[0] - p[0]).hypot(x[1] - p[1]) * unit)
                     }
                 };
                 i += 2;
@@ -68,6 +70,6 @@ impl ComplementarityProblem {
                 i += 1;
             }
         }
-        relative(violation, impulses)
+        self.rows.relative(violation, impulses)
     }
 }

@@ -13,6 +13,14 @@ const FRICTION_REGULARIZATION: (f64, f64) = (1e-8, 1e-3);
 /// two steps would be thrown back with more energy than it had. [-]
 const STIFF_RELAXATION: f64 = 2.0;
 
+/// The friction of a face that resists spin with the arm rho acts at this many points around its centroid.
+/// Three have the same second moment in every direction.
+const SPIN_POINTS: usize = 3;
+/// The square of their distance from the centroid, in units of rho^2 [-]. With rho^2 = 0.6 <r^2> it is 0.9
+/// <r^2>: about the centroid friction has the torque of <|r|> = 0.94 sqrt(<r^2>), and far from the centre of
+/// rotation the mean of |v| + w^2 r^2/(4 |v|) is nearly that of the face.
+const SPIN_DISTANCE: f64 = 1.5;
+
 /// The parameters of a patch's rows.
 #[derive(Clone, Copy, Debug)]
 pub struct PatchInput {
@@ -22,6 +30,8 @@ pub struct PatchInput {
     pub relaxation_time: f64,
     /// The slip speed at which friction that sticks is at its bound [m/s].
     pub stiction_tolerance: f64,
+    /// Whether the friction of a face that resists spin acts at some points around its centroid.
+    pub spread: bool,
 }
 
 /// A contact point before its friction has directions.
@@ -62,8 +72,27 @@ pub struct FaceRows {
     pub normal_row: Option<usize>,
     /// Whether the normal impulse acts here.
     pub pushes: bool,
-    /// The first row of friction, and its two directions.
-    pub friction: Option<(usize, [Vector3; 2])>,
+    /// The points at which its friction acts: one, or some around the centroid of a face that resists spin.
+    pub friction: [Option<FrictionPoint>; SPIN_POINTS],
+}
+
+/// A point at which friction acts.
+#[derive(Clone, Copy, Debug)]
+pub struct FrictionPoint {
+    /// Position from the patch point C [m, world].
+    pub p_CF: Vector3,
+    /// The first of its two rows.
+    pub row: usize,
+    /// The directions of its rows.
+    pub directions: [Vector3; 2],
+}
+
+impl FrictionPoint {
+    /// The friction impulse on B [N s, world].
+    pub fn impulse(&self, impulses: &[f64]) -> Vector3 {
+        let [t1, t2] = self.directions;
+        t1 * impulses[self.row] + t2 * impulses[self.row + 1]
+    }
 }
 
 impl FaceRows {
@@ -80,7 +109,11 @@ impl FaceRows {
     }
     /// Its part of friction.
     pub fn friction_impulse(&self, impulses: &[f64]) -> Vector3 {
-        self.friction.map_or(Vector3::zeros(), |(row, [t1, t2])| t1 * impulses[row] + t2 * impulses[row + 1])
+        self.points().map(|point| point.impulse(impulses)).sum()
+    }
+    /// The points at which its friction acts.
+    pub fn points(&self) -> impl Iterator<Item = &FrictionPoint> {
+        self.friction.iter().flatten()
     }
 }
 
@@ -131,6 +164,7 @@ impl ComplementarityProblem {
         let mut parts: &[f64] = &[];
         let mut of_face = None;
         let mut estimates = (0.0, 0.0);
+        let (_, total_stiffness) = block.elastic_sums();
         for number in 0..block.len() {
             let (p_CF, normal, elastic_force, stiffness) = face(block, number);
             let is_part = !parts.is_empty();
@@ -140,7 +174,8 @@ impl ComplementarityProblem {
                     *share
                 }
                 None => {
-                    of_face = self.add_normal(block, input, (&p_CF, &normal, elastic_force, stiffness));
+                    of_face =
+                        self.add_normal(block, input, total_stiffness, (&p_CF, &normal, elastic_force, stiffness));
                     let speed = block.V0.shift(&p_CF).v.dot(&normal);
                     let elastic = elastic_force - stiffness * input.relaxation_time * speed;
                     let mobility =
@@ -160,17 +195,24 @@ impl ComplementarityProblem {
                 }
             };
             let coefficient = share * block.law.friction;
-            let friction = of_face.filter(|_| coefficient > 0.0).map(|normal_row| {
-                let slip = block.V0.shift(&p_CF).v + block.surface_velocity;
-                let slip = slip - normal * slip.dot(&normal);
-                let (elastic_impulse, impact_impulse) = estimates;
-                let chosen = tangents(&TangentInput { p_CF, normal, slip, elastic_impulse, impact_impulse });
-                let tangent = self.add_friction(block, input, &p_CF, &chosen, coefficient);
-                let normal_before = chosen.normal_before;
-                let guess = chosen.directions.map(|t| t.dot(&chosen.friction));
-                self.pairs.push(FrictionPair { normal: normal_row, tangent, coefficient, normal_before, guess });
-                (tangent, chosen.directions)
-            });
+            let mut friction = [None; SPIN_POINTS];
+            if let Some(normal_row) = of_face.filter(|_| coefficient > 0.0) {
+                let (count, places) =
+                    friction_places(&p_CF, &normal, if input.spread { spin_arm(block, number) } else { 0.0 });
+                let part = 1.0 / count as f64;
+                for (point, p_CF) in friction.iter_mut().zip(places).take(count) {
+                    let slip = block.V0.shift(&p_CF).v + block.surface_velocity;
+                    let slip = slip - normal * slip.dot(&normal);
+                    let (elastic_impulse, impact_impulse) = estimates;
+                    let chosen = tangents(&TangentInput { p_CF, normal, slip, elastic_impulse, impact_impulse });
+                    let coefficient = part * coefficient;
+                    let tangent = self.add_friction(block, input, &p_CF, &chosen, coefficient);
+                    let normal_before = chosen.normal_before;
+                    let guess = chosen.directions.map(|t| t.dot(&chosen.friction));
+                    self.pairs.push(FrictionPair { normal: normal_row, tangent, coefficient, normal_before, guess });
+                    *point = Some(FrictionPoint { p_CF, row: tangent, directions: chosen.directions });
+                }
+            }
             faces.push(FaceRows { p_CF, normal, normal_row: of_face, pushes: !is_part, friction });
         }
     }
@@ -179,6 +221,7 @@ impl ComplementarityProblem {
         &mut self,
         block: &PatchBlock,
         input: &PatchInput,
+        total_stiffness: f64,
         (p_CF, normal, elastic_force, stiffness): (&Vector3, &Vector3, f64, f64),
     ) -> Option<usize> {
         let h = input.step;
@@ -188,7 +231,8 @@ impl ComplementarityProblem {
         }
         let g = -elastic_force / stiffness;
         let mobility = block_mobility(self, block, p_CF, normal);
-        let period = h * h * stiffness * mobility;
+        // That of the whole patch: a finer mesh has softer faces, and the same motion
+        let period = h * h * total_stiffness * mobility;
         if mobility <= 0.0 || (g > 0.0 && period < 1.0) {
             return None; // a spring with a gap does not push
         }
@@ -234,10 +278,34 @@ fn face(block: &PatchBlock, number: usize) -> (Vector3, Vector3, f64, f64) {
     (lanes.p_CF.get(lane), lanes.normal.get(lane), lanes.elastic_force.0[lane], stiffness)
 }
 
+/// rho of a face \[m\].
+fn spin_arm(block: &PatchBlock, number: usize) -> f64 {
+    block.lanes[number / LANES].spin_arm_squared.0[number % LANES].sqrt()
+}
+
+/// The places at which the friction of a face acts, from C: its centroid, or some around it if it resists
+/// spin with the arm `rho` \[m\]. The first of the result are valid.
+fn friction_places(p_CF: &Vector3, normal: &Vector3, rho: f64) -> (usize, [Vector3; SPIN_POINTS]) {
+    let mut places = [*p_CF; SPIN_POINTS];
+    if rho <= 0.0 {
+        return (1, places);
+    }
+    // Any direction: the points have the same second moment in each
+    let x = normal.cross(&Vector3::ith(normal.iamin(), 1.0)).normalize();
+    let y = normal.cross(&x);
+    let distance = SPIN_DISTANCE.sqrt() * rho;
+    for (number, place) in places.iter_mut().enumerate() {
+        let (sin, cos) = (std::f64::consts::TAU * number as f64 / SPIN_POINTS as f64).sin_cos();
+        *place += (x * cos + y * sin) * distance;
+    }
+    (SPIN_POINTS, places)
+}
+
 /// The net impulse on B about C of some faces [N m s, N s].
 pub fn net_impulse(faces: &[FaceRows], impulses: &[f64]) -> SpatialForce {
     faces.iter().fold(SpatialForce::ZERO, |sum, face| {
-        let impulse = face.impulse(impulses);
-        sum + SpatialForce::new(face.p_CF.cross(&impulse), impulse)
+        let at = |p: &Vector3, impulse: Vector3| SpatialForce::new(p.cross(&impulse), impulse);
+        let normal = at(&face.p_CF, face.normal_impulse(impulses));
+        face.points().fold(sum + normal, |sum, point| sum + at(&point.p_CF, point.impulse(impulses)))
     })
 }

@@ -211,13 +211,20 @@ impl MixedProblem {
         self.divide_by_mass(v);
     }
 
-    /// The impulse by which row `i` alone misses its complementarity, |lambda - clamp(lambda - w/A_ii)|
-    /// [N s] or [N m s].
+    /// The impulse by which row `i` alone misses its complementarity, |lambda - clamp(lambda - w/A_ii)|,
+    /// times its [`MixedProblem::unit`].
     pub(super) fn violation(&self, i: usize, slack: f64, impulse: f64) -> f64 {
         let Row { lower, upper, .. } = self.rows[i];
         let scale = self.diagonal[i];
         let step = if scale > 0.0 { slack / scale } else { slack };
-        (impulse - (impulse - step).clamp(lower, upper)).abs()
+        (impulse - (impulse - step).clamp(lower, upper)).abs() * self.unit(i)
+    }
+
+    /// The square root of A_ii: it gives impulses in N s and in N m s the same unit. 1 for a row that nothing
+    /// moves.
+    pub(super) fn unit(&self, i: usize) -> f64 {
+        let scale = self.diagonal[i];
+        if scale > 0.0 { scale.sqrt() } else { 1.0 }
     }
 
     /// w_i without the part that is rounding: a slack up to that size is zero.
@@ -229,18 +236,18 @@ impl MixedProblem {
         if slack.abs() <= rounding { 0.0 } else { slack - rounding.copysign(slack) }
     }
 
-    /// The largest violation of a row as a part of the largest impulse [-]. `v` are the velocities under
-    /// `impulses`.
+    /// The largest violation of a row as a part of the largest impulse, both times the square root of the
+    /// row's A_ii, so that N s and N m s compare [-]. `v` are the velocities under `impulses`.
     pub fn residual(&self, impulses: &[f64], v: &[f64]) -> f64 {
         let violations = (0..self.len()).map(|i| self.violation(i, self.sound_slack(i, v, impulses[i]), impulses[i]));
-        relative(violations.fold(0.0, worse), impulses)
+        self.relative(violations.fold(0.0, worse), impulses)
     }
-}
 
-/// A violation as a part of the largest impulse; 1 if it is larger than all [-].
-pub(super) fn relative(violation: f64, impulses: &[f64]) -> f64 {
-    let largest = impulses.iter().map(|impulse| impulse.abs()).fold(0.0, f64::max);
-    if violation == 0.0 { 0.0 } else { violation / violation.max(largest) }
+    /// A violation as a part of the largest impulse; 1 if it is larger than all [-].
+    pub(super) fn relative(&self, violation: f64, impulses: &[f64]) -> f64 {
+        let sizes = impulses.iter().enumerate().map(|(i, impulse)| impulse.abs() * self.unit(i));
+        if violation == 0.0 { 0.0 } else { violation / violation.max(sizes.fold(0.0, f64::max)) }
+    }
 }
 
 /// The larger of two residuals; a residual that is not a number is larger than all others.

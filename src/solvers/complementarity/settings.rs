@@ -3,12 +3,12 @@
 /// The solver of a complementarity step [Andersson 2021, section 3.4].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ComplementaritySolver {
-    /// All rows at once, by pivoting, to rounding.
+    /// All rows at once, by pivoting or by Newton's method, to rounding.
+    #[default]
     Direct,
     /// Projected Gauss-Seidel: a number of sweeps over the rows.
     GaussSeidel,
     /// Joints and normal forces by pivoting, friction by sweeps.
-    #[default]
     Split,
     /// The direct solution with scaled box friction, then sweeps over all rows.
     DirectAndIterative,
@@ -47,7 +47,6 @@ pub enum FrictionLaw {
         directions: u32,
     },
     /// The cone, onto which sweeps project.
-    #[default]
     ProjectedCone,
     /// A cone with flat sides [eq. 3.15].
     PolyhedralCone {
@@ -55,6 +54,7 @@ pub enum FrictionLaw {
         edges: u32,
     },
     /// The cone itself, by Newton's method.
+    #[default]
     ExactCone,
 }
 
@@ -86,6 +86,16 @@ impl ComplementaritySolver {
             ],
             Self::GaussSeidel | Self::Split => &["box", "scaled_box", "oriented_box", "projected_cone"],
             Self::DirectAndIterative => &["scaled_box", "oriented_box", "randomized", "projected_cone"],
+        }
+    }
+}
+
+impl ComplementaritySolver {
+    /// The friction model of this solver where none is chosen: a cone.
+    pub fn default_friction(self) -> FrictionLaw {
+        match self {
+            Self::Direct => FrictionLaw::ExactCone,
+            Self::GaussSeidel | Self::Split | Self::DirectAndIterative => FrictionLaw::ProjectedCone,
         }
     }
 }
@@ -173,7 +183,9 @@ pub struct ComplementaritySettings {
 }
 
 impl Default for ComplementaritySettings {
-    /// The defaults of the thesis: the split solver, the projected cone and 16 iterations.
+    /// The direct solver with the exact cone, which converges in every step, and the thesis's 16 iterations.
+    /// Deviation: the default of the thesis is the split solver with the projected cone, whose sweeps mostly
+    /// end before they meet the tolerance.
     fn default() -> Self {
         Self {
             solver: ComplementaritySolver::default(),
@@ -186,6 +198,12 @@ impl Default for ComplementaritySettings {
 }
 
 impl ComplementaritySettings {
+    /// Whether Newton's method solves the friction, whose cost does not grow with the points beyond their
+    /// number. Pivots and sweeps need more of them with more points.
+    pub fn has_exact_cone(&self) -> bool {
+        matches!(self.friction, FrictionLaw::ExactCone | FrictionLaw::PolyhedralCone { .. })
+    }
+
     /// Checks that the solver has the friction model, and the numbers of both.
     ///
     /// # Errors

@@ -9,6 +9,10 @@ use super::tangent_set::TangentSet;
 
 /// The bounds of friction have settled when none changes by more than this part of the largest [-].
 const BOUNDS_SETTLED: f64 = 1e-9;
+/// The least and the largest part of a change of the bounds that is made [-].
+const RELAXATION: (f64, f64) = (0.05, 2.0);
+/// A change of the bounds that is left with more than this part of itself is not made in full [-].
+const SLOW: f64 = 0.5;
 
 /// The report of a solve.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,7 +21,8 @@ pub struct ComplementarityReport {
     pub iterations: u32,
     /// How often the bounds of friction were renewed.
     pub rounds: u32,
-    /// The largest violation of a row or of a friction law, as a part of the largest impulse [-].
+    /// The largest violation of a row or of a friction law, as a part of the largest impulse, both times the
+    /// square root of the row's inverse inertia, so that N s and N m s compare [-].
     pub residual: f64,
     /// Whether the residual is within the tolerance.
     pub converged: bool,
@@ -52,6 +57,10 @@ pub struct ContactSolver {
     direct: DirectSolver,
     cone: ConeSolver,
     bounds: Vec<f64>,
+    /// The change of the bounds that the last round wanted.
+    wanted: Vec<f64>,
+    /// The part of a wanted change that is made.
+    relaxation: f64,
     r: Vec<f64>,
 }
 
@@ -99,7 +108,7 @@ impl ContactSolver {
             }
         };
         if bound == Bound::Solved {
-            self.renew_bounds(problem, impulses);
+            self.set_bounds(problem, impulses);
         }
         problem.rows.velocities(impulses, v);
         let residual = problem.residual(set, &self.bounds, impulses, v);
@@ -107,17 +116,46 @@ impl ContactSolver {
         ComplementarityReport { iterations, rounds, residual, converged, infeasible }
     }
 
-    /// Sets the bounds to those of the present normal impulses. Returns the largest change as a part of the
-    /// largest bound [-].
-    fn renew_bounds(&mut self, problem: &ComplementarityProblem, impulses: &[f64]) -> f64 {
+    /// Sets the bounds to those of the present normal impulses.
+    fn set_bounds(&mut self, problem: &ComplementarityProblem, impulses: &[f64]) {
+        self.bounds.clear();
+        self.bounds.extend(problem.pairs.iter().map(|pair| pair.coefficient * impulses[pair.normal].max(0.0)));
+    }
+
+    /// Moves the bounds towards those of the present normal impulses in the round number `round`: all the way
+    /// while that makes the difference smaller, and then by the part that the last two differences suggest
+    /// [Irons & Tuck 1969]. Bounds that overshoot would alternate without end. Returns whether they have
+    /// settled.
+    fn move_bounds(&mut self, problem: &ComplementarityProblem, impulses: &[f64], round: u32) -> bool {
         let (mut change, mut largest) = (0.0_f64, 0.0_f64);
-        for (bound, pair) in self.bounds.iter_mut().zip(&problem.pairs) {
+        let (mut before_squared, mut rise, mut now_squared, mut rise_squared) = (0.0, 0.0, 0.0, 0.0);
+        self.wanted.resize(problem.pairs.len(), 0.0);
+        for ((bound, before), pair) in self.bounds.iter().zip(&mut self.wanted).zip(&problem.pairs) {
             let renewed = pair.coefficient * impulses[pair.normal].max(0.0);
-            change = change.max((renewed - *bound).abs());
+            let now = renewed - *bound;
+            change = change.max(now.abs());
             largest = largest.max(renewed).max(*bound);
-            *bound = renewed;
+            let rises = now - *before;
+            before_squared += *before * *before;
+            now_squared += now * now;
+            rise += *before * rises;
+            rise_squared += rises * rises;
+            *before = now;
         }
-        if largest > 0.0 { change / largest } else { 0.0 }
+        if change <= BOUNDS_SETTLED * largest {
+            self.set_bounds(problem, impulses);
+            return true;
+        }
+        if round == 0 {
+            self.relaxation = 1.0;
+        } else if (now_squared > SLOW * SLOW * before_squared || self.relaxation < 1.0) && rise_squared > 0.0 {
+            let (least, most) = RELAXATION;
+            self.relaxation = (-self.relaxation * rise / rise_squared).clamp(least, most);
+        }
+        for (bound, wanted) in self.bounds.iter_mut().zip(&self.wanted) {
+            *bound = (*bound + self.relaxation * wanted).max(0.0);
+        }
+        false
     }
 
     /// The direct solution with the present bounds: its pivots. `infeasible` becomes the row that has none.
@@ -155,7 +193,7 @@ impl ContactSolver {
             if infeasible.is_some() {
                 return (pivots, round);
             }
-            if bound == Bound::Before || self.renew_bounds(problem, impulses) <= BOUNDS_SETTLED {
+            if bound == Bound::Before || self.move_bounds(problem, impulses, round) {
                 return (pivots, round);
             }
         }
@@ -178,7 +216,7 @@ impl ContactSolver {
         let mut iterations = 0;
         for round in 0..=settings.rounds_max {
             iterations += self.cone.solve(problem, set, &self.bounds, &self.r, impulses, v);
-            if self.renew_bounds(problem, impulses) <= BOUNDS_SETTLED {
+            if self.move_bounds(problem, impulses, round) {
                 return (iterations, round);
             }
         }

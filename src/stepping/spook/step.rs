@@ -14,7 +14,7 @@ use crate::solvers::complementarity::{
 };
 use crate::stepping::contacts::Pairs;
 use crate::stepping::dynamic::{DynamicStep, singular};
-use crate::stepping::error::StepError;
+use crate::stepping::error::{StepError, joint_of_dof};
 use crate::stepping::input::StepInput;
 use crate::stepping::result::StepResult;
 use crate::stepping::settings::{DissipationModel, DynamicStepping, SpookStepping};
@@ -100,6 +100,9 @@ impl SpookStep {
         if solved.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });
         }
+        if let Some(row) = solved.infeasible {
+            return Err(StepError::Infeasible { time: input.time, element: self.element(input.scene, row) });
+        }
         let ended = input.now();
         result.integrate_from(&self.base.free.base, &mut self.base.change, input)?;
         self.base.contacts.note_loads(input.scene, &self.base.problem, &result.state.v, h);
@@ -153,6 +156,7 @@ impl SpookStep {
                 step: h,
                 relaxation_time: contact.map_or(0.0, |(_, pair)| pair.material.relaxation_time),
                 stiction_tolerance: settings.stiction_tolerance,
+                spread: self.options.solver.has_exact_cone(),
             };
             let tangents = |point: &TangentInput| {
                 let Some((active, pair)) = contact else {
@@ -198,10 +202,10 @@ impl SpookStep {
             for face in faces {
                 let normal_impulse = face.normal_row.map_or(0.0, |row| self.impulses[row]);
                 largest = largest.max(normal_impulse);
-                if face.friction.is_some() {
-                    let p_WF = active.p_WC + face.p_CF;
+                for point in face.points() {
+                    let p_WF = active.p_WC + point.p_CF;
                     let p_BoF_B = X_WB.inverse_transform_point(&p_WF.into()).coords;
-                    let friction = face.friction_impulse(&self.impulses);
+                    let friction = point.impulse(&self.impulses);
                     self.memory.push(active.pair, KnownPoint { p_BoF_B, normal_impulse, friction });
                 }
             }
@@ -209,6 +213,25 @@ impl SpookStep {
                 self.base.contacts.pairs.note_point_impulse(active.pair, largest);
             }
         }
+    }
+
+    /// The contact, joint or loop closure that the row `row` belongs to.
+    fn element(&self, scene: &Scene, row: usize) -> String {
+        if let Some(row) = self.base.problem.rows.get(row) {
+            return format!("the joint '{}'", joint_of_dof(scene.model(), row.dof as usize));
+        }
+        for (number, active) in self.base.contacts.active().iter().enumerate() {
+            let faces = &self.faces[self.start_of(number)..self.ends[number]];
+            let is_own = |face: &FaceRows| {
+                face.normal_row == Some(row) || face.points().any(|point| (point.row..point.row + 2).contains(&row))
+            };
+            if faces.iter().any(is_own) {
+                let pair = &scene.contact_pairs()[active.pair];
+                let [A, B] = [pair.A, pair.B].map(|geometry| &scene.geometries()[geometry].name);
+                return format!("the contact of '{A}' and '{B}'");
+            }
+        }
+        "a loop closure".to_owned()
     }
 
     fn start_of(&self, patch: usize) -> usize {

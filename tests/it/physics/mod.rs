@@ -8,6 +8,7 @@ mod coulomb;
 mod drops;
 mod fast_bodies;
 mod free_flight;
+mod held_pushes;
 mod pushes;
 mod reference_pushes;
 mod rigid_force;

@@ -240,20 +240,21 @@ fn boxes_do_not_turn_what_is_pushed_near_a_corner() {
         (direct, FrictionLaw::Box, (0.0, 0.02)),
         (direct, FrictionLaw::ScaledBox, (0.0, 0.02)),
         (direct, many(2), (0.0, 0.02)),
-        (direct, many(3), (0.05, 2.0)),
-        (direct, many(4), (0.05, 2.0)),
-        (direct, many(8), (0.05, 2.0)),
-        (direct, many(16), (0.05, 2.0)),
-        (direct, many(32), (0.05, 2.0)),
-        (direct, many(64), (0.05, 2.0)),
-        (direct, FrictionLaw::Randomized { seed: 1 }, (0.05, 2.0)),
+        (direct, many(3), (0.5, 1.5)),
+        (direct, many(4), (0.5, 1.5)),
+        (direct, many(8), (0.5, 1.5)),
+        (direct, many(16), (0.5, 1.5)),
+        (direct, many(32), (0.5, 1.5)),
+        (direct, many(64), (0.5, 1.5)),
+        (direct, FrictionLaw::Randomized { seed: 1 }, (0.5, 1.5)),
         (direct, FrictionLaw::OrientedBox(FrictionFrame::Body), (0.0, 0.02)),
         // Across the slip that it has, a point sticks: the direction does not change
         (direct, FrictionLaw::OrientedBox(FrictionFrame::Slip), (0.0, 0.1)),
-        (direct, FrictionLaw::PolyhedralCone { edges: 8 }, (0.05, 2.0)),
-        (ComplementaritySolver::DirectAndIterative, FrictionLaw::ProjectedCone, (0.0, 2.0)),
-        (ComplementaritySolver::GaussSeidel, FrictionLaw::ProjectedCone, (0.05, 2.0)),
-        (ComplementaritySolver::Split, FrictionLaw::ProjectedCone, (0.05, 2.0)),
+        (direct, FrictionLaw::PolyhedralCone { edges: 8 }, (0.7, 1.1)),
+        // 16 sweeps from a box that does not turn it leave a part of the box
+        (ComplementaritySolver::DirectAndIterative, FrictionLaw::ProjectedCone, (0.9, 1.1)),
+        (ComplementaritySolver::GaussSeidel, FrictionLaw::ProjectedCone, (0.98, 1.02)),
+        (ComplementaritySolver::Split, FrictionLaw::ProjectedCone, (0.98, 1.02)),
     ] {
         let push = errors(&reference, Support::Feet, Pusher::Sphere, spook(1.0 / 60.0, solver, law));
         let part = push.turned / exact;
