@@ -106,3 +106,35 @@ fn the_damping_of_a_patch_does_not_depend_on_its_mesh() {
     let (one, many) = (rebound(1), rebound(100));
     assert!((one - many).abs() < 1e-9, "{one} and {many} m/s");
 }
+
+/// Two stops without regularization that contradict each other have no solution: each solver that pivots
+/// names a row of the two, and does not claim to have converged. With room between the stops each of them
+/// converges.
+#[test]
+fn solvers_name_a_row_of_what_contradicts_itself() {
+    for (solver, friction) in [
+        (ComplementaritySolver::Direct, FrictionLaw::Box),
+        (ComplementaritySolver::Direct, FrictionLaw::ScaledBox),
+        (ComplementaritySolver::Split, FrictionLaw::ProjectedCone),
+        (ComplementaritySolver::DirectAndIterative, FrictionLaw::ProjectedCone),
+    ] {
+        for gap in [-0.1, 0.1] {
+            let mut problem = ComplementarityProblem::default();
+            let momentum = [0.0, 0.0];
+            problem.mass = vec![1.0, 0.0, 0.0, 1.0];
+            problem.rows.reset(&[0..1, 1..2], &problem.mass, &momentum).unwrap();
+            let row =
+                |regularization: f64, constant: f64| Row { regularization, constant, lower: 0.0, upper: f64::INFINITY };
+            // One that can be met, then v1 >= -gap and -v1 >= -gap
+            problem.rows.add_row(row(1e-9, -1.0), [(0, 1.0)].into_iter());
+            problem.rows.add_row(row(0.0, gap), [(1, 1.0)].into_iter());
+            problem.rows.add_row(row(0.0, gap), [(1, -1.0)].into_iter());
+            let settings = ComplementaritySettings { solver, ..direct(friction) };
+            let (mut impulses, mut v) = (Vec::new(), Vec::new());
+            let report = ContactSolver::default().solve(&mut problem, &momentum, &settings, &mut impulses, &mut v);
+            let named = report.infeasible.is_some_and(|row| row == 1 || row == 2);
+            assert_eq!(named, gap < 0.0, "{solver:?} {friction:?}, gap {gap}: {report:?}");
+            assert_eq!(report.converged, gap > 0.0, "{solver:?} {friction:?}, gap {gap}: {report:?}");
+        }
+    }
+}

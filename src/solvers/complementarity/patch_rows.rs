@@ -9,6 +9,9 @@ use crate::solvers::{BoxRow, PatchBlock};
 /// The regularization of friction is between these parts of the mobility along its tangents [-]: enough for
 /// redundant points to share a load, and little against the masses.
 const FRICTION_REGULARIZATION: (f64, f64) = (1e-8, 1e-3);
+/// The mobility along the tangents counts as at least this part of that along the normal [-]. A joint may not
+/// let a body move along them at all, and its friction still needs a regularization.
+const MOBILITY_LEAST: f64 = 1e-9;
 /// The relaxation time of a stiff contact is at least this many steps: with less, a body that lands between
 /// two steps would be thrown back with more energy than it had. [-]
 const STIFF_RELAXATION: f64 = 2.0;
@@ -206,7 +209,8 @@ impl ComplementarityProblem {
                     let (elastic_impulse, impact_impulse) = estimates;
                     let chosen = tangents(&TangentInput { p_CF, normal, slip, elastic_impulse, impact_impulse });
                     let coefficient = part * coefficient;
-                    let tangent = self.add_friction(block, input, &p_CF, &chosen, coefficient);
+                    let least = MOBILITY_LEAST * block_mobility(self, block, &p_CF, &normal);
+                    let tangent = self.add_friction(block, input, &p_CF, &chosen, coefficient, least);
                     let normal_before = chosen.normal_before;
                     let guess = chosen.directions.map(|t| t.dot(&chosen.friction));
                     self.pairs.push(FrictionPair { normal: normal_row, tangent, coefficient, normal_before, guess });
@@ -251,9 +255,11 @@ impl ComplementarityProblem {
         p_CF: &Vector3,
         chosen: &Tangents,
         coefficient: f64,
+        mobility_least: f64,
     ) -> usize {
         let [t1, t2] = chosen.directions;
-        let mobility = 0.5 * (block_mobility(self, block, p_CF, &t1) + block_mobility(self, block, p_CF, &t2));
+        let mobility =
+            0.5 * (block_mobility(self, block, p_CF, &t1) + block_mobility(self, block, p_CF, &t2)).max(mobility_least);
         let bound = (coefficient * chosen.normal_before).max(f64::MIN_POSITIVE);
         let (least, most) = FRICTION_REGULARIZATION;
         let regularization = (input.stiction_tolerance / bound).clamp(least * mobility, most * mobility);

@@ -20,7 +20,7 @@ impl TangentSet {
     /// The point of the set of `bound` [N s] that is nearest to `x`, and the derivative of that point.
     pub(super) fn project(self, [x, y]: [f64; 2], bound: f64) -> ([f64; 2], [[f64; 2]; 2]) {
         const FREE: [[f64; 2]; 2] = [[1.0, 0.0], [0.0, 1.0]];
-        let length = (x * x + y * y).sqrt();
+        let length = x.hypot(y);
         match self {
             Self::Box => {
                 let inside = |x: f64| if x.abs() <= bound { 1.0 } else { 0.0 };
