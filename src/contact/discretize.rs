@@ -1,6 +1,6 @@
 //! Turns contact surfaces into the faces of a patch, [Masterjohn 2022, section IV].
 
-use crate::geometry::ContactSurface;
+use crate::geometry::{ContactSurface, effective_gradient};
 use crate::math::{SpatialVelocity, Vector3};
 use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
 
@@ -154,28 +154,109 @@ const LOAD_GROWTH: f64 = 2.0;
 /// Depth and direction of a patch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PatchSize {
-    /// Depth: the largest pressure over the largest gradient \[m\]; 0 without a face that can push.
+    /// Depth: the largest pressure of a face that can push over the largest gradient \[m\]; 0 without such a
+    /// face. Gradients of the other faces count by their size: beyond the middle of a body all gradients are
+    /// negative, except for rounding.
     pub depth: f64,
+    /// The largest gradient, by size [Pa/m].
+    pub gradient: f64,
     /// Direction: the mean normal of the faces, weighted by their stiffness; a unit vector, or zero.
     pub along: Vector3,
 }
 
 /// Depth and direction of a patch, from the faces that can push.
 pub fn patch_size(surface: &ContactSurface) -> PatchSize {
-    let (mut pressure, mut gradient, mut along) = (0.0_f64, 0.0_f64, Vector3::zeros());
+    let (mut pressure, mut along) = (0.0_f64, Vector3::zeros());
     for i in (0..surface.len()).filter(|i| is_kept(surface, *i)) {
         let own = surface.gradient(i);
         pressure = pressure.max(surface.pressure[i]);
-        gradient = gradient.max(own);
         along += surface.normal[i] * (surface.area[i] * own);
     }
+    let largest = (0..surface.len()).map(|i| effective_gradient(surface.g_A[i].abs(), surface.g_B[i].abs()));
+    let gradient = largest.fold(0.0, f64::max);
     let depth = if gradient > 0.0 { pressure / gradient } else { 0.0 };
-    PatchSize { depth, along: along.try_normalize(0.0).unwrap_or_default() }
+    PatchSize { depth, gradient, along: along.try_normalize(0.0).unwrap_or_default() }
 }
 
 /// Depth of a patch \[m\]; see [`PatchSize`].
 pub fn patch_depth(surface: &ContactSurface) -> f64 {
     patch_size(surface).depth
+}
+
+/// A face is part of the plane of depths if its pressure exceeds that of its gradient over the depth of the
+/// patch by this part of it at most [-].
+const DEPTH_ROUNDING: f64 = 1e-6;
+/// A plane of depths does not lean along directions in which its points spread by less than the square root
+/// of this part of their whole spread [-].
+const SPREAD_ROUNDING: f64 = 1e-9;
+
+/// The depths of a patch as a plane over its faces, by least squares over the corners of those that its sides
+/// do not limit.
+struct DepthPlane {
+    /// Mean place of the corners, from the patch point \[m\].
+    middle: Vector3,
+    /// Depth there \[m\].
+    mean: f64,
+    /// Its rate of change [-].
+    slope: Vector3,
+    /// The largest gradient, by size [Pa/m].
+    gradient: f64,
+}
+
+impl DepthPlane {
+    fn of(surface: &ContactSurface, p_WC: &Vector3, size: &PatchSize) -> Self {
+        let PatchSize { depth, gradient, along } = *size;
+        let is_part = |i: usize| {
+            is_kept(surface, i) && { surface.pressure[i] <= (1.0 + DEPTH_ROUNDING) * depth * surface.gradient(i) }
+        };
+        // Weight, place and depth of the corners of the faces that count
+        let corners = || {
+            (0..surface.len()).filter(|i| is_part(*i)).flat_map(|i| {
+                let (places, pressures) = surface.polygon(i);
+                let own = surface.gradient(i);
+                let weight = surface.area[i] * own / places.len() as f64;
+                places.iter().zip(pressures).map(move |(p, pressure)| (weight, p - p_WC, pressure / own))
+            })
+        };
+        let (mut total, mut middle, mut mean) = (0.0, Vector3::zeros(), 0.0);
+        for (weight, p, depth) in corners() {
+            total += weight;
+            middle += p * weight;
+            mean += depth * weight;
+        }
+        let tangent = along.cross(&Vector3::ith(along.iamin(), 1.0)).try_normalize(0.0);
+        let Some(x) = tangent.filter(|_| total > 0.0) else {
+            return Self { middle, mean: depth, slope: Vector3::zeros(), gradient };
+        };
+        (middle, mean) = (middle / total, mean / total);
+        let y = along.cross(&x);
+        let (mut xx, mut xy, mut yy, mut dx, mut dy) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        for (weight, p, depth) in corners() {
+            let (px, py) = ((p - middle).dot(&x), (p - middle).dot(&y));
+            xx += weight * px * px;
+            xy += weight * px * py;
+            yy += weight * py * py;
+            dx += weight * px * (depth - mean);
+            dy += weight * py * (depth - mean);
+        }
+        let least = SPREAD_ROUNDING * (xx + yy);
+        let (xx, yy) = (xx + least, yy + least);
+        let determinant = xx * yy - xy * xy;
+        let slope = if determinant > 0.0 {
+            (x * (yy * dx - xy * dy) + y * (xx * dy - xy * dx)) / determinant
+        } else {
+            Vector3::zeros()
+        };
+        Self { middle, mean, slope, gradient }
+    }
+
+    /// The depth of the bodies at face `i` \[m\], at least that which its pressure needs, and the part of the
+    /// pressure of this depth that the face has [-].
+    fn depth_at(&self, surface: &ContactSurface, i: usize, p_WC: &Vector3) -> (f64, f64) {
+        let own = surface.pressure[i] / self.gradient;
+        let depth = (self.mean + self.slope.dot(&(surface.centroid[i] - p_WC - self.middle))).max(own);
+        (depth, own / depth)
+    }
 }
 
 /// Speed at which the fastest face of a surface is pressed in if B moves relative to A with V at `p_WC`
@@ -191,7 +272,9 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
 /// - The force of every face vanishes before the bodies have parted by the depth of the patch:
 ///   k >= fe0/depth. A softer face would keep its force, and push the bodies away with more energy than
 ///   their contact had. If the step resolves the motion that this force causes, the surface of the next
-///   step reduces the force, and k stays g A.
+///   step reduces the force, and k stays g A. A face that is weak because it lies near the side of a body,
+///   in a surface found deeper than the bodies are at the start, is as stiff there as the strongest: its
+///   pressure grows with the depth until the side limits it.
 /// - The surface may be that of a later time on the free path. The forces are then those of that pose, with
 ///   fe0 + dt_ahead k n.v_F(V_free) instead of fe0, which is negative for faces that do not touch at the
 ///   start.
@@ -206,10 +289,15 @@ pub fn push_faces_held(
     block: &mut PatchBlock,
     kept: &mut Vec<u32>,
 ) -> Discretized {
-    let PatchSize { depth, along } = patch_size(surface);
+    let size = patch_size(surface);
+    let PatchSize { depth, along, .. } = size;
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
+    let plane = DepthPlane::of(surface, p_WC, &size);
+    let rests = hold.force_before.is_some_and(|force| force > 0.0);
     // The face without its weak part, the force of that part at the start, and the motion along the normal
-    // until the surface was found.
+    // until the surface was found. In a step that does not resolve the contact, faces across a patch that
+    // already carried a force are left out, as in [`push_faces`]: their pressure does not depend on motion
+    // across the patch, and the free path of a held body leads far across it.
     let face = |i: usize| {
         let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
         let (pressure, gradient) = (surface.pressure[i], own(i));
@@ -219,16 +307,22 @@ pub fn push_faces_held(
         let left = if beside < depth { 1.0 - beside / depth } else { 0.0 };
         let stiffness = area * gradient;
         let elastic_force = area * strong + stiffness * moved.dot(&normal);
-        let part = if stiffness > 0.0 { 1.0 } else { hold.share };
-        (Spring { stiffness, elastic_force }, area * (pressure - strong) * left * part, moved.dot(&normal))
+        let across = if rests { 1.0 - normal.dot(&along).max(0.0).powi(2) } else { 0.0 };
+        let part = if stiffness > 0.0 { 1.0 - hold.share * across } else { hold.share * (1.0 - across) };
+        let weak = area * (pressure - strong) * left * part;
+        (Spring { stiffness, elastic_force }, weak, moved.dot(&normal))
     };
     let lacking = if depth > 0.0 { (0..surface.len()).map(|i| face(i).1).sum::<f64>() / depth } else { 0.0 };
     let share = hold.share * (hold.step * hold.step * lacking * hold.inverse_mass / WEAK_PART).min(1.0);
     let spring = |i: usize| {
         let (mut face, weak, moved) = face(i);
-        let lacks = if depth > 0.0 { share * weak / depth } else { 0.0 };
-        face.stiffness += lacks;
-        face.elastic_force += weak + lacks * moved;
+        if depth > 0.0 && weak > 0.0 {
+            let (own_depth, limited) = plane.depth_at(surface, i, p_WC);
+            let start = ((own_depth + moved) / own_depth).clamp(0.0, 1.0);
+            let lacks = share * weak / own_depth * (start + (1.0 - start) / limited);
+            face.stiffness += lacks;
+            face.elastic_force += (1.0 - share) * weak + lacks * (own_depth + moved);
+        }
         face
     };
     let mut scale = 1.0;

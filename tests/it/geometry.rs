@@ -13,7 +13,7 @@ use crate::random::Random;
 
 const MODULUS: f64 = 1e5;
 
-fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
+pub(crate) fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
     let parameters =
         HydroelasticParameters { compliant, resolution_hint: hint, slab_thickness: Some(0.02), margin: 0.0 };
     HydroelasticGeometry::new(shape, &parameters).unwrap()

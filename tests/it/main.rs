@@ -17,6 +17,7 @@ mod fill;
 mod flip_steps;
 mod geometry;
 mod golden;
+mod held_faces;
 mod joint_laws;
 mod joint_wrench;
 mod moveit;

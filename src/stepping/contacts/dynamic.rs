@@ -149,7 +149,7 @@ impl DynamicContacts {
             let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
             let (force, stiffness) = block.elastic_sums();
             let (surface, _) = self.pairs.surface(index);
-            let PatchSize { depth, along } = patch_size(surface);
+            let PatchSize { depth, along, .. } = patch_size(surface);
             let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
             let ratio = path.step * path.step * inverse_mass * stiffness.max(force / depth);
             let reach = path.step * (V.v.norm() + V.w.norm() * 2.0 * self.pairs.smaller_radius(pair, scene));

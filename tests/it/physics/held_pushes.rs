@@ -39,8 +39,10 @@ fn held_prisms_slide_as_the_closed_form_says() {
     let mut wrong = Vec::new();
     for (name, fingers, with) in [
         ("dynamic", Fingers::Points, settings(STEP)),
+        ("dynamic, patches", Fingers::Patch, settings(STEP)),
         ("quasistatic", Fingers::Patch, coulomb_quasistatic()),
         ("spook", Fingers::Points, exact_cone),
+        ("spook, patches", Fingers::Patch, exact_cone),
     ] {
         for (mass, mu_wall, exact) in CLOSED_FORM {
             let samples = push((mass, mu_wall), fingers, with);

@@ -11,5 +11,6 @@ mod free_flight;
 mod held_pushes;
 mod pushes;
 mod reference_pushes;
+mod resting;
 mod rigid_force;
 mod spook;

@@ -37,7 +37,7 @@ pub(super) fn spook(step: f64, solver: ComplementaritySolver, friction: Friction
 }
 
 /// Every pair that exists.
-fn pairs() -> impl Iterator<Item = (ComplementaritySolver, FrictionLaw)> {
+pub(super) fn pairs() -> impl Iterator<Item = (ComplementaritySolver, FrictionLaw)> {
     SOLVERS.into_iter().flat_map(|solver| LAWS.map(|law| (solver, law))).filter(|(solver, law)| {
         ComplementaritySettings { solver: *solver, friction: *law, ..ComplementaritySettings::default() }
             .check()

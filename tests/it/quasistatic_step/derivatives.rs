@@ -168,14 +168,20 @@ fn derivatives_of_the_planar_gripper_are_those_of_its_steps() {
     });
 }
 
-/// A fingertip that moves in a plane pushes a cube off its middle over the ground: it slides, and turns.
-fn pushed_cube(inertia: UnactuatedInertia) -> Case {
+/// A cube on the ground, and a fingertip off its middle.
+fn finger_before_a_cube() -> (SceneBuilder, BodyIndex) {
     let mut builder = SceneBuilder::new();
     add_ground(&mut builder, &rigid(0.3));
     let cube = add_box(&mut builder, "cube", Vector3::repeat(0.06), 0.3, &rigid(0.3));
     let tip = (Shape::Sphere { radius: 0.01 }, &rigid(0.2));
     let from = (Vector3::new(-0.0402, 0.003, 0.02), Vector3::x());
     add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(500.0, f64::INFINITY), tip);
+    (builder, cube)
+}
+
+/// A fingertip that moves in a plane pushes a cube off its middle over the ground: it slides, and turns.
+fn pushed_cube(inertia: UnactuatedInertia) -> Case {
+    let (builder, cube) = finger_before_a_cube();
     let scene = Arc::new(builder.build(Vector3::z() * -GRAVITY).expect("a scene"));
     let mut state = scene.model().default_state();
     scene.model().set_free_body_pose(&mut state, cube, &at(0.0, 0.0, 0.03));
@@ -298,12 +304,7 @@ fn derivatives_count_external_wrenches() {
 #[test]
 fn distant_fields_and_rest_have_derivatives() {
     let derivative = |field: bool, command: f64| {
-        let mut builder = SceneBuilder::new();
-        add_ground(&mut builder, &rigid(0.3));
-        let cube = add_box(&mut builder, "cube", Vector3::repeat(0.06), 0.3, &rigid(0.3));
-        let tip = (Shape::Sphere { radius: 0.01 }, &rigid(0.2));
-        let from = (Vector3::new(-0.0402, 0.003, 0.02), Vector3::x());
-        add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(500.0, f64::INFINITY), tip);
+        let (mut builder, cube) = finger_before_a_cube();
         if field {
             let soft = crate::worlds::compliant(1e6, 0.0, 0.5);
             let ball = Shape::Sphere { radius: 0.05 };

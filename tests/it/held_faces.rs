@@ -1,0 +1,94 @@
+//! The faces of steps that may be longer than their contact, against closed forms of their fields.
+
+use isobar::contact::{FaceFriction, Hold, patch_point, push_faces_held};
+use isobar::geometry::{ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, contact_surface};
+use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
+use isobar::solvers::{DissipationLaw, PatchBlock, PatchLaw};
+
+use crate::geometry::build;
+use crate::worlds::at;
+
+const STEP: f64 = 1.0 / 60.0;
+/// The side of a square body \[m\].
+const SIDE: f64 = 0.05;
+
+/// The surface of A at the origin and B at `X_WB`.
+fn surface_of(A: &HydroelasticGeometry, B: &HydroelasticGeometry, X_WB: &RigidTransform) -> ContactSurface {
+    let mut surface = ContactSurface::new();
+    let mut workspace = HydroelasticWorkspace::default();
+    contact_surface(A, &RigidTransform::identity(), B, X_WB, &mut workspace, &mut surface).expect("a surface");
+    surface
+}
+
+/// A step that does not resolve the contact at all, with the surface found after B has moved by `moved`
+/// \[m\], without a cap on the speed at which an overlap separates.
+fn hold(moved: f64, force_before: Option<f64>) -> Hold {
+    Hold {
+        step: STEP,
+        inverse_mass: 10.0,
+        share: 1.0,
+        ahead: STEP,
+        V_free: SpatialVelocity::new(Vector3::zeros(), Vector3::z() * (moved / STEP)),
+        force_before,
+        recovery: f64::INFINITY,
+    }
+}
+
+/// The sum of the faces' forces at the start \[N\].
+fn force(surface: &ContactSurface, hold: &Hold) -> f64 {
+    let mut block = PatchBlock::new();
+    block.reset(PatchLaw {
+        step: STEP,
+        dissipation: DissipationLaw::Linear { relaxation_time: 0.0 },
+        friction: 0.0,
+        stiction_tolerance: 1e-6,
+        friction_compliance: 0.0,
+    });
+    let p_WC = patch_point(surface).expect("faces");
+    push_faces_held(surface, &p_WC, hold, FaceFriction::Centroid, &mut block, &mut Vec::new());
+    block.elastic_sums().0
+}
+
+/// Closed form: a soft box that is found at the depth d below a rigid plane, and is at the depth c at the
+/// start, has there the pressure g min(c, s) at the distance s from its sides. The rim is a trapezoid of the
+/// width d along each side. Its faces take the mean of their pressure, which adds g c^2 (d - c)/3 for each
+/// side. Without a fall (c = d) all forces are those of the faces.
+#[test]
+fn rims_that_were_found_deeper_have_the_force_of_the_start() {
+    let modulus = 1e7;
+    let pad = build(&Shape::Box { size: Vector3::new(SIDE, SIDE, 0.02) }, Some(modulus), None);
+    let gradient = modulus / 0.01;
+    let ground = HydroelasticGeometry::RigidHalfSpace;
+    for (found, start) in [(1e-3, 1e-3), (2e-3, 2e-3), (2e-3, 1e-3), (2e-3, 1e-5), (3e-3, 2.9e-3)] {
+        let surface = surface_of(&ground, &pad, &at(0.0, 0.0, 0.01 - found));
+        let own = (0..surface.len()).map(|i| surface.area[i] * surface.pressure[i]).sum::<f64>();
+        for force_before in [None, Some(1e6)] {
+            let force = force(&surface, &hold(start - found, force_before));
+            // The integral of min(start, s) over the square
+            let strip = SIDE * (found * start - 0.5 * start * start) - start * found * found + start.powi(3) / 3.0;
+            let excess = 4.0 * start * start * (found - start) / 3.0;
+            let exact = gradient * ((SIDE - 2.0 * found).powi(2) * start + 4.0 * strip + excess);
+            println!("found {found} m, start {start} m: {force} and not {exact} N");
+            assert!((force / exact - 1.0).abs() < 1e-9, "found {found} m, start {start} m: {force} and not {exact} N");
+            assert!(found != start || (force / own - 1.0).abs() < 1e-9, "{force} and not {own} N");
+        }
+    }
+}
+
+/// Closed form: a rigid box that is pressed into soft ground by d has the pressure g d below it, and g s at
+/// its sides, which its motion into the ground does not change. At the first touch the sides count. A body
+/// that rests on the ground is pressed across its sides by a fall that the ground prevents: they do not
+/// count.
+#[test]
+fn sides_of_a_body_that_rests_do_not_push_it() {
+    let gradient = 1e8;
+    let block = build(&Shape::Box { size: Vector3::new(SIDE, SIDE, 0.02) }, None, None);
+    let ground = HydroelasticGeometry::CompliantHalfSpace { stiffness: gradient, margin: 0.0 };
+    let depth = 2e-3;
+    let surface = surface_of(&ground, &block, &at(0.0, 0.0, 0.01 - depth));
+    let (below, sides) = (gradient * depth * SIDE * SIDE, gradient * 2.0 * SIDE * depth * depth);
+    for (force_before, exact) in [(None, below + sides), (Some(0.0), below + sides), (Some(1e6), below)] {
+        let force = force(&surface, &hold(0.0, force_before));
+        assert!((force / exact - 1.0).abs() < 1e-9, "{force_before:?}: {force} and not {exact} N");
+    }
+}
