@@ -74,6 +74,9 @@ const CHANGE_PART_MIN: f64 = 1e-6;
 /// A change below this fraction of the island's momentum is not resolved. Multiplied by the tolerance it is
 /// the rounding of a sum of some tens of terms.
 const MOMENTUM_PART_MIN: f64 = 1e-7;
+/// A Newton step that leaves more than this fraction of the residual does not converge, because rounding or a
+/// kink stops it.
+const STAGNANT: f64 = 0.5;
 
 /// The solver's memory, reused from step to step.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +96,8 @@ pub struct NewtonSolver {
     /// |D (r - A v0)|^2 of the island, or the smallest value that counts.
     change_size: f64,
     constraint_impulse: Vec<f64>,
+    /// Sum of |J^T gamma| over the rows and patches, and J^T gamma of one patch.
+    single_impulses: [Vec<f64>; 2],
     /// Minus the derivative of each row's impulse, at the last evaluated point.
     row_slopes: Vec<f64>,
     /// Hessian of each patch, at the last point that was evaluated with Hessians.
@@ -147,12 +152,19 @@ impl NewtonSolver {
         self.evaluate(part, v, true);
         let mut residual = self.relative_residual(part);
         let mut iterations = 0;
+        let mut before = f64::INFINITY;
         loop {
             // Without contact the problem is linear, and one step solves it to rounding, so that bodies that
             // fly or swing freely conserve their momentum.
             let exact = iterations > 0 || self.size_of(part, &self.constraint_impulse) > 0.0 || residual == 0.0;
             if residual <= settings.tolerance && exact {
                 return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual });
+            }
+            if residual >= STAGNANT * before {
+                let resolved = self.resolved_residual(part, v);
+                if resolved <= settings.tolerance {
+                    return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual: resolved });
+                }
             }
             if iterations >= settings.iterations_max {
                 return Ok(SolveReport { status: SolveStatus::IterationLimit, iterations, residual });
@@ -163,11 +175,12 @@ impl NewtonSolver {
             let nearly_there = residual <= settings.tolerance.cbrt();
             self.newton_direction(part)?;
             let Some(with_hessian) = self.line_search(part, v, !nearly_there) else {
+                let residual = residual.min(self.resolved_residual(part, v));
                 let status = if residual <= settings.tolerance { SolveStatus::Converged } else { SolveStatus::Stalled };
                 return Ok(SolveReport { status, iterations, residual });
             };
             iterations += 1;
-            let before = std::mem::replace(&mut residual, self.relative_residual(part));
+            before = std::mem::replace(&mut residual, self.relative_residual(part));
             if with_hessian || residual <= settings.tolerance {
                 continue;
             }
@@ -259,6 +272,28 @@ impl NewtonSolver {
             return 0.0;
         }
         (gradient / self.change_size.max(self.size_of(part, &self.constraint_impulse))).sqrt()
+    }
+
+    /// The residual relative to the smallest change that the single impulses resolve. They may cancel: two
+    /// springs that pull on one joint leave a net impulse, and with it a reference of the relative residual,
+    /// far below the rounding of each of them. The last evaluated point is `v`.
+    fn resolved_residual(&mut self, part: Part<'_>, v: &[f64]) -> f64 {
+        let [mut sums, mut one] = std::mem::take(&mut self.single_impulses);
+        sums.clear();
+        sums.resize(self.gradient.len(), 0.0);
+        for (number, patch) in part.patches() {
+            one.clear();
+            one.resize(self.gradient.len(), 0.0);
+            patch.jacobian.add_transposed(&self.patch_impulses[number], &mut one);
+            sums.iter_mut().zip(&one).for_each(|(sum, impulse)| *sum += impulse.abs());
+        }
+        for (_, row) in part.rows() {
+            sums[row.dof as usize] += (row.coefficient * row.impulse(row.speed(v)).0).abs();
+        }
+        let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, &sums);
+        self.single_impulses = [sums, one];
+        let gradient = self.size_of(part, &self.gradient);
+        if gradient == 0.0 { 0.0 } else { (gradient / resolved).sqrt() }
     }
 
     /// |D x|^2 of an island.
