@@ -3,6 +3,7 @@
 pub mod bag;
 pub mod checkpoint_file;
 pub mod csv_file;
+pub mod drawing_file;
 pub mod limits;
 pub mod mesh_files;
 pub mod package;

@@ -49,6 +49,8 @@ pub enum Coat<'a> {
     Plain(Color),
     /// A value at each vertex, interpolated and then coloured.
     Values(&'a [f64], ColorScale),
+    /// A colour at each vertex, interpolated.
+    Colors(&'a [Color]),
 }
 
 impl Paint<'_> {
@@ -135,16 +137,21 @@ impl Canvas {
         paint: &Paint<'_>,
         lift: f64,
     ) -> Result<(), PictureError> {
-        if let Coat::Values(values, _) = paint.coat
-            && values.len() != solid.vertices.len()
-        {
-            return Err(PictureError::ValueCount { values: values.len(), vertices: solid.vertices.len() });
+        let vertices = solid.vertices.len();
+        let values = match paint.coat {
+            Coat::Plain(_) => vertices,
+            Coat::Values(values, _) => values.len(),
+            Coat::Colors(colors) => colors.len(),
+        };
+        if values != vertices {
+            return Err(PictureError::ValueCount { values, vertices });
         }
         let corner = |vertex: u32| {
             let vertex = vertex as usize;
             let value = match paint.coat {
-                Coat::Plain(_) => 0.0,
-                Coat::Values(values, _) => values[vertex],
+                Coat::Plain(_) => Vector3::zeros(),
+                Coat::Values(values, _) => Vector3::new(values[vertex], 0.0, 0.0),
+                Coat::Colors(colors) => Vector3::from(colors[vertex].map(f64::from)),
             };
             let p_W = X_WS.rotation * solid.vertices[vertex] + X_WS.translation.vector;
             let view = self.camera.nearer(&self.camera.view(&p_W), lift);
@@ -180,7 +187,11 @@ impl Canvas {
             let view = corners[0].view * share[0] + corners[1].view * share[1] + corners[2].view * share[2];
             let color = match paint.coat {
                 Coat::Plain(color) => color,
-                Coat::Values(_, scale) => scale.color((0..3).map(|i| share[i] * corners[i].value).sum()),
+                Coat::Values(_, scale) => scale.color((0..3).map(|i| share[i] * corners[i].value.x).sum()),
+                Coat::Colors(_) => {
+                    let color: Vector3 = (0..3).map(|i| corners[i].value * share[i]).sum();
+                    [color.x as f32, color.y as f32, color.z as f32]
+                }
             };
             (light::shade(color, &camera, &normal, &view, paint.gloss), light::rim(&camera, &normal, &view))
         };

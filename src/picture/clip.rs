@@ -16,14 +16,14 @@ pub(super) struct Corner {
     pub(super) view: Vector3,
     /// Direction of the surface, in W.
     pub(super) normal: Vector3,
-    /// The value for the colour scale.
-    pub(super) value: f64,
+    /// The value for the colour scale, in its first component, or red, green and blue.
+    pub(super) value: Vector3,
 }
 
 impl Corner {
     /// A corner without normal and value.
     pub(super) fn bare(view: Vector3) -> Self {
-        Self { view, normal: Vector3::zeros(), value: 0.0 }
+        Self { view, normal: Vector3::zeros(), value: Vector3::zeros() }
     }
 
     fn between(a: &Self, b: &Self, t: f64) -> Self {

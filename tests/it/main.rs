@@ -10,6 +10,7 @@ mod contact_surface_file;
 mod contact_surfaces;
 mod continuity;
 mod controllers;
+mod drawing;
 mod examples;
 mod external_wrench;
 mod face_counts;

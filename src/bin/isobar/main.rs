@@ -6,6 +6,7 @@ macro_rules! say {
     ($($line:tt)*) => { $crate::print_line(format_args!($($line)*))? };
 }
 
+mod draw;
 mod experiment;
 mod inspect;
 mod mesh;
@@ -31,6 +32,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Draw robots, coloured triangles and lines of a drawing file (JSON) to a PNG file.
+    Draw(draw::Arguments),
     /// Repeat an experiment of a paper: CSV, plots and pictures.
     Experiment(experiment::Arguments),
     /// Print the contents of a robot file, and warn of likely mistakes.
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
     match arguments.command {
+        Command::Draw(arguments) => draw::run(&arguments),
         Command::Experiment(arguments) => experiment::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mesh(arguments) => mesh::run(&arguments),
