@@ -146,7 +146,7 @@ async fn run_async() -> Result<(), NodeError> {
     // Installed before anything slow, so that a signal during loading also ends the program cleanly.
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
-    let node = Node::create(NODE_NAME)?;
+    let node = scheduled(Node::create(NODE_NAME)?)?;
     let (parameters, world) = World::load(&node)?;
     let mut session = Session::start(node, world, parameters)?;
     let died = tokio::select! {
@@ -164,6 +164,22 @@ async fn run_async() -> Result<(), NodeError> {
         (None, Some(thread)) => Err(NodeError::ThreadDied(thread)),
         (None, None) => Ok(()),
     }
+}
+
+/// The node, made anew with the scheduling that its parameters request, if they do: the middleware's threads
+/// start with it, and inherit the scheduling of the thread that makes it.
+fn scheduled(node: Node) -> Result<Node, NodeError> {
+    let parameters = Parameters::new(node.initial_parameters().into_iter());
+    // Values that parameters cannot take are refused with all others, at loading.
+    if !parameters.problems().is_empty() {
+        return Ok(node);
+    }
+    let scheduling = parameters.scheduling()?;
+    if scheduling.is_ordinary() {
+        return Ok(node);
+    }
+    drop(node);
+    Ok(scheduling.of_threads_from(|| Node::create(NODE_NAME))??)
 }
 
 /// A loaded scene with its publishing rates.

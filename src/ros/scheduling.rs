@@ -1,4 +1,5 @@
-//! Real-time scheduling of the threads that step, publish and receive: priority, processors, locked memory.
+//! Real-time scheduling of the threads that step, publish and receive, the middleware's among them: priority,
+//! processors, locked memory.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,9 +123,14 @@ impl Scheduling {
             .map_err(|error| SchedulingError::Memory { limit: limit(Resource::Memlock, "bytes"), reason: error.into() })
     }
 
+    /// Whether threads keep the scheduling of the process.
+    pub(super) fn is_ordinary(&self) -> bool {
+        self.priority == 0 && self.cpus.is_empty()
+    }
+
     /// Calls `spawn` with this scheduling, which the threads that it starts inherit.
     pub(super) fn of_threads_from<T>(&self, spawn: impl FnOnce() -> T) -> Result<T, SchedulingError> {
-        if self.priority == 0 && self.cpus.is_empty() {
+        if self.is_ordinary() {
             return Ok(spawn());
         }
         RAISED.store(self.priority > 0, Ordering::Relaxed);
