@@ -53,12 +53,14 @@ PROFILE = {
     "ROS_AUTOMATIC_DISCOVERY_RANGE": "SYSTEM_DEFAULT",
     "FASTRTPS_DEFAULT_PROFILES_FILE": str(ROOT / "config/dds/udp_on_this_machine.xml"),
 }
+SHARED_MEMORY = {**PROFILE, "FASTRTPS_DEFAULT_PROFILES_FILE": str(ROOT / "config/dds/shared_memory_on_this_machine.xml")}
 ENVIRONMENTS = {
     "LOCALHOST": ({}, {}),
     "SUBNET": (SUBNET, SUBNET),
     "SUBNET, node with UDPv4": (UDP, SUBNET),
     "SUBNET, all with UDPv4": (UDP, UDP),
-    "config/dds for all": (PROFILE, PROFILE),
+    "udp_on_this_machine.xml for all": (PROFILE, PROFILE),
+    "shared_memory_on_this_machine.xml for all": (SHARED_MEMORY, SHARED_MEMORY),
 }
 # A process that joins, and subscribes a moment later, like a slow start. The port that it receives data on
 # has then been idle for a while.
@@ -207,9 +209,10 @@ def layer(seconds):
     }
 
 
-def joins(count):
+def joins(count, only):
     """For each environment: the pauses of joint_states while processes join, one after the other."""
-    for name, (of_node, of_others) in ENVIRONMENTS.items():
+    chosen = {name: both for name, both in ENVIRONMENTS.items() if only in name}
+    for name, (of_node, of_others) in chosen.items():
         others = {**os.environ, **of_others}
         with tempfile.TemporaryFile("w+") as log:
             process = start("tests/ros/scenes/press.yaml", "joint_state_rate:=1000.0", environment=of_node, log=log)
@@ -243,7 +246,7 @@ def clouds():
     node, heard = rclpy.create_node("hears_clouds"), []
     node.create_subscription(PointCloud2, "clouds", heard.append, 1)
     for size in (100_000, 300_000, 500_000, 1_000_000, 2_400_000):
-        for name, environment in (("shared memory", {}), ("UDPv4", UDP)):
+        for name, environment in (("shared memory", {}), ("UDPv4", UDP), ("shared_memory_on_this_machine.xml", SHARED_MEMORY)):
             heard.clear()
             command = [sys.executable, "-c", CLOUDS, str(size)]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
@@ -312,6 +315,7 @@ SETTINGS = {
     "as it is": ([], {}, [], []),
     "`realtime_priority: 50`": (["realtime_priority:=50"], {}, [], []),
     "`chrt -f 50` for the node": ([], {}, FIFO, []),
+    "`realtime_priority: 50`, `chrt -f 50` for the controller": (["realtime_priority:=50"], {}, [], FIFO),
     "`chrt -f 50` for both": ([], {}, FIFO, FIFO),
     "and `lock_memory`": (["lock_memory:=true"], {}, FIFO, FIFO),
     "and a processor for each": (["cpus:=1"], {}, [*FIFO, "taskset", "-c", "1"], [*FIFO, "taskset", "-c", "0"]),
@@ -374,6 +378,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--figure", type=Path, help="round_trip: file of the histograms")
+    parser.add_argument("--only", default="", help="joins: environments whose names contain this")
     parser.add_argument("--prefix", default="", help="round_trip: prefix of the commands that start node and controllers, such as chrt -f 50")
     parser.add_argument("--settings", action="store_true", help="round_trip: compare settings instead of controllers")
     arguments = parser.parse_args()
@@ -390,7 +395,7 @@ def main():
         for _ in range(arguments.runs):
             print("layer:", {key: round(number, 3) for key, number in layer(arguments.seconds).items()})
     if arguments.what == "joins":
-        joins(arguments.runs)
+        joins(arguments.runs, arguments.only)
     if arguments.what == "round_trip":
         round_trip(arguments.runs, arguments.seconds, arguments.figure, arguments.settings, arguments.prefix.split())
     rclpy.shutdown()
