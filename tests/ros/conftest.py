@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 
 def take_domain():
@@ -46,6 +47,7 @@ from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
+from std_srvs.srv import SetBool  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENES = Path(__file__).resolve().parent / "scenes"
@@ -397,3 +399,23 @@ def launch(installed, tmp_path):
 
     yield launch_file
     end_all()
+
+
+@pytest.fixture
+def heard_from_the_start(launch, listener, tmp_path):
+    """Launches a paused simulation, and resumes it when all topics of interest have publishers."""
+
+    def start(name, arguments, **parameters):
+        paused = tmp_path / "paused.yaml"
+        paused.write_text(yaml.safe_dump({"/**": {"ros__parameters": {"start_paused": True, **parameters}}}))
+        started = launch(name, {"use_rviz": "false", "params_file": str(paused), **arguments})
+        namespace = f"/{arguments['namespace']}" if "namespace" in arguments else ""
+        there = lambda: all(listener.node.count_publishers(topic) for topic in listener.heard)
+        listener.wait_until(there, "the topics")
+        for process in started[0]:
+            listener.meet(f"{namespace}/{process.name or process.executable.removesuffix('.py')}")
+        request = SetBool.Request(data=False)
+        assert listener.call(SetBool, f"{namespace}/isobar/pause", request).success
+        return started
+
+    return start

@@ -10,32 +10,11 @@ from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import Float64, String
-from std_srvs.srv import SetBool
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # The longest time of a task on a loaded machine [s of real time].
 LONG = 150.0
 LOCKSTEP = {"lockstep": "true", "real_time_factor": "0.0"}
-
-
-@pytest.fixture
-def heard_from_the_start(launch, listener, tmp_path):
-    """Launches a paused simulation, and resumes it when all topics of interest have publishers."""
-    paused = tmp_path / "paused.yaml"
-    paused.write_text("/**: { ros__parameters: { start_paused: true } }")
-
-    def start(name, arguments):
-        started = launch(name, {"use_rviz": "false", "params_file": str(paused), **arguments})
-        namespace = f"/{arguments['namespace']}" if "namespace" in arguments else ""
-        there = lambda: all(listener.node.count_publishers(topic) for topic in listener.heard)
-        listener.wait_until(there, "the topics")
-        for process in started[0]:
-            listener.meet(f"{namespace}/{process.name or process.executable.removesuffix('.py')}")
-        request = SetBool.Request(data=False)
-        assert listener.call(SetBool, f"{namespace}/isobar/pause", request).success
-        return started
-
-    return start
 
 
 def until_done(listener, phases, what):

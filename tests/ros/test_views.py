@@ -123,8 +123,12 @@ def test_names_and_scales_are_those_that_rviz_knows(path):
         for key in ("Topic", "Description Topic"):
             assert set(display.get(key, {})) <= TOPIC
         if display["Class"].endswith("Wrench"):
-            # An arrow is drawn only when it is longer than it is wide: from 1 N on.
-            assert display["Arrow Width"] / display["Force Arrow Scale"] <= 1.0
+            # An arrow is drawn only when it is longer than its width: from 3 N on or below, and the tasks'
+            # grips are of 4 to 25 N. Its shaft is a tenth as thick as the width, and that is more than a
+            # pixel of a picture with 800 rows at the distance of the focal point.
+            assert display["Arrow Width"] / display["Force Arrow Scale"] <= 3.0
+            pixel = 2.0 * manager["Views"]["Current"]["Distance"] * math.tan(0.5 * FIELD_OF_VIEW) / 800
+            assert 0.1 * display["Arrow Width"] > pixel
     assert set(manager["Views"]["Current"]) <= ORBIT
     assert set(content["Window Geometry"]) <= WINDOW
     assert {"Hide Left Dock", "Hide Right Dock", "Height", "Width"} <= set(content["Window Geometry"])

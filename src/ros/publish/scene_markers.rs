@@ -20,6 +20,8 @@ const DELETE_ALL: i32 = 3;
 
 /// The colour of a geometry without a stated colour.
 const COLOR: [f64; 4] = [0.7, 0.7, 0.72, 1.0];
+/// Opacity of bodies that are free: contact patches lie between bodies, and are seen through them.
+const FREE_ALPHA: f64 = 0.6;
 /// Weights of a triangle's normal in its brightness, which makes flat shapes readable in viewers without
 /// shading.
 const LIGHT: [f64; 3] = [0.25, 0.15, 0.9];
@@ -32,8 +34,9 @@ type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
 pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerArray {
     let mut markers = vec![Marker { action: DELETE_ALL, ..blank(world_frame) }];
     for model in loaded.models.iter().filter(|model| model.joints == 0) {
-        for (body, X_BG, solid, color) in drawn(loaded, model) {
+        for (body, X_BG, solid, mut color) in drawn(loaded, model) {
             let Some((frame, X_FB)) = frame(&loaded.scene, body) else { continue };
+            color[3] *= if loaded.scene.free_bodies().contains(&frame) { FREE_ALPHA } else { 1.0 };
             let frame = if frame == BodyIndex::WORLD { world_frame } else { loaded.scene.body_name(frame) };
             let marker = Marker {
                 ns: model.name.clone(),
@@ -99,7 +102,8 @@ fn triangles(mut marker: Marker, solid: &Solid, color: [f64; 4]) -> Marker {
     marker.type_ = TRIANGLE_LIST;
     marker.action = ADD;
     marker.scale = Vector3Message { x: 1.0, y: 1.0, z: 1.0 };
-    marker.color = message_color(color, 1.0);
+    // RViz multiplies both opacities.
+    marker.color = ColorRGBA { a: 1.0, ..message_color(color, 1.0) };
     for triangle in &solid.triangles {
         for corner in triangle.map(|corner| corner as usize) {
             marker.points.push(messages::point(&solid.vertices[corner]));
@@ -141,6 +145,10 @@ mod tests {
         for marker in &markers[1..] {
             assert!(marker.frame_locked && frames.contains(marker.header.frame_id.as_str()), "{}", marker.ns);
             assert!(!marker.points.is_empty() && marker.points.len() == marker.colors.len(), "{}", marker.ns);
+            // Patches on what can be moved are seen through it.
+            let free = ["pancake", "spatula"].contains(&marker.ns.as_str());
+            let alpha = marker.color.a * marker.colors[0].a;
+            assert!((alpha - if free { 0.6 } else { 1.0 }).abs() < 1e-6, "{}: {alpha}", marker.ns);
         }
     }
 }
