@@ -240,13 +240,14 @@ def joins(count, only):
         )
 
 
-def clouds():
-    """How many large messages arrive, over shared memory and over UDP; the discovery range is SUBNET."""
+def clouds(only):
+    """How many large messages arrive, over shared memory and over UDP with the discovery range SUBNET, or with
+    an environment of all processes."""
     rclpy.init()
     node, heard = rclpy.create_node("hears_clouds"), []
     node.create_subscription(PointCloud2, "clouds", heard.append, 1)
     for size in (100_000, 300_000, 500_000, 1_000_000, 2_400_000):
-        for name, environment in (("shared memory", {}), ("UDPv4", UDP), ("shared_memory_on_this_machine.xml", SHARED_MEMORY)):
+        for name, environment in [(only, {})] if only else [("shared memory", {}), ("UDPv4", UDP)]:
             heard.clear()
             command = [sys.executable, "-c", CLOUDS, str(size)]
             process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
@@ -378,14 +379,14 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--figure", type=Path, help="round_trip: file of the histograms")
-    parser.add_argument("--only", default="", help="joins: environments whose names contain this")
+    parser.add_argument("--only", default="", help="joins, clouds: environments whose names contain this")
     parser.add_argument("--prefix", default="", help="round_trip: prefix of the commands that start node and controllers, such as chrt -f 50")
     parser.add_argument("--settings", action="store_true", help="round_trip: compare settings instead of controllers")
     arguments = parser.parse_args()
     if arguments.what == "clouds":
         # Before rclpy reads it.
-        os.environ.update(SUBNET)
-        clouds()
+        os.environ.update(next(of_all for name, (_, of_all) in ENVIRONMENTS.items() if arguments.only in name) if arguments.only else SUBNET)
+        clouds(arguments.only)
         return
     rclpy.init()
     if arguments.what in (None, "lockstep"):
