@@ -241,8 +241,8 @@ def joins(count, only):
 
 
 def clouds(only):
-    """How many large messages arrive, over shared memory and over UDP with the discovery range SUBNET, or with
-    an environment of all processes."""
+    """How many large messages arrive, over shared memory and over UDP with the discovery range SUBNET, or
+    with an environment of all processes."""
     rclpy.init()
     node, heard = rclpy.create_node("hears_clouds"), []
     node.create_subscription(PointCloud2, "clouds", heard.append, 1)
