@@ -67,4 +67,33 @@ impl Shape {
             Shape::Volume { .. } => "volume mesh",
         }
     }
+
+    /// A point inside the shape, in its frame \[m\]: its middle or, for a convex mesh, the mean of its
+    /// vertices. `None` for a half space and for meshes that may be hollow.
+    pub fn middle(&self) -> Option<Vector3> {
+        match self {
+            Shape::HalfSpace | Shape::Mesh(_) | Shape::Volume { .. } => None,
+            Shape::Convex(mesh) => {
+                let sum: Vector3 = mesh.vertices.iter().sum();
+                (!mesh.vertices.is_empty()).then(|| sum / mesh.vertices.len() as f64)
+            }
+            _ => Some(Vector3::zeros()),
+        }
+    }
+
+    /// Whether `p_G` [m, in the shape's frame] is inside the shape; `None` for meshes.
+    pub fn contains(&self, p_G: &Vector3) -> Option<bool> {
+        match *self {
+            Shape::Sphere { radius } => Some(p_G.norm() < radius),
+            Shape::Ellipsoid { semi_axes } => Some(p_G.component_div(&semi_axes).norm() < 1.0),
+            Shape::Box { size } => Some((p_G.abs() - 0.5 * size).max() < 0.0),
+            Shape::Cylinder { radius, length } => Some(p_G.xy().norm() < radius && p_G.z.abs() < 0.5 * length),
+            Shape::Capsule { radius, length } => {
+                let axis = p_G.z.clamp(-0.5 * length, 0.5 * length);
+                Some((p_G - Vector3::z() * axis).norm() < radius)
+            }
+            Shape::HalfSpace => Some(p_G.z < 0.0),
+            Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. } => None,
+        }
+    }
 }

@@ -77,4 +77,13 @@ impl Actuator {
     /// An actuator that applies effort commands without limit.
     pub const PASSIVE: Self =
         Self { stiffness: 0.0, damping: 0.0, effort_limit: f64::INFINITY, gravity_compensation: false };
+
+    /// The gain without which a command of these quantities has no effect. A position needs stiffness or,
+    /// without a commanded velocity, damping. A velocity needs damping.
+    pub fn missing_gain(&self, position: bool, velocity: bool) -> Option<&'static str> {
+        if position && self.stiffness == 0.0 && self.damping == 0.0 {
+            return Some("stiffness");
+        }
+        (velocity && self.damping == 0.0).then_some("damping")
+    }
 }

@@ -1,6 +1,7 @@
 //! Time stepping. This module uses no clock, files, threads or ROS.
 
 mod checkpoint;
+mod checks;
 mod command;
 mod command_schedule;
 mod contacts;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::checkpoint::{Checkpoint, CheckpointError, read_wrenches, write_wrenches};
+use super::checks::{check_state, check_steps};
 use super::command::JointCommand;
 use super::contacts::{ActivePatch, surface_velocity};
 use super::error::{SimulationError, StepError};
@@ -13,7 +14,7 @@ use super::input::{StepInput, StepStart};
 use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
-use super::settings::{CommonSettings, StepSettings, Stepping, UnactuatedInertia};
+use super::settings::{CommonSettings, StepSettings, Stepping};
 use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
 use super::stepper::Stepper;
 use super::wrong_friction::WrongFriction;
@@ -21,7 +22,7 @@ use crate::contact::patch_depth;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
-use crate::multibody::{Data, Model, State, energy, kinematics, spring_energy};
+use crate::multibody::{Data, State, energy, kinematics, spring_energy};
 use crate::scene::{ContactKind, ContactPair, Scene, SceneChangeError, SceneSignature, StartPhysics};
 
 /// Slip below this multiple of the stiction tolerance has no direction [-].
@@ -58,10 +59,7 @@ impl Simulation {
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
-        check_settings(&settings)?;
-        if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
-            model.check_mass()?;
-        }
+        check_steps(model, &settings)?;
         let mut simulation = Self {
             settings: settings.common(),
             stepper: Stepper::new(settings.stepping, &scene, &initial),
@@ -192,12 +190,12 @@ impl Simulation {
     }
 
     /// Does the same as [`Simulation::reset`], and takes later steps with `settings`, also in another mode.
-    /// Does not check, as [`Simulation::new`] does, that all motion has inertia.
     ///
     /// # Errors
-    /// A setting out of range; nothing changes then.
+    /// A setting out of range or, unless the steps are to be quasistatic, a joint whose motion has no
+    /// inertia; nothing changes then.
     pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
-        check_settings(&settings)?;
+        check_steps(self.scene.model(), &settings)?;
         self.settings = settings.common();
         self.restart(settings.stepping);
         Ok(())
@@ -418,11 +416,10 @@ impl Simulation {
         for contact in &self.result.contacts {
             let pair = &self.scene.contact_pairs()[contact.patch.pair];
             let F_BC_W = contact.impulse * rate;
-            let [moved_A, moved_B] = contact.patch.moved;
-            for (geometry, F_C, moved) in [(pair.A, -F_BC_W, moved_A), (pair.B, F_BC_W, moved_B)] {
+            let [p_WAo, p_WBo] = contact.patch.p_WBo;
+            for (geometry, F_C, p_WBo) in [(pair.A, -F_BC_W, p_WAo), (pair.B, F_BC_W, p_WBo)] {
                 let body = self.scene.geometries()[geometry].body;
-                let p_CBo = self.data.X_WB[body].translation.vector + moved - contact.patch.p_WC;
-                self.F_BBo_W[body] += F_C.shift(&p_CBo);
+                self.F_BBo_W[body] += F_C.shift(&(p_WBo - contact.patch.p_WC));
             }
         }
     }
@@ -563,38 +560,5 @@ impl PatchFaces {
         self.normal_W.clear();
         self.area.clear();
         self.pressure.clear();
-    }
-}
-
-fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
-    let finite = state.q.iter().chain(&state.v).all(|x| x.is_finite());
-    if state.q.len() == model.nq() && state.v.len() == model.nv() && finite {
-        return Ok(());
-    }
-    Err(SimulationError::InitialState { q: state.q.len(), v: state.v.len(), nq: model.nq(), nv: model.nv() })
-}
-
-fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
-    let positive = |setting: &'static str, value: f64| match value > 0.0 && value.is_finite() {
-        true => Ok(()),
-        false => Err(SimulationError::Setting { setting, value }),
-    };
-    positive("step", settings.step())?;
-    positive("stiction_tolerance", settings.stiction_tolerance)?;
-    match settings.stepping {
-        Stepping::Dynamic(options) => positive("solver tolerance", options.solver.tolerance),
-        Stepping::Quasistatic(options) => {
-            positive("detection distance", options.detection)?;
-            positive("tolerance of the quasistatic solver", options.solver.tolerance)?;
-            match options.inertia {
-                UnactuatedInertia::Scaled { divisor } => positive("divisor of the scaled inertia", divisor),
-                UnactuatedInertia::Drag { time_constant } => positive("time constant of the drag", time_constant),
-                UnactuatedInertia::None | UnactuatedInertia::Mass => Ok(()),
-            }
-        }
-        Stepping::Spook(options) => {
-            positive("tolerance of the complementarity solver", options.solver.tolerance)?;
-            Ok(options.solver.check()?)
-        }
     }
 }

@@ -138,8 +138,8 @@ pub struct Snapshot {
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Net contact wrench on each body over the last step, about its origin, in world axes [N m, N]. Its
     /// lever arms are those of the poses at which the contact was computed: the start of the step, or the
-    /// free path. In quasistatic steps they reach from origins at the start to the patch points of pressure
-    /// fields at the end.
+    /// free path; in quasistatic steps the middle of the step for rigid contact, and its end for pressure
+    /// fields.
     pub F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
     /// External wrench on each body, about its origin, in world axes [N m, N]: that of the last step, unless
     /// it has been set since.

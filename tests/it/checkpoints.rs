@@ -29,14 +29,14 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     numbers.map(f64::to_bits).chain(counts).collect()
 }
 
-/// The inputs of a step: the scene's commands, with an offset of the first position in step 2, and a wrench
-/// that changes every seventh step.
+/// The inputs of a step: the scene's commands, with an offset of the first position in step 2 or, without
+/// such a command, a target that is held from then on; and a wrench that changes every seventh step.
 fn take_step(simulation: &mut Simulation, schedule: &CommandSchedule, number: u64) {
     let mut command = JointCommand::new(simulation.scene());
     schedule.fill(simulation.time_ns(), &mut command);
     if number == 2 && !command.targets.is_empty() {
         let first = &mut command[ScalarJointIndex::from_usize(0)];
-        first.position = first.position.map(|position| position + 0.01);
+        first.position = Some(first.position.map_or(0.003, |position| position + 0.01));
     }
     if number % 7 == 3 {
         let body = BodyIndex::from_usize(simulation.scene().model().bodies().len() - 1);

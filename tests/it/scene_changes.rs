@@ -3,8 +3,9 @@
 use isobar::math::{Index, ScalarJointIndex, Vector3};
 use isobar::multibody::ModelError;
 use isobar::scene::{Actuator, SceneBuildError, SceneBuilder, SceneChangeError};
+use isobar::stepping::{JointCommand, SimulationError, UnactuatedInertia};
 
-use crate::worlds::Slider;
+use crate::worlds::{Slider, quasistatic, settings, simulate};
 
 const STIFFNESS: f64 = 20.0;
 
@@ -51,4 +52,19 @@ fn a_refinement_that_is_not_positive_is_refused() {
         assert!(matches!(error, SceneBuildError::Refinement { .. }), "{error}");
     }
     builder.set_refinement(2.0).expect("twice as fine");
+}
+
+/// A link without inertia is taken by quasistatic steps only: a reset to dynamic steps is refused, and the
+/// quasistatic steps go on.
+#[test]
+fn a_reset_to_steps_with_inertia_needs_mass() {
+    let mut builder = SceneBuilder::new();
+    let actuator = Actuator { stiffness: STIFFNESS, ..Actuator::PASSIVE };
+    Slider { actuator, ..Slider::of_mass(0.0) }.add(&mut builder, "slider");
+    let mut simulation = simulate(builder, 0.0, quasistatic(0.01, UnactuatedInertia::None));
+    let before = simulation.settings();
+    let error = simulation.reset_with(settings(0.001)).expect_err("a slider without mass");
+    assert!(matches!(error, SimulationError::Mass(_)), "{error}");
+    assert_eq!(simulation.settings(), before);
+    simulation.step(&JointCommand::default()).expect("a quasistatic step");
 }

@@ -14,6 +14,8 @@ use isobar::solvers::complementarity::ComplementaritySettings;
 use isobar::solvers::quasistatic::QuasistaticSettings;
 use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping};
 
+use crate::worlds::other_warnings;
+
 fn config() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("config")
 }
@@ -472,8 +474,8 @@ fn the_program_runs_scenes() {
     assert!(!good && text.contains("slip.yaml:1:7: `step` [s] is 1; it must be between 1e-6 and 0.1 s"), "{text}");
 }
 
-/// The example of docs/reference/scene-files.md is a scene, and three scenes of config/ load without a
-/// warning.
+/// The example of docs/reference/scene-files.md is a scene. Three scenes of config/ load without a warning,
+/// but for that of the published inertia of a spatula.
 #[test]
 fn examples_load() {
     let document = std::fs::read_to_string(config().join("../docs/reference/scene-files.md")).expect("the document");
@@ -482,7 +484,7 @@ fn examples_load() {
     for scene in ["drop", "spatula_slip", "spatula_slip_physical"] {
         let loaded = scene_file::load(&config().join(format!("{scene}.yaml")), &PackageMap::new());
         let loaded = loaded.unwrap_or_else(|error| panic!("{}", chain(&error)));
-        assert_eq!(loaded.warnings, Vec::<String>::new(), "{scene}");
+        assert_eq!(other_warnings(&loaded.warnings), Vec::<&String>::new(), "{scene}");
     }
 }
 
@@ -578,6 +580,37 @@ fn a_removed_model_takes_only_its_own_loop_closures() {
     assert_eq!(lengths(&loaded), [ClosureKind::Distance(1.0)]);
     let named = |warning: &&String| warning.contains("`third_spatula`") && warning.contains("left out");
     assert_eq!(loaded.warnings.iter().filter(named).count(), 1, "{:?}", loaded.warnings);
+}
+
+/// Mistakes that would show only as a strange motion are named at load: commands without gains, bodies that
+/// start inside the ground or in each other, and inertias that no body has. Without the mistake there is no
+/// warning.
+#[test]
+fn likely_mistakes_are_named_at_load() {
+    let warnings = |text: &str| load(text).unwrap_or_else(|error| panic!("{}", chain(&error))).warnings;
+    let brick = |name: &str, z: f64| {
+        format!("  - {{ name: {name}, urdf: ../urdf/cube.urdf, prefix: {name}_, free: {{ xyz: [0, 0, {z}] }} }}\n")
+    };
+    let heap = |bricks: &[String]| warnings(&format!("ground: {{}}\nmodels:\n{}", bricks.concat()));
+    assert_eq!(heap(&[brick("a", 0.2), brick("b", 0.4)]), [""; 0]);
+    let sunk = heap(&[brick("a", -20.0), brick("b", 0.4)]);
+    assert!(matches!(&sunk[..], [one] if one.contains("`a_") && one.contains("inside `world/ground`")), "{sunk:?}");
+    let twice = heap(&[brick("a", 0.4), brick("b", 0.4)]);
+    assert!(matches!(&twice[..], [one] if one.contains("`a_") && one.contains("`b_")), "{twice:?}");
+
+    let commanded =
+        |command: &str| warnings(&format!("{GRIPPER}commands: {{ left_finger_sliding_joint: {{ {command} }} }}\n"));
+    for (command, gain) in
+        [("position: 0.01", Some("stiffness")), ("velocity: 0.1", Some("damping")), ("effort: 1", None)]
+    {
+        let found = commanded(command);
+        let named = found.iter().filter(|one| one.contains("`left_finger_sliding_joint` does not follow"));
+        let gains: Vec<_> = named.map(|one| gain.is_some_and(|gain| one.contains(gain))).collect();
+        assert_eq!(gains, vec![true; usize::from(gain.is_some())], "{command}: {found:?}");
+    }
+
+    let published = warnings("models:\n  - { name: s, urdf: ../urdf/spatula_published_inertia.urdf, free: {} }\n");
+    assert!(matches!(&published[..], [one] if one.contains("line ") && one.contains("inertia")), "{published:?}");
 }
 
 /// Scenes beyond the limits are refused, and the error gives the limit.

@@ -121,3 +121,8 @@ pub(crate) fn quasistatic(step: f64, inertia: UnactuatedInertia) -> StepSettings
     let stepping = Stepping::Quasistatic(QuasistaticStepping { inertia, ..QuasistaticStepping::default() });
     StepSettings { stepping, ..settings(step) }
 }
+
+/// The warnings of a shipped scene but for that of the spatula's published inertia.
+pub(crate) fn other_warnings(warnings: &[String]) -> Vec<&String> {
+    warnings.iter().filter(|warning| !warning.contains("spatula_published_inertia.urdf: line")).collect()
+}

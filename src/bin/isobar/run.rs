@@ -164,6 +164,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let overrides =
         arguments.commands.iter().map(|text| parse_command(text, &loaded.scene)).collect::<Result<Vec<_>, _>>()?;
+    for (joint, target) in &overrides {
+        let (position, velocity) = (target.position.is_some(), target.velocity.is_some());
+        if let Some(missing) = loaded.scene.actuators()[joint.to_usize()].missing_gain(position, velocity) {
+            let name = &loaded.scene.joint_names()[joint.to_usize()];
+            eprintln!(
+                "warning: joint `{name}` does not follow its --command: its actuator has no {missing}; give it one in \
+                 `actuators` of the scene, or command an effort"
+            );
+        }
+    }
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
     if let Some(file) = &arguments.from {
         let checkpoint = checkpoint_file::read(file)?;

@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use super::closures::{resolve_closures, settle_closures};
 use super::error::SceneError;
+use super::likely_mistakes::{
+    centres_inside, lost_overlaps, warn_of_commands, warn_of_inertias, warn_of_scene, warn_of_static_friction,
+};
 use super::loaded_scene::{JointGroup, LoadedScene, SceneModel};
-use super::place_model::{LoadedModel, check_rule, load_model, place_model, scene_name, weld_of};
+use super::place_model::{LoadedModel, check_rule, load_model, model_of, place_model, scene_name, weld_of};
 use super::reader::unknown_name;
 use super::resolve::Names;
 use super::schema::{BaseSpec, SceneSpec};
@@ -77,6 +80,7 @@ pub(super) fn assemble(
         placed.push(robot);
     }
     warn_of_static_friction(spec, &mut warnings);
+    warn_of_inertias(&models, &mut warnings);
     exclude_contacts(&mut builder, spec, &bodies, &mut warnings)?;
     let closures = without_gaps(spec, resolve_closures(&spec.closures, &bodies), &mut warnings)?;
     let (closures, closure_specs): (Vec<_>, Vec<_>) = closures.into_iter().unzip();
@@ -97,6 +101,7 @@ pub(super) fn assemble(
     settle_closures(&mut scene, &initial, &closure_specs)?;
     let mechanisms = mechanisms(&models, &placed, &bodies)?;
     warnings.extend(lost_overlaps(&scene, &initial, &mechanisms, &placed));
+    warnings.extend(centres_inside(&scene, &initial, &mechanisms, &placed));
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
     if !spec.contact.keep_overlapping_links {
         ignore_overlapping_links(&mut scene, &overlapping, &models, &mut warnings);
@@ -105,6 +110,7 @@ pub(super) fn assemble(
     let names = Names { scene: &scene };
     let outputs = resolve_outputs(spec, &names, &mut warnings)?;
     let commands = resolve_commands(spec, &names, &mut warnings)?;
+    warn_of_commands(&scene, &commands, &mut warnings);
     let wrenches = resolve_wrenches(spec, &names, &mut warnings)?;
     let sensors = spec.force_torque.iter().map(|named| names.any_joint(named));
     let force_torque = without_gaps(spec, sensors, &mut warnings)?;
@@ -336,10 +342,6 @@ fn mechanisms(
     Ok(mechanisms)
 }
 
-fn model_of(body: BodyIndex, placed: &[PlacedRobot]) -> Option<usize> {
-    placed.iter().position(|robot| robot.bodies.values().any(|other| *other == body))
-}
-
 /// The overlaps between parts of one robot, each with its model.
 fn overlaps_inside(
     scene: &Scene,
@@ -355,24 +357,6 @@ fn overlaps_inside(
             (mechanisms[a] == mechanisms[b]).then_some((b, overlap))
         })
         .collect()
-}
-
-/// Warnings of rigid geometries that do not belong to one robot and start too deep in each other to be
-/// pushed apart.
-fn lost_overlaps(scene: &Scene, initial: &State, mechanisms: &[usize], placed: &[PlacedRobot]) -> Vec<String> {
-    let mechanism =
-        |geometry: GeometryIndex| model_of(scene.geometries()[geometry].body, placed).map(|model| mechanisms[model]);
-    let apart = |overlap: &Overlap| mechanism(overlap.A).is_none() || mechanism(overlap.A) != mechanism(overlap.B);
-    let warning = |overlap: Overlap| {
-        format!(
-            "rigid `{}` and `{}` overlap by {:.1} mm at the start, which is too deep for contact with a mesh that is not convex: \
-             no force separates them; change the initial state, make one of them compliant, or split the mesh into convex pieces",
-            scene.geometry_name(overlap.A),
-            scene.geometry_name(overlap.B),
-            overlap.depth * 1e3
-        )
-    };
-    overlaps(scene, initial).into_iter().filter(|overlap| overlap.is_lost && apart(overlap)).map(warning).collect()
 }
 
 /// Collision meshes of neighbouring links often overlap although no joint connects the two. Such links would
@@ -403,52 +387,6 @@ fn ignore_overlapping_links(
             scene.body_name(b),
         ));
         scene.ignore_rigid_contact(a, b);
-    }
-}
-
-/// Warns of materials whose static friction has no effect.
-fn warn_of_static_friction(spec: &SceneSpec, warnings: &mut Vec<String>) {
-    let rules = spec.materials.iter().chain(spec.models.iter().flat_map(|model| &model.materials));
-    let ground = spec.ground.iter().map(|ground| (&ground.place, &ground.properties));
-    for (place, properties) in rules.map(|rule| (&rule.place, &rule.properties)).chain(ground) {
-        if let (Some(mu_static), Some(mu_dynamic)) = (properties.mu_static, properties.mu_dynamic)
-            && mu_static != mu_dynamic
-        {
-            warnings.push(format!(
-                "{place}: `mu_static` {mu_static} has no effect: contact sticks and slides with `mu_dynamic` {mu_dynamic}"
-            ));
-        }
-    }
-}
-
-/// Warns of likely mistakes: a model that overlaps itself, and gains with an effort limit of 0.
-fn warn_of_scene(
-    scene: &Scene,
-    overlapping: &[(usize, Overlap)],
-    models: &[LoadedModel<'_>],
-    warnings: &mut Vec<String>,
-) {
-    for (model, overlap) in overlapping {
-        let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
-        let extent = match overlap.kind {
-            ContactKind::PressureField => format!("{:.2e} m2", overlap.area),
-            ContactKind::Points => format!("{:.1} mm deep", overlap.depth * 1e3),
-        };
-        warnings.push(format!(
-            "{}: model `{}` overlaps itself at the start: `{}` and `{}` ({extent}); change the initial joint positions, or \
-             let them pass with `no_contact: [[{}, {}]]`, an SRDF or a drake:collision_filter_group",
-            models[*model].spec.place,
-            models[*model].spec.name.name,
-            scene.geometry_name(overlap.A),
-            scene.geometry_name(overlap.B),
-            scene.body_name(a),
-            scene.body_name(b),
-        ));
-    }
-    for (joint, actuator) in scene.joint_names().iter().zip(scene.actuators()) {
-        if actuator.effort_limit == 0.0 && (actuator.stiffness > 0.0 || actuator.damping > 0.0) {
-            warnings.push(format!("joint `{joint}` has gains but an effort limit of 0; give it an `effort_limit`"));
-        }
     }
 }
 

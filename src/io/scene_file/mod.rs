@@ -8,6 +8,7 @@ mod assemble;
 mod closures;
 mod commands;
 mod error;
+mod likely_mistakes;
 mod loaded_scene;
 mod names;
 mod output_spec;

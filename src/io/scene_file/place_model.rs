@@ -257,3 +257,8 @@ pub(super) fn weld_of(
         None => Err(unknown_name(parent, "body in the models before this one called", known)),
     }
 }
+
+/// The model of a body; `None` for the world.
+pub(super) fn model_of(body: BodyIndex, placed: &[PlacedRobot]) -> Option<usize> {
+    placed.iter().position(|robot| robot.bodies.values().any(|other| *other == body))
+}

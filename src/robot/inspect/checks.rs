@@ -19,6 +19,17 @@ const GYRATION_SMALL: f64 = 0.01;
 /// A radius of gyration above this is a likely mistake in a link without geometry \[m\].
 const GYRATION_MAX: f64 = 10.0;
 
+/// The links whose inertia no body has, or does not fit their size, each with its line and the fault.
+pub fn inertia_mistakes(robot: &RobotDescription) -> Vec<String> {
+    let bodies = welded_bodies(robot);
+    let mistake = |link: &Link| {
+        let (inertial, body) = (link.inertial.as_ref()?, bodies.get(link.name.as_str())?);
+        let what = inertia(inertial, link, inertial.mass >= body.mass)?;
+        Some(format!("line {}: link `{}`: {what}", link.line, link.name))
+    };
+    robot.links.iter().filter_map(mistake).collect()
+}
+
 /// Warnings of likely mistakes, in the file's order of links, then of joints.
 pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
     let mut found = Vec::new();

@@ -9,6 +9,8 @@ use super::{CollisionElement, Joint, Limits, Link, RobotDescription};
 use crate::geometry::Shape;
 use crate::multibody::JointKind;
 
+pub use checks::inertia_mistakes;
+
 /// The report that `isobar inspect` prints.
 pub fn report(robot: &RobotDescription) -> String {
     let mut text = String::new();

@@ -505,7 +505,7 @@ impl<'a> SimulationThread<'a> {
         if let Some(wrong) = self.world.wrong_friction()
             && let Some(suppressed) = self.wrong_friction.due(Instant::now())
         {
-            tracing::warn!("t = {:.4} s: {wrong}{}", self.world.time_ns() as f64 * 1e-9, and_more(suppressed));
+            tracing::warn!("t = {:.4} s: {wrong}{}", self.time_ns() as f64 * 1e-9, and_more(suppressed));
         }
         if report.solver_converged {
             return;

@@ -4,7 +4,7 @@ use super::ahead::{Ahead, FreePath, parts};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::{Missed, thinnest};
-use super::pairs::{ActivePatch, Pairs, surface_velocity};
+use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use crate::contact::{
     Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held, push_points,
 };
@@ -116,7 +116,8 @@ impl DynamicContacts {
                 input.start_patch(pair, momentum_matrix, &self.columns, block);
                 let (surface, kept) = self.pairs.surface_mut(index);
                 let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
-                self.add_active(index, p_WC, [Vector3::zeros(); 2], count, None);
+                let p_WBo = origins(scene, pair, input.data);
+                self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
             } else {
                 if near {
                     self.faces_dropped += self.pairs.surface(index).0.len() as u32;
@@ -137,7 +138,7 @@ impl DynamicContacts {
             force_before,
             recovery: path.step * path.model.gravity_W().norm(),
         };
-        let (mut found, mut moved) = (here, [Vector3::zeros(); 2]);
+        let (mut found, mut p_WBo) = (here, origins(scene, pair, input.data));
         // A surface on the path replaces that of the start if it is deeper than this
         let mut least = Some(0.0);
         if let Some(p_WC) = here {
@@ -157,7 +158,7 @@ impl DynamicContacts {
             let geometries = scene.geometries();
             let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
             if ratio <= RESOLVED && slow && reach <= unseen {
-                self.add_active(index, p_WC, moved, count, None);
+                self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
                 return;
             }
             problem.take_back_patch();
@@ -181,10 +182,7 @@ impl DynamicContacts {
             if let Some((p_WC, part)) = ahead {
                 let there = self.ahead.at(path, part);
                 input.columns_at(pair, &p_WC, there, &mut self.columns);
-                moved = [pair.A, pair.B].map(|geometry| {
-                    let body = scene.geometries()[geometry].body;
-                    there.X_WB[body].translation.vector - input.data.X_WB[body].translation.vector
-                });
+                p_WBo = origins(scene, pair, there);
                 hold.share = 1.0;
                 hold.ahead = part * path.step;
                 hold.V_free = self.ahead.velocity(self.columns.columns());
@@ -205,21 +203,14 @@ impl DynamicContacts {
         hold.inverse_mass = self.columns.patch_inverse_mass(&patch_size(surface).along, momentum_matrix);
         let approached = (hold.ahead > 0.0).then(|| hold.ahead * approach_speed(surface, &p_WC, &hold.V_free));
         let count = push_faces_held(surface, &p_WC, &hold, settings.face_friction, block, kept);
-        self.add_active(index, p_WC, moved, count, approached);
+        self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, approached);
     }
 
-    fn add_active(
-        &mut self,
-        pair: usize,
-        p_WC: Vector3,
-        moved: [Vector3; 2],
-        count: Discretized,
-        approached: Option<f64>,
-    ) {
+    fn add_active(&mut self, active: ActivePatch, count: Discretized, approached: Option<f64>) {
         self.approached.push(approached);
         self.faces += count.kept;
         self.faces_dropped += count.dropped;
-        self.active.push(ActivePatch { pair, p_WC, moved });
+        self.active.push(active);
     }
 
     /// The first surface of a pair on the free path of its bodies that is deeper than `least` \[m\]. Returns
@@ -284,7 +275,7 @@ impl DynamicContacts {
         let load = PointLoad { step, inverse_mass: translation, impulse_before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
-        self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
+        self.active.push(ActivePatch { pair: index, p_WC, p_WBo: origins(scene, pair, data) });
         self.approached.push(None);
     }
 }

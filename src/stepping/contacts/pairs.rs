@@ -37,9 +37,14 @@ pub(in crate::stepping) struct ActivePatch {
     pub(in crate::stepping) pair: usize,
     /// The patch point C [m, world].
     pub(in crate::stepping) p_WC: Vector3,
-    /// The displacements of the origins of the bodies A and B from the start of the step to the poses of the
-    /// contact \[m\]: zero except for surfaces on the free path.
-    pub(in crate::stepping) moved: [Vector3; 2],
+    /// The origins of the bodies A and B at the poses of the contact [m, world]: the lever arms of its forces
+    /// reach from them to C.
+    pub(in crate::stepping) p_WBo: [Vector3; 2],
+}
+
+/// The origins of the bodies A and B of a pair at the poses in `data` [m, world].
+pub(in crate::stepping) fn origins(scene: &Scene, pair: &ContactPair, data: &Data) -> [Vector3; 2] {
+    [pair.A, pair.B].map(|geometry| data.X_WB[scene.geometries()[geometry].body].translation.vector)
 }
 
 /// Velocity of B's surface relative to body B, minus that of A's surface relative to body A, at the poses in

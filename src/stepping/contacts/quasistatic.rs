@@ -3,7 +3,8 @@
 
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
-use super::pairs::{ActivePatch, Pairs, surface_velocity};
+use super::missed::thinnest;
+use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use crate::contact::{FaceFriction, RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
@@ -22,8 +23,8 @@ const DETECTION_MARGIN: f64 = 1.25;
 const SUPPORT_FACTOR: f64 = 4.0;
 const SUPPORT_LOOKS_MAX: u32 = 10;
 /// Between two queries of their surface, the geometries of a pair with a pressure field move by at most their
-/// distance plus this fraction of the smaller one's radius. For bodies that are not thin this is less than
-/// the depth of their fields, so they cannot pass through each other undetected. [-]
+/// distance plus this fraction of the smaller one's radius, or plus half the thickness of the thinner
+/// compliant one if that is less. They then cannot pass beyond the middle of a field undetected. [-]
 const MOTION_PART: f64 = 0.2;
 
 /// The stiffness of a point in Coulomb's law \[N/m\]: a micrometre under 100 N. It decides how redundant
@@ -193,7 +194,9 @@ impl QuasistaticContacts {
                 if moved > motion.bound {
                     (motion.bound, motion.pair) = (moved, index);
                 }
-                let allowed = gap.max(0.0) + MOTION_PART * self.end.smaller_radius(pair, scene);
+                let geometries = scene.geometries();
+                let middle = 0.5 * thinnest(&geometries[pair.A], &geometries[pair.B]);
+                let allowed = gap.max(0.0) + middle.min(MOTION_PART * self.end.smaller_radius(pair, scene));
                 motion.part = motion.part.min(allowed / moved);
             }
         }
@@ -230,7 +233,8 @@ impl QuasistaticContacts {
                 let p_BC = start.X_WB[body].inverse_transform_point(&p_WC.into());
                 (middle.X_WB[body] * p_BC).coords
             };
-            self.columns.merge_at(scene.model(), middle, bodies, (&moved(bodies.0), &moved(bodies.1)));
+            let (p_WC_A, p_WC_B) = (moved(bodies.0), moved(bodies.1));
+            self.columns.merge_at(scene.model(), middle, bodies, (&p_WC_A, &p_WC_B));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);
             let compliance = 1.0 / (problem.step * problem.step * POINT_STIFFNESS);
@@ -249,7 +253,10 @@ impl QuasistaticContacts {
                 problem.set_compliance(compliance);
             }
             self.faces += points.len() as u32;
-            self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
+            // The lever arms of the Jacobians.
+            let [p_WAo, p_WBo] = origins(scene, pair, middle);
+            let p_WBo = [p_WAo + p_WC - p_WC_A, p_WBo + p_WC - p_WC_B];
+            self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         }
     }
 
@@ -293,7 +300,7 @@ impl QuasistaticContacts {
             let count = push_faces_about(surface, &p_WC, FaceFriction::Centroid, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
-            self.active.push(ActivePatch { pair: index, p_WC, moved: [Vector3::zeros(); 2] });
+            self.active.push(ActivePatch { pair: index, p_WC, p_WBo: origins(scene, pair, data) });
         }
     }
 

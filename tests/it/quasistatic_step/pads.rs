@@ -1,10 +1,10 @@
 //! Pressure fields: a quasistatic step ends in equilibrium with them.
 
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, Vector3};
-use isobar::multibody::JointLimits;
+use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::SceneBuilder;
-use isobar::stepping::{JointCommand, Snapshot, UnactuatedInertia};
+use isobar::stepping::{JointCommand, JointPaths, Snapshot, UnactuatedInertia};
 
 use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, coulomb, positions, rigid, simulate, spring};
 use crate::worlds::{GRAVITY, at, compliant, quasistatic};
@@ -208,5 +208,70 @@ fn a_soft_box_that_falls_far_is_carried_by_its_field() {
         simulation.snapshot_into(&mut snapshot);
         let force = snapshot.F_BBo_W[body].f;
         assert!((force - Vector3::z() * (0.5 * GRAVITY)).norm() < FORCE_TOLERANCE, "h = {step}, {height}: {force:?}");
+    }
+}
+
+/// In quasistatic equilibrium, the contact wrench on a body balances the actuators of the joints that carry
+/// it, with lever arms at the poses of this equilibrium: a fingertip on a turning arm is pushed along the
+/// ground by 10 mm a step, as a soft pad and as a rigid box. A lever arm from the start of the step would be
+/// wrong by 10 mm.
+///
+/// Tolerance: 1e-8 m of unsettled fields or 1e-8 of the loads change the torque by less than 1e-5 N m.
+#[test]
+fn contact_wrenches_balance_the_actuators() {
+    for (step, properties) in STEPS.into_iter().flat_map(|step| [(step, compliant(1e6, 0.0, 0.5)), (step, rigid(0.5))])
+    {
+        let mut builder = SceneBuilder::new();
+        add_ground(&mut builder, &rigid(0.5));
+        let inertia = SpatialInertia::from_central(1e-3, &Vector3::zeros(), &(Matrix3::identity() * 1e-6));
+        let (cart, arm) = (builder.add_body("cart", inertia), builder.add_body("arm", inertia));
+        let slide = JointSpec {
+            axis_F: Vector3::x(),
+            X_PF: at(0.0, 0.0, 0.03),
+            ..JointSpec::new("slide", BodyIndex::WORLD, cart, JointKind::Prismatic)
+        };
+        let turn = JointSpec { axis_F: Vector3::y(), ..JointSpec::new("turn", cart, arm, JointKind::Revolute) };
+        for (joint, stiffness) in [(slide, 1e4), (turn, 20.0)] {
+            let joint = builder.add_joint(joint).expect("a joint");
+            builder.set_actuator(joint, spring(stiffness, f64::INFINITY));
+        }
+        let tip = Shape::Box { size: Vector3::new(0.04, 0.04, 0.04) };
+        builder.add_geometry(arm, "tip", at(0.2, 0.0, 0.0), tip, &properties).expect("a tip");
+        let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(step, UnactuatedInertia::None), &[]);
+        let scene = simulation.scene().clone();
+        let paths = JointPaths::new(scene.model());
+        let (mut snapshot, mut efforts) = (Snapshot::default(), Vec::new());
+        for number in 1..6 {
+            simulation.step(&positions(&[0.01 * f64::from(number), 0.1 + 0.02 * f64::from(number)])).expect("a step");
+            simulation.snapshot_into(&mut snapshot);
+            paths.contact_efforts(&scene, &snapshot.X_WB, &snapshot.F_BBo_W, &mut efforts);
+            assert!(efforts[1] < -0.3, "step {number}: the tip is pressed with {} N m", efforts[1]);
+            for (contact, actuator) in efforts.iter().zip(snapshot.joint_effort.iter()) {
+                let what = format!("h = {step}, step {number}: {contact} for {actuator} N, N m");
+                assert!((contact + actuator).abs() < 1e-5 * (1.0 + actuator.abs()), "{what}");
+            }
+        }
+    }
+}
+
+/// A thin plate that is driven by 0.1 m in one step is stopped by a soft plate of 4 mm on its way, both 0.5 m
+/// wide: it is held before the middle of the soft one, pressed with the spring of its slider.
+#[test]
+fn a_plate_does_not_pass_through_a_thin_plate() {
+    for step in STEPS {
+        let mut builder = SceneBuilder::new();
+        let plate = || Shape::Box { size: Vector3::new(0.5, 0.5, 0.004) };
+        let ground = at(0.0, 0.0, 0.0);
+        builder.add_geometry(BodyIndex::WORLD, "soft", ground, plate(), &compliant(1e6, 0.0, 0.5)).expect("a plate");
+        let down = (Vector3::new(0.0, 0.0, 0.05), -Vector3::z());
+        let tip = (plate(), &rigid(0.5));
+        add_finger(&mut builder, "finger", down, JointLimits::NONE, spring(1000.0, f64::INFINITY), tip);
+        let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(step, UnactuatedInertia::None), &[]);
+        simulation.step(&positions(&[0.1])).expect("a step");
+        let mut snapshot = Snapshot::default();
+        simulation.snapshot_into(&mut snapshot);
+        let (at, effort) = (snapshot.joint_position.as_slice()[0], snapshot.joint_effort.as_slice()[0]);
+        assert!((0.046..0.048).contains(&at), "h = {step}: the plate is {at} m on its way");
+        assert!((effort - 1000.0 * (0.1 - at)).abs() < FORCE_TOLERANCE, "h = {step}: {effort} N");
     }
 }

@@ -2,7 +2,7 @@
 //! disks slow, so a separate thread makes one list after the other.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use super::codes::{FAILED, ok, refused};
@@ -75,16 +75,21 @@ impl FileLists {
             sender
         });
         if let Err(error) = requests.try_send(request) {
-            use std::sync::mpsc::TrySendError::{Disconnected, Full};
-            let (Full(request) | Disconnected(request)) = error;
-            request.refuse();
+            match error {
+                TrySendError::Full(request) => {
+                    request.refuse(format!("{REQUESTS_MAX} requests for lists are waiting: try again later"));
+                }
+                TrySendError::Disconnected(request) => {
+                    request.refuse("the thread that lists files did not start: see the node's log".to_owned());
+                }
+            }
         }
     }
 }
 
 impl ListRequest {
-    fn refuse(self) {
-        let result = refused(FAILED, format!("{REQUESTS_MAX} requests for lists are waiting: try again later"));
+    fn refuse(self, reason: String) {
+        let result = refused(FAILED, reason);
         match self {
             Self::Spawnables(request, _) => {
                 request.respond(GetSpawnables::Response { result, spawnables: Vec::new() });

@@ -1,0 +1,48 @@
+//! Checks of the arguments of a simulation.
+
+use super::error::SimulationError;
+use super::settings::{StepSettings, Stepping, UnactuatedInertia};
+use crate::multibody::{Model, State};
+
+/// Checks that a state has the size of `model` and is finite.
+pub(super) fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
+    let finite = state.q.iter().chain(&state.v).all(|x| x.is_finite());
+    if state.q.len() == model.nq() && state.v.len() == model.nv() && finite {
+        return Ok(());
+    }
+    Err(SimulationError::InitialState { q: state.q.len(), v: state.v.len(), nq: model.nq(), nv: model.nv() })
+}
+
+/// Checks that `model` can take steps with `settings`.
+pub(super) fn check_steps(model: &Model, settings: &StepSettings) -> Result<(), SimulationError> {
+    check_settings(settings)?;
+    if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
+        model.check_mass()?;
+    }
+    Ok(())
+}
+
+fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
+    let positive = |setting: &'static str, value: f64| match value > 0.0 && value.is_finite() {
+        true => Ok(()),
+        false => Err(SimulationError::Setting { setting, value }),
+    };
+    positive("step", settings.step())?;
+    positive("stiction_tolerance", settings.stiction_tolerance)?;
+    match settings.stepping {
+        Stepping::Dynamic(options) => positive("solver tolerance", options.solver.tolerance),
+        Stepping::Quasistatic(options) => {
+            positive("detection distance", options.detection)?;
+            positive("tolerance of the quasistatic solver", options.solver.tolerance)?;
+            match options.inertia {
+                UnactuatedInertia::Scaled { divisor } => positive("divisor of the scaled inertia", divisor),
+                UnactuatedInertia::Drag { time_constant } => positive("time constant of the drag", time_constant),
+                UnactuatedInertia::None | UnactuatedInertia::Mass => Ok(()),
+            }
+        }
+        Stepping::Spook(options) => {
+            positive("tolerance of the complementarity solver", options.solver.tolerance)?;
+            Ok(options.solver.check()?)
+        }
+    }
+}
