@@ -5,7 +5,7 @@ use std::path::Path;
 use super::palette::Palette;
 use super::{Image, PictureError};
 
-/// Milliseconds in the unit of a frame's time.
+/// The time of a frame is a fraction of a second with this denominator: its numerator is in milliseconds.
 const MILLISECONDS: u16 = 1000;
 
 /// The picture as the bytes of a PNG file (8 bits a channel, no alpha). The same picture gives the same

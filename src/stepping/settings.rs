@@ -29,15 +29,15 @@ pub enum Integrator {
     SemiImplicit,
 }
 
-/// The poses of the contact surfaces of compliant bodies in a dynamic step.
+/// The poses of the contact surfaces of compliant bodies in a dynamic or complementarity step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContactSurfaces {
     /// Those of the start of the step, as in [Masterjohn 2022].
     Start,
     /// Those on the free path, for bodies that meet in the step or would press each other in by more than the
     /// depth of their contact. If the step is too long to resolve a contact, the forces of all its faces
-    /// vanish before the bodies have separated by that depth. Needs [`Integrator::Implicit`] and
-    /// [`FrictionBound::Solved`]: without them, surfaces are those of the start.
+    /// vanish before the bodies have separated by that depth. A dynamic step needs [`Integrator::Implicit`]
+    /// and [`FrictionBound::Solved`]: without them, its surfaces are those of the start.
     #[default]
     FreePath,
 }

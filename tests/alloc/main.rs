@@ -121,7 +121,8 @@ fn a_steady_quasistatic_step_allocates_nothing() {
     assert_eq!(allocations() - before, 0);
 }
 
-/// Complementarity steps of a held spatula, with the friction that each solver has by default.
+/// Complementarity steps of the gripper and the spatula, with several solvers and friction models. Without
+/// commands the fingers do not hold the spatula: the counted steps have no contact.
 #[test]
 fn a_steady_complementarity_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");

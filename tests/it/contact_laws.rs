@@ -310,8 +310,8 @@ fn body_wrench_is_about_the_origin_of_the_body() {
     assert!((F_BBo_W.tau - torque).norm() < 1e-7 * torque.norm(), "{F_BBo_W:?}, faces {torque:?}");
 }
 
-/// The report gives the residual as a multiple of the solver's tolerance, in both modes: at most 1 where a
-/// step has converged, and more than 1 after an impact with one iteration only.
+/// The report gives the residual as a multiple of the solver's tolerance. In dynamic and quasistatic steps it
+/// is at most 1 where a step has converged, and more than 1 after an impact with one iteration only.
 #[test]
 fn the_residual_is_a_multiple_of_the_tolerance() {
     let step = |settings: StepSettings| {

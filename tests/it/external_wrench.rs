@@ -42,8 +42,8 @@ fn a_free_body_accelerates_by_force_over_mass() {
     assert!(simulation.data().V_WB[body].v.norm() < 1e-12);
 }
 
-/// On a block at rest on the ground a horizontal push below mu m g meets as much friction, in both modes and
-/// with or without inertia. Above it a block with inertia moves.
+/// On a block at rest on the ground a horizontal push below mu m g meets as much friction, in dynamic and
+/// quasistatic steps, with or without inertia. Above it a block with inertia moves.
 #[test]
 fn a_pushed_block_stays_while_friction_can_hold_it() {
     let (mass, friction) = (0.5, 0.4);
@@ -93,8 +93,8 @@ fn a_pushed_block_stays_while_friction_can_hold_it() {
     }
 }
 
-/// A spring of k holds mass and push: k x = F - m g in both modes; the sensor in the joint measures the
-/// opposite of both.
+/// A spring of k holds mass and push: k x = F - m g, in dynamic and quasistatic steps. The sensor in the
+/// joint measures the opposite of mass and push together.
 #[test]
 fn a_spring_gives_way_by_force_over_stiffness() {
     let (mass, stiffness, force) = (0.5, 2000.0, 12.0);

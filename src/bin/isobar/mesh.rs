@@ -1,4 +1,5 @@
-//! `isobar mesh FILE [--modulus E] [--hint H] [--out FILE.vtk] [--preview FILE.png] [--max-tets N]`
+//! `isobar mesh FILE [--modulus E] [--hint H] [--scale FACTOR] [--out FILE.vtk] [--preview FILE.png]
+//! [--max-tets N]`
 
 use std::error::Error;
 use std::fmt::Write as _;

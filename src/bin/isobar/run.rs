@@ -116,7 +116,7 @@ struct Totals {
     worst_friction: Option<(f64, String, f64)>,
     /// Pairs whose friction was beyond the tolerance.
     wrong_pairs: BTreeSet<usize>,
-    /// Pairs of geometries that met too fast for a step to find their contact in time.
+    /// Pairs of geometries that may have passed through each other.
     missed: BTreeSet<usize>,
     /// Steps after which a joint was above its velocity limit.
     fast: u64,

@@ -115,8 +115,8 @@ impl DifferentialInverse {
         Vector6::new(turn.x, turn.y, turn.z, shift.x, shift.y, shift.z)
     }
 
-    /// Moves towards `X_WT` within `dt` \[s\], as far as speeds and limits allow; returns the part of the way
-    /// that was allowed, 0 to 1.
+    /// Moves towards `X_WT` within `dt` \[s\], as far as the limits of speed and position allow. Returns the
+    /// part of the required speeds that the speed limits allow, 0 to 1.
     pub fn advance(&mut self, model: &Model, X_WT: &RigidTransform, dt: f64) -> f64 {
         self.total.fill(0.0);
         for (start, joint) in self.start.iter_mut().zip(&self.joints) {

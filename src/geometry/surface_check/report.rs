@@ -7,7 +7,7 @@ use super::defect::Place;
 pub struct SurfaceReport {
     /// Triangles that were given.
     pub triangles_given: usize,
-    /// Vertices that were merged with another one at the same position.
+    /// Vertices that were merged with another one at the same position or, in an open surface, near it.
     pub welded: usize,
     /// Triangles that were left out because they had no area or were duplicates.
     pub dropped: usize,

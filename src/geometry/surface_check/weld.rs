@@ -1,4 +1,4 @@
-//! Merges vertices at the same position and removes triangles without area.
+//! Merges vertices at the same or nearly the same position, and removes triangles without area.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Loop closures: a four-bar linkage against its closed form, a welded loop and a rod, in both modes.
+//! Loop closures: a four-bar linkage against its closed form, a welded loop and a rod, in dynamic and
+//! quasistatic steps.
 
 use std::sync::Arc;
 
