@@ -33,7 +33,7 @@
 //! | [`math`] | vectors, poses, spatial vectors, typed indices |
 //! | [`geometry`] | shapes, meshes and their filling, pressure fields, contact queries |
 //! | [`multibody`] | bodies and joints: kinematics, mass matrix, bias |
-//! | [`solvers`] | the convex problems of a step |
+//! | [`solvers`] | the problems of a step and their solvers |
 //! | [`contact`] | materials; contact surfaces as entries of a problem |
 //! | [`scene`] | model, geometries, materials, actuators, and pairs that may touch |
 //! | [`stepping`] | [`Simulation`]: commands, steps, snapshots |

@@ -7,7 +7,7 @@
 //!   `.vx .vy .vz` and the angular velocity `.wx .wy .wz`, all in the world;
 //! - for each moving body with collision geometry the net contact wrench on it over the last step, `.fx
 //!   .fy .fz` and, about its origin, `.tx .ty .tz`, in world axes;
-//! - for each body that the scene's `wrenches` name the external wrench on it over the last step,
+//! - for each body in the scene's `wrenches`, the external wrench on it over the last step,
 //!   `.external_fx .external_fy .external_fz .external_tx .external_ty .external_tz`, in the same way;
 //! - `faces`, `faces_dropped`, `solver_iterations`, `solver_residual` (a multiple of the solver's tolerance),
 //!   `solver_converged`, `friction_error` (a fraction of the limit of friction) of the last step;
