@@ -1,4 +1,4 @@
-//! Drawing files (JSON): what a viewer shows, with all poses in the world, for the renderer.
+//! Drawing files (JSON): the objects in a picture, with all poses in the world, for the renderer.
 //!
 //! `scripts/render_rviz` writes them from published messages, and `isobar draw` draws them.
 //! docs/reference/command-line.md has the keys.

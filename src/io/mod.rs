@@ -1,4 +1,4 @@
-//! Files: robots, meshes, scenes, recordings.
+//! Files: robots, meshes, scenes, recordings, checkpoints, drawings.
 
 pub mod bag;
 pub mod checkpoint_file;

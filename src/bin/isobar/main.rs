@@ -1,4 +1,4 @@
-//! The headless program: simulates scenes and inspects robot files, without ROS.
+//! The headless program: simulates and draws scenes, fills meshes, and inspects robot files, without ROS.
 
 /// Prints a line, or returns the error from the calling function.
 macro_rules! say {
