@@ -3,7 +3,7 @@
 ros2 launch isobar isobar.launch.py scene:=FILE [params_file:=FILE]
     [stepping:=quasistatic] [step:=0.1] [real_time_factor:=1.0] [lockstep:=false] [record:=FILE.mcap]
     [publish_robot_description:=true] [use_rviz:=false] [rviz_config:=FILE] [namespace:=NAME]
-    [realtime_priority:=50] [cpus:=2,3] [lock_memory:=true] [prefix:="chrt -f 50"]
+    [realtime_priority:=50] [cpus:=2,3] [lock_memory:=true] [launch_prefix:="chrt -f 50"]
 
 A parameter whose argument is not given has the value of params_file, or else the node's default.
 """
@@ -44,7 +44,7 @@ def simulator(context):
             namespace=LaunchConfiguration("namespace"),
             output="screen",
             # Without a prefix, that of `ros2 launch --launch-prefix` applies.
-            prefix=LaunchConfiguration("prefix").perform(context) or None,
+            prefix=LaunchConfiguration("launch_prefix").perform(context) or None,
             # The simulator publishes the clock and must not wait for one.
             parameters=[ParameterFile(LaunchConfiguration("params_file")), given],
             on_exit=Shutdown(),
@@ -74,7 +74,7 @@ def generate_launch_description():
                 description="RViz's displays and view",
             ),
             DeclareLaunchArgument("namespace", default_value=""),
-            DeclareLaunchArgument("prefix", default_value="", description="a program that starts the node, such as chrt -f 50"),
+            DeclareLaunchArgument("launch_prefix", default_value="", description="a program that starts the node, such as chrt -f 50"),
             OpaqueFunction(function=simulator),
             Node(
                 package="rviz2",

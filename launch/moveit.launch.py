@@ -3,7 +3,8 @@ MoveIt's move_group with the files of config/moveit. Include it in a launch file
 move_group:=false if that starts one.
 
 ros2 launch isobar moveit.launch.py [robot:=j2s7s300] [scene:=FILE] [move_group:=true] [use_rviz:=false]
-    [params_file:=FILE] [real_time_factor:=1.0] [record:=FILE.mcap] [namespace:=NAME] [prefix:="chrt -f 50"]
+    [params_file:=FILE] [real_time_factor:=1.0] [record:=FILE.mcap] [namespace:=NAME]
+    [launch_prefix:="chrt -f 50"]
 """
 
 import os
@@ -21,7 +22,7 @@ from launch_ros.substitutions import FindPackageShare
 # controller of moveit_controllers.yaml.
 SCENES = {"iiwa14_wsg50": "iiwa_demo.yaml", "j2s7s300": "jaco_demo.yaml"}
 # Passed to isobar.launch.py if they are given.
-HANDED_ON = ["params_file", "real_time_factor", "record", "namespace", "prefix"]
+HANDED_ON = ["params_file", "real_time_factor", "record", "namespace", "launch_prefix"]
 # What move_group is asked to plan with: MoveIt's own adapters and OMPL.
 PLANNING = {
     "planning_pipelines": ["ompl"],
@@ -105,7 +106,7 @@ def generate_launch_description():
             DeclareLaunchArgument("real_time_factor", default_value="", description="0 is as fast as possible; empty: 1"),
             DeclareLaunchArgument("record", default_value="", description="MCAP file; empty: none"),
             DeclareLaunchArgument("namespace", default_value="", description="of all topics and actions"),
-            DeclareLaunchArgument("prefix", default_value="", description="a program that starts the simulator, such as chrt -f 50; empty: none"),
+            DeclareLaunchArgument("launch_prefix", default_value="", description="a program that starts the simulator, such as chrt -f 50"),
             OpaqueFunction(function=start),
         ]
     )

@@ -16,7 +16,7 @@ HANDED_ON = {
     "real_time_factor": ("", "0 is as fast as possible; empty: 1"),
     "lockstep": ("", "take turns with the controller; empty: no"),
     "record": ("", "MCAP file; empty: none"),
-    "prefix": ("", "a program that starts the node, such as chrt -f 50; empty: none"),
+    "launch_prefix": ("", "a program that starts the node, such as chrt -f 50; empty: none"),
     "use_rviz": ("true", "show the scene"),
     "namespace": ("", "of all topics of this scene"),
 }

@@ -24,6 +24,7 @@ use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::state_queue;
 use crate::ros::log::causes::with_causes;
+use crate::ros::log::names::shown;
 use crate::ros::publish::publishers::{PublishPlan, Publishers};
 use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
@@ -287,9 +288,14 @@ impl Session {
             Some(checkpoint) => {
                 let refused = |source| match NodeState::read(checkpoint.attachment()) {
                     Ok(Some(NodeState { world, .. }))
-                        if matches!(source, CheckpointError::Scene { .. }) && !world.is_empty() =>
+                        if matches!(source, CheckpointError::Scene { .. })
+                            && !world.is_empty()
+                            && world != origin.name() =>
                     {
-                        NodeError::OtherScene { world, source: checkpoint_file::refused(&checkpoints, source) }
+                        NodeError::OtherScene {
+                            world: shown(&world),
+                            source: checkpoint_file::refused(&checkpoints, source),
+                        }
                     }
                     _ => NodeError::Checkpoint(checkpoint_file::refused(&checkpoints, source)),
                 };

@@ -110,7 +110,7 @@ def test_only_arguments_that_are_given_go_before_the_parameters_file(installed, 
 @pytest.mark.parametrize("task", [*TASKS, "isobar"])
 def test_without_a_prefix_that_of_ros2_launch_applies(installed, task):
     path = installed / "share/isobar/launch" / f"{task}.launch.py"
-    for given, prefix in [({}, None), ({"prefix": "chrt -f 50"}, "chrt -f 50")]:
+    for given, prefix in [({}, None), ({"launch_prefix": "chrt -f 50"}, "chrt -f 50")]:
         processes, _ = launching.evaluate(path, {"scene": "/my.yaml", **given})
         assert [process.prefix for process in processes if process.executable == "isobar_node"] == [prefix]
 
@@ -146,14 +146,14 @@ def environment(pid):
 @pytest.mark.parametrize("task", [TASKS[0], "isobar"])
 def test_a_prefix_starts_the_node_and_no_other_process(launch, listener, task):
     scene = {"scene": str(ROOT / "config/iiwa_demo.yaml")}
-    processes, _ = launch(f"{task}.launch.py", {"use_rviz": "false", "prefix": "env ISOBAR_PREFIXED='a b'", **scene})
+    processes, _ = launch(f"{task}.launch.py", {"use_rviz": "false", "launch_prefix": "env ISOBAR_PREFIXED='a b'", **scene})
     listener.meet()
     prefixed = ["ISOBAR_PREFIXED=a b" in environment(running.process.pid) for running in RUNNING]
     assert prefixed == [process.executable == "isobar_node" for process in processes] and any(prefixed)
 
 
 @pytest.mark.skipif(not importlib.util.find_spec("launch_ros"), reason="the package launch_ros is not installed")
-@pytest.mark.parametrize("arguments", [["prefix:=env ISOBAR_PREFIXED=1"], ["launch-prefix:=env ISOBAR_PREFIXED=1"]])
+@pytest.mark.parametrize("arguments", [["launch_prefix:=env ISOBAR_PREFIXED=1"], ["launch-prefix:=env ISOBAR_PREFIXED=1"]])
 def test_ros_launch_starts_the_node_with_its_prefix(installed, tmp_path, arguments):
     path = installed / "share/isobar/launch/isobar.launch.py"
     given = [f"scene:={ROOT / 'config/iiwa_demo.yaml'}", *arguments]

@@ -125,7 +125,7 @@ def test_the_launch_file_gives_moveit_the_robot_and_the_simulator_its_action(ins
 
 def test_namespace_and_prefix_apply_and_arguments_do_not_reach_other_files(installed):
     path = installed / "share/isobar/launch/moveit.launch.py"
-    processes, values = launching.evaluate(path, {"namespace": "cell", "prefix": "env X=1", "use_rviz": "true"})
+    processes, values = launching.evaluate(path, {"namespace": "cell", "launch_prefix": "env X=1", "use_rviz": "true"})
     assert {process.executable: process.namespace for process in processes} == {
         name: "/cell" for name in ("isobar_node", "robot_state_publisher", "move_group", "rviz2")
     }

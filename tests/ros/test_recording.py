@@ -231,3 +231,28 @@ def test_a_recording_whose_folder_is_gone_is_not_a_success(start, listener, tmp_
         assert not answer.success and f"cannot write {folder}/run.mcap" in answer.message and "No such file" in answer.message, answer
     assert node.end() == 0
     assert read(tmp_path / "gone/run.mcap")["/joint_states"]
+
+
+def test_every_file_begins_with_the_latched_messages(start, listener, tmp_path):
+    """Also a file that is begun while the simulation is paused, and one that replaces a removed file."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    node = start(parameters=[f"record:={folder}/run.mcap"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    switch = lambda service, on: listener.call(SetBool, f"/isobar/{service}", SetBool.Request(data=on))  # noqa: E731
+    for service, on in [("pause", True), ("record", False), ("record", True), ("pause", False)]:
+        assert switch(service, on).success, (service, on)
+    heard = len(states)
+    listener.wait_until(lambda: len(states) > heard + 200, "states of the second file")
+    (folder / "run_2.mcap").unlink()
+    assert switch("record", True).success
+    heard = len(states)
+    listener.wait_until(lambda: len(states) > heard + 200, "states of the third file")
+    assert node.end() == 0
+    kept = sorted(path.name for path in folder.iterdir())
+    assert len(kept) == 2, kept
+    for name in kept:
+        topics = read(folder / name)
+        for topic in ("/robot_description", "/isobar/contact_pairs", "/tf_static"):
+            assert len(topics[topic]) == 1 and topics[topic][0][0] <= topics["/joint_states"][0][0], (name, topic)

@@ -11,7 +11,7 @@ import pytest
 from conftest import PATIENCE, RUNNING, SCENES, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
-from std_srvs.srv import SetBool
+from std_srvs.srv import SetBool, Trigger
 
 # The end of a complete MCAP file.
 MCAP_END = b"\x89MCAP0\r\n"
@@ -199,6 +199,42 @@ def test_a_recording_that_is_switched_while_the_disk_does_not_answer_says_so(sta
     assert not answer.success and "the disk has not answered for" in answer.message, answer
     (folder / "stall").unlink()
     listener.wait_until(lambda: "run.mcap is complete; the recording is off" in node.log(), "the end of the file")
+    assert node.end() == 0
+
+
+def test_a_checkpoint_that_cannot_be_read_is_said_so_and_stops_nothing(start, listener, disk):
+    """Its file is on a disk that does not answer: the answer says so after 5 s, commands and services go on,
+    and the node ends."""
+    folder, wrapper = disk
+    node = start(parameters=[f"checkpoint:={folder}/run.checkpoint"], wrapper=wrapper)
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    (folder / "stall").touch()
+    restore = listener.node.create_client(Trigger, "/isobar/restore_checkpoint")
+    pause = listener.node.create_client(SetBool, "/isobar/pause")
+    listener.wait_until(lambda: restore.service_is_ready() and pause.service_is_ready(), "the services")
+    listener.meet()
+    restored = restore.call_async(Trigger.Request())
+    for paused in (True, False):
+        answered = pause.call_async(SetBool.Request(data=paused))
+        listener.wait_until(answered.done, "an answer")
+        assert answered.result().success and not restored.done()
+    listener.wait_until(restored.done, "the refusal")
+    assert not restored.result().success and "the disk has not answered" in restored.result().message, restored.result()
+    again = restore.call_async(Trigger.Request())
+    listener.wait_until(again.done, "the next refusal")
+    assert not again.result().success, again.result()
+    (folder / "stall").unlink()
+    # The thread that still read the file is finished before another one starts.
+    def succeeds():
+        third = restore.call_async(Trigger.Request())
+        listener.wait_until(third.done, "an answer")
+        return third.result().success
+
+    listener.wait_until(succeeds, "a checkpoint that is restored")
+    (folder / "stall").touch()
+    restore.call_async(Trigger.Request())
     assert node.end() == 0
 
 

@@ -1,14 +1,18 @@
 //! Saving and restoring through services of std_srvs.
 
-use std::path::Path;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::Instant;
 
 use crate::io::checkpoint_file;
 use crate::io::scene_file::SourceChanges;
 use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::client::interfaces::std_srvs::srv::Trigger;
 use crate::ros::client::{ClientError, Node, Request, Service};
+use crate::ros::exchange::disk_watch::STALLED_AFTER;
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::log::causes::with_causes;
+use crate::ros::scheduling::ordinary;
 use crate::ros::services::context::CurrentWorld;
 use crate::ros::services::parameters::Parameters;
 use crate::stepping::Checkpoint;
@@ -22,13 +26,49 @@ pub(crate) struct CheckpointServices {
     save: Service<Trigger::Service>,
     restore: Service<Trigger::Service>,
     waiting: Vec<(u64, Request<Trigger::Service>)>,
+    reading: Option<Reading>,
+}
+
+/// A file that a thread reads, since its disk may not answer.
+struct Reading {
+    file: String,
+    began: Instant,
+    read: Receiver<Result<Checkpoint, String>>,
+    /// The request, until it is answered.
+    request: Option<Request<Trigger::Service>>,
+}
+
+impl Reading {
+    /// Reads `file` for a request.
+    fn begin(file: String, request: Request<Trigger::Service>) -> Self {
+        let (sender, read) = channel();
+        let path = PathBuf::from(&file);
+        // If the thread does not start, its end of the channel is dropped.
+        let _ = std::thread::Builder::new().name("restore".to_owned()).spawn(move || {
+            ordinary();
+            // The request was refused if the disk was too slow.
+            let _ = sender.send(checkpoint_file::read(&path).map_err(|error| with_causes(&error)));
+        });
+        Self { file, began: Instant::now(), read, request: Some(request) }
+    }
+
+    /// The content of the file, once it is read.
+    fn outcome(&self) -> Option<Result<Checkpoint, String>> {
+        match self.read.try_recv() {
+            Ok(read) => Some(read),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => {
+                Some(Err(format!("{}: the thread that reads it did not start; try again", self.file)))
+            }
+        }
+    }
 }
 
 impl CheckpointServices {
     /// Offers the services.
     pub(crate) fn new(node: &mut Node) -> Result<Self, ClientError> {
         let (save, restore) = (node.service("~/save_checkpoint")?, node.service("~/restore_checkpoint")?);
-        Ok(Self { save, restore, waiting: Vec::new() })
+        Ok(Self { save, restore, waiting: Vec::new(), reading: None })
     }
 
     /// Takes the requests that have arrived, and answers those that are done. Returns whether gravity and
@@ -44,17 +84,7 @@ impl CheckpointServices {
                 self.waiting.push((mailbox.request_checkpoint(None), request));
             }
         }
-        while let Some(request) = self.restore.next() {
-            if file.is_empty() {
-                refuse(request, no_file());
-                continue;
-            }
-            let read = checkpoint_file::read(Path::new(&file)).map_err(|error| with_causes(&error));
-            match read.and_then(|checkpoint| same_entities(checkpoint, &file, world.origin.source.changes())) {
-                Ok(checkpoint) => self.waiting.push((mailbox.request_checkpoint(Some(checkpoint)), request)),
-                Err(problem) => refuse(request, problem),
-            }
-        }
+        self.read_files(&file, mailbox, world);
         let mut restored = false;
         for (number, request) in std::mem::take(&mut self.waiting) {
             let Some(outcome) = mailbox.take_checkpoint_outcome(number) else {
@@ -72,6 +102,42 @@ impl CheckpointServices {
         }
         restored
     }
+
+    /// Takes the requests to restore, one after the other: reads the file and passes its content on.
+    fn read_files(&mut self, file: &str, mailbox: &Mailbox, world: &CurrentWorld) {
+        loop {
+            if let Some(mut reading) = self.reading.take() {
+                let Some(read) = reading.outcome() else {
+                    let waited = reading.began.elapsed();
+                    if waited >= STALLED_AFTER
+                        && let Some(request) = reading.request.take()
+                    {
+                        refuse(request, unanswered(&reading.file));
+                    }
+                    self.reading = Some(reading);
+                    if waited >= STALLED_AFTER {
+                        while let Some(request) = self.restore.next() {
+                            refuse(request, unanswered(file));
+                        }
+                    }
+                    return;
+                };
+                if let Some(request) = reading.request.take() {
+                    let changes = world.origin.source.changes();
+                    match read.and_then(|checkpoint| same_entities(checkpoint, &reading.file, changes)) {
+                        Ok(checkpoint) => self.waiting.push((mailbox.request_checkpoint(Some(checkpoint)), request)),
+                        Err(problem) => refuse(request, problem),
+                    }
+                }
+            }
+            let Some(request) = self.restore.next() else { return };
+            if file.is_empty() {
+                refuse(request, no_file());
+            } else {
+                self.reading = Some(Reading::begin(file.to_owned(), request));
+            }
+        }
+    }
 }
 
 /// Refuses a checkpoint of a world with other entities: only a node that starts with the checkpoint brings
@@ -86,6 +152,13 @@ fn same_entities(checkpoint: Checkpoint, file: &str, present: &SourceChanges) ->
         "checkpoint {file}: it was made with {then}; the world has {now}. Spawn and delete the same entities, or start a \
          node with this checkpoint, which brings them back"
     ))
+}
+
+fn unanswered(file: &str) -> String {
+    format!(
+        "{file}: the disk has not answered for {} s, and nothing was restored; check the disk, then try again",
+        STALLED_AFTER.as_secs()
+    )
 }
 
 fn no_file() -> String {

@@ -40,8 +40,6 @@ pub(crate) struct Recorder {
     filled: SyncSender<Filled>,
     /// The time of the last instant \[ns\], once there is one.
     last_ns: Option<u64>,
-    /// Whether the recording was off at the last instant.
-    was_off: bool,
     status: Arc<RecordingStatus>,
     lost: Throttle,
 }
@@ -53,6 +51,10 @@ struct RecorderDisk {
     topics: Vec<Topic>,
     /// The present file, unless the recording is off.
     writer: Option<BagWriter>,
+    /// The latched messages, with which each file begins.
+    latched: Batch,
+    /// Whether the present file lacks them.
+    empty: bool,
     filled: Receiver<Filled>,
     spare: SyncSender<Batch>,
     /// Its number among the recorders.
@@ -133,7 +135,9 @@ impl Recording {
 
     /// A recorder and the thread that writes its file: `writer`, or one that it creates first.
     fn recorder(&mut self, encoder: BagEncoder, number: u64, writer: Option<BagWriter>, creates: bool) -> Recorder {
-        let (topics, was_off) = (encoder.topics().to_vec(), writer.is_none() && !creates);
+        let topics = encoder.topics().to_vec();
+        let mut latched = Batch::default();
+        encoder.latched(&mut latched);
         let (filled_sender, filled) = sync_channel(BATCHES);
         let (spare_sender, spare) = sync_channel(BATCHES);
         for _ in 0..BATCHES {
@@ -142,7 +146,8 @@ impl Recording {
         }
         let (asked, status) = (self.file.clone(), self.status.clone());
         let of_recorder = status.clone();
-        let disk = RecorderDisk { asked, topics, writer, filled, spare: spare_sender, number, status };
+        let disk =
+            RecorderDisk { asked, topics, writer, latched, empty: true, filled, spare: spare_sender, number, status };
         let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || {
             ordinary();
             disk.run(creates)
@@ -155,19 +160,18 @@ impl Recording {
             Err(error) => self.status.stop(number, format!("recording: {error}")),
         }
         let (status, lost) = (of_recorder, Throttle::default());
-        Recorder { encoder, spare, filled: filled_sender, last_ns: None, was_off, status, lost }
+        Recorder { encoder, spare, filled: filled_sender, last_ns: None, status, lost }
     }
 }
 
 impl Recorder {
     /// Records the parts of `snapshot` that are due; `outputs` are the values of the scene's outputs. If time
-    /// has gone back, or if the recording was off, a new file begins.
+    /// has gone back, a new file begins.
     pub(crate) fn record(&mut self, due: Due, snapshot: &Snapshot, outputs: &[f64]) {
         if !due.any() {
             return;
         }
         if self.status.is_paused() {
-            self.was_off = true;
             return;
         }
         let mut batch = match self.spare.try_recv() {
@@ -189,9 +193,6 @@ impl Recorder {
         };
         batch.restart(snapshot.time_ns);
         let earlier = self.last_ns.is_some_and(|last_ns| snapshot.time_ns < last_ns);
-        if std::mem::take(&mut self.was_off) || earlier || self.last_ns.is_none() {
-            self.encoder.latched(&mut batch);
-        }
         self.last_ns = Some(snapshot.time_ns);
         self.encoder.write(due, snapshot, outputs, &mut batch);
         // The channel has room for every batch unless the writing thread has ended, which it has logged.
@@ -213,6 +214,7 @@ impl RecorderDisk {
     /// Creates the next file.
     fn begin(&mut self) -> Result<(), BagError> {
         self.writer = Some(create(&self.asked, &self.topics, self.number, &self.status)?);
+        self.empty = true;
         Ok(())
     }
 
@@ -246,6 +248,10 @@ impl RecorderDisk {
                         self.begin()?;
                     }
                     if let Some(writer) = &mut self.writer {
+                        if std::mem::take(&mut self.empty) {
+                            self.latched.time_ns = batch.time_ns;
+                            self.status.disk.during(DISK, || write_batch(writer, &self.latched))?;
+                        }
                         self.status.disk.during(DISK, || write_batch(writer, &batch))?;
                         dirty = true;
                     }

@@ -21,6 +21,7 @@ use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::{NewWorld, WorldSource};
 use crate::ros::log::causes::with_causes;
+use crate::ros::log::names::shown;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::scheduling::share_processor;
 use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, TimedWrenches};
@@ -258,7 +259,11 @@ impl<'a> SimulationThread<'a> {
         self.world.check_scene(checkpoint).map_err(|error| {
             let then = state.as_ref().map(|state| state.world.as_str()).filter(|world| !world.is_empty());
             let (then, now) = (then.unwrap_or("an unknown world"), &self.world.source().name);
-            format!("{}. It was made in {then}, and the present world is {now}", with_causes(&error))
+            let why = match then == now {
+                true => format!("It was made before {now} or its files were changed"),
+                false => format!("It was made in {}, and the present world is {now}", shown(then)),
+            };
+            format!("{}. {why}", with_causes(&error))
         })?;
         let joints = self.world.joints();
         let commands = match &state {
