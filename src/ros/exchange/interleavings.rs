@@ -313,6 +313,49 @@ fn a_reset_stands_and_so_do_the_commands_after_it() {
     );
 }
 
+/// A trajectory that arrives after a reset begins where the reset brings its joint: no step comes between.
+#[test]
+fn a_step_does_not_begin_the_trajectory_after_a_reset_that_waits() {
+    shuttle::check_random(
+        || {
+            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), false);
+            mailbox.request_reset(ResetScope { state: true, time: false });
+            mailbox.start_trajectory(2, trajectory("turn")).unwrap();
+            let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
+            let mut command = JointCommand::for_joints(NAMES.len());
+            let mut advance = |position: &[f64]| {
+                let states = JointStates { time_ns: 0, position, velocity: &[0.0; 2] };
+                mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new())
+            };
+            assert!(!advance(&[0.5, 1.5]), "the reset comes first");
+            assert_eq!(resets(&mailbox.collect().boundary), Some(ResetScope { state: true, time: false }));
+            assert!(advance(&[0.0, 0.1]));
+            assert_eq!(command.targets.as_slice()[1].position, Some(0.1));
+        },
+        1,
+    );
+}
+
+/// In lockstep, the step that an answer releases has the command of that answer.
+#[test]
+fn an_answer_and_its_command_are_one() {
+    shuttle::check_random(
+        || {
+            let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
+            mailbox.await_commands(0, 1);
+            let shared = mailbox.clone();
+            let controller = thread::spawn(move || {
+                let stamp = Some(Stamp { controller: 0, time_ns: 0 });
+                shared.command(1, &positions(&["slide"], &[0.25]), stamp).unwrap();
+            });
+            while !mailbox.wait_for_commands(Duration::ZERO) {}
+            assert_eq!(Steps::new(0).step(&mailbox)[0], at(0.25));
+            controller.join().unwrap();
+        },
+        SCHEDULES,
+    );
+}
+
 /// `slide` is gone and `turn` is joint 0 of the new world, which has three joints. No step of either world
 /// uses a target that was meant for a joint of the other.
 #[test]
