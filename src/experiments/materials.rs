@@ -6,7 +6,7 @@ use crate::math::{Matrix3, SpatialInertia, Vector3};
 /// The friction coefficient that every geometry of a pushed object has [-].
 pub(super) const MU_OBJECT: f64 = 0.2;
 
-/// The coefficient of a material that has `mu` with one of [`MU_OBJECT`].
+/// The friction coefficient of a material that makes `mu` together with [`MU_OBJECT`] \[-\].
 pub(super) fn beside(mu: f64) -> f64 {
     mu * MU_OBJECT / (2.0 * MU_OBJECT - mu)
 }

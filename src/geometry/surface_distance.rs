@@ -40,7 +40,7 @@ pub(crate) struct SurfaceDistance<'a> {
 }
 
 impl<'a> SurfaceDistance<'a> {
-    /// For a mesh with indices in range.
+    /// The distances from a mesh with indices in range.
     pub(crate) fn new(mesh: &'a SurfaceMesh) -> Self {
         let corners = |triangle: &[u32; 3]| triangle.map(|vertex| mesh.vertices[vertex as usize]);
         let boxes = mesh.triangles.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));

@@ -35,7 +35,8 @@ pub(crate) struct Winding<'a> {
 }
 
 impl<'a> Winding<'a> {
-    /// For a mesh with indices in range whose edges are passed equally often in both directions.
+    /// The winding numbers of a mesh with indices in range, whose edges are passed equally often in both
+    /// directions.
     pub(crate) fn new(mesh: &'a SurfaceMesh) -> Self {
         let corners = |triangle: &[u32; 3]| triangle.map(|vertex| mesh.vertices[vertex as usize]);
         let boxes = mesh.triangles.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));

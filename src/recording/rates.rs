@@ -7,7 +7,7 @@ pub struct Rates {
     pub clock: f64,
     /// Joint states.
     pub joint_states: f64,
-    /// Net contact wrenches of bodies.
+    /// Wrenches: net contact wrenches, external ones, and those of sensors.
     pub wrenches: f64,
     /// Poses of free bodies.
     pub poses: f64,
@@ -24,7 +24,7 @@ pub struct Due {
     pub clock: bool,
     /// Joint states.
     pub joint_states: bool,
-    /// Net contact wrenches of bodies.
+    /// Wrenches: net contact wrenches, external ones, and those of sensors.
     pub wrenches: bool,
     /// Poses of free bodies.
     pub poses: bool,

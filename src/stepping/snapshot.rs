@@ -20,7 +20,7 @@ pub struct StepReport {
     /// Final residual of the solver as a multiple of its tolerance [-]: at most 1 if the solver reached it.
     /// In dynamic steps the residual is that of the momentum balance, in quasistatic steps the largest
     /// violation of a constraint, and in complementarity steps that of the conditions, relative to the
-    /// largest impulse.
+    /// largest impulse, both times the square root of the row's inverse inertia.
     pub solver_residual: f64,
     /// Whether the step counts as solved. Dynamic: the solver reached its tolerance, or stopped at a residual
     /// that still counts as a solution. Quasistatic: always, because a step that does not settle is an error.

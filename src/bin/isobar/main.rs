@@ -1,4 +1,5 @@
-//! The headless program: simulates and draws scenes, fills meshes, and inspects robot files, without ROS.
+//! The headless program, without ROS: simulates and draws scenes, repeats experiments, fills meshes, and
+//! inspects robot files.
 
 /// Prints a line, or returns the error from the calling function.
 macro_rules! say {

@@ -15,7 +15,7 @@ pub(super) struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// For searches within `near` in each coordinate, of vectors of about unit length.
+    /// An index for searches within `near` in each coordinate, of vectors of about unit length.
     pub(super) fn new(near: f64) -> Self {
         Self { near, cells: BTreeMap::new() }
     }
