@@ -1,4 +1,5 @@
-//! One binary for all integration tests: laws, golden comparisons, determinism, regressions, tidiness.
+//! One binary of integration tests, next to `tests/alloc` and `tests/inputs`: laws, golden comparisons,
+//! determinism, regressions, tidiness.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(non_snake_case)]
 
