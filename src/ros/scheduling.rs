@@ -98,7 +98,7 @@ pub(super) struct Scheduling {
 }
 
 impl Scheduling {
-    /// Of the parameters with these values.
+    /// The scheduling that the parameters `realtime_priority`, `cpus` and `lock_memory` ask for.
     pub(super) fn new(priority: f64, cpus: &str, lock_memory: bool) -> Result<Self, SchedulingError> {
         if priority.fract() != 0.0 || !(0.0..=99.0).contains(&priority) {
             return Err(SchedulingError::Fraction(priority));

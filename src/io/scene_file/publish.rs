@@ -5,8 +5,8 @@ use super::reader::{Range, Section};
 use super::yaml::Node;
 use crate::recording::Rates;
 
-/// Publishing rates in hertz of simulated time; 0 switches a topic off. A rate above that of the steps
-/// publishes every step.
+/// Publishing rates; 0 switches a topic off. They count simulated time, but for that of the contact markers,
+/// which counts real time. A rate above that of the steps publishes every step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishSettings {
     /// `/clock` \[Hz\].

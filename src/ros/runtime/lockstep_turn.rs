@@ -11,8 +11,8 @@ use crate::ros::log::throttle::{Throttle, and_more};
 /// The interval at which a state without answers is published again, for controllers that start late.
 const REPEAT_PERIOD: Duration = Duration::from_millis(100);
 
-/// A wait without a limit that is longer than this is logged, and requested steps are not taken before the
-/// first command.
+/// A wait without a limit is logged after this time. Requests for steps in a paused simulation are answered
+/// after it, if no command has come yet.
 const ANNOUNCE_AFTER: Duration = Duration::from_secs(1);
 
 /// Whether a step may be taken now.

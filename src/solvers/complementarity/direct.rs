@@ -12,7 +12,7 @@ const SOLVED: f64 = 1e-12;
 const PATIENCE: u32 = 10;
 /// Pivots per row: single pivots are finite, but may be many.
 const PIVOTS_PER_ROW: u32 = 40;
-/// Corrections with what a solve has left over.
+/// The largest number of corrections by the residual of a solve.
 const CORRECTIONS_MAX: u32 = 6;
 /// Steps of the proximal iteration where rows depend on each other.
 const PROXIMAL_MAX: u32 = 400;
@@ -32,7 +32,7 @@ pub enum DirectStatus {
     /// A solution. Rows depend on each other without a regularization: the impulses are not unique, though
     /// the velocities are.
     Degenerate,
-    /// There is no solution: rows ask for what no impulse gives.
+    /// There is no solution: no impulses fulfil the conditions of all rows.
     Infeasible {
         /// The row of the largest impulse along the ray that proves it.
         row: usize,
