@@ -78,7 +78,14 @@ impl PauseStepReset {
                 RecordingState::Off => {
                     respond(request, Err("no file: start the node with --ros-args -p record:=FILE.mcap".to_owned()));
                 }
-                RecordingState::Stopped(reason) => respond(request, Err(format!("the recording has ended: {reason}"))),
+                RecordingState::Stopped(reason) => {
+                    respond(
+                        request,
+                        Err(format!(
+                            "the recording has ended: {reason}; load a world or restart the node to record again"
+                        )),
+                    );
+                }
                 RecordingState::File(_) | RecordingState::Paused => {
                     let on = request.message().data;
                     self.switching = Some((status.switch(on), request));

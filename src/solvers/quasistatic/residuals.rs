@@ -22,9 +22,8 @@ pub(super) struct Impulses<'a> {
 /// Scratch memory of the force balance.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Residuals {
-    balance: Vec<f64>,
-    /// The generalized velocity whose balance is worst.
-    pub(super) worst: usize,
+    /// The missing impulse of each generalized velocity [N s] or [N m s].
+    pub(super) balance: Vec<f64>,
 }
 
 impl Residuals {
@@ -78,8 +77,7 @@ impl Residuals {
 
     fn stationarity(&mut self, problem: &QuasistaticProblem, v: &[f64], impulses: &Impulses<'_>) -> f64 {
         let n = problem.size();
-        let Self { balance, worst } = self;
-        *worst = 0;
+        let balance = &mut self.balance;
         balance.clear();
         balance.extend((0..n).map(|i| dot4(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
         for (contact, gamma) in problem.contacts().iter().zip(impulses.contacts) {
@@ -98,13 +96,7 @@ impl Residuals {
                 balance[*dof as usize] -= column.dot(&gamma.to_vector());
             }
         }
-        let mut largest = 0.0_f64;
-        for (dof, entry) in balance.iter().enumerate() {
-            if entry.abs() > largest {
-                (largest, *worst) = (entry.abs(), dof);
-            }
-        }
-        largest
+        balance.iter().fold(0.0, |largest, entry| largest.max(entry.abs()))
     }
 }
 

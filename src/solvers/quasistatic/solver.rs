@@ -90,9 +90,10 @@ impl QuasistaticSolver {
     pub fn unsettled_friction(&self) -> Option<(ProblemPart, f64)> {
         self.unsettled
     }
-    /// The generalized velocity whose forces balance worst in the last solution.
-    pub fn worst_balance(&self) -> usize {
-        self.residuals.worst
+    /// The impulses by which the last solution misses the balance of forces, by generalized velocity [N s] or
+    /// [N m s].
+    pub fn balance(&self) -> &[f64] {
+        &self.residuals.balance
     }
     /// Discards the warm start of the next step, as after a reset of the scene.
     pub fn forget(&mut self) {

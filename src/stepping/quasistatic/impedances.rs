@@ -104,6 +104,15 @@ impl Impedances {
         Ok(())
     }
 
+    /// The change of the actuators' effort with a generalized velocity [N s/m] or [N m s/rad].
+    pub(super) fn rate(&self, dof: usize) -> f64 {
+        let of_joint = |(source, (of, ratio)): (&EffortSource, &(usize, f64))| match source {
+            EffortSource::Impedance { rate, .. } if *of == dof => rate * ratio * ratio,
+            _ => 0.0,
+        };
+        self.sources.iter().zip(&self.rates).map(of_joint).sum()
+    }
+
     /// Whether an actuator holds the velocity, by degree of freedom.
     pub(super) fn actuated(&self) -> &[bool] {
         &self.actuated
