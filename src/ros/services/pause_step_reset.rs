@@ -81,9 +81,7 @@ impl PauseStepReset {
                 RecordingState::Stopped(reason) => {
                     respond(
                         request,
-                        Err(format!(
-                            "the recording has ended: {reason}; load a world or restart the node to record again"
-                        )),
+                        Err(format!("the recording has ended: {reason}; restart the node to record again")),
                     );
                 }
                 RecordingState::File(_) | RecordingState::Paused => {
