@@ -55,7 +55,8 @@ impl Simulation {
     ///
     /// # Errors
     /// A state that has the wrong size or is not finite, a setting out of range, or, unless the steps are
-    /// quasistatic, a joint whose motion has no inertia ([`Model::check_mass`]).
+    /// quasistatic, a joint whose motion has no inertia
+    /// ([`Model::check_mass`](crate::multibody::Model::check_mass)).
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;

@@ -118,3 +118,25 @@ fn steps_of_the_flip_are_the_references() {
     }
     assert!(compared >= 50, "{compared}");
 }
+
+/// A comparison in a process of its own, with an empty folder of references.
+#[test]
+fn a_comparison_without_its_data_fails_where_nothing_may_be_skipped() {
+    let empty = std::env::temp_dir().join(format!("isobar_no_references_{}", std::process::id()));
+    std::fs::create_dir_all(&empty).expect("a folder");
+    let compare = |required: &str| {
+        std::process::Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", "flip_steps::steps_of_the_flip_are_the_references"])
+            .env("ISOBAR_ORACLE", &empty)
+            .env("ISOBAR_REQUIRE_ALL", required)
+            .output()
+            .expect("the comparison")
+    };
+    for (required, passes) in [("", true), ("0", true), ("1", false)] {
+        let output = compare(required);
+        let lines = [output.stdout.as_slice(), output.stderr.as_slice()].map(String::from_utf8_lossy).join("\n");
+        assert_eq!(output.status.success(), passes, "{required}: {lines}");
+        assert!(lines.contains("running 1 test") && lines.contains("skipped: "), "{required}: {lines}");
+    }
+    let _ = std::fs::remove_dir(&empty);
+}
