@@ -206,13 +206,20 @@ def test_a_full_disk_is_said_once_and_in_diagnostics(start, listener, tmp_path):
     assert "too slow" not in node.log().split("The recording ends here")[1]
 
 
-def test_a_recording_whose_folder_is_gone_is_not_a_success(start, listener, tmp_path):
+@pytest.fixture
+def recorded(start, listener, tmp_path):
+    """A folder, a node that records to run.mcap in it, its states, and its services that take a bool."""
     folder = tmp_path / "disk"
     folder.mkdir()
     node = start(parameters=[f"record:={folder}/run.mcap"])
     states = listener.listen(JointState, "joint_states")
     listener.wait_until(lambda: len(states) > 100, "states")
-    switch = lambda on: listener.call(SetBool, "/isobar/record", SetBool.Request(data=on))  # noqa: E731
+    return folder, node, states, lambda service, on: listener.call(SetBool, f"/isobar/{service}", SetBool.Request(data=on))
+
+
+def test_a_recording_whose_folder_is_gone_is_not_a_success(recorded, listener, tmp_path):
+    folder, node, _, call = recorded
+    switch = lambda on: call("record", on)  # noqa: E731
     answer = switch(True)
     assert answer.success and answer.message == f"recording to {folder}/run.mcap", answer
     folder.rename(tmp_path / "gone")
@@ -233,14 +240,9 @@ def test_a_recording_whose_folder_is_gone_is_not_a_success(start, listener, tmp_
     assert read(tmp_path / "gone/run.mcap")["/joint_states"]
 
 
-def test_every_file_begins_with_the_latched_messages(start, listener, tmp_path):
+def test_every_file_begins_with_the_latched_messages(recorded, listener):
     """Also a file that is begun while the simulation is paused, and one that replaces a removed file."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    node = start(parameters=[f"record:={folder}/run.mcap"])
-    states = listener.listen(JointState, "joint_states")
-    listener.wait_until(lambda: len(states) > 100, "states")
-    switch = lambda service, on: listener.call(SetBool, f"/isobar/{service}", SetBool.Request(data=on))  # noqa: E731
+    folder, node, states, switch = recorded
     for service, on in [("pause", True), ("record", False), ("record", True), ("pause", False)]:
         assert switch(service, on).success, (service, on)
     heard = len(states)

@@ -4,6 +4,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use isobar::experiments::PushSummary;
 use isobar::experiments::planar_push::{self, Pusher, Support};
 use isobar::experiments::prehensile_push::{self, Fingers};
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
@@ -18,25 +19,26 @@ struct Steps {
     /// The stepping mode.
     #[arg(long, default_value = "spook", value_parser = ["dynamic", "quasistatic", "spook"])]
     stepping: String,
-    /// Solver of complementarity steps: direct, gauss_seidel, split or direct_and_iterative.
-    #[arg(long, default_value = "direct", value_parser = parse_solver)]
-    solver: ComplementaritySolver,
+    /// Solver of complementarity steps: direct (if none is given), gauss_seidel, split or
+    /// direct_and_iterative.
+    #[arg(long, value_parser = parse_solver)]
+    solver: Option<ComplementaritySolver>,
     /// Friction of complementarity steps: exact_cone with the direct solver, projected_cone with the others,
     /// unless it is given.
     #[arg(long, value_parser = FrictionLaw::NAMES)]
     friction: Option<String>,
-    /// Axes of the box of friction with `--friction oriented_box`.
-    #[arg(long, default_value = "slip", value_parser = ["world", "body", "slip"])]
-    frame: String,
-    /// Directions of multi-directional friction, or edges of the polyhedral cone.
-    #[arg(long, default_value_t = 32)]
-    directions: u32,
-    /// Seed of random directions.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Contact surfaces of compliant bodies in complementarity steps.
-    #[arg(long, default_value = "free_path", value_parser = ["start", "free_path"])]
-    surfaces: String,
+    /// Axes of the box of friction with `--friction oriented_box`; slip if none are given.
+    #[arg(long, value_parser = ["world", "body", "slip"])]
+    frame: Option<String>,
+    /// Directions of multi-directional friction, or edges of the polyhedral cone; 32 if none are given.
+    #[arg(long)]
+    directions: Option<u32>,
+    /// Seed of random directions; 0 if none is given.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Contact surfaces of compliant bodies in complementarity steps; free_path if none are given.
+    #[arg(long, value_parser = ["start", "free_path"])]
+    surfaces: Option<String>,
     /// Step, in seconds.
     #[arg(long, default_value_t = 1.0 / 60.0)]
     step: f64,
@@ -48,21 +50,51 @@ fn parse_solver(text: &str) -> Result<ComplementaritySolver, String> {
         .ok_or_else(|| format!("expected one of {}", ComplementaritySolver::ALL.map(|solver| solver.name()).join(", ")))
 }
 
+/// The materials of the object and the wall combine to at most twice the coefficient of the object.
+fn parse_wall_friction(text: &str) -> Result<f64, String> {
+    let friction = text.parse().ok().filter(|friction| (0.0..prehensile_push::WALL_FRICTION_END).contains(friction));
+    friction.ok_or_else(|| format!("expected at least 0, and less than {}", prehensile_push::WALL_FRICTION_END))
+}
+
 impl Steps {
-    fn settings(&self) -> StepSettings {
-        let frame = match self.frame.as_str() {
-            "world" => FrictionFrame::World,
-            "body" => FrictionFrame::Body,
+    /// Refuses options that have no effect.
+    fn check(&self) -> Result<(), String> {
+        let (stepping, friction) = (self.stepping.as_str(), self.friction.as_deref().unwrap_or("none"));
+        let (spook, of_stepping) = (stepping == "spook", format!("with --stepping {stepping}"));
+        let of_friction = format!("with --friction {friction}");
+        let directed = ["multi_directional", "polyhedral_cone"].contains(&friction);
+        for (option, given, has_effect, with) in [
+            ("solver", self.solver.is_some(), spook, &of_stepping),
+            ("friction", self.friction.is_some(), spook, &of_stepping),
+            ("surfaces", self.surfaces.is_some(), spook, &of_stepping),
+            ("frame", self.frame.is_some(), friction == "oriented_box", &of_friction),
+            ("directions", self.directions.is_some(), directed, &of_friction),
+            ("seed", self.seed.is_some(), friction == "randomized", &of_friction),
+        ] {
+            if given && !has_effect {
+                return Err(format!("--{option} has no effect {with}; leave it out"));
+            }
+        }
+        Ok(())
+    }
+
+    fn settings(&self) -> Result<StepSettings, String> {
+        self.check()?;
+        let solver = self.solver.unwrap_or(ComplementaritySolver::Direct);
+        let directions = self.directions.unwrap_or(32);
+        let frame = match self.frame.as_deref() {
+            Some("world") => FrictionFrame::World,
+            Some("body") => FrictionFrame::Body,
             _ => FrictionFrame::Slip,
         };
         let friction = match self.friction.as_deref() {
-            None => self.solver.default_friction(),
+            None => solver.default_friction(),
             Some("box") => FrictionLaw::Box,
             Some("scaled_box") => FrictionLaw::ScaledBox,
             Some("oriented_box") => FrictionLaw::OrientedBox(frame),
-            Some("randomized") => FrictionLaw::Randomized { seed: self.seed },
-            Some("multi_directional") => FrictionLaw::MultiDirectional { directions: self.directions },
-            Some("polyhedral_cone") => FrictionLaw::PolyhedralCone { edges: self.directions },
+            Some("randomized") => FrictionLaw::Randomized { seed: self.seed.unwrap_or(0) },
+            Some("multi_directional") => FrictionLaw::MultiDirectional { directions },
+            Some("polyhedral_cone") => FrictionLaw::PolyhedralCone { edges: directions },
             Some("exact_cone") => FrictionLaw::ExactCone,
             Some(_) => FrictionLaw::ProjectedCone,
         };
@@ -74,16 +106,15 @@ impl Steps {
                 Stepping::Quasistatic(QuasistaticStepping { solver, inertia: UnactuatedInertia::DRAG, ..default })
             }
             _ => {
-                let solver =
-                    ComplementaritySettings { solver: self.solver, friction, ..ComplementaritySettings::default() };
-                let surfaces = match self.surfaces.as_str() {
-                    "start" => ContactSurfaces::Start,
+                let solver = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };
+                let surfaces = match self.surfaces.as_deref() {
+                    Some("start") => ContactSurfaces::Start,
                     _ => ContactSurfaces::FreePath,
                 };
                 Stepping::Spook(SpookStepping { solver, surfaces })
             }
         };
-        StepSettings { step_ns: (self.step * 1e9).round() as u64, stepping, ..StepSettings::default() }
+        Ok(StepSettings { step_ns: (self.step * 1e9).round() as u64, stepping, ..StepSettings::default() })
     }
 }
 
@@ -123,7 +154,7 @@ impl PlanarPush {
             "patch" => Pusher::Patch,
             _ => Pusher::Point,
         };
-        let settings = self.steps.settings();
+        let settings = self.steps.settings()?;
         if let Some(file) = &self.measured {
             let errors = planar_push::grid(file, (support, pusher), settings, clock, progress)?;
             return Ok(format!(
@@ -143,9 +174,9 @@ impl PlanarPush {
             "push        x [mm]  y [mm]  turn [deg]  force [N]  C point  C net    A point  A net [deg]  unconverged  ms a step (longest)\n",
         );
         for row in planar_push::study(&pushes, (support, pusher), settings, &self.out, clock)? {
-            let ((contact, angle), [x, y, turn]) = (row.push, row.end);
+            let ((contact, angle), [x, y, turn]) = (row.push, row.summary.end);
             let start = format!("{contact:.1} {angle:5.0}  {x:8.3} {y:7.3} {turn:11.3} {:10.4}", row.force);
-            text.push_str(&line(&start, row.cone, row.alignment, row.failed, row.took)?);
+            text.push_str(&line(&start, &row.summary)?);
         }
         write!(text, "figures and CSV files: {}", self.out.display())?;
         Ok(text)
@@ -157,8 +188,8 @@ pub(crate) struct PrehensilePush {
     /// Mass of the prism in kilograms; with --wall-friction, this push alone.
     #[arg(long, requires = "wall_friction")]
     mass: Option<f64>,
-    /// Friction coefficient of the wall.
-    #[arg(long, requires = "mass")]
+    /// Friction coefficient of the wall, below 0.4.
+    #[arg(long, requires = "mass", value_parser = parse_wall_friction)]
     wall_friction: Option<f64>,
     #[command(flatten)]
     steps: Steps,
@@ -183,11 +214,12 @@ impl PrehensilePush {
         let mut text = String::from(
             "mass [g] wall   x [mm]  z [mm]  closed form  turn [deg]  wall [N]  C point  C net    A point  A net [deg]  unconverged  ms a step (longest)\n",
         );
-        for row in prehensile_push::study(&pushes, fingers, self.steps.settings(), &self.out, clock)? {
-            let ((mass, friction), [x, z, turn]) = (row.push, row.end);
-            let (mass, exact) = (1e3 * mass, -row.closed_form);
-            let start = format!("{mass:8.1} {friction:4.2} {x:8.3} {z:7.3} {exact:12.3} {turn:11.3} {:9.4}", row.wall);
-            text.push_str(&line(&start, row.cone, row.alignment, row.failed, row.took)?);
+        for row in prehensile_push::study(&pushes, fingers, self.steps.settings()?, &self.out, clock)? {
+            let ((mass, friction), [x, z, turn]) = (row.push, row.summary.end);
+            let exact = row.closed_form.map_or("falls".to_owned(), |drop| format!("{:.3}", -drop));
+            let mass = 1e3 * mass;
+            let start = format!("{mass:8.1} {friction:4.2} {x:8.3} {z:7.3} {exact:>12} {turn:11.3} {:9.4}", row.wall);
+            text.push_str(&line(&start, &row.summary)?);
         }
         write!(text, "figures and CSV files: {}", self.out.display())?;
         Ok(text)
@@ -195,15 +227,10 @@ impl PrehensilePush {
 }
 
 /// The end of a row that both tables have: errors of points and of the net force, and times.
-fn line(
-    start: &str,
-    cone: [f64; 2],
-    alignment: [f64; 2],
-    failed: f64,
-    took: [f64; 2],
-) -> Result<String, std::fmt::Error> {
+fn line(start: &str, summary: &PushSummary) -> Result<String, std::fmt::Error> {
     let mut text = start.to_owned();
-    let ([cone, net_cone], [alignment, net_alignment], [mean, longest]) = (cone, alignment, took);
+    let PushSummary { cone: [cone, net_cone], alignment: [alignment, net_alignment], failed, took, .. } = *summary;
+    let [mean, longest] = took;
     write!(text, " {cone:8.1e} {net_cone:8.1e} {alignment:8.3} {net_alignment:12.3}")?;
     writeln!(text, " {:11.1}% {mean:8.3} ({longest:.2})", 100.0 * failed)?;
     Ok(text)

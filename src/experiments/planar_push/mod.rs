@@ -4,5 +4,5 @@
 mod push;
 mod study;
 
-pub use push::{Push, PushSample, Pusher, Support, THESIS_PUSHES, take};
+pub use push::{Push, Pusher, Support, THESIS_PUSHES, take};
 pub use study::{GridErrors, PushRow, grid, study};

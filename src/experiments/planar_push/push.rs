@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use crate::contact::ContactProperties;
-use crate::experiments::ExperimentError;
 use crate::experiments::materials::{MU_OBJECT, beside, box_inertia, compliant, rigid};
+use crate::experiments::push_record::largest_errors;
+use crate::experiments::{ExperimentError, PushSample};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec};
 use crate::scene::{Actuator, SceneBuilder};
-use crate::stepping::{FrictionErrors, JointTarget, Simulation, Snapshot, StepSettings};
+use crate::stepping::{JointTarget, Simulation, Snapshot, StepSettings};
 
 /// The object `rect1` of Yu et al. \[m\].
 const SIZE: [f64; 3] = [0.09, 0.09, 0.013];
@@ -77,28 +78,8 @@ impl Push {
     }
 }
 
-/// The end of one step of a push.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PushSample {
-    /// Time \[s\].
-    pub time: f64,
-    /// Position of the object \[m\], in its own frame at the start; the pushed side is at -x.
-    pub position: [f64; 2],
-    /// Turn of the object \[rad\].
-    pub angle: f64,
-    /// Force of the pusher on the object \[N\].
-    pub force: [f64; 2],
-    /// Largest friction errors of a contact point below the object.
-    pub errors: FrictionErrors,
-    /// Friction errors of the net force below the object.
-    pub net_errors: FrictionErrors,
-    /// Whether the solver reached its tolerance.
-    pub converged: bool,
-    /// The wall-clock time of the step \[s\].
-    pub took: f64,
-}
-
-/// Takes the steps of `push` with `settings`. `clock` returns the time for measurements \[s\].
+/// Takes the steps of `push` with `settings`. Positions are in the object's own frame at the start; the
+/// pushed side is at -x. `clock` returns the time for measurements \[s\].
 ///
 /// # Errors
 /// A step that fails, or settings that are refused.
@@ -160,10 +141,7 @@ pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Res
         let took = clock() - before;
         simulation.snapshot_into(&mut snapshot);
         let ground = snapshot.contact_patches().iter().filter(|patch| patch.body_A == BodyIndex::WORLD);
-        let (errors, net_errors) =
-            ground.fold(Default::default(), |(faces, net): (FrictionErrors, FrictionErrors), patch| {
-                (faces.max(patch.friction), net.max(patch.net_friction))
-            });
+        let (errors, net_errors) = largest_errors(ground);
         let X_WB = simulation.data().X_WB[object];
         let along = X_WB.rotation * Vector3::x();
         let force = simulation.body_wrenches()[sides].f;

@@ -1,11 +1,11 @@
 //! Tables and figures of pushes, beside reference paths and measured ends.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use super::push::{Push, PushSample, Pusher, Support, take};
-use crate::experiments::error::{make_folder, read_text, write_text};
-use crate::experiments::{Chart, ExperimentError, Series, draw};
+use super::push::{Push, Pusher, Support, take};
+use crate::experiments::error::{make_folder, read_text};
+use crate::experiments::push_record::{Labels, mean};
+use crate::experiments::{Chart, ExperimentError, PushSample, PushSummary, Series};
 use crate::stepping::StepSettings;
 
 /// A push of a study.
@@ -13,39 +13,10 @@ use crate::stepping::StepSettings;
 pub struct PushRow {
     /// Contact point [-] and angle \[degrees\].
     pub push: (f64, f64),
-    /// Position \[mm\] and turn \[degrees\] at the end.
-    pub end: [f64; 3],
+    /// Its end, errors and times.
+    pub summary: PushSummary,
     /// Mean size of the force of the pusher \[N\].
     pub force: f64,
-    /// Largest cone error of a point and of the net force [-].
-    pub cone: [f64; 2],
-    /// Mean alignment error of the points and of the net force \[degrees\].
-    pub alignment: [f64; 2],
-    /// Steps that did not converge, as a part of all [-].
-    pub failed: f64,
-    /// Mean and longest time of a step \[ms\].
-    pub took: [f64; 2],
-}
-
-impl PushRow {
-    fn new(push: (f64, f64), samples: &[PushSample]) -> Self {
-        let count = samples.len().max(1) as f64;
-        let mean = |of: &dyn Fn(&PushSample) -> f64| samples.iter().map(of).sum::<f64>() / count;
-        let most = |of: &dyn Fn(&PushSample) -> f64| samples.iter().map(of).fold(0.0, f64::max);
-        let last = samples.last().copied().unwrap_or_default();
-        Self {
-            push,
-            end: [1e3 * last.position[0], 1e3 * last.position[1], last.angle.to_degrees()],
-            force: mean(&|sample| sample.force[0].hypot(sample.force[1])),
-            cone: [most(&|sample| sample.errors.cone), most(&|sample| sample.net_errors.cone)],
-            alignment: [
-                mean(&|sample| sample.errors.alignment.to_degrees()),
-                mean(&|sample| sample.net_errors.alignment.to_degrees()),
-            ],
-            failed: mean(&|sample| f64::from(u8::from(!sample.converged))),
-            took: [1e3 * mean(&|sample| sample.took), 1e3 * most(&|sample| sample.took)],
-        }
-    }
 }
 
 /// Takes `pushes`, writes a CSV and a figure for each to the folder `out`, and returns their table.
@@ -63,76 +34,23 @@ pub fn study(
     let mut rows = Vec::new();
     for push in pushes {
         let samples = take(&Push::new(*push, support, pusher), settings, clock)?;
-        let name = format!("push_{}_{}", push.0, push.1);
-        write_text(&out.join(format!("{name}.csv")), &table(&samples))?;
-        draw(&out.join(format!("{name}.svg")), &charts(*push, &samples))?;
-        rows.push(PushRow::new(*push, &samples));
+        let (title, name) = (format!("Push at {}, {} degrees", push.0, push.1), format!("push_{}_{}", push.0, push.1));
+        let labels = Labels {
+            title: &title,
+            position: ["x", "y"],
+            force: (["fx", "fy"], ["x", "y"]),
+            force_title: "Force of the pusher",
+        };
+        labels.write((out, &name), &samples, None, vec![path_from_above(&samples)])?;
+        let force = mean(&samples, |sample| sample.force[0].hypot(sample.force[1]));
+        rows.push(PushRow { push: *push, summary: PushSummary::new(&samples), force });
     }
     Ok(rows)
 }
 
-fn table(samples: &[PushSample]) -> String {
-    let mut text =
-        "time,x,y,angle,fx,fy,cone_error,alignment_error,net_cone_error,net_alignment_error,converged\n".to_owned();
-    for sample in samples {
-        let PushSample { time, position: [x, y], angle, force: [fx, fy], errors, net_errors, converged, .. } = sample;
-        // Writing to a string cannot fail
-        let _ = writeln!(
-            text,
-            "{time:.6},{x:.9},{y:.9},{angle:.9},{fx:.6},{fy:.6},{:.3e},{:.6},{:.3e},{:.6},{}",
-            errors.cone,
-            errors.alignment,
-            net_errors.cone,
-            net_errors.alignment,
-            u8::from(*converged)
-        );
-    }
-    text
-}
-
-/// The panels of the thesis's figures: displacement, force, cone error, alignment error, path from above.
-fn charts((contact, degrees): (f64, f64), samples: &[PushSample]) -> Vec<Chart> {
-    let line = |name: &str, of: &dyn Fn(&PushSample) -> f64| {
-        Series::new(name, samples.iter().map(|sample| (sample.time, of(sample))))
-    };
-    let title = format!("Push at {contact}, {degrees} degrees");
-    vec![
-        Chart::new(
-            &title,
-            ["time [s]", "displacement [mm], turn [degrees]"],
-            vec![
-                line("x", &|sample| 1e3 * sample.position[0]),
-                line("y", &|sample| 1e3 * sample.position[1]),
-                line("turn", &|sample| sample.angle.to_degrees()),
-            ],
-        ),
-        Chart::new(
-            "Force of the pusher",
-            ["time [s]", "force [N]"],
-            vec![line("x", &|sample| sample.force[0]), line("y", &|sample| sample.force[1])],
-        ),
-        Chart::new(
-            "Cone error C",
-            ["time [s]", "C [-]"],
-            vec![line("points", &|sample| sample.errors.cone), line("net force", &|sample| sample.net_errors.cone)],
-        ),
-        Chart::new(
-            "Alignment error A",
-            ["time [s]", "A [degrees]"],
-            vec![
-                line("points", &|sample| sample.errors.alignment.to_degrees()),
-                line("net force", &|sample| sample.net_errors.alignment.to_degrees()),
-            ],
-        ),
-        Chart::new(
-            "Path from above",
-            ["x [mm]", "y [mm]"],
-            vec![Series::new(
-                "centre",
-                samples.iter().map(|sample| (1e3 * sample.position[0], 1e3 * sample.position[1])),
-            )],
-        ),
-    ]
+fn path_from_above(samples: &[PushSample]) -> Chart {
+    let centre = samples.iter().map(|sample| (1e3 * sample.position[0], 1e3 * sample.position[1]));
+    Chart::new("Path from above", ["x [mm]", "y [mm]"], vec![Series::new("centre", centre)])
 }
 
 /// The errors of a grid of pushes beside measured ones.
@@ -193,7 +111,7 @@ pub fn grid(
         progress("pushes", number as u64, rows.len() as u64);
         // The recorded poses overlap by up to a millimetre; the rod then starts in touch
         let push = Push { contact: *contact, angle: *angle, gap: (1e-3 * gap).max(0.0), support, pusher };
-        let row = PushRow::new((*contact, angle.to_degrees()), &take(&push, settings, clock)?);
+        let row = PushSummary::new(&take(&push, settings, clock)?);
         errors.position += share * (row.end[0] - dx).hypot(row.end[1] - dy);
         errors.angle += share * (row.end[2] - turn).abs();
         errors.failed += share * row.failed;

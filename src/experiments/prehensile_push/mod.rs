@@ -3,5 +3,5 @@
 mod push;
 mod study;
 
-pub use push::{Fingers, HeldPush, HeldSample, drop_of_closed_form, take};
+pub use push::{Fingers, HeldPush, WALL_FRICTION_END, drop_of_closed_form, take};
 pub use study::{HeldRow, THESIS_MASSES, study};

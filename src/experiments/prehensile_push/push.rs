@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::experiments::ExperimentError;
 use crate::experiments::materials::{MU_OBJECT, beside, box_inertia, compliant, rigid};
+use crate::experiments::push_record::largest_errors;
+use crate::experiments::{ExperimentError, PushSample};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, RigidTransform, Rotation, Vector3};
 use crate::multibody::{JointKind, JointSpec};
 use crate::scene::{Actuator, SceneBuilder};
-use crate::stepping::{FrictionErrors, JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
+use crate::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
 
 /// The prism \[m\].
 const SIZE: [f64; 3] = [0.1, 0.025, 0.025];
@@ -28,6 +29,10 @@ const DURATION: f64 = 1.5;
 const GRAVITY: f64 = 9.81;
 /// Modulus of the fingertips \[Pa\].
 const MODULUS: f64 = 1e7;
+
+/// The friction coefficient of the wall on the prism is below this one [-]: two materials combine to less
+/// than twice the coefficient of either.
+pub const WALL_FRICTION_END: f64 = 2.0 * MU_OBJECT;
 
 /// The contact of the fingers with the prism.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,39 +55,20 @@ pub struct HeldPush {
     pub fingers: Fingers,
 }
 
-/// The end of one step.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct HeldSample {
-    /// Time since the start of the push \[s\].
-    pub time: f64,
-    /// x and z of the prism since the start of the push \[m\]; the wall pushes along -x.
-    pub position: [f64; 2],
-    /// Turn of the prism about y \[rad\].
-    pub angle: f64,
-    /// Force of the wall on the prism along -x and upwards \[N\].
-    pub wall: [f64; 2],
-    /// Largest friction errors of a contact point at the fingers.
-    pub errors: FrictionErrors,
-    /// Largest friction errors of the net force of a finger.
-    pub net_errors: FrictionErrors,
-    /// Whether the solver reached its tolerance.
-    pub converged: bool,
-    /// The wall-clock time of the step \[s\].
-    pub took: f64,
-}
-
 /// The distance by which the prism slides down in a push \[m\]. It moves at the angle phi below the push with
 ///   2 mu N (sin phi + mu_wall cos phi) = m g,
 /// the friction 2 mu N of both fingers being opposite to its motion, and not at all if the friction of the
-/// wall carries it.
-pub fn drop_of_closed_form(mass: f64, mu_wall: f64) -> f64 {
+/// wall carries it. `None` if it falls, since no such angle is below a right one.
+pub fn drop_of_closed_form(mass: f64, mu_wall: f64) -> Option<f64> {
     let load = mass * GRAVITY / (2.0 * MU_FINGER * GRIP);
     let angle = (load / mu_wall.hypot(1.0)).asin() - mu_wall.atan();
-    SPEED * DURATION * angle.max(0.0).tan()
+    // Above 1 the arc sine is not a number.
+    (angle < 0.5 * std::f64::consts::PI).then(|| SPEED * DURATION * angle.max(0.0).tan())
 }
 
-/// Takes the steps of `push` with `settings`. `clock` returns the time for measurements \[s\]. The fingers
-/// close first; the samples begin with the push.
+/// Takes the steps of `push` with `settings`. Positions are x and z; the wall pushes along -x, and its force
+/// is along -x and upwards. `clock` returns the time for measurements \[s\]. The fingers close first; the
+/// samples begin with the push.
 ///
 /// # Errors
 /// A step that fails, or settings that are refused.
@@ -90,7 +76,7 @@ pub fn take(
     push: &HeldPush,
     settings: StepSettings,
     clock: &dyn Fn() -> f64,
-) -> Result<Vec<HeldSample>, ExperimentError> {
+) -> Result<Vec<PushSample>, ExperimentError> {
     let size = Vector3::from(SIZE);
     let here = RigidTransform::identity();
     let mut builder = SceneBuilder::new();
@@ -152,18 +138,15 @@ pub fn take(
         let took = clock() - before;
         simulation.snapshot_into(&mut snapshot);
         let fingers = snapshot.contact_patches().iter().filter(|patch| ![patch.body_A, patch.body_B].contains(&wall));
-        let (errors, net_errors) =
-            fingers.fold(Default::default(), |(faces, net): (FrictionErrors, FrictionErrors), patch| {
-                (faces.max(patch.friction), net.max(patch.net_friction))
-            });
+        let (errors, net_errors) = largest_errors(fingers);
         let X_WB = simulation.data().X_WB[prism];
         let (moved, along) = (X_WB.translation.vector - from, X_WB.rotation * Vector3::x());
         let force = simulation.body_wrenches()[wall].f;
-        samples.push(HeldSample {
+        samples.push(PushSample {
             time,
             position: [moved.x, moved.z],
             angle: (-along.z).atan2(along.x),
-            wall: [force.x, -force.z],
+            force: [force.x, -force.z],
             errors,
             net_errors,
             converged: report.solver_converged,

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use isobar::experiments::prehensile_push::{Fingers, HeldPush, HeldSample, take};
+use isobar::experiments::PushSample;
+use isobar::experiments::prehensile_push::{Fingers, HeldPush, drop_of_closed_form, take};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
@@ -26,8 +27,37 @@ const CLOSED_FORM: [(f64, f64, f64); 6] = [
     (0.2005, 0.2, 1.95902),
 ];
 
-fn push((mass, mu_wall): (f64, f64), fingers: Fingers, with: StepSettings) -> Vec<HeldSample> {
+fn push((mass, mu_wall): (f64, f64), fingers: Fingers, with: StepSettings) -> Vec<PushSample> {
     take(&HeldPush { mass, mu_wall, fingers }, with, &|| 0.0).expect("a push")
+}
+
+/// The closed form for the masses of the thesis, and none for a prism of 5 kg, which friction of 6 N cannot
+/// hold.
+#[test]
+fn a_prism_that_is_too_heavy_has_no_closed_form() {
+    for (mass, mu_wall, exact) in CLOSED_FORM {
+        let drop = drop_of_closed_form(mass, mu_wall).expect("a distance");
+        assert!((1e3 * drop - exact).abs() < 1e-5, "{mass} kg, {mu_wall}: {drop} m");
+    }
+    assert_eq!(drop_of_closed_form(5.0, 0.1), None);
+}
+
+/// Options of pushes that have no effect are refused by name, and so is a friction that no material gives.
+#[test]
+fn options_without_effect_are_refused() {
+    for (arguments, reason) in [
+        ("prehensile-push --stepping dynamic --solver split", "--solver has no effect with --stepping dynamic"),
+        ("planar-push --stepping quasistatic --surfaces start", "--surfaces has no effect with --stepping quasistatic"),
+        ("planar-push --seed 3", "--seed has no effect with --friction none"),
+        ("planar-push --friction box --frame body", "--frame has no effect with --friction box"),
+        ("planar-push --friction randomized --directions 8", "--directions has no effect with --friction randomized"),
+        ("prehensile-push --mass 0.1 --wall-friction 0.5", "less than 0.4"),
+    ] {
+        let mut isobar = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"));
+        let output = isobar.arg("experiment").args(arguments.split(' ')).output().expect("the program runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(reason), "{arguments}: {said}");
+    }
 }
 
 fn coulomb_quasistatic() -> StepSettings {
