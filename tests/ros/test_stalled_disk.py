@@ -27,6 +27,7 @@ LIBRARY = """
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -76,7 +77,11 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
     char name[17] = "", stall[PATH_MAX];
     prctl(PR_GET_NAME, name);
     snprintf(stall, sizeof stall, "%s/stall_%s", folder, name);
-    while (folder != NULL && access(stall, F_OK) == 0) usleep(10000);
+    // The middleware looks at the clock while it holds locks that other threads need.
+    Dl_info caller, program;
+    int own = dladdr(__builtin_return_address(0), &caller) && dladdr((void *)getauxval(AT_ENTRY), &program)
+        && caller.dli_fbase == program.dli_fbase;
+    while (own && folder != NULL && access(stall, F_OK) == 0) usleep(10000);
     if (real == NULL) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     return real(clock, now);
 }
