@@ -86,20 +86,66 @@ impl DynamicStep {
         self.try_step(input, data, result).inspect_err(|_| self.contacts.pairs.restore_loads())
     }
 
-    /// Assembles the problem and solves it. The initial guess repeats the change of velocity of the previous
-    /// step.
+    /// Assembles the problem and solves it, until its motion reaches no further contact. The initial guess
+    /// repeats the change of velocity of the previous step.
     fn try_step(&mut self, input: &StepInput<'_>, data: &mut Data, result: &mut StepResult) -> Result<(), StepError> {
-        let (settings, model) = (input.settings, input.scene.model());
+        let settings = input.settings;
         let start = input.now();
         let moved = self.assemble(input, data)?;
-        let touched = input.now();
         let v0 = &input.start.state.v;
-        self.problem.lag_friction();
         self.warm_start.clear();
         self.warm_start.extend(v0.iter().zip(input.start.v_before).map(|(v0, before)| v0 + (v0 - before)));
         let v = &mut result.state.v;
+        let mut times = StepTimes { motion: moved - start, contact: 0.0, solver: 0.0 };
+        let (mut solver_iterations, mut friction_rounds) = (0, 0);
+        let mut searched = moved;
+        let (solved, wrong) = loop {
+            let assembled = input.now();
+            let (solved, wrong, rounds) = self.solve(input, v)?;
+            let ended = input.now();
+            solver_iterations += solved.iterations;
+            friction_rounds += rounds;
+            times.contact += assembled - searched;
+            times.solver += ended - assembled;
+            if !self.assemble_farther(input, data, v) {
+                times.contact += input.now() - ended;
+                break (solved, wrong);
+            }
+            searched = ended;
+            self.warm_start.copy_from_slice(v);
+        };
+        result.integrate_from(&self.free.base, &mut self.change, input)?;
+        self.contacts.note_loads(input.scene, &self.problem, &result.state.v, settings.step());
+        self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
+        // The patches of loop closures come after those of contacts
+        let impulses = &self.solver.patch_impulses()[..self.contacts.active().len()];
+        result.set_contacts(self.contacts.active(), impulses);
+        result.times = times;
+        result.missed = self.contacts.missed;
+        result.wrong_friction = self.wrong_friction(&wrong, settings.step());
+        result.report = StepReport {
+            solver_iterations,
+            solver_residual: solved.residual / self.options.solver.tolerance,
+            solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
+            solver_fallbacks: 0,
+            friction_rounds,
+            friction_error: wrong.part(),
+            parts: 1,
+            inertial_share: 0.0,
+            faces: self.contacts.faces,
+            faces_dropped: self.contacts.faces_dropped,
+        };
+        Ok(())
+    }
+
+    /// Solves the assembled problem from `warm_start` for the velocities `v`, and again with friction bounds
+    /// from its own normal impulses. Returns the remaining error of friction and the number of these rounds
+    /// too.
+    fn solve(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<(SolveReport, FrictionError, u32), StepError> {
+        let failed = |error| singular(input.scene.model(), input.time, error);
+        self.problem.lag_friction();
         let solved = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-        let mut solved = solved.map_err(|error| singular(model, input.time, error))?;
+        let mut solved = solved.map_err(failed)?;
         let mut wrong = FrictionError::default();
         let mut rounds = 0;
         if self.options.friction_bound == FrictionBound::Solved {
@@ -112,55 +158,38 @@ impl DynamicStep {
                 self.problem.refresh_friction(v);
                 self.warm_start.copy_from_slice(v);
                 let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-                let again = again.map_err(|error| singular(model, input.time, error))?;
+                let again = again.map_err(failed)?;
                 solved = SolveReport { iterations: solved.iterations + again.iterations, ..again };
             }
         }
         if solved.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });
         }
-        let ended = input.now();
-        result.integrate_from(&self.free.base, &mut self.change, input)?;
-        self.contacts.note_loads(input.scene, &self.problem, &result.state.v, settings.step());
-        self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
-        // The patches of loop closures come after those of contacts
-        let impulses = &self.solver.patch_impulses()[..self.contacts.active().len()];
-        result.set_contacts(self.contacts.active(), impulses);
-        result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
-        result.missed = self.contacts.missed;
-        result.wrong_friction = self.wrong_friction(&wrong, settings.step());
-        result.report = StepReport {
-            solver_iterations: solved.iterations,
-            solver_residual: solved.residual / self.options.solver.tolerance,
-            solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
-            solver_fallbacks: 0,
-            friction_rounds: rounds,
-            friction_error: wrong.part(),
-            parts: 1,
-            inertial_share: 0.0,
-            faces: self.contacts.faces,
-            faces_dropped: self.contacts.faces_dropped,
-        };
-        Ok(())
+        Ok((solved, wrong, rounds))
     }
 
     /// Assembles the problem of the step: A, r, the rows of the joints and the contacts. Returns the time at
     /// which the assembly of the contacts began.
     pub(super) fn assemble(&mut self, input: &StepInput<'_>, data: &mut Data) -> Result<f64, StepError> {
-        let (settings, model) = (input.settings, input.scene.model());
         self.assemble_motion(input, data)?;
         let moved = input.now();
-        let v = &input.start.state.v;
-        let path = self.options.on_free_path().then(|| FreePath {
-            model,
-            start: input.start.state,
-            free: &self.free,
-            step: settings.step(),
-            pushed: input.start.external.iter().any(|force| *force != 0.0),
-        });
-        let world = ContactInput { scene: input.scene, settings, options: &self.options, data, v, path };
+        let world = world(input, &self.options, &self.free, data);
+        self.contacts.begin(input.scene.contact_pairs().len());
         self.contacts.assemble(&world, &mut self.problem);
         Ok(moved)
+    }
+
+    /// Whether the motion of a solve that ends with the velocities `v` reaches contacts that the problem does
+    /// not contain. The problem is then assembled with them.
+    pub(super) fn assemble_farther(&mut self, input: &StepInput<'_>, data: &Data, v: &[f64]) -> bool {
+        let world = world(input, &self.options, &self.free, data);
+        let farther = self.contacts.reaches_farther(&world, v);
+        if farther {
+            self.contacts.pairs.restore_loads();
+            self.problem.clear_patches();
+            self.contacts.assemble(&world, &mut self.problem);
+        }
+        farther
     }
 
     /// Assembles A, r and the rows of the joints.
@@ -233,6 +262,24 @@ impl DynamicStep {
     pub(super) fn pairs(&self) -> &Pairs {
         &self.contacts.pairs
     }
+}
+
+/// The input of the contacts of a step, from the poses in `data` and the end `free` of free motion.
+fn world<'a>(
+    input: &StepInput<'a>,
+    options: &'a DynamicStepping,
+    free: &'a FreeMotion,
+    data: &'a Data,
+) -> ContactInput<'a> {
+    let (scene, settings, start) = (input.scene, input.settings, input.start);
+    let motion = FreePath {
+        model: scene.model(),
+        start: start.state,
+        free,
+        step: settings.step(),
+        pushed: start.external.iter().any(|force| *force != 0.0),
+    };
+    ContactInput { scene, settings, options, data, v: &start.state.v, motion: Some(motion) }
 }
 
 pub(super) fn singular(model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {

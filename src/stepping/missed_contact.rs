@@ -34,6 +34,12 @@ impl fmt::Display for MissedContact<'_> {
         write!(f, "`{}` and `{}` ", names[0], names[1])?;
         let (ms, mm) = (1e3 * self.step, 1e3);
         match pressed {
+            None if depth.is_infinite() => write!(
+                f,
+                "came {:.1} mm nearer to each other in a step of {ms} ms than their speeds at its start let expect, so \
+                 they may pass through each other: take a shorter step",
+                mm * travel,
+            ),
             None => write!(
                 f,
                 "met within a step of {ms} ms and approached by another {:.1} mm. Half the thickness of the thinner \

@@ -8,10 +8,7 @@ use isobar::experiments::PushSummary;
 use isobar::experiments::planar_push::{self, Pusher, Support};
 use isobar::experiments::prehensile_push::{self, Fingers};
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
-use isobar::solvers::quasistatic::{FrictionModel, QuasistaticSettings};
-use isobar::stepping::{
-    ContactSurfaces, QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia,
-};
+use isobar::stepping::{ContactSurfaces, SpookStepping, StepSettings, Stepping};
 
 /// The steps of a push.
 #[derive(clap::Args)]
@@ -100,11 +97,7 @@ impl Steps {
         };
         let stepping = match self.stepping.as_str() {
             "dynamic" => Stepping::default(),
-            "quasistatic" => {
-                let default = QuasistaticStepping::default();
-                let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..default.solver };
-                Stepping::Quasistatic(QuasistaticStepping { solver, inertia: UnactuatedInertia::DRAG, ..default })
-            }
+            "quasistatic" => planar_push::quasistatic(),
             _ => {
                 let solver = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };
                 let surfaces = match self.surfaces.as_deref() {
@@ -137,6 +130,10 @@ pub(crate) struct PlanarPush {
     /// A file of measured pushes, all of which are simulated.
     #[arg(long, conflicts_with = "contact")]
     measured: Option<PathBuf>,
+    /// Takes the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s,
+    /// and prints a table of errors and times.
+    #[arg(long, conflicts_with_all = ["contact", "measured", "stepping", "solver", "friction", "surfaces", "step"])]
+    compare: bool,
     /// Folder for the CSV files and the plots.
     #[arg(long, default_value = "out/planar_push")]
     out: PathBuf,
@@ -154,6 +151,10 @@ impl PlanarPush {
             "patch" => Pusher::Patch,
             _ => Pusher::Point,
         };
+        if self.compare {
+            let rows = planar_push::compare((support, pusher), &planar_push::THESIS_STEPS, clock, progress)?;
+            return Ok(planar_push::compare_table(&rows));
+        }
         let settings = self.steps.settings()?;
         if let Some(file) = &self.measured {
             let errors = planar_push::grid(file, (support, pusher), settings, clock, progress)?;

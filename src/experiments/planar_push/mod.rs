@@ -1,8 +1,10 @@
 //! A square object that a round rod pushes over a plane [Andersson 2021, sections 4.1 to 4.3; Yu et al.
 //! 2016].
 
+mod compare;
 mod push;
 mod study;
 
+pub use compare::{CompareRow, THESIS_STEPS, compare, compare_table, quasistatic, reference_ends};
 pub use push::{Push, Pusher, Support, THESIS_PUSHES, take};
 pub use study::{GridErrors, PushRow, grid, study};

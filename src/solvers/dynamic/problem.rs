@@ -81,6 +81,10 @@ impl ContactProblem {
         self.patch_count += 1;
         (&mut self.patches[self.patch_count - 1], &self.momentum_matrix)
     }
+    /// Removes all patches; their memory stays.
+    pub fn clear_patches(&mut self) {
+        self.patch_count = 0;
+    }
     /// Removes the last patch; its memory stays.
     pub fn take_back_patch(&mut self) {
         self.patch_count = self.patch_count.saturating_sub(1);

@@ -42,6 +42,14 @@ impl Ahead {
         }
     }
 
+    /// Starts the motion with the velocities `v` [rad/s, m/s], which ends at the poses of a step that ends
+    /// with them.
+    pub(in crate::stepping) fn follow(&mut self, v: &[f64]) {
+        self.part = f64::NAN;
+        self.u.clear();
+        self.u.extend_from_slice(v);
+    }
+
     /// The kinematics after the fraction `part` of the step, with q = q_f (+) dt (part u - v_f). With a
     /// fraction of 1, trees that free motion moves are exactly at its end. Only positions are valid.
     pub(in crate::stepping) fn at(&mut self, path: &FreePath<'_>, part: f64) -> &Data {

@@ -3,31 +3,22 @@
 use super::ahead::{Ahead, FreePath, parts};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
+use super::input::ContactInput;
 use super::missed::{Missed, thinnest};
-use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
+use super::pairs::{ActivePatch, Pairs, origins};
+use super::reached::{ACCELERATION_BOUND, Found, Reached, UNSEEN, poses};
 use crate::contact::{
     Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
-use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::dynamic::ContactProblem;
-use crate::solvers::{DissipationLaw, PatchBlock, PatchLaw};
-use crate::stepping::settings::{CommonSettings, DissipationModel, DynamicStepping};
-
-/// Upper bound on the accelerations of bodies within a step [m/s2]. With the speeds it gives the distance
-/// within which rigid geometries may touch before the step ends.
-const ACCELERATION_BOUND: f64 = 100.0;
 
 /// A step resolves a contact of stiffness k and inverse effective mass w if dt^2 k w is at most this [-]. A
 /// force that does not change within the step then moves the bodies by at most half the depth of the contact,
 /// and the surface of the next step follows the motion. From here to twice this value, the changes of
 /// [`push_faces_held`] set in gradually.
 const RESOLVED: f64 = 0.5;
-
-/// Bodies that touch may also meet elsewhere if their points approach each other within a step by more than
-/// this fraction of the thickness of the thinner compliant one. [-]
-const UNSEEN: f64 = 0.25;
 
 /// The contacts of all pairs of a scene, and their memory.
 #[derive(Debug, Default)]
@@ -39,6 +30,7 @@ pub(in crate::stepping) struct DynamicContacts {
     approached: Vec<Option<f64>>,
     columns: RelativeColumns,
     ahead: Ahead,
+    reached: Reached,
     /// The last pair that met too fast for the step, or that its pressure did not stop.
     pub(in crate::stepping) missed: Option<Missed>,
     pub(in crate::stepping) faces: u32,
@@ -72,12 +64,27 @@ impl DynamicContacts {
         }
     }
 
+    /// Starts a step: no pair is searched along the motion of a solve.
+    pub(in crate::stepping) fn begin(&mut self, pairs: usize) {
+        self.reached.begin(pairs);
+    }
+
+    /// Whether the motion of a solve that ends with the velocities `v` takes a pair into a contact that the
+    /// problem does not contain, so that the step is to be assembled and solved again. A pair that cannot be
+    /// searched, or not any more, is recorded in `missed`.
+    pub(in crate::stepping) fn reaches_farther(&mut self, input: &ContactInput<'_>, v: &[f64]) -> bool {
+        let Self { pairs, active, columns, ahead, reached, .. } = self;
+        let (again, missed) = reached.search(&mut Found { pairs, active, columns, ahead }, input, v);
+        self.missed = missed.or(self.missed);
+        again
+    }
+
     /// Finds all contact surfaces and points, and adds their patches and those of loop closures to `problem`.
     pub(in crate::stepping) fn assemble(&mut self, input: &ContactInput<'_>, problem: &mut ContactProblem) {
         let ContactInput { scene, data, .. } = *input;
         self.pairs.place(scene, data);
         self.pairs.bound_speeds(scene, data);
-        if let Some(path) = &input.path {
+        if let Some(path) = input.path() {
             self.ahead.begin(path);
             if path.pushed {
                 self.pairs.raise_speeds(scene, self.ahead.at(path, 1.0), path.step);
@@ -109,7 +116,7 @@ impl DynamicContacts {
         let ContactInput { scene, settings, .. } = *input;
         let near = self.pairs.near(pair, 0.0);
         let here = if near { self.pairs.find_surface(index, pair, scene, settings.faces) } else { None };
-        let Some(path) = &input.path else {
+        let Some(path) = input.path() else {
             if let Some(p_WC) = here {
                 let (block, momentum_matrix) = problem.add_patch();
                 input.columns_at(pair, &p_WC, input.data, &mut self.columns);
@@ -122,8 +129,6 @@ impl DynamicContacts {
                 if near {
                     self.faces_dropped += self.pairs.surface(index).0.len() as u32;
                 }
-                let missed = self.pairs.find_missed(scene, input.data, settings.step(), settings.faces, index);
-                self.missed = missed.or(self.missed);
             }
             return;
         };
@@ -139,6 +144,7 @@ impl DynamicContacts {
             recovery: path.step * path.model.gravity_W().norm(),
         };
         let (mut found, mut p_WBo) = (here, origins(scene, pair, input.data));
+        let search = self.reached.searched(index);
         // A surface on the path replaces that of the start if it is deeper than this
         let mut least = Some(0.0);
         if let Some(p_WC) = here {
@@ -157,7 +163,7 @@ impl DynamicContacts {
             let slow = reach * stiffness <= force || path.step * approach_speed(surface, &p_WC, &V) <= depth;
             let geometries = scene.geometries();
             let unseen = UNSEEN * thinnest(&geometries[pair.A], &geometries[pair.B]);
-            if ratio <= RESOLVED && slow && reach <= unseen {
+            if ratio <= RESOLVED && slow && reach <= unseen && search.is_none() {
                 self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
                 return;
             }
@@ -173,7 +179,20 @@ impl DynamicContacts {
                 found = None;
             }
         }
-        if let Some(least) = least {
+        if let Some(search) = search {
+            if let Some((p_WC, part)) = self.reached.find(&mut self.pairs, input, (index, pair), search) {
+                let motion = self.reached.motion(search);
+                let there = motion.at(path, part);
+                input.columns_at(pair, &p_WC, there, &mut self.columns);
+                p_WBo = origins(scene, pair, there);
+                hold.share = 1.0;
+                hold.ahead = part * path.step;
+                hold.V_free = motion.velocity(self.columns.columns());
+                found = Some(p_WC);
+            } else if here.is_some() {
+                found = self.pairs.find_surface(index, pair, scene, settings.faces);
+            }
+        } else if let Some(least) = least {
             let touching = here.is_some();
             let mut ahead = self.find_ahead(input, path, index, pair, least);
             if ahead.is_none() && touching && found.is_none() {
@@ -193,8 +212,6 @@ impl DynamicContacts {
         }
         let Some(p_WC) = found else {
             self.faces_dropped += dropped;
-            let missed = self.pairs.find_missed(scene, input.data, settings.step(), settings.faces, index);
-            self.missed = missed.or(self.missed);
             return;
         };
         let (block, momentum_matrix) = problem.add_patch();
@@ -231,8 +248,7 @@ impl DynamicContacts {
         if !self.pairs.near(pair, path.step * (self.pairs.speed_bound(pair) + weight)) {
             return None;
         }
-        let poses = |data: &Data| (data.X_WB[a.body] * a.X_BG, data.X_WB[b.body] * b.X_BG);
-        if !self.pairs.ways_overlap(pair, scene, &poses(self.ahead.at(path, 1.0))) {
+        if !self.pairs.ways_overlap(pair, scene, &poses(scene, pair, self.ahead.at(path, 1.0))) {
             return None;
         }
         let speed = match path.pushed {
@@ -243,7 +259,7 @@ impl DynamicContacts {
         let count = parts(travel, thinnest(a, b));
         (1..=count).find_map(|number| {
             let part = f64::from(number) / f64::from(count);
-            let X_WG = poses(self.ahead.at(path, part));
+            let X_WG = poses(scene, pair, self.ahead.at(path, part));
             let p_WC = self.pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?;
             (least == 0.0 || patch_size(self.pairs.surface(index).0).depth > least).then_some((p_WC, part))
         })
@@ -260,10 +276,11 @@ impl DynamicContacts {
         let ContactInput { scene, settings, data, .. } = *input;
         let step = settings.step();
         let impulse_before = self.pairs.take_point_impulse(index);
-        if self.pairs.is_far(index, pair, step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND)) {
+        let usual = step * (self.pairs.speed_bound(pair) + step * ACCELERATION_BOUND);
+        if self.reached.searched(index).is_none() && self.pairs.is_far(index, pair, usual) {
             return;
         }
-        let detection = step * (self.pairs.approach_speed(pair, scene, data) + step * ACCELERATION_BOUND);
+        let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
         let Some(p_WC) = self.pairs.find_points(index, pair, scene, detection) else { return };
         let points = self.pairs.points(index);
         let (block, momentum_matrix) = problem.add_patch();
@@ -277,56 +294,5 @@ impl DynamicContacts {
         self.faces += points.len() as u32;
         self.active.push(ActivePatch { pair: index, p_WC, p_WBo: origins(scene, pair, data) });
         self.approached.push(None);
-    }
-}
-
-/// The inputs of the contacts of a dynamic step.
-#[derive(Clone, Copy)]
-pub(in crate::stepping) struct ContactInput<'a> {
-    pub(in crate::stepping) scene: &'a Scene,
-    pub(in crate::stepping) settings: &'a CommonSettings,
-    pub(in crate::stepping) options: &'a DynamicStepping,
-    /// Poses and velocities of the bodies at the start of the step.
-    pub(in crate::stepping) data: &'a Data,
-    /// The generalized velocities at the start of the step [rad/s, m/s].
-    pub(in crate::stepping) v: &'a [f64],
-    /// The bodies' free path. Without one, surfaces are those of the start of the step.
-    pub(in crate::stepping) path: Option<FreePath<'a>>,
-}
-
-impl ContactInput<'_> {
-    /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses in `data`.
-    fn columns_at(&self, pair: &ContactPair, p_WC: &Vector3, data: &Data, columns: &mut RelativeColumns) {
-        let geometries = self.scene.geometries();
-        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-        columns.merge(self.scene.model(), data, bodies, p_WC);
-    }
-
-    /// Starts the patch of a pair: its law and its Jacobian.
-    fn start_patch(
-        &self,
-        pair: &ContactPair,
-        momentum_matrix: &[f64],
-        columns: &RelativeColumns,
-        block: &mut PatchBlock,
-    ) {
-        block.reset(self.patch_law(pair));
-        block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
-        columns.push(block, self.v);
-        block.weigh(momentum_matrix, self.v.len());
-    }
-
-    fn patch_law(&self, pair: &ContactPair) -> PatchLaw {
-        let ContactPair { material, .. } = pair;
-        PatchLaw {
-            step: self.settings.step(),
-            dissipation: match self.options.dissipation {
-                DissipationModel::HuntCrossley => DissipationLaw::HuntCrossley { dissipation: material.dissipation },
-                DissipationModel::Linear => DissipationLaw::Linear { relaxation_time: material.relaxation_time },
-            },
-            friction: material.friction,
-            stiction_tolerance: self.settings.stiction_tolerance,
-            friction_compliance: self.options.friction_compliance,
-        }
     }
 }

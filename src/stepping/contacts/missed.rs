@@ -1,12 +1,11 @@
 //! Compliant bodies that meet so fast that a step finds their contact too late, or that their pressure does
 //! not stop.
 
-use super::ahead::{parts, thickness};
+use super::ahead::thickness;
 use super::pairs::{ActivePatch, Pairs};
 use crate::contact::{Compliance, approach_speed, patch_depth};
-use crate::geometry::{FaceRepresentation, HydroelasticGeometry};
-use crate::math::{BodyIndex, RigidTransform, Rotation, SpatialVelocity, Vector3};
-use crate::multibody::Data;
+use crate::geometry::HydroelasticGeometry;
+use crate::math::SpatialVelocity;
 use crate::scene::{CollisionGeometry, Scene};
 
 /// A pair that overlaps too deeply within a step for its pressure to separate it.
@@ -25,43 +24,6 @@ pub(in crate::stepping) struct Missed {
 }
 
 impl Pairs {
-    /// Checks whether the geometries of pair number `index` would pass through each other on straight paths,
-    /// or end the step overlapping by more than half the thickness of a compliant one. The two have no
-    /// contact surface at the start of the step.
-    pub(super) fn find_missed(
-        &mut self,
-        scene: &Scene,
-        data: &Data,
-        step: f64,
-        faces: FaceRepresentation,
-        index: usize,
-    ) -> Option<Missed> {
-        let (pair, geometries) = (&scene.contact_pairs()[index], scene.geometries());
-        let (a, b) = (&geometries[pair.A], &geometries[pair.B]);
-        let thinnest = thinnest(a, b);
-        let depth = 0.5 * thinnest;
-        let bound = step * self.speed_bound(pair);
-        if bound <= depth || !self.near(pair, bound) {
-            return None;
-        }
-        let later = |part: f64| (moved(a, data, part * step), moved(b, data, part * step));
-        if !self.ways_overlap(pair, scene, &later(1.0)) {
-            return None;
-        }
-        let ends_apart = self.find_surface_at(index, pair, scene, faces, &later(1.0)).is_none();
-        let least = if ends_apart { 0.1 * depth } else { depth };
-        let count = 4 * parts(step * self.approach_speed(pair, scene, data), thinnest);
-        let found = (1..=count).find_map(|number| {
-            let part = f64::from(number) / f64::from(count);
-            let p_WC = self.find_surface_at(index, pair, scene, faces, &later(part))?;
-            let V = velocity_at(b.body, data, &p_WC) - velocity_at(a.body, data, &p_WC);
-            let travel = (1.0 - part) * step * approach_speed(self.surface(index).0, &p_WC, &V);
-            (travel > least).then_some(Missed { pair: index, travel, pressed: None, depth })
-        });
-        self.find_surface(index, pair, scene, faces);
-        found
-    }
-
     /// Checks whether the bodies of an active pair press each other in beyond the middle of a compliant one,
     /// with their relative velocity `V` at the end of the step. The pressure has then not stopped them, and
     /// drives them out on the far side. `approached` is the distance by which they approached each other
@@ -109,16 +71,4 @@ fn modulus(geometry: &CollisionGeometry) -> f64 {
         (HydroelasticGeometry::CompliantVolume(_), Compliance::Compliant { modulus }) => modulus,
         _ => f64::INFINITY,
     }
-}
-
-/// The pose of a geometry after `time` \[s\] with the velocities in `data`.
-fn moved(geometry: &CollisionGeometry, data: &Data, time: f64) -> RigidTransform {
-    let (X_WB, V_WB) = (&data.X_WB[geometry.body], &data.V_WB[geometry.body]);
-    let rotation = Rotation::new(V_WB.w * time) * X_WB.rotation;
-    RigidTransform::from_parts((X_WB.translation.vector + V_WB.v * time).into(), rotation) * geometry.X_BG
-}
-
-/// The velocity of the point of a body that is at `p_WC` now.
-fn velocity_at(body: BodyIndex, data: &Data, p_WC: &Vector3) -> SpatialVelocity {
-    data.V_WB[body].shift(&(p_WC - data.X_WB[body].translation.vector))
 }

@@ -9,12 +9,15 @@ mod ahead;
 mod closures;
 mod columns;
 mod dynamic;
+mod input;
 mod missed;
 mod pairs;
 mod quasistatic;
+mod reached;
 
 pub(super) use ahead::FreePath;
-pub(super) use dynamic::{ContactInput, DynamicContacts};
+pub(super) use dynamic::DynamicContacts;
+pub(super) use input::ContactInput;
 pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};
 pub(super) use quasistatic::{QuasistaticContacts, frame_about, smallest_axis};

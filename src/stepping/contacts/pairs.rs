@@ -66,10 +66,14 @@ pub(in crate::stepping) fn surface_velocity(scene: &Scene, data: &Data, pair: &C
 pub(in crate::stepping) struct Pairs {
     X_WG: IndexVec<GeometryIndex, RigidTransform>,
     boxes_W: IndexVec<GeometryIndex, Aabb>,
+    /// The boxes, extended to later poses.
+    ways_W: IndexVec<GeometryIndex, Aabb>,
     /// Bounds on the speeds of the points of each geometry [m/s].
     speeds: IndexVec<GeometryIndex, f64>,
     memory: Vec<PairMemory>,
     rigid_workspace: RigidWorkspace,
+    /// For queries beside those of the step.
+    spare: PairMemory,
 }
 
 impl Pairs {
@@ -236,6 +240,49 @@ impl Pairs {
         let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
         debug_assert!(computed.is_ok(), "a scene's contact pairs have a pressure field");
         patch_point(surface)
+    }
+
+    /// Calls `query` with the memory of pair number `index` replaced, so that its surface stays.
+    pub(in crate::stepping) fn aside<T>(&mut self, index: usize, query: impl FnOnce(&mut Self) -> T) -> T {
+        std::mem::swap(&mut self.memory[index], &mut self.spare);
+        let result = query(self);
+        std::mem::swap(&mut self.memory[index], &mut self.spare);
+        result
+    }
+
+    /// Bound on the distance by which points of the two geometries come nearer to each other on the way from
+    /// the poses in `from` to those in `to` \[m\].
+    pub(in crate::stepping) fn approach(&self, pair: &ContactPair, scene: &Scene, from: &Data, to: &Data) -> f64 {
+        let sphere = |index: GeometryIndex| self.bounding_sphere(&scene.geometries()[index], index);
+        let (sphere_A, sphere_B) = (sphere(pair.A), sphere(pair.B));
+        let (center, radius) = if sphere_A.1 < sphere_B.1 { sphere_A } else { sphere_B };
+        // The displacement of the centre with the body, and the turn
+        let way = |index: GeometryIndex| {
+            let geometry = &scene.geometries()[index];
+            let p_GC = self.X_WG[index].inverse_transform_point(&center.into());
+            let [before, after] = [from, to].map(|data| data.X_WB[geometry.body]);
+            let [p, p_after] = [before, after].map(|X_WB| X_WB * geometry.X_BG * p_GC);
+            (p_after - p, after.rotation * before.rotation.inverse())
+        };
+        let ((moved_A, turn_A), (moved_B, turn_B)) = (way(pair.A), way(pair.B));
+        let turn = turn_A.angle_to(&turn_B);
+        (moved_B - moved_A).norm() + if turn > 0.0 { turn * radius } else { 0.0 }
+    }
+
+    /// Extends the box of each geometry to its pose in `later`, for [`Pairs::ways_meet`].
+    pub(in crate::stepping) fn place_ways(&mut self, scene: &Scene, later: &Data) {
+        self.ways_W.clear();
+        for (geometry, box_W) in scene.geometries().iter().zip(self.boxes_W.iter()) {
+            let X_WG = later.X_WB[geometry.body] * geometry.X_BG;
+            let bounds = geometry.hydroelastic.world_aabb(&X_WG);
+            let bounds = geometry.rigid.as_ref().map_or(bounds, |rigid| bounds.union(&rigid.world_aabb(&X_WG)));
+            self.ways_W.push(box_W.union(&bounds));
+        }
+    }
+
+    /// Whether the boxes of the last [`Pairs::place_ways`] overlap.
+    pub(in crate::stepping) fn ways_meet(&self, pair: &ContactPair) -> bool {
+        self.ways_W[pair.A].overlaps(&self.ways_W[pair.B])
     }
 
     /// Whether the boxes of the two geometries overlap, if each box contains the present pose and that in

@@ -92,34 +92,48 @@ impl SpookStep {
         let (model, h) = (input.scene.model(), input.settings.step());
         let start = input.now();
         let moved = self.base.assemble(input, data)?;
-        self.add_rows(input, data)?;
-        let touched = input.now();
-        let Self { problem, solver, base, impulses, options, .. } = self;
-        let v = &mut result.state.v;
-        let solved = solver.solve(problem, &base.problem.momentum, &options.solver, impulses, v);
-        if solved.residual.is_nan() {
-            return Err(StepError::Residual { time: input.time });
-        }
-        if let Some(row) = solved.infeasible {
-            return Err(StepError::Infeasible { time: input.time, element: self.element(input.scene, row) });
-        }
-        let ended = input.now();
+        let mut times = StepTimes { motion: moved - start, contact: 0.0, solver: 0.0 };
+        let mut searched = moved;
+        let (mut solver_iterations, mut friction_rounds) = (0, 0);
+        let solved = loop {
+            self.add_rows(input, data)?;
+            let assembled = input.now();
+            let Self { problem, solver, base, impulses, options, .. } = self;
+            let v = &mut result.state.v;
+            let solved = solver.solve(problem, &base.problem.momentum, &options.solver, impulses, v);
+            if solved.residual.is_nan() {
+                return Err(StepError::Residual { time: input.time });
+            }
+            if let Some(row) = solved.infeasible {
+                return Err(StepError::Infeasible { time: input.time, element: self.element(input.scene, row) });
+            }
+            let ended = input.now();
+            solver_iterations += solved.iterations;
+            friction_rounds += solved.rounds;
+            times.contact += assembled - searched;
+            times.solver += ended - assembled;
+            if !base.assemble_farther(input, data, v) {
+                times.contact += input.now() - ended;
+                break solved;
+            }
+            searched = ended;
+        };
         result.integrate_from(&self.base.free.base, &mut self.base.change, input)?;
         self.base.contacts.note_loads(input.scene, &self.base.problem, &result.state.v, h);
         self.remember(input.scene, data);
         let impulse = |row: usize| self.impulses[row];
         self.base.joint_rows.efforts_from(impulse, h, &mut result.efforts);
         result.set_contacts(self.base.contacts.active(), &self.net);
-        result.times = StepTimes { motion: moved - start, contact: touched - moved, solver: ended - touched };
+        result.times = times;
         result.missed = self.base.contacts.missed;
         result.wrong_friction = None;
         debug_assert_eq!(result.state.v.len(), model.nv(), "all velocities");
         result.report = StepReport {
-            solver_iterations: solved.iterations,
+            solver_iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
             solver_converged: solved.converged,
             solver_fallbacks: 0,
-            friction_rounds: solved.rounds,
+            friction_rounds,
             parts: 1,
             inertial_share: 0.0,
             friction_error: 0.0,

@@ -6,6 +6,7 @@ mod bodies;
 mod closures;
 mod coulomb;
 mod drops;
+mod efforts;
 mod fast_bodies;
 mod free_flight;
 mod held_pushes;

@@ -1,0 +1,155 @@
+//! Every solver and friction model beside the path of minimum power.
+
+use std::fmt::Write as _;
+
+use super::push::{Push, Pusher, Support, THESIS_PUSHES, take};
+use crate::experiments::{ExperimentError, PushSummary};
+use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
+use crate::solvers::quasistatic::{FrictionModel, QuasistaticSettings};
+use crate::stepping::{QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia};
+
+/// The steps of the thesis \[s\].
+pub const THESIS_STEPS: [f64; 2] = [1.0 / 60.0, 1.0 / 600.0];
+
+/// Directions of multi-directional friction, and edges of the polyhedral cone.
+const DIRECTIONS: u32 = 32;
+
+/// The position \[mm\] and the turn \[degrees\] of the object after the pushes [`THESIS_PUSHES`]: ends of
+/// quasi-static paths of minimum power, by the midpoint rule in steps of 2.5 ms, with four equal supports or
+/// a uniform pressure below the object.
+pub fn reference_ends(support: Support) -> [[f64; 3]; 4] {
+    match support {
+        Support::Corners => {
+            [[50.0, 0.0, 0.0], [33.080, 5.023, -13.946], [39.601, 12.614, 18.189], [33.694, -1.157, 21.692]]
+        }
+        Support::Pad => [[50.0, 0.0, 0.0], [28.902, 1.347, -25.915], [31.863, 16.441, 31.775], [23.802, 5.739, 33.686]],
+    }
+}
+
+/// Quasistatic steps of pushes, with Coulomb's friction and without inertia that depends on the step.
+pub fn quasistatic() -> Stepping {
+    let default = QuasistaticStepping::default();
+    let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..default.solver };
+    Stepping::Quasistatic(QuasistaticStepping { solver, inertia: UnactuatedInertia::DRAG, ..default })
+}
+
+/// The thesis's pushes with one mode, or one solver and friction model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompareRow {
+    /// The mode, or the solver and the friction model.
+    pub name: String,
+    /// Step \[s\].
+    pub step: f64,
+    /// Largest distance from the reference at the end of a push \[mm\].
+    pub position: f64,
+    /// Largest difference of the turn there \[degrees\].
+    pub angle: f64,
+    /// Largest cone error of a point and of the net force [-].
+    pub cone: [f64; 2],
+    /// Mean alignment error of the points and of the net force \[degrees\].
+    pub alignment: [f64; 2],
+    /// Steps that did not converge, as a part of all [-].
+    pub failed: f64,
+    /// Mean and longest time of a step \[ms\].
+    pub took: [f64; 2],
+}
+
+/// All modes, and all pairs of a solver and a friction model that exist.
+fn kinds() -> Vec<(String, Stepping)> {
+    let laws = [
+        FrictionLaw::Box,
+        FrictionLaw::ScaledBox,
+        FrictionLaw::OrientedBox(FrictionFrame::Slip),
+        FrictionLaw::Randomized { seed: 0 },
+        FrictionLaw::MultiDirectional { directions: DIRECTIONS },
+        FrictionLaw::ProjectedCone,
+        FrictionLaw::PolyhedralCone { edges: DIRECTIONS },
+        FrictionLaw::ExactCone,
+    ];
+    let mut kinds = vec![("dynamic".to_owned(), Stepping::default()), ("quasistatic".to_owned(), quasistatic())];
+    for solver in ComplementaritySolver::ALL {
+        for friction in laws {
+            let settings = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };
+            if settings.check().is_ok() {
+                let spook = SpookStepping { solver: settings, ..SpookStepping::default() };
+                kinds.push((format!("{}, {}", solver.name(), friction.name()), Stepping::Spook(spook)));
+            }
+        }
+    }
+    kinds
+}
+
+/// Takes the thesis's pushes with every mode, solver and friction model at each of `steps` \[s\].
+///
+/// # Errors
+/// A step that fails.
+pub fn compare(
+    (support, pusher): (Support, Pusher),
+    steps: &[f64],
+    clock: &dyn Fn() -> f64,
+    progress: &mut dyn FnMut(&str, u64, u64),
+) -> Result<Vec<CompareRow>, ExperimentError> {
+    let kinds = kinds();
+    let mut rows = Vec::new();
+    for (number, (name, stepping)) in kinds.iter().enumerate() {
+        for step in steps {
+            progress("solvers and friction models", number as u64, kinds.len() as u64);
+            let settings =
+                StepSettings { step_ns: (step * 1e9).round() as u64, stepping: *stepping, ..StepSettings::default() };
+            let mut row = CompareRow {
+                name: name.clone(),
+                step: *step,
+                position: 0.0,
+                angle: 0.0,
+                cone: [0.0; 2],
+                alignment: [0.0; 2],
+                failed: 0.0,
+                took: [0.0; 2],
+            };
+            for (push, [x, y, turn]) in THESIS_PUSHES.iter().zip(reference_ends(support)) {
+                let samples = take(&Push::new(*push, support, pusher), settings, clock)?;
+                let PushSummary { end, cone, alignment, failed, took } = PushSummary::new(&samples);
+                let share = 1.0 / THESIS_PUSHES.len() as f64;
+                row.position = row.position.max((end[0] - x).hypot(end[1] - y));
+                row.angle = row.angle.max((end[2] - turn).abs());
+                row.failed += share * failed;
+                row.took = [row.took[0] + share * took[0], row.took[1].max(took[1])];
+                for i in 0..2 {
+                    row.cone[i] = row.cone[i].max(cone[i]);
+                    row.alignment[i] += share * alignment[i];
+                }
+            }
+            rows.push(row);
+        }
+    }
+    Ok(rows)
+}
+
+/// The rows as a table in Markdown. The last column is the step over the mean time that it takes: above 1,
+/// steps run faster than real time.
+pub fn compare_table(rows: &[CompareRow]) -> String {
+    let mut text = String::from(
+        "| mode, or solver and friction | step [ms] | off by [mm] | off by [degrees] | C points | C net | A points \
+         [degrees] | A net [degrees] | not converged | ms a step (longest) | times real time |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
+    );
+    for row in rows {
+        let CompareRow { name, step, position, angle, cone, alignment, failed, took } = row;
+        // Writing to a string cannot fail
+        let _ = writeln!(
+            text,
+            "| {name} | {:.2} | {position:.2} | {angle:.2} | {:.0e} | {:.0e} | {:.1} | {:.1} | {:.0} % | {:.3} ({:.2}) | \
+             {:.0} |",
+            1e3 * step,
+            cone[0],
+            cone[1],
+            alignment[0],
+            alignment[1],
+            100.0 * failed,
+            took[0],
+            took[1],
+            1e3 * step / took[0]
+        );
+    }
+    text
+}

@@ -1,0 +1,66 @@
+//! The inputs of the contacts of a dynamic or complementarity step.
+
+use super::ahead::FreePath;
+use super::columns::RelativeColumns;
+use super::pairs::surface_velocity;
+use crate::math::Vector3;
+use crate::multibody::Data;
+use crate::scene::{ContactPair, Scene};
+use crate::solvers::{DissipationLaw, PatchBlock, PatchLaw};
+use crate::stepping::settings::{CommonSettings, DissipationModel, DynamicStepping};
+
+/// The inputs of the contacts of a dynamic step.
+#[derive(Clone, Copy)]
+pub(in crate::stepping) struct ContactInput<'a> {
+    pub(in crate::stepping) scene: &'a Scene,
+    pub(in crate::stepping) settings: &'a CommonSettings,
+    pub(in crate::stepping) options: &'a DynamicStepping,
+    /// Poses and velocities of the bodies at the start of the step.
+    pub(in crate::stepping) data: &'a Data,
+    /// The generalized velocities at the start of the step [rad/s, m/s].
+    pub(in crate::stepping) v: &'a [f64],
+    /// The bodies' free path, if they move.
+    pub(in crate::stepping) motion: Option<FreePath<'a>>,
+}
+
+impl<'a> ContactInput<'a> {
+    /// The free path for the surfaces of contact. Without one, they are those of the start of the step.
+    pub(super) fn path(&self) -> Option<&FreePath<'a>> {
+        self.motion.as_ref().filter(|_| self.options.on_free_path())
+    }
+
+    /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses in `data`.
+    pub(super) fn columns_at(&self, pair: &ContactPair, p_WC: &Vector3, data: &Data, columns: &mut RelativeColumns) {
+        let geometries = self.scene.geometries();
+        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+        columns.merge(self.scene.model(), data, bodies, p_WC);
+    }
+
+    /// Starts the patch of a pair: its law and its Jacobian.
+    pub(super) fn start_patch(
+        &self,
+        pair: &ContactPair,
+        momentum_matrix: &[f64],
+        columns: &RelativeColumns,
+        block: &mut PatchBlock,
+    ) {
+        block.reset(self.patch_law(pair));
+        block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
+        columns.push(block, self.v);
+        block.weigh(momentum_matrix, self.v.len());
+    }
+
+    fn patch_law(&self, pair: &ContactPair) -> PatchLaw {
+        let ContactPair { material, .. } = pair;
+        PatchLaw {
+            step: self.settings.step(),
+            dissipation: match self.options.dissipation {
+                DissipationModel::HuntCrossley => DissipationLaw::HuntCrossley { dissipation: material.dissipation },
+                DissipationModel::Linear => DissipationLaw::Linear { relaxation_time: material.relaxation_time },
+            },
+            friction: material.friction,
+            stiction_tolerance: self.settings.stiction_tolerance,
+            friction_compliance: self.options.friction_compliance,
+        }
+    }
+}

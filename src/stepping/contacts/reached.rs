@@ -1,0 +1,249 @@
+//! Contacts that the motion of a solved step reaches and its problem does not contain.
+//!
+//! The free path of the bodies has neither the efforts of actuators nor the forces of other contacts. After a
+//! solve, the poses at its end are therefore compared with those of the path. A pair that comes nearer than
+//! the path predicted is searched along the solved motion, and the step is solved again with what is found.
+
+use super::ahead::{Ahead, parts};
+use super::columns::RelativeColumns;
+use super::input::ContactInput;
+use super::missed::{Missed, thinnest};
+use super::pairs::{ActivePatch, Pairs};
+use crate::contact::{approach_speed, patch_size};
+use crate::math::{GeometryIndex, RigidTransform, Vector3};
+use crate::multibody::Data;
+use crate::scene::{ContactKind, ContactPair, Scene};
+
+/// The largest number of solves of a step. Each may find contacts that the one before did not reach.
+const SOLVES_MAX: usize = 4;
+
+/// A pair is searched along the solved motion if its bodies come nearer to each other than on the free path
+/// by more than this fraction of the thickness of the thinner compliant one. A contact that is found in the
+/// next step instead is pressed in by this fraction at most. [-]
+const UNEXPECTED: f64 = 0.01;
+
+/// Upper bound on the accelerations of bodies within a step [m/s2]. With the speeds it gives the distance
+/// within which rigid geometries may touch before the step ends.
+pub(super) const ACCELERATION_BOUND: f64 = 100.0;
+
+/// Bodies that touch may also meet elsewhere if their points approach each other within a step by more than
+/// this fraction of the thickness of the thinner compliant one. [-]
+pub(super) const UNSEEN: f64 = 0.25;
+
+/// Rigid points are searched up to this multiple of the approach that a solve of the step had [-].
+const POINT_MARGIN: f64 = 1.25;
+
+/// The motions of the solves of one step, and the pairs that are searched along them.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    /// The number of solves whose motion had to be searched.
+    rounds: usize,
+    motions: Vec<Ahead>,
+    searched: Vec<Option<Search>>,
+}
+
+/// A search of a pair along the motion of a solve.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Search {
+    /// The number of the solve.
+    round: usize,
+    /// Surfaces up to this depth do not count \[m\].
+    least: f64,
+}
+
+/// The contacts of the last solve.
+pub(super) struct Found<'a> {
+    pub(super) pairs: &'a mut Pairs,
+    pub(super) active: &'a [ActivePatch],
+    pub(super) columns: &'a mut RelativeColumns,
+    pub(super) ahead: &'a mut Ahead,
+}
+
+impl Reached {
+    /// Starts a step with this number of pairs.
+    pub(super) fn begin(&mut self, pairs: usize) {
+        self.rounds = 0;
+        self.searched.clear();
+        self.searched.resize(pairs, None);
+    }
+    /// The search of a pair, if a solve has shown that it needs one.
+    pub(super) fn searched(&self, pair: usize) -> Option<Search> {
+        self.searched.get(pair).copied().flatten()
+    }
+    /// The motion of the solve of a search.
+    pub(super) fn motion(&mut self, search: Search) -> &mut Ahead {
+        &mut self.motions[search.round]
+    }
+
+    /// Searches the pairs that the motion of a solve which ends with the velocities `v` takes nearer to each
+    /// other than expected. Returns whether the problem lacks a contact that the next assembly can add, and a
+    /// pair for which it cannot.
+    pub(super) fn search(
+        &mut self,
+        found: &mut Found<'_>,
+        input: &ContactInput<'_>,
+        v: &[f64],
+    ) -> (bool, Option<Missed>) {
+        let pairs = input.scene.contact_pairs();
+        let Some(path) = input.motion.as_ref().filter(|_| !pairs.is_empty()) else { return (false, None) };
+        let round = self.rounds;
+        if round == self.motions.len() {
+            self.motions.push(Ahead::default());
+        }
+        let mut motion = std::mem::take(&mut self.motions[round]);
+        motion.follow(v);
+        found.pairs.place_ways(input.scene, motion.at(path, 1.0));
+        let (mut again, mut last) = (false, None);
+        for (index, pair) in pairs.iter().enumerate() {
+            if !found.pairs.ways_meet(pair) {
+                continue;
+            }
+            let missed = match pair.kind {
+                ContactKind::PressureField => self.surface(found, input, &mut motion, (index, pair)),
+                ContactKind::Points => self.points(found, input, motion.at(path, 1.0), (index, pair)),
+            };
+            let Some((missed, least)) = missed else { continue };
+            if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
+                self.searched[index] = Some(Search { round, least });
+                again = true;
+            } else {
+                last = Some(missed);
+            }
+        }
+        self.motions[round] = motion;
+        self.rounds += usize::from(again);
+        (again, last)
+    }
+
+    /// The surface that the pair meets in the motion of a solve and that the problem does not contain.
+    fn surface(
+        &self,
+        found: &mut Found<'_>,
+        input: &ContactInput<'_>,
+        motion: &mut Ahead,
+        (index, pair): (usize, &ContactPair),
+    ) -> Option<(Missed, f64)> {
+        let ContactInput { scene, settings, data, .. } = *input;
+        let path = input.motion.as_ref()?;
+        let is_active = found.active.binary_search_by_key(&index, |active| active.pair).is_ok();
+        if self.searched(index).is_some() || (is_active && input.path().is_none()) {
+            return None;
+        }
+        let thinnest = thinnest(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let (depth, end) = (0.5 * thinnest, motion.at(path, 1.0));
+        let travel = found.pairs.approach(pair, scene, data, end);
+        let mut least = 0.0;
+        if input.path().is_some() {
+            let unexpected = found.pairs.approach(pair, scene, found.ahead.at(path, 1.0), end);
+            if unexpected <= UNEXPECTED * thinnest {
+                return None;
+            }
+            if is_active {
+                let unseen = UNSEEN * thinnest;
+                if travel <= unseen {
+                    return None;
+                }
+                least = unseen.max(2.0 * patch_size(found.pairs.surface(index).0).depth);
+            }
+        } else if travel <= depth {
+            return None;
+        }
+        let count = parts(travel, thinnest) * if input.path().is_some() { 1 } else { 4 };
+        let faces = settings.faces;
+        let columns = &mut *found.columns;
+        let travel = found.pairs.aside(index, |pairs| {
+            let mut found = (1..=count).find_map(|number| {
+                let part = f64::from(number) / f64::from(count);
+                let X_WG = poses(scene, pair, motion.at(path, part));
+                let p_WC = pairs.find_surface_at(index, pair, scene, faces, &X_WG)?;
+                let surface = pairs.surface(index).0;
+                if least > 0.0 && patch_size(surface).depth <= least {
+                    return None;
+                }
+                input.columns_at(pair, &p_WC, data, columns);
+                let V = motion.velocity(columns.columns());
+                Some((1.0 - part) * settings.step() * approach_speed(surface, &p_WC, &V))
+            });
+            if input.path().is_none() {
+                // Only bodies that pass through each other, or beyond the middle of one
+                let X_WG = poses(scene, pair, motion.at(path, 1.0));
+                let apart = pairs.find_surface_at(index, pair, scene, faces, &X_WG).is_none();
+                found = found.filter(|travel| *travel > if apart { 0.1 * depth } else { depth });
+            }
+            found
+        });
+        travel.map(|travel| (Missed { pair: index, travel, pressed: None, depth }, least))
+    }
+
+    /// The points that the pair meets in the motion of a solve that ends at the poses in `end`, beyond the
+    /// distance at which points were searched.
+    fn points(
+        &mut self,
+        found: &mut Found<'_>,
+        input: &ContactInput<'_>,
+        end: &Data,
+        (index, pair): (usize, &ContactPair),
+    ) -> Option<(Missed, f64)> {
+        let ContactInput { scene, data, .. } = *input;
+        let travel = found.pairs.approach(pair, scene, data, end);
+        let detection = self.point_detection(found.pairs, input, (index, pair));
+        if travel <= detection {
+            return None;
+        }
+        let nearest = found.pairs.aside(index, |pairs| {
+            pairs.find_points(index, pair, scene, POINT_MARGIN * travel)?;
+            let phi = pairs.points(index).phi.iter().copied();
+            Some(phi.filter(|phi| *phi > detection).fold(f64::INFINITY, f64::min)).filter(|phi| *phi < travel)
+        });
+        nearest.map(|phi| (Missed { pair: index, travel: travel - phi, pressed: None, depth: f64::INFINITY }, 0.0))
+    }
+
+    /// The distance at which the points of a pair are searched \[m\]: as far as its speed and an acceleration
+    /// within a bound can take it, or farther if a solve has shown that it moves more.
+    pub(super) fn point_detection(
+        &mut self,
+        pairs: &Pairs,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+    ) -> f64 {
+        let step = input.settings.step();
+        let speed = pairs.approach_speed(pair, input.scene, input.data);
+        let usual = step * (speed + step * ACCELERATION_BOUND);
+        let (Some(search), Some(path)) = (self.searched(index), &input.motion) else { return usual };
+        let end = self.motion(search).at(path, 1.0);
+        usual.max(POINT_MARGIN * pairs.approach(pair, input.scene, input.data, end))
+    }
+
+    /// The surface of a pair that its `search` has found: its patch point [m, world], and the fraction of the
+    /// step.
+    pub(super) fn find(
+        &mut self,
+        pairs: &mut Pairs,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+        search: Search,
+    ) -> Option<(Vector3, f64)> {
+        let ContactInput { scene, settings, data, .. } = *input;
+        let path = input.motion.as_ref()?;
+        let geometries = scene.geometries();
+        let motion = self.motion(search);
+        let travel = pairs.approach(pair, scene, data, motion.at(path, 1.0));
+        let count = parts(travel, thinnest(&geometries[pair.A], &geometries[pair.B]));
+        (1..=count).find_map(|number| {
+            let part = f64::from(number) / f64::from(count);
+            let X_WG = poses(scene, pair, motion.at(path, part));
+            let p_WC = pairs.find_surface_at(index, pair, scene, settings.faces, &X_WG)?;
+            let depth = || patch_size(pairs.surface(index).0).depth;
+            (search.least == 0.0 || depth() > search.least).then_some((p_WC, part))
+        })
+    }
+}
+
+/// The poses of the two geometries of a pair, for the poses of the bodies in `data`.
+pub(super) fn poses(scene: &Scene, pair: &ContactPair, data: &Data) -> (RigidTransform, RigidTransform) {
+    let pose = |index: GeometryIndex| {
+        let geometry = &scene.geometries()[index];
+        data.X_WB[geometry.body] * geometry.X_BG
+    };
+    (pose(pair.A), pose(pair.B))
+}

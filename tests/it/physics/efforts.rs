@@ -1,0 +1,91 @@
+//! Efforts of actuators that close a gap within one step.
+
+use isobar::geometry::Shape;
+use isobar::math::{BodyIndex, Vector3};
+use isobar::scene::SceneBuilder;
+use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
+use isobar::stepping::{QuasistaticStepping, Simulation, StepSettings, Stepping};
+
+use super::bodies::{add_pusher, efforts, finish, rigid};
+use super::spook::spook;
+use crate::worlds::{at, compliant, settings};
+
+/// Mass of the finger [kg], the side of its cube \[m\], and the modulus of its material [Pa].
+const MASS: f64 = 0.2;
+const SIDE: f64 = 0.02;
+const MODULUS: f64 = 1e7;
+
+/// The three modes with their defaults.
+fn modes(step: f64) -> [(&'static str, StepSettings); 3] {
+    let quasistatic = Stepping::Quasistatic(QuasistaticStepping::default());
+    [
+        ("dynamic", settings(step)),
+        ("spook", spook(step, ComplementaritySolver::Direct, FrictionLaw::ExactCone)),
+        ("quasistatic", StepSettings { stepping: quasistatic, ..settings(step) }),
+    ]
+}
+
+/// A finger on a slide is driven by a constant effort \[N\] across a gap \[m\] to a fixed bar of the
+/// thickness \[m\], through which it would fly within one step. It is pressed in by at most the depth at
+/// which the spring of its contact has taken up the work of the effort, W = F (gap + depth) = k depth^2/2,
+/// and comes to rest at F/k. The stiffness of a compliant face is between those of its whole area and of its
+/// area without a rim of a tenth; that of the four rigid points is m (2 pi/(beta h))^2 with beta = 0.1. A
+/// complementarity step damps the contact over several steps: after an impact with u the next step moves by
+/// gamma h u, with gamma = 1/(1 + 4 tau/h) and tau = 2 h, and all by gamma h u/(1 - gamma) at most. A
+/// quasistatic step does not resolve less than its tolerance.
+#[test]
+fn an_effort_that_closes_a_gap_within_a_step_does_not_pass_through() {
+    let mut wrong = Vec::new();
+    for (force, gap, thickness) in [(20.0, 1e-3, 0.05), (20.0, 5e-3, 0.05), (200.0, 1e-3, 0.005), (200.0, 0.03, 0.005)]
+    {
+        for (step, soft) in [1.0 / 60.0, 5e-3, 1e-3].into_iter().flat_map(|step| [(step, true), (step, false)]) {
+            for (name, with) in modes(step) {
+                let mut builder = SceneBuilder::new();
+                let bar = Shape::Box { size: Vector3::new(thickness, 0.1, 0.1) };
+                let place = at(0.5 * thickness, 0.0, 0.0);
+                builder.add_geometry(BodyIndex::WORLD, "bar", place, bar, &rigid(0.3)).expect("a bar");
+                let material = if soft { compliant(MODULUS, 10.0, 0.3) } else { rigid(0.3) };
+                let start = at(-0.5 * SIDE - gap, 0.0, 0.0);
+                add_pusher(&mut builder, ("finger", MASS), start, Vector3::x(), Vector3::repeat(SIDE), &material);
+                let (scene, state) = finish(builder, Vector3::zeros(), &[]);
+                let mut simulation = Simulation::new(scene, state, with).expect("a simulation");
+                let (mut deepest, mut named, mut failed) = (f64::NEG_INFINITY, false, 0);
+                let steps = (0.3 / step) as u32;
+                for _ in 0..steps {
+                    match simulation.step(&efforts(&[force])) {
+                        Ok(report) => failed += u32::from(!report.solver_converged),
+                        Err(error) => {
+                            wrong.push(format!("{name} {step} {force} N soft {soft}: {error}"));
+                            break;
+                        }
+                    }
+                    named |= simulation.missed_contact().is_some();
+                    deepest = deepest.max(simulation.state().q[0] - gap);
+                }
+                let last = simulation.state().q[0] - gap;
+                let stiffness = if soft {
+                    0.8 * 0.8 * SIDE * MODULUS * 2.0
+                } else {
+                    MASS * (std::f64::consts::TAU / (0.1 * step)).powi(2)
+                };
+                let rest = force / stiffness;
+                let impact = (gap / step).min((2.0 * force * gap / MASS).sqrt());
+                let damped = if name == "spook" { step * impact / 8.0 } else { 0.0 };
+                let bound = rest + (rest * rest + 2.0 * rest * gap).sqrt() + damped;
+                let line = format!(
+                    "{name} step {step:.4} s, {force} N over {gap} m, soft {soft}: {:.4} of {:.4} mm, at last {:.4} of \
+                     {:.4} mm, named {named}, {failed} failed",
+                    1e3 * deepest,
+                    1e3 * bound,
+                    1e3 * last,
+                    1e3 * rest
+                );
+                println!("{line}");
+                if deepest > bound || last < -1e-7 || last > 1.1 * rest || failed > 0 || named {
+                    wrong.push(line);
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
