@@ -1,7 +1,9 @@
 //! Typed indices, spatial vectors and small dense kernels. Depends on nothing else in the crate.
 
+pub mod block_symmetric;
 mod bytes;
 pub mod dense;
+mod elimination_order;
 mod index;
 pub mod lanes;
 pub mod padded;

@@ -14,6 +14,7 @@ struct Island {
     spans: Range<usize>,
     patches: Range<usize>,
     rows: Range<usize>,
+    edges: Range<usize>,
     size: usize,
 }
 
@@ -39,6 +40,12 @@ pub(super) struct Islands {
     /// The index of each velocity within its island; velocities of a block are consecutive.
     index_of_dof: Vec<u32>,
     block_of: Vec<u32>,
+    /// The number of each block within its island, and the sizes of the blocks island by island.
+    block_numbers: Vec<u32>,
+    block_sizes: Vec<u32>,
+    /// The pairs of blocks that patches couple, island by island: ascending, the smaller number first.
+    edges: Vec<[u32; 2]>,
+    edges_of_island: Vec<[u32; 2]>,
     island_of: Vec<u32>,
     sets: DisjointSets,
     built_for: Structure,
@@ -87,6 +94,10 @@ impl Islands {
             spans,
             index_of_dof,
             block_of,
+            block_numbers,
+            block_sizes,
+            edges,
+            edges_of_island,
             island_of,
             sets,
             built_for,
@@ -112,11 +123,17 @@ impl Islands {
         index_of_dof.clear();
         index_of_dof.resize(problem.size(), 0);
         block_spans.clear();
+        block_sizes.clear();
+        block_numbers.clear();
+        block_numbers.resize(built_for.blocks.len(), 0);
+        edges.clear();
         spans.clear();
         for island in islands {
             island.spans.start = spans.len();
-            for block in &blocks[island.blocks.clone()] {
+            for (number, block) in (0..).zip(&blocks[island.blocks.clone()]) {
                 let dofs = built_for.blocks[*block as usize].clone();
+                block_numbers[*block as usize] = number;
+                block_sizes.push(dofs.len() as u32);
                 let span = Span { indices: island.size..island.size + dofs.len(), dofs };
                 (span.dofs.clone()).zip(span.indices.clone()).for_each(|(dof, index)| index_of_dof[dof] = index as u32);
                 island.size = span.indices.end;
@@ -129,12 +146,23 @@ impl Islands {
                 }
             }
             island.spans.end = spans.len();
+            let number = |dof: u32| block_numbers[block_of[dof as usize] as usize];
+            let coupled = patches[island.patches.clone()].iter().filter_map(|patch| {
+                let [first, last] = built_for.patches[*patch as usize]?.map(number);
+                (first != last).then_some([first, last])
+            });
+            edges_of_island.clear();
+            edges_of_island.extend(coupled);
+            edges_of_island.sort_unstable();
+            edges_of_island.dedup();
+            island.edges = edges.len()..edges.len() + edges_of_island.len();
+            edges.extend_from_slice(edges_of_island);
         }
     }
 
     /// The islands, in the order of their first velocities.
     pub(super) fn parts<'a>(&'a self, problem: &'a ContactProblem) -> impl Iterator<Item = Part<'a>> {
-        self.islands.iter().map(move |island| Part { problem, islands: self, island })
+        self.islands.iter().enumerate().map(move |(number, island)| Part { problem, islands: self, island, number })
     }
 }
 
@@ -144,9 +172,14 @@ pub(super) struct Part<'a> {
     problem: &'a ContactProblem,
     islands: &'a Islands,
     island: &'a Island,
+    number: usize,
 }
 
 impl<'a> Part<'a> {
+    /// Its index among the islands.
+    pub(super) fn number(&self) -> usize {
+        self.number
+    }
     /// Number of its velocities.
     pub(super) fn size(&self) -> usize {
         self.island.size
@@ -163,6 +196,22 @@ impl<'a> Part<'a> {
     /// The blocks of its velocities; A couples only velocities of the same block.
     pub(super) fn blocks(self) -> std::slice::Iter<'a, Span> {
         self.islands.block_spans[self.island.blocks.clone()].iter()
+    }
+    /// The sizes of its blocks.
+    pub(super) fn block_sizes(&self) -> &'a [u32] {
+        &self.islands.block_sizes[self.island.blocks.clone()]
+    }
+    /// The pairs of its blocks that patches couple: ascending, each with the smaller number first.
+    pub(super) fn edges(&self) -> &'a [[u32; 2]] {
+        &self.islands.edges[self.island.edges.clone()]
+    }
+    /// The number of a velocity's block within the island.
+    pub(super) fn block_number(&self, dof: u32) -> usize {
+        self.islands.block_numbers[self.islands.block_of[dof as usize] as usize] as usize
+    }
+    /// The velocities of one of its blocks.
+    pub(super) fn block_dofs(&self, number: usize) -> Range<usize> {
+        self.islands.block_spans[self.island.blocks.start + number].dofs.clone()
     }
     /// The velocity at an index in the island.
     pub(super) fn dof(self, index: usize) -> Option<usize> {

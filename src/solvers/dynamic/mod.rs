@@ -4,6 +4,7 @@
 mod islands;
 mod lagged_friction;
 mod newton;
+mod newton_matrix;
 mod problem;
 #[cfg(test)]
 mod samples;

@@ -4,9 +4,9 @@
 //! one after the other, each to a tolerance relative to its own momentum.
 
 use super::islands::{Islands, Part};
+use super::newton_matrix::{Curvature, NewtonMatrix};
 use super::problem::ContactProblem;
 use crate::math::dense::{NotPositiveDefinite, dot};
-use crate::math::padded::PaddedSymmetric;
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity};
 use crate::solvers::line_search::find_zero;
 
@@ -82,8 +82,8 @@ const STAGNANT: f64 = 0.5;
 #[derive(Clone, Debug, Default)]
 pub struct NewtonSolver {
     islands: Islands,
-    /// H of an island followed by -g; after a Newton step, its factors.
-    hessian: PaddedSymmetric,
+    /// H of an island; after a Newton step, its factors.
+    matrix: NewtonMatrix,
     gradient: Vec<f64>,
     direction: Vec<f64>,
     /// The direction, by index in the island.
@@ -306,31 +306,17 @@ impl NewtonSolver {
         part.spans().map(|span| dot(&self.gradient[span.dofs.clone()], &self.direction[span.dofs.clone()])).sum()
     }
 
-    /// Solves H dv = -g with H = A + sum J^T H_patch J + rows; only the upper triangle of H is computed.
+    /// Solves H dv = -g with H = A + sum J^T H_patch J + rows.
     fn newton_direction(&mut self, part: Part<'_>) -> Result<(), NotPositiveDefinite> {
-        let (n, indices) = (part.size(), part.indices());
-        self.hessian.reset(n);
-        for block in part.blocks() {
-            let gradient = &self.gradient[block.dofs.clone()];
-            for ((index, momentum_row), gradient) in block.indices.clone().zip(part.momentum_rows(block)).zip(gradient)
-            {
-                let row = self.hessian.row_mut(index);
-                for (h, a) in row[block.indices.clone()].iter_mut().zip(momentum_row) {
-                    *h += a;
-                }
-                row[n] = -gradient;
+        self.solution.resize(part.size(), 0.0);
+        for span in part.spans() {
+            for (x, gradient) in self.solution[span.indices.clone()].iter_mut().zip(&self.gradient[span.dofs.clone()]) {
+                *x = -gradient;
             }
         }
-        for (number, patch) in part.patches() {
-            patch.jacobian.add_hessian(&self.patch_hessians[number], indices, &mut self.hessian);
-        }
-        for (number, row) in part.rows() {
-            let i = indices[row.dof as usize] as usize;
-            self.hessian.row_mut(i)[i] += self.row_slopes[number] * row.coefficient * row.coefficient;
-        }
-        self.solution.resize(n, 0.0);
-        self.hessian
-            .solve_in_place(&mut self.solution)
+        let curvature = Curvature { patch_hessians: &self.patch_hessians, row_slopes: &self.row_slopes };
+        self.matrix
+            .solve(part, &curvature, &mut self.solution)
             .map_err(|error| NotPositiveDefinite { pivot: part.dof(error.pivot).unwrap_or(error.pivot), ..error })?;
         self.take_solution(part);
         Ok(())
@@ -350,7 +336,7 @@ impl NewtonSolver {
                 *x = -gradient;
             }
         }
-        self.hessian.solve_again(&mut self.solution);
+        self.matrix.solve_again(&mut self.solution);
         self.take_solution(part);
         self.evaluate_at(part, v, 1.0, false);
         self.relative_residual(part)

@@ -1,0 +1,158 @@
+//! The matrix H = A + sum J^T H_patch J + rows of a Newton step: dense for small islands, by blocks for heaps.
+
+use super::islands::Part;
+use crate::math::Matrix6;
+use crate::math::block_symmetric::BlockSymmetric;
+use crate::math::dense::NotPositiveDefinite;
+use crate::math::padded::PaddedSymmetric;
+use crate::solvers::PatchBlock;
+
+/// Smaller islands have a dense matrix [unknowns].
+const SPARSE_SIZE_MIN: usize = 72;
+/// The matrix is dense if the sparse one needs more than this fraction of its multiplications.
+const SPARSE_PART_MAX: f64 = 0.5;
+
+/// The second derivatives of the potentials at a point.
+pub(super) struct Curvature<'a> {
+    /// Of each patch, with respect to its velocity.
+    pub(super) patch_hessians: &'a [Matrix6],
+    /// Of each row, with respect to its speed.
+    pub(super) row_slopes: &'a [f64],
+}
+
+/// H of an island, or its factors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NewtonMatrix {
+    dense: PaddedSymmetric,
+    /// By island; each keeps its order of elimination while its structure stays.
+    sparse: Vec<BlockSymmetric>,
+    /// The island whose sparse factors are the last ones.
+    sparse_island: Option<usize>,
+    /// J^T H_patch J of one patch, and the indices of velocities in it.
+    local: PaddedSymmetric,
+    local_indices: Vec<u32>,
+}
+
+impl NewtonMatrix {
+    /// Solves H x = b; `x` is b on input.
+    ///
+    /// # Errors
+    /// A pivot that is not positive and finite, by its index in the island.
+    pub(super) fn solve(
+        &mut self,
+        part: Part<'_>,
+        curvature: &Curvature<'_>,
+        x: &mut [f64],
+    ) -> Result<(), NotPositiveDefinite> {
+        self.sparse_island = self.start_sparse(part);
+        match self.sparse_island {
+            Some(island) => {
+                self.add_sparse(part, curvature);
+                let matrix = &mut self.sparse[island];
+                matrix.factorize()?;
+                matrix.solve(x);
+                Ok(())
+            }
+            None => {
+                self.add_dense(part, curvature, x);
+                self.dense.solve_in_place(x)
+            }
+        }
+    }
+
+    /// Solves H x = b with the factors of the last step; `x` is b on input.
+    pub(super) fn solve_again(&mut self, x: &mut [f64]) {
+        match self.sparse_island {
+            Some(island) => self.sparse[island].solve(x),
+            None => self.dense.solve_again(x),
+        }
+    }
+
+    /// Prepares the sparse matrix of the island. Returns its number, or nothing if a dense one is faster.
+    fn start_sparse(&mut self, part: Part<'_>) -> Option<usize> {
+        let (n, number) = (part.size(), part.number());
+        if n < SPARSE_SIZE_MIN {
+            return None;
+        }
+        if self.sparse.len() <= number {
+            self.sparse.resize_with(number + 1, BlockSymmetric::default);
+        }
+        let matrix = &mut self.sparse[number];
+        matrix.reset(part.block_sizes(), part.edges());
+        (matrix.multiplications() <= SPARSE_PART_MAX * (n as f64).powi(3) / 6.0).then_some(number)
+    }
+
+    fn add_sparse(&mut self, part: Part<'_>, curvature: &Curvature<'_>) {
+        let Self { sparse, local, local_indices, .. } = self;
+        let matrix = &mut sparse[part.number()];
+        local_indices.resize(part.indices().len(), 0);
+        for (number, block) in part.blocks().enumerate() {
+            let mut diagonal = matrix.block_mut(number, number);
+            for (i, row) in part.momentum_rows(block).enumerate() {
+                row[..=i].iter().enumerate().for_each(|(j, a)| diagonal.add(i, j, *a));
+            }
+        }
+        for (number, patch) in part.patches() {
+            let pair = blocks_of(part, patch);
+            let mut size = 0;
+            for block in pair.into_iter().flatten() {
+                let dofs = part.block_dofs(block);
+                (0..).zip(&mut local_indices[dofs.clone()]).for_each(|(i, index)| *index = size + i);
+                size += dofs.len() as u32;
+            }
+            local.reset(size as usize);
+            patch.jacobian.add_hessian(&curvature.patch_hessians[number], local_indices, local);
+            let mut start = 0;
+            for (k, a) in pair.into_iter().enumerate().filter_map(|(k, block)| Some((k, block?))) {
+                let height = part.block_dofs(a).len();
+                let mut diagonal = matrix.block_mut(a, a);
+                for i in 0..height {
+                    let row = &local.row_mut(start + i)[start..start + height];
+                    row[i..].iter().zip(i..).for_each(|(h, j)| diagonal.add(j, i, *h));
+                }
+                if let (0, Some(b)) = (k, pair[1]) {
+                    let mut beside = matrix.block_mut(a, b);
+                    for i in 0..height {
+                        let row = &local.row_mut(i)[height..size as usize];
+                        row.iter().enumerate().for_each(|(j, h)| beside.add(i, j, *h));
+                    }
+                }
+                start += height;
+            }
+        }
+        for (number, row) in part.rows() {
+            let block = part.block_number(row.dof);
+            let i = row.dof as usize - part.block_dofs(block).start;
+            matrix.block_mut(block, block).add(i, i, curvature.row_slopes[number] * row.coefficient * row.coefficient);
+        }
+    }
+
+    /// Only the upper triangle is computed.
+    fn add_dense(&mut self, part: Part<'_>, curvature: &Curvature<'_>, right_hand_side: &[f64]) {
+        let (n, indices) = (part.size(), part.indices());
+        self.dense.reset(n);
+        for block in part.blocks() {
+            for (index, momentum_row) in block.indices.clone().zip(part.momentum_rows(block)) {
+                let row = self.dense.row_mut(index);
+                for (h, a) in row[block.indices.clone()].iter_mut().zip(momentum_row) {
+                    *h += a;
+                }
+                row[n] = right_hand_side[index];
+            }
+        }
+        for (number, patch) in part.patches() {
+            patch.jacobian.add_hessian(&curvature.patch_hessians[number], indices, &mut self.dense);
+        }
+        for (number, row) in part.rows() {
+            let i = indices[row.dof as usize] as usize;
+            self.dense.row_mut(i)[i] += curvature.row_slopes[number] * row.coefficient * row.coefficient;
+        }
+    }
+}
+
+/// The numbers of the blocks that move a patch.
+fn blocks_of(part: Part<'_>, patch: &PatchBlock) -> [Option<usize>; 2] {
+    let (first, last) = (patch.dofs().first(), patch.dofs().last());
+    let [first, last] = [first, last].map(|dof| dof.map(|dof| part.block_number(*dof)));
+    [first, last.filter(|_| last != first)]
+}
