@@ -320,10 +320,8 @@ mod tests {
 
     /// A matrix with these blocks and couplings, dense and by blocks.
     fn matrices(sizes: &[u32], edges: &[[u32; 2]], blocks: &mut BlockSymmetric) -> Vec<f64> {
-        let starts: Vec<usize> = sizes
-            .iter()
-            .scan(0, |start, size| Some(std::mem::replace(start, *start + *size as usize)))
-            .collect();
+        let starts: Vec<usize> =
+            sizes.iter().scan(0, |start, size| Some(std::mem::replace(start, *start + *size as usize))).collect();
         let n = sizes.iter().sum::<u32>() as usize;
         let mut dense = vec![0.0; n * n];
         blocks.reset(sizes, edges);
@@ -342,8 +340,9 @@ mod tests {
         dense
     }
 
-    /// Oracle: the dense Cholesky factorization. The cases are a chain, a star, a loop, a grid, parts that are
-    /// not coupled, and a full matrix; the sizes of blocks are those of free bodies, arms and single joints.
+    /// Oracle: the dense Cholesky factorization. The cases are a chain, a star, a loop, a grid, parts that
+    /// are not coupled, and a full matrix; the sizes of blocks are those of free bodies, arms and single
+    /// joints.
     #[test]
     fn solves_what_the_dense_factorization_solves() {
         let grid = (0..20u32).flat_map(|i| {

@@ -40,11 +40,7 @@ fn body(kind: usize, scale: Vector3) -> (Shape, f64, Vector3) {
         1 => (Shape::Sphere { radius }, 4.0 / 3.0 * disc * radius, Vector3::repeat(0.4 * squares.x)),
         2 => (Shape::Cylinder { radius, length }, disc * length, round(length)),
         3 => (Shape::Capsule { radius, length }, disc * (length + 4.0 / 3.0 * radius), round(length + radius)),
-        _ => (
-            Shape::Ellipsoid { semi_axes: half },
-            4.0 / 3.0 * std::f64::consts::PI * half.product(),
-            around / 5.0,
-        ),
+        _ => (Shape::Ellipsoid { semi_axes: half }, 4.0 / 3.0 * std::f64::consts::PI * half.product(), around / 5.0),
     }
 }
 

@@ -112,6 +112,12 @@ impl NewtonSolver {
         &self.patch_impulses
     }
 
+    /// Whether the last island had a sparse matrix.
+    #[cfg(test)]
+    pub(super) fn has_sparse_matrix(&self) -> bool {
+        self.matrix.is_sparse()
+    }
+
     /// Minimises `problem` from `warm_start`; `v` becomes the solution.
     ///
     /// # Errors

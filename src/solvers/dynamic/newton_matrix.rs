@@ -1,4 +1,5 @@
-//! The matrix H = A + sum J^T H_patch J + rows of a Newton step: dense for small islands, by blocks for heaps.
+//! The matrix H = A + sum J^T H_patch J + rows of a Newton step: dense for small islands, by blocks for
+//! heaps.
 
 use super::islands::Part;
 use crate::math::Matrix6;
@@ -58,6 +59,12 @@ impl NewtonMatrix {
                 self.dense.solve_in_place(x)
             }
         }
+    }
+
+    /// Whether the last matrix was sparse.
+    #[cfg(test)]
+    pub(super) fn is_sparse(&self) -> bool {
+        self.sparse_island.is_some()
     }
 
     /// Solves H x = b with the factors of the last step; `x` is b on input.
@@ -155,4 +162,79 @@ fn blocks_of(part: Part<'_>, patch: &PatchBlock) -> [Option<usize>; 2] {
     let (first, last) = (patch.dofs().first(), patch.dofs().last());
     let [first, last] = [first, last].map(|dof| dof.map(|dof| part.block_number(*dof)));
     [first, last.filter(|_| last != first)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::newton::{NewtonSettings, NewtonSolver};
+    use super::super::problem::ContactProblem;
+    use super::super::samples::{LAW, push_square};
+    use crate::math::Vector6;
+    use std::ops::Range;
+
+    /// Free bodies and, in between, arms of seven joints, each pressed on the one before and on the third
+    /// before; a row holds a joint of the last one.
+    fn heap(count: usize, one_block: bool) -> ContactProblem {
+        let mut trees: Vec<Range<usize>> = Vec::new();
+        for number in 0..count {
+            let start = trees.last().map_or(0, |tree| tree.end);
+            trees.push(start..start + if number % 4 == 2 { 7 } else { 6 });
+        }
+        let size = trees[count - 1].end;
+        let mut problem = ContactProblem::default();
+        problem.reset(&if one_block { std::iter::once(0..size).collect() } else { trees.clone() });
+        for tree in &trees {
+            for (i, j) in tree.clone().flat_map(|i| tree.clone().map(move |j| (i, j))) {
+                problem.momentum_matrix[i * size + j] = if i == j { 1.0 } else { 0.1 };
+            }
+        }
+        for i in 0..size {
+            problem.momentum[i] = 1e-3 * ((i as f64).sin() - 2.0);
+        }
+        for (a, b) in (0..count).flat_map(|b| [(b.checked_sub(1), b), (b.checked_sub(3), b)]) {
+            let (patch, _) = problem.add_patch();
+            patch.reset(LAW);
+            for (tree, sign) in a.map(|a| (&trees[a], -1.0)).into_iter().chain([(&trees[b], 1.0)]) {
+                for (i, dof) in tree.clone().enumerate() {
+                    let arm = if tree.len() == 6 { 0.0 } else { 0.2 };
+                    let column =
+                        sign * Vector6::from_fn(|k, _| if k == i { 1.0 } else { arm * ((k + 2 * i) as f64).cos() });
+                    patch.push_column(dof as u32, column, 0.0);
+                }
+            }
+            push_square(patch, 0.4);
+        }
+        let row = crate::solvers::BoxRow {
+            dof: size as u32 - 2,
+            coefficient: 1.0,
+            target: 0.2,
+            regularization: 0.5,
+            lower: -0.1,
+            upper: 0.1,
+        };
+        problem.rows.push(row);
+        problem.lag_friction();
+        problem
+    }
+
+    /// Oracle: the same problem with one block, which has a dense matrix.
+    #[test]
+    fn a_heap_has_the_solution_of_the_dense_matrix() {
+        for count in [11, 12, 20, 45] {
+            let solve = |one_block: bool| {
+                let (problem, mut solver) = (heap(count, one_block), NewtonSolver::default());
+                let mut v = vec![0.0; problem.size()];
+                let settings = NewtonSettings { tolerance: 1e-13, ..NewtonSettings::default() };
+                let report = solver.solve(&problem, &v.clone(), &settings, &mut v).expect("positive definite");
+                assert!(report.residual < 1e-10, "{count}: {report:?}");
+                (v, solver.has_sparse_matrix())
+            };
+            let ((sparse, is_sparse), (dense, is_dense)) = (solve(false), solve(true));
+            assert_eq!((is_sparse, is_dense), (count > 11, false), "{count}");
+            for (i, (v, expected)) in sparse.iter().zip(&dense).enumerate() {
+                assert!((v - expected).abs() < 1e-9, "{count}: v_{i} is {v} instead of {expected}");
+            }
+            assert!(dense.iter().any(|v| v.abs() > 1e-3));
+        }
+    }
 }
