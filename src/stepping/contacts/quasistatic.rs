@@ -5,7 +5,7 @@ use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
-use crate::contact::{FaceFriction, RECOVERY_SPEED_MAX, mean_point, push_faces_about};
+use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
@@ -295,9 +295,7 @@ impl QuasistaticContacts {
             });
             block.set_surface_velocity(surface_velocity(scene, data, pair));
             self.columns.push(block, v);
-            // At the centroids: with friction spread over the faces, steps of a pressed tool did not
-            // converge.
-            let count = push_faces_about(surface, &p_WC, FaceFriction::Centroid, block, kept);
+            let count = push_faces_about(surface, &p_WC, settings.face_friction, block, kept);
             self.faces += count.kept;
             self.faces_dropped += count.dropped;
             self.active.push(ActivePatch { pair: index, p_WC, p_WBo: origins(scene, pair, data) });

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use isobar::experiments::planar_push;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointSpec};
@@ -225,6 +226,34 @@ fn complementarity_steps_with_a_cone_follow_the_reference() {
                     wrong.push(line);
                 }
             }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Oracle: the same paths, for quasistatic steps with Coulomb's friction, of feet and of a pad whose friction
+/// is spread over its faces; a bound of 0.5 mm and 0.5 degrees holds at the end of each push.
+#[test]
+fn quasistatic_steps_follow_the_reference() {
+    let Some(folder) = golden::measurements().map(|data| data.join("planar_push")) else { return };
+    let mut wrong = Vec::new();
+    for (model, support) in [("corners4", Support::Feet), ("uniform", Support::Pad)] {
+        for (number, push) in PUSHES.into_iter().enumerate() {
+            let reference = reference(&folder, push, model);
+            let stepping = planar_push::quasistatic();
+            let with = StepSettings { stepping, ..settings(1.0 / 60.0) };
+            let Push { end: (mm, degrees), failed, .. } = errors(&reference, support, Pusher::Sphere, with);
+            let line = format!("{model} {push}: {mm:.3} mm, {degrees:.3} degrees, {failed} failed");
+            println!("{line}");
+            if mm > 0.5 || degrees > 0.5 || failed > 0 {
+                wrong.push(line);
+            }
+            // The ends that the experiment compares with, to their digits
+            let base = if support == Support::Pad { planar_push::Support::Pad } else { planar_push::Support::Corners };
+            let [x, y, turn] = planar_push::reference_ends(base)[number];
+            let end = reference.pose(5.0);
+            let off = Vector3::new(1e3 * end.x - x, 1e3 * end.y - y, end.z.to_degrees() - turn);
+            assert!(off.amax() < 1e-3, "{model} {push}: {off}");
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
