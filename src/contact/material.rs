@@ -29,6 +29,12 @@ pub struct ContactProperties {
     /// Velocity of the surface in the geometry's own axes [m/s], as of a conveyor belt: friction carries the
     /// bodies that lie on the surface.
     pub surface_velocity: Option<Vector3>,
+    /// Radius of the area of each point of rigid contact, over which its friction resists spin \[m\].
+    pub torsional_radius: Option<f64>,
+    /// Coefficient of the rolling friction of each point of rigid contact \[m\].
+    pub rolling_friction: Option<f64>,
+    /// Coefficient of restitution of rigid contact [-].
+    pub restitution: Option<f64>,
 }
 
 impl ContactProperties {
@@ -46,6 +52,9 @@ impl ContactProperties {
             mu_static: self.mu_static.or(fallback.mu_static),
             point_contact_stiffness: self.point_contact_stiffness.or(fallback.point_contact_stiffness),
             surface_velocity: self.surface_velocity.or(fallback.surface_velocity),
+            torsional_radius: self.torsional_radius.or(fallback.torsional_radius),
+            rolling_friction: self.rolling_friction.or(fallback.rolling_friction),
+            restitution: self.restitution.or(fallback.restitution),
         }
     }
 }
@@ -77,6 +86,20 @@ pub struct ContactMaterial {
     pub point_stiffness: Option<f64>,
     /// Velocity of the surface in the geometry's axes [m/s].
     pub surface_velocity: Vector3,
+    /// The properties of rigid points; `None` if not stated.
+    pub points: PointProperties<Option<f64>>,
+}
+
+/// Properties of the points of rigid contact in dynamic steps, for one material (`Option<f64>`) or two
+/// (`f64`).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PointProperties<T> {
+    /// r \[m\]: friction resists spin about the normal with a torque of up to mu r times the normal force.
+    pub torsional_radius: T,
+    /// c \[m\]: rolling is resisted by a torque of up to c times the normal force.
+    pub rolling_friction: T,
+    /// e [-]: a point that hits with the speed v leaves with e v.
+    pub restitution: T,
 }
 
 /// Two materials in contact.
@@ -90,6 +113,24 @@ pub struct CombinedMaterial {
     pub friction: f64,
     /// Stiffness of each point of rigid contact [N/m]; `None` for near-rigid.
     pub point_stiffness: Option<f64>,
+    /// The properties of rigid points.
+    pub points: PointProperties<f64>,
+}
+
+impl PointProperties<Option<f64>> {
+    /// One stated value applies; of two, the larger radius, the larger rolling friction and the smaller
+    /// restitution.
+    fn combine(&self, other: &Self) -> PointProperties<f64> {
+        let one = |a: Option<f64>, b: Option<f64>, both: fn(f64, f64) -> f64| match (a, b) {
+            (Some(a), Some(b)) => both(a, b),
+            (stated, None) | (None, stated) => stated.unwrap_or(0.0),
+        };
+        PointProperties {
+            torsional_radius: one(self.torsional_radius, other.torsional_radius, f64::max),
+            rolling_friction: one(self.rolling_friction, other.rolling_friction, f64::max),
+            restitution: one(self.restitution, other.restitution, f64::min),
+        }
+    }
 }
 
 impl ContactMaterial {
@@ -113,6 +154,7 @@ impl ContactMaterial {
                 (Some(a), Some(b)) => Some(a * b / (a + b)),
                 (one, None) | (None, one) => one,
             },
+            points: self.points.combine(&other.points),
         }
     }
 }
@@ -130,17 +172,21 @@ mod tests {
             friction: 1.0,
             point_stiffness: Some(2e5),
             surface_velocity: Vector3::zeros(),
+            points: PointProperties { torsional_radius: Some(0.01), restitution: Some(0.5), ..Default::default() },
         };
         let rigid = ContactMaterial {
             compliance: Compliance::Rigid,
             dissipation: 50.0,
             friction: 0.5,
             point_stiffness: None,
+            points: PointProperties { restitution: Some(0.2), rolling_friction: Some(1e-3), ..soft.points },
             ..soft
         };
         let both = soft.combine(&rigid);
         assert_eq!((both.dissipation, both.point_stiffness), (5.0, Some(2e5)));
         assert_eq!(both, rigid.combine(&soft));
+        let points = PointProperties { torsional_radius: 0.01, rolling_friction: 1e-3, restitution: 0.2 };
+        assert_eq!(both.points, points);
         assert!((both.friction - 2.0 / 3.0).abs() < 1e-15);
         let stiff = ContactMaterial { compliance: Compliance::Compliant { modulus: 3e5 }, dissipation: 1.0, ..soft };
         assert_eq!(soft.combine(&stiff).point_stiffness, Some(1e5));

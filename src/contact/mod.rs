@@ -8,5 +8,5 @@ pub use discretize::{
     Discretized, FaceFriction, GRADIENT_MIN, Hold, PatchSize, approach_speed, patch_depth, patch_point, patch_size,
     push_faces, push_faces_about, push_faces_held,
 };
-pub use material::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties};
+pub use material::{CombinedMaterial, Compliance, ContactMaterial, ContactProperties, PointProperties};
 pub use points::{NEAR_RIGID_BETA, PointLoad, RECOVERY_SPEED_MAX, mean_point, push_points};

@@ -66,6 +66,10 @@ pub fn push_points(
                 (stiffness, (-stiffness * phi).min(most))
             }
         };
-        block.push_face(&FaceInput { p_CF, normal: *normal, stiffness, elastic_force, spin_arm_squared: 0.0 });
+        let spin_arm_squared = material.points.torsional_radius.powi(2);
+        block.push_face(&FaceInput { p_CF, normal: *normal, stiffness, elastic_force, spin_arm_squared });
+        if material.points.rolling_friction > 0.0 {
+            block.push_rolling_friction(material.points.rolling_friction);
+        }
     }
 }

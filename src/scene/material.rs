@@ -1,7 +1,7 @@
 //! The contact material of a geometry, from its stated properties and the defaults.
 
 use super::error::SceneBuildError;
-use crate::contact::{Compliance, ContactMaterial, ContactProperties};
+use crate::contact::{Compliance, ContactMaterial, ContactProperties, PointProperties};
 use crate::geometry::Shape;
 
 /// Default modulus of a compliant geometry \[Pa\]: stiff rubber.
@@ -34,6 +34,12 @@ pub(super) fn material_of(
     check("mesh_resolution_hint", properties.mesh_resolution_hint, 1.0, true)?;
     check("slab_thickness", properties.slab_thickness, 1.0, true)?;
     check("margin", properties.margin, 0.0, false)?;
+    check("torsional_radius", properties.torsional_radius, 0.0, false)?;
+    check("rolling_friction", properties.rolling_friction, 0.0, false)?;
+    if let Some(value) = properties.restitution.filter(|value| !(0.0..=1.0).contains(value)) {
+        let (geometry, property) = (name.to_owned(), "restitution");
+        return Err(SceneBuildError::Property { geometry, property, value, range: "from 0 to 1" });
+    }
     Ok(ContactMaterial {
         compliance: if compliant { Compliance::Compliant { modulus } } else { Compliance::Rigid },
         dissipation: check(
@@ -53,6 +59,11 @@ pub(super) fn material_of(
         point_stiffness: match properties.point_contact_stiffness {
             None => None,
             stiffness => Some(check("point_contact_stiffness", stiffness, 1.0, true)?),
+        },
+        points: PointProperties {
+            torsional_radius: properties.torsional_radius,
+            rolling_friction: properties.rolling_friction,
+            restitution: properties.restitution,
         },
         friction: check("mu_dynamic", properties.mu_dynamic.or(properties.mu_static), DEFAULT_FRICTION, false)?,
     })

@@ -59,6 +59,14 @@ pub struct ContactPair {
     pub material: CombinedMaterial,
 }
 
+impl ContactPair {
+    /// The restitution of a pair of rigid geometries, if it is above 0 [-].
+    pub fn restitution(&self) -> Option<f64> {
+        let e = self.material.points.restitution;
+        (self.kind == ContactKind::Points && e > 0.0).then_some(e)
+    }
+}
+
 /// The impedance that drives a joint with one degree of freedom:
 /// effort = clamp(stiffness (q_cmd - q) + damping (v_cmd - v) + feed-forward, +-effort_limit).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -70,7 +70,8 @@ impl PatchBlock {
     /// Net contact impulse on B about C [N m s, N s] at the relative velocity V of C.
     pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
         let faces = if self.spins { self.sum_impulse::<true>(V) } else { self.sum_impulse::<false>(V) };
-        if self.closure.is_empty() { faces } else { faces + self.closure_impulse(V) }
+        let faces = if self.closure.is_empty() { faces } else { faces + self.closure_impulse(V) };
+        if self.rolling.is_empty() { faces } else { faces + self.rolling_impulse(V) }
     }
 
     /// Impulse on B of the rows of a closure.
@@ -101,6 +102,10 @@ impl PatchBlock {
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
         let faces =
             if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) };
+        if !self.rolling.is_empty() {
+            self.add_rolling_hessian(V, hessian);
+            return faces + self.rolling_impulse(V);
+        }
         if self.closure.is_empty() {
             return faces;
         }
@@ -135,7 +140,7 @@ impl PatchBlock {
     pub fn potential(&self, V: &SpatialVelocity) -> f64 {
         debug_assert_eq!(self.hunt_crossley, 0.0, "this is not the potential of Hunt-Crossley dissipation");
         let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
-        let mut total = 0.0;
+        let mut total = self.rolling_potential(V);
         for ClosureRow { row, weight, target } in &self.closure {
             total += 0.5 * weight * (target - row.dot(&V.to_vector())).powi(2);
         }

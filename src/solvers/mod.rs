@@ -9,11 +9,13 @@ mod box_row;
 pub mod complementarity;
 pub mod dynamic;
 mod face_kernel;
+mod impact;
 mod jacobian;
 mod line_search;
 mod partition;
 mod patch_block;
 pub mod quasistatic;
+mod rolling;
 
 pub use box_row::BoxRow;
 pub use patch_block::{DissipationLaw, FaceInput, FrictionPart, PatchBlock, PatchLaw};

@@ -86,6 +86,29 @@ pub(super) struct ClosureRow {
     pub(super) target: f64,
 }
 
+/// A point that resists rolling.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RollingPoint {
+    pub(super) face: usize,
+    /// Coefficient c \[m\].
+    pub(super) coefficient: f64,
+    /// c n0 [N m s].
+    pub(super) bound: f64,
+}
+
+/// A face in impact.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Impact {
+    pub(super) face: usize,
+    /// -vn0 [m/s].
+    pub(super) speed: f64,
+    /// fe0 without restitution \[N\].
+    pub(super) elastic_force: f64,
+}
+
+/// A face slides, and a point rolls, if it is faster than this multiple of its regularization speed [-].
+pub(super) const SLIDING: f64 = 10.0;
+
 /// [`LANES`] faces side by side; unused lanes hold faces that never push.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FaceLanes {
@@ -131,6 +154,10 @@ pub struct PatchBlock {
     /// The rows of a loop closure; empty for a contact.
     pub(super) closure: Vec<ClosureRow>,
     divided: Vec<DividedFace>,
+    /// The points that resist rolling.
+    pub(super) rolling: Vec<RollingPoint>,
+    /// The faces that bounce in this step.
+    pub(super) impacts: Vec<Impact>,
     /// The shares of all parts [-].
     shares: Vec<f64>,
     /// Whether a face has a spin arm, or the surface moves. If not, the kernel leaves those terms out.
@@ -166,6 +193,8 @@ impl PatchBlock {
             len: 0,
             closure: Vec::new(),
             divided: Vec::new(),
+            rolling: Vec::new(),
+            impacts: Vec::new(),
             shares: Vec::new(),
             spins: false,
             surface_velocity: Vector3::zeros(),
@@ -188,6 +217,8 @@ impl PatchBlock {
         self.len = 0;
         self.closure.clear();
         self.divided.clear();
+        self.rolling.clear();
+        self.impacts.clear();
         self.shares.clear();
         self.spins = false;
         self.surface_velocity = Vector3::zeros();
@@ -354,31 +385,39 @@ impl PatchBlock {
             self.lanes[divided.face / LANES].friction_bound.0[divided.face % LANES] = divided.bound;
         }
         for face in 0..self.len {
+            let (elastic, damping) = self.normal_force(face, V);
+            let bound = self.law.friction * self.law.step * elastic * damping;
             let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
             if block.force_rate.0[lane] == 0.0 {
                 continue; // a friction part: its bound follows from that of its face
             }
-            let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
-            let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
-            let damping = (1.0 - self.hunt_crossley * vn).max(0.0);
-            let bound = self.law.friction * self.law.step * elastic * damping;
             let before = std::mem::replace(&mut block.friction_bound.0[lane], bound);
             change = change.max((bound - before).abs());
             largest = largest.max(bound).max(before);
         }
+        self.refresh_rolling(V);
         self.divide_bounds();
         (change, largest)
     }
 
     /// The largest normal impulse of a face at the relative velocity V of C [N s].
     pub fn largest_normal_impulse(&self, V: &SpatialVelocity) -> f64 {
-        let normal_impulse = |face: usize| {
-            let (block, lane) = (&self.lanes[face / LANES], face % LANES);
-            let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
-            let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
-            self.law.step * elastic * (1.0 - self.hunt_crossley * vn).max(0.0)
-        };
-        (0..self.len).map(normal_impulse).fold(0.0, f64::max)
+        (0..self.len).map(|face| self.normal_impulse(face, V)).fold(0.0, f64::max)
+    }
+
+    /// The normal impulse of a face at the relative velocity V of C [N s].
+    pub(super) fn normal_impulse(&self, face: usize, V: &SpatialVelocity) -> f64 {
+        let (elastic, damping) = self.normal_force(face, V);
+        self.law.step * elastic * damping
+    }
+
+    /// The elastic force of a face at the relative velocity V of C \[N\], and the factor of its dissipation
+    /// [-].
+    pub(super) fn normal_force(&self, face: usize, V: &SpatialVelocity) -> (f64, f64) {
+        let (block, lane) = (&self.lanes[face / LANES], face % LANES);
+        let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
+        let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
+        (elastic, (1.0 - self.hunt_crossley * vn).max(0.0))
     }
 
     /// The elastic force of each face at the end of a step that ends with the relative velocity V of C \[N\],

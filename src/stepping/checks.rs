@@ -3,6 +3,7 @@
 use super::error::SimulationError;
 use super::settings::{StepSettings, Stepping, UnactuatedInertia};
 use crate::multibody::{Model, State};
+use crate::scene::Scene;
 
 /// Checks that a state has the size of `model` and is finite.
 pub(super) fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
@@ -13,11 +14,30 @@ pub(super) fn check_state(model: &Model, state: &State) -> Result<(), Simulation
     Err(SimulationError::InitialState { q: state.q.len(), v: state.v.len(), nq: model.nq(), nv: model.nv() })
 }
 
-/// Checks that `model` can take steps with `settings`.
-pub(super) fn check_steps(model: &Model, settings: &StepSettings) -> Result<(), SimulationError> {
+/// Checks that `scene` can take steps with `settings`.
+pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), SimulationError> {
     check_settings(settings)?;
     if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
-        model.check_mass()?;
+        scene.model().check_mass()?;
+    }
+    if !matches!(settings.stepping, Stepping::Dynamic(_)) {
+        check_points(scene)?;
+    }
+    Ok(())
+}
+
+/// Checks that no material has properties of rigid points that act in dynamic steps only.
+fn check_points(scene: &Scene) -> Result<(), SimulationError> {
+    for geometry in scene.geometries().iter() {
+        let points = &geometry.material.points;
+        let stated = [
+            ("torsional_radius", points.torsional_radius),
+            ("rolling_friction", points.rolling_friction),
+            ("restitution", points.restitution),
+        ];
+        if let Some((property, _)) = stated.into_iter().find(|(_, value)| value.is_some_and(|value| value > 0.0)) {
+            return Err(SimulationError::DynamicOnly { property, geometry: geometry.name.clone() });
+        }
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::joint_rows::JointRows;
 use super::result::{PairFriction, StepResult};
 use super::settings::{DynamicStepping, FrictionBound, Integrator};
 use super::snapshot::{FRICTION_ERROR_MAX, StepReport, StepTimes};
-use crate::math::dense::{NotPositiveDefinite, dot};
+use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
 use crate::scene::Scene;
@@ -23,6 +23,17 @@ const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
 /// The largest number of times that a step is solved again with friction bounds from its own normal impulses.
 const FRICTION_ROUNDS_MAX: u32 = 5;
+
+/// Impacts slower than this many steps of weight do not bounce: 2 g dt. The height of their bounces would be
+/// below 2 g dt^2. [-]
+const SLOW_IMPACT: f64 = 2.0;
+
+/// A solution of a step.
+struct Solved {
+    report: SolveReport,
+    rounds: u32,
+    wrong: FrictionError,
+}
 
 /// The memory of dynamic steps.
 #[derive(Debug)]
@@ -43,6 +54,10 @@ pub(super) struct DynamicStep {
     reference: State,
     /// The difference of the velocities from those of free motion.
     pub(super) change: Vec<f64>,
+    /// The velocities before the contacts act, if there may be impacts with restitution.
+    before: Vec<f64>,
+    /// Scratch: A of one tree, factored.
+    factor: Vec<f64>,
 }
 
 impl DynamicStep {
@@ -59,6 +74,8 @@ impl DynamicStep {
             ahead: Data::new(model),
             reference: State::default(),
             change: Vec::new(),
+            before: Vec::new(),
+            factor: Vec::new(),
         }
     }
 
@@ -99,17 +116,18 @@ impl DynamicStep {
         let mut times = StepTimes { motion: moved - start, contact: 0.0, solver: 0.0 };
         let (mut solver_iterations, mut friction_rounds) = (0, 0);
         let mut searched = moved;
-        let (solved, wrong) = loop {
+        let Solved { report: solved, wrong, .. } = loop {
             let assembled = input.now();
-            let (solved, wrong, rounds) = self.solve(input, v)?;
+            let mut solved = self.solve(input, v)?;
+            self.bounce(input, v, &mut solved)?;
             let ended = input.now();
-            solver_iterations += solved.iterations;
-            friction_rounds += rounds;
+            solver_iterations += solved.report.iterations;
+            friction_rounds += solved.rounds;
             times.contact += assembled - searched;
             times.solver += ended - assembled;
             if !self.assemble_farther(input, data, v) {
                 times.contact += input.now() - ended;
-                break (solved, wrong);
+                break solved;
             }
             searched = ended;
             self.warm_start.copy_from_slice(v);
@@ -139,33 +157,87 @@ impl DynamicStep {
     }
 
     /// Solves the assembled problem from `warm_start` for the velocities `v`, and again with friction bounds
-    /// from its own normal impulses. Returns the remaining error of friction and the number of these rounds
-    /// too.
-    fn solve(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<(SolveReport, FrictionError, u32), StepError> {
-        let failed = |error| singular(input.scene.model(), input.time, error);
+    /// from its own normal impulses.
+    fn solve(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
         self.problem.lag_friction();
-        let solved = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-        let mut solved = solved.map_err(failed)?;
-        let mut wrong = FrictionError::default();
-        let mut rounds = 0;
-        if self.options.friction_bound == FrictionBound::Solved {
-            loop {
-                wrong = self.problem.friction_error(v, FRICTION_ERROR_MAX);
-                if wrong.part() <= FRICTION_ERROR_MAX || rounds == FRICTION_ROUNDS_MAX {
-                    break;
-                }
-                rounds += 1;
-                self.problem.refresh_friction(v);
-                self.warm_start.copy_from_slice(v);
-                let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-                let again = again.map_err(failed)?;
-                solved = SolveReport { iterations: solved.iterations + again.iterations, ..again };
+        self.solve_with_bounds(input, v)
+    }
+
+    /// Does the same as [`DynamicStep::solve`], beginning with the present bounds.
+    fn solve_with_bounds(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
+        let failed = |error| singular(input.scene.model(), input.time, error);
+        let report = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v).map_err(failed)?;
+        let mut solved = Solved { report, rounds: 0, wrong: FrictionError::default() };
+        while self.options.friction_bound == FrictionBound::Solved {
+            solved.wrong = self.problem.friction_error(v, FRICTION_ERROR_MAX);
+            if solved.wrong.part() <= FRICTION_ERROR_MAX || solved.rounds == FRICTION_ROUNDS_MAX {
+                break;
             }
+            solved.rounds += 1;
+            self.problem.refresh_friction(v);
+            self.warm_start.copy_from_slice(v);
+            let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v).map_err(failed)?;
+            solved.report = SolveReport { iterations: solved.report.iterations + again.iterations, ..again };
         }
-        if solved.residual.is_nan() {
+        if solved.report.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });
         }
-        Ok((solved, wrong, rounds))
+        Ok(solved)
+    }
+
+    /// If rigid points with restitution are in impact at the solution `v`, solves again with their bounces.
+    /// If the contacts would gain energy, as Newton's law with friction can, the restitution of this step is
+    /// halved up to twice, and then 0.
+    fn bounce(&mut self, input: &StepInput<'_>, v: &mut [f64], solved: &mut Solved) -> Result<(), StepError> {
+        let (scene, settings) = (input.scene, input.settings);
+        let weight = scene.model().gravity_W().norm();
+        let least = settings.stiction_tolerance.max(SLOW_IMPACT * settings.step() * weight);
+        if !self.contacts.restitution(scene).any(|e| e > 0.0) {
+            return Ok(());
+        }
+        self.find_velocities_before(input)?;
+        if !self.problem.find_impacts(v, &self.before, self.contacts.restitution(scene), least) {
+            return Ok(());
+        }
+        let count = self.contacts.active().len();
+        let most = self.problem.work(v, &self.before, count).max(0.0);
+        for part in [1.0, 0.5, 0.25, 0.0] {
+            self.problem.set_restitution(self.contacts.restitution(scene), part);
+            self.warm_start.copy_from_slice(v);
+            let again = self.solve_with_bounds(input, v)?;
+            let iterations = solved.report.iterations + again.report.iterations;
+            let (report, rounds) = (SolveReport { iterations, ..again.report }, solved.rounds + again.rounds);
+            *solved = Solved { report, rounds, ..again };
+            if self.problem.work(v, &self.before, count) <= most {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes the velocities before the contacts act, without weight and external wrenches: v_f - dt M^-1 f
+    /// of trees that move freely, and those of the start of the others.
+    fn find_velocities_before(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
+        let (model, v0, dt) = (input.scene.model(), &input.start.state.v, input.settings.step());
+        let (A, n) = (&self.problem.momentum_matrix, model.nv());
+        self.before.clear();
+        self.before.extend_from_slice(v0);
+        let trees = model.trees().iter().enumerate();
+        for (_, tree) in trees.filter(|(number, _)| self.free.moved(*number)) {
+            self.factor.clear();
+            self.factor.extend(tree.clone().flat_map(|i| &A[i * n + tree.start..i * n + tree.end]));
+            cholesky_in_place(&mut self.factor, tree.len()).map_err(|error| {
+                let pivot = tree.start + error.pivot;
+                singular(model, input.time, NotPositiveDefinite { pivot, ..error })
+            })?;
+            let change = &mut self.before[tree.clone()];
+            change.copy_from_slice(&self.forces[tree.clone()]);
+            cholesky_solve_in_place(&self.factor, tree.len(), change);
+            for (v, free) in change.iter_mut().zip(&self.free.base.v[tree.clone()]) {
+                *v = free - dt * *v;
+            }
+        }
+        Ok(())
     }
 
     /// Assembles the problem of the step: A, r, the rows of the joints and the contacts. Returns the time at

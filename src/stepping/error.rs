@@ -30,6 +30,14 @@ pub enum SimulationError {
     /// The motion of a joint has no inertia. Only quasistatic steps can move it.
     #[error(transparent)]
     Mass(#[from] ModelError),
+    /// A material whose property acts in dynamic steps only.
+    #[error("`{property}` of geometry '{geometry}' acts in dynamic steps only: remove it, or use `stepping: dynamic`")]
+    DynamicOnly {
+        /// The property.
+        property: &'static str,
+        /// The geometry.
+        geometry: String,
+    },
     /// Settings of the complementarity solver that contradict each other or are out of range.
     #[error(transparent)]
     Complementarity(#[from] RefusedSettings),

@@ -60,7 +60,7 @@ impl Simulation {
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
-        check_steps(model, &settings)?;
+        check_steps(&scene, &settings)?;
         let mut simulation = Self {
             settings: settings.common(),
             stepper: Stepper::new(settings.stepping, &scene, &initial),
@@ -196,7 +196,7 @@ impl Simulation {
     /// A setting out of range or, unless the steps are to be quasistatic, a joint whose motion has no
     /// inertia; nothing changes then.
     pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
-        check_steps(self.scene.model(), &settings)?;
+        check_steps(&self.scene, &settings)?;
         self.settings = settings.common();
         self.restart(settings.stepping);
         Ok(())

@@ -139,7 +139,7 @@ fn springs_velocities_and_belts_are_read() {
     let text = format!(
         "{GRIPPER}    joint_velocities: {{ left_finger_sliding_joint: -0.2 }}
     springs: {{ '*': {{ stiffness: 3 }}, 'right_*': {{ stiffness: 40, reference: 0.01 }} }}
-ground: {{ surface_velocity: [0.1, -0.2, 0] }}
+ground: {{ surface_velocity: [0.1, -0.2, 0], torsional_radius: 0.002, rolling_friction: 0.001, restitution: 0.5 }}
 "
     );
     let loaded = load(&text).unwrap_or_else(|error| panic!("{}", chain(&error)));
@@ -153,11 +153,15 @@ ground: {{ surface_velocity: [0.1, -0.2, 0] }}
     assert_eq!(loaded.initial.v[left.v_start], -0.2);
     let ground = loaded.scene.geometries().iter().find(|geometry| geometry.name.contains("ground")).expect("a ground");
     assert_eq!(ground.material.surface_velocity, Vector3::new(0.1, -0.2, 0.0));
+    let points = ground.material.points;
+    let points = (points.torsional_radius, points.rolling_friction, points.restitution);
+    assert_eq!(points, (Some(0.002), Some(0.001), Some(0.5)));
     for (wrong, way_out) in [
         ("    joint_velocities: { left_finger: 1 }", "left_finger_sliding_joint"),
         ("    springs: { left_finger: { stiffness: 1 } }", "left_finger_sliding_joint"),
         ("    springs: { '*': { reference: 1 } }", "stiffness: 2.0"),
         ("    materials: [{ surface_velocity: 3 }]", "surface_velocity"),
+        ("    materials: [{ restitution: 1.5 }]", "between 0 and 1"),
     ] {
         let Err(error) = load(&format!("{GRIPPER}{wrong}\n")) else { panic!("accepted: {wrong}") };
         let message = chain(&error);

@@ -400,7 +400,7 @@ fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> 
     })
 }
 
-const PROPERTY_KEYS: [&str; 11] = [
+const PROPERTY_KEYS: [&str; 14] = [
     "compliant",
     "hydroelastic_modulus",
     "mesh_resolution_hint",
@@ -412,6 +412,9 @@ const PROPERTY_KEYS: [&str; 11] = [
     "mu_static",
     "point_contact_stiffness",
     "surface_velocity",
+    "torsional_radius",
+    "rolling_friction",
+    "restitution",
 ];
 
 fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneError> {
@@ -427,6 +430,9 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
         mu_static: section.number("mu_static", "[-]", FRICTION)?,
         point_contact_stiffness: section.number("point_contact_stiffness", "[N/m]", Range::Positive)?,
         surface_velocity: section.vector("surface_velocity", "[m/s]", Range::Any)?,
+        torsional_radius: section.number("torsional_radius", "[m]", Range::NotNegative)?,
+        rolling_friction: section.number("rolling_friction", "[m]", Range::NotNegative)?,
+        restitution: section.number("restitution", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
     })
 }
 

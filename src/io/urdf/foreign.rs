@@ -26,7 +26,7 @@ impl Default for Motor {
 }
 
 /// The elements of `drake:proximity_properties`. Drake's older names are read, too.
-const PROPERTIES: [&str; 13] = [
+const PROPERTIES: [&str; 16] = [
     "drake:compliant_hydroelastic",
     "drake:soft_hydroelastic",
     "drake:rigid_hydroelastic",
@@ -40,6 +40,9 @@ const PROPERTIES: [&str; 13] = [
     "drake:point_contact_stiffness",
     "drake:elastic_modulus",
     "isobar:surface_velocity",
+    "isobar:torsional_radius",
+    "isobar:rolling_friction",
+    "isobar:restitution",
 ];
 
 /// Contact properties of a `<collision>`.
@@ -67,6 +70,9 @@ pub(super) fn properties(
             "drake:mu_dynamic" => properties.mu_dynamic = not_negative()?,
             "drake:mu_static" => properties.mu_static = not_negative()?,
             "drake:point_contact_stiffness" => properties.point_contact_stiffness = positive()?,
+            "isobar:torsional_radius" => properties.torsional_radius = not_negative()?,
+            "isobar:rolling_friction" => properties.rolling_friction = not_negative()?,
+            "isobar:restitution" => properties.restitution = not_negative()?,
             "isobar:surface_velocity" => {
                 let missing = || inside.fail(UrdfProblem::MissingAttribute { attribute: "xyz".to_owned() });
                 let xyz = inside.numbers::<3>(child, "xyz", false)?.ok_or_else(missing)?;

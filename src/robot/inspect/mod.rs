@@ -172,6 +172,9 @@ fn properties(collision: &CollisionElement) -> String {
         ("mu_dynamic", properties.mu_dynamic, ""),
         ("mu_static", properties.mu_static, ""),
         ("point stiffness", properties.point_contact_stiffness, " N/m"),
+        ("torsional radius", properties.torsional_radius, " m"),
+        ("rolling friction", properties.rolling_friction, " m"),
+        ("restitution", properties.restitution, ""),
     ];
     parts.extend(numbers.iter().filter_map(|(name, value, unit)| value.map(|value| format!("{name} {value}{unit}"))));
     parts.join(", ")

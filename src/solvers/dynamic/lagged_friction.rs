@@ -3,7 +3,7 @@
 
 use crate::math::lanes::{LANES, LaneSum, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialVelocity, Vector3};
-use crate::solvers::patch_block::{FaceLanes, PatchBlock};
+use crate::solvers::patch_block::{FaceLanes, PatchBlock, SLIDING};
 
 impl PatchBlock {
     /// Fixes the friction of the faces that [`PatchBlock::push_face`] added, at the velocities v0 that were
@@ -30,16 +30,20 @@ impl PatchBlock {
             faces.friction_bound = mu * n0;
             faces.slip_scale_squared = slip_scale * slip_scale;
         }
+        self.lag_rolling();
         self.divide_bounds();
     }
 
     /// The deviation of friction from Coulomb's law at the relative velocity V of C, and the limit of the
     /// patch's friction [N s]. With the normal impulses n at V, the limit is the sum of mu n. A sliding face
     /// contributes the difference between its bound and mu n, and a sticking face only the impulse by which
-    /// its friction exceeds mu n. The deviation is 0 if the bounds are right to 1 % of the limit.
+    /// its friction exceeds mu n. The deviation is 0 if the bounds are right to 1 % of the limit. If rolling
+    /// friction deviates by a larger part of its limit, the two are its own, at a lever of 0.1 m.
     pub fn friction_error(&self, V: &SpatialVelocity) -> (f64, f64) {
         let (change, limit) = self.change_of_bounds(V);
-        (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit)
+        let sliding = (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit);
+        let rolling = self.rolling_error(V);
+        if rolling.0 * sliding.1 > sliding.0 * rolling.1 { rolling } else { sliding }
     }
 
     /// The sums over the faces of |mu n - bound| and of mu n [N s].
@@ -66,10 +70,8 @@ impl PatchBlock {
 
     /// mu n of a face at V [N s].
     fn coulomb_bound(&self, face: usize, V: &SpatialVelocity) -> f64 {
-        let (block, lane) = (&self.lanes[face / LANES], face % LANES);
-        let vn = V.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
-        let elastic = (block.elastic_force.0[lane] - block.force_rate.0[lane] * vn).max(0.0);
-        self.law.friction * self.law.step * elastic * (1.0 - self.hunt_crossley * vn).max(0.0)
+        let (elastic, damping) = self.normal_force(face, V);
+        self.law.friction * self.law.step * elastic * damping
     }
 
     /// The sum of the errors of [`PatchBlock::friction_error`] [N s].
@@ -109,8 +111,6 @@ impl PatchBlock {
 
 /// Errors of the bounds whose sum is below this fraction of the patch's limit count as none [-].
 const ERROR_UNSEEN: f64 = 0.01;
-/// A face slides if it is faster than this multiple of its regularization speed [-].
-const SLIDING: f64 = 10.0;
 
 /// Columns of J A^-1 J^T at the patch point C, the same in all lanes.
 struct InverseMass {

@@ -100,6 +100,34 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
+    /// Finds the impacts of the first patches, to which the items of `restitution` belong, at the solution
+    /// `v` without restitution. `before` are the velocities before the contacts act. Slower impacts than
+    /// `least` [m/s] do not bounce. Returns whether there are any.
+    pub fn find_impacts(
+        &mut self,
+        v: &[f64],
+        before: &[f64],
+        restitution: impl Iterator<Item = f64>,
+        least: f64,
+    ) -> bool {
+        let mut any = false;
+        let patches = self.patches[..self.patch_count].iter_mut().zip(restitution);
+        for (patch, _) in patches.filter(|(_, e)| *e > 0.0) {
+            let (V, before) = (patch.velocity(v), patch.velocity(before));
+            any |= patch.find_impacts(&V, &before, least);
+        }
+        any
+    }
+    /// Sets the restitution of the impacts that [`ContactProblem::find_impacts`] found to the items of
+    /// `restitution`, times `part`.
+    pub fn set_restitution(&mut self, restitution: impl Iterator<Item = f64>, part: f64) {
+        let patches = self.patches[..self.patch_count].iter_mut();
+        patches.zip(restitution).for_each(|(patch, e)| patch.set_restitution(part * e));
+    }
+    /// The work of the first `count` patches in a step that ends with `v` \[J\].
+    pub fn work(&self, v: &[f64], before: &[f64], count: usize) -> f64 {
+        self.patches()[..count].iter().map(|patch| patch.work(&patch.velocity(v), &patch.velocity(before))).sum()
+    }
     /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law. Of the patches that
     /// deviate by more than the fraction `tolerance` of their limit, it is the one with the largest
     /// deviation. If there are none, it is the one with the largest fraction. Without patches the error is 0.

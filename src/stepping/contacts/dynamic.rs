@@ -43,6 +43,12 @@ impl DynamicContacts {
         &self.active
     }
 
+    /// The coefficients of restitution of the pairs in contact, in the order of their patches.
+    pub(in crate::stepping) fn restitution<'a>(&'a self, scene: &'a Scene) -> impl Iterator<Item = f64> + 'a {
+        let pairs = scene.contact_pairs();
+        self.active.iter().map(|active| pairs[active.pair].restitution().unwrap_or(0.0))
+    }
+
     /// Stores the loads of the solved `problem` at the velocities `v` for the next step: the largest point
     /// impulses of rigid pairs, and the elastic forces of pressure fields. Surfaces on the free path get the
     /// pressures of the end of the step. A pair whose pressure does not stop it at these velocities is

@@ -14,4 +14,5 @@ mod pushes;
 mod reference_pushes;
 mod resting;
 mod rigid_force;
+mod rigid_points;
 mod spook;

@@ -115,6 +115,9 @@ fn contact_properties_arrive() {
         mu_static: Some(0.8),
         point_contact_stiffness: Some(1000.0),
         surface_velocity: None,
+        torsional_radius: None,
+        rolling_friction: None,
+        restitution: None,
     };
     assert_eq!(collisions[0].properties, expected);
     assert_eq!(collisions[1].properties, ContactProperties { compliant: Some(false), ..Default::default() });
@@ -124,17 +127,21 @@ fn contact_properties_arrive() {
     assert_eq!(typo.line, 29);
 }
 
-/// Elements that are neither of the standard nor of Drake: springs, with the names of SDFormat, and moving
-/// surfaces.
+/// Elements that are neither of the standard nor of Drake: springs, with the names of SDFormat, moving
+/// surfaces, and properties of rigid points.
 #[test]
 fn springs_and_moving_surfaces_arrive() {
     let text = "<link name='a'><collision><geometry><box size='1 1 1'/></geometry><drake:proximity_properties>\
-                <isobar:surface_velocity xyz='0.1 0 -2'/></drake:proximity_properties></collision></link><link name='b'/>\
+                <isobar:surface_velocity xyz='0.1 0 -2'/><isobar:torsional_radius value='0.002'/>\
+                <isobar:rolling_friction value='0.001'/><isobar:restitution value='0.5'/></drake:proximity_properties></collision></link><link name='b'/>\
                 <joint name='j' type='continuous'><parent link='a'/><child link='b'/>\
                 <dynamics damping='0.1' spring_stiffness='2' spring_reference='-0.3'/></joint>";
     let robot = load(&robot(text)).unwrap();
     let moving = robot.link("a").unwrap().collisions[0].properties.surface_velocity;
     assert_eq!(moving, Some(Vector3::new(0.1, 0.0, -2.0)));
+    let points = &robot.link("a").unwrap().collisions[0].properties;
+    let points = (points.torsional_radius, points.rolling_friction, points.restitution);
+    assert_eq!(points, (Some(0.002), Some(0.001), Some(0.5)));
     let joint = robot.joint("j").unwrap();
     assert_eq!((joint.damping, joint.spring.stiffness, joint.spring.reference), (0.1, 2.0, -0.3));
     let negative = text.replace("spring_stiffness='2'", "spring_stiffness='-2'");

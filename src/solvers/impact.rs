@@ -1,0 +1,47 @@
+//! Impacts of rigid points with restitution.
+//!
+//! A first solution of the step is without restitution. The points that push in it and whose bodies
+//! approach each other before the contact are in impact. In a second solution they end the step with Newton's
+//! law,
+//!   vn = -e vn0,
+//! where vn0 is the velocity before the contact, without the weight of the step.
+//! The springs of the points reach this velocity with f = (fe0 - (dt + tau) k vn)+ and fe0 = (dt + tau) k e
+//! |vn0|: the problem remains convex, and the error of vn is that of near-rigid springs, below 1/3000.
+
+use super::patch_block::{Impact, PatchBlock};
+use crate::math::SpatialVelocity;
+use crate::math::lanes::LANES;
+
+impl PatchBlock {
+    /// Finds the faces in impact: those that push at the relative velocity V of C, and approach at more than
+    /// `least` [m/s] at the velocity `before` the contact. Returns whether there are any.
+    pub fn find_impacts(&mut self, V: &SpatialVelocity, before: &SpatialVelocity, least: f64) -> bool {
+        self.impacts.clear();
+        for face in 0..self.len() {
+            let (block, lane) = (&self.lanes[face / LANES], face % LANES);
+            let speed = -before.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
+            if speed > least && self.normal_impulse(face, V) > 0.0 {
+                self.impacts.push(Impact { face, speed, elastic_force: block.elastic_force.0[lane] });
+            }
+        }
+        !self.impacts.is_empty()
+    }
+
+    /// Sets the restitution e of the faces in impact [-].
+    pub fn set_restitution(&mut self, restitution: f64) {
+        for Impact { face, speed, elastic_force } in &self.impacts {
+            let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
+            let bounce = block.force_rate.0[lane] * restitution * speed;
+            block.elastic_force.0[lane] = if restitution > 0.0 { elastic_force.max(bounce) } else { *elastic_force };
+        }
+    }
+
+    /// The work of the patch's impulse on its bodies \[J\], if the step ends with the relative velocity V of
+    /// C: with the mean of it and of the velocity `before` the contact, without the weight of the step. The
+    /// energy that steps conserve without contact, T + U - dt/2 times the power of the weight, changes by
+    /// this work.
+    pub fn work(&self, V: &SpatialVelocity, before: &SpatialVelocity) -> f64 {
+        let impulse = self.impulse(V);
+        0.5 * (impulse.tau.dot(&(V.w + before.w)) + impulse.f.dot(&(V.v + before.v)))
+    }
+}
