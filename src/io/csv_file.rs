@@ -3,6 +3,8 @@
 //! `pandas.read_csv(file, comment="#")` reads them. Columns, in this order:
 //! - `time` \[s\];
 //! - for each joint with one degree of freedom `<joint>.position`, `.velocity`, `.effort`;
+//! - for each planar joint `<joint>.x .y .theta .vx .vy .wtheta`, in the axes of
+//!   [`JointKind::Planar`](crate::multibody::JointKind);
 //! - for each free body `<body>.x .y .z`, the quaternion `.qw .qx .qy .qz`, the velocity of its origin
 //!   `.vx .vy .vz` and the angular velocity `.wx .wy .wz`, all in the world;
 //! - for each moving body with collision geometry the net contact wrench on it over the last step, `.fx
@@ -21,6 +23,7 @@
 use std::io::Write;
 
 use crate::math::{BodyIndex, Index, ScalarJointIndex, Vector3};
+use crate::multibody::JointKind;
 use crate::recording::{Outputs, joint_units};
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
@@ -80,6 +83,9 @@ impl<W: Write> CsvRecording<W> {
             for value in [position, velocity, effort] {
                 self.number(*value)?;
             }
+        }
+        for value in snapshot.planar_joints.iter().flatten() {
+            self.number(*value)?;
         }
         for index in 0..self.free_bodies.len() {
             let body = self.free_bodies[index];
@@ -163,6 +169,10 @@ fn columns(scene: &Scene, pushed_bodies: &[BodyIndex], outputs: &Outputs) -> Vec
     for (number, joint) in scene.joint_names().iter().enumerate() {
         let units = joint_units(scene, ScalarJointIndex::from_usize(number));
         add(joint, &[(".position", units.position), (".velocity", units.velocity), (".effort", units.effort)]);
+    }
+    for joint in scene.model().joints().iter().filter(|joint| joint.kind == JointKind::Planar) {
+        add(&joint.name, &[(".x", "m"), (".y", "m"), (".theta", "rad")]);
+        add(&joint.name, &[(".vx", "m/s"), (".vy", "m/s"), (".wtheta", "rad/s")]);
     }
     for body in scene.free_bodies() {
         let name = scene.body_name(*body);

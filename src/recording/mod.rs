@@ -6,7 +6,7 @@ mod pushed_bodies;
 mod rates;
 mod units;
 
-pub use outputs::{ForceComponent, Output, Outputs, PatchFilter, Quantity};
+pub use outputs::{ForceComponent, IMU_VALUES, Output, Outputs, PatchFilter, Quantity};
 pub use pushed_bodies::PushedBodies;
 pub use rates::{Due, Rates};
 pub use units::{JointUnits, joint_units};

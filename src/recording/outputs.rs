@@ -1,6 +1,6 @@
 //! Named outputs of a scene: single numbers, evaluated from a snapshot.
 
-use crate::math::{BodyIndex, ScalarJointIndex, Vector3};
+use crate::math::{BodyIndex, RigidTransform, ScalarJointIndex, Vector3};
 use crate::stepping::{ContactPatch, Snapshot};
 
 /// The measured part of a contact force.
@@ -95,7 +95,33 @@ pub enum Quantity {
     ContactArea(PatchFilter),
     /// Number of contact faces [-].
     FaceCount(PatchFilter),
+    /// A value that an inertial measurement unit measures.
+    Imu {
+        /// The body that carries the unit.
+        body: BodyIndex,
+        /// The pose of the unit S in the body.
+        X_BS: RigidTransform,
+        /// The index of the value in [`IMU_VALUES`].
+        value: usize,
+    },
 }
+
+/// The values of an inertial measurement unit, with their units: its orientation in the world as a
+/// quaternion, and in its own axes the angular velocity and the acceleration. As in `sensor_msgs/Imu`,
+/// the acceleration contains the reaction to gravity: +9.81 m/s2 upwards at rest, and 0 in free fall. It
+/// is the mean over the last step.
+pub const IMU_VALUES: [(&str, &str); 10] = [
+    ("qw", "1"),
+    ("qx", "1"),
+    ("qy", "1"),
+    ("qz", "1"),
+    ("wx", "rad/s"),
+    ("wy", "rad/s"),
+    ("wz", "rad/s"),
+    ("ax", "m/s2"),
+    ("ay", "m/s2"),
+    ("az", "m/s2"),
+];
 
 impl Quantity {
     /// Its value in `snapshot`.
@@ -118,9 +144,23 @@ impl Quantity {
             Quantity::JointEffort(joint) => snapshot.joint_effort[joint],
             Quantity::ContactForce { body, other, component } => contact_force(snapshot, body, other, component),
             Quantity::ContactArea(filter) => total(filter.patches(snapshot).map(|patch| patch.area)),
+            Quantity::Imu { body, X_BS, value } => imu(snapshot, body, &X_BS)[value],
             Quantity::FaceCount(filter) => total(filter.patches(snapshot).map(|patch| patch.faces.area.len() as f64)),
         }
     }
+}
+
+/// The values of [`IMU_VALUES`].
+fn imu(snapshot: &Snapshot, body: BodyIndex, X_BS: &RigidTransform) -> [f64; 10] {
+    let (V_WB, A_WB) = (&snapshot.V_WB[body], &snapshot.A_WB[body]);
+    let R_WB = snapshot.X_WB[body].rotation;
+    let R_WS = R_WB * X_BS.rotation;
+    let p_BS_W = R_WB * X_BS.translation.vector;
+    let turning = A_WB.w.cross(&p_BS_W) + V_WB.w.cross(&V_WB.w.cross(&p_BS_W));
+    let in_sensor = R_WS.inverse();
+    let (w, a) = (in_sensor * V_WB.w, in_sensor * (A_WB.v + turning - snapshot.gravity_W));
+    let q = nalgebra::UnitQuaternion::from_rotation_matrix(&R_WS);
+    [q.w, q.i, q.j, q.k, w.x, w.y, w.z, a.x, a.y, a.z]
 }
 
 /// The sum. An empty sum is +0; `Iterator::sum` gives -0, which would appear in recordings.

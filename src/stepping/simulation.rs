@@ -22,7 +22,7 @@ use crate::contact::patch_depth;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
-use crate::multibody::{Data, State, energy, kinematics, spring_energy};
+use crate::multibody::{Data, JointKind, State, energy, kinematics, spring_energy};
 use crate::scene::{ContactKind, ContactPair, Scene, SceneChangeError, SceneSignature, StartPhysics};
 
 /// Slip below this multiple of the stiction tolerance has no direction [-].
@@ -44,6 +44,8 @@ pub struct Simulation {
     v_before: Vec<f64>,
     step_count: u64,
     data: Data,
+    /// Velocities of the bodies at the start of the last step, or those of `data` if there was none.
+    V_before: IndexVec<BodyIndex, SpatialVelocity>,
     external: ExternalWrenches,
     /// The last step.
     result: StepResult,
@@ -68,6 +70,7 @@ impl Simulation {
             v_before: initial.v.clone(),
             step_count: 0,
             data: Data::new(model),
+            V_before: IndexVec::default(),
             external: ExternalWrenches::new(model),
             result: StepResult::new(&initial, scene.joints().len()),
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
@@ -76,7 +79,7 @@ impl Simulation {
             start: StartPhysics::of(&scene),
             scene,
         };
-        kinematics(simulation.scene.model(), &simulation.state, &mut simulation.data);
+        simulation.place();
         Ok(simulation)
     }
 
@@ -228,7 +231,13 @@ impl Simulation {
         self.v_before.clone_from(&self.state.v);
         self.stepper = Stepper::new(stepping, &self.scene, &self.initial);
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
+        self.place();
+    }
+
+    /// Places the bodies in the present state, as if there had been no step before.
+    fn place(&mut self) {
         kinematics(self.scene.model(), &self.state, &mut self.data);
+        self.V_before.clone_from(&self.data.V_WB);
     }
 
     /// Sets the number of steps taken, and with it the simulated time. Nothing else changes.
@@ -293,7 +302,7 @@ impl Simulation {
         (self.scene, self.initial, self.state, self.v_before) = (scene, initial, state, v_before);
         (self.external, self.F_BBo_W, self.result, self.stepper) = (external, F_BBo_W, result, stepper);
         self.step_count = checkpoint.step_count();
-        kinematics(self.scene.model(), &self.state, &mut self.data);
+        self.place();
         Ok(())
     }
 
@@ -337,6 +346,7 @@ impl Simulation {
     fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
         self.check_command(command)?;
         self.external.project(self.scene.model(), &self.data);
+        self.V_before.clone_from(&self.data.V_WB);
         let input = StepInput {
             scene: &self.scene,
             settings: &self.settings,
@@ -441,6 +451,12 @@ impl Simulation {
         snapshot.joint_effort.extend(self.result.efforts.iter().copied());
         snapshot.X_WB.clone_from(&self.data.X_WB);
         snapshot.V_WB.clone_from(&self.data.V_WB);
+        self.write_accelerations(snapshot);
+        snapshot.planar_joints.clear();
+        for joint in model.joints().iter().filter(|joint| joint.kind == JointKind::Planar) {
+            let (q, v) = (&self.state.q[joint.q_start..], &self.state.v[joint.v_start..]);
+            snapshot.planar_joints.push([q[0], q[1], q[2], v[0], v[1], v[2]]);
+        }
         snapshot.F_BBo_W.clone_from(&self.F_BBo_W);
         snapshot.external_F_BBo_W.clone_from(self.external_wrenches());
         snapshot.energy = energy(model, &self.data, &self.state.v);
@@ -453,6 +469,16 @@ impl Simulation {
             }
             self.write_patch(number, contact, &mut snapshot.patches[snapshot.patch_count]);
             snapshot.patch_count += 1;
+        }
+    }
+
+    fn write_accelerations(&self, snapshot: &mut Snapshot) {
+        let quasistatic = matches!(self.stepper.stepping(), Stepping::Quasistatic(_));
+        let rate = if quasistatic { 0.0 } else { 1.0 / self.settings.step() };
+        snapshot.gravity_W = *self.scene.model().gravity_W();
+        snapshot.A_WB.clear();
+        for (V, before) in self.data.V_WB.iter().zip(self.V_before.iter()) {
+            snapshot.A_WB.push(SpatialVelocity::new((V.w - before.w) * rate, (V.v - before.v) * rate));
         }
     }
 

@@ -136,6 +136,14 @@ pub struct Snapshot {
     pub X_WB: IndexVec<BodyIndex, RigidTransform>,
     /// Spatial velocities of all bodies about their origins.
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// Mean accelerations of all bodies over the last step: the change of `V_WB` over the step [rad/s2,
+    /// m/s2]. They are 0 before the first step, after the state was set or restored, and in quasistatic
+    /// steps.
+    pub A_WB: IndexVec<BodyIndex, SpatialVelocity>,
+    /// The gravity field [m/s2, world].
+    pub gravity_W: Vector3,
+    /// x \[m\], y \[m\], theta \[rad\] of each planar joint, in the order of the model, and their rates.
+    pub planar_joints: Vec<[f64; 6]>,
     /// Net contact wrench on each body over the last step, about its origin, in world axes [N m, N]. Its
     /// lever arms are those of the poses at which the contact was computed: the start of the step, or the
     /// free path; in quasistatic steps the middle of the step for rigid contact, and its end for pressure

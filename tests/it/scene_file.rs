@@ -8,7 +8,7 @@ use isobar::io::scene_file::{self, Entity, LoadedScene, SceneError, SceneSource}
 use isobar::io::urdf::{LoadOptions, load_file};
 use isobar::math::{Index, Matrix3, RigidTransform, Rotation, ScalarJointIndex, Vector3};
 use isobar::multibody::energy;
-use isobar::recording::Outputs;
+use isobar::recording::{Outputs, Quantity};
 use isobar::scene::ClosureKind;
 use isobar::solvers::complementarity::ComplementaritySettings;
 use isobar::solvers::quasistatic::QuasistaticSettings;
@@ -167,6 +167,23 @@ ground: {{ surface_velocity: [0.1, -0.2, 0], torsional_radius: 0.002, rolling_fr
         let message = chain(&error);
         assert!(message.contains("test.yaml:7:") && message.contains(way_out), "{wrong}\n{message}");
     }
+}
+
+/// A measurement unit has ten outputs, named after it; its pose in the body follows the file.
+#[test]
+fn a_measurement_unit_is_read() {
+    let text = format!("{GRIPPER}outputs: {{ unit: {{ imu: {{ body: left_finger_bubble, xyz: [0, 0, 0.1] }} }} }}\n");
+    let loaded = load(&text).unwrap_or_else(|error| panic!("{}", chain(&error)));
+    let outputs = loaded.outputs.outputs();
+    let names: Vec<_> = outputs.iter().map(|output| output.name.as_str()).collect();
+    let values = ["qw", "qx", "qy", "qz", "wx", "wy", "wz", "ax", "ay", "az"];
+    assert_eq!(names, values.map(|value| format!("unit.{value}")));
+    assert_eq!((outputs[4].unit, outputs[9].unit), ("rad/s", "m/s2"));
+    let Quantity::Imu { X_BS, value, .. } = outputs[9].quantity else { panic!("{:?}", outputs[9]) };
+    assert_eq!((X_BS.translation.vector, value), (Vector3::new(0.0, 0.0, 0.1), 9));
+    let wrong = text.replace("left_finger_bubble", "left_finger_buble");
+    let Err(error) = load(&wrong) else { panic!("accepted") };
+    assert!(chain(&error).contains("did you mean `left_finger_bubble`?"), "{}", chain(&error));
 }
 
 /// The scene follows the file: names, prefix, poses, gains, limits, materials, filters, settings.

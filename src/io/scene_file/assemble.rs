@@ -398,7 +398,8 @@ fn resolve_outputs(spec: &SceneSpec, names: &Names<'_>, warnings: &mut Vec<Strin
             return Err(SceneError::Conflict { place: name.place.clone(), problem });
         }
     }
-    Ok(Outputs::new(without_gaps(spec, spec.outputs.iter().map(|output| output.resolve(names)), warnings)?))
+    let outputs = without_gaps(spec, spec.outputs.iter().map(|output| output.resolve(names)), warnings)?;
+    Ok(Outputs::new(outputs.into_iter().flatten().collect()))
 }
 
 fn resolve_commands(

@@ -4,8 +4,8 @@ use super::error::{Place, SceneError};
 use super::reader::{Named, Section, direction, mapping, text, unknown_name};
 use super::resolve::Names;
 use super::yaml::{Key, Node};
-use crate::math::{BodyIndex, Vector3};
-use crate::recording::{ForceComponent, Output, PatchFilter, Quantity};
+use crate::math::{BodyIndex, RigidTransform, Vector3};
+use crate::recording::{ForceComponent, IMU_VALUES, Output, PatchFilter, Quantity};
 
 /// An output as written in the file, checked except for its names.
 #[derive(Clone, Debug)]
@@ -24,6 +24,7 @@ enum QuantitySpec {
     ContactForce { body: Named, from: Option<Named>, component: ForceComponent },
     ContactArea(FilterSpec),
     FaceCount(FilterSpec),
+    Imu { body: Named, X_BS: RigidTransform },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ struct FilterSpec {
     place: Place,
 }
 
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "position",
     "roll",
     "pitch",
@@ -53,6 +54,7 @@ const KINDS: [&str; 12] = [
     "contact_force",
     "contact_area",
     "face_count",
+    "imu",
 ];
 
 const BODY_EXAMPLE: &str = "body: gripper";
@@ -88,6 +90,10 @@ fn read_output((key, node): &(Key, Node)) -> Result<OutputSpec, SceneError> {
         "joint_effort" => joint(inner, JointQuantity::Effort)?,
         "contact_force" => read_contact_force(inner)?,
         "contact_area" => QuantitySpec::ContactArea(filter(inner, "`contact_area`")?),
+        "imu" => {
+            let section = Section::new(inner, "`imu`", &["body", "xyz", "rpy"])?;
+            QuantitySpec::Imu { body: body(&section)?, X_BS: section.pose()? }
+        }
         _ => QuantitySpec::FaceCount(filter(inner, "`face_count`")?),
     };
     Ok(OutputSpec { name, quantity })
@@ -158,8 +164,8 @@ fn read_contact_force(node: &Node) -> Result<QuantitySpec, SceneError> {
 }
 
 impl OutputSpec {
-    /// The output with its names resolved.
-    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Output, SceneError> {
+    /// The output with its names resolved; for an `imu`, one output for each of its values.
+    pub(super) fn resolve(&self, names: &Names<'_>) -> Result<Vec<Output>, SceneError> {
         let (quantity, unit) = match &self.quantity {
             QuantitySpec::Position { body, reference, axis } => {
                 let reference = optional(names, reference.as_ref())?.unwrap_or(BodyIndex::WORLD);
@@ -189,8 +195,17 @@ impl OutputSpec {
             }
             QuantitySpec::ContactArea(filter) => (Quantity::ContactArea(filter.resolve(names)?), "m2"),
             QuantitySpec::FaceCount(filter) => (Quantity::FaceCount(filter.resolve(names)?), "1"),
+            QuantitySpec::Imu { body, X_BS } => {
+                let (body, X_BS) = (names.body(body)?, *X_BS);
+                let output = |(value, (name, unit)): (usize, &(&str, &'static str))| Output {
+                    name: format!("{}.{name}", self.name.name),
+                    unit,
+                    quantity: Quantity::Imu { body, X_BS, value },
+                };
+                return Ok(IMU_VALUES.iter().enumerate().map(output).collect());
+            }
         };
-        Ok(Output { name: self.name.name.clone(), unit, quantity })
+        Ok(vec![Output { name: self.name.name.clone(), unit, quantity }])
     }
 
     /// The output's name.

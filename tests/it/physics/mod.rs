@@ -15,4 +15,5 @@ mod reference_pushes;
 mod resting;
 mod rigid_force;
 mod rigid_points;
+mod sensors;
 mod spook;
