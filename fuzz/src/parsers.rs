@@ -43,6 +43,16 @@ pub fn urdf(data: &[u8]) {
     named(read, &file);
 }
 
+/// A robot in SDFormat.
+pub fn sdf(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let file = Path::new(FOLDER).join("fuzzed.sdf");
+    let read = urdf_files::load_str(text, &file, Path::new(FOLDER), &PackageMap::default(), &LoadOptions::default());
+    if let Some(robot) = named(read, &file) {
+        urdf(urdf_files::urdf_text(&robot, text).as_bytes());
+    }
+}
+
 /// A scene, which is built and takes three steps. Steps may fail, but not panic.
 pub fn scene(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

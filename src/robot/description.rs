@@ -8,6 +8,16 @@ use crate::geometry::Shape;
 use crate::math::{Matrix3, RigidTransform, Vector3};
 use crate::multibody::{JointKind, JointSpring, Mimic};
 
+/// The format of a robot file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RobotFormat {
+    /// URDF.
+    #[default]
+    Urdf,
+    /// SDFormat.
+    Sdformat,
+}
+
 /// A robot as its file describes it. The links and joints form one tree (checked at loading).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RobotDescription {
@@ -15,6 +25,8 @@ pub struct RobotDescription {
     pub name: String,
     /// The file that it came from, or the label of the text.
     pub file: PathBuf,
+    /// The file's format.
+    pub format: RobotFormat,
     /// Links in the file's order.
     pub links: Vec<Link>,
     /// Joints in the file's order.
@@ -84,6 +96,8 @@ pub struct CollisionElement {
     pub X_BG: RigidTransform,
     /// The shape; scale applied.
     pub shape: Shape,
+    /// Address and scale of the mesh as the file writes them.
+    pub mesh: Option<(String, Vector3)>,
     /// The contact properties that the file states.
     pub properties: ContactProperties,
     /// Whether the file declares the mesh convex; the shape is then `Shape::Convex`.
@@ -101,8 +115,8 @@ pub struct VisualElement {
     pub X_BG: RigidTransform,
     /// The shape; `None` for meshes that were not requested or cannot be read.
     pub shape: Option<Shape>,
-    /// Address of the mesh as the file writes it.
-    pub mesh: Option<String>,
+    /// Address and scale of the mesh as the file writes them.
+    pub mesh: Option<(String, Vector3)>,
     /// Red, green, blue, alpha in 0..1, from the element or the robot's named material.
     pub color: Option<[f64; 4]>,
     /// Line in the file, from 1.

@@ -6,6 +6,6 @@ mod placement;
 
 pub use description::{
     CollisionElement, CollisionFilterGroup, ControllerGains, Inertial, Joint, Limits, Link, LoadWarning,
-    RobotDescription, VisualElement,
+    RobotDescription, RobotFormat, VisualElement,
 };
 pub use placement::{PlacedRobot, RobotPlacement, add_robot, visuals};

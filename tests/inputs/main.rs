@@ -110,6 +110,7 @@ fn kinds() -> Vec<Kind> {
     let stl = "tests/golden/urdf/workspace/src/stack/toy_folder/meshes/tetra.stl";
     vec![
         (parsers::urdf, read(&["tests/golden/urdf/arm.urdf", "tests/ros/scenes/press.urdf"]), 600),
+        (parsers::sdf, read(&["tests/golden/sdformat/arm.sdf", "tests/golden/sdformat/fault.sdf"]), 600),
         (parsers::scene, [read(&["tests/ros/scenes/press.yaml", "config/drop.yaml"]), vec![ROOM.into()]].concat(), 400),
         (parsers::srdf, vec![srdf], 1000),
         (parsers::stl, read(&[stl]), 1000),

@@ -44,6 +44,16 @@ pub(crate) fn objects_of_others() -> Option<PathBuf> {
     folder
 }
 
+/// The folder of models of another project, a clone of RobotLocomotion/models, which ISOBAR_DRAKE_MODELS
+/// names. They are not part of the source, and `ISOBAR_REQUIRE_ALL` does not require them.
+pub(crate) fn drake_models() -> Option<PathBuf> {
+    let folder = std::env::var_os("ISOBAR_DRAKE_MODELS").map(PathBuf::from);
+    if folder.is_none() {
+        say("skipped: set ISOBAR_DRAKE_MODELS to a clone of the public repository RobotLocomotion/models");
+    }
+    folder
+}
+
 /// The folder of reference paths and measurements of pushed objects, which ISOBAR_DATA names. They are not
 /// part of the source, and `ISOBAR_REQUIRE_ALL` does not require them.
 pub(crate) fn measurements() -> Option<PathBuf> {

@@ -38,6 +38,7 @@ mod robot;
 mod scene_changes;
 mod scene_file;
 mod scene_meshes;
+mod sdformat;
 mod shipped_robots;
 mod spatula_slip;
 mod tidy;

@@ -21,6 +21,9 @@ from test_simulation_interfaces import STEP_NS, Simulator, nanoseconds  # noqa: 
 OK = Result.RESULT_OK
 codes = srv.SpawnEntity.Response
 
+SDFORMAT_BRICK = """<sdf version="1.8"><model name="sdformat_brick"><link name="sdformat_brick_link"><inertial><mass>0.2</mass>
+<inertia><ixx>1e-4</ixx><iyy>1e-4</iyy><izz>1e-4</izz></inertia></inertial>
+<collision name="box"><geometry><box><size>0.1 0.1 0.1</size></box></geometry></collision></link></model></sdf>"""
 BRICK = """<?xml version="1.0"?>
 <robot name="brick">
   <link name="brick">
@@ -177,8 +180,9 @@ def test_names_and_addresses_are_checked(worlds):
     assert code(name="a", text=BRICK, w=0.0) == codes.INVALID_POSE
     assert code(name="a", text=BRICK, position=(math.nan, 0.0, 0.0)) == codes.INVALID_POSE
     assert code(name="a", text=BRICK, frame="nowhere") == codes.INVALID_POSE
-    assert code(name="a", text="<sdf version='1.8'/>") == codes.UNSUPPORTED_FORMAT
-    for broken in ("<robot", "not xml", "<robot name='x'><link/></robot>", BOMB, "<a>" * 5000, BRICK.replace("0.2", "nan")):
+    for foreign in ("<mujoco/>", "<sdf version='1.0'/>"):
+        assert code(name="a", text=foreign) == codes.UNSUPPORTED_FORMAT, foreign
+    for broken in ("<sdf version='1.8'/>", "<robot", "not xml", "<robot name='x'><link/></robot>", BOMB, "<a>" * 5000, BRICK.replace("0.2", "nan")):
         assert code(name="a", text=broken) == codes.RESOURCE_PARSE_ERROR, broken[:80]
     mesh = BRICK.replace('<box size="0.1 0.1 0.1"/>', '<mesh filename="ADDRESS"/>')
     tricks = ("package://../../etc/passwd", "package://isobar/../../../etc/passwd")
@@ -195,6 +199,7 @@ def test_names_and_addresses_are_checked(worlds):
     assert code(name="a", text=weightless) == Result.RESULT_OPERATION_FAILED
     assert worlds.names().entities == ["press", "ball"]
     assert worlds.spawn(text=BRICK).entity_name == "brick"
+    assert worlds.spawn(text=SDFORMAT_BRICK, position=(5.0, 0.0, 0.5)).entity_name == "sdformat_brick"
     assert worlds.spawn(text=BRICK, position=(2.0, 0.0, 0.5), renaming=True).entity_name == "brick_2"
     assert worlds.spawn(text=nameless, position=(3.0, 0.0, 0.5), renaming=True).entity_name == "entity"
     assert worlds.spawn("x", text=BRICK, position=(4.0, 0.0, 0.5), namespace="/a/b").entity_name == "a/b/x"

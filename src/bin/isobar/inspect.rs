@@ -9,7 +9,7 @@ use isobar::robot::inspect::report;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Robot file (URDF).
+    /// Robot file (URDF or SDFormat).
     file: PathBuf,
     /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
     /// ROS_PACKAGE_PATH.

@@ -70,6 +70,7 @@ pub(super) fn load_model<'a>(
         joint.spring = entries.map(|entry| entry.spring).next_back().unwrap_or(joint.spring);
     }
     warnings.extend(actuators_of_mimics(spec, &robot));
+    let urdf_text = urdf::urdf_text(&robot, &urdf_text);
     Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs })
 }
 

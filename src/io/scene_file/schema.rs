@@ -283,9 +283,10 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
     })
 }
 
-const MODEL_KEYS: [&str; 12] = [
+const MODEL_KEYS: [&str; 13] = [
     "name",
     "urdf",
+    "sdf",
     "srdf",
     "prefix",
     "weld",
@@ -319,7 +320,7 @@ fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
     };
     Ok(ModelSpec {
         place: model.place.clone(),
-        urdf: text(model.require("urdf", "urdf: ../urdf/arm.urdf")?, "`urdf`")?,
+        urdf: read_robot_file(&model)?,
         text: None,
         srdf: model.text("srdf")?,
         prefix: model.text("prefix")?.map(|prefix| prefix.name).unwrap_or_default(),
@@ -332,6 +333,18 @@ fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
         gravity_compensation: model.truth("gravity_compensation")?.unwrap_or(false),
         materials: read_rules(&model, "materials")?,
     })
+}
+
+/// The robot file of a model, under either key: the file's root element decides on its format.
+fn read_robot_file(model: &Section<'_>) -> Result<Named, SceneError> {
+    match (model.get("urdf"), model.get("sdf")) {
+        (Some(_), Some(_)) => Err(SceneError::Conflict {
+            place: model.key_place("sdf").clone(),
+            problem: "the model has both `urdf` and `sdf`; keep one of them".to_owned(),
+        }),
+        (None, Some(file)) => text(file, "`sdf`"),
+        _ => text(model.require("urdf", "urdf: ../urdf/arm.urdf")?, "`urdf`"),
+    }
 }
 
 /// A section with a number for each joint, such as `joints`.

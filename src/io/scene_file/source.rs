@@ -148,9 +148,10 @@ impl SceneSource {
     }
 }
 
-/// The name that a URDF gives its robot, if it has one.
+/// The name that a URDF or an SDFormat file gives its robot, if it has one.
 pub fn robot_name(urdf: &str) -> Option<String> {
-    let robot = crate::io::xml::parse(urdf).ok()?;
+    let root = crate::io::xml::parse(urdf).ok()?;
+    let robot = if root.name == "sdf" { root.child("model").or_else(|| root.child("world"))? } else { &root };
     robot.attribute("name").map(str::to_owned)
 }
 

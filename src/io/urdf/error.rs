@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::io::mesh_files::MeshFileError;
 use crate::io::package::ResolveError;
 
+pub use super::sdformat::SdformatProblem;
+
 /// The reason why a robot file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum UrdfError {
@@ -70,11 +72,11 @@ pub enum UrdfProblem {
     #[error("there is no {what} `{name}`{suggestion}")]
     Unknown { what: &'static str, name: String, suggestion: String },
     #[error(
-        "link `{link}` is the child of this joint and of joint `{other}` (line {other_line}); a URDF is a tree: \
+        "link `{link}` is the child of this joint and of joint `{other}` (line {other_line}); a robot is a tree: \
          remove one of the two, or split the link"
     )]
     TwoParents { link: String, other: String, other_line: u32 },
-    #[error("the joints form a loop: {path}; a URDF is a tree: remove one of these joints")]
+    #[error("the joints form a loop: {path}; a robot is a tree: remove one of these joints")]
     Loop { path: String },
     #[error(
         "links without a parent: {roots}; a URDF has exactly one root: join the others to it with joints \
@@ -95,6 +97,8 @@ pub enum UrdfProblem {
     Mesh(#[from] MeshFileError),
     #[error("{0}")]
     MeshPath(#[from] ResolveError),
+    #[error("{0}")]
+    Sdformat(#[from] SdformatProblem),
     #[error("the standard part of the file is refused: {detail}")]
     Standard { detail: String },
 }

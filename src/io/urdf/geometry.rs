@@ -58,6 +58,10 @@ impl GeometryReader<'_> {
             },
             (primitive, None) => checked(primitive, place)?,
         };
+        let mesh = match &standard.shape {
+            StandardShape::Mesh { uri, scale } => Some((uri.clone(), *scale)),
+            _ => None,
+        };
         let shape = match shape {
             Shape::Mesh(mesh) if convex => Shape::Convex(mesh),
             other => other,
@@ -66,6 +70,7 @@ impl GeometryReader<'_> {
             name: element.attribute("name").map_or(default_name, str::to_owned),
             X_BG: standard.X_BG,
             shape,
+            mesh,
             properties: foreign::properties(element, place, warnings)?,
             declare_convex: convex,
             line: element.line,
@@ -89,7 +94,7 @@ impl GeometryReader<'_> {
             (_, Err(error)) => Err(error),
             (_, Ok(Some(shape))) => Ok(Some(shape)),
             (StandardShape::Mesh { uri, scale }, Ok(None)) => {
-                mesh_uri = Some(uri.clone());
+                mesh_uri = Some((uri.clone(), *scale));
                 if self.options.load_visual_meshes {
                     self.mesh(uri, scale, place, warnings).map(Some)
                 } else {
@@ -177,6 +182,7 @@ fn checked(shape: &StandardShape, place: &Place) -> Result<Shape, UrdfError> {
             radius: place.positive("`radius`", *radius)?,
             length: place.positive("`length`", *length)?,
         }),
+        StandardShape::HalfSpace => Ok(Shape::HalfSpace),
         StandardShape::Mesh { .. } => Err(place.fail(UrdfProblem::NoShape { found: String::new() })),
     }
 }

@@ -1,4 +1,5 @@
-//! Robot files (URDF) to plain data.
+//! Robot files (URDF, SDFormat) to plain data. The root element decides on the format; [`sdformat`] has the
+//! rules of the second one.
 //!
 //! An XML pass with positions reads Drake's extensions of a URDF, checks the standard elements so that errors
 //! name file, line and element, and passes a clean copy to `urdf-rs`. Meshes are found (see
@@ -17,14 +18,17 @@ mod foreign;
 mod geometry;
 mod options;
 mod place;
+mod sdformat;
 mod standard;
 mod tree;
+mod write;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-pub use error::{UrdfError, UrdfProblem};
+pub use error::{SdformatProblem, UrdfError, UrdfProblem};
 pub use options::{LoadOptions, OnUnreadableMesh};
+pub use write::urdf_text;
 
 use super::limits;
 use super::package::PackageMap;
@@ -67,10 +71,12 @@ pub fn load_str(
         column: error.column,
         detail: error.detail,
     })?;
+    if robot.name == "sdf" {
+        return sdformat::load(robot, label, base_dir, packages, options);
+    }
     let place = Place::named(label, &robot);
     if robot.name != "robot" {
         let hint = match robot.name.as_str() {
-            "sdf" => "; this is an SDFormat file, convert it to URDF",
             "mujoco" => "; this is a MuJoCo file, convert it to URDF",
             _ => "",
         };

@@ -15,10 +15,22 @@ use crate::robot::Inertial;
 /// A shape of the standard.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StandardShape {
-    Sphere { radius: f64 },
-    Box { size: Vector3 },
-    Cylinder { radius: f64, length: f64 },
-    Mesh { uri: String, scale: Vector3 },
+    Sphere {
+        radius: f64,
+    },
+    Box {
+        size: Vector3,
+    },
+    Cylinder {
+        radius: f64,
+        length: f64,
+    },
+    /// SDFormat's plane.
+    HalfSpace,
+    Mesh {
+        uri: String,
+        scale: Vector3,
+    },
 }
 
 pub(super) struct StandardGeometry {
@@ -87,9 +99,12 @@ fn escape(value: &str) -> String {
 }
 
 /// Fixed-axis roll, pitch, yaw: R = Rz(yaw) Ry(pitch) Rx(roll).
+pub(super) fn pose_of(xyz: [f64; 3], [roll, pitch, yaw]: [f64; 3]) -> RigidTransform {
+    RigidTransform::from_parts(Vector3::from(xyz).into(), Rotation::from_euler_angles(roll, pitch, yaw))
+}
+
 fn pose(origin: &urdf_rs::Pose) -> RigidTransform {
-    let [roll, pitch, yaw] = *origin.rpy;
-    RigidTransform::from_parts(Vector3::from(*origin.xyz).into(), Rotation::from_euler_angles(roll, pitch, yaw))
+    pose_of(*origin.xyz, *origin.rpy)
 }
 
 fn link(link: &urdf_rs::Link) -> StandardLink {

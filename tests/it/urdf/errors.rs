@@ -23,7 +23,8 @@ fn refused(text: &str, parts: &[&str]) {
 fn texts_that_are_no_robot() {
     refused("<robot name='r'>\n  <link name='a'>\n</robot>", &["test.urdf:3:", "not an XML document", "xacro"]);
     refused("", &["test.urdf:1:", "not an XML document"]);
-    refused("<sdf version='1.9'/>", &["test.urdf:1", "<sdf>", "<robot>", "SDFormat"]);
+    refused("<sdf version='1.9'/>", &["test.urdf:1", "sdf", "<model>", "<world>"]);
+    refused("<mujoco/>", &["test.urdf:1", "<mujoco>", "<robot>", "MuJoCo"]);
     let missing = load_file("gone.urdf".as_ref(), &packages(), &LoadOptions::default()).unwrap_err().to_string();
     assert!(missing.contains("gone.urdf") && missing.contains("check the path"), "{missing}");
 }

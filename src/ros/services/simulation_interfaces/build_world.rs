@@ -12,7 +12,7 @@ use super::entities::read_pose;
 use crate::io::limits::{self, TEXT_BYTES_MAX};
 use crate::io::package::PackageMap;
 use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
-use crate::io::urdf::{UrdfError, UrdfProblem};
+use crate::io::urdf::{SdformatProblem, UrdfError, UrdfProblem};
 use crate::math::Index;
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::Carryover;
@@ -187,7 +187,7 @@ fn add(
         "" => (resource.text, PathBuf::from("resource_string"), folder),
         uri => {
             let file = find(uri, &folder, packages)?;
-            check_ending(&file, &["urdf", "xml"], spawn::UNSUPPORTED_FORMAT)?;
+            check_ending(&file, &["urdf", "sdf", "xml"], spawn::UNSUPPORTED_FORMAT)?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
             (read(&file, spawn::RESOURCE_PARSE_ERROR)?, file, folder)
         }
@@ -333,7 +333,9 @@ fn read(file: &Path, code: u8) -> Result<String, Outcome> {
 fn code_of_urdf(error: &UrdfError) -> u8 {
     match error {
         UrdfError::Invalid { problem, .. } => match problem.as_ref() {
-            UrdfProblem::NotRobot { .. } => spawn::UNSUPPORTED_FORMAT,
+            UrdfProblem::NotRobot { .. } | UrdfProblem::Sdformat(SdformatProblem::Version { .. }) => {
+                spawn::UNSUPPORTED_FORMAT
+            }
             UrdfProblem::MeshPath(_) => spawn::MISSING_ASSETS,
             UrdfProblem::Mesh(_) => spawn::UNSUPPORTED_ASSETS,
             _ => spawn::RESOURCE_PARSE_ERROR,

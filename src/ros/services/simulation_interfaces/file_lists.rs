@@ -103,13 +103,13 @@ impl ListRequest {
     fn answer(self) {
         match self {
             Self::Spawnables(request, places) => {
-                let (files, unknown) = list(&places, &request.message().sources, ".urdf");
+                let (files, unknown) = list(&places, &request.message().sources, &[".urdf", ".sdf"]);
                 let spawnables = files.iter().map(|file| spawnable(file)).collect();
                 request.respond(GetSpawnables::Response { result: listed(&unknown), spawnables });
             }
             Self::Worlds(request, places) => {
                 let asked = request.message();
-                let (files, unknown) = list(&places, &asked.additional_sources, ".yaml");
+                let (files, unknown) = list(&places, &asked.additional_sources, &[".yaml"]);
                 let is_scene = |file: &&PathBuf| {
                     let short = std::fs::metadata(file).is_ok_and(|metadata| metadata.len() <= SCENE_LENGTH_MAX);
                     short && SceneSource::read(file).is_ok()
@@ -175,9 +175,9 @@ fn listed(unknown: &[String]) -> Outcome {
     result
 }
 
-/// The files with that ending in the scene's folder, in the folder `urdf` beside it and in `sources`. Also
-/// returns the sources that are not folders or may not be read.
-fn list(places: &Places, sources: &[String], ending: &str) -> (Vec<PathBuf>, Vec<String>) {
+/// The files with one of these endings in the scene's folder, in the folder `urdf` beside it and in
+/// `sources`. Also returns the sources that are not folders or may not be read.
+fn list(places: &Places, sources: &[String], endings: &[&str]) -> (Vec<PathBuf>, Vec<String>) {
     /// The largest number of sources named in an error message.
     const UNKNOWN_MAX: usize = 20;
     let Places { folder, packages } = places;
@@ -195,7 +195,8 @@ fn list(places: &Places, sources: &[String], ending: &str) -> (Vec<PathBuf>, Vec
     for folder in folders {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         let entries = entries.flatten().take(FILES_MAX).map(|entry| entry.path());
-        let wanted = |path: &PathBuf| path.to_string_lossy().ends_with(ending) && path.is_file();
+        let ends = |path: &PathBuf| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending));
+        let wanted = |path: &PathBuf| ends(path) && path.is_file();
         files.extend(entries.filter(wanted).filter_map(|path| path.canonicalize().ok()));
     }
     files.sort();

@@ -72,7 +72,7 @@ impl SimulationInterfaces {
         while let Some(request) = self.features.next() {
             let features = SimulatorFeatures {
                 features: codes::FEATURES.to_vec(),
-                spawn_formats: vec!["urdf".to_owned()],
+                spawn_formats: vec!["urdf".to_owned(), "sdf".to_owned()],
                 custom_info: format!(
                     "Isobar {}; docs/reference/ros.md describes its interpretation of the standard",
                     env!("CARGO_PKG_VERSION")

@@ -1,0 +1,43 @@
+//! The document: its version, and the model or the world in it.
+
+use std::path::Path;
+
+use super::SdformatProblem;
+use super::text::fail;
+use crate::io::urdf::error::{UrdfError, UrdfProblem};
+use crate::io::urdf::place::Place;
+use crate::io::xml::Element;
+
+/// The newest version that is read.
+pub(super) const NEWEST: (u32, u32) = (1, 12);
+/// The oldest version that is read.
+const OLDEST: (u32, u32) = (1, 6);
+
+/// Refuses versions that are not read.
+pub(super) fn check_version(root: &Element, file: &Path) -> Result<(), UrdfError> {
+    let place = Place::named(file, root);
+    let stated = place.required(root, "version")?;
+    let version = stated.trim().split_once('.').and_then(|(major, minor)| {
+        let minor = minor.split('.').next()?;
+        Some((major.parse().ok()?, minor.parse().ok()?))
+    });
+    match version {
+        Some(version) if (OLDEST..=NEWEST).contains(&version) => Ok(()),
+        _ => Err(fail(&place, SdformatProblem::Version { found: stated.to_owned() })),
+    }
+}
+
+/// The model, or the world, of a file.
+pub(super) fn only_model(root: Element, file: &Path) -> Result<Element, UrdfError> {
+    let place = Place::named(file, &root);
+    let (models, worlds) = (root.children("model").count(), root.children("world").count());
+    if models + worlds != 1 {
+        let found = format!("the file has {models} <model> and {worlds} <world>");
+        return Err(fail(&place, SdformatProblem::Models { found }));
+    }
+    let is_model = |child: &Element| matches!(child.name.as_str(), "model" | "world");
+    root.children
+        .into_iter()
+        .find(is_model)
+        .ok_or_else(|| Place::new(file, 1, "sdf").fail(UrdfProblem::MissingChild { child: "model".to_owned() }))
+}
