@@ -69,6 +69,9 @@ def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     assert int(value_of(message, "solver fallbacks")) == 0
     # The ball of 0.4 kg rests on rubber of 1e7 Pa: it sinks in, by less than a millimetre.
     assert 0 < float(value_of(message, "largest penetration [mm]")) < 1.0
+    for part in ["face", "contact"]:
+        assert float(value_of(message, f"largest cone error of a {part} [-]")) >= 0
+        assert 0 <= float(value_of(message, f"largest alignment error of a {part} [rad]")) < 3.1416
     assert float(value_of(message, "kinetic energy [J]")) < 1.0
     reports = listener.listen(DiagnosticArray, "/diagnostics", 100)
     commands = listener.publisher(JointState, "joint_commands")

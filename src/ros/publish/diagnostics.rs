@@ -9,6 +9,7 @@ use crate::ros::client::interfaces::std_msgs::msg::Header;
 use crate::ros::client::messages::system_time;
 use crate::ros::exchange::health::{Activity, CheckpointState, Health, RecordingState};
 use crate::ros::exchange::mailbox::Mailbox;
+use crate::stepping::{FrictionErrors, Snapshot};
 
 // The constants of diagnostic_msgs/DiagnosticStatus.
 const OK: u8 = 0;
@@ -20,13 +21,22 @@ const PACE_TOLERATED: f64 = 0.95;
 
 const OTHER_WORLD: &str = "the world is not that of the parameter 'scene'";
 
-/// Counters whose growth since the last message is a warning.
+/// The data of a message that the health of the simulation does not contain.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
+    /// Counters whose growth since the last message is a warning.
     before: Vec<u64>,
+    /// The largest friction errors of a face and of a net force in the states since the last message.
+    friction: (FrictionErrors, FrictionErrors),
 }
 
 impl Diagnostics {
+    /// Takes the friction errors of a state into the next message.
+    pub(crate) fn note(&mut self, snapshot: &Snapshot) {
+        let (faces, net) = snapshot.friction_errors();
+        self.friction = (self.friction.0.max(faces), self.friction.1.max(net));
+    }
+
     /// The message about `health` from the node called `name`.
     pub(crate) fn message(
         &mut self,
@@ -91,6 +101,7 @@ impl Diagnostics {
             (CheckpointState::Kept, _) if level == OK => (WARN, format!("no checkpoint is written: {OTHER_WORLD}")),
             _ => (level, message),
         };
+        let (face, net) = std::mem::take(&mut self.friction);
         let mut values = vec![
             value("real-time factor", format!("{:.4}", health.real_time_factor)),
             value("steps", health.steps.to_string()),
@@ -104,6 +115,10 @@ impl Diagnostics {
             value("steps not converged", health.unconverged.to_string()),
             value("steps with wrong friction", health.wrong_friction.to_string()),
             value("largest error of friction [%]", format!("{:.2}", health.friction_error_max * 1e2)),
+            value("largest cone error of a face [-]", format!("{:.3e}", face.cone)),
+            value("largest cone error of a contact [-]", format!("{:.3e}", net.cone)),
+            value("largest alignment error of a face [rad]", format!("{:.4}", face.alignment)),
+            value("largest alignment error of a contact [rad]", format!("{:.4}", net.alignment)),
             value("solver fallbacks", health.fallbacks.to_string()),
             value("contact faces", health.faces.to_string()),
             value("largest penetration [mm]", format!("{:.4}", health.penetration_max * 1e3)),

@@ -202,6 +202,7 @@ impl Publishers {
     /// state, or waits for a time, has then received everything that belongs to it.
     fn publish(&mut self, state: &PublishedState, settings: &RunSettings) {
         let PublishedState { due, snapshot, .. } = state;
+        self.diagnostics.note(snapshot);
         if due.joint_states {
             self.publish_external_torques(snapshot);
         }
