@@ -2,7 +2,7 @@
 
 import math
 
-from .mesh import ellipsoid_surface, turned
+from .mesh import block, drum, ellipsoid_surface, surface, turned, union, without
 from .urdf import (box, collision, compliant, cylinder, ellipsoid, fixed, inertial, link, mesh, rigid, robot, solid_box, solid_cylinder,
                    visual)
 
@@ -196,6 +196,14 @@ def prism_mesh():
     return corners, [[2, 1, 0], [3, 4, 5], [0, 1, 4, 3], [1, 2, 5, 4], [2, 0, 3, 5]]
 
 
+def mug():
+    """A mug that stands on z = 0: 80 mm wide, 95 mm high, walls of 6 mm, its handle along x."""
+    outside = drum((0, 0, 0), (0, 0, 0.095), 0.040)
+    inside = drum((0, 0, 0.008), (0, 0, 0.2), 0.034)
+    handle = without(block((0.050, 0, 0.048), (0.044, 0.014, 0.066)), block((0.048, 0, 0.048), (0.024, 0.05, 0.044)))
+    return surface(without(union(outside, handle), inside), (-0.0445, -0.0445, -0.0035), (0.08, 0.045, 0.1), 0.004)
+
+
 def files():
     return {
         "cube_red": cube("cube_red", 0.06, 0.5, (0.80, 0.12, 0.10, 1), "The cube that is placed on the stack."),
@@ -213,6 +221,7 @@ def files():
 def meshes():
     return {
         "objects/blade.obj": blade(),
+        "objects/mug.obj": mug(),
         "objects/pancake_half.obj": pancake_half(),
         "objects/pancake_contact.obj": ellipsoid_surface(PANCAKE),
         "objects/prism.obj": prism_mesh(),

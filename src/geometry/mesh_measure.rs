@@ -2,7 +2,7 @@
 
 use super::mesh::{MeshError, SurfaceMesh, VolumeMesh, check_indices};
 use super::tetrahedra::TET_FACES;
-use crate::math::Vector3;
+use crate::math::{Matrix3, Vector3};
 
 /// Volume \[m3\] and centroid \[m\] of a closed surface; if the volume is zero, the mean of the vertices
 /// instead of the centroid.
@@ -20,6 +20,21 @@ pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
         return (0.0, mean);
     }
     (six_volumes / 6.0, mean + moment / (4.0 * six_volumes))
+}
+
+/// Volume \[m3\] and centroid \[m\] of a closed surface, and the integral of x x^T over its inside about the
+/// centroid \[m5\]. Each triangle spans a tetrahedron with it; that with corners 0, a,
+/// b, c and volume V has V/20 ((a + b + c)(a + b + c)^T + a a^T + b b^T + c c^T).
+pub fn second_moments(mesh: &SurfaceMesh) -> (f64, Vector3, Matrix3) {
+    let (volume, centroid) = centroid(mesh);
+    let mut second = Matrix3::zeros();
+    for triangle in &mesh.triangles {
+        let [a, b, c] = triangle.map(|vertex| mesh.vertices[vertex as usize] - centroid);
+        let (six_volume, sum) = (a.cross(&b).dot(&c), a + b + c);
+        let squares = sum * sum.transpose() + a * a.transpose() + b * b.transpose() + c * c.transpose();
+        second += squares * (six_volume / 120.0);
+    }
+    (volume, centroid, second)
 }
 
 /// The boundary of a volume mesh: the faces that belong to one tetrahedron only, counter-clockwise from

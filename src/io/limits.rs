@@ -2,7 +2,7 @@
 //! take; the error for a larger file names the limit. docs/reference/ros.md lists them.
 
 use std::fs::File;
-use std::io::{Error, Read, Result};
+use std::io::{Error, ErrorKind, Read, Result};
 use std::path::Path;
 
 /// The largest length of a scene, a task, a URDF and an SRDF \[bytes\].
@@ -30,12 +30,42 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
 
 /// As [`read`], for a text of at most [`TEXT_BYTES_MAX`].
 pub(crate) fn read_text(path: &Path) -> Result<String> {
-    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|_| Error::other("the file is not text in UTF-8"))
+    String::from_utf8(read(path, TEXT_BYTES_MAX)?).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        Error::new(ErrorKind::InvalidData, format!("line {line} is not text in UTF-8"))
+    })
+}
+
+/// The way out after a file could not be read.
+pub(crate) fn way_out(error: &Error) -> &'static str {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such file; check the path",
+        ErrorKind::PermissionDenied => "check the permissions",
+        ErrorKind::IsADirectory => "it is a folder; name a file in it",
+        ErrorKind::InvalidData => "it is not text in UTF-8; save it in that encoding",
+        _ => "check the path and the permissions",
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The way out depends on the cause.
+    #[test]
+    fn causes_have_ways_out() {
+        let folder = std::env::temp_dir().join(format!("isobar_limits_{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("latin.yaml");
+        std::fs::write(&file, b"a: 1\nb: gr\xfcn\n").unwrap();
+        let latin = read_text(&file).unwrap_err();
+        assert_eq!(latin.to_string(), "line 2 is not text in UTF-8");
+        assert!(way_out(&latin).contains("UTF-8"));
+        assert!(way_out(&read_text(&folder).unwrap_err()).contains("folder"));
+        assert!(way_out(&read_text(&folder.join("gone")).unwrap_err()).contains("check the path"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     /// A file without an end is read to the limit and refused.
     #[test]

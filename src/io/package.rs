@@ -41,11 +41,7 @@ impl PartialEq for Used {
 #[derive(Debug, thiserror::Error, PartialEq)]
 pub enum ResolveError {
     /// No candidate exists.
-    #[error(
-        "`{uri}` is not found; tried: {}; add the package's prefix to AMENT_PREFIX_PATH, its folder to \
-         ROS_PACKAGE_PATH, or give the folder explicitly (NAME=PATH in the package map)",
-        list(tried)
-    )]
+    #[error("{}", not_found(uri, tried))]
     NotFound {
         /// The address as written.
         uri: String,
@@ -69,6 +65,21 @@ pub enum ResolveError {
         /// The fault.
         reason: &'static str,
     },
+}
+
+/// The message of an address without a file.
+fn not_found(uri: &str, tried: &[PathBuf]) -> String {
+    if let Some(folder) = tried.iter().find(|path| path.is_dir()) {
+        return format!("`{uri}` is a folder ({}); name a file in it", folder.display());
+    }
+    match uri.contains("://") && !uri.starts_with("file://") {
+        true => format!(
+            "`{uri}` is not found; tried: {}; add the package's prefix to AMENT_PREFIX_PATH, its folder to \
+             ROS_PACKAGE_PATH, or give the folder with `--package NAME=PATH`",
+            list(tried)
+        ),
+        false => format!("`{uri}` is not found; tried: {}; correct the path", list(tried)),
+    }
 }
 
 fn list(tried: &[PathBuf]) -> String {

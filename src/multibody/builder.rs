@@ -95,7 +95,8 @@ impl ModelBuilder {
     }
 
     /// The model, in the gravity field `gravity_W` [m/s2, world]. Bodies without a joint get a floating joint
-    /// to the world, named after the body and numbered after all other joints.
+    /// to the world, named after the body (with `_free` if another joint has that name) and numbered after
+    /// all other joints.
     ///
     /// # Errors
     /// Duplicate names, numbers that are not finite, joints that form a ring, unresolved mimics.
@@ -109,7 +110,10 @@ impl ModelBuilder {
         }
         for body in self.bodies.indices().skip(1) {
             if self.bodies[body].parent_joint.is_none() {
-                let name = self.bodies[body].name.clone();
+                let mut name = self.bodies[body].name.clone();
+                while self.joints.iter().any(|joint| joint.name == name) {
+                    name += "_free";
+                }
                 self.add_joint(JointSpec::new(&name, BodyIndex::WORLD, body, JointKind::Floating))?;
             }
         }

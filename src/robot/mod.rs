@@ -2,10 +2,12 @@
 
 mod description;
 pub mod inspect;
+mod massless;
 mod placement;
 
 pub use description::{
     CollisionElement, CollisionFilterGroup, ControllerGains, Inertial, Joint, Limits, Link, LoadWarning,
     RobotDescription, RobotFormat, VisualElement,
 };
+pub use massless::fill_massless;
 pub use placement::{PlacedRobot, RobotPlacement, add_robot, visuals};

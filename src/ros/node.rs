@@ -233,7 +233,7 @@ impl World {
 fn load_scene(path: &Path, packages: &PackageMap) -> Result<(SceneSource, LoadedScene), NodeError> {
     let started = Instant::now();
     let refused = |error| NodeError::Scene(Box::new(error));
-    let source = SceneSource::read(path).map_err(refused)?;
+    let source = SceneSource::read(path, packages).map_err(refused)?;
     let loaded = source.build(packages).map_err(refused)?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");

@@ -52,11 +52,12 @@ impl Scene {
     pub fn rigid_pairs(&self) -> impl Iterator<Item = &ContactPair> {
         self.pairs.iter().filter(|pair| pair.kind == ContactKind::Points)
     }
-    /// Lets the rigid geometries of the two bodies pass through each other from now on.
-    pub fn ignore_rigid_contact(&mut self, a: BodyIndex, b: BodyIndex) {
+    /// Lets the geometries of the two bodies pass through each other from now on, those pairs that touch as
+    /// `kind`.
+    pub fn ignore_contact(&mut self, a: BodyIndex, b: BodyIndex, kind: ContactKind) {
         let geometries = &self.geometries;
         let bodies = |pair: &ContactPair| (geometries[pair.A].body, geometries[pair.B].body);
-        self.pairs.retain(|pair| pair.kind != ContactKind::Points || ![(a, b), (b, a)].contains(&bodies(pair)));
+        self.pairs.retain(|pair| pair.kind != kind || ![(a, b), (b, a)].contains(&bodies(pair)));
     }
     /// The joints with one degree of freedom, mimic joints included, in the order of commands, states and
     /// actuators.

@@ -18,7 +18,8 @@ use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, Stat
 use crate::scene::Scene;
 use crate::solvers::dynamic::{ContactProblem, FrictionError, NewtonSolver, SolveReport, SolveStatus};
 
-/// If the solver stops before its tolerance, a residual below this value still counts as a solution [-].
+/// If rounding stops the solver before its tolerance, a residual below this value still counts as a
+/// solution [-].
 const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
 /// The largest number of times that a step is solved again with friction bounds from its own normal impulses.
@@ -144,7 +145,11 @@ impl DynamicStep {
         result.report = StepReport {
             solver_iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
-            solver_converged: solved.status == SolveStatus::Converged || solved.residual < STALLED_RESIDUAL_MAX,
+            solver_converged: match solved.status {
+                SolveStatus::Converged => true,
+                SolveStatus::Stalled => solved.residual < STALLED_RESIDUAL_MAX,
+                SolveStatus::IterationLimit => false,
+            },
             solver_fallbacks: 0,
             friction_rounds,
             friction_error: wrong.part(),

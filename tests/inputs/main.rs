@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(non_snake_case, unreachable_pub)]
 
+mod broken;
 #[path = "../../fuzz/src/messages.rs"]
 mod messages;
 #[path = "../../fuzz/src/parsers.rs"]

@@ -24,7 +24,7 @@ fn load(text: &str) -> Result<LoadedScene, SceneError> {
     scene_file::load_str(text, &config().join("test.yaml"), &PackageMap::new())
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -534,7 +534,7 @@ fn models_are_added_and_taken_out_before_a_scene_is_built() {
         "{GRIPPER}  - {{ name: spatula, urdf: ../urdf/spatula.urdf, free: {{}} }}\noutputs: {{ pitch: {{ pitch: {{ body: spatula }} }} }}\n\
          no_contact: [[spatula, gripper]]\n"
     );
-    let mut source = SceneSource::read_str(&text, &config().join("test.yaml")).unwrap();
+    let mut source = SceneSource::read_str(&text, &config().join("test.yaml"), &PackageMap::new()).unwrap();
     assert!(!source.remove("nobody"));
     let urdf = std::fs::read_to_string(config().join("../urdf/spatula.urdf")).unwrap();
     let entity = |name: &str| Entity {
@@ -592,7 +592,7 @@ fn a_removed_model_takes_only_its_own_loop_closures() {
         rod("third", "first"),
         rod("first", "second")
     );
-    let mut source = SceneSource::read_str(&text, &config().join("test.yaml")).unwrap();
+    let mut source = SceneSource::read_str(&text, &config().join("test.yaml"), &PackageMap::new()).unwrap();
     let lengths = |loaded: &LoadedScene| loaded.scene.closures().iter().map(|closure| closure.kind).collect::<Vec<_>>();
     let loaded = source.build(&packages).unwrap();
     assert_eq!(lengths(&loaded), [ClosureKind::Distance(3.0), ClosureKind::Distance(1.0)]);

@@ -5,6 +5,7 @@
 mod elements;
 mod errors;
 mod gltf;
+mod habits;
 mod inspection;
 mod meshes;
 

@@ -76,6 +76,14 @@ fn parse_package(argument: &str) -> Result<(String, PathBuf), String> {
     }
 }
 
+/// Splits the `NAME=VALUE` of a `--set` argument.
+fn parse_parameter(argument: &str) -> Result<(String, String), String> {
+    match argument.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE, as in --set friction=0.3".to_owned()),
+    }
+}
+
 /// Prints a line. A reader that closes the pipe early, such as `head` or `less`, is not an error.
 fn print_line(line: fmt::Arguments<'_>) -> io::Result<()> {
     match writeln!(io::stdout(), "{line}") {

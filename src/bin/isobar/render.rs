@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use isobar::experiments::keyframes::{Controller, Measurement, Sensors, Task};
 use isobar::geometry::{ContactSurface, FaceRepresentation, HydroelasticWorkspace, contact_surface};
 use isobar::io::package::PackageMap;
-use isobar::io::scene_file::{self, LoadedScene};
+use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::Vector3;
 use isobar::picture::{self, ContactPanel, Image, Labels, ScenePicture, View};
 use isobar::stepping::{ContactPatch, JointCommand, Simulation, Snapshot};
@@ -65,6 +65,9 @@ pub(crate) struct Arguments {
     /// Title of the picture; by default the name of the scene file.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
+    /// The value of a parameter of the scene, in place of that in the file.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = super::parse_parameter, allow_hyphen_values = true)]
+    set: Vec<(String, String)>,
     /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
     /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
@@ -136,7 +139,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for (name, path) in &arguments.packages {
         packages.insert(name, path);
     }
-    let mut loaded = scene_file::load_with_visual_meshes(&arguments.scene, &packages)?;
+    let mut loaded = scene_file::load_with(
+        &arguments.scene,
+        &packages,
+        &Loading { visual_meshes: true, set: &arguments.set, ..Loading::default() },
+    )?;
     loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     let times = times(arguments)?;
     let snapshots = simulate(&mut loaded, arguments.task.as_deref(), &times)?;

@@ -13,7 +13,7 @@ use isobar::io::bag::{BagError, BagPlan, BagRecording};
 use isobar::io::checkpoint_file;
 use isobar::io::csv_file::CsvRecording;
 use isobar::io::package::PackageMap;
-use isobar::io::scene_file::{self, LoadedScene};
+use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::{BodyIndex, Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
@@ -62,6 +62,9 @@ pub(crate) struct Arguments {
     /// Write the wall-clock time of each step, in seconds, to this file, one line per step.
     #[arg(long, value_name = "FILE")]
     timing: Option<PathBuf>,
+    /// The value of a parameter of the scene, in place of that in the file.
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = super::parse_parameter, allow_hyphen_values = true)]
+    set: Vec<(String, String)>,
     /// The folder of a package in `package://NAME/...`; takes precedence over AMENT_PREFIX_PATH and
     /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
@@ -149,7 +152,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     for (name, path) in &arguments.packages {
         packages.insert(name, path);
     }
-    let mut loaded = scene_file::load(&arguments.scene, &packages)?;
+    let mut loaded =
+        scene_file::load_with(&arguments.scene, &packages, &Loading { set: &arguments.set, ..Loading::default() })?;
     if !arguments.quiet {
         loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     }

@@ -13,7 +13,7 @@ mod sphere;
 mod star;
 mod volume;
 
-pub use super::mesh_measure::{boundary, centroid};
+pub use super::mesh_measure::{boundary, centroid, second_moments};
 pub use convex::{check_convex, hull};
 pub use cuboid::cuboid;
 pub use cylinder::{capsule, cylinder};

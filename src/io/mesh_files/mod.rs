@@ -27,7 +27,7 @@ use malformed::Malformed;
 #[derive(Debug, thiserror::Error)]
 pub enum MeshFileError {
     /// The file cannot be read.
-    #[error("cannot read the mesh file {file}: {source}")]
+    #[error("cannot read the mesh file {file}: {}", limits::way_out(source))]
     Read {
         /// The file.
         file: PathBuf,

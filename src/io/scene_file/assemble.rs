@@ -1,19 +1,19 @@
 //! Assembly of a scene from the sections of a scene file.
 
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::closures::{resolve_closures, settle_closures};
 use super::error::SceneError;
 use super::likely_mistakes::{
-    centres_inside, lost_overlaps, warn_of_commands, warn_of_inertias, warn_of_scene, warn_of_static_friction,
+    centres_inside, counted, lost_overlaps, warn_of_commands, warn_of_inertias, warn_of_scene, warn_of_static_friction,
 };
 use super::loaded_scene::{JointGroup, LoadedScene, SceneModel};
 use super::place_model::{LoadedModel, check_rule, load_model, model_of, place_model, scene_name, weld_of};
 use super::reader::unknown_name;
 use super::resolve::Names;
-use super::schema::{BaseSpec, SceneSpec};
+use super::scatter::scatter;
+use super::schema::{BaseSpec, OverlappingLinks, SceneSpec};
 use super::stepping::SteppingMode;
 use super::wrenches::immovable;
 use crate::geometry::Shape;
@@ -50,19 +50,20 @@ const RESERVED_NAMES: [&str; 14] = [
 /// Reads the models' files, builds the scene, and resolves every name.
 pub(super) fn assemble(
     spec: &SceneSpec,
-    base_dir: &Path,
     packages: &PackageMap,
     options: &LoadOptions,
     refinement: Option<f64>,
 ) -> Result<LoadedScene, SceneError> {
     check_size(spec, "models", spec.models.len(), limits::MODELS_MAX)?;
-    let mut warnings = Vec::new();
-    let models = spec
+    let mut warnings = spec.warnings.clone();
+    let needs_mass = !matches!(spec.stepping.mode, SteppingMode::Quasistatic);
+    let mut models = spec
         .models
         .iter()
-        .map(|model| load_model(model, base_dir, packages, options, &mut warnings))
+        .map(|model| load_model(model, packages, options, needs_mass, &mut warnings))
         .collect::<Result<Vec<_>, _>>()?;
     check_size(spec, "degrees of freedom", models.iter().map(dofs).sum(), limits::DOFS_MAX)?;
+    scatter(&mut models)?;
     check_scene_rules(spec, &models)?;
     let mut builder = SceneBuilder::new();
     builder.set_refinement(refinement.or(spec.contact.refinement).unwrap_or(1.0)).map_err(|source| {
@@ -95,6 +96,13 @@ pub(super) fn assemble(
         what: "the models do not form a scene".to_owned(),
         source: Box::new(source),
     })?;
+    if needs_mass {
+        scene.model().check_mass().map_err(|source| SceneError::Build {
+            place: spec.place.clone(),
+            what: "a body cannot move".to_owned(),
+            source: Box::new(source),
+        })?;
+    }
     let noted = scene.mesh_notes().iter();
     warnings.extend(noted.map(|(geometry, note)| format!("`{}`: {note}", scene.geometry_name(*geometry))));
     let initial = initial_state(&scene, &models, &placed);
@@ -103,8 +111,9 @@ pub(super) fn assemble(
     warnings.extend(lost_overlaps(&scene, &initial, &mechanisms, &placed));
     warnings.extend(centres_inside(&scene, &initial, &mechanisms, &placed));
     let overlapping = |scene: &Scene| overlaps_inside(scene, &initial, &mechanisms, &placed);
-    if !spec.contact.keep_overlapping_links {
-        ignore_overlapping_links(&mut scene, &overlapping, &models, &mut warnings);
+    let which = spec.contact.overlapping_links;
+    if which != OverlappingLinks::Keep {
+        ignore_overlapping_links(&mut scene, &overlapping, which, &models, &mut warnings);
     }
     warn_of_scene(&scene, &overlapping(&scene), &models, &mut warnings);
     let names = Names { scene: &scene };
@@ -304,23 +313,23 @@ fn joint_groups(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot
 fn initial_state(scene: &Scene, models: &[LoadedModel<'_>], placed: &[PlacedRobot]) -> State {
     let mut state = scene.model().default_state();
     for (model, robot) in models.iter().zip(placed) {
-        for (joint, position) in &model.spec.joints {
+        for (joint, position) in &model.positions {
             // A mimic joint has no coordinate of its own: its start follows from its leader.
-            if let Some(index) = robot.joints.get(&joint.name)
+            if let Some(index) = robot.joints.get(joint)
                 && scene.model().joints()[*index].nq == 1
             {
-                state.q[scene.model().joints()[*index].q_start] = position.value;
+                state.q[scene.model().joints()[*index].q_start] = *position;
             }
         }
-        for (joint, velocity) in &model.spec.velocities {
-            if let Some(index) = robot.joints.get(&joint.name)
+        for (joint, velocity) in &model.velocities {
+            if let Some(index) = robot.joints.get(joint)
                 && scene.model().joints()[*index].nv == 1
             {
-                state.v[scene.model().joints()[*index].v_start] = velocity.value;
+                state.v[scene.model().joints()[*index].v_start] = *velocity;
             }
         }
         if let BaseSpec::Free { X_WB, V_WB } = &model.spec.base {
-            scene.model().set_free_body_pose(&mut state, robot.root, X_WB);
+            scene.model().set_free_body_pose(&mut state, robot.root, model.X_WB.as_ref().unwrap_or(X_WB));
             scene.model().set_free_body_velocity(&mut state, robot.root, V_WB);
         }
     }
@@ -360,33 +369,45 @@ fn overlaps_inside(
 }
 
 /// Collision meshes of neighbouring links often overlap although no joint connects the two. Such links would
-/// press against each other permanently. Rigid ones therefore pass through each other from the start.
+/// press against each other permanently. Rigid ones therefore pass through each other from the start, and
+/// compliant ones if the scene says so.
 fn ignore_overlapping_links(
     scene: &mut Scene,
     overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,
+    which: OverlappingLinks,
     models: &[LoadedModel<'_>],
     warnings: &mut Vec<String>,
 ) {
-    let mut links = BTreeMap::<(BodyIndex, BodyIndex), (usize, f64)>::new();
+    let all = which == OverlappingLinks::IgnoreAll;
+    let mut links = BTreeMap::<(usize, BodyIndex, BodyIndex), (f64, BTreeSet<bool>)>::new();
     for (model, overlap) in overlapping(scene) {
-        if overlap.kind == ContactKind::Points {
+        if all || overlap.kind == ContactKind::Points {
             let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
-            let (_, depth) = links.entry((a.min(b), a.max(b))).or_insert((model, 0.0));
+            let (depth, kinds) = links.entry((model, a.min(b), a.max(b))).or_default();
             *depth = depth.max(overlap.depth);
+            kinds.insert(overlap.kind == ContactKind::Points);
         }
     }
-    for ((a, b), (model, depth)) in links {
-        warnings.push(format!(
-            "{}: rigid links `{}` and `{}` overlap at the start ({:.1} mm) and pass through each other from then on; state this \
-             with `no_contact: [[{}, {}]]`, or let them touch with `contact: {{ overlapping_links: keep }}`",
-            models[model].spec.place,
-            scene.body_name(a),
-            scene.body_name(b),
-            depth * 1e3,
-            scene.body_name(a),
-            scene.body_name(b),
-        ));
-        scene.ignore_rigid_contact(a, b);
+    for (number, model) in models.iter().enumerate() {
+        let own: Vec<_> = links.iter().filter(|((model, ..), _)| *model == number).collect();
+        let shown = own.iter().map(|((_, a, b), (depth, _))| {
+            let depth = if *depth > 0.0 { format!(" ({:.1} mm)", depth * 1e3) } else { String::new() };
+            format!("`{}` and `{}`{depth}", scene.body_name(*a), scene.body_name(*b))
+        });
+        let (one, several) =
+            if all { ("pair of links", "pairs of links") } else { ("pair of rigid links", "pairs of rigid links") };
+        if let Some(pairs) = counted(shown.collect(), one, several) {
+            let (place, name) = (&model.spec.place, &model.spec.name.name);
+            warnings.push(format!(
+                "{place}: model `{name}`: {pairs}: they overlap at the start and pass through each other from then on; name \
+                 them in `no_contact`, or let them touch with `contact: {{ overlapping_links: keep }}`"
+            ));
+        }
+    }
+    for ((_, a, b), (_, kinds)) in links {
+        for rigid in kinds {
+            scene.ignore_contact(a, b, if rigid { ContactKind::Points } else { ContactKind::PressureField });
+        }
     }
 }
 

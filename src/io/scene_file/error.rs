@@ -32,7 +32,7 @@ impl fmt::Display for Place {
 #[derive(Debug, thiserror::Error)]
 pub enum SceneError {
     /// The file cannot be read.
-    #[error("{}: cannot read the scene file; check the path and the permissions", file.display())]
+    #[error("{}: cannot read the scene file: {}", file.display(), crate::io::limits::way_out(source))]
     Read {
         /// The file.
         file: PathBuf,
@@ -131,6 +131,16 @@ pub enum SceneError {
     Conflict {
         /// The place of the second one.
         place: Place,
+        /// The fault and its remedy.
+        problem: String,
+    },
+    /// A value that a parameter of the scene cannot take.
+    #[error("--set {name}={value}: {problem}")]
+    Parameter {
+        /// The name of the parameter.
+        name: String,
+        /// The value as given.
+        value: String,
         /// The fault and its remedy.
         problem: String,
     },

@@ -117,6 +117,19 @@ pub(super) fn warn_of_inertias(models: &[LoadedModel<'_>], warnings: &mut Vec<St
     }
 }
 
+/// A count and the first few items in one line; `None` if there are none.
+pub(super) fn counted(items: Vec<String>, one: &str, several: &str) -> Option<String> {
+    /// Items in a message.
+    const SHOWN: usize = 3;
+    let (count, shown) = (items.len(), items.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", "));
+    match count {
+        0 => None,
+        1 => Some(format!("1 {one} {shown}")),
+        _ if count <= SHOWN => Some(format!("{count} {several} {shown}")),
+        _ => Some(format!("{count} {several} {shown} and {} more", count - SHOWN)),
+    }
+}
+
 /// Warns of likely mistakes: a model that overlaps itself, and gains with an effort limit of 0.
 pub(super) fn warn_of_scene(
     scene: &Scene,
@@ -124,22 +137,23 @@ pub(super) fn warn_of_scene(
     models: &[LoadedModel<'_>],
     warnings: &mut Vec<String>,
 ) {
-    for (model, overlap) in overlapping {
-        let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
-        let extent = match overlap.kind {
-            ContactKind::PressureField => format!("{:.2e} m2", overlap.area),
-            ContactKind::Points => format!("{:.1} mm deep", overlap.depth * 1e3),
-        };
-        warnings.push(format!(
-            "{}: model `{}` overlaps itself at the start: `{}` and `{}` ({extent}); change the initial joint positions, or \
-             let them pass with `no_contact: [[{}, {}]]`, an SRDF or a drake:collision_filter_group",
-            models[*model].spec.place,
-            models[*model].spec.name.name,
-            scene.geometry_name(overlap.A),
-            scene.geometry_name(overlap.B),
-            scene.body_name(a),
-            scene.body_name(b),
-        ));
+    for (number, model) in models.iter().enumerate() {
+        let own = overlapping.iter().filter(|(model, _)| *model == number).map(|(_, overlap)| {
+            let extent = match overlap.kind {
+                ContactKind::PressureField => format!("{:.2e} m2", overlap.area),
+                ContactKind::Points => format!("{:.1} mm deep", overlap.depth * 1e3),
+            };
+            let (a, b) = (scene.geometry_name(overlap.A), scene.geometry_name(overlap.B));
+            format!("`{a}` and `{b}` ({extent})")
+        });
+        if let Some(pairs) = counted(own.collect(), "pair", "pairs") {
+            let (place, name) = (&model.spec.place, &model.spec.name.name);
+            warnings.push(format!(
+                "{place}: model `{name}` overlaps itself at the start, {pairs}; change the initial joint positions, or let all such \
+                 links pass with `contact: {{ overlapping_links: ignore_all }}`, single ones with `no_contact`, an SRDF or a \
+                 drake:collision_filter_group"
+            ));
+        }
     }
     for (joint, actuator) in scene.joint_names().iter().zip(scene.actuators()) {
         if actuator.effort_limit == 0.0 && (actuator.stiffness > 0.0 || actuator.damping > 0.0) {

@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use super::address::{folder_of, resolve};
 use super::error::{Place, SceneError};
 use super::names::{matches, suggestion};
 use super::reader::{Named, unknown_name};
-use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec};
+use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec, Placed};
 use crate::contact::ContactProperties;
 use crate::io::limits;
-use crate::io::package::{PackageMap, ResolveError};
-use crate::io::srdf;
+use crate::io::package::PackageMap;
+use crate::io::srdf::{self, GroupState};
 use crate::io::urdf::{self, LoadOptions};
 use crate::math::{BodyIndex, RigidTransform};
-use crate::robot::{CollisionElement, Joint, PlacedRobot, RobotDescription, RobotPlacement, add_robot};
+use crate::robot::{CollisionElement, Joint, PlacedRobot, RobotDescription, RobotPlacement, add_robot, fill_massless};
 use crate::scene::{Actuator, SceneBuilder};
 
 /// The contents of a model's files.
@@ -21,14 +22,21 @@ pub(super) struct LoadedModel<'a> {
     pub(super) robot: RobotDescription,
     pub(super) urdf_text: String,
     pub(super) disabled_pairs: Vec<(String, String)>,
+    /// Initial positions of joints by their names in the URDF [rad or m].
+    pub(super) positions: Vec<(String, f64)>,
+    /// Initial velocities, likewise [rad/s or m/s].
+    pub(super) velocities: Vec<(String, f64)>,
+    /// The pose of a free model that has a random one.
+    pub(super) X_WB: Option<RigidTransform>,
 }
 
-/// Reads the files of a model and checks every name that its section uses.
+/// Reads the files of a model and checks every name that its section uses. If steps need the mass of all
+/// that moves, links without any get one.
 pub(super) fn load_model<'a>(
     spec: &'a ModelSpec,
-    base_dir: &Path,
     packages: &PackageMap,
     options: &LoadOptions,
+    needs_mass: bool,
     warnings: &mut Vec<String>,
 ) -> Result<LoadedModel<'a>, SceneError> {
     let unloadable = |place: &Place, what: String, source: Box<dyn std::error::Error + Send + Sync>| SceneError::Load {
@@ -37,10 +45,14 @@ pub(super) fn load_model<'a>(
         source,
     };
     let what = || format!("the URDF of model `{}`", spec.name.name);
-    let (urdf_text, file, folder) = match &spec.text {
-        Some((text, folder)) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
-        None => {
-            let file = resolve(&spec.urdf, "the URDF file", base_dir, packages)?;
+    let (urdf_text, file, folder) = match (&spec.text, &spec.body) {
+        (Some((text, folder)), _) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
+        (None, Some(body)) => {
+            let text = body.urdf(&spec.name.name, packages)?;
+            (text, PathBuf::from(body.place.to_string()), folder_of(&spec.urdf).to_path_buf())
+        }
+        (None, None) => {
+            let file = resolve(&spec.urdf, "the URDF file", packages)?;
             let text =
                 limits::read_text(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
@@ -50,12 +62,19 @@ pub(super) fn load_model<'a>(
     let mut robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
-    let mut disabled_pairs = Vec::new();
+    if needs_mass {
+        let filled = fill_massless(&mut robot, matches!(spec.base, BaseSpec::Free { .. }));
+        warnings.extend(filled.iter().map(ToString::to_string));
+    }
+    let (mut disabled_pairs, mut positions) = (Vec::new(), Vec::new());
     if let Some(srdf) = &spec.srdf {
-        let file = resolve(srdf, "the SRDF file", base_dir, packages)?;
+        let file = resolve(srdf, "the SRDF file", packages)?;
         let what = format!("the SRDF of model `{}`", spec.name.name);
-        let pairs = srdf::load_file(&file).map_err(|source| unloadable(&srdf.place, what, Box::new(source)))?;
-        for pair in pairs {
+        let read = srdf::load_file(&file).map_err(|source| unloadable(&srdf.place, what, Box::new(source)))?;
+        for state in &spec.group_states {
+            positions.extend(positions_of(state, &read.group_states, &robot, &file)?);
+        }
+        for pair in read.disabled_pairs {
             for link in [&pair.link1, &pair.link2] {
                 if robot.link(link).is_none() {
                     warnings.push(format!("{}:{}: the robot has no link `{link}`", file.display(), pair.line));
@@ -71,37 +90,62 @@ pub(super) fn load_model<'a>(
     }
     warnings.extend(actuators_of_mimics(spec, &robot));
     let urdf_text = urdf::urdf_text(&robot, &urdf_text);
-    Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs })
+    positions.extend(values(&spec.joints, &robot));
+    let velocities = values(&spec.velocities, &robot);
+    Ok(LoadedModel { spec, robot, urdf_text, disabled_pairs, positions, velocities, X_WB: None })
 }
 
-fn resolve(
-    address: &Named,
-    what: &str,
-    base_dir: &Path,
-    packages: &PackageMap,
-) -> Result<std::path::PathBuf, SceneError> {
-    packages.resolve(&address.name, base_dir).map_err(|source| {
-        // An address out of bounds does not make the names of other folders known.
-        let near = match &source {
-            ResolveError::NotFound { .. } => near_file(&base_dir.join(&address.name)),
-            _ => String::new(),
-        };
-        SceneError::Load {
-            place: address.place.clone(),
-            what: format!("{what} `{}`{near}", address.name),
-            source: Box::new(source),
+/// The values of joints by name, from entries for names and patterns.
+fn values(entries: &[(Named, Placed)], robot: &RobotDescription) -> Vec<(String, f64)> {
+    let of = |(named, placed): &(Named, Placed)| {
+        let joints = joints_of(named, robot).map(|joint| (joint.name.clone(), placed.value));
+        joints.collect::<Vec<_>>()
+    };
+    entries.iter().flat_map(of).collect()
+}
+
+/// The joints with a coordinate of their own that a name or pattern means.
+fn joints_of<'r>(named: &Named, robot: &'r RobotDescription) -> impl Iterator<Item = &'r Joint> {
+    let own = robot.joints.iter().filter(|joint| joint.kind.nv() == 1 && joint.mimic.is_none());
+    own.filter(|joint| matches(&named.name, &joint.name))
+}
+
+/// The positions of a group state of the SRDF `file`. Joints that are fixed or follow another one have none
+/// of their own.
+fn positions_of(
+    named: &Named,
+    states: &[GroupState],
+    robot: &RobotDescription,
+    file: &Path,
+) -> Result<Vec<(String, f64)>, SceneError> {
+    let mut positions = Vec::new();
+    if !states.iter().any(|state| state.name == named.name) {
+        let mut names: Vec<&str> = states.iter().map(|state| state.name.as_str()).collect();
+        names.dedup();
+        return Err(unknown_name(named, format!("group state in {} called", file.display()), names));
+    }
+    for state in states.iter().filter(|state| state.name == named.name) {
+        for (joint, position) in &state.joints {
+            let at = format!("{}:{}: group state `{}`", file.display(), state.line, state.name);
+            let refused = |problem: String| SceneError::Conflict { place: named.place.clone(), problem };
+            let Some(found) = robot.joint(joint) else {
+                let near = suggestion(joint, robot.joints.iter().map(|joint| joint.name.as_str()));
+                return Err(refused(format!("{at}: the robot has no joint `{joint}`{near}; correct the SRDF")));
+            };
+            if found.kind.nv() != 1 || found.mimic.is_some() {
+                continue;
+            }
+            let lower = found.limits.lower.unwrap_or(f64::NEG_INFINITY);
+            let upper = found.limits.upper.unwrap_or(f64::INFINITY);
+            if !(lower..=upper).contains(position) {
+                return Err(refused(format!(
+                    "{at}: the position {position} of joint `{joint}` is beyond its limits {lower} to {upper}; correct the SRDF"
+                )));
+            }
+            positions.push((joint.clone(), *position));
         }
-    })
-}
-
-/// `, did you mean ...?` for the nearest file beside a path that does not exist.
-fn near_file(missing: &Path) -> String {
-    let Some((folder, name)) = missing.parent().zip(missing.file_name()) else { return String::new() };
-    let Ok(entries) = std::fs::read_dir(folder) else { return String::new() };
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    suggestion(&name.to_string_lossy(), names.iter().map(String::as_str))
+    }
+    Ok(positions)
 }
 
 /// A warning for each entry of `actuators` that names a mimic joint.
@@ -129,25 +173,31 @@ fn check_names(spec: &ModelSpec, robot: &RobotDescription) -> Result<(), SceneEr
         }
         Ok(found)
     };
-    for (joint, _) in &spec.velocities {
-        leader(joint, "velocity")?;
+    for (named, _) in &spec.velocities {
+        if !named.name.contains('*') || joints_of(named, robot).next().is_none() {
+            leader(named, "velocity")?;
+        }
     }
     for spring in &spec.springs {
         if !movable.iter().any(|name| matches(&spring.joint.name, name)) {
             return Err(unknown_name(&spring.joint, kind(), movable.iter().copied()));
         }
     }
-    for (joint, position) in &spec.joints {
-        let found = leader(joint, "position")?;
-        let lower = found.limits.lower.unwrap_or(f64::NEG_INFINITY);
-        let upper = found.limits.upper.unwrap_or(f64::INFINITY);
-        if !(lower..=upper).contains(&position.value) {
-            return Err(SceneError::OutOfRange {
-                place: position.place.clone(),
-                what: format!("the position of joint `{}`", joint.name),
-                value: position.value,
-                allowed: format!("within its limits {lower} to {upper} (rad or m)"),
-            });
+    for (named, position) in &spec.joints {
+        if !named.name.contains('*') || joints_of(named, robot).next().is_none() {
+            leader(named, "position")?;
+        }
+        for joint in joints_of(named, robot) {
+            let lower = joint.limits.lower.unwrap_or(f64::NEG_INFINITY);
+            let upper = joint.limits.upper.unwrap_or(f64::INFINITY);
+            if !(lower..=upper).contains(&position.value) {
+                return Err(SceneError::OutOfRange {
+                    place: position.place.clone(),
+                    what: format!("the position of joint `{}`", joint.name),
+                    value: position.value,
+                    allowed: format!("within its limits {lower} to {upper} (rad or m)"),
+                });
+            }
         }
     }
     for actuator in &spec.actuators {

@@ -1,11 +1,14 @@
 //! The sections of a scene file as plain data, with names still unresolved.
 
+use super::body::{BodySpec, SHAPES, read_body};
 use super::closures::{ClosureSpec, read_closures};
 use super::commands::{CommandSpec, read_command};
+use super::copies::{COPIES, Copies, RandomPose, read_copies};
 use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
 use super::stepping::{SteppingSpec, read_stepping};
+use super::tree::Tree;
 use super::wrenches::{WrenchSpec, read_wrench};
 use super::yaml::Node;
 use super::{PublishSettings, publish};
@@ -67,6 +70,8 @@ pub(super) struct SceneSpec {
     /// Whether names of models that were taken out may remain: the entries with them are left out, with a
     /// warning.
     pub(super) has_gaps: bool,
+    /// Warnings about the file itself.
+    pub(super) warnings: Vec<String>,
 }
 
 /// The contact settings.
@@ -79,8 +84,20 @@ pub(super) struct ContactSpec {
     pub(super) face_friction: FaceFriction,
     /// The divisor of the stated resolution hints [-].
     pub(super) refinement: Option<f64>,
-    /// Whether rigid links of a robot that overlap at the start can touch nevertheless.
-    pub(super) keep_overlapping_links: bool,
+    /// The links of a robot that overlap at the start.
+    pub(super) overlapping_links: OverlappingLinks,
+}
+
+/// The contact of links of a robot that overlap at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum OverlappingLinks {
+    /// Rigid ones pass through each other.
+    #[default]
+    Ignore,
+    /// All pass through each other.
+    IgnoreAll,
+    /// They touch.
+    Keep,
 }
 
 /// A robot or an object.
@@ -91,9 +108,15 @@ pub(super) struct ModelSpec {
     pub(super) urdf: Named,
     /// The URDF's text and the folder of its relative paths, if it does not come from the file `urdf`.
     pub(super) text: Option<(String, std::path::PathBuf)>,
+    /// The body that the scene file describes itself, in place of a URDF.
+    pub(super) body: Option<BodySpec>,
     pub(super) srdf: Option<Named>,
+    /// Group states of the SRDF, which set initial positions.
+    pub(super) group_states: Vec<Named>,
     pub(super) prefix: String,
     pub(super) base: BaseSpec,
+    /// A random pose in place of that of `base`.
+    pub(super) random: Option<RandomPose>,
     pub(super) joints: Vec<(Named, Placed)>,
     /// Initial velocities of joints [rad/s or m/s].
     pub(super) velocities: Vec<(Named, Placed)>,
@@ -155,12 +178,12 @@ pub(super) struct MaterialRule {
 }
 
 /// Reads the whole file.
-pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
-    let scene = Section::new(node, "the scene", &SCENE_KEYS)?;
+pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
+    let scene = Section::new(&tree.scene, "the scene", &SCENE_KEYS)?;
     scene.check_prose("description")?;
     let stepping = read_stepping(&scene)?;
     let models = list(scene.require("models", "models: [{ name: arm, urdf: arm.urdf, weld: {} }]")?, "`models`")?;
-    let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?;
+    let models = models.iter().map(read_model).collect::<Result<Vec<_>, _>>()?.concat();
     for (number, model) in models.iter().enumerate() {
         if let Some(first) = models[..number].iter().find(|first| first.name.name == model.name.name) {
             let problem = format!("a model `{}` exists already ({}); rename one", model.name.name, first.name.place);
@@ -198,6 +221,7 @@ pub(super) fn read_scene(node: &Node) -> Result<SceneSpec, SceneError> {
             None => Vec::new(),
         },
         has_gaps: false,
+        warnings: tree.warnings.clone(),
     })
 }
 
@@ -217,12 +241,13 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             "overlapping_links",
         ],
     )?;
-    let keep_overlapping_links = match contact.text("overlapping_links")? {
-        None => false,
+    let overlapping_links = match contact.text("overlapping_links")? {
+        None => OverlappingLinks::default(),
         Some(choice) => match choice.name.as_str() {
-            "ignore" => false,
-            "keep" => true,
-            _ => return Err(unknown_name(&choice, "choice for overlapping links", ["ignore", "keep"])),
+            "ignore" => OverlappingLinks::Ignore,
+            "ignore_all" => OverlappingLinks::IgnoreAll,
+            "keep" => OverlappingLinks::Keep,
+            _ => return Err(unknown_name(&choice, "choice for overlapping links", ["ignore", "ignore_all", "keep"])),
         },
     };
     let dissipation = match contact.text("dissipation")? {
@@ -279,11 +304,11 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
         faces,
         face_friction,
         refinement: contact.number("refinement", "[-]", Range::Between(0.1, 100.0, "(no unit)"))?,
-        keep_overlapping_links,
+        overlapping_links,
     })
 }
 
-const MODEL_KEYS: [&str; 13] = [
+const MODEL_KEYS: [&str; 18] = [
     "name",
     "urdf",
     "sdf",
@@ -297,10 +322,16 @@ const MODEL_KEYS: [&str; 13] = [
     "actuators",
     "gravity_compensation",
     "materials",
+    "group_state",
+    "mass",
+    "density",
+    "color",
+    "material",
 ];
 
-fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
-    let model = Section::new(node, "a model", &MODEL_KEYS)?;
+/// The model of a section, or its copies.
+fn read_model(node: &Node) -> Result<Vec<ModelSpec>, SceneError> {
+    let model = Section::new(node, "a model", &[&MODEL_KEYS[..], &SHAPES, &COPIES].concat())?;
     let name = text(model.require("name", "name: arm")?, "`name`")?;
     let joints = read_numbers(&model, "joints", ("the position", "[rad or m]"))?;
     let velocities = read_numbers(&model, "joint_velocities", ("the initial velocity", "[rad/s or m/s]"))?;
@@ -318,21 +349,84 @@ fn read_model(node: &Node) -> Result<ModelSpec, SceneError> {
             .collect::<Result<_, _>>()?,
         None => Vec::new(),
     };
-    Ok(ModelSpec {
+    let base = read_base(&model, &name.name)?;
+    let body = read_body(&model, &name.name, matches!(base, BaseSpec::Free { .. }))?;
+    let urdf = match &body {
+        Some(body) => Named { place: body.place.clone(), name: name.name.clone() },
+        None => read_robot_file(&model)?,
+    };
+    let mut materials = read_rules(&model, "materials")?;
+    materials.extend(model.get("material").map(read_material).transpose()?);
+    let spec = ModelSpec {
         place: model.place.clone(),
-        urdf: read_robot_file(&model)?,
+        urdf,
         text: None,
+        body,
         srdf: model.text("srdf")?,
+        group_states: read_group_states(&model)?,
+        random: None,
         prefix: model.text("prefix")?.map(|prefix| prefix.name).unwrap_or_default(),
-        base: read_base(&model, &name.name)?,
+        base,
         name,
         joints,
         velocities,
         springs,
         actuators,
         gravity_compensation: model.truth("gravity_compensation")?.unwrap_or(false),
-        materials: read_rules(&model, "materials")?,
-    })
+        materials,
+    };
+    copied(&model, spec)
+}
+
+/// The model, or its copies called `name_1`, `name_2`, ...
+fn copied(section: &Section<'_>, model: ModelSpec) -> Result<Vec<ModelSpec>, SceneError> {
+    let free_at = match &model.base {
+        BaseSpec::Free { X_WB, .. } => Some(X_WB.translation.vector),
+        BaseSpec::Weld { .. } => None,
+    };
+    let Some(copies) = read_copies(section, &model.name.name, free_at)? else { return Ok(vec![model]) };
+    let count = match &copies {
+        Copies::At(poses) => poses.len(),
+        Copies::Random(count, _) => *count,
+    };
+    let copy = |number: usize| {
+        let mut copy = model.clone();
+        copy.name.name = format!("{}_{}", model.name.name, number + 1);
+        // Bodies of the scene file are called as their model.
+        if copy.body.is_none() {
+            copy.prefix = format!("{}_{}", copy.name.name, model.prefix);
+        }
+        match &copies {
+            Copies::At(poses) => match &mut copy.base {
+                BaseSpec::Weld { X_PB: X, .. } | BaseSpec::Free { X_WB: X, .. } => *X = poses[number] * *X,
+            },
+            Copies::Random(_, pose) => copy.random = Some(pose.clone()),
+        }
+        copy
+    };
+    Ok((0..count).map(copy).collect())
+}
+
+/// One name of a group state, or a list.
+fn read_group_states(model: &Section<'_>) -> Result<Vec<Named>, SceneError> {
+    let Some(node) = model.get("group_state") else { return Ok(Vec::new()) };
+    if model.get("srdf").is_none() {
+        return Err(SceneError::Conflict {
+            place: model.key_place("group_state").clone(),
+            problem: "group states are those of an SRDF file; name it, as in `srdf: arm.srdf`".to_owned(),
+        });
+    }
+    match &node.value {
+        super::yaml::Value::List(states) => states.iter().map(|state| text(state, "a group state")).collect(),
+        _ => Ok(vec![text(node, "`group_state`")?]),
+    }
+}
+
+/// The properties of the shape of a body, as a rule for all geometries of its model.
+fn read_material(node: &Node) -> Result<MaterialRule, SceneError> {
+    let material = Section::new(node, "`material`", &PROPERTY_KEYS)?;
+    let properties = read_properties(&material)?;
+    Ok(MaterialRule { place: material.place.clone(), body: None, geometry: None, properties })
 }
 
 /// The robot file of a model, under either key: the file's root element decides on its format.
@@ -343,7 +437,7 @@ fn read_robot_file(model: &Section<'_>) -> Result<Named, SceneError> {
             problem: "the model has both `urdf` and `sdf`; keep one of them".to_owned(),
         }),
         (None, Some(file)) => text(file, "`sdf`"),
-        _ => text(model.require("urdf", "urdf: ../urdf/arm.urdf")?, "`urdf`"),
+        _ => text(model.require("urdf", "urdf: ../urdf/arm.urdf` or a shape, as in `box: [0.1, 0.1, 0.1]")?, "`urdf`"),
     }
 }
 

@@ -8,7 +8,7 @@ use super::loaded_scene::LoadedScene;
 use super::reader::Named;
 use super::schema::{BaseSpec, ModelSpec, SceneSpec};
 use super::source_changes::{Entity, SourceChanges};
-use super::{assemble, schema, yaml};
+use super::{assemble, schema, tree};
 use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::urdf::{self, LoadOptions, UrdfError};
@@ -25,13 +25,13 @@ pub struct SceneSource {
 }
 
 impl SceneSource {
-    /// Reads the scene file at `path`.
+    /// Reads the scene file at `path`, and those that it includes.
     ///
     /// # Errors
     /// The errors of [`load`](super::load) that concern the file itself.
-    pub fn read(path: &Path) -> Result<Self, SceneError> {
+    pub fn read(path: &Path, packages: &PackageMap) -> Result<Self, SceneError> {
         let text = limits::read_text(path).map_err(|source| SceneError::Read { file: path.to_path_buf(), source })?;
-        Self::read_str(&text, path)
+        Self::read_str(&text, path, packages)
     }
 
     /// Like [`SceneSource::read`], from text; `label` replaces the file name in messages, and its folder is
@@ -39,8 +39,8 @@ impl SceneSource {
     ///
     /// # Errors
     /// The errors of [`SceneSource::read`].
-    pub fn read_str(text: &str, label: &Path) -> Result<Self, SceneError> {
-        let spec = schema::read_scene(&yaml::parse(text, label)?)?;
+    pub fn read_str(text: &str, label: &Path, packages: &PackageMap) -> Result<Self, SceneError> {
+        let spec = schema::read_scene(&tree::read(text, label, packages, &[])?)?;
         let folder = label.parent().unwrap_or(Path::new("")).to_path_buf();
         Ok(Self { spec, folder, changes: SourceChanges::default() })
     }
@@ -50,7 +50,7 @@ impl SceneSource {
     /// # Errors
     /// The text of the empty scene cannot be read, which is a defect of this program.
     pub fn nothing(folder: &Path) -> Result<Self, SceneError> {
-        Self::read_str("models: []", &folder.join("nothing.yaml"))
+        Self::read_str("models: []", &folder.join("nothing.yaml"), &PackageMap::new())
     }
 
     /// The folder of relative addresses.
@@ -100,7 +100,10 @@ impl SceneSource {
         self.spec.models.push(ModelSpec {
             urdf: named(label.display().to_string()),
             text: Some((urdf, folder)),
+            body: None,
             srdf: None,
+            group_states: Vec::new(),
+            random: None,
             prefix: if conflict { format!("{name}_") } else { String::new() },
             base: if is_held(&robot) {
                 BaseSpec::Weld { parent: None, X_PB: X_WB }
@@ -144,7 +147,7 @@ impl SceneSource {
     /// # Errors
     /// The errors of [`load`](super::load).
     pub fn build(&self, packages: &PackageMap) -> Result<LoadedScene, SceneError> {
-        assemble::assemble(&self.spec, &self.folder, packages, &LoadOptions::default(), None)
+        assemble::assemble(&self.spec, packages, &LoadOptions::default(), None)
     }
 }
 

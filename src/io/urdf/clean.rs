@@ -5,6 +5,7 @@ use std::path::Path;
 use super::error::{UrdfError, UrdfProblem};
 use super::place::Place;
 use crate::io::xml::Element;
+use crate::names::nearest;
 use crate::robot::LoadWarning;
 
 /// The number of values in an attribute, and whether it is required.
@@ -126,6 +127,7 @@ pub(super) fn clean(robot: &Element, file: &Path, warnings: &mut Vec<LoadWarning
 fn copy(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) -> Result<Element, UrdfError> {
     let mut copied = Element { name: element.name.clone(), line: element.line, ..Element::default() };
     let Some(rule) = rule(&element.name) else { return Ok(copied) };
+    warn_of_misspelt(element, rule, place, warnings);
     let mut keep = |name: &str, value: &str| copied.attributes.push((name.to_owned(), value.to_owned()));
     if let Some(name) = element.attribute("name") {
         keep("name", name);
@@ -158,6 +160,58 @@ fn copy(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) -> Re
     }
     complete(&mut copied, element, place, warnings)?;
     Ok(copied)
+}
+
+/// Elements that files have beside those of [`RULES`], and that other parts of the reader know.
+const OTHER_ELEMENTS: [&str; 12] = [
+    "limit",
+    "calibration",
+    "safety_controller",
+    "actuator",
+    "transmission",
+    "gazebo",
+    "sensor",
+    "texture",
+    "verbose",
+    "contact",
+    "group",
+    "self_collision_checking",
+];
+/// Attributes of `<limit>` and `<dynamics>`, which have no complete rule.
+const LIMITS: [&str; 7] = ["lower", "upper", "effort", "velocity", "acceleration", "jerk", "deceleration"];
+const SPRINGS: [&str; 2] = ["spring_stiffness", "spring_reference"];
+
+/// Warns of elements and attributes that are not known but look like ones that are.
+fn warn_of_misspelt(element: &Element, rule: &Rule, place: &Place, warnings: &mut Vec<LoadWarning>) {
+    for child in &element.children {
+        let name = child.name.as_str();
+        let known = rule.children.contains(&name) || OTHER_ELEMENTS.contains(&name) || name.contains(':');
+        let near = nearest(name, rule.children.iter().copied().chain(["limit"])).filter(|_| !known);
+        if let Some(near) = near {
+            let message = format!("this element is unknown and not used; did you mean <{near}>?");
+            warnings.push(place.inside(child).warning(message));
+        }
+        if name == "limit" {
+            warn_of_attributes(child, &LIMITS, &place.inside(child), warnings);
+        }
+    }
+    let mut known: Vec<&str> = rule.texts.to_vec();
+    known.extend(rule.numbers.iter().map(|number| number.attribute));
+    known.push("name");
+    if rule.element == "dynamics" {
+        known.extend(SPRINGS);
+    }
+    warn_of_attributes(element, &known, place, warnings);
+}
+
+fn warn_of_attributes(element: &Element, known: &[&str], place: &Place, warnings: &mut Vec<LoadWarning>) {
+    for (name, _) in &element.attributes {
+        let is_known = known.contains(&name.as_str()) || name.contains(':');
+        if let Some(near) = nearest(name, known.iter().copied()).filter(|_| !is_known) {
+            warnings
+                .push(place.warning(format!("the attribute `{name}` is unknown and not used; did you mean `{near}`?")));
+        }
+    }
 }
 
 fn check_number(element: &Element, number: &Number, place: &Place) -> Result<(), UrdfError> {

@@ -11,7 +11,7 @@ pub use super::sdformat::SdformatProblem;
 #[derive(Debug, thiserror::Error)]
 pub enum UrdfError {
     /// The file cannot be read.
-    #[error("{file}: cannot read the robot file; check the path and the permissions")]
+    #[error("{file}: cannot read the robot file: {}", crate::io::limits::way_out(source))]
     Read {
         /// The file.
         file: PathBuf,
@@ -54,6 +54,8 @@ pub enum UrdfError {
 pub enum UrdfProblem {
     #[error("the root element is <{found}>, a URDF's is <robot>{hint}")]
     NotRobot { found: String, hint: String },
+    #[error("this is a xacro file; expand it first: `xacro FILE.xacro > FILE.urdf`")]
+    Xacro,
     #[error(
         "the robot has {links} links and {joints} joints; at most {} of each are read",
         crate::io::limits::LINKS_MAX

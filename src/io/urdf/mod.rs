@@ -11,11 +11,14 @@
 //! - `revolute` and `prismatic` joints without `<limit>`, or without `lower` or `upper` in it: no limit
 //!   on that side, with a warning, as Drake reads them (URDF's default of 0 would lock the joint);
 //! - limits that are infinite: no limit.
+//!
+//! Some forms that are not of the standard are read with a warning (see `habits.rs`).
 
 mod clean;
 mod error;
 mod foreign;
 mod geometry;
+mod habits;
 mod options;
 mod place;
 mod sdformat;
@@ -88,6 +91,7 @@ pub fn load_str(
     }
     foreign::adopt_planar_joints(&mut robot);
     let mut description = RobotDescription { file: label.to_path_buf(), ..RobotDescription::default() };
+    habits::adopt(&mut robot, label, &mut description.warnings)?;
     description.name = match robot.attribute("name") {
         Some(name) => name.to_owned(),
         None => {

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::{CollisionElement, Joint, Limits, Link, RobotDescription};
 use crate::geometry::Shape;
+use crate::math::RigidTransform;
 use crate::multibody::JointKind;
 
 pub use checks::inertia_mistakes;
@@ -16,6 +17,7 @@ pub fn report(robot: &RobotDescription) -> String {
     let mut text = String::new();
     summary(robot, &mut text);
     tree(robot, &mut text);
+    frames(robot, &mut text);
     collisions(robot, &mut text);
     groups(robot, &mut text);
     list("Skipped, repaired or assumed while loading", &loading_warnings(robot), &mut text);
@@ -63,6 +65,22 @@ fn tree(robot: &RobotDescription, text: &mut String) {
         let child = links.get(joint.child.as_str()).map_or(joint.child.clone(), |link| link_line(link));
         line!(text, "  {}- {} -> {child}", "  ".repeat(depth), joint_line(joint));
         stack.extend(joints_below(&joint.child).map(|next| (*next, depth + 1)));
+    }
+}
+
+/// The pose of each link in the frame of the root, with all joints at zero.
+fn frames(robot: &RobotDescription, text: &mut String) {
+    line!(text, "\nFrames with joints at zero, in the root's frame (x y z [m], roll pitch yaw [rad])");
+    let above: BTreeMap<&str, &Joint> = robot.joints.iter().map(|joint| (joint.child.as_str(), joint)).collect();
+    for link in &robot.links {
+        let (mut X_RB, mut here) = (RigidTransform::identity(), link.name.as_str());
+        // The tree was checked at loading: this walk ends at the root.
+        while let Some(joint) = above.get(here) {
+            X_RB = joint.X_PF * X_RB;
+            here = &joint.parent;
+        }
+        let (p, (roll, pitch, yaw)) = (X_RB.translation.vector, X_RB.rotation.euler_angles());
+        line!(text, "  {}  {}  {}", link.name, vector(p.as_slice()), vector(&[roll, pitch, yaw]));
     }
 }
 

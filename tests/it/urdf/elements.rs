@@ -232,7 +232,7 @@ fn elements_that_drake_reads_otherwise() {
 fn srdf_pairs_arrive() {
     let text =
         "<robot name='r'>\n<group name='g'/>\n<disable_collisions link1='a' link2='b' reason='Adjacent'/></robot>";
-    let pairs = srdf::load_str(text, "r.srdf".as_ref()).unwrap();
+    let pairs = srdf::load_str(text, "r.srdf".as_ref()).unwrap().disabled_pairs;
     assert_eq!((pairs[0].link1.as_str(), pairs[0].link2.as_str()), ("a", "b"));
     assert_eq!((pairs[0].reason.as_str(), pairs[0].line), ("Adjacent", 3));
     let broken =

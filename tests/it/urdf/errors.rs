@@ -113,7 +113,7 @@ fn collision_meshes_that_cannot_be_read() {
     let mesh = |uri: &str| {
         robot(&format!("<link name='a'>\n<collision><geometry><mesh filename='{uri}'/></geometry></collision></link>"))
     };
-    let remedies = ["test.urdf:3", "link `a`", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH", "package map"];
+    let remedies = ["test.urdf:3", "link `a`", "AMENT_PREFIX_PATH", "ROS_PACKAGE_PATH", "--package NAME=PATH"];
     refused(&mesh("package://toy/meshes/gone.stl"), &remedies);
     refused(&mesh("package://toy/meshes/gone.stl"), &["install/share/toy/meshes/gone.stl"]);
     let tried = ["install/share/unknown/gone.stl", "workspace/unknown/gone.stl"];

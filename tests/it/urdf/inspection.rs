@@ -1,7 +1,9 @@
 //! The report shows the robot and warns of likely mistakes.
 
 use isobar::io::urdf::{LoadOptions, load_file};
+use isobar::math::{Matrix3, RigidTransform};
 use isobar::robot::inspect::report;
+use isobar::robot::{Inertial, Limits};
 
 use super::{golden, load, packages, robot};
 
@@ -22,6 +24,20 @@ fn the_report_shows_the_robot() {
     ];
     for part in parts {
         assert!(report.contains(part), "`{part}` is not in:\n{report}");
+    }
+}
+
+/// Oracle: the poses by hand, of a forearm at the end of an upper arm that is turned by a quarter about z.
+#[test]
+fn frames_are_those_of_joints_at_zero() {
+    let text = robot(
+        "<link name='base'/><link name='upper'/><link name='fore'/>
+<joint name='i' type='continuous'><parent link='base'/><child link='upper'/><origin xyz='0 0 1' rpy='0 0 1.5707963267948966'/></joint>
+<joint name='j' type='continuous'><parent link='upper'/><child link='fore'/><origin xyz='0.5 0 0'/></joint>",
+    );
+    let report = report(&load(&text).unwrap());
+    for line in ["  base  (0 0 0)  (0 0 0)", "  upper  (0 0 1)  (0 0 1.570796)", "  fore  (0 0.5 1)  (0 0 1.570796)"] {
+        assert!(report.lines().any(|found| found == line), "`{line}` is not in:\n{report}");
     }
 }
 
@@ -67,6 +83,15 @@ fn welded_links_are_one_body() {
 #[test]
 fn likely_mistakes_are_named() {
     assert_eq!(mistakes("1", ["0.004", "0.004", "0.004"], LIMIT), "  (nothing)\n");
+    // A URDF with such limits has none after loading; a program may state them.
+    let mut reversed = load(&robot(
+        "<link name='a'/><link name='b'/><joint name='j' type='revolute'><parent link='a'/><child link='b'/></joint>",
+    ))
+    .unwrap();
+    reversed.joints[0].limits = Limits { lower: Some(1.0), upper: Some(-1.0), ..Limits::default() };
+    reversed.links[1].inertial =
+        Some(Inertial { mass: 1.0, inertia_I: Matrix3::identity(), X_BI: RigidTransform::identity() });
+    let unreachable = report(&reversed).split_once("Likely mistakes\n").unwrap().1.to_owned();
     let cases = [
         (
             mistakes("0", ["0", "0", "0"], LIMIT),
@@ -77,7 +102,7 @@ fn likely_mistakes_are_named() {
         (mistakes("1", ["0.001", "0.001", "0.004"], LIMIT), "triangle inequality"),
         (mistakes("1", ["4", "4", "4"], LIMIT), "large for the mass"),
         (mistakes("1", ["1e-9", "1e-9", "1e-9"], LIMIT), "small for the mass"),
-        (mistakes("1", ["0.004", "0.004", "0.004"], "lower='1' upper='-1' effort='1' velocity='1'"), "unreachable"),
+        (unreachable, "unreachable"),
         (mistakes("1", ["0.004", "0.004", "0.004"], "lower='0' upper='0' effort='1' velocity='1'"), "lock the joint"),
         (
             mistakes("1", ["0.004", "0.004", "0.004"], "lower='0' upper='1' effort='0' velocity='1'"),

@@ -294,7 +294,7 @@ fn read_world(resource: Resource, present: &PresentWorld) -> Result<WorldOrigin,
             format!("the scene is {} bytes long; at most {TEXT_BYTES_MAX} are read", text.len()),
         ));
     }
-    let source = SceneSource::read_str(&text, &label)
+    let source = SceneSource::read_str(&text, &label, packages)
         .map_err(|error| refused(load::RESOURCE_PARSE_ERROR, shortened(&with_causes(&error))))?;
     let text = if uri.is_empty() { text } else { String::new() };
     let is_of_start = !uri.is_empty() && is_same_file(&label, scene_of_start);

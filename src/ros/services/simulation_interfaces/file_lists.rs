@@ -112,7 +112,7 @@ impl ListRequest {
                 let (files, unknown) = list(&places, &asked.additional_sources, &[".yaml"]);
                 let is_scene = |file: &&PathBuf| {
                     let short = std::fs::metadata(file).is_ok_and(|metadata| metadata.len() <= SCENE_LENGTH_MAX);
-                    short && SceneSource::read(file).is_ok()
+                    short && SceneSource::read(file, &places.packages).is_ok()
                 };
                 // Worlds have no tags here, so a filter that requires a tag leaves none.
                 let wanted = files.iter().filter(|_| asked.filter.tags.is_empty()).filter(is_scene);

@@ -1,0 +1,316 @@
+//! 300 broken inputs, the same in every run: robot files, meshes, scenes and command lines with one fault
+//! each. Every answer names the file, the place in it and the way out; none is silent, and none panics.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use isobar::io::mesh_files;
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
+use isobar::io::urdf::{self, LoadOptions};
+use isobar::math::Vector3;
+
+use super::{Random, root};
+
+/// Words of which a way out has at least one.
+const WAYS_OUT: [&str; 32] = [
+    "its keys are",
+    "add ",
+    "remove",
+    "rename",
+    "correct",
+    "give ",
+    "check",
+    "write ",
+    "expected",
+    "must be",
+    "did you mean",
+    "use ",
+    "convert",
+    "export",
+    "close ",
+    "needs",
+    "expand",
+    "name ",
+    "save ",
+    "swap",
+    "keep one",
+    "put ",
+    "is not one finite",
+    "finite numbers",
+    "the types are",
+    "try '--help'",
+    "possible values",
+    "there are",
+    "[possible",
+    "state ",
+    "add it",
+    "repair",
+];
+
+fn check(fault: &str, answer: &str, file: &str, line: bool) {
+    assert!(!answer.is_empty(), "silent: {fault}");
+    assert!(answer.contains(file), "{fault}\n{answer}\ndoes not name {file}");
+    if line {
+        let numbered =
+            answer.match_indices(':').any(|(at, _)| answer[at + 1..].starts_with(|c: char| c.is_ascii_digit()));
+        assert!(numbered || answer.contains("line "), "{fault}\n{answer}\nhas no line");
+    }
+    assert!(WAYS_OUT.iter().any(|word| answer.contains(word)), "{fault}\n{answer}\nhas no way out");
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}; {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+/// `text` with one of the places of `find` replaced; `None` if there is none.
+fn replaced(random: &mut Random, text: &str, find: &str, replacement: &str) -> Option<String> {
+    let places: Vec<usize> = text.match_indices(find).map(|(at, _)| at).collect();
+    let at = *places.get(random.below(places.len()))?;
+    Some(format!("{}{replacement}{}", &text[..at], &text[at + find.len()..]))
+}
+
+/// Faults of robot files: a piece of the text and what stands there instead.
+const OF_ROBOTS: [(&str, &str); 34] = [
+    ("mass value=", "mass valeu="),
+    ("ixx=\"", "ixx=\"x"),
+    ("ixx=\"", "ixx=\"nan "),
+    ("<link name=", "<link nam="),
+    ("<joint name=", "<joint nam="),
+    ("type=\"revolute\"", "type=\"hinge\""),
+    ("type=\"revolute\"", "type=\"ball\""),
+    ("type=\"revolute\"", ""),
+    ("<parent link=\"base\"/>", ""),
+    ("<child link=\"lower\"/>", ""),
+    ("<child link=\"lower\"", "<child link=\"lowr\""),
+    ("<parent link=\"upper\"", "<parent link=\"uper\""),
+    ("radius=\"0.03\"", "radius=\"-0.03\""),
+    ("radius=\"0.03\"", "radius=\"big\""),
+    ("xyz=\"0 1 0\"", "xyz=\"0 0 0\""),
+    ("xyz=\"0 1 0\"", "xyz=\"0 1\""),
+    ("size=\"0.3 0.05 0.05\"", "size=\"0.3 0.05\""),
+    ("<collision", "<colision"),
+    ("<inertial>", "<inertal>"),
+    ("<origin xyz", "<orign xyz"),
+    ("origin xyz=", "origin xzy="),
+    ("lower=\"-2\"", "lower=\"3\""),
+    ("lower=\"-2\"", "lowr=\"-2\""),
+    ("effort=\"40\"", "effort=\"-40\""),
+    ("velocity=\"3\"", "velocity=\"fast\""),
+    ("name=\"lower\"", "name=\"upper\""),
+    ("name=\"elbow\"", "name=\"shoulder\""),
+    ("<sphere radius=\"0.03\"/>", "<mesh filename=\"gone.obj\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<sphre radius=\"0.03\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<mesh/>"),
+    ("<robot ", "<robt "),
+    ("</link>", "</lnk>"),
+    ("\"/>", "/>"),
+    ("value=\"", "value=\"-"),
+];
+
+fn broken_robots(random: &mut Random, count: usize) {
+    let good = std::fs::read_to_string(root("urdf/two_link_arm.urdf")).expect("a robot");
+    let file = Path::new("arm_under_test.urdf");
+    let read = |text: &str| match urdf::load_str(text, file, &root("urdf"), &PackageMap::new(), &LoadOptions::default())
+    {
+        Ok(robot) => robot.warnings.iter().map(|warning| format!("{warning}\n")).collect(),
+        Err(error) => chain(&error),
+    };
+    assert_eq!(read(&good), "", "the file without a fault");
+    for number in 0..count {
+        let (find, replacement) = OF_ROBOTS[number % OF_ROBOTS.len()];
+        let mut text = replaced(random, &good, find, replacement).unwrap_or_else(|| panic!("no {find}"));
+        let closing = (find.replace('<', "</"), replacement.replace('<', "</"));
+        if ["<collision", "<inertial>"].contains(&find) {
+            text = text.replace(&good_end(&closing.0), &good_end(&closing.1));
+        }
+        check(&format!("{find} -> {replacement}"), &read(&text), "arm_under_test.urdf", true);
+    }
+}
+
+fn good_end(tag: &str) -> String {
+    format!("{}>", tag.trim_end_matches('>'))
+}
+
+const CUBE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 1\nv 1 1 1
+f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
+const STL: &str = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid a\n";
+
+/// Faults of mesh files: the ending, the text, a piece of it and what stands there instead.
+const OF_MESHES: [(&str, &str, &str, &str); 15] = [
+    ("obj", CUBE, "f 5 6 8 7", "f 5 6 8 70"),
+    ("obj", CUBE, "f 5 6 8 7", "f 5 6 8 x"),
+    ("obj", CUBE, "v 1 1 1", "v 1 1"),
+    ("obj", CUBE, "v 1 1 1", "v 1 one 1"),
+    ("obj", CUBE, "v 1 1 1", "v 1 nan 1"),
+    ("obj", CUBE, "f 1 3 4 2", "f 0 3 4 2"),
+    ("obj", CUBE, CUBE, ""),
+    ("obj", CUBE, CUBE, STL),
+    ("stl", STL, "vertex 1 0 0", "vertex 1 0"),
+    ("stl", STL, "vertex 1 0 0", "vertex 1 x 0"),
+    ("stl", STL, "endloop", "endlop"),
+    ("stl", STL, STL, ""),
+    ("stl", STL, STL, CUBE),
+    ("ply", STL, "solid", "ply"),
+    ("dae", STL, "solid", "<COLLADA>"),
+];
+
+fn broken_meshes(random: &mut Random, count: usize) {
+    for number in 0..count {
+        let (ending, good, find, replacement) = OF_MESHES[number % OF_MESHES.len()];
+        let file = PathBuf::from(format!("under_test.{ending}"));
+        let mut text = replaced(random, good, find, replacement).unwrap_or_else(|| panic!("no {find}"));
+        // The next rounds have blanks and comments around.
+        text.push_str(&" ".repeat(number / OF_MESHES.len()));
+        let answer = match mesh_files::read_bytes(text.as_bytes(), &file, &Vector3::repeat(1.0)) {
+            Ok(_) => String::new(),
+            Err(error) => chain(&error),
+        };
+        check(&format!("{ending}: {find} -> {replacement}"), &answer, &format!("under_test.{ending}"), false);
+    }
+}
+
+/// Faults of scenes: a piece of the text and what stands there instead.
+const OF_SCENES: [(&str, &str); 45] = [
+    ("ground:", "gruond:"),
+    ("models:", "modles:"),
+    ("models:", ""),
+    ("- name: arm", "- nam: arm"),
+    ("name: arm", "nmae: arm"),
+    ("urdf:", "urfd:"),
+    ("urdf: urdf/two_link_arm.urdf", "urdf: urdf/two_lnk_arm.urdf"),
+    ("weld:", "wled:"),
+    ("weld: {}", "weld: 3"),
+    ("joints:", "jionts:"),
+    ("shoulder: -0.6", "sholder: -0.6"),
+    ("shoulder: -0.6", "shoulder: left"),
+    ("shoulder: -0.6", "shoulder: 90"),
+    ("actuators:", "acutators:"),
+    ("stiffness:", "stifness:"),
+    ("stiffness: 80", "stiffness: -80"),
+    ("stiffness: 80", "stiffness: .nan"),
+    ("damping: 8", "damping: [8]"),
+    ("gravity_compensation: true", "gravity_compensation: 1"),
+    ("box:", "bxo:"),
+    ("[0.1, 0.1, 0.1]", "[0.1, 0.1]"),
+    ("[0.1, 0.1, 0.1]", "[0.1, 0.1, -0.1]"),
+    ("[0.1, 0.1, 0.1]", "[0.1, 0.1, 0.1"),
+    ("mass: 1", "mass: 0"),
+    ("mass: 1", "masss: 1"),
+    (", mass: 1", ""),
+    ("free: { xyz", "free: { xzy"),
+    ("[0, 0, 0.5]", "[0, 0, high]"),
+    ("[0, 0, 0.5]", "[0, 0, 50000]"),
+    ("rpy: [0, 0, 1]", "rpy: [0, 0, 90]"),
+    ("mu_dynamic: 0.6", "mu_dynamic: 60"),
+    ("mu_dynamic:", "friction:"),
+    ("commands:", "comands:"),
+    ("elbow: { position", "elbw: { position"),
+    ("{ position: 1 }", "{ positon: 1 }"),
+    ("outputs:", "output:"),
+    ("{ position: { body: cube", "{ position: { body: cbue"),
+    ("axis: z", "axis: w"),
+    ("step: 0.001", "step: 1000"),
+    ("step: 0.001", "step: 0"),
+    ("step: 0.001", "step 0.001"),
+    ("count: 3", "count: 2.5"),
+    ("count: 3", "count: 100000"),
+    ("within:", "wihtin:"),
+    ("$mu", "$my"),
+];
+
+const SCENE: &str = "parameters: { mu: 0.4 }
+step: 0.001
+ground: { mu_dynamic: 0.6 }
+models:
+  - name: arm
+    urdf: urdf/two_link_arm.urdf
+    weld: {}
+    joints: { shoulder: -0.6 }
+    actuators: { '*': { stiffness: 80, damping: 8 } }
+    gravity_compensation: true
+  - { name: cube, box: [0.1, 0.1, 0.1], mass: 1, free: { xyz: [0, 0, 0.5], rpy: [0, 0, 1] } }
+  - { name: ball, sphere: 0.1, mass: 1, free: {}, count: 3, random: { within: [[1, 1, 1], [3, 3, 3]] } }
+materials: [{ mu_dynamic: $mu }]
+commands: { elbow: { position: 1 } }
+outputs: { height: { position: { body: cube, axis: z } } }
+";
+
+fn broken_scenes(random: &mut Random, count: usize) {
+    let label = root("scene_under_test.yaml");
+    let read = |text: &str| match scene_file::load_str(text, &label, &PackageMap::new()) {
+        Ok(loaded) => loaded.warnings.join("\n"),
+        Err(error) => chain(&error),
+    };
+    assert_eq!(read(SCENE), "", "the scene without a fault");
+    for number in 0..count {
+        let (find, replacement) = OF_SCENES[number % OF_SCENES.len()];
+        let text = replaced(random, SCENE, find, replacement).unwrap_or_else(|| panic!("no {find}"));
+        // The second round has the fault after some lines of comment.
+        let text = format!("{}{text}", "# a comment\n".repeat(number / OF_SCENES.len()));
+        check(&format!("{find} -> {replacement}"), &read(&text), "scene_under_test.yaml", true);
+    }
+}
+
+/// Faults of command lines: the arguments, and the one that the answer names.
+const OF_COMMANDS: [(&str, &str); 25] = [
+    ("rnu config/drop.yaml", "rnu"),
+    ("run", "SCENE"),
+    ("run config/drop.yaml", "--duration"),
+    ("run config/drop.yaml --duration", "--duration"),
+    ("run config/drop.yaml --duration 0", "--duration"),
+    ("run config/drop.yaml --duration long", "--duration"),
+    ("run config/drop.yaml --duration -1", "-1"),
+    ("run config/dorp.yaml --duration 1", "config/dorp.yaml"),
+    ("run config --duration 1", "config"),
+    ("run config/drop.yaml --duration 1 --durtion 2", "--durtion"),
+    ("run config/drop.yaml --duration 1 --step 0", "--step"),
+    ("run config/drop.yaml --duration 1 --stepping fast", "fast"),
+    ("run config/drop.yaml --duration 1 --every 0", "--every"),
+    ("run config/drop.yaml --duration 1 --command elbow", "--command"),
+    ("run config/drop.yaml --duration 1 --command elbow.position=1", "elbow"),
+    ("run config/drop.yaml --duration 1 --set a", "--set"),
+    ("run config/drop.yaml --duration 1 --set a=1", "--set a=1"),
+    ("run config/drop.yaml --duration 1 --package a", "--package"),
+    ("run config/drop.yaml --duration 1 --from gone.checkpoint", "gone.checkpoint"),
+    ("run config/drop.yaml --duration 0.01 --csv gone/a.csv", "gone/a.csv"),
+    ("inspect urdf/blal.urdf", "urdf/blal.urdf"),
+    ("inspect urdf", "urdf"),
+    ("mesh meshes/objects/gone.obj", "gone.obj"),
+    ("render config/drop.yaml --size 3", "--size"),
+    ("render config/drop.yaml --view x", "--view"),
+];
+
+fn broken_commands(random: &mut Random, count: usize) {
+    for number in 0..count {
+        let (arguments, named) = OF_COMMANDS[number % OF_COMMANDS.len()];
+        let mut words: Vec<&str> = arguments.split(' ').collect();
+        // The second round has an option that is right, in front of the others.
+        if number >= OF_COMMANDS.len() && words[0] == "run" && words.len() > 2 {
+            words.insert(1, ["--quiet", "--force"][random.below(2)]);
+        }
+        let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
+            .args(&words)
+            .current_dir(root(""))
+            .output()
+            .expect("the program");
+        let answer = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && !answer.contains("panicked"), "{words:?}\n{answer}");
+        check(&words.join(" "), &answer, named, false);
+    }
+}
+
+#[test]
+fn each_of_300_broken_inputs_is_answered_with_place_and_way_out() {
+    let mut random = Random(0x1507_BA12);
+    broken_robots(&mut random, 100);
+    broken_meshes(&mut random, 60);
+    broken_scenes(&mut random, 90);
+    broken_commands(&mut random, 50);
+}
