@@ -82,7 +82,7 @@ impl BlockSymmetric {
         self.values.fill(0.0);
     }
 
-    /// The multiplications of a factorization.
+    /// The multiplications of a factorization, about.
     pub fn multiplications(&self) -> f64 {
         self.multiplications
     }
@@ -113,7 +113,7 @@ impl BlockSymmetric {
             columns.push(Column { start, width, rows, below: [first, below.len() as u32], values: count });
             start += width;
             count += (rows * width) as usize;
-            *multiplications += f64::from(width) * f64::from(rows).powi(2) / 2.0;
+            *multiplications += (0..width).map(|k| 0.5 * f64::from(rows - k).powi(2)).sum::<f64>();
         }
         values.clear();
         values.resize(count, 0.0);
@@ -130,7 +130,9 @@ impl BlockSymmetric {
             0
         } else {
             let below = &self.below[at.below[0] as usize..at.below[1] as usize];
-            below[below.partition_point(|below| below.position < row)].row
+            let found = below[below.partition_point(|below| below.position < row)];
+            debug_assert_eq!(found.position, row, "the blocks {a} and {b} are not coupled");
+            found.row
         };
         let from = at.values + offset as usize;
         let to = at.values + (at.rows * at.width) as usize;

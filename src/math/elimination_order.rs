@@ -23,7 +23,11 @@ impl EliminationOrder {
         if self.coupled.len() < count {
             self.coupled.resize_with(count, Vec::new);
         }
-        self.coupled[..count].iter_mut().for_each(Vec::clear);
+        // Elimination exchanges the lists, so all of them have room for the longest.
+        for list in self.coupled[..count].iter_mut().chain([&mut self.merged]) {
+            list.clear();
+            list.reserve(count);
+        }
         for [a, b] in edges {
             self.coupled[*a as usize].push(*b);
             self.coupled[*b as usize].push(*a);

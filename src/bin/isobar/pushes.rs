@@ -132,7 +132,9 @@ pub(crate) struct PlanarPush {
     measured: Option<PathBuf>,
     /// Takes the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s,
     /// and prints a table of errors and times.
-    #[arg(long, conflicts_with_all = ["contact", "measured", "stepping", "solver", "friction", "surfaces", "step"])]
+    #[arg(long, conflicts_with_all = [
+        "contact", "measured", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed", "step",
+    ])]
     compare: bool,
     /// Folder for the CSV files and the plots.
     #[arg(long, default_value = "out/planar_push")]

@@ -175,6 +175,11 @@ mod tests {
     /// Free bodies and, in between, arms of seven joints, each pressed on the one before and on the third
     /// before; a row holds a joint of the last one.
     fn heap(count: usize, one_block: bool) -> ContactProblem {
+        heap_without(usize::MAX, count, one_block)
+    }
+
+    /// The same without the contacts of one body.
+    fn heap_without(body: usize, count: usize, one_block: bool) -> ContactProblem {
         let mut trees: Vec<Range<usize>> = Vec::new();
         for number in 0..count {
             let start = trees.last().map_or(0, |tree| tree.end);
@@ -191,7 +196,8 @@ mod tests {
         for i in 0..size {
             problem.momentum[i] = 1e-3 * ((i as f64).sin() - 2.0);
         }
-        for (a, b) in (0..count).flat_map(|b| [(b.checked_sub(1), b), (b.checked_sub(3), b)]) {
+        let contacts = (0..count).flat_map(|b| [(b.checked_sub(1), b), (b.checked_sub(3), b)]);
+        for (a, b) in contacts.filter(|(a, b)| *a != Some(body) && *b != body) {
             let (patch, _) = problem.add_patch();
             patch.reset(LAW);
             for (tree, sign) in a.map(|a| (&trees[a], -1.0)).into_iter().chain([(&trees[b], 1.0)]) {
@@ -236,5 +242,34 @@ mod tests {
             }
             assert!(dense.iter().any(|v| v.abs() > 1e-3));
         }
+    }
+    /// The data that a solver keeps from step to step do not change its result when contacts open and close.
+    #[test]
+    fn the_heap_of_the_step_before_changes_no_bit() {
+        let solve = |solver: &mut NewtonSolver, problem: &ContactProblem| {
+            let mut v = vec![0.0; problem.size()];
+            solver.solve(problem, &v.clone(), &NewtonSettings::default(), &mut v).expect("positive definite");
+            assert!(solver.has_sparse_matrix());
+            v
+        };
+        let mut solver = NewtonSolver::default();
+        // Without contacts of its second body the island has others, and so has its matrix.
+        for body in [usize::MAX, 1, 13, usize::MAX, 18] {
+            let problem = heap_without(body, 20, false);
+            assert_eq!(solve(&mut solver, &problem), solve(&mut NewtonSolver::default(), &problem), "{body}");
+        }
+    }
+
+    /// An error names the velocity by its index in the problem.
+    #[test]
+    fn names_the_velocity_of_a_sparse_matrix_that_is_not_positive_definite() {
+        let mut problem = heap(20, false);
+        let (size, dof) = (problem.size(), 31);
+        problem.momentum_matrix[dof * size + dof] = 1e-6;
+        problem.momentum_matrix[dof * size + dof - 1] = 3.0;
+        problem.momentum_matrix[(dof - 1) * size + dof] = 3.0;
+        let mut v = vec![0.0; size];
+        let error = NewtonSolver::default().solve(&problem, &v.clone(), &NewtonSettings::default(), &mut v);
+        assert_eq!(error.expect_err("a pivot below zero").pivot, dof);
     }
 }

@@ -65,6 +65,16 @@ pub(super) fn thinnest(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
     soft.map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).fold(f64::INFINITY, f64::min)
 }
 
+/// The length by which the motion of two geometries is judged \[m\]: the thickness of the thinner compliant
+/// one, or that of the other one if the compliant one is a half space.
+pub(super) fn thickness_of_pair(a: &CollisionGeometry, b: &CollisionGeometry) -> f64 {
+    let thinnest = thinnest(a, b);
+    if thinnest < f64::INFINITY {
+        return thinnest;
+    }
+    [a, b].map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).into_iter().fold(thinnest, f64::min)
+}
+
 /// The largest pressure of a compliant geometry \[Pa\]; infinite for others.
 fn modulus(geometry: &CollisionGeometry) -> f64 {
     match (&geometry.hydroelastic, geometry.material.compliance) {

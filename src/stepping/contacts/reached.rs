@@ -7,7 +7,7 @@
 use super::ahead::{Ahead, parts};
 use super::columns::RelativeColumns;
 use super::input::ContactInput;
-use super::missed::{Missed, thinnest};
+use super::missed::{Missed, thickness_of_pair};
 use super::pairs::{ActivePatch, Pairs};
 use crate::contact::{approach_speed, patch_size};
 use crate::math::{GeometryIndex, RigidTransform, Vector3};
@@ -106,7 +106,8 @@ impl Reached {
             if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
                 self.searched[index] = Some(Search { round, least });
                 again = true;
-            } else {
+            } else if least > 0.0 || missed.depth == f64::INFINITY || missed.travel > UNEXPECTED * missed.depth {
+                // The next step finds a touch at the end of this one.
                 last = Some(missed);
             }
         }
@@ -126,29 +127,32 @@ impl Reached {
         let ContactInput { scene, settings, data, .. } = *input;
         let path = input.motion.as_ref()?;
         let is_active = found.active.binary_search_by_key(&index, |active| active.pair).is_ok();
-        if self.searched(index).is_some() || (is_active && input.path().is_none()) {
+        if is_active && input.path().is_none() {
             return None;
         }
-        let thinnest = thinnest(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
-        let (depth, end) = (0.5 * thinnest, motion.at(path, 1.0));
+        let thickness = thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let (depth, end) = (0.5 * thickness, motion.at(path, 1.0));
         let travel = found.pairs.approach(pair, scene, data, end);
         let mut least = 0.0;
         if input.path().is_some() {
             let unexpected = found.pairs.approach(pair, scene, found.ahead.at(path, 1.0), end);
-            if unexpected <= UNEXPECTED * thinnest {
+            if unexpected <= UNEXPECTED * thickness {
                 return None;
             }
-            if is_active {
-                let unseen = UNSEEN * thinnest;
-                if travel <= unseen {
+            // A pair that a search has found may meet elsewhere in the motion that its contact leaves.
+            if is_active || self.searched(index).is_some() {
+                least = UNSEEN * thickness;
+                if travel <= least {
                     return None;
                 }
-                least = unseen.max(2.0 * patch_size(found.pairs.surface(index).0).depth);
+                if is_active {
+                    least = least.max(2.0 * patch_size(found.pairs.surface(index).0).depth);
+                }
             }
         } else if travel <= depth {
             return None;
         }
-        let count = parts(travel, thinnest) * if input.path().is_some() { 1 } else { 4 };
+        let count = parts(travel, thickness) * if input.path().is_some() { 1 } else { 4 };
         let faces = settings.faces;
         let columns = &mut *found.columns;
         let travel = found.pairs.aside(index, |pairs| {
@@ -195,7 +199,7 @@ impl Reached {
             let phi = pairs.points(index).phi.iter().copied();
             Some(phi.filter(|phi| *phi > detection).fold(f64::INFINITY, f64::min)).filter(|phi| *phi < travel)
         });
-        nearest.map(|phi| (Missed { pair: index, travel: travel - phi, pressed: None, depth: f64::INFINITY }, 0.0))
+        nearest.map(|_| (Missed { pair: index, travel: travel - detection, pressed: None, depth: f64::INFINITY }, 0.0))
     }
 
     /// The distance at which the points of a pair are searched \[m\]: as far as its speed and an acceleration
@@ -228,7 +232,7 @@ impl Reached {
         let geometries = scene.geometries();
         let motion = self.motion(search);
         let travel = pairs.approach(pair, scene, data, motion.at(path, 1.0));
-        let count = parts(travel, thinnest(&geometries[pair.A], &geometries[pair.B]));
+        let count = parts(travel, thickness_of_pair(&geometries[pair.A], &geometries[pair.B]));
         (1..=count).find_map(|number| {
             let part = f64::from(number) / f64::from(count);
             let X_WG = poses(scene, pair, motion.at(path, part));
