@@ -12,11 +12,16 @@ use super::patch_block::{Impact, PatchBlock};
 use crate::math::SpatialVelocity;
 use crate::math::lanes::LANES;
 
+/// A bounce is not lessened below this fraction but to 0 [-].
+const BOUNCE_MIN: f64 = 0.3;
+
 impl PatchBlock {
     /// Finds the faces in impact: those that push at the relative velocity V of C, and approach at more than
     /// `least` [m/s] at the velocity `before` the contact. Returns whether there are any.
     pub fn find_impacts(&mut self, V: &SpatialVelocity, before: &SpatialVelocity, least: f64) -> bool {
         self.impacts.clear();
+        self.bounce = 1.0;
+        self.work_most = self.work(V, before).max(0.0);
         for face in 0..self.len() {
             let (block, lane) = (&self.lanes[face / LANES], face % LANES);
             let speed = -before.shift(&block.p_CF.get(lane)).v.dot(&block.normal.get(lane));
@@ -27,8 +32,9 @@ impl PatchBlock {
         !self.impacts.is_empty()
     }
 
-    /// Sets the restitution e of the faces in impact [-].
-    pub fn set_restitution(&mut self, restitution: f64) {
+    /// Sets the restitution e of the faces in impact [-], lessened as [`PatchBlock::lessen_bounce`] has found.
+    pub fn set_restitution(&mut self, e: f64) {
+        let restitution = self.bounce * e;
         for Impact { face, speed, elastic_force } in &self.impacts {
             let (block, lane) = (&mut self.lanes[face / LANES], face % LANES);
             let bounce = block.force_rate.0[lane] * restitution * speed;
@@ -36,12 +42,23 @@ impl PatchBlock {
         }
     }
 
-    /// The work of the patch's impulse on its bodies \[J\], if the step ends with the relative velocity V of
-    /// C: with the mean of it and of the velocity `before` the contact, without the weight of the step. The
-    /// energy that steps conserve without contact, T + U - dt/2 times the power of the weight, changes by
-    /// this work.
-    pub fn work(&self, V: &SpatialVelocity, before: &SpatialVelocity) -> f64 {
+    /// The work of the patch's impulse on its bodies and on surfaces that move \[J\], if the step ends with the
+    /// relative velocity V of C: with the mean of it and of the velocity `before` the contact, without the
+    /// weight of the step. The energy that steps conserve without contact, T + U - dt/2 times the power of the
+    /// weight, changes by this work; at surfaces that move their drives add to it.
+    fn work(&self, V: &SpatialVelocity, before: &SpatialVelocity) -> f64 {
         let impulse = self.impulse(V);
-        0.5 * (impulse.tau.dot(&(V.w + before.w)) + impulse.f.dot(&(V.v + before.v)))
+        let moved = 0.5 * (V.v + before.v) + self.surface_velocity;
+        0.5 * impulse.tau.dot(&(V.w + before.w)) + impulse.f.dot(&moved)
+    }
+
+    /// Halves the restitution of the patch, the second time to a quarter and then to 0, if its contact gains
+    /// energy in a step that ends with V. Returns whether it does.
+    pub fn lessen_bounce(&mut self, V: &SpatialVelocity, before: &SpatialVelocity) -> bool {
+        let gains = !self.impacts.is_empty() && self.bounce > 0.0 && self.work(V, before) > self.work_most;
+        if gains {
+            self.bounce = if self.bounce > BOUNCE_MIN { 0.5 * self.bounce } else { 0.0 };
+        }
+        gains
     }
 }

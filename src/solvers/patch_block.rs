@@ -158,6 +158,10 @@ pub struct PatchBlock {
     pub(super) rolling: Vec<RollingPoint>,
     /// The faces that bounce in this step.
     pub(super) impacts: Vec<Impact>,
+    /// The fraction of the restitution that does not gain energy [-].
+    pub(super) bounce: f64,
+    /// The work of the patch without restitution, or 0 if it is less \[J\].
+    pub(super) work_most: f64,
     /// The shares of all parts [-].
     shares: Vec<f64>,
     /// Whether a face has a spin arm, or the surface moves. If not, the kernel leaves those terms out.
@@ -195,6 +199,8 @@ impl PatchBlock {
             divided: Vec::new(),
             rolling: Vec::new(),
             impacts: Vec::new(),
+            bounce: 1.0,
+            work_most: 0.0,
             shares: Vec::new(),
             spins: false,
             surface_velocity: Vector3::zeros(),

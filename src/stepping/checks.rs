@@ -3,7 +3,7 @@
 use super::error::SimulationError;
 use super::settings::{StepSettings, Stepping, UnactuatedInertia};
 use crate::multibody::{Model, State};
-use crate::scene::Scene;
+use crate::scene::{ContactPair, Scene};
 
 /// Checks that a state has the size of `model` and is finite.
 pub(super) fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
@@ -20,10 +20,22 @@ pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), 
     if !matches!(settings.stepping, Stepping::Quasistatic(_)) {
         scene.model().check_mass()?;
     }
-    if !matches!(settings.stepping, Stepping::Dynamic(_)) {
-        check_points(scene)?;
+    match settings.stepping {
+        Stepping::Dynamic(_) => check_bounces(scene),
+        _ => check_points(scene),
     }
-    Ok(())
+}
+
+/// Checks that no pair has both restitution and a stiffness of its points, which would bounce on its own.
+fn check_bounces(scene: &Scene) -> Result<(), SimulationError> {
+    let soft = |pair: &&ContactPair| pair.restitution().is_some() && pair.material.point_stiffness.is_some();
+    match scene.contact_pairs().iter().find(soft) {
+        Some(pair) => {
+            let [a, b] = [pair.A, pair.B].map(|index| scene.geometries()[index].name.clone());
+            Err(SimulationError::Bounce { a, b })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Checks that no material has properties of rigid points that act in dynamic steps only.

@@ -29,6 +29,9 @@ const FRICTION_ROUNDS_MAX: u32 = 5;
 /// below 2 g dt^2. [-]
 const SLOW_IMPACT: f64 = 2.0;
 
+/// The largest number of solves with bounces. A contact may gain energy only once another one bounces less.
+const BOUNCE_ROUNDS_MAX: u32 = 8;
+
 /// A solution of a step.
 struct Solved {
     report: SolveReport,
@@ -191,8 +194,8 @@ impl DynamicStep {
     }
 
     /// If rigid points with restitution are in impact at the solution `v`, solves again with their bounces.
-    /// If the contacts would gain energy, as Newton's law with friction can, the restitution of this step is
-    /// halved up to twice, and then 0.
+    /// If a contact would gain energy, as by Newton's law with friction it can, its restitution in this step
+    /// is halved up to twice, and then 0.
     fn bounce(&mut self, input: &StepInput<'_>, v: &mut [f64], solved: &mut Solved) -> Result<(), StepError> {
         let (scene, settings) = (input.scene, input.settings);
         let weight = scene.model().gravity_W().norm();
@@ -205,15 +208,14 @@ impl DynamicStep {
             return Ok(());
         }
         let count = self.contacts.active().len();
-        let most = self.problem.work(v, &self.before, count).max(0.0);
-        for part in [1.0, 0.5, 0.25, 0.0] {
-            self.problem.set_restitution(self.contacts.restitution(scene), part);
+        for _ in 0..BOUNCE_ROUNDS_MAX {
+            self.problem.set_restitution(self.contacts.restitution(scene));
             self.warm_start.copy_from_slice(v);
             let again = self.solve_with_bounds(input, v)?;
             let iterations = solved.report.iterations + again.report.iterations;
             let (report, rounds) = (SolveReport { iterations, ..again.report }, solved.rounds + again.rounds);
             *solved = Solved { report, rounds, ..again };
-            if self.problem.work(v, &self.before, count) <= most {
+            if !self.problem.lessen_bounces(v, &self.before, count) {
                 break;
             }
         }

@@ -38,6 +38,17 @@ pub enum SimulationError {
         /// The geometry.
         geometry: String,
     },
+    /// A pair with both restitution and a stiffness of its contact points.
+    #[error(
+        "the contact of geometries '{a}' and '{b}' has both `restitution` and `point_contact_stiffness`, whose \
+         springs bounce by themselves: remove one of the two"
+    )]
+    Bounce {
+        /// A geometry.
+        a: String,
+        /// The other one.
+        b: String,
+    },
     /// Settings of the complementarity solver that contradict each other or are out of range.
     #[error(transparent)]
     Complementarity(#[from] RefusedSettings),

@@ -43,7 +43,8 @@ impl PatchBlock {
         let (change, limit) = self.change_of_bounds(V);
         let sliding = (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit);
         let rolling = self.rolling_error(V);
-        if rolling.0 * sliding.1 > sliding.0 * rolling.1 { rolling } else { sliding }
+        let part = |(impulse, limit): (f64, f64)| if impulse > 0.0 { impulse / limit } else { 0.0 };
+        if part(rolling) > part(sliding) { rolling } else { sliding }
     }
 
     /// The sums over the faces of |mu n - bound| and of mu n [N s].

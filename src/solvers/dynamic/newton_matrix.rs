@@ -249,7 +249,6 @@ mod tests {
         let solve = |solver: &mut NewtonSolver, problem: &ContactProblem| {
             let mut v = vec![0.0; problem.size()];
             solver.solve(problem, &v.clone(), &NewtonSettings::default(), &mut v).expect("positive definite");
-            assert!(solver.has_sparse_matrix());
             v
         };
         let mut solver = NewtonSolver::default();
@@ -264,7 +263,8 @@ mod tests {
     #[test]
     fn names_the_velocity_of_a_sparse_matrix_that_is_not_positive_definite() {
         let mut problem = heap(20, false);
-        let (size, dof) = (problem.size(), 31);
+        // The third velocity of a free body.
+        let (size, dof) = (problem.size(), 33);
         problem.momentum_matrix[dof * size + dof] = 1e-6;
         problem.momentum_matrix[dof * size + dof - 1] = 3.0;
         problem.momentum_matrix[(dof - 1) * size + dof] = 3.0;

@@ -119,14 +119,20 @@ impl ContactProblem {
         any
     }
     /// Sets the restitution of the impacts that [`ContactProblem::find_impacts`] found to the items of
-    /// `restitution`, times `part`.
-    pub fn set_restitution(&mut self, restitution: impl Iterator<Item = f64>, part: f64) {
+    /// `restitution`, lessened where [`ContactProblem::lessen_bounces`] has found a gain of energy.
+    pub fn set_restitution(&mut self, restitution: impl Iterator<Item = f64>) {
         let patches = self.patches[..self.patch_count].iter_mut();
-        patches.zip(restitution).for_each(|(patch, e)| patch.set_restitution(part * e));
+        patches.zip(restitution).for_each(|(patch, e)| patch.set_restitution(e));
     }
-    /// The work of the first `count` patches in a step that ends with `v` \[J\].
-    pub fn work(&self, v: &[f64], before: &[f64], count: usize) -> f64 {
-        self.patches()[..count].iter().map(|patch| patch.work(&patch.velocity(v), &patch.velocity(before))).sum()
+    /// Lessens the restitution of the first `count` patches whose contact gains energy in a step that ends
+    /// with `v`. Returns whether there are any.
+    pub fn lessen_bounces(&mut self, v: &[f64], before: &[f64], count: usize) -> bool {
+        let mut any = false;
+        for patch in &mut self.patches[..count] {
+            let (V, before) = (patch.velocity(v), patch.velocity(before));
+            any |= patch.lessen_bounce(&V, &before);
+        }
+        any
     }
     /// The patch whose friction at the velocities `v` is the farthest from Coulomb's law. Of the patches that
     /// deviate by more than the fraction `tolerance` of their limit, it is the one with the largest
