@@ -32,7 +32,8 @@ impl PatchBlock {
         !self.impacts.is_empty()
     }
 
-    /// Sets the restitution e of the faces in impact [-], lessened as [`PatchBlock::lessen_bounce`] has found.
+    /// Sets the restitution e of the faces in impact [-], lessened as [`PatchBlock::lessen_bounce`] has
+    /// found.
     pub fn set_restitution(&mut self, e: f64) {
         let restitution = self.bounce * e;
         for Impact { face, speed, elastic_force } in &self.impacts {
@@ -42,10 +43,10 @@ impl PatchBlock {
         }
     }
 
-    /// The work of the patch's impulse on its bodies and on surfaces that move \[J\], if the step ends with the
-    /// relative velocity V of C: with the mean of it and of the velocity `before` the contact, without the
-    /// weight of the step. The energy that steps conserve without contact, T + U - dt/2 times the power of the
-    /// weight, changes by this work; at surfaces that move their drives add to it.
+    /// The work of the patch's impulse on its bodies and on surfaces that move \[J\], if the step ends with
+    /// the relative velocity V of C: with the mean of it and of the velocity `before` the contact, without
+    /// the weight of the step. The energy that steps conserve without contact, T + U - dt/2 times the power
+    /// of the weight, changes by this work; at surfaces that move their drives add to it.
     fn work(&self, V: &SpatialVelocity, before: &SpatialVelocity) -> f64 {
         let impulse = self.impulse(V);
         let moved = 0.5 * (V.v + before.v) + self.surface_velocity;

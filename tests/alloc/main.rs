@@ -236,6 +236,9 @@ fn steady_rigid_contact_allocates_nothing() {
     let cube = Shape::Box { size: Vector3::repeat(0.1) };
     let stack = [(cube.clone(), 0.05), (cube.clone(), 0.15), (cube.clone(), 0.25)];
     assert_eq!(allocations_of_pile(&stack), 0);
+    // A matrix by blocks
+    let tower: Vec<_> = (0..14).map(|number| (cube.clone(), 0.05 + 0.1 * f64::from(number))).collect();
+    assert_eq!(allocations_of_pile(&tower), 0);
     let mesh = Shape::Mesh(Arc::new(notched()));
     let pile = [(mesh.clone(), 0.05), (Shape::Sphere { radius: 0.03 }, 0.05 + 0.03 * 1.118_033_988_749_895)];
     assert_eq!(allocations_of_pile(&pile), 0);

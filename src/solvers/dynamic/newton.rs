@@ -31,7 +31,8 @@ impl Default for NewtonSettings {
 pub enum SolveStatus {
     /// The residual is within the tolerance.
     Converged,
-    /// The Newton direction is not a direction of descent: the residual is down to rounding, or it is NaN.
+    /// The Newton direction is not a direction of descent, or no step along it changes the residual: it is
+    /// down to rounding, or it is NaN.
     Stalled,
     /// The iteration limit was reached.
     IterationLimit,
@@ -171,6 +172,10 @@ impl NewtonSolver {
                 if resolved <= settings.tolerance {
                     return Ok(SolveReport { status: SolveStatus::Converged, iterations, residual: resolved });
                 }
+            }
+            // The line search has found no better point, and would find none again.
+            if iterations > 0 && residual == before {
+                return Ok(SolveReport { status: SolveStatus::Stalled, iterations, residual });
             }
             if iterations >= settings.iterations_max {
                 return Ok(SolveReport { status: SolveStatus::IterationLimit, iterations, residual });

@@ -15,7 +15,7 @@ use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 
 /// The largest number of solves of a step. Each may find contacts that the one before did not reach.
-const SOLVES_MAX: usize = 4;
+const SOLVES_MAX: usize = 8;
 
 /// A pair is searched along the solved motion if its bodies come nearer to each other than on the free path
 /// by more than this fraction of the thickness of the thinner compliant one. A contact that is found in the
@@ -106,7 +106,7 @@ impl Reached {
             if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
                 self.searched[index] = Some(Search { round, least });
                 again = true;
-            } else if least > 0.0 || missed.depth == f64::INFINITY || missed.travel > UNEXPECTED * missed.depth {
+            } else if least > 0.0 || missed.depth == f64::INFINITY || missed.travel > 2.0 * UNEXPECTED * missed.depth {
                 // The next step finds a touch at the end of this one.
                 last = Some(missed);
             }
@@ -166,7 +166,9 @@ impl Reached {
                 }
                 input.columns_at(pair, &p_WC, data, columns);
                 let V = motion.velocity(columns.columns());
-                Some((1.0 - part) * settings.step() * approach_speed(surface, &p_WC, &V))
+                let farther = (1.0 - part) * settings.step() * approach_speed(surface, &p_WC, &V);
+                let pressed = if input.path().is_some() { patch_size(surface).depth } else { 0.0 };
+                Some(farther + pressed)
             });
             if input.path().is_none() {
                 // Only bodies that pass through each other, or beyond the middle of one

@@ -9,6 +9,7 @@ mod drops;
 mod efforts;
 mod fast_bodies;
 mod free_flight;
+mod friction_errors;
 mod held_pushes;
 mod pushes;
 mod reference_pushes;

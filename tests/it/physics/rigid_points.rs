@@ -174,6 +174,59 @@ fn balls_exchange_their_velocities() {
     }
 }
 
+/// A ball that falls on a belt leaves it with e times its speed, and so does a ball beside a belt that
+/// accelerates a heavy box: the work of a belt is no gain of a bounce.
+#[test]
+fn belts_take_nothing_from_a_bounce() {
+    let (restitution, speed) = (0.8, 0.5);
+    for (ball_on_belt, belt_speed) in [(false, 0.0), (false, 5.0), (true, 1.0), (true, 5.0)] {
+        let material = ContactProperties { restitution: Some(restitution), ..rigid(MU) };
+        let belt = ContactProperties { surface_velocity: Some(Vector3::new(belt_speed, 0.0, 0.0)), ..material.clone() };
+        let mut builder = SceneBuilder::new();
+        let size = Vector3::new(2.0, 2.0, 0.1);
+        for (name, x, properties) in [("belt", 0.0, &belt), ("floor", 3.0, &material)] {
+            let shape = Shape::Box { size };
+            builder.add_geometry(BodyIndex::WORLD, name, at(x, 0.0, -0.05), shape, properties).expect("a ground");
+        }
+        let inertia = SpatialInertia::from_central(MASS, &Vector3::zeros(), &(Matrix3::identity() * 2e-4));
+        let ball = builder.add_body("ball", inertia);
+        let shape = Shape::Sphere { radius: RADIUS };
+        builder.add_geometry(ball, "ball", RigidTransform::identity(), shape, &material).expect("a ball");
+        let cube = Vector3::repeat(0.2);
+        let load = builder.add_body("load", box_inertia(10.0, &cube));
+        builder
+            .add_geometry(load, "load", RigidTransform::identity(), Shape::Box { size: cube }, &belt)
+            .expect("a box");
+        let x = if ball_on_belt { 0.6 } else { 3.0 };
+        let poses = [at(x, 0.0, RADIUS + 0.01), at(-0.6, 0.0, 0.1)];
+        let (scene, mut state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &poses);
+        let falling = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.0, 0.0, -speed));
+        scene.model().set_free_body_velocity(&mut state, ball, &falling);
+        let mut simulation = Simulation::new(scene, state, settings(1e-3)).expect("a simulation");
+        let mut fastest = 0.0_f64;
+        for _ in 0..40 {
+            simulation.step(&JointCommand::default()).expect("a step");
+            fastest = fastest.max(velocity(&simulation, ball).v.z);
+        }
+        let hits = (speed * speed + 2.0 * GRAVITY * 0.01).sqrt();
+        // A step of weight before and after the impact, and the springs
+        let error = (fastest - restitution * hits).abs();
+        assert!(error < 3e-3 * GRAVITY, "belt of {belt_speed} m/s, on it {ball_on_belt}: {fastest} m/s");
+    }
+}
+
+/// Springs of contact points bounce by themselves, so that restitution is refused beside them.
+#[test]
+fn restitution_is_refused_beside_a_stiffness_of_points() {
+    let soft = ContactProperties { point_contact_stiffness: Some(1e4), restitution: Some(0.3), ..rigid(MU) };
+    let (simulation, _) = ball(&rigid(MU), 0.0, SpatialVelocity::ZERO, 1e-3);
+    let moments = Vector3::repeat(1e-4);
+    let down = Vector3::new(0.0, 0.0, -GRAVITY);
+    let (scene, state, _) = body_on_ground(Shape::Sphere { radius: RADIUS }, MASS, moments, &soft, down);
+    let error = Simulation::new(scene, state, simulation.settings()).expect_err("a refusal").to_string();
+    assert!(error.contains("restitution") && error.contains("point_contact_stiffness"), "{error}");
+}
+
 /// Boxes that tumble and bounce with much friction never gain energy from contact, also where Newton's law of
 /// restitution with friction would add some. The energy that steps conserve without contact is T + U - dt/2 m
 /// g v_z.
