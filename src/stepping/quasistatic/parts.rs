@@ -3,6 +3,7 @@
 
 use super::failure::{Failure, PartStart, explain};
 use super::step::QuasistaticStep;
+use crate::contact::FaceFriction;
 use crate::solvers::quasistatic::QuasistaticReport;
 use crate::stepping::error::StepError;
 use crate::stepping::input::{StepInput, StepStart};
@@ -15,13 +16,17 @@ const PARTS_MAX: u32 = 32;
 impl QuasistaticStep {
     /// Solves for the end of the step: at once, or else in 2, 4, 8 ... parts. Each part is a shorter step,
     /// and its command lies at its end on the way from the last command to the new one. The forces are those
-    /// of the last part.
+    /// of the last part. If the step does not settle with friction that is spread over the faces, as under
+    /// a tool that is pressed and turned, friction acts at their centroids in this step.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,
         result: &mut StepResult,
     ) -> Result<(), StepError> {
         let began = input.now();
+        let at_centroids = CommonSettings { face_friction: FaceFriction::Centroid, ..*input.settings };
+        let at_centroids = StepInput { settings: &at_centroids, ..*input };
+        let mut input = input;
         self.start_counts();
         let mut parts = 1;
         let solved = loop {
@@ -31,6 +36,10 @@ impl QuasistaticStep {
                 Ok(solved) => break solved,
                 Err(failure) => {
                     self.solver.forget();
+                    if input.settings.face_friction == FaceFriction::Spread && !matches!(failure, Failure::Final(_)) {
+                        input = &at_centroids;
+                        continue;
+                    }
                     let next = 2 * parts;
                     let last = next > PARTS_MAX || u64::from(next) > input.settings.step_ns;
                     if last || matches!(failure, Failure::Final(_)) {
