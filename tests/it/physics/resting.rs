@@ -131,7 +131,7 @@ fn plates_that_fall_flat_gain_no_energy() {
 /// Closed form: the ground that moves below a foot on an upright joint pushes it with mu times its weight.
 /// The joint does not let the foot move along the ground.
 #[test]
-fn feet_that_cannot_slide_have_the_friction_of_what_moves_below_them() {
+fn a_foot_that_cannot_slide_has_the_friction_of_the_ground_that_moves_below_it() {
     let (mass, mu) = (0.5, 0.4);
     for speed in [0.5, 5.0] {
         for (solver, law) in super::spook::pairs() {
