@@ -5,7 +5,7 @@ use super::dense::NotPositiveDefinite;
 use super::elimination_order::EliminationOrder;
 
 /// A symmetric positive definite matrix by blocks of consecutive unknowns. Its factorization A = L L^T
-/// replaces it, and fills only the blocks that elimination in the order of [`EliminationOrder`] couples.
+/// replaces it, and fills only the blocks that elimination in a fill-reducing order couples.
 ///
 /// A column of blocks is stored together, by columns: the block on the diagonal, followed by the blocks below
 /// it that can differ from zero.

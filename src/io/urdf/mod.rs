@@ -1,4 +1,4 @@
-//! Robot files (URDF, SDFormat) to plain data. The root element decides on the format; [`sdformat`] has the
+//! Robot files (URDF, SDFormat) to plain data. The root element decides on the format; `sdformat` has the
 //! rules of the second one.
 //!
 //! An XML pass with positions reads Drake's extensions of a URDF, checks the standard elements so that errors
