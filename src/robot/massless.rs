@@ -11,9 +11,9 @@ const MASS: f64 = 1e-3;
 /// The moments of inertia that it gets, those of a ball with a radius of 16 mm [kg m2].
 const MOMENT: f64 = 1e-7;
 
-/// Gives a small mass and inertia to links that move and have no mass, neither themselves nor in the links
-/// that they carry: their acceleration has no value. `is_free` states whether the root moves. There is a
-/// warning for each.
+/// Gives a small mass and inertia to moving links if neither they nor the links that they carry have mass,
+/// because their acceleration would have no value. `is_free` states whether the root moves. Returns a warning
+/// for each such link.
 pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWarning> {
     let number: BTreeMap<&str, usize> =
         robot.links.iter().enumerate().map(|(number, link)| (link.name.as_str(), number)).collect();

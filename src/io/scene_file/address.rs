@@ -1,4 +1,4 @@
-//! Addresses of files in a scene file. Relative ones start at the folder of the file that has them.
+//! Addresses of files in a scene file. Relative addresses start at the folder of the file that contains them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::names::suggestion;
 use super::reader::Named;
 use crate::io::package::{PackageMap, ResolveError};
 
-/// The folder of the file that has the address.
+/// The folder of the file that contains the address.
 pub(super) fn folder_of(address: &Named) -> &Path {
     address.place.file.parent().unwrap_or(Path::new(""))
 }
@@ -16,7 +16,8 @@ pub(super) fn folder_of(address: &Named) -> &Path {
 pub(super) fn resolve(address: &Named, what: &str, packages: &PackageMap) -> Result<PathBuf, SceneError> {
     let base_dir = folder_of(address);
     packages.resolve(&address.name, base_dir).map_err(|source| {
-        // An address out of bounds does not make the names of other folders known.
+        // For an address that is not allowed no name is suggested, because it would reveal the contents of a
+        // folder.
         let near = match &source {
             ResolveError::NotFound { .. } => near_file(&base_dir.join(&address.name)),
             _ => String::new(),

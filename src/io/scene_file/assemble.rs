@@ -207,8 +207,8 @@ fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(),
     if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
 }
 
-/// The entries of the file whose names were found. If models were taken out, entries that name them are left
-/// out with a warning.
+/// The entries of the file whose names exist. If models were removed, entries that name them are left out
+/// with a warning.
 fn without_gaps<T>(
     spec: &SceneSpec,
     found: impl Iterator<Item = Result<T, SceneError>>,

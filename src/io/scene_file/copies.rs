@@ -1,4 +1,4 @@
-//! Models that a scene has several times: in a list of poses, a grid, or at random poses.
+//! Copies of a model: at a list of poses, in a grid, or at random poses.
 
 use super::error::{Place, SceneError};
 use super::reader::{Range, Section, list, number, vector, wrong_type};
@@ -9,10 +9,10 @@ use crate::math::{RigidTransform, Rotation, Vector3};
 /// The keys of copies.
 pub(super) const COPIES: [&str; 4] = ["count", "at", "grid", "random"];
 
-/// A pose that is found when the models are loaded, so that no two bounding spheres meet.
+/// A random pose. It is chosen when the models are loaded, so that no two bounding spheres overlap.
 #[derive(Clone, Debug)]
 pub(super) struct RandomPose {
-    /// The section `random`. Its copies follow each other.
+    /// The section `random`. The copies that share it are consecutive models.
     pub(super) place: Place,
     pub(super) seed: u64,
     /// The corners of the box that holds the bounding spheres, in the world \[m\].
@@ -22,13 +22,14 @@ pub(super) struct RandomPose {
     pub(super) turned: bool,
 }
 
-/// The poses of copies in front of the pose of the model.
+/// The poses of copies. The pose of a copy in the scene is this pose times the pose of the model.
 pub(super) enum Copies {
     At(Vec<RigidTransform>),
     Random(usize, RandomPose),
 }
 
-/// The copies of a model called `name`, whose root is free at a position \[m\] or welded.
+/// Reads the copies of the model `name`. `free_at` is the position \[m\] of its root, or `None` if it is
+/// welded.
 pub(super) fn read_copies(
     section: &Section<'_>,
     name: &str,

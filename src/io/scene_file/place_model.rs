@@ -26,12 +26,12 @@ pub(super) struct LoadedModel<'a> {
     pub(super) positions: Vec<(String, f64)>,
     /// Initial velocities, likewise [rad/s or m/s].
     pub(super) velocities: Vec<(String, f64)>,
-    /// The pose of a free model that has a random one.
+    /// The pose of a free model with a random pose.
     pub(super) X_WB: Option<RigidTransform>,
 }
 
-/// Reads the files of a model and checks every name that its section uses. If steps need the mass of all
-/// that moves, links without any get one.
+/// Reads the files of a model and checks every name that its section uses. If steps need masses, moving links
+/// without mass get a small one (see [`fill_massless`]).
 pub(super) fn load_model<'a>(
     spec: &'a ModelSpec,
     packages: &PackageMap,

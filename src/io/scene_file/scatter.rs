@@ -1,4 +1,4 @@
-//! Random poses of models whose bounding spheres do not meet.
+//! Random poses of models, chosen so that their bounding spheres do not overlap.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ struct Ball {
     radius: f64,
 }
 
-/// Sets the pose of each model that has a random one.
+/// Sets the poses of the models with random poses.
 pub(super) fn scatter(models: &mut [LoadedModel<'_>]) -> Result<(), SceneError> {
     let mut placed: Vec<Ball> = Vec::new();
     let mut group: Option<(&RandomPose, Random, Ball)> = None;

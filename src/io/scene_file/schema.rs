@@ -67,8 +67,7 @@ pub(super) struct SceneSpec {
     pub(super) outputs: Vec<OutputSpec>,
     /// Joints with a force-torque sensor.
     pub(super) force_torque: Vec<Named>,
-    /// Whether names of models that were taken out may remain: the entries with them are left out, with a
-    /// warning.
+    /// Whether names of removed models may remain. Entries with such names are left out, with a warning.
     pub(super) has_gaps: bool,
     /// Warnings about the file itself.
     pub(super) warnings: Vec<String>,
@@ -392,7 +391,7 @@ fn copied(section: &Section<'_>, model: ModelSpec) -> Result<Vec<ModelSpec>, Sce
     let copy = |number: usize| {
         let mut copy = model.clone();
         copy.name.name = format!("{}_{}", model.name.name, number + 1);
-        // Bodies of the scene file are called as their model.
+        // A body of the scene file has the name of its model, so it needs no prefix.
         if copy.body.is_none() {
             copy.prefix = format!("{}_{}", copy.name.name, model.prefix);
         }
@@ -429,7 +428,7 @@ fn read_material(node: &Node) -> Result<MaterialRule, SceneError> {
     Ok(MaterialRule { place: material.place.clone(), body: None, geometry: None, properties })
 }
 
-/// The robot file of a model, under either key: the file's root element decides on its format.
+/// The robot file of a model, under either key. The root element of the file determines its format.
 fn read_robot_file(model: &Section<'_>) -> Result<Named, SceneError> {
     match (model.get("urdf"), model.get("sdf")) {
         (Some(_), Some(_)) => Err(SceneError::Conflict {

@@ -1,4 +1,4 @@
-//! A scene file before it is built: models can be added and taken out.
+//! A scene file before it is built. Models can be added and removed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

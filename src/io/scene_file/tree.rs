@@ -55,7 +55,7 @@ struct Includes<'a> {
 }
 
 impl Includes<'_> {
-    /// `scene` with the files of its `include` below it.
+    /// Merges the files of the `include` of `scene` into it. The values of `scene` take precedence.
     fn merged(&mut self, mut scene: Node) -> Result<Node, SceneError> {
         let Value::Map(entries) = &mut scene.value else { return Ok(scene) };
         let Some(index) = entries.iter().position(|(key, _)| key.name == "include") else { return Ok(scene) };
@@ -106,8 +106,8 @@ impl Includes<'_> {
     }
 }
 
-/// The entries of `below` under those of `above`: lists are joined, sections are joined key by key, and other
-/// values of `above` replace those of `below`.
+/// Merges two mappings: lists are joined, sections are joined key by key, and other values of `above` replace
+/// those of `below`.
 fn merge(mut below: Vec<(Key, Node)>, above: Vec<(Key, Node)>) -> Vec<(Key, Node)> {
     for (key, node) in above {
         let Some((_, old)) = below.iter_mut().find(|(other, _)| other.name == key.name) else {
@@ -237,7 +237,7 @@ impl Parameters {
     }
 }
 
-/// Whether `text` consists of letters, digits and underscores and starts with no digit.
+/// Whether `text` consists of letters, digits and underscores, and does not start with a digit.
 fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -19,7 +19,7 @@ use crate::robot::LoadWarning;
 /// Deeper includes are refused.
 const INCLUDE_DEPTH_MAX: usize = 16;
 
-/// A link or a joint, with its name behind those of the models around it.
+/// A link or a joint. The names of the models that contain it are the prefix of its name.
 pub(super) struct Item {
     pub(super) name: String,
     pub(super) scope: usize,
@@ -33,7 +33,7 @@ pub(super) struct Item {
 pub(super) struct ModelFlags {
     pub(super) is_static: bool,
     pub(super) self_collide: Option<bool>,
-    /// The link that frames of the model without a link of their own move with.
+    /// The canonical link: frames that are attached to the model itself move with it.
     pub(super) first_link: Option<usize>,
 }
 
@@ -82,7 +82,7 @@ impl<'a> Collected<'a> {
         self.folders.get(file).map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// Adds a file; the elements of all files together are limited.
+    /// Adds a file. The number of elements of all files together is limited.
     pub(super) fn add_file(&mut self, path: &Path, folder: &Path, root: &Element) -> Result<usize, UrdfError> {
         fn count(element: &Element) -> usize {
             1 + element.children.iter().map(count).sum::<usize>()
@@ -97,7 +97,7 @@ impl<'a> Collected<'a> {
         Ok(self.frames.files.len() - 1)
     }
 
-    /// The outermost model, or the world.
+    /// Collects the outermost model, or the world.
     pub(super) fn outermost(&mut self, model: Element, file: usize) -> Result<(), UrdfError> {
         let path = self.frames.file(file).to_path_buf();
         let place = Place::named(&path, &model);
@@ -123,7 +123,8 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// The elements inside a model; returns its first link, or the one that it names.
+    /// Collects the elements of a model. Returns the link that the model names as canonical, or its first
+    /// link.
     fn contents(
         &mut self,
         model: Element,
@@ -192,8 +193,8 @@ impl<'a> Collected<'a> {
         Ok(first_link)
     }
 
-    /// Adds the frame of a link, a joint or a `<frame>`, whose pose is given in `default` unless it says
-    /// otherwise.
+    /// Adds the frame of a link, a joint or a `<frame>`. Its pose is given in the frame `default`, unless the
+    /// element names another frame.
     fn frame(
         &mut self,
         element: &Element,
@@ -245,7 +246,7 @@ impl<'a> Collected<'a> {
         Ok(())
     }
 
-    /// A model inside the model of scope `outer`, to which the element in file `outer_file` adds it.
+    /// Collects a model inside the model of scope `outer`. The element that adds it is in file `outer_file`.
     fn nested(
         &mut self,
         model: Element,

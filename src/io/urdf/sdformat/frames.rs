@@ -135,7 +135,7 @@ impl Frames {
                 here = above[frame];
             }
             if path.len() > above.len() {
-                // The walk went round: the last frame is on the circle.
+                // The walk does not reach the root, so the last frame is on a circle.
                 let last = path[path.len() - 1];
                 let from =
                     path.iter().rev().skip(1).position(|frame| *frame == last).map_or(0, |back| path.len() - 2 - back);
@@ -161,8 +161,8 @@ impl Frames {
         Ok(())
     }
 
-    /// The pose of frame `b` in frame `a`, by the frames between them only: a pose that the file states comes
-    /// out with the same bits.
+    /// The pose of frame `b` in frame `a`, computed from the frames between them only, so that a pose that
+    /// the file states keeps its bits.
     pub(super) fn pose(&self, a: FrameIndex, b: FrameIndex) -> RigidTransform {
         let (mut up, mut down) = (a, b);
         let (mut X_CA, mut X_CB): (Option<RigidTransform>, Option<RigidTransform>) = (None, None);

@@ -1,5 +1,5 @@
-//! Joints. A joint with several axes becomes a chain of joints with one axis each, and a joint frame beside
-//! the child's frame becomes a link of its own.
+//! Joints. A joint with several axes becomes a chain of joints with one axis each. A joint frame that differs
+//! from the child's frame becomes a link of its own.
 
 use super::SdformatProblem;
 use super::collect::{Collected, Item};
@@ -15,7 +15,7 @@ use crate::robot::{Joint, Limits, Link, LoadWarning};
 
 /// An axis shorter than this has no direction; axes in files are near unit length. [-]
 const AXIS_LENGTH_MIN: f64 = 1e-9;
-/// Limits of this size and more mean that there is none: the default of SDFormat [rad or m].
+/// A limit of this size or more means that there is none: the default of SDFormat [rad or m].
 const UNLIMITED: f64 = 1e16;
 /// Frames that are nearer to each other than this are the same \[m\] and [-]: rounding of the products of
 /// poses is a few 1e-16 of poses of a few metres.
@@ -183,7 +183,7 @@ pub(super) fn read(
     Ok(chain)
 }
 
-/// X_PJ X_JC; a factor that is the identity leaves the bits of the other one.
+/// X_PJ X_JC. If one factor is the identity, the product has the bits of the other.
 fn product(X_PJ: &RigidTransform, X_JC: &RigidTransform) -> RigidTransform {
     let identity = RigidTransform::identity();
     if *X_JC == identity {

@@ -1,11 +1,13 @@
-//! SDFormat, versions 1.6 to 1.12, to the plain data of URDF files: the model, or the models of a world.
+//! Converts SDFormat, versions 1.6 to 1.12, to the robot description that URDF files give: one model, or all
+//! models of a world.
 //!
-//! - All poses are resolved first, by the graph of frames ([`frames`]). A joint's frame is that of its child
-//!   link in a URDF. If it is not in the file, it becomes a massless link, fixed to the child.
+//! - All poses are resolved first, by the graph of frames ([`frames`]). In a URDF, the frame of a joint is
+//!   that of its child link. If the two frames of an SDFormat file differ, the joint's frame becomes a
+//!   massless link to which the child is fixed.
 //! - The root of the robot is the root link if its frame is that of the model (or `placement_frame`);
 //!   otherwise a massless link with the model's name. In static models, models with a joint to the world, and
 //!   worlds, it is a link called `world`.
-//! - Links without a joint above are fixed to that root in a static model, and free otherwise.
+//! - Links without a parent joint are fixed to that root in a static model, and free otherwise.
 
 mod collect;
 mod document;
@@ -147,7 +149,7 @@ fn read_elements(
     add_groups(collected, robot)
 }
 
-/// Joins the links without a joint above to one root.
+/// Joins the links without a parent joint to one root.
 fn add_base(
     collected: &Collected<'_>,
     base: usize,

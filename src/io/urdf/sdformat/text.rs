@@ -54,7 +54,7 @@ pub(super) fn child_truth(parent: &Element, place: &Place, name: &str) -> Result
     }
 }
 
-/// The text of the child `name` of `parent`, which must be there and not empty.
+/// The text of the child `name` of `parent`, which must exist and not be empty.
 pub(super) fn required_child<'e>(parent: &'e Element, place: &Place, name: &str) -> Result<&'e str, UrdfError> {
     let missing = || place.fail(UrdfProblem::MissingChild { child: name.to_owned() });
     let child = parent.child(name).ok_or_else(missing)?;

@@ -10,8 +10,8 @@ use crate::robot::LoadWarning;
 /// The largest number of kinds that the warning names.
 const NAMED_MAX: usize = 20;
 
-/// The children of an element: those that are read, and those that only concern the display or are otherwise
-/// without a meaning for the mechanics.
+/// The children of an element: those that are read, and those that concern only the display or do not affect
+/// the mechanics for other reasons.
 struct Rule(&'static str, &'static [&'static str], &'static [&'static str]);
 
 const RULES: [Rule; 17] = [
