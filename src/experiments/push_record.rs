@@ -142,8 +142,8 @@ impl Labels<'_> {
         ]
     }
 
-    /// Writes `NAME.csv` and `NAME.svg` to the folder `out`. `exact` is a line beside the displacement, and
-    /// `others` are further charts.
+    /// Writes `NAME.csv` and `NAME.svg` to the folder `out`. `exact` is a reference line in the chart of the
+    /// displacement, and `others` are further charts.
     ///
     /// # Errors
     /// A file that cannot be written.

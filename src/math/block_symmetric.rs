@@ -7,8 +7,8 @@ use super::elimination_order::EliminationOrder;
 /// A symmetric positive definite matrix by blocks of consecutive unknowns. Its factorization A = L L^T
 /// replaces it, and fills only the blocks that elimination in a fill-reducing order couples.
 ///
-/// A column of blocks is stored together, by columns: the block on the diagonal, followed by the blocks below
-/// it that can differ from zero.
+/// The blocks of a column are stored together as one matrix, by columns: the diagonal block, followed by the
+/// blocks below it that can differ from zero.
 #[derive(Clone, Debug, Default)]
 pub struct BlockSymmetric {
     sizes: Vec<u32>,
@@ -82,7 +82,7 @@ impl BlockSymmetric {
         self.values.fill(0.0);
     }
 
-    /// The multiplications of a factorization, about.
+    /// The approximate number of multiplications of a factorization.
     pub fn multiplications(&self) -> f64 {
         self.multiplications
     }
@@ -119,8 +119,8 @@ impl BlockSymmetric {
         values.resize(count, 0.0);
     }
 
-    /// The block of rows `a` and columns `b`, which are equal or coupled. Of a diagonal block only the lower
-    /// triangle is read; of two coupled blocks one block is stored.
+    /// The block of rows `a` and columns `b`, which are equal or coupled. Only the lower triangle of a
+    /// diagonal block is read. For coupled blocks, (a, b) and (b, a) are the same stored block.
     pub fn block_mut(&mut self, a: usize, b: usize) -> BlockMut<'_> {
         let (row, column) = (self.order.positions()[a], self.order.positions()[b]);
         let transposed = row < column;
@@ -142,7 +142,7 @@ impl BlockSymmetric {
     /// Factorizes the matrix in place.
     ///
     /// # Errors
-    /// A pivot that is not positive and finite, counted as an unknown.
+    /// A pivot that is not positive and finite, with the index of its unknown.
     pub fn factorize(&mut self) -> Result<(), NotPositiveDefinite> {
         for (number, column) in self.columns.iter().enumerate() {
             let (done, rest) = self.values.split_at_mut(column.values);
@@ -160,7 +160,7 @@ impl BlockSymmetric {
                 let to_below = &self.below[to.below[0] as usize..to.below[1] as usize];
                 let values = &mut later[to.values - origin..][..(to.rows * to.width) as usize];
                 let mut update = Update { panel, column, factors: target.row, values, to };
-                // The block on the diagonal, and the blocks below it. Rows that follow each other in both
+                // Updates the diagonal block and the blocks below it. Rows that are consecutive in both
                 // columns are updated together.
                 let mut run = Run { from: target.row, to: 0, rows: to.width };
                 let mut search = 0;
@@ -262,14 +262,14 @@ fn subtract_scaled(y: &mut [f64], a: f64, x: &[f64]) {
     }
 }
 
-/// Rows that follow each other in the column that is eliminated and in the column that it changes.
+/// Rows that are consecutive both in the eliminated column and in the column that it changes.
 struct Run {
     from: u32,
     to: u32,
     rows: u32,
 }
 
-/// The share of an eliminated column in a later one.
+/// The contribution of an eliminated column to a later one.
 struct Update<'a> {
     panel: &'a [f64],
     column: &'a Column,
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    /// The pivot is counted in the order of the unknowns and not in that of elimination.
+    /// The index of the pivot is that of its unknown, and not that in the order of elimination.
     #[test]
     fn names_the_pivot_that_fails() {
         let mut blocks = BlockSymmetric::default();

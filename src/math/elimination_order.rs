@@ -1,14 +1,14 @@
 //! The order in which the blocks of a sparse symmetric matrix are eliminated.
 
-/// An order by least degree: the next block is the one that is coupled to the fewest unknowns, the first of
-/// them if there are several. Elimination couples all blocks that are coupled to it.
+/// A minimum-degree order: the next block is the one that is coupled to the fewest unknowns, or the first of
+/// several such blocks. Its elimination couples all blocks that are coupled to it with each other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct EliminationOrder {
     /// The blocks in the order of elimination.
     blocks: Vec<u32>,
     /// The position of each block in that order.
     positions: Vec<u32>,
-    /// The blocks that each block is coupled to; once it is eliminated, those below it in L, as positions.
+    /// The blocks that each block is coupled to, and at the end the positions of the blocks below it in L.
     coupled: Vec<Vec<u32>>,
     /// The unknowns that each block is coupled to.
     degrees: Vec<u32>,
@@ -53,7 +53,7 @@ impl EliminationOrder {
                 self.coupled[block as usize] = coupled;
                 continue;
             }
-            // The blocks that remain are all coupled to each other.
+            // All remaining blocks are coupled to each other.
             self.coupled[block as usize] = coupled;
             while !self.remaining.is_empty() {
                 let next = self.remaining.remove(0);

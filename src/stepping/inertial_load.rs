@@ -1,4 +1,4 @@
-//! The report of a quasistatic step in which inertial forces are not small beside contact forces.
+//! The report of a quasistatic step in which inertial forces are not small compared with contact forces.
 
 use std::fmt;
 

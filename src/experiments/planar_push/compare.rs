@@ -1,4 +1,4 @@
-//! Every solver and friction model beside the path of minimum power.
+//! Comparison of every solver and friction model with the path of minimum power.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ pub struct CompareRow {
     pub cone: [f64; 2],
     /// Mean alignment error of the points and of the net force \[degrees\].
     pub alignment: [f64; 2],
-    /// Steps that did not converge, as a part of all [-].
+    /// Fraction of the steps that did not converge [-].
     pub failed: f64,
     /// Mean and longest time of a step \[ms\].
     pub took: [f64; 2],

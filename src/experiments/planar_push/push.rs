@@ -14,7 +14,7 @@ use crate::stepping::{JointTarget, Simulation, Snapshot, StepSettings};
 
 /// The object `rect1` of Yu et al. \[m\].
 const SIZE: [f64; 3] = [0.09, 0.09, 0.013];
-/// \[kg\].
+/// Mass of the object \[kg\].
 const MASS: f64 = 0.837;
 /// Friction coefficient on the ground [-].
 const MU_GROUND: f64 = 0.16;
@@ -26,7 +26,7 @@ const RADIUS: f64 = 4.75e-3;
 const SPEED: f64 = 0.01;
 /// Length of a push \[m\].
 const LENGTH: f64 = 0.05;
-/// [m/s2].
+/// Acceleration of gravity [m/s2].
 const GRAVITY: f64 = 9.81;
 /// Young's modulus at the pusher, of the thesis \[Pa\].
 const MODULUS: f64 = 1e6;

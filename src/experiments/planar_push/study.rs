@@ -1,4 +1,4 @@
-//! Tables and figures of pushes, beside reference paths and measured ends.
+//! Tables and figures of pushes, compared with reference paths and measured ends.
 
 use std::path::Path;
 
@@ -53,7 +53,7 @@ fn path_from_above(samples: &[PushSample]) -> Chart {
     Chart::new("Path from above", ["x [mm]", "y [mm]"], vec![Series::new("centre", centre)])
 }
 
-/// The errors of a grid of pushes beside measured ones.
+/// The errors of a grid of pushes, relative to measured pushes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GridErrors {
     /// Pushes with a valid measurement.
@@ -62,7 +62,7 @@ pub struct GridErrors {
     pub position: f64,
     /// Mean error of the turn \[degrees\].
     pub angle: f64,
-    /// Steps that did not converge, as a part of all [-].
+    /// Fraction of the steps that did not converge [-].
     pub failed: f64,
     /// Mean time of a step \[ms\].
     pub took: f64,

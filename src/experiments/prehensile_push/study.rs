@@ -1,4 +1,4 @@
-//! Tables and figures of the pushes of a held prism, beside the closed form.
+//! Tables and figures of the pushes of a held prism, compared with the closed form.
 
 use std::path::Path;
 

@@ -162,7 +162,7 @@ fn copy(element: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) -> Re
     Ok(copied)
 }
 
-/// Elements that files have beside those of [`RULES`], and that other parts of the reader know.
+/// Elements that files have in addition to those of [`RULES`], and that other parts of the reader know.
 const OTHER_ELEMENTS: [&str; 12] = [
     "limit",
     "calibration",

@@ -38,7 +38,8 @@ impl PatchBlock {
     /// patch's friction [N s]. With the normal impulses n at V, the limit is the sum of mu n. A sliding face
     /// contributes the difference between its bound and mu n, and a sticking face only the impulse by which
     /// its friction exceeds mu n. The deviation is 0 if the bounds are right to 1 % of the limit. If rolling
-    /// friction deviates by a larger part of its limit, the two are its own, at a lever of 0.1 m.
+    /// friction deviates by a larger part of its limit, both values are those of rolling friction, as
+    /// impulses at a lever arm of 0.1 m.
     pub fn friction_error(&self, V: &SpatialVelocity) -> (f64, f64) {
         let (change, limit) = self.change_of_bounds(V);
         let sliding = (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit);

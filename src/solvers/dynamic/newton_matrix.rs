@@ -25,9 +25,9 @@ pub(super) struct Curvature<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct NewtonMatrix {
     dense: PaddedSymmetric,
-    /// By island; each keeps its order of elimination while its structure stays.
+    /// One matrix per island. Each keeps its order of elimination as long as its structure does not change.
     sparse: Vec<BlockSymmetric>,
-    /// The island whose sparse factors are the last ones.
+    /// The island whose sparse factors were computed last.
     sparse_island: Option<usize>,
     /// J^T H_patch J of one patch, and the indices of velocities in it.
     local: PaddedSymmetric,

@@ -101,7 +101,7 @@ impl ContactProblem {
         }
     }
     /// Finds the impacts of the first patches, to which the items of `restitution` belong, at the solution
-    /// `v` without restitution. `before` are the velocities before the contacts act. Slower impacts than
+    /// `v` without restitution. `before` are the velocities before the contacts act. Impacts slower than
     /// `least` [m/s] do not bounce. Returns whether there are any.
     pub fn find_impacts(
         &mut self,
@@ -119,13 +119,14 @@ impl ContactProblem {
         any
     }
     /// Sets the restitution of the impacts that [`ContactProblem::find_impacts`] found to the items of
-    /// `restitution`, lessened where [`ContactProblem::lessen_bounces`] has found a gain of energy.
+    /// `restitution`, reduced for the patches for which [`ContactProblem::lessen_bounces`] has found a gain
+    /// of energy.
     pub fn set_restitution(&mut self, restitution: impl Iterator<Item = f64>) {
         let patches = self.patches[..self.patch_count].iter_mut();
         patches.zip(restitution).for_each(|(patch, e)| patch.set_restitution(e));
     }
-    /// Lessens the restitution of the first `count` patches whose contact gains energy in a step that ends
-    /// with `v`. Returns whether there are any.
+    /// Reduces the restitution of those of the first `count` patches whose contact gains energy in a step
+    /// that ends with `v`. Returns whether there are any.
     pub fn lessen_bounces(&mut self, v: &[f64], before: &[f64], count: usize) -> bool {
         let mut any = false;
         for patch in &mut self.patches[..count] {
