@@ -42,7 +42,8 @@ pub struct DifferentialInverse {
     start: Vec<f64>,
     total: Vec<f64>,
     speeds: Vec<f64>,
-    /// The posture of redundant joints \[rad\], and their speeds towards it without the tool [rad/s].
+    /// The posture of redundant joints \[rad\], and their speeds towards it before the motion of the tool is
+    /// added [rad/s].
     posture: Vec<f64>,
     to_posture: Vec<f64>,
     locked: Vec<bool>,

@@ -11,7 +11,7 @@ use crate::multibody::{JointKind, JointSpec};
 use crate::scene::{Actuator, SceneBuilder};
 use crate::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
 
-/// The prism \[m\].
+/// Edge lengths of the prism \[m\].
 const SIZE: [f64; 3] = [0.1, 0.025, 0.025];
 /// Radius and thickness of a fingertip \[m\].
 const TIP: (f64, f64) = (0.02, 0.01);
@@ -23,15 +23,15 @@ const GRIP: f64 = 20.0;
 const SPEED: f64 = 0.01;
 /// The fingers close for this time before the push \[s\].
 const CLOSING: f64 = 0.25;
-/// Time of the push \[s\].
+/// Duration of the push \[s\].
 const DURATION: f64 = 1.5;
-/// [m/s2].
+/// Acceleration of gravity [m/s2].
 const GRAVITY: f64 = 9.81;
 /// Modulus of the fingertips \[Pa\].
 const MODULUS: f64 = 1e7;
 
-/// The friction coefficient of the wall on the prism is below this one [-]: two materials combine to less
-/// than twice the coefficient of either.
+/// Friction coefficients of the wall on the prism are below this value [-], because two materials combine to
+/// less than twice the coefficient of either.
 pub const WALL_FRICTION_END: f64 = 2.0 * MU_OBJECT;
 
 /// The contact of the fingers with the prism.
@@ -55,10 +55,10 @@ pub struct HeldPush {
     pub fingers: Fingers,
 }
 
-/// The distance by which the prism slides down in a push \[m\]. It moves at the angle phi below the push with
+/// The distance by which the prism slides down in a push \[m\]. It moves at the angle phi below the push, with
 ///   2 mu N (sin phi + mu_wall cos phi) = m g,
-/// the friction 2 mu N of both fingers being opposite to its motion, and not at all if the friction of the
-/// wall carries it. `None` if it falls, since no such angle is below a right one.
+/// because the friction 2 mu N of both fingers is opposite to its motion. It does not slide down if the
+/// friction of the wall carries it. `None` if it falls, because no angle below a right angle is a solution.
 pub fn drop_of_closed_form(mass: f64, mu_wall: f64) -> Option<f64> {
     let load = mass * GRAVITY / (2.0 * MU_FINGER * GRIP);
     let angle = (load / mu_wall.hypot(1.0)).asin() - mu_wall.atan();

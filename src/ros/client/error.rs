@@ -3,7 +3,7 @@
 /// An error of the client library.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// Of the node itself, or of a message.
+    /// An error of the node itself, or of a message.
     #[error(transparent)]
     Library(#[from] r2r::Error),
     /// An argument of the command line.
@@ -17,7 +17,7 @@ pub enum ClientError {
     /// Arguments of the command line that the client library refuses.
     #[error("the arguments after --ros-args are refused: {0}")]
     Arguments(String),
-    /// A topic or a service.
+    /// A topic or a service that is refused.
     #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
     Endpoint {
         /// Its kind.

@@ -91,7 +91,7 @@ impl ComplementaritySolver {
 }
 
 impl ComplementaritySolver {
-    /// The friction model of this solver where none is chosen: a cone.
+    /// The friction model of this solver if none is chosen: a cone.
     pub fn default_friction(self) -> FrictionLaw {
         match self {
             Self::Direct => FrictionLaw::ExactCone,
@@ -176,9 +176,11 @@ pub struct ComplementaritySettings {
     pub friction: FrictionLaw,
     /// Sweeps of the iterative parts.
     pub iterations: u32,
-    /// A residual up to this part of the largest impulse counts as converged [-].
+    /// A solve has converged if no row violates its law by more than this part of the largest impulse, both
+    /// times the square root of the row's inverse inertia [-].
     pub tolerance: f64,
-    /// How often the bounds of friction are renewed from the normal impulses of the solve at most.
+    /// The largest number of times that the bounds of friction are renewed from the normal impulses of the
+    /// solve.
     pub rounds_max: u32,
 }
 
@@ -198,8 +200,8 @@ impl Default for ComplementaritySettings {
 }
 
 impl ComplementaritySettings {
-    /// Whether Newton's method solves the friction, whose cost does not grow with the points beyond their
-    /// number. Pivots and sweeps need more of them with more points.
+    /// Whether Newton's method solves the friction. Its cost is proportional to the number of points. Pivots
+    /// and sweeps are needed in larger numbers with more points.
     pub fn has_exact_cone(&self) -> bool {
         matches!(self.friction, FrictionLaw::ExactCone | FrictionLaw::PolyhedralCone { .. })
     }

@@ -30,7 +30,7 @@ pub struct LcpSolution {
     pub bounds: Vec<f64>,
     /// Gamma of each contact: its slip speed [m/s].
     pub slip_speeds: Vec<f64>,
-    /// Pivots.
+    /// Number of pivots.
     pub pivots: u32,
     /// Largest min(|z|, |w|) over all pairs, and largest imbalance of a velocity, in the units of the
     /// problem.
