@@ -55,7 +55,8 @@ pub struct HeldPush {
     pub fingers: Fingers,
 }
 
-/// The distance by which the prism slides down in a push \[m\]. It moves at the angle phi below the push, with
+/// The distance by which the prism slides down in a push \[m\]. It moves at the angle phi below the push,
+/// with
 ///   2 mu N (sin phi + mu_wall cos phi) = m g,
 /// because the friction 2 mu N of both fingers is opposite to its motion. It does not slide down if the
 /// friction of the wall carries it. `None` if it falls, because no angle below a right angle is a solution.
