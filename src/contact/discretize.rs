@@ -183,17 +183,17 @@ pub fn patch_depth(surface: &ContactSurface) -> f64 {
     patch_size(surface).depth
 }
 
-/// A face is part of the plane of depths if its pressure exceeds that of its gradient over the depth of the
-/// patch by this part of it at most [-].
+/// A face counts for the plane of depths if its pressure exceeds its gradient times the depth of the patch by
+/// at most this part of that product [-].
 const DEPTH_ROUNDING: f64 = 1e-6;
-/// A plane of depths does not lean along directions in which its points spread by less than the square root
+/// A plane of depths does not slope along directions in which its points spread by less than the square root
 /// of this part of their whole spread [-].
 const SPREAD_ROUNDING: f64 = 1e-9;
 
 /// The depths of a patch as a plane over its faces, by least squares over the corners of those that its sides
 /// do not limit.
 struct DepthPlane {
-    /// Mean place of the corners, from the patch point \[m\].
+    /// Mean position of the corners, from the patch point \[m\].
     middle: Vector3,
     /// Depth there \[m\].
     mean: f64,
@@ -209,7 +209,7 @@ impl DepthPlane {
         let is_part = |i: usize| {
             is_kept(surface, i) && { surface.pressure[i] <= (1.0 + DEPTH_ROUNDING) * depth * surface.gradient(i) }
         };
-        // Weight, place and depth of the corners of the faces that count
+        // Weight, position and depth of the corners of the faces that count
         let corners = || {
             (0..surface.len()).filter(|i| is_part(*i)).flat_map(|i| {
                 let (places, pressures) = surface.polygon(i);
@@ -250,8 +250,8 @@ impl DepthPlane {
         Self { middle, mean, slope, gradient }
     }
 
-    /// The depth of the bodies at face `i` \[m\], at least that which its pressure needs, and the part of the
-    /// pressure of this depth that the face has [-].
+    /// The depth of the bodies at face `i` \[m\], which is at least its pressure over the largest gradient,
+    /// and the fraction of the pressure at this depth that the face has [-].
     fn depth_at(&self, surface: &ContactSurface, i: usize, p_WC: &Vector3) -> (f64, f64) {
         let own = surface.pressure[i] / self.gradient;
         let depth = (self.mean + self.slope.dot(&(surface.centroid[i] - p_WC - self.middle))).max(own);

@@ -87,8 +87,8 @@ impl PatchBlock {
     }
 
     /// The deviation of rolling friction from its law at V, and its limit, as forces at [`LEVER`] [N s]. A
-    /// point that rolls contributes the difference of its bound from c n, and one that does not only the
-    /// torque above c n.
+    /// point that rolls contributes the difference of its bound from c n. A point that does not roll
+    /// contributes only the torque above c n.
     pub(super) fn rolling_error(&self, V: &SpatialVelocity) -> (f64, f64) {
         let (mut wrong, mut limit) = (0.0, 0.0);
         for (point, _, wt, s) in self.rolling_points(V) {

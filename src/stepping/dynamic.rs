@@ -25,11 +25,12 @@ const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 /// The largest number of times that a step is solved again with friction bounds from its own normal impulses.
 const FRICTION_ROUNDS_MAX: u32 = 5;
 
-/// Impacts slower than this many steps of weight do not bounce: 2 g dt. The height of their bounces would be
-/// below 2 g dt^2. [-]
+/// Impacts slower than this multiple of g dt do not bounce. The height of their bounces would be below 2 g
+/// dt^2. [-]
 const SLOW_IMPACT: f64 = 2.0;
 
-/// The largest number of solves with bounces. A contact may gain energy only once another one bounces less.
+/// The largest number of solves with bounces. A contact may begin to gain energy when another one bounces
+/// less.
 const BOUNCE_ROUNDS_MAX: u32 = 8;
 
 /// A solution of a step.
@@ -194,8 +195,8 @@ impl DynamicStep {
     }
 
     /// If rigid points with restitution are in impact at the solution `v`, solves again with their bounces.
-    /// If a contact would gain energy, as by Newton's law with friction it can, its restitution in this step
-    /// is halved up to twice, and then 0.
+    /// If a contact would gain energy, which Newton's law with friction allows, its restitution in this step
+    /// is halved, at most twice, and then set to 0.
     fn bounce(&mut self, input: &StepInput<'_>, v: &mut [f64], solved: &mut Solved) -> Result<(), StepError> {
         let (scene, settings) = (input.scene, input.settings);
         let weight = scene.model().gravity_W().norm();

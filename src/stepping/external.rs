@@ -1,4 +1,4 @@
-//! External wrenches on bodies: loads that come from outside of the scene.
+//! External wrenches on bodies: loads from outside the scene.
 
 use super::checkpoint::read_wrenches;
 use crate::math::{BodyIndex, ByteReader, BytesError, Index, IndexVec, SpatialForce, Vector6};

@@ -40,7 +40,7 @@ enum Experiment {
     /// Sections 4.1 to 4.3 of Andersson (2021): a rod pushes a square object, with any mode, solver and model
     /// of friction.
     PlanarPush(PlanarPush),
-    /// Section 4.4: a prism between two round flat fingers that a wall pushes along.
+    /// Section 4.4 of Andersson (2021): a wall pushes a prism along between two round flat fingers.
     PrehensilePush(PrehensilePush),
 }
 

@@ -123,7 +123,7 @@ struct Totals {
     missed: BTreeSet<usize>,
     /// Steps after which a joint was above its velocity limit.
     fast: u64,
-    /// The joints that were.
+    /// The joints that were above it.
     fast_joints: BTreeSet<ScalarJointIndex>,
     /// Bodies whose inertial force was more than 10 % of their contact forces in a quasistatic step.
     inertial: BTreeSet<BodyIndex>,

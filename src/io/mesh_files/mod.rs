@@ -1,5 +1,5 @@
-//! Mesh files: STL, OBJ, COLLADA and glTF surfaces, VTK volumes. The extension of the file name decides the
-//! format.
+//! Mesh files: STL, OBJ, COLLADA and glTF surfaces, VTK volumes. The extension of the file name determines
+//! the format.
 //!
 //! Lengths are metres (a COLLADA file may state another unit). In surfaces, identical vertices are merged,
 //! and triangles that repeat a vertex are dropped. A scale with a negative determinant mirrors the mesh, so

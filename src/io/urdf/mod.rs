@@ -1,5 +1,5 @@
-//! Robot files (URDF, SDFormat) to plain data. The root element decides on the format; `sdformat` has the
-//! rules of the second one.
+//! Reads robot files (URDF, SDFormat) into plain data. The root element determines the format. The rules for
+//! SDFormat are in `sdformat`.
 //!
 //! An XML pass with positions reads Drake's extensions of a URDF, checks the standard elements so that errors
 //! name file, line and element, and passes a clean copy to `urdf-rs`. Meshes are found (see

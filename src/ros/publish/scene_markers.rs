@@ -145,7 +145,7 @@ mod tests {
         for marker in &markers[1..] {
             assert!(marker.frame_locked && frames.contains(marker.header.frame_id.as_str()), "{}", marker.ns);
             assert!(!marker.points.is_empty() && marker.points.len() == marker.colors.len(), "{}", marker.ns);
-            // Patches on what can be moved are seen through it.
+            // Contact patches are visible through bodies that can be moved.
             let free = ["pancake", "spatula"].contains(&marker.ns.as_str());
             let alpha = marker.color.a * marker.colors[0].a;
             assert!((alpha - if free { 0.6 } else { 1.0 }).abs() < 1e-6, "{}: {alpha}", marker.ns);

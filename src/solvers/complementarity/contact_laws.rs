@@ -12,8 +12,8 @@ fn direct(friction: FrictionLaw) -> ComplementaritySettings {
 }
 
 /// Friction that takes over a part of its own normal force: with a coupling of 0.9 between the normal and the
-/// tangent, the bounds from the last solve overshoot by 0.9 mu = 1.35 times their error, and alternate for
-/// ever. Closed form: n = n0/(1 + 0.9 mu), with n0 = 1 N s of the impact.
+/// tangent, the bounds from the last solve overshoot by 0.9 mu = 1.35 times their error, and alternate
+/// without end. Closed form: n = n0/(1 + 0.9 mu), with n0 = 1 N s of the impact.
 #[test]
 fn bounds_of_friction_that_overshoot_settle() {
     let (mu, coupling) = (1.5, 0.9);
@@ -40,7 +40,7 @@ fn bounds_of_friction_that_overshoot_settle() {
     }
 }
 
-/// The residual of a turn is that of a slide: with another unit of length, a row in N m s has the same.
+/// A row in N m s has the same residual in every unit of length, so that it compares with a row in N s.
 #[test]
 fn residuals_do_not_depend_on_the_unit_of_length() {
     let residual = |unit: f64| {

@@ -182,7 +182,7 @@ impl DirectSolver {
         (false, limit)
     }
 
-    /// The state that the present impulse and slack of row `i` ask for.
+    /// The state of row `i` that follows from its present impulse and slack.
     fn wanted(&self, problem: &MixedProblem, i: usize, impulse: f64, scale: f64) -> State {
         let row = &problem.rows()[i];
         if row.lower == row.upper {
@@ -304,7 +304,7 @@ impl DirectSolver {
         if moves {
             return false;
         }
-        // Along a ray the slack without impulses decides; A d = 0 leaves that of any impulses in its place.
+        // The slacks at the center give the same product as b, because A d = 0.
         problem.velocities(&self.center, &mut self.v);
         let short: f64 = (0..problem.len()).map(|i| self.ray[i] * problem.slack(i, &self.v, self.center[i])).sum();
         let size: f64 =

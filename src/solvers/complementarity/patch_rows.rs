@@ -139,7 +139,7 @@ impl ComplementarityProblem {
     }
 
     /// Adds the rows of `block`, and appends those of its faces to `faces`, in their order. `tangents` gives
-    /// the directions of friction at each place where some acts.
+    /// the directions of friction at each point where it acts.
     ///
     /// A face with the elastic force fe0 and the stiffness k has g = -fe0/k and [Andersson 2021, eqs. 3.8 and
     /// 3.9]:
@@ -289,7 +289,7 @@ fn spin_arm(block: &PatchBlock, number: usize) -> f64 {
     block.lanes[number / LANES].spin_arm_squared.0[number % LANES].sqrt()
 }
 
-/// The places at which the friction of a face acts, from C: its centroid, or some around it if it resists
+/// The points at which the friction of a face acts, from C: its centroid, or some around it if it resists
 /// spin with the arm `rho` \[m\]. The first of the result are valid.
 fn friction_places(p_CF: &Vector3, normal: &Vector3, rho: f64) -> (usize, [Vector3; SPIN_POINTS]) {
     let mut places = [*p_CF; SPIN_POINTS];

@@ -19,7 +19,7 @@ const SLOW: f64 = 0.5;
 pub struct ComplementarityReport {
     /// Sweeps, factorizations or Newton iterations.
     pub iterations: u32,
-    /// How often the bounds of friction were renewed.
+    /// The number of times that the bounds of friction were renewed.
     pub rounds: u32,
     /// The largest violation of a row or of a friction law, as a part of the largest impulse, both times the
     /// square root of the row's inverse inertia, so that N s and N m s compare [-].
