@@ -346,7 +346,7 @@ mod tests {
     /// are not coupled, and a full matrix; the sizes of blocks are those of free bodies, arms and single
     /// joints.
     #[test]
-    fn solves_what_the_dense_factorization_solves() {
+    fn has_the_solution_of_the_dense_factorization() {
         let grid = (0..20u32).flat_map(|i| {
             let right = (i % 5 < 4).then_some([i, i + 1]);
             let down = (i < 15).then_some([i, i + 5]);

@@ -163,7 +163,7 @@ mod tests {
 
     /// Oracle: the dense Cholesky factorization, at sizes that are multiples of the block and at others.
     #[test]
-    fn solves_what_the_dense_factorization_solves() {
+    fn has_the_solution_of_the_dense_factorization() {
         let islands = |i: usize, j: usize| i / 6 == j / 6 || (i.min(j) < 6 && i.max(j) >= 12);
         for (n, a) in (1..24).flat_map(|n| [(n, matrix(n, |_, _| true)), (n, matrix(n, islands))]) {
             let b: Vec<f64> = (0..n).map(|i| (i as f64).cos()).collect();

@@ -1,6 +1,6 @@
 //! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine, cold and warm,
-//! beside Clarabel in one run. Then whole steps of the same task as it ships (96 contacts on average), with
-//! geometry and Jacobians, and the solver's part of them.
+//! compared with Clarabel in one run. Then whole steps of the same task as it ships (96 contacts on average),
+//! with geometry and Jacobians, and the solver's part of them.
 //!
 //! How to read it: each line is a set of problems. The time of a problem is the shortest of the rounds [us];
 //! `median` and `worst` are over the problems, and `iter.` is the mean number of iterations. The rounds go

@@ -12,7 +12,7 @@ use isobar::math::Vector3;
 
 use super::{Random, root};
 
-/// Words of which a way out has at least one.
+/// A message that gives a way out has at least one of these words.
 const WAYS_OUT: [&str; 32] = [
     "its keys are",
     "add ",
@@ -76,7 +76,7 @@ fn replaced(random: &mut Random, text: &str, find: &str, replacement: &str) -> O
     Some(format!("{}{replacement}{}", &text[..at], &text[at + find.len()..]))
 }
 
-/// Faults of robot files: a piece of the text and what stands there instead.
+/// Faults of robot files: a piece of the text and its replacement.
 const OF_ROBOTS: [(&str, &str); 34] = [
     ("mass value=", "mass valeu="),
     ("ixx=\"", "ixx=\"x"),
@@ -142,7 +142,7 @@ const CUBE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nv 0 0 1\nv 1 0 1\nv 0 1 
 f 1 3 4 2\nf 5 6 8 7\nf 1 2 6 5\nf 3 7 8 4\nf 1 5 7 3\nf 2 4 8 6\n";
 const STL: &str = "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\nendsolid a\n";
 
-/// Faults of mesh files: the ending, the text, a piece of it and what stands there instead.
+/// Faults of mesh files: the ending, the text, a piece of it and its replacement.
 const OF_MESHES: [(&str, &str, &str, &str); 15] = [
     ("obj", CUBE, "f 5 6 8 7", "f 5 6 8 70"),
     ("obj", CUBE, "f 5 6 8 7", "f 5 6 8 x"),
@@ -166,7 +166,7 @@ fn broken_meshes(random: &mut Random, count: usize) {
         let (ending, good, find, replacement) = OF_MESHES[number % OF_MESHES.len()];
         let file = PathBuf::from(format!("under_test.{ending}"));
         let mut text = replaced(random, good, find, replacement).unwrap_or_else(|| panic!("no {find}"));
-        // The next rounds have blanks and comments around.
+        // The next rounds have blanks and comments around the fault.
         text.push_str(&" ".repeat(number / OF_MESHES.len()));
         let answer = match mesh_files::read_bytes(text.as_bytes(), &file, &Vector3::repeat(1.0)) {
             Ok(_) => String::new(),
@@ -176,7 +176,7 @@ fn broken_meshes(random: &mut Random, count: usize) {
     }
 }
 
-/// Faults of scenes: a piece of the text and what stands there instead.
+/// Faults of scenes: a piece of the text and its replacement.
 const OF_SCENES: [(&str, &str); 45] = [
     ("ground:", "gruond:"),
     ("models:", "modles:"),

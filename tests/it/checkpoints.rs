@@ -211,7 +211,7 @@ fn a_checkpoint_of_another_scene_is_refused_by_name() {
 /// The values of a scene file are compared as they were at the start, and changes of the run do not count.
 /// These are gravity, gains, the initial state, and the commands and wrenches over time.
 #[test]
-fn a_checkpoint_of_another_start_is_refused_by_what_differs() {
+fn a_checkpoint_of_another_start_is_refused_with_the_difference() {
     let actuator = |stiffness| Actuator { stiffness, damping: 2.0, ..Actuator::PASSIVE };
     let slider = |gravity: f64, stiffness, position| {
         let slider = Slider { actuator: actuator(stiffness), ..Slider::of_mass(1.0) };

@@ -260,7 +260,7 @@ fn force_is_continuous_on_an_edge() {
 /// element's faces or none. Its force jumps when a flat side passes through a plane between elements of both
 /// kinds, or turns. The full surface jumps too where a flat side turns past 5 pi / 8, and nowhere else.
 #[test]
-fn what_rules_leave_out_is_measured_apart() {
+fn omitted_faces_are_measured_separately() {
     let bubble = build(&Shape::Sphere { radius: 0.05 }, Some(MODULUS), Some(0.01));
     let plate = build(&Shape::Box { size: Vector3::new(0.2, 0.2, 0.002) }, None, None);
     let through = follow("thin plate through a bubble", &bubble, &plate, 2000, |t| at(0.0, 0.0, 0.052 - 0.104 * t));

@@ -1,4 +1,4 @@
-//! Bodies that a scene file describes itself, and models that it has several times.
+//! Bodies that a scene file describes itself, and copies of models.
 
 use std::path::Path;
 
@@ -77,8 +77,8 @@ fn bodies_of_a_scene_have_the_inertia_of_a_solid() {
     close("capsule: { radius: 0.1, length: 0.2 }, density: 500", 500.0 * volume, moments, 1e-2);
 }
 
-/// A mesh has the inertia of its solid about its own centre, wherever the file has it. Oracle: the closed
-/// form of a box.
+/// A mesh has the inertia of its solid about its own centre, at any position of the mesh in its file. Oracle:
+/// the closed form of a box.
 #[test]
 fn a_mesh_of_a_scene_has_the_inertia_of_its_solid() {
     let folder = std::env::temp_dir().join(format!("isobar_scene_bodies_{}", std::process::id()));
@@ -105,7 +105,7 @@ fn a_mesh_of_a_scene_has_the_inertia_of_its_solid() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Bodies are called as their model, copies have numbers, and `material` holds for the body alone.
+/// A body has the name of its model, copies have numbers, and `material` applies to the body alone.
 #[test]
 fn copies_are_named_and_placed() {
     let loaded = load(

@@ -188,7 +188,7 @@ fn a_measurement_unit_is_read() {
 
 /// The scene follows the file: names, prefix, poses, gains, limits, materials, filters, settings.
 #[test]
-fn a_scene_is_what_its_file_says() {
+fn a_scene_follows_its_file() {
     let text = format!(
         "{GRIPPER}    gravity_compensation: true
     actuators:

@@ -108,7 +108,8 @@ fn parameters_are_set_from_outside_in() {
     }
 }
 
-/// Faults of includes and parameters name their place and the way out; a parameter without use is a warning.
+/// Faults of includes and parameters name their place and the way out. A parameter that is not used gives a
+/// warning.
 #[test]
 fn faults_of_includes_and_parameters_are_refused_with_place_and_way_out() {
     for (scene, way_out) in [

@@ -34,7 +34,7 @@ fn model(elements: &str) -> String {
     format!("<sdf version='1.12'><model name='m'>\n{elements}\n</model></sdf>")
 }
 
-/// The inertia of a link without interest.
+/// An inertia whose values do not matter to the test.
 const INERTIAL: &str = "<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial>";
 
 fn link(name: &str, elements: &str) -> String {

@@ -175,7 +175,7 @@ fn every_room_is_known_and_on_the_map() {
 
 /// Every path that the map names exists.
 #[test]
-fn the_map_names_what_exists() {
+fn the_map_names_existing_paths() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let map = read("ARCHITECTURE.md");
     let is_path = |c: char| c.is_alphanumeric() || "/_.-".contains(c);
@@ -240,8 +240,8 @@ fn the_library_alone_needs_no_program_and_no_pictures() {
     }
 }
 
-/// rustdoc takes `[m]` for a link to something called m: units in documentation are written with
-/// backslashes, `\\[m\\]`.
+/// rustdoc reads `[m]` as a link to an item called m: units in documentation are written with backslashes,
+/// `\\[m\\]`.
 #[test]
 fn units_do_not_look_like_links() {
     const UNITS: [&str; 17] =

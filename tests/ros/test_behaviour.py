@@ -83,7 +83,7 @@ def test_diagnostics_tell_how_the_simulation_fares(start, listener):
     assert warned.level in (b"\x01", 1) and "commands rejected" in warned.message
 
 
-def test_diagnostics_count_what_is_wrong_with_commands(start, listener):
+def test_diagnostics_count_the_faults_of_commands(start, listener):
     start(parameters=["lockstep:=true", "lockstep_timeout:=0.2"])
     reports = listener.listen(DiagnosticArray, "/diagnostics")
     states = listener.listen(JointState, "joint_states")

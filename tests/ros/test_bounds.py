@@ -149,7 +149,7 @@ def test_a_refused_spawn_leaves_everything_as_it_was(worlds, listener):
     assert worlds.spawn("two", text=PRESS, position=(2.0, 0.0, 0.0)).result.result == 1
 
 
-def test_a_stderr_that_nobody_reads_stops_nothing(start, listener):
+def test_a_stderr_without_a_reader_stops_nothing(start, listener):
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)
     binary = Path(os.environ["ISOBAR_BIN"]) / "isobar_node"

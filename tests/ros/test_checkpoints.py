@@ -143,7 +143,7 @@ def test_a_checkpoint_of_another_scene_is_refused_by_name(start, listener, tmp_p
     assert str(file) in second.log() and second.log().count("to another scene") == 1, second.log()
 
 
-def test_a_checkpoint_of_a_changed_scene_file_is_refused_by_what_differs(start, listener, tmp_path):
+def test_a_checkpoint_of_a_changed_scene_file_is_refused_with_the_difference(start, listener, tmp_path):
     """Gravity, gains, the commands over time and the start of a body, each in a file that differs in it
     alone."""
     text = (SCENES / "swing.yaml").read_text().replace("urdf: ", f"urdf: {SCENES}/")

@@ -79,7 +79,7 @@ def test_a_long_period_takes_several_newton_steps():
     assert np.abs(arm.error(R, p + np.array([-0.06, 0.04, 0.03]))).max() < 1e-4
 
 
-def test_limits_and_speeds_hold_and_what_is_left_is_done_by_the_others():
+def test_limits_and_speeds_hold_and_the_other_joints_do_the_rest():
     chain, _ = chain_of("iiwa14_wsg50.urdf")
     # The elbow is out to the side, so that the arm has a redundant joint; the second joint cannot follow the
     # path.

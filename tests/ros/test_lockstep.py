@@ -61,7 +61,7 @@ def test_two_runs_are_equal_bit_by_bit(start):
     assert bits(first[:400]) == bits(controller.states[:400])
 
 
-def test_a_state_comes_after_what_was_felt_with_it(start, listener):
+def test_a_state_comes_after_the_measurements_of_its_step(start, listener):
     """A controller that uses wrenches, as a user would write it, has the wrench of the same time with every
     state."""
     start(parameters=[*LOCKSTEP, "wrench_rate:=1000.0"])

@@ -83,7 +83,7 @@ def test_rates_change_at_a_step_boundary(start, listener):
     listener.wait_until(lambda: time_ns(clock[-1]) > stamp_ns(states[-1]) + 500_000_000, "none, while time goes on")
 
 
-def test_markers_start_over_after_nobody_looked_and_are_deleted_by_a_reset(start, listener):
+def test_markers_start_over_after_a_time_without_subscribers_and_are_deleted_by_a_reset(start, listener):
     start()
     heard = []
     # Without a subscriber no markers are published, and the markers on a screen are unknown: the next message
@@ -191,7 +191,7 @@ def test_rvizs_subscriptions_fit_the_publishers_of_the_running_node(start, liste
 
 
 @pytest.mark.skipif(not shutil.which("cmake"), reason="cmake is not installed")
-def test_cmake_installs_what_launch_files_look_for(tmp_path):
+def test_cmake_installs_the_files_that_launch_files_look_for(tmp_path):
     # A stand-in for cargo that uses the programs already built.
     tools, build, prefix = tmp_path / "tools", tmp_path / "build", tmp_path / "install"
     tools.mkdir()
@@ -217,7 +217,7 @@ def test_cmake_installs_what_launch_files_look_for(tmp_path):
         assert os.access(prefix / "lib/isobar" / program, os.X_OK)
 
 
-def test_the_package_names_what_the_node_can_use():
+def test_the_package_names_the_packages_that_the_node_can_use():
     text = (ROOT / "package.xml").read_text()
     for name in OPTIONAL:
         assert f"<depend>{name}</depend>" in text, name

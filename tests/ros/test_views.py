@@ -94,7 +94,7 @@ def places(task):
     return found
 
 
-def test_the_files_are_what_the_script_writes(tmp_path):
+def test_the_files_have_the_content_that_the_script_writes(tmp_path):
     loader = SourceFileLoader("make_views", str(ROOT / "scripts/make_views"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_views", loader))
     loader.exec_module(module)

@@ -155,7 +155,7 @@ def test_descriptions_follow_the_models(worlds, listener):
     assert heard[0].data == BRICK
 
 
-def test_spawning_in_lockstep_waits_for_nobody(worlds):
+def test_spawning_in_lockstep_does_not_wait_for_controllers(worlds):
     worlds = worlds(parameters=["lockstep:=true"])
     assert worlds.spawn("one", text=BRICK).result.result == OK
     assert worlds.names().entities == ["press", "ball", "one"] and worlds.time() == 0
@@ -224,7 +224,7 @@ def test_several_are_spawned_at_once(worlds):
     assert worlds.call("SpawnEntities", spawn_requests=[]).result.result == OK
 
 
-def test_resets_take_away_what_was_spawned(worlds, listener):
+def test_resets_remove_spawned_entities(worlds, listener):
     worlds = worlds()
     scopes = srv.ResetSimulation.Request
     assert worlds.spawn("one", text=BRICK).result.result == OK

@@ -62,7 +62,7 @@ mod tests {
 
     /// z in [0.25, 0.75] within the unit tetrahedron: the slab has the corners of two triangles.
     #[test]
-    fn holds_what_lies_between_the_levels() {
+    fn holds_the_part_between_the_levels() {
         let slab = Slab::new(&CORNERS, &[-0.5, -0.5, -0.5, 0.5], 0.25);
         let plane = |normal, offset| [FacePlane { normal, offset }];
         assert_eq!(slab.count, 6);

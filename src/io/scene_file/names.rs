@@ -63,7 +63,7 @@ mod tests {
 
     /// A typing error is recognised; an unrelated name is not.
     #[test]
-    fn suggests_only_what_is_near() {
+    fn suggests_only_near_names() {
         let known = ["stiffness", "damping", "effort_limit"];
         assert_eq!(suggestion("stifness", known), ", did you mean `stiffness`?");
         assert_eq!(suggestion("effort", known), ", did you mean `effort_limit`?");

@@ -423,7 +423,7 @@ mod tests {
 
     /// A joint that takes efforts ignores positions.
     #[test]
-    fn a_control_mode_chooses_what_is_taken() {
+    fn a_control_mode_selects_the_quantities_that_are_taken() {
         let mut joints = joints();
         joints[0].mode = ControlMode::of("effort");
         let (targets, _) = checked(&joints, &["left_finger"], [&[0.01], &[0.1], &[2.0]]).unwrap();

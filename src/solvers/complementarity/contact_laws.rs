@@ -111,7 +111,7 @@ fn the_damping_of_a_patch_does_not_depend_on_its_mesh() {
 /// names a row of the two, and does not claim to have converged. With room between the stops each of them
 /// converges.
 #[test]
-fn solvers_name_a_row_of_what_contradicts_itself() {
+fn solvers_name_one_of_the_rows_that_contradict_each_other() {
     for (solver, friction) in [
         (ComplementaritySolver::Direct, FrictionLaw::Box),
         (ComplementaritySolver::Direct, FrictionLaw::ScaledBox),

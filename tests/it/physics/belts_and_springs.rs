@@ -40,7 +40,7 @@ fn ride(pad: &ContactProperties, settings: StepSettings) -> (Vector3, f64) {
 /// by v^2/(2 mu g). Quasi-dynamic steps start from rest each, so that friction mu g h > v carries the box
 /// from the first step on.
 #[test]
-fn belts_carry_what_lies_on_them() {
+fn belts_carry_the_bodies_on_them() {
     for (name, pad) in [("pad", compliant(1e7, 10.0, MU)), ("feet", rigid(MU))] {
         for step in [1e-3, 5e-3] {
             let (p, turn) = ride(&pad, settings(step));

@@ -1,5 +1,5 @@
-//! A prism between two round flat fingers that a wall pushes along [Andersson 2021, section 4.4], and the
-//! gripper of that section as a scene.
+//! A wall pushes a prism along between two round flat fingers [Andersson 2021, section 4.4], and the gripper
+//! of that section as a scene.
 
 use std::path::Path;
 

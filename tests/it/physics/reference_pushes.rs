@@ -63,12 +63,12 @@ fn reference(folder: &Path, push: &str, model: &str) -> Reference {
     Reference { json, rows }
 }
 
-/// Coulomb's coefficient of a material that has `mu` with one of coefficient 0.2.
+/// The friction coefficient of a material that makes `mu` together with a material of coefficient 0.2.
 fn beside(mu: f64) -> f64 {
     mu * 0.2 / (2.0 * 0.2 - mu)
 }
 
-/// A push beside its reference.
+/// A push compared with its reference.
 struct Push {
     /// Largest distance [mm] and turn [degrees] along the path, and the mean number of rounds with new bounds
     /// of friction in a step.
@@ -191,7 +191,7 @@ fn an_object_on_rigid_feet_follows_the_reference() {
 }
 
 /// Oracle: paths of minimum power with a uniform pressure below the object. The pad's friction acts at 48
-/// places. Known to miss: the push at 0.5 with 40 degrees in steps of 5 ms, by 0.370 degrees; its distance is
+/// points. Known to miss: the push at 0.5 with 40 degrees in steps of 5 ms, by 0.370 degrees; its distance is
 /// within the bound. Surfaces of the start meet the bound there too: the cause is the surface on the free
 /// path, whose error in this push grows up to steps of 12.5 ms.
 #[test]
@@ -263,7 +263,7 @@ fn quasistatic_steps_follow_the_reference() {
 /// The push at 0.8 without an angle, as in the thesis: boxes do not let the object turn; three or more
 /// directions, and random ones, do.
 #[test]
-fn boxes_do_not_turn_what_is_pushed_near_a_corner() {
+fn boxes_do_not_turn_an_object_that_is_pushed_near_a_corner() {
     let Some(folder) = golden::measurements().map(|data| data.join("planar_push")) else { return };
     let reference = reference(&folder, "p3_s0.8_t0", "corners4");
     let exact = reference.pose(5.0).z.to_degrees();
@@ -282,7 +282,7 @@ fn boxes_do_not_turn_what_is_pushed_near_a_corner() {
         (direct, many(64), (0.5, 1.5)),
         (direct, FrictionLaw::Randomized { seed: 1 }, (0.5, 1.5)),
         (direct, FrictionLaw::OrientedBox(FrictionFrame::Body), (0.0, 0.02)),
-        // Across the slip that it has, a point sticks: the direction does not change
+        // Across its slip a point sticks, so the direction of the slip does not change
         (direct, FrictionLaw::OrientedBox(FrictionFrame::Slip), (0.0, 0.1)),
         (direct, FrictionLaw::PolyhedralCone { edges: 8 }, (0.7, 1.1)),
         // 16 sweeps from a box that does not turn it leave a part of the box

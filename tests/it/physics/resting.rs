@@ -95,8 +95,8 @@ fn pads_that_overhang_an_edge_stay() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// A plate that falls flat does not gain energy, wherever between two steps it lands: also if the step after
-/// the landing finds the ground beyond the middle of the plate, where no pressure rises any more.
+/// A plate that falls flat does not gain energy, at any time of its landing between two steps: also if the
+/// step after the landing finds the ground beyond the middle of the plate, where no pressure rises any more.
 #[test]
 fn plates_that_fall_flat_gain_no_energy() {
     let mut wrong = Vec::new();

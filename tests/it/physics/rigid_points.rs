@@ -59,8 +59,8 @@ fn a_spinning_sphere_slows_by_its_torsional_friction() {
     assert!((velocity(&simulation, body).w.z - spin).abs() < 1e-9);
 }
 
-/// A rolling sphere slows at 5/7 c g/R, whatever mu is: the torque c m g acts on the moment of inertia 7/5 m
-/// R^2 about the point of contact. Within the tolerance of two steps of that deceleration it then stands.
+/// A rolling sphere slows at 5/7 c g/R, for any mu: the torque c m g acts on the moment of inertia 7/5 m R^2
+/// about the point of contact. Within the tolerance of two steps of that deceleration it then stands.
 #[test]
 fn a_rolling_sphere_slows_by_its_rolling_friction() {
     for (mu, step) in [(0.2, 1e-3), (0.9, 1e-3), (0.4, 5e-3)] {

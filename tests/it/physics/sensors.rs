@@ -35,7 +35,7 @@ fn lying_box(height: f64, stepping: Stepping) -> (Simulation, BodyIndex) {
 }
 
 /// At rest a unit measures the reaction to gravity, upwards, and its own orientation, in dynamic and
-/// quasistatic steps; in free fall it measures nothing.
+/// quasistatic steps; in free fall it measures 0.
 ///
 /// The box settles by 2.5 nm in some steps of 1 ms: to 1e-6 m/s2 after 0.3 s.
 #[test]
@@ -56,7 +56,7 @@ fn a_unit_measures_the_reaction_to_gravity() {
     assert!(values[7..].iter().all(|a| a.abs() < 1e-9), "{values:?}");
 }
 
-/// On a turntable a unit measures w about the axis and w^2 r towards it, wherever it is.
+/// On a turntable a unit measures w about the axis and w^2 r towards it, at any position.
 ///
 /// The change of the velocity of the body's origin over a step is its acceleration in the middle of the step,
 /// which is turned by w dt/2.

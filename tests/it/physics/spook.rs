@@ -93,7 +93,7 @@ fn bodies_fall_as_in_dynamic_steps() {
     }
 }
 
-/// No friction acts on a body in the air, with the bounds of a box from the last normal force either; the
+/// No friction acts on a body in the air, also if the bounds of a box come from the last normal force. The
 /// landing brakes it.
 #[test]
 fn friction_begins_at_the_landing() {

@@ -85,7 +85,7 @@ fn point_above_a_slope(push: f64) -> QuasistaticProblem {
 /// The first step leaves both contacts open. The second one stays free, slides along the slope, or slides up
 /// to the wall. On the slope alone it moves by x, with (z + x)/sqrt 2 = -0.004 and x = z + push.
 #[test]
-fn contacts_that_were_expected_open_bear_what_comes() {
+fn contacts_that_were_expected_open_bear_a_load() {
     let settings = settings(Engine::Cone);
     for push in [0.001, 0.008, 0.02] {
         let mut solver = QuasistaticSolver::default();

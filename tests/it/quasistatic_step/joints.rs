@@ -102,7 +102,7 @@ fn overlapping_bodies_part_slowly() {
 /// Before the step is solved, nothing indicates that the cube will move. There is no friction, so that
 /// sliding keeps no gap.
 #[test]
-fn what_is_pushed_in_a_step_is_stopped_in_it() {
+fn a_body_that_is_pushed_in_a_step_is_stopped_in_it() {
     for step in STEPS {
         let mut builder = SceneBuilder::new();
         add_ground(&mut builder, &rigid(0.0));

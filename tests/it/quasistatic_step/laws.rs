@@ -65,7 +65,7 @@ fn a_block_slides_above_the_friction_angle() {
 /// Two boxes in the air, one on the other: without inertia nothing supports them; with their mass they fall g
 /// h^2 a step.
 #[test]
-fn what_nothing_supports_is_named() {
+fn bodies_without_support_are_named() {
     let boxes = |inertia| {
         let mut builder = SceneBuilder::new();
         let size = Vector3::repeat(0.1);

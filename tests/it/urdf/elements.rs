@@ -64,7 +64,7 @@ fn joints_arrive() {
 
 /// The documented rules of the reader decide about missing parts of a file.
 #[test]
-fn what_is_left_out_of_joints_has_documented_values() {
+fn missing_parts_of_joints_have_documented_values() {
     let arm = arm();
     let elbow = arm.joint("elbow").unwrap();
     assert_eq!(elbow.axis, Vector3::x());

@@ -1,4 +1,4 @@
-//! Forms that the standard does not have and that other programs read: each is taken with a warning.
+//! Forms that are not in the standard and that other programs read: each is read with a warning.
 
 use isobar::geometry::Shape;
 use isobar::io::package::PackageMap;
@@ -120,7 +120,7 @@ fn spheres_without_a_radius_carry_a_body() {
     assert!((height - 0.1001).abs() < 1e-6, "{:?}", simulation.state().q);
 }
 
-/// A free robot whose joint is called as its root link has two names for two joints.
+/// If a joint of a free robot has the name of its root link, the two joints have different names.
 #[test]
 fn a_joint_may_be_called_as_the_free_root() {
     let text = robot(&format!(
@@ -186,7 +186,7 @@ fn a_singular_mass_matrix_is_found_at_load() {
     assert!(message.contains("scene.yaml:1:1: ") && message.contains("'bob'"), "{message}");
 }
 
-/// A xacro file that is XML is called one.
+/// A xacro file that is valid XML is refused as a xacro file.
 #[test]
 fn xacro_is_recognised() {
     for text in [

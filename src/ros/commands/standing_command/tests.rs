@@ -299,7 +299,7 @@ enum Model {
 /// target, whatever arrives for other joints. A trajectory begins where its joints are. If it ends early, its
 /// joints are held where they are, or keep their earlier targets if it has not begun.
 #[test]
-fn a_joint_keeps_its_target_whatever_arrives_for_others() {
+fn a_joint_keeps_its_target_for_any_commands_to_others() {
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     // Xorshift: the same sequences in every run.
     let mut below = |n: u64| {
