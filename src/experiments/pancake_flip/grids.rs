@@ -99,7 +99,7 @@ struct UnderWay {
     begin: f64,
 }
 
-/// Runs all scenes by turns, one step each, so that other load on the machine slows all of them alike. Key
+/// Runs all scenes in turn, one step each, so that other load on the machine slows all of them alike. Key
 /// frames show the first scene.
 fn runs(
     scenes: &[(&'static str, LoadedScene)],

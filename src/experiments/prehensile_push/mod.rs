@@ -1,4 +1,4 @@
-//! A prism between two round flat fingers that a wall pushes along [Andersson 2021, section 4.4].
+//! A wall pushes a prism along between two round flat fingers [Andersson 2021, section 4.4].
 
 mod push;
 mod study;

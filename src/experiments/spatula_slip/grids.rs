@@ -67,7 +67,7 @@ fn grid_run(refinement: f64, faces: &'static str, samples: &[Sample]) -> GridRun
     }
 }
 
-/// Runs all scenes by turns, one step each, so that other load on the machine slows all of them alike. Key
+/// Runs all scenes in turn, one step each, so that other load on the machine slows all of them alike. Key
 /// frames show the first scene.
 fn runs(
     scenes: &[(&'static str, LoadedScene)],

@@ -81,7 +81,8 @@ impl FreeRows {
         cholesky_in_place(&mut self.factor, n).is_ok()
     }
 
-    /// Solves in place, about to rounding: the caller repeats it with what is left over.
+    /// Solves in place, nearly to rounding. The caller corrects the solution by another solve for the
+    /// residual.
     pub(super) fn solve(&mut self, problem: &MixedProblem, x: &mut [f64]) {
         if !self.by_velocities {
             cholesky_solve_in_place(&self.factor, self.free.len(), x);

@@ -94,11 +94,13 @@ fn random_sample(random: &mut Random) -> Sample {
     let soft = random.below(3) > 0;
     let m = if soft { 1 + random.below(14) } else { 1 + random.below(n) };
     for _ in 0..m {
-        // Sparse, but each moves something; rows without regularization are full, and so independent
+        // The rows are sparse, but each moves some velocity; without regularization they are full, and so
+        // independent
         let full = random.below(n);
         let is_entry = |random: &mut Random, dof| !soft || dof == full || random.below(3) > 0;
         let jacobian = (0..n).map(|dof| if is_entry(random, dof) { random.next() } else { 0.0 }).collect();
-        // From a compliance of a millionth of the mobility to one like it; none if the rows are independent
+        // A compliance from a millionth of the mobility to the mobility itself; none if the rows are
+        // independent
         let regularization = if soft { 10.0_f64.powf(3.0 * random.next() - 3.0) } else { 0.0 };
         let row = random_row(random, regularization);
         sample.add(row, jacobian);
@@ -240,7 +242,7 @@ fn dependent_rows_without_and_with_a_solution_are_distinguished() {
         let solved = matches!(report.status, DirectStatus::Solved | DirectStatus::Degenerate);
         assert!(solved && report.residual <= 1e-12, "{number}: {report:?}");
         degenerate += u32::from(report.status == DirectStatus::Degenerate);
-        // The new row asks the opposite of a sum of the others, by 0.5 more than they leave
+        // The new row requires the opposite of a sum of the others, by 0.5 more than they allow
         let mut jacobian = vec![0.0; n];
         let mut constant = -0.5;
         for (row, other) in sample.problem.rows().iter().zip(&sample.jacobian) {
