@@ -23,7 +23,7 @@ from launch_ros.substitutions import FindPackageShare
 SCENES = {"iiwa14_wsg50": "iiwa_demo.yaml", "j2s7s300": "jaco_demo.yaml"}
 # Passed to isobar.launch.py if they are given.
 HANDED_ON = ["params_file", "real_time_factor", "record", "namespace", "launch_prefix"]
-# What move_group is asked to plan with: MoveIt's own adapters and OMPL.
+# The planning pipeline of move_group: MoveIt's own adapters and OMPL.
 PLANNING = {
     "planning_pipelines": ["ompl"],
     "default_planning_pipeline": "ompl",

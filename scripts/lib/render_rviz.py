@@ -1,4 +1,4 @@
-"""Runs a task and draws what its RViz configuration shows of the published topics, to DOCS/ros/TASK.png."""
+"""Runs a task and draws the published topics as its RViz configuration shows them, to DOCS/ros/TASK.png."""
 
 import argparse
 import os

@@ -1,4 +1,4 @@
-"""What RViz would show of the published topics: the displays, the scales and the camera of a .rviz file, with
+"""The published topics as RViz would show them: the displays, the scales and the camera of a .rviz file, with
 every pose resolved through /tf and /tf_static. The result is a drawing for `isobar draw`.
 
 It follows RViz's sources (branch jazzy) for the displays that the files of config/ use. A missing transform
@@ -212,8 +212,8 @@ class View:
         self.held = True
 
     def parts(self, time):
-        """What is drawn at a time [ns]: (display, object, kind, content) of each object. `errors` has what
-        cannot be drawn."""
+        """The objects that are drawn at a time [ns], each as (display, object, kind, content). `errors` lists
+        those that cannot be drawn."""
         self.errors = []
         drawn = {"Grid": self.grid, "RobotModel": self.robot, "MarkerArray": self.array, "Wrench": self.wrench}
         found = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost of the ROS layer, the speed of lockstep, and what a controller sees of the node. Needs the node:
+"""The cost of the ROS layer, the speed of lockstep, and the node as a controller sees it. Needs the node:
 . scripts/ros2-env, then build it.
 
   lockstep  steps per second with an rclpy controller that answers each state, in the scene of the node's

@@ -193,7 +193,7 @@ def test_a_checkpoint_after_a_change_of_mode_and_another_world_is_restored(start
     assert second.end() == 0
 
 
-def test_a_disk_that_takes_no_checkpoints_is_said_once_and_in_diagnostics(start, listener, tmp_path):
+def test_a_disk_that_takes_no_checkpoints_is_reported_once_and_in_diagnostics(start, listener, tmp_path):
     """The simulation continues, and so do the attempts."""
     folder = tmp_path / "disk"
     folder.mkdir()

@@ -169,7 +169,7 @@ def test_subscribers_that_never_read_hold_nothing_up(start, listener):
     sleeper.end()
 
 
-def test_a_step_slower_than_real_time_is_said_and_answered(start, listener):
+def test_a_step_slower_than_real_time_is_reported_and_answered(start, listener):
     # No machine simulates at the requested thousand times real time.
     start(parameters=["real_time_factor:=1000.0"])
     reports = listener.listen(DiagnosticArray, "/diagnostics")

@@ -1,5 +1,5 @@
-"""The files and the launch file for MoveIt, and a client that sends what MoveIt's simple controller manager
-sends: trajectories of a group's joints with positions, velocities and accelerations, from the present state
+"""The files and the launch file for MoveIt, and a client that sends the goals of MoveIt's simple controller
+manager: trajectories of a group's joints with positions, velocities and accelerations, from the present state
 at time zero, to the action that moveit_controllers.yaml names."""
 
 import math

@@ -192,7 +192,7 @@ def test_a_killed_node_leaves_a_file_that_reads_to_its_last_flush(start, listene
     node.end(with_signal=signal.SIGKILL)
 
 
-def test_a_full_disk_is_said_once_and_in_diagnostics(start, listener, tmp_path):
+def test_a_full_disk_is_reported_once_and_in_diagnostics(start, listener, tmp_path):
     # No file of the node may become longer than 6 MB: the system refuses to write on, as on a full disk.
     limited = ["bash", "-c", "trap '' XFSZ; ulimit -f 6000; exec \"$@\"", "limited"]
     node = start(parameters=[f"record:={tmp_path / 'run.mcap'}", "real_time_factor:=0.0"], wrapper=limited)

@@ -1,5 +1,5 @@
-"""Pictures of what RViz shows of each task, from published messages alone: robot, objects, contact patches
-and arrows are in them, and at the places that other topics give."""
+"""Pictures of each task as RViz shows it, from published messages alone: robot, objects, contact patches and
+arrows are in them, at the positions that other topics give."""
 
 import math
 import os

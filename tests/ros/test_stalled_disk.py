@@ -118,7 +118,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_disk_that_does_not_answer_is_said_once_and_stops_nothing(start, listener, disk, kind):
+def test_a_disk_that_does_not_answer_is_reported_once_and_stops_nothing(start, listener, disk, kind):
     folder, wrapper = disk
     parameter, consequence = KINDS[kind]
     node = start(parameters=[parameter.format(folder), "checkpoint_period:=0.05"], wrapper=wrapper)
@@ -207,7 +207,7 @@ def test_a_recording_that_is_switched_while_the_disk_does_not_answer_says_so(sta
     assert node.end() == 0
 
 
-def test_a_checkpoint_that_cannot_be_read_is_said_so_and_stops_nothing(start, listener, disk):
+def test_a_checkpoint_that_cannot_be_read_is_reported_and_stops_nothing(start, listener, disk):
     """Its file is on a disk that does not answer: the answer says so after 5 s, commands and services go on,
     and the node ends."""
     folder, wrapper = disk
