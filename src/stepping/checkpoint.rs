@@ -22,7 +22,7 @@ const ISOBAR: &str = env!("CARGO_PKG_VERSION");
 pub enum CheckpointError {
     /// The bytes are not a checkpoint.
     #[error(
-        "it is no checkpoint of Isobar: `isobar run --checkpoint FILE` and the node's `~/save_checkpoint` write one"
+        "it is not a checkpoint of Isobar: `isobar run --checkpoint FILE` and the node's `~/save_checkpoint` write one"
     )]
     Foreign,
     /// A format that this version does not support.

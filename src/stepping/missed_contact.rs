@@ -36,7 +36,7 @@ impl fmt::Display for MissedContact<'_> {
         match pressed {
             None if depth.is_infinite() => write!(
                 f,
-                "came {:.1} mm nearer to each other in a step of {ms} ms than their speeds at its start let expect, so \
+                "came {:.1} mm nearer to each other in a step of {ms} ms than expected from their speeds at its start, so \
                  they may pass through each other: take a shorter step",
                 mm * travel,
             ),

@@ -34,7 +34,7 @@ pub(super) fn scatter(models: &mut [LoadedModel<'_>]) -> Result<(), SceneError> 
         let found = free_pose(pose, &ball_B, &X_WB.rotation, &mut random, &placed);
         let (X_WB, ball_W) = found.map_err(|problem| SceneError::Conflict {
             place: pose.place.clone(),
-            problem: format!("there is no place for model `{}`: {problem}", model.spec.name.name),
+            problem: format!("there is no room for model `{}`: {problem}", model.spec.name.name),
         })?;
         placed.push(ball_W);
         model.X_WB = Some(X_WB);

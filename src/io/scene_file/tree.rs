@@ -89,7 +89,7 @@ impl Includes<'_> {
             return Ok(None);
         }
         if self.files.len() == INCLUDES_MAX {
-            return Err(conflict(format!("the scene includes more than {INCLUDES_MAX} files; put them together")));
+            return Err(conflict(format!("the scene includes more than {INCLUDES_MAX} files; put several into one")));
         }
         self.files.push(whole.clone());
         let text = limits::read_text(&file).map_err(|source| SceneError::Load {
@@ -150,7 +150,7 @@ impl Parameters {
         }
         for (key, _) in &values {
             if !is_name(&key.name) {
-                let problem = format!("`{}` is no name of a parameter: use letters, digits and _", key.name);
+                let problem = format!("`{}` cannot be the name of a parameter: use letters, digits and _", key.name);
                 return Err(SceneError::Conflict { place: key.place.clone(), problem });
             }
         }

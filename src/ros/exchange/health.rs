@@ -236,7 +236,7 @@ impl CheckpointStatus {
         if !self.kept.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "parameter 'checkpoint_period': the file is kept as it is while the world is not that of the parameter \
-                 'scene', because this node could not start with it again; ~/save_checkpoint writes it all the same"
+                 'scene', because this node could not start with it again; ~/save_checkpoint still writes it"
             );
         }
     }
