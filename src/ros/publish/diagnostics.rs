@@ -21,7 +21,7 @@ const PACE_TOLERATED: f64 = 0.95;
 
 const OTHER_WORLD: &str = "the world is not that of the parameter 'scene'";
 
-/// The data of a message that the health of the simulation does not contain.
+/// The part of a message that the `Health` of the simulation does not contain.
 #[derive(Debug, Default)]
 pub(crate) struct Diagnostics {
     /// Counters whose growth since the last message is a warning.
@@ -31,7 +31,7 @@ pub(crate) struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Takes the friction errors of a state into the next message.
+    /// Keeps the friction errors of a state for the next message.
     pub(crate) fn note(&mut self, snapshot: &Snapshot) {
         let (faces, net) = snapshot.friction_errors();
         self.friction = (self.friction.0.max(faces), self.friction.1.max(net));

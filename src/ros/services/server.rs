@@ -75,7 +75,7 @@ impl ServiceServer {
         self.graph.look(node, controllers.topics());
         self.wrenches.take_all(&world.scene, &control.mailbox);
         let joints = world.scene.joint_names();
-        // Before other changes of parameters, which would undo a restored gravity.
+        // Checkpoints come first: a change of another parameter would otherwise set the old gravity again.
         let restored = self.checkpoints.answer_all(&control.mailbox, parameters, world);
         if self.parameter_services.answer_all(parameters) || restored {
             let settings = parameters.run_settings(&world.rates, world.markers);

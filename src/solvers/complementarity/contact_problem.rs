@@ -34,7 +34,7 @@ impl ComplementarityProblem {
     pub(super) fn slip(&self, pair: &FrictionPair, impulses: &[f64], v: &[f64]) -> [f64; 2] {
         [0, 1].map(|k| self.rows.slack(pair.tangent + k, v, impulses[pair.tangent + k]))
     }
-    /// A step length of an impulse per speed that cannot overshoot in either row \[kg\].
+    /// The change of the pair's impulses per slip speed that overshoots in neither row \[kg\].
     pub(super) fn weight(&self, pair: &FrictionPair) -> f64 {
         let scale = self.rows.diagonal(pair.tangent).max(self.rows.diagonal(pair.tangent + 1));
         if scale > 0.0 { 1.0 / scale } else { 0.0 }

@@ -13,9 +13,9 @@ use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, r
 use crate::random::Random;
 use crate::worlds::{GRAVITY, compliant, quasistatic};
 
-/// Of the balance: a step is accepted at 4e-7 of the largest force in each component, 7e-7 along the
-/// diagonal. The friction of a field may in addition differ by 1e-6 from mu times its normal force; with
-/// mu < 0.9 and the largest of several forces as the scale this adds less than the rest. [-]
+/// The tolerance of the force balance. A step is accepted at 4e-7 of the largest force in each component,
+/// 7e-7 along the diagonal. The friction of a field may in addition differ by 1e-6 from mu times its normal
+/// force; with mu < 0.9 and the largest of several forces as the scale this adds less than the rest. [-]
 const TOLERANCE: f64 = 1e-6;
 
 struct Jump {
@@ -158,7 +158,7 @@ fn commands_that_jump_end_in_balance_or_are_refused() {
 
 /// A step that is taken in parts, or refused, has no derivatives, and the error gives the reason.
 #[test]
-fn derivatives_are_of_steps_that_are_taken_at_once() {
+fn only_a_step_that_is_taken_at_once_has_derivatives() {
     let mut refused = 0;
     for seed in 0..60 {
         let mut jump = jump(seed);
