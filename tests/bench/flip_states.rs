@@ -5,11 +5,11 @@
 //! line for tests/bench/drake_polygons.py: first the geometries, with the surfaces of the rigid ones, then
 //! the states. `--refinement=2` halves the edges, `--every=25` takes every 25th step.
 //!
-//! How to read it: a state is where a step of the run begins, so `run_faces` are the faces that the solver
-//! had in that step, points between rigid bodies among them. `found` are the faces of the contact surfaces,
-//! `kept` those whose pressure rises when the bodies approach, which become springs. Positions, velocities
-//! and poses are those at the start of the step, `next` those velocities at its end, and `efforts` are those
-//! of the actuators in between. The run is the same every time: same input, same bits.
+//! A state is the start of a step of the run. `run_faces` is the number of faces that the solver had in that
+//! step, points between rigid bodies among them. `found` counts the faces of the contact surfaces, and `kept`
+//! those whose pressure rises when the bodies approach, which become springs. Positions, poses and
+//! `velocities` are those at the start of the step, `next` has the velocities at its end, and `efforts` has
+//! the efforts of the actuators in between. The run is the same every time: same input, same bits.
 #![allow(non_snake_case, missing_docs, clippy::unwrap_used)]
 
 use std::collections::BTreeMap;

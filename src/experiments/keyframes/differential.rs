@@ -38,7 +38,7 @@ pub struct DifferentialInverse {
     columns: Vec<Vector6>,
     /// The column of each joint.
     column_of: Vec<usize>,
-    /// Positions at the start of a period \[rad\], and the speeds of its iterations together [rad/s].
+    /// Positions at the start of a period \[rad\], and the sum of the speeds of its iterations [rad/s].
     start: Vec<f64>,
     total: Vec<f64>,
     speeds: Vec<f64>,

@@ -9,8 +9,8 @@ use crate::solvers::{BoxRow, PatchBlock};
 /// The regularization of friction is between these parts of the mobility along its tangents [-]: enough for
 /// redundant points to share a load, and little against the masses.
 const FRICTION_REGULARIZATION: (f64, f64) = (1e-8, 1e-3);
-/// The mobility along the tangents counts as at least this part of that along the normal [-]. A joint may not
-/// let a body move along them at all, and its friction still needs a regularization.
+/// The mobility along the tangents counts as at least this part of that along the normal [-]. A joint can
+/// prevent all motion along the tangents, and the friction still needs a regularization.
 const MOBILITY_LEAST: f64 = 1e-9;
 /// The relaxation time of a stiff contact is at least this many steps: with less, a body that lands between
 /// two steps would be thrown back with more energy than it had. [-]
@@ -57,7 +57,7 @@ pub struct TangentInput {
 pub struct Tangents {
     /// Primary and secondary direction of friction, unit vectors [-].
     pub directions: [Vector3; 2],
-    /// [N s].
+    /// The normal impulse that is known before the solve [N s].
     pub normal_before: f64,
     /// A guess of the friction impulse on B [N s, world].
     pub friction: Vector3,
@@ -103,18 +103,18 @@ impl FaceRows {
     pub fn impulse(&self, impulses: &[f64]) -> Vector3 {
         self.normal_impulse(impulses) + self.friction_impulse(impulses)
     }
-    /// Its part along the normal.
+    /// The part of the impulse on B along the normal [N s, world].
     pub fn normal_impulse(&self, impulses: &[f64]) -> Vector3 {
         match self.normal_row {
             Some(row) if self.pushes => self.normal * impulses[row],
             _ => Vector3::zeros(),
         }
     }
-    /// Its part of friction.
+    /// The part of the impulse on B that is friction [N s, world].
     pub fn friction_impulse(&self, impulses: &[f64]) -> Vector3 {
         self.points().map(|point| point.impulse(impulses)).sum()
     }
-    /// The points at which its friction acts.
+    /// The points at which the face's friction acts.
     pub fn points(&self) -> impl Iterator<Item = &FrictionPoint> {
         self.friction.iter().flatten()
     }
@@ -144,8 +144,8 @@ impl ComplementarityProblem {
     /// A face with the elastic force fe0 and the stiffness k has g = -fe0/k and [Andersson 2021, eqs. 3.8 and
     /// 3.9]:
     ///   gamma = 1/(1 + 4 tau/h),   Sigma = 4 gamma/(h^2 k),   c = 4 gamma/h g - gamma G v0,
-    /// which is the force k (-g - tau u - h/4 (u - u0)). Deviations: a contact that swings faster than the
-    /// step has at least tau = 2 h; a near-rigid point with a gap may close it within the step, c = g/h.
+    /// which is the force k (-g - tau u - h/4 (u - u0)). Deviations: a contact that oscillates faster than
+    /// the step has at least tau = 2 h; a near-rigid point with a gap may close it within the step, c = g/h.
     pub fn add_patch(
         &mut self,
         block: &PatchBlock,
@@ -200,10 +200,10 @@ impl ComplementarityProblem {
             let coefficient = share * block.law.friction;
             let mut friction = [None; SPIN_POINTS];
             if let Some(normal_row) = of_face.filter(|_| coefficient > 0.0) {
-                let (count, places) =
-                    friction_places(&p_CF, &normal, if input.spread { spin_arm(block, number) } else { 0.0 });
+                let (count, positions) =
+                    friction_points(&p_CF, &normal, if input.spread { spin_arm(block, number) } else { 0.0 });
                 let part = 1.0 / count as f64;
-                for (point, p_CF) in friction.iter_mut().zip(places).take(count) {
+                for (point, p_CF) in friction.iter_mut().zip(positions).take(count) {
                     let slip = block.V0.shift(&p_CF).v + block.surface_velocity;
                     let slip = slip - normal * slip.dot(&normal);
                     let (elastic_impulse, impact_impulse) = estimates;
@@ -235,7 +235,7 @@ impl ComplementarityProblem {
         }
         let g = -elastic_force / stiffness;
         let mobility = block_mobility(self, block, p_CF, normal);
-        // That of the whole patch: a finer mesh has softer faces, and the same motion
+        // With the stiffness of the whole patch: a finer mesh has softer faces, and the same motion
         let period = h * h * total_stiffness * mobility;
         if mobility <= 0.0 || (g > 0.0 && period < 1.0) {
             return None; // a spring with a gap does not push
@@ -284,27 +284,27 @@ fn face(block: &PatchBlock, number: usize) -> (Vector3, Vector3, f64, f64) {
     (lanes.p_CF.get(lane), lanes.normal.get(lane), lanes.elastic_force.0[lane], stiffness)
 }
 
-/// rho of a face \[m\].
+/// The spin arm rho of a face \[m\].
 fn spin_arm(block: &PatchBlock, number: usize) -> f64 {
     block.lanes[number / LANES].spin_arm_squared.0[number % LANES].sqrt()
 }
 
 /// The points at which the friction of a face acts, from C: its centroid, or some around it if it resists
 /// spin with the arm `rho` \[m\]. The first of the result are valid.
-fn friction_places(p_CF: &Vector3, normal: &Vector3, rho: f64) -> (usize, [Vector3; SPIN_POINTS]) {
-    let mut places = [*p_CF; SPIN_POINTS];
+fn friction_points(p_CF: &Vector3, normal: &Vector3, rho: f64) -> (usize, [Vector3; SPIN_POINTS]) {
+    let mut points = [*p_CF; SPIN_POINTS];
     if rho <= 0.0 {
-        return (1, places);
+        return (1, points);
     }
-    // Any direction: the points have the same second moment in each
+    // Any direction will do, since the points have the same second moment in each
     let x = normal.cross(&Vector3::ith(normal.iamin(), 1.0)).normalize();
     let y = normal.cross(&x);
     let distance = SPIN_DISTANCE.sqrt() * rho;
-    for (number, place) in places.iter_mut().enumerate() {
+    for (number, point) in points.iter_mut().enumerate() {
         let (sin, cos) = (std::f64::consts::TAU * number as f64 / SPIN_POINTS as f64).sin_cos();
-        *place += (x * cos + y * sin) * distance;
+        *point += (x * cos + y * sin) * distance;
     }
-    (SPIN_POINTS, places)
+    (SPIN_POINTS, points)
 }
 
 /// The net impulse on B about C of some faces [N m s, N s].

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::golden::{difference, floats};
 
-/// Both sides round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 allows for
-/// cancellation in a few metres of lever arm, and detects mistakes.
+/// Both programs round at about 1e-16 of the largest entry in each of some hundred operations; 1e-9 allows
+/// for cancellation in a few metres of lever arm, and detects mistakes.
 const TOLERANCE: f64 = 1e-9;
 /// The required files; the folder may contain more.
 const ROBOTS: [&str; 4] = ["panda", "ur5", "kinova", "talos"];
@@ -74,7 +74,7 @@ fn build(robot: &Value) -> Model {
     builder.build(vector(&robot["gravity"])).unwrap()
 }
 
-/// The state of the file, and our dof for each of the file's.
+/// The state of the file, and the model's degree of freedom for each one of the file.
 fn read_state(model: &Model, case: &Value) -> (State, Vec<usize>) {
     let mut state = model.default_state();
     let mut dofs = Vec::new();
