@@ -33,6 +33,9 @@ pub struct Camera {
     forward: Vector3,
     near: f64,
     projection: Projection,
+    /// Half the height of the visible region over the view depth in perspective; otherwise half that height
+    /// \[m\].
+    half_height: f64,
 }
 
 /// A point on the picture.
@@ -63,7 +66,11 @@ impl Camera {
             (other - forward * forward.dot(&other)).normalize()
         };
         let up = right.cross(&forward);
-        Self { eye: *eye, right, up, forward, near: NEAR_SHARE * distance, projection }
+        let half_height = match projection {
+            Projection::Perspective { field_of_view } => (0.5 * field_of_view).tan(),
+            Projection::Orthographic { height } => 0.5 * height,
+        };
+        Self { eye: *eye, right, up, forward, near: NEAR_SHARE * distance, projection, half_height }
     }
 
     /// A camera at `distance` \[m\] from `target`, `azimuth` \[rad\] about z from the x axis and `elevation`
@@ -98,8 +105,8 @@ impl Camera {
     pub fn project(&self, p: &Vector3, width: f64, height: f64) -> ScreenPoint {
         let (x0, y0) = (0.5 * width, 0.5 * height);
         match self.projection {
-            Projection::Perspective { field_of_view } => {
-                let scale = y0 / (0.5 * field_of_view).tan() / p.z;
+            Projection::Perspective { .. } => {
+                let scale = y0 / self.half_height / p.z;
                 ScreenPoint { x: x0 + scale * p.x, y: y0 - scale * p.y, depth: -1.0 / p.z, weight: 1.0 / p.z }
             }
             Projection::Orthographic { height: extent } => {
@@ -122,12 +129,12 @@ impl Camera {
     pub fn ray(&self, x: f64, y: f64, width: f64, height: f64) -> (Vector3, Vector3) {
         let (u, v) = ((x - 0.5 * width) / (0.5 * height), (0.5 * height - y) / (0.5 * height));
         match self.projection {
-            Projection::Perspective { field_of_view } => {
-                let t = (0.5 * field_of_view).tan();
+            Projection::Perspective { .. } => {
+                let t = self.half_height;
                 (self.eye, self.world_direction(&Vector3::new(u * t, v * t, 1.0)).normalize())
             }
-            Projection::Orthographic { height: extent } => {
-                let half = 0.5 * extent;
+            Projection::Orthographic { .. } => {
+                let half = self.half_height;
                 (self.eye + self.right * (u * half) + self.up * (v * half), self.forward)
             }
         }
@@ -136,15 +143,15 @@ impl Camera {
     /// Half the height of the visible region at the view depth `z` \[m\].
     pub fn half_height(&self, z: f64) -> f64 {
         match self.projection {
-            Projection::Perspective { field_of_view } => z * (0.5 * field_of_view).tan(),
-            Projection::Orthographic { height } => 0.5 * height,
+            Projection::Perspective { .. } => z * self.half_height,
+            Projection::Orthographic { .. } => self.half_height,
         }
     }
 
     /// The width of a pixel \[m\] at the view depth `z` \[m\] in a picture `height` pixels high.
     pub fn pixel_size(&self, z: f64, height: f64) -> f64 {
         match self.projection {
-            Projection::Perspective { field_of_view } => 2.0 * z * (0.5 * field_of_view).tan() / height,
+            Projection::Perspective { .. } => 2.0 * z * self.half_height / height,
             Projection::Orthographic { height: extent } => extent / height,
         }
     }

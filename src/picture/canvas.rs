@@ -324,7 +324,8 @@ pub(super) fn cover(
     let [a, b, c] = order.map(|i| place[i]);
     // y grows downwards: with a positive area the inside is to the right of each edge on the screen
     let top_left = |from: (i64, i64), to: (i64, i64)| to.1 < from.1 || (to.1 == from.1 && to.0 > from.0);
-    let bias = [(b, c), (c, a), (a, b)].map(|(from, to)| if top_left(from, to) { 0 } else { -1 });
+    let corners = [(b, c), (c, a), (a, b)];
+    let bias = corners.map(|(from, to)| if top_left(from, to) { 0 } else { -1 });
     let one = SUBSAMPLES as i64;
     let span = |values: [i64; 3], count: usize| {
         let (low, high) = (values.iter().min().copied().unwrap_or(0), values.iter().max().copied().unwrap_or(0));
@@ -333,15 +334,25 @@ pub(super) fn cover(
     };
     let rows = span([a.1, b.1, c.1], height);
     let columns = span([a.0, b.0, c.0], width);
+    // The edge functions are linear along a row, so the inside of each is an interval of it.
+    let slopes = corners.map(|(from, to)| (from.1 - to.1) * one);
     for y in rows {
-        for x in columns.clone() {
-            let p = (x as i64 * one + one / 2, y as i64 * one + one / 2);
-            let w = [edge(b, c, p), edge(c, a, p), edge(a, b, p)];
-            if w[0] + bias[0] >= 0 && w[1] + bias[1] >= 0 && w[2] + bias[2] >= 0 {
-                let mut shares = [0.0; 3];
-                (0..3).for_each(|i| shares[order[i]] = w[i] as f64 / area as f64);
-                paint(x, y, shares);
+        let left = (one / 2, y as i64 * one + one / 2);
+        let starts = corners.map(|(from, to)| edge(from, to, left));
+        let (mut first, mut end) = (columns.start as i64, columns.end as i64);
+        for i in 0..3 {
+            let value = starts[i] + bias[i];
+            match slopes[i].signum() {
+                1 => first = first.max(-value.div_euclid(slopes[i])),
+                -1 => end = end.min(value.div_euclid(-slopes[i]) + 1),
+                _ if value < 0 => end = first,
+                _ => {}
             }
+        }
+        for x in first..end {
+            let mut shares = [0.0; 3];
+            (0..3).for_each(|i| shares[order[i]] = (starts[i] + x * slopes[i]) as f64 / area as f64);
+            paint(x as usize, y, shares);
         }
     }
 }
