@@ -28,7 +28,7 @@ const SPEED: f64 = 0.01;
 const LENGTH: f64 = 0.05;
 /// Acceleration of gravity [m/s2].
 const GRAVITY: f64 = 9.81;
-/// Young's modulus at the pusher, of the thesis \[Pa\].
+/// Young's modulus of the contact with the pusher, from the thesis \[Pa\].
 const MODULUS: f64 = 1e6;
 
 /// The four pushes of the thesis: contact point and angle \[degrees\].

@@ -54,7 +54,7 @@ impl QuasistaticStep {
         Ok(())
     }
 
-    /// Takes the step in `parts`.
+    /// Takes the step in `parts` parts.
     fn take(
         &mut self,
         parts: u32,

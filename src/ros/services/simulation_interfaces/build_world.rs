@@ -1,5 +1,5 @@
-//! Builds the next world from the present one and a change, in a thread other than the simulation and
-//! spinning threads. If the next world cannot be built, nothing changes.
+//! Builds the next world from the present one and a change, in a thread of its own, so that the simulation
+//! and the services go on meanwhile. If the next world cannot be built, nothing changes.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -344,8 +344,8 @@ fn code_of_urdf(error: &UrdfError) -> u8 {
     }
 }
 
-/// The result code for a world that cannot be built; `changed` if it derives from the present world, else it
-/// was loaded.
+/// The result code for a world that cannot be built. `changed`: it derives from the present world; otherwise
+/// it is a loaded one.
 fn code_of(error: &SceneError, changed: bool) -> u8 {
     match error {
         _ if changed => FAILED,
