@@ -152,8 +152,8 @@ impl Trajectory {
         Ok(trajectory)
     }
 
-    /// Whether it can begin at `now_ns`. It cannot if it is over, or if it starts so late that its stamp
-    /// belongs to another clock.
+    /// Whether the trajectory can begin at `now_ns`. It cannot if it is over, or if it starts so late that
+    /// its stamp belongs to another clock.
     pub(crate) fn check_start(&self, now_ns: u64) -> Result<(), TrajectoryError> {
         let Some(start_ns) = self.start_ns else { return Ok(()) };
         let seconds = |ns: u64| ns as f64 * 1e-9;
@@ -193,8 +193,8 @@ impl Trajectory {
     }
 
     /// Target of joint `number` of the trajectory at `elapsed_ns` after the start, clamped to the joint's
-    /// limits. `origin` is the time after the start at which the trajectory began \[ns\], and the joint's
-    /// state then. `None` if the polynomial overflows.
+    /// limits. `origin` is the instant at which the joint began to follow the trajectory: its time after the
+    /// start \[ns\], and the joint's state at that time. `None` if the polynomial overflows.
     pub(super) fn sample(&self, number: usize, origin: (u64, &Knot), elapsed_ns: u64) -> Option<Sample> {
         let elapsed_ns = elapsed_ns.max(origin.0);
         let next = self.times_ns.partition_point(|time| *time <= elapsed_ns);
@@ -220,7 +220,7 @@ impl Trajectory {
         Some(Sample { position: p, velocity: v, clamped: p != position || v != velocity })
     }
 
-    /// Writes it without its goal, whose client is lost when the node ends.
+    /// Writes the trajectory without its goal, because the goal's client is lost when the node ends.
     pub(super) fn write(&self, writer: &mut ByteWriter) {
         writer.len(self.joints.len());
         for (joint, limits) in self.joints.iter().zip(&self.limits) {
@@ -335,7 +335,7 @@ mod tests {
     /// A planner with angles from -pi to pi starts at -3.1 rad where the joint is at 3.1832 rad: the joint
     /// does not make a turn to get there. A first point after time zero is a target, however far.
     #[test]
-    fn a_first_point_at_time_zero_is_the_nearest_of_its_poses() {
+    fn a_first_point_at_time_zero_takes_the_turns_of_the_joint() {
         let mut joint = CommandedJoint::test("a", 0);
         (joint.unlimited, joint.turns) = (true, true);
         joint.is_at(TAU - 3.1);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_trajectories_are_named() {
+    fn malformed_trajectories_are_refused() {
         let make = |names: &[&str], points: Vec<PointMessage<'_>>| {
             let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
             Trajectory::new(&joints(), &names, None, points.into_iter())
