@@ -4,7 +4,7 @@ use crate::contact::FaceFriction;
 use crate::geometry::FaceRepresentation;
 use crate::solvers::complementarity::ComplementaritySettings;
 use crate::solvers::dynamic::NewtonSettings;
-use crate::solvers::quasistatic::QuasistaticSettings;
+use crate::solvers::quasistatic::{FrictionModel, QuasistaticSettings};
 
 /// The dissipation law of the contacts; each contact's coefficient comes from its materials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,7 +127,7 @@ pub enum UnactuatedInertia {
 
 impl UnactuatedInertia {
     /// The drag with the default time constant.
-    pub const DRAG: Self = Self::Drag { time_constant: 10.0 };
+    pub const DRAG: Self = Self::Drag { time_constant: 1.0 };
     /// The scaled mass with the default divisor.
     pub const SCALED: Self = Self::Scaled { divisor: 5.0 };
 }
@@ -146,7 +146,8 @@ pub struct QuasistaticStepping {
 
 impl Default for QuasistaticStepping {
     fn default() -> Self {
-        Self { inertia: UnactuatedInertia::Mass, detection: 5e-3, solver: QuasistaticSettings::default() }
+        let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..QuasistaticSettings::default() };
+        Self { inertia: UnactuatedInertia::DRAG, detection: 5e-3, solver }
     }
 }
 

@@ -6,6 +6,7 @@ mod jumps;
 mod laws;
 mod pads;
 mod planar_gripper;
+mod random_states;
 mod sliding;
 mod stacking;
 
@@ -24,6 +25,8 @@ use crate::worlds::at;
 /// All kinds of inertia; results that do not depend on inertia must agree.
 const INERTIAS: [UnactuatedInertia; 4] =
     [UnactuatedInertia::None, UnactuatedInertia::DRAG, UnactuatedInertia::Mass, UnactuatedInertia::SCALED];
+/// A drag that is a twentieth of a percent of friction at 0.02 m/s.
+const WEAK_DRAG: UnactuatedInertia = UnactuatedInertia::Drag { time_constant: 10.0 };
 /// Steps from short to the longest of the paper [s].
 const STEPS: [f64; 4] = [0.01, 0.1, 0.2, 0.4];
 
@@ -99,6 +102,14 @@ fn simulate(
 fn positions(targets: &[f64]) -> JointCommand {
     let target = |position: &f64| JointTarget { position: Some(*position), ..JointTarget::default() };
     targets.iter().map(target).collect()
+}
+
+/// The same settings with the paper's scheme of friction.
+fn relaxed(mut settings: StepSettings) -> StepSettings {
+    if let Stepping::Quasistatic(options) = &mut settings.stepping {
+        options.solver.model = FrictionModel::Relaxed;
+    }
+    settings
 }
 
 /// The same settings with Coulomb's law.

@@ -101,7 +101,9 @@ fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
 fn read_friction(section: &Section<'_>, engine: Engine) -> Result<(FrictionCone, FrictionModel), SceneError> {
     let relaxed = (FrictionCone::Exact, FrictionModel::Relaxed);
     let coulomb = (FrictionCone::Exact, FrictionModel::Coulomb);
-    let Some(node) = section.get("friction") else { return Ok(relaxed) };
+    let Some(node) = section.get("friction") else {
+        return Ok(if engine == Engine::Cone { coulomb } else { relaxed });
+    };
     match &node.value {
         Value::Text(name) if name == "coulomb" && engine == Engine::Clarabel => {
             Err(wrong_type(node, "`friction`", "`relaxed` or `{ pyramid: 4 }`, as the solver is `clarabel`"))

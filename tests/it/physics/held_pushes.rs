@@ -63,7 +63,7 @@ fn options_without_effect_are_refused() {
 fn coulomb_quasistatic() -> StepSettings {
     let default = QuasistaticStepping::default();
     let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..default.solver };
-    let stepping = QuasistaticStepping { solver, inertia: UnactuatedInertia::DRAG, ..default };
+    let stepping = QuasistaticStepping { solver, inertia: UnactuatedInertia::Drag { time_constant: 10.0 }, ..default };
     StepSettings { stepping: Stepping::Quasistatic(stepping), ..settings(STEP) }
 }
 

@@ -5,13 +5,18 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::{Actuator, SceneBuilder};
-use isobar::stepping::{JointCommand, Simulation, Snapshot, StepError, UnactuatedInertia};
+use isobar::stepping::{JointCommand, Simulation, Snapshot, StepError, StepSettings, UnactuatedInertia};
 
-use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
+use super::{
+    INERTIAS, STEPS, WEAK_DRAG, add_box, add_finger, add_ground, bits, positions, relaxed, rigid, simulate, spring,
+};
 use crate::worlds::{GRAVITY, at, quasistatic};
 
 /// Residuals of the solver, 1e-8 m/s and less, times masses and stiffnesses of these scenes [N].
 const FORCE_TOLERANCE: f64 = 1e-4;
+
+/// The stiffness of points with Coulomb's law [N/m].
+const POINT_STIFFNESS: f64 = 1e8;
 
 fn contact_force(simulation: &Simulation, body: BodyIndex) -> Vector3 {
     let mut snapshot = Snapshot::default();
@@ -20,12 +25,16 @@ fn contact_force(simulation: &Simulation, body: BodyIndex) -> Vector3 {
 }
 
 fn block_on_incline(slope: f64, step: f64, inertia: UnactuatedInertia) -> (Simulation, BodyIndex, Vector3) {
+    block_on_incline_with(slope, quasistatic(step, inertia))
+}
+
+fn block_on_incline_with(slope: f64, settings: StepSettings) -> (Simulation, BodyIndex, Vector3) {
     let mut builder = SceneBuilder::new();
     add_ground(&mut builder, &rigid(0.5));
     let body = add_box(&mut builder, "block", Vector3::new(0.1, 0.1, 0.06), 0.5, &rigid(0.5));
     let gravity = Vector3::new(slope, 0.0, -1.0).normalize() * GRAVITY;
     let rest = [(body, Vector3::new(0.0, 0.0, 0.03))];
-    (simulate(builder, gravity, quasistatic(step, inertia), &rest), body, gravity)
+    (simulate(builder, gravity, settings, &rest), body, gravity)
 }
 
 /// On a slope of 0.45 with mu = 0.5 the block stays where it is for any step and inertia, and the contact
@@ -48,7 +57,8 @@ fn a_block_sticks_on_an_incline_below_the_friction_angle() {
 /// + mu^2), with the relaxed friction. Without mass there is no equilibrium, and the error names the body.
 #[test]
 fn a_block_slides_above_the_friction_angle() {
-    let (mut simulation, body, gravity) = block_on_incline(0.75, 0.01, UnactuatedInertia::Mass);
+    let settings = relaxed(quasistatic(0.01, UnactuatedInertia::Mass));
+    let (mut simulation, body, gravity) = block_on_incline_with(0.75, settings);
     simulation.step(&JointCommand::default()).expect("a step");
     let expected = (gravity.x + 0.5 * gravity.z) * 0.01;
     // The relaxed friction lifts a sliding body: its lift mu v takes its share of the slope.
@@ -168,10 +178,13 @@ fn nothing_is_passed_through_in_a_long_step() {
         let mut simulation = simulate(builder, Vector3::zeros(), quasistatic(step, UnactuatedInertia::None), &[]);
         for _ in 0..3 {
             simulation.step(&positions(&[0.5])).expect("a step");
-            assert!((simulation.state().q[0] - 0.09).abs() < 1e-8, "h = {step}: {}", simulation.state().q[0]);
+            let expected = 0.09 + 500.0 * 0.41 / POINT_STIFFNESS;
+            assert!((simulation.state().q[0] - expected).abs() < 1e-8, "h = {step}: {}", simulation.state().q[0]);
         }
         let force = contact_force(&simulation, simulation.scene().body("finger").expect("a body"));
-        assert!((force.x + 500.0 * 0.41).abs() < FORCE_TOLERANCE, "h = {step}: {force:?}");
+        // The spring is shorter by the distance that the point yields.
+        let expected = 500.0 * 0.41 * (1.0 - 500.0 / POINT_STIFFNESS);
+        assert!((force.x + expected).abs() < FORCE_TOLERANCE, "h = {step}: {force:?}");
     }
 }
 
@@ -194,7 +207,8 @@ fn limits_and_standing_commands_hold() {
         (snapshot.joint_position.as_slice()[0], snapshot.joint_effort.as_slice()[0])
     };
     let (q, effort) = after(&positions(&[0.5]));
-    assert!((q - 0.09).abs() < 1e-8 && (effort - 20.0).abs() < 1e-9, "{q} m, {effort} N");
+    let expected = 0.09 + 20.0 / POINT_STIFFNESS;
+    assert!((q - expected).abs() < 1e-8 && (effort - 20.0).abs() < 1e-9, "{q} m, {effort} N");
     let (_, effort) = after(&JointCommand::default());
     assert!((effort - 20.0).abs() < 1e-9, "the last command stands: {effort} N");
     let (q, _) = after(&positions(&[-0.2]));
@@ -287,7 +301,7 @@ fn forces_of_a_push_do_not_depend_on_the_step() {
     let (mass, speed) = (0.5, 0.02);
     let friction = 0.4 * mass * GRAVITY;
     for (step, share) in [(0.1, 5e-4), (0.01, 5e-4), (0.001, 5e-4)] {
-        let (mut simulation, block) = pushed_block(step, UnactuatedInertia::DRAG);
+        let (mut simulation, block) = pushed_block(step, WEAK_DRAG);
         let mut report = simulation.report().to_owned();
         for number in 1..=(0.7 / step).round() as u32 {
             report = simulation.step(&positions(&[speed * step * f64::from(number)])).expect("a step");
@@ -340,7 +354,7 @@ fn pushed_block(step: f64, inertia: UnactuatedInertia) -> (Simulation, BodyIndex
 /// 1 ms: the cube comes along.
 #[test]
 fn a_fast_lift_carries_what_the_fingers_hold() {
-    for (step, inertia) in [(0.01, UnactuatedInertia::DRAG), (0.001, UnactuatedInertia::DRAG)] {
+    for (step, inertia) in [(0.01, WEAK_DRAG), (0.001, WEAK_DRAG)] {
         let mut builder = SceneBuilder::new();
         add_ground(&mut builder, &rigid(0.5));
         let pad = (Shape::Box { size: Vector3::new(0.02, 0.03, 0.03) }, rigid(0.5));

@@ -6,7 +6,7 @@ use isobar::multibody::{JointKind, JointLimits, JointSpec};
 use isobar::scene::SceneBuilder;
 use isobar::stepping::{JointCommand, JointPaths, Snapshot, UnactuatedInertia};
 
-use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, coulomb, positions, rigid, simulate, spring};
+use super::{INERTIAS, STEPS, WEAK_DRAG, add_box, add_finger, add_ground, coulomb, positions, rigid, simulate, spring};
 use crate::worlds::{GRAVITY, at, compliant, quasistatic};
 
 /// The iteration on the pressure fields ends below 1e-8 m; times their stiffness, up to 2e5 N/m [N].
@@ -171,7 +171,7 @@ fn fields_hold_no_body_that_they_do_not_touch() {
             let soft = compliant(1e6, 0.0, 0.5);
             builder.add_geometry(BodyIndex::WORLD, "ball", at(5.0, 0.0, 0.1), ball, &soft).expect("a ball");
         }
-        let settings = coulomb(quasistatic(step, UnactuatedInertia::DRAG));
+        let settings = coulomb(quasistatic(step, WEAK_DRAG));
         let place = [(block, Vector3::new(0.0, 0.0, 0.02))];
         let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
         for number in 1..=(1.0 / step) as u32 {
@@ -196,7 +196,7 @@ fn a_soft_box_that_falls_far_is_carried_by_its_field() {
         add_ground(&mut builder, &rigid(0.5));
         let body = add_box(&mut builder, "box", Vector3::repeat(0.1), 0.5, &compliant(1e6, 0.0, 0.5));
         let place = [(body, Vector3::new(0.0, 0.0, 0.05 + height))];
-        let settings = quasistatic(step, UnactuatedInertia::DRAG);
+        let settings = quasistatic(step, WEAK_DRAG);
         let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
         // It falls by g T h in a step: 1 m in 0.01 s.
         for number in 0..10 {
