@@ -71,6 +71,11 @@ impl BoundSystem {
         self.sliding.is_empty()
     }
 
+    /// The changes of all bounds in the last [`BoundSystem::solve`], by contact.
+    pub(super) fn changes(&self) -> &[f64] {
+        &self.changes
+    }
+
     /// The changes of all bounds, by contact, for the change `r` of mu gamma_n at fixed bounds.
     pub(super) fn solve(&mut self, r: impl Fn(usize) -> f64) -> &[f64] {
         let m = self.sliding.len();

@@ -19,6 +19,9 @@ use crate::math::dense::cholesky_solve_in_envelope;
 const ROUNDS_MAX: u32 = 60;
 /// The rounds end when the largest change of dv in a round falls to this, relative to the largest dv [-].
 const CHANGE: f64 = 1e-13;
+/// If sticking contacts miss their constraints by more than this fraction of the motion, they contradict each
+/// other [-].
+const CONSISTENT: f64 = 1e-6;
 /// For linearization the step is solved to this fraction of the tolerance, which makes the state of every
 /// contact unambiguous [-].
 const SHARPER: f64 = 1e-4;
@@ -127,6 +130,68 @@ impl Linearization {
             self.factors.extend_from_slice(&newton.hessian);
         }
         Ok(())
+    }
+
+    /// Whether the last [`Linearization::apply`] with the same arguments holds over a `reach` forward and
+    /// backward: contacts, limits and effort limits keep their state, and redundant contacts that cannot slip
+    /// allow the motion.
+    pub(super) fn holds(
+        &mut self,
+        engine: &ConeEngine,
+        problem: &QuasistaticProblem,
+        direction: &ProblemDirection,
+        bounds: &[f64],
+        reach: f64,
+    ) -> [bool; 2] {
+        let ConeEngine { islands, law, newton, .. } = engine;
+        let stride = law.stride();
+        let mut holds = [true; 2];
+        let (mut error, mut scale) = (0.0_f64, 0.0_f64);
+        for island in &islands.islands {
+            let part = islands.part(problem, island, law);
+            let offset = part.offset();
+            for (index, contact) in part.contacts() {
+                let still = direction.contacts[contact.index as usize];
+                let mut dy = still;
+                for (velocity, column) in part.columns(contact) {
+                    dy += column * self.previous[offset + *velocity];
+                }
+                let multipliers = &newton.multipliers[index * stride..][..stride];
+                let delta = &self.multipliers[index * stride..][..stride];
+                let (penalty, y) = (newton.penalties[index], &newton.y[index]);
+                for (holds, reach) in holds.iter_mut().zip([reach, -reach]) {
+                    *holds &= law.stays(&contact.law, penalty, (multipliers, delta), (y, &dy), reach);
+                }
+                self.scratch.copy_from_slice(delta);
+                let bound = bounds.get(contact.index as usize).copied().unwrap_or(0.0);
+                law.differentiate(&contact.law, penalty, multipliers, y, (&dy, bound), &mut self.scratch);
+                let change = self.scratch.iter().zip(delta).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                error = error.max(change / penalty);
+                scale = scale.max(still.norm()).max((dy - still).norm());
+            }
+            for Scalar { index, number, velocity, data } in part.bounds() {
+                let here = newton.bound_multipliers[index];
+                let dv = self.previous[velocity];
+                for (holds, reach) in holds.iter_mut().zip([reach, -reach]) {
+                    *holds &= if here == 0.0 {
+                        // The direction has the change of one of the two limits, which move together.
+                        let moved = newton.v[velocity] + reach * (dv - direction.bounds[number]);
+                        data.lower <= moved && moved <= data.upper
+                    } else {
+                        here * (here + reach * self.bound_multipliers[index]) > 0.0
+                    };
+                }
+            }
+            for Scalar { number, velocity, data, .. } in part.rows() {
+                let speed = data.coefficient * newton.v[velocity];
+                let change = data.coefficient * self.previous[velocity] - direction.targets[number];
+                let slope = |reach: f64| data.impulse(speed + reach * change).1 > 0.0;
+                for (holds, reach) in holds.iter_mut().zip([reach, -reach]) {
+                    *holds &= slope(0.0) == slope(reach);
+                }
+            }
+        }
+        if error > CONSISTENT * scale { [false; 2] } else { holds }
     }
 
     /// Computes the changes of the contacts' normal impulses in the last [`Linearization::apply`], by

@@ -140,6 +140,40 @@ impl FrictionLaw {
         }
     }
 
+    /// Whether a contact stays open, sticking or sliding, or each ray of a pyramid on its side, over a
+    /// `reach` along a direction with the changes `dy` of y and `delta` of the multipliers. With a bound of
+    /// friction, the bound follows the normal impulse.
+    pub(super) fn stays(
+        &self,
+        law: &PointLaw,
+        penalty: f64,
+        (multipliers, delta): (&[f64], &[f64]),
+        (y, dy): (&Vector3, &Vector3),
+        reach: f64,
+    ) -> bool {
+        let mu = law.friction;
+        if !self.rays.is_empty() {
+            return self.rays.iter().zip(multipliers).zip(delta).all(|((ray, beta), delta)| {
+                let ray = Self::scaled_ray(ray, mu);
+                let here = beta - penalty * ray.dot(y);
+                (here > 0.0) == (here + reach * (delta - penalty * ray.dot(dy)) > 0.0)
+            });
+        }
+        let z = gamma_of(multipliers) - y * penalty;
+        let there = z + (gamma_of(delta) - dy * penalty) * reach;
+        let mode = |z: &Vector3| {
+            let across = z.yz().norm();
+            match law.bound {
+                None if mu * across <= -z.x => Mode::Open,
+                Some(_) if z.x <= 0.0 => Mode::Open,
+                None if across <= mu * z.x => Mode::Sticking,
+                Some(_) if across <= mu * z.x / (1.0 + law.compliance * penalty) => Mode::Sticking,
+                _ => Mode::Sliding,
+            }
+        };
+        mode(&z) == mode(&there)
+    }
+
     /// The impulse of the given multipliers.
     pub(super) fn total(&self, law: &PointLaw, multipliers: &[f64]) -> Vector3 {
         let mu = law.friction;
@@ -148,6 +182,14 @@ impl FrictionLaw {
         }
         self.rays.iter().zip(multipliers).map(|(ray, beta)| Self::scaled_ray(ray, mu) * *beta).sum()
     }
+}
+
+/// The state of a contact with the exact cone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Open,
+    Sticking,
+    Sliding,
 }
 
 #[inline]

@@ -240,6 +240,18 @@ impl QuasistaticSolver {
         Ok(())
     }
 
+    /// Whether the derivative of the last [`QuasistaticSolver::differentiate`] along the same `direction` is
+    /// that of the step over a `reach` forward and backward. It is not where a contact, a limit or an effort
+    /// limit changes its state, nor where redundant contacts that cannot slip contradict each other. Smoothed
+    /// steps have no such states.
+    pub fn holds(&mut self, problem: &QuasistaticProblem, direction: &ProblemDirection, reach: f64) -> [bool; 2] {
+        if self.linearized != Linearized::Exact {
+            return [true; 2];
+        }
+        let bounds = if self.friction.is_empty() { &[] } else { self.friction.changes() };
+        self.exact.holds(&self.engine, problem, direction, bounds, reach)
+    }
+
     fn solve_with_friction(
         &mut self,
         problem: &mut QuasistaticProblem,

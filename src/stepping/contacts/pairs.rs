@@ -135,6 +135,11 @@ impl Pairs {
         &self.memory[pair].points
     }
 
+    /// The same, to be replaced by other points.
+    pub(in crate::stepping) fn points_mut(&mut self, pair: usize) -> &mut PointContacts {
+        &mut self.memory[pair].points
+    }
+
     /// Takes the largest normal impulse of a point of the pair in the last step [N s], and sets it to zero.
     pub(in crate::stepping) fn take_point_impulse(&mut self, pair: usize) -> f64 {
         std::mem::take(&mut self.memory[pair].point_impulse)

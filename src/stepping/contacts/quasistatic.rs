@@ -7,7 +7,7 @@ use super::missed::thinnest;
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
 use crate::geometry::{ContactSurface, PointContacts};
-use crate::math::{BodyIndex, Matrix3, SpatialForce, SpatialVelocity, Vector3};
+use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
@@ -31,6 +31,13 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
+/// A contact point that moves farther than this between two nearby poses is a different point \[m\]: a
+/// hundred times the change of a configuration for derivatives.
+const SAME_POINT: f64 = 1e-3;
+/// Smallest cosine between the normals of a point at two nearby poses [-]: 8 degrees. The angle between two
+/// faces of a shape is larger.
+const SAME_NORMAL: f64 = 0.99;
+
 /// The part of the problem that carries the force of an active patch.
 #[derive(Clone, Copy, Debug)]
 enum Carrier {
@@ -47,6 +54,8 @@ pub(in crate::stepping) struct FieldMotion {
     pub(in crate::stepping) bound: f64,
     /// The fraction of the motion that is allowed at once [-]; above 1 if they may move farther.
     pub(in crate::stepping) part: f64,
+    /// The same for a longer motion in the same direction: it also heeds fields that this one does not reach.
+    pub(in crate::stepping) farthest: f64,
     /// The pair that moves most.
     pub(in crate::stepping) pair: usize,
 }
@@ -162,15 +171,51 @@ impl QuasistaticContacts {
         false
     }
 
-    /// Finds the points at the poses in `data`, with the detection distances of `like`.
-    pub(in crate::stepping) fn find_as(&mut self, like: &Self, scene: &Scene, data: &Data) {
-        self.start.place(scene, data);
+    /// Finds the points that correspond to those of `like`, one for each, where nearby poses `to` put them;
+    /// `from` holds the poses of `like`. A point that is not found again moves with its bodies. Returns the
+    /// pair of the first such point that `counts`, by its index among all points.
+    pub(in crate::stepping) fn follow(
+        &mut self,
+        like: &Self,
+        scene: &Scene,
+        (from, to): (&Data, &Data),
+        counts: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        self.start.place(scene, to);
         self.detection.clone_from(&like.detection);
+        let (mut number, mut lost) = (0, None);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
-            if pair.kind == ContactKind::Points {
-                self.start.find_points(index, pair, scene, self.detection[index]);
+            if pair.kind != ContactKind::Points {
+                continue;
+            }
+            let bodies = [pair.A, pair.B].map(|geometry| scene.geometries()[geometry].body);
+            let here = like.start.points(index);
+            let rests = bodies.iter().all(|body| from.X_WB[*body] == to.X_WB[*body]);
+            if rests || here.is_empty() {
+                self.start.points_mut(index).clone_from(here);
+                number += here.len();
+                continue;
+            }
+            self.start.find_points(index, pair, scene, self.detection[index]);
+            let found = std::mem::take(self.start.points_mut(index));
+            let points = self.start.points_mut(index);
+            for (point, (p, n)) in here.p_WC.iter().zip(&here.normal).enumerate() {
+                let (p, n, phi) = match same_point(p, n, &found) {
+                    Some(same) => (found.p_WC[same], found.normal[same], found.phi[same]),
+                    None => {
+                        if lost.is_none() && counts(number) {
+                            lost = Some(index);
+                        }
+                        carried(bodies.map(|body| to.X_WB[body] * from.X_WB[body].inverse()), p, n, here.phi[point])
+                    }
+                };
+                points.p_WC.push(p);
+                points.normal.push(n);
+                points.phi.push(phi);
+                number += 1;
             }
         }
+        lost
     }
 
     fn find_more(&mut self, index: usize, pair: &ContactPair, scene: &Scene, detection: f64) -> bool {
@@ -183,20 +228,23 @@ impl QuasistaticContacts {
     /// The motion of the pressure fields over h \[s\] at the velocities in `data`: a bound for the fields
     /// that are near each other, and the fraction that they may move before they are evaluated again.
     pub(in crate::stepping) fn motion_of_fields(&self, scene: &Scene, data: &Data, h: f64) -> FieldMotion {
-        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY, pair: 0 };
+        let mut motion = FieldMotion { bound: 0.0, part: f64::INFINITY, farthest: f64::INFINITY, pair: 0 };
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             if pair.kind != ContactKind::PressureField {
                 continue;
             }
             let moved = h * self.end.approach_speed(pair, scene, data);
             let gap = self.end.gap(pair, scene);
+            let geometries = scene.geometries();
+            let middle = 0.5 * thinnest(&geometries[pair.A], &geometries[pair.B]);
+            let allowed = gap.max(0.0) + middle.min(MOTION_PART * self.end.smaller_radius(pair, scene));
+            if moved > 0.0 {
+                motion.farthest = motion.farthest.min(allowed / moved);
+            }
             if gap <= moved {
                 if moved > motion.bound {
                     (motion.bound, motion.pair) = (moved, index);
                 }
-                let geometries = scene.geometries();
-                let middle = 0.5 * thinnest(&geometries[pair.A], &geometries[pair.B]);
-                let allowed = gap.max(0.0) + middle.min(MOTION_PART * self.end.smaller_radius(pair, scene));
                 motion.part = motion.part.min(allowed / moved);
             }
         }
@@ -381,6 +429,24 @@ impl QuasistaticContacts {
             }
         }
     }
+}
+
+/// The nearest point to p with nearly the normal n.
+fn same_point(p: &Vector3, n: &Vector3, points: &PointContacts) -> Option<usize> {
+    let distance = |index: usize| (points.p_WC[index] - p).norm();
+    let same = |index: &usize| distance(*index) <= SAME_POINT && points.normal[*index].dot(n) >= SAME_NORMAL;
+    (0..points.len()).filter(same).min_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+}
+
+/// The point p with normal n and distance phi after the motions of bodies A and B. Its two surface points
+/// move with the bodies, and the normal with both of them in equal parts. The distance is exact to first
+/// order for any normal between those of the bodies.
+fn carried(motions: [RigidTransform; 2], p: &Vector3, n: &Vector3, phi: f64) -> (Vector3, Vector3, f64) {
+    let [p_A, p_B] = [-0.5, 0.5].map(|part| p + n * (part * phi));
+    let moved = |X: &RigidTransform, p: &Vector3| X.rotation * p + X.translation.vector;
+    let (p_A, p_B) = (moved(&motions[0], &p_A), moved(&motions[1], &p_B));
+    let n = (motions[0].rotation * n + motions[1].rotation * n).normalize();
+    ((p_A + p_B) * 0.5, n, n.dot(&(p_B - p_A)))
 }
 
 /// The impulse (n, t1, t2) of a cone in world axes.

@@ -1,13 +1,17 @@
 //! Quasistatic steps, and their derivatives.
 
+mod derivative_error;
 mod derivatives;
+mod differences;
 mod failure;
 mod impedances;
 mod inertia;
 mod parts;
+mod place;
 mod step;
 mod support;
 
-pub use derivatives::{DerivativeError, QuasistaticDerivatives};
+pub use derivative_error::DerivativeError;
+pub use derivatives::QuasistaticDerivatives;
 pub(super) use inertia::InertialPart;
 pub(super) use step::QuasistaticStep;

@@ -41,6 +41,10 @@ pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
 /// newton on 1e5 N/m.
 const SETTLED: f64 = 1e-8;
+/// The fraction of the usual tolerances with which steps are solved for differences [-].
+const SHARPER: f64 = 1e-2;
+/// Solves do not reach smaller tolerances than this [m/s] or [-], because of rounding.
+const SHARPEST: f64 = 1e-12;
 /// If a linearisation reduces the change by less than this fraction times the damping factor, it has
 /// overshot, and the damping factor is halved.
 const CONTRACTION: f64 = 0.4;
@@ -56,6 +60,8 @@ const DRIFT: f64 = 0.81;
 /// If the fields do not reverse, their allowed motion grows by this factor: so slowly that each reversal
 /// narrows the search.
 const REACH_GROWTH: f64 = 1.15;
+/// The growth of the extrapolation from one linearisation to the next while bodies drift in one direction.
+const STRIDE_GROWTH: f64 = 1.5;
 /// The smallest damping factor of the steps between linearisations.
 const DAMPING_MIN: f64 = 0.05;
 /// Without its mass, a body is free until it reaches a pressure field. Between linearisations it is held by
@@ -77,7 +83,7 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) problem: QuasistaticProblem,
     pub(super) solver: QuasistaticSolver,
     /// The poses at the start of the step, with the velocities of a trial.
-    start: Data,
+    pub(super) start: Data,
     /// The poses at which rigid contacts have their Jacobians: first those of the start, then those halfway
     /// through the step.
     middle: Data,
@@ -103,6 +109,8 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// The start of a part of a step.
     pub(super) part: PartStart,
     inertial: InertialForces,
+    /// The fields have converged when a new linearisation moves them by less than this \[m\].
+    settled: f64,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
     /// bodies more firmly.
     pub(super) parts: u32,
@@ -134,8 +142,18 @@ impl QuasistaticStep {
             times: StepTimes::default(),
             part: PartStart::default(),
             inertial: InertialForces::default(),
+            settled: SETTLED,
             parts: 1,
         }
+    }
+
+    /// Finds the end of steps to a hundredth of the usual accuracy, for differences between steps.
+    pub(super) fn sharpen(&mut self) {
+        let solver = &mut self.options.solver;
+        let sharper = |tolerance: f64| tolerance.min((SHARPER * tolerance).max(SHARPEST));
+        solver.tolerance = sharper(solver.tolerance);
+        solver.friction_tolerance = sharper(solver.friction_tolerance);
+        self.settled = SHARPER * SETTLED;
     }
 
     /// Leaves out pressure fields from now on: for steps in which none touches.
@@ -176,7 +194,7 @@ impl QuasistaticStep {
         v.copy_from_slice(&input.start.state.v);
         self.assemble(input, options, v);
         self.times.motion += input.now() - start;
-        let mut trial = Trial { damping: 1.0, reach: 1.0, change: f64::INFINITY, pair: 0 };
+        let mut trial = Trial { damping: 1.0, reach: 1.0, stride: 1.0, change: f64::INFINITY, pair: 0 };
         let mut solved = self.solve(input, options, v)?;
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
@@ -446,7 +464,7 @@ impl QuasistaticStep {
         velocities(scene.model(), &self.change, &mut self.end);
         let motion = self.contacts.motion_of_fields(scene, &self.end, h);
         trial.pair = motion.pair;
-        if motion.bound <= SETTLED {
+        if motion.bound <= self.settled {
             trial.change = motion.bound;
             let held = self.held(v).is_some();
             if held {
@@ -476,7 +494,10 @@ impl QuasistaticStep {
             trial.damping = (1.5 * trial.damping).min(1.0);
         }
         trial.change = if near { motion.bound } else { f64::INFINITY };
-        let part = within.min(trial.damping);
+        // The hold lets a body that drifts move by a small part of its way each time.
+        let falls = matches!(self.options.inertia, UnactuatedInertia::Drag { .. }) && self.holds;
+        trial.stride = if drifts && falls && trial.damping == 1.0 { STRIDE_GROWTH * trial.stride } else { 1.0 };
+        let part = within.min(trial.damping).max(trial.stride.min(motion.farthest * trial.reach));
         self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
         self.place_end(input);
         false
@@ -536,6 +557,9 @@ struct Trial {
     /// The fraction of [`FieldMotion::part`](contacts::FieldMotion) that is allowed: less after each reversal
     /// [-].
     reach: f64,
+    /// The factor by which a change is extrapolated while the hold between linearisations lets bodies drift
+    /// [-].
+    stride: f64,
     /// The distance by which the last linearisation moved the fields \[m\].
     change: f64,
     /// The pair that moved most.

@@ -156,29 +156,31 @@ fn commands_that_jump_end_in_balance_or_are_refused() {
     assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
 }
 
-/// A step that is taken in parts, or refused, has no derivatives, and the error gives the reason.
+/// A step that is taken has derivatives, also in parts and through pressure fields. A step that is refused
+/// has none, with the same reason.
 #[test]
-fn only_a_step_that_is_taken_at_once_has_derivatives() {
-    let mut refused = 0;
+fn steps_that_are_taken_have_derivatives() {
+    let (mut taken, mut in_parts, mut jumps) = (0, 0, 0);
     for seed in 0..60 {
         let mut jump = jump(seed);
         let command = positions(&jump.command);
         let mut derivatives = QuasistaticDerivatives::new(&jump.simulation).expect("a quasistatic simulation");
         let found = derivatives.differentiate(&jump.simulation, &command);
         match (jump.simulation.step(&command), found) {
-            (Ok(report), Err(DerivativeError::InParts { parts })) => {
-                refused += 1;
-                assert_eq!(report.parts, parts, "{}", jump.label);
+            (Ok(report), Ok(())) => {
+                taken += 1;
+                in_parts += u32::from(report.parts > 1);
             }
-            (Ok(report), found) => {
-                // Pressure fields that touch have none either.
-                let other = matches!(found, Err(DerivativeError::PressureField { .. }));
-                assert!(report.parts == 1 || other, "{}: {report:?}", jump.label);
+            (Ok(report), Err(DerivativeError::Jump { .. })) => {
+                jumps += 1;
+                println!("{}: {report:?}", jump.label);
             }
             (Err(_), found) => assert!(matches!(found, Err(DerivativeError::Step(_))), "{}: {found:?}", jump.label),
+            (Ok(_), found) => panic!("{}: {found:?}", jump.label),
         }
     }
-    assert!(refused > 0, "a step in parts");
+    println!("{taken} taken, {in_parts} in parts, {jumps} jumps");
+    assert!(in_parts > 0, "a step in parts");
 }
 
 /// The law of `commands_that_jump_end_in_balance_or_are_refused` for 500 grasps and pushes.

@@ -1,0 +1,199 @@
+//! Derivatives of a step as differences of steps: where its program has none, because contact changes within
+//! the reach of a difference, the step is taken in parts, or pressure fields touch.
+
+use super::step::QuasistaticStep;
+use crate::math::{Index, ScalarJointIndex, Vector3};
+use crate::multibody::{Data, JointKind, Model, State, integrate, positions};
+use crate::stepping::command::{JointCommand, JointTarget};
+use crate::stepping::error::StepError;
+use crate::stepping::external::ExternalWrenches;
+use crate::stepping::input::{StepInput, StepStart};
+use crate::stepping::result::StepResult;
+use crate::stepping::settings::QuasistaticStepping;
+
+/// The reach of a difference \[rad\] or \[m\].
+pub(super) const REACH: f64 = 1e-5;
+/// Slopes on the two sides that differ by less than this, relative to 1 or the largest slope, are one [-].
+const SAME_SLOPE: f64 = 1e-3;
+/// The largest part of [`REACH`] by which the slope of a side may miss the step itself [-]. Points that yield
+/// by 10 nm, and friction that builds up over such a distance, are below.
+const OFFSET: f64 = 0.05;
+
+/// The derivative along a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slope {
+    /// The same on both sides.
+    Smooth,
+    /// That of one side.
+    OneSided,
+    /// None, because steps jump.
+    None,
+}
+
+/// Steps from nearby configurations and commands. Memory is reused.
+#[derive(Debug)]
+pub(super) struct StepDifferences {
+    /// The step with the memory that all of them start from, and the step that is taken.
+    memory: QuasistaticStep,
+    step: QuasistaticStep,
+    result: StepResult,
+    state: State,
+    /// Poses at `state`, for the generalized forces of `external`.
+    data: Data,
+    command: JointCommand,
+    pub(super) external: ExternalWrenches,
+    direction: Vec<f64>,
+    /// The end of the step itself, and the changes of the end at REACH/2 and REACH.
+    here: Vec<f64>,
+    near: Vec<f64>,
+    far: Vec<f64>,
+    back: Vec<f64>,
+}
+
+impl StepDifferences {
+    pub(super) fn new(
+        options: QuasistaticStepping,
+        input: &StepInput<'_>,
+        external: ExternalWrenches,
+        memory: &QuasistaticStep,
+        sharp: bool,
+    ) -> Self {
+        let (scene, state) = (input.scene, input.start.state);
+        let n = scene.model().nv();
+        let make = || {
+            let mut step = QuasistaticStep::new(options, scene, state);
+            step.impedances.clone_from(&memory.impedances);
+            step.solver.clone_from(&memory.solver);
+            if sharp {
+                step.sharpen();
+            }
+            step
+        };
+        let targets = memory.impedances.targets().iter().enumerate().map(|(joint, held)| {
+            let target = input.start.command.targets.as_slice().get(joint).copied().unwrap_or_default();
+            JointTarget { position: Some(target.position.unwrap_or(*held)), ..target }
+        });
+        Self {
+            command: targets.collect(),
+            memory: make(),
+            step: make(),
+            result: StepResult::new(state, scene.joints().len()),
+            state: state.clone(),
+            data: Data::new(scene.model()),
+            external,
+            direction: vec![0.0; n],
+            here: vec![0.0; state.q.len()],
+            near: vec![0.0; n],
+            far: vec![0.0; n],
+            back: vec![0.0; n],
+        }
+    }
+
+    /// Takes the step itself; its end is then in [`StepDifferences::end`].
+    pub(super) fn start(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
+        self.take(input, 0, 0.0)?;
+        if self.result.report.parts == 1 {
+            // Of several distributions of friction, the steps nearby find that of the step itself.
+            self.memory.solver.clone_from(&self.step.solver);
+        }
+        self.here.copy_from_slice(&self.result.state.q);
+        Ok(())
+    }
+
+    /// Positions and velocities at the end of the last step that was taken.
+    pub(super) fn end(&self) -> &State {
+        &self.result.state
+    }
+
+    /// Takes the step from the configuration or the command that is moved along `column`.
+    fn take(&mut self, input: &StepInput<'_>, column: usize, increment: f64) -> Result<(), StepError> {
+        let model = input.scene.model();
+        let n = model.nv();
+        let Self { memory, step, result, state, data, command, external, direction, .. } = self;
+        state.q.copy_from_slice(&input.start.state.q);
+        let mut commanded = None;
+        if column < n {
+            direction.fill(0.0);
+            direction[column] = 1.0;
+            integrate(model, &mut state.q, direction, increment);
+        } else {
+            let target = command.targets.get_mut(ScalarJointIndex::from_usize(column - n));
+            if let Some(position) = target.and_then(|target| target.position.as_mut()) {
+                commanded = Some(*position);
+                *position += increment;
+            }
+        }
+        positions(model, &state.q, data);
+        external.project(model, data);
+        step.impedances.clone_from(&memory.impedances);
+        step.solver.clone_from(&memory.solver);
+        let start = StepStart { state, command, external: external.generalized(), ..input.start };
+        let taken = step.step(&StepInput { start, ..*input }, result);
+        let targets =
+            column.checked_sub(n).and_then(|joint| command.targets.get_mut(ScalarJointIndex::from_usize(joint)));
+        if let (Some(target), Some(position)) = (targets, commanded) {
+            target.position = Some(position);
+        }
+        taken
+    }
+
+    /// Writes the slope of one side, in the direction of `sign`, to `slope`. Returns whether there is one.
+    fn side(&mut self, input: &StepInput<'_>, column: usize, sign: f64, slope: &mut [f64]) -> bool {
+        let model = input.scene.model();
+        for half in [true, false] {
+            if self.take(input, column, sign * if half { 0.5 * REACH } else { REACH }).is_err() {
+                return false;
+            }
+            let Self { result, here, near, far, .. } = self;
+            change(model, here, &result.state.q, if half { near } else { far });
+        }
+        let mut jumps = false;
+        for ((slope, near), far) in slope.iter_mut().zip(&self.near).zip(&self.far) {
+            // Beyond the distance by which points yield under their load.
+            *slope = sign * (far - near) / (0.5 * REACH);
+            jumps |= (far - sign * *slope * REACH).abs() > OFFSET * REACH * slope.abs().max(1.0);
+        }
+        !jumps
+    }
+
+    /// Writes the change of the end along `column` to `slope`.
+    pub(super) fn slope(&mut self, input: &StepInput<'_>, column: usize, slope: &mut [f64]) -> Slope {
+        let mut back = std::mem::take(&mut self.back);
+        let forward = self.side(input, column, 1.0, slope);
+        let backward = self.side(input, column, -1.0, &mut back);
+        let scale = slope.iter().fold(1.0_f64, |largest, x| largest.max(x.abs()));
+        let same = slope.iter().zip(&back).all(|(a, b)| (a - b).abs() <= SAME_SLOPE * scale);
+        let found = match (forward, backward) {
+            (true, true) if same => {
+                slope.iter_mut().zip(&back).for_each(|(a, b)| *a = 0.5 * (*a + b));
+                Slope::Smooth
+            }
+            (true, _) => Slope::OneSided,
+            (false, true) => {
+                slope.copy_from_slice(&back);
+                Slope::OneSided
+            }
+            (false, false) => Slope::None,
+        };
+        self.back = back;
+        found
+    }
+}
+
+/// The tangent from configuration `a` to `b`: joints by difference, free bodies by the rotation vector and
+/// the displacement of their origin. The rotation is small.
+fn change(model: &Model, a: &[f64], b: &[f64], change: &mut [f64]) {
+    for joint in model.joints().iter() {
+        let (q, v) = (joint.q_start, joint.v_start);
+        if joint.kind != JointKind::Floating {
+            (0..joint.nv).for_each(|k| change[v + k] = b[q + k] - a[q + k]);
+            continue;
+        }
+        let parts = |q: &[f64]| (q[0], Vector3::new(q[1], q[2], q[3]));
+        let ((w, u), (s, r)) = (parts(&a[q..]), parts(&b[q..]));
+        // The vector part of b a^-1 is half the rotation vector.
+        let half = r * w - u * s - r.cross(&u);
+        change[v..v + 3].copy_from_slice((half * 2.0).as_slice());
+        (0..3).for_each(|k| change[v + 3 + k] = b[q + 4 + k] - a[q + 4 + k]);
+    }
+}

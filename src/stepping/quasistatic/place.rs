@@ -1,0 +1,167 @@
+//! The data of a step's program near its configuration: everything that a derivative varies.
+
+use super::impedances::{Impedances, InertiaLaw};
+use super::step::QuasistaticStep;
+use crate::math::{Index, ScalarJointIndex, Vector3};
+use crate::multibody::{Data, State, bias, integrate, mass_matrix, positions};
+use crate::scene::Scene;
+use crate::solvers::quasistatic::{ProblemDirection, QuasistaticProblem};
+use crate::stepping::command::{JointCommand, JointTarget};
+use crate::stepping::contacts::{QuasistaticContacts, frame_about, smallest_axis};
+use crate::stepping::external::ExternalWrenches;
+use crate::stepping::input::{StepInput, StepStart};
+use crate::stepping::settings::QuasistaticStepping;
+
+/// Data of a problem at fixed v and gamma.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sample {
+    /// b - Q v + sum J^T gamma [N s].
+    linear: Vec<f64>,
+    /// phi/h n + J v per contact [m/s].
+    contacts: Vec<Vector3>,
+    /// The active limits, and those that may become active [m/s] or [rad/s].
+    bounds: Vec<f64>,
+    targets: Vec<f64>,
+}
+
+/// The point at which data are sampled.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) state: State,
+    pub(super) command: JointCommand,
+    pub(super) start: Data,
+    pub(super) middle: Data,
+    pub(super) impedances: Impedances,
+    pub(super) contacts: QuasistaticContacts,
+    pub(super) problem: QuasistaticProblem,
+    pub(super) external: ExternalWrenches,
+    pub(super) direction: Vec<f64>,
+}
+
+impl Place {
+    /// Copies the command, with the held position for each joint without a position command.
+    pub(super) fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
+        let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
+            let target = command.targets.as_slice().get(joint).copied().unwrap_or_default();
+            JointTarget { position: Some(target.position.unwrap_or(*held)), ..target }
+        });
+        self.command.targets.clear();
+        self.command.targets.extend(targets);
+    }
+
+    /// Moves by `increment` along a column, and assembles everything but contacts. `middle` holds the
+    /// velocities with which the middle was found, and their change along the column.
+    pub(super) fn go(
+        &mut self,
+        input: &StepInput<'_>,
+        options: &QuasistaticStepping,
+        impedances: &Impedances,
+        column: usize,
+        increment: f64,
+        middle: Option<(&[f64], &[f64])>,
+    ) {
+        let (scene, h) = (input.scene, input.settings.step());
+        let model = scene.model();
+        let n = model.nv();
+        self.state.q.copy_from_slice(&input.start.state.q);
+        if column < n {
+            self.direction.fill(0.0);
+            self.direction[column] = 1.0;
+            integrate(model, &mut self.state.q, &self.direction, increment);
+        }
+        positions(model, &self.state.q, &mut self.start);
+        mass_matrix(model, &mut self.start);
+        bias(model, &mut self.start);
+        self.problem.reset(n, h);
+        self.impedances.clone_from(impedances);
+        let commanded =
+            column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)));
+        let standing = commanded.as_ref().and_then(|target| target.position);
+        if let (Some(target), Some(position)) = (commanded, standing) {
+            target.position = Some(position + increment);
+        }
+        self.external.project(model, &self.start);
+        let external = self.external.generalized();
+        let start = StepStart {
+            initial: input.start.initial,
+            state: &self.state,
+            command: &self.command,
+            external,
+            ..input.start
+        };
+        let stiction = input.settings.stiction_tolerance;
+        let inertia = InertiaLaw { kind: options.inertia, parts: 1 };
+        self.impedances.assemble(scene, inertia, stiction, &start, &self.start, &mut self.problem);
+        if let Some(target) =
+            column.checked_sub(n).and_then(|joint| self.command.targets.get_mut(ScalarJointIndex::from_usize(joint)))
+        {
+            target.position = standing;
+        }
+        if let Some((v, dv)) = middle {
+            for ((moved, v), dv) in self.direction.iter_mut().zip(v).zip(dv) {
+                *moved = v + increment * dv;
+            }
+            integrate(model, &mut self.state.q, &self.direction, 0.5 * h);
+        }
+        positions(model, &self.state.q, &mut self.middle);
+    }
+
+    /// Finds the contact points that correspond to those of `step`, where they are now. With `exact`, returns
+    /// the first pair that has lost a point with a force; smoothed steps take such a point along with its
+    /// bodies.
+    pub(super) fn find_contacts(&mut self, scene: &Scene, step: &QuasistaticStep, exact: bool) -> Option<usize> {
+        let gammas = step.solver.contact_impulses();
+        let loaded = |contact: usize| exact && gammas.get(contact).is_none_or(|gamma| *gamma != Vector3::zeros());
+        let lost = self.contacts.follow(&step.contacts, scene, (&step.start, &self.start), loaded);
+        self.contacts.add_points(scene, &self.start, &self.middle, &mut self.problem);
+        lost
+    }
+
+    /// Samples the data of the problem here, at the solution v of `step`.
+    pub(super) fn sample(&self, step: &QuasistaticStep, v: &[f64], sample: &mut Sample) {
+        let (problem, gammas) = (&self.problem, step.solver.contact_impulses());
+        let n = problem.size();
+        sample.linear.clear();
+        sample.linear.extend(
+            problem
+                .linear
+                .iter()
+                .zip(problem.quadratic.chunks_exact(n))
+                .map(|(b, Q)| b - crate::math::dense::dot(Q, v)),
+        );
+        sample.contacts.clear();
+        for ((there, contact), gamma) in step.problem.contacts().iter().zip(problem.contacts()).zip(gammas) {
+            let (pair, point) = (there.key.pair as usize, there.key.point as usize);
+            let (n_here, n_there) =
+                (&step.contacts.points(pair).normal[point], &self.contacts.points(pair).normal[point]);
+            // Axes that turn with the normal, without any further rotation.
+            let axis = smallest_axis(n_here);
+            let turn = frame_about(n_there, axis) * frame_about(n_there, smallest_axis(n_there)).transpose();
+            sample.contacts.push(turn * problem.contact_velocity(contact, v));
+            let gamma = turn.transpose() * gamma;
+            for (dof, column) in problem.columns(contact) {
+                sample.linear[*dof as usize] += column.dot(&gamma);
+            }
+        }
+        sample.bounds.clear();
+        sample.bounds.extend(problem.bounds.iter().zip(step.solver.bound_impulses()).map(|(bound, impulse)| {
+            let upper = *impulse < 0.0 || !bound.lower.is_finite();
+            if upper { bound.upper } else { bound.lower }
+        }));
+        sample.targets.clear();
+        sample.targets.extend(problem.rows.iter().map(|row| row.target));
+    }
+}
+
+/// The direction from sample `b` to sample `a`, which are `width` apart.
+pub(super) fn difference(a: &Sample, b: &Sample, width: f64, direction: &mut ProblemDirection) {
+    let numbers = |to: &mut Vec<f64>, a: &[f64], b: &[f64]| {
+        to.clear();
+        to.extend(a.iter().zip(b).map(|(a, b)| (a - b) / width));
+    };
+    numbers(&mut direction.linear, &a.linear, &b.linear);
+    numbers(&mut direction.bounds, &a.bounds, &b.bounds);
+    numbers(&mut direction.targets, &a.targets, &b.targets);
+    direction.contacts.clear();
+    direction.contacts.extend(a.contacts.iter().zip(&b.contacts).map(|(a, b)| (a - b) / width));
+}
