@@ -30,7 +30,11 @@ pub fn reference_ends(support: Support) -> [[f64; 3]; 4] {
 pub fn quasistatic() -> Stepping {
     let default = QuasistaticStepping::default();
     let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..default.solver };
-    Stepping::Quasistatic(QuasistaticStepping { solver, inertia: UnactuatedInertia::Drag { time_constant: 10.0 }, ..default })
+    Stepping::Quasistatic(QuasistaticStepping {
+        solver,
+        inertia: UnactuatedInertia::Drag { time_constant: 10.0 },
+        ..default
+    })
 }
 
 /// The thesis's pushes with one mode, or one solver and friction model.
