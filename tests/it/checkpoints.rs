@@ -370,7 +370,7 @@ fn the_program_refuses_other_files_by_name() {
     for (scene, file, means) in [
         ("drop.yaml", "missing", "check the path"),
         ("drop.yaml", "/dev/null", "not a regular file"),
-        ("drop.yaml", "text", "no checkpoint of Isobar"),
+        ("drop.yaml", "text", "it is not a checkpoint of Isobar"),
         ("drop.yaml", "cut", "it is truncated"),
         ("cube_stacking.yaml", "drop.checkpoint", "to another scene"),
     ] {

@@ -105,7 +105,7 @@ def test_services_save_and_restore(start, listener, tmp_path):
     assert all(first[stamp] == second[stamp] for stamp in common)
     # Bad files are refused by name, and the simulation continues.
     whole = file.read_bytes()
-    for content, reason in ((whole[: len(whole) // 2], "it is truncated"), (b"text", "no checkpoint of Isobar")):
+    for content, reason in ((whole[: len(whole) // 2], "it is truncated"), (b"text", "it is not a checkpoint of Isobar")):
         file.write_bytes(content)
         refused = listener.call(Trigger, "/isobar/restore_checkpoint", Trigger.Request())
         assert not refused.success and str(file) in refused.message and reason in refused.message, refused.message
