@@ -31,9 +31,9 @@ fn modes(step: f64) -> [(&'static str, StepSettings); 3] {
 /// which the spring of its contact has taken up the work of the effort, W = F (gap + depth) = k depth^2/2,
 /// and comes to rest at F/k. The stiffness of a compliant face is between those of its whole area and of its
 /// area without a rim of a tenth; that of the four rigid points is m (2 pi/(beta h))^2 with beta = 0.1, and
-/// four times 1e8 N/m in a quasistatic step with Coulomb's law. A complementarity step damps the contact over several steps: after an impact with u the next step moves by
-/// gamma h u, with gamma = 1/(1 + 4 tau/h) and tau = 2 h, and all by gamma h u/(1 - gamma) at most. A
-/// quasistatic step does not resolve less than its tolerance.
+/// four times 1e8 N/m in a quasistatic step with Coulomb's law. A complementarity step damps the contact
+/// over several steps: after an impact with u the next step moves by gamma h u, with gamma = 1/(1 + 4 tau/h)
+/// and tau = 2 h, and all by gamma h u/(1 - gamma) at most.
 #[test]
 fn an_effort_that_closes_a_gap_within_a_step_does_not_pass_through() {
     let mut wrong = Vec::new();
