@@ -121,33 +121,37 @@ fn a_steady_quasistatic_step_allocates_nothing() {
     assert_eq!(allocations() - before, 0);
 }
 
-/// Complementarity steps of the gripper and the spatula, with several solvers and friction models. Without
-/// commands the fingers do not hold the spatula: the counted steps have no contact.
+/// The grip of config/spatula_slip.yaml in complementarity steps of 4 ms, with several solvers and friction
+/// models: buffers grow while the fingers close and take the load; from 0.32 to 0.48 s they hold at 16 N.
 #[test]
 fn a_steady_complementarity_step_allocates_nothing() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/spatula_slip.yaml");
     for (solver, friction) in [
         (ComplementaritySolver::Split, FrictionLaw::ProjectedCone),
         (ComplementaritySolver::Direct, FrictionLaw::ExactCone),
-        (ComplementaritySolver::Direct, FrictionLaw::MultiDirectional { directions: 16 }),
+        (ComplementaritySolver::Direct, FrictionLaw::MultiDirectional { directions: 2 }),
         (ComplementaritySolver::GaussSeidel, FrictionLaw::ScaledBox),
     ] {
         let loaded = scene_file::load(&path, &PackageMap::from_environment()).expect("the scene loads");
         let solver = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };
         let stepping = Stepping::Spook(SpookStepping { solver, ..SpookStepping::default() });
-        let settings = StepSettings { stepping, ..loaded.settings };
+        let settings = StepSettings { stepping, step_ns: 4_000_000, ..loaded.settings };
         let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial, settings).expect("a simulation");
         let mut snapshot = Snapshot::default();
-        let command = JointCommand::new(&loaded.scene);
-        let mut before = 0;
-        for step in 0..200 {
-            if step == 150 {
+        let mut command = JointCommand::new(&loaded.scene);
+        let (mut before, mut faces) = (0, 0);
+        for step in 0..120 {
+            if step == 80 {
                 before = allocations();
             }
-            simulation.step(&command).expect("a step");
+            loaded.commands.fill(simulation.time_ns(), &mut command);
+            faces = simulation.step(&command).expect("a step").faces;
             simulation.snapshot_into(&mut snapshot);
         }
-        assert_eq!(allocations() - before, 0, "{solver:?}");
+        let allocations = allocations() - before;
+        println!("{solver:?}: {faces} faces");
+        assert!(faces > 20, "{solver:?}: the spatula is held");
+        assert_eq!(allocations, 0, "{solver:?}");
     }
 }
 

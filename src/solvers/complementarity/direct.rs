@@ -134,15 +134,19 @@ impl DirectSolver {
         free.factorize(problem, mass, 0.0, |i| states[i] == State::Free)
     }
 
-    /// The states that a guess of the impulses has.
+    /// The states of a guess: a row is at a bound if its impulse is there and its slack holds it there.
     fn start_states(&mut self, problem: &MixedProblem, impulses: &mut [f64]) {
-        self.states.clear();
-        for (row, impulse) in problem.rows().iter().zip(impulses) {
+        for (row, impulse) in problem.rows().iter().zip(&mut *impulses) {
             *impulse = if impulse.is_finite() { impulse.clamp(row.lower, row.upper) } else { 0.0 };
+        }
+        problem.velocities(impulses, &mut self.v);
+        self.states.clear();
+        for (i, (row, impulse)) in problem.rows().iter().zip(&*impulses).enumerate() {
+            let slack = problem.slack(i, &self.v, *impulse);
             let state = match () {
                 () if row.lower == row.upper => State::Lower,
-                () if *impulse == row.lower && row.lower != 0.0 => State::Lower,
-                () if *impulse == row.upper && row.upper != 0.0 => State::Upper,
+                () if *impulse == row.lower && slack > 0.0 => State::Lower,
+                () if *impulse == row.upper && slack < 0.0 => State::Upper,
                 () => State::Free,
             };
             self.states.push(state);

@@ -61,6 +61,7 @@ pub struct ContactSolver {
     wanted: Vec<f64>,
     /// The part of a wanted change that is made.
     relaxation: f64,
+    /// The momentum r of the problem.
     r: Vec<f64>,
 }
 
@@ -75,6 +76,8 @@ impl ContactSolver {
         v: &mut Vec<f64>,
     ) -> ComplementarityReport {
         let (set, bound) = set_and_bound(settings.friction);
+        self.r.clear();
+        self.r.extend_from_slice(momentum);
         impulses.clear();
         impulses.resize(problem.rows.len(), 0.0);
         self.bounds.clear();
@@ -94,7 +97,7 @@ impl ContactSolver {
             ComplementaritySolver::Direct if set == TangentSet::Box => {
                 self.solve_box(problem, bound, settings, impulses, v, &mut infeasible)
             }
-            ComplementaritySolver::Direct => self.solve_cone(problem, set, momentum, settings, impulses, v),
+            ComplementaritySolver::Direct => self.solve_cone(problem, set, settings, impulses, v),
             ComplementaritySolver::GaussSeidel => {
                 problem.rows.velocities(impulses, v);
                 (self.sweep(problem, (set, bound), settings, impulses, v), 0)
@@ -174,6 +177,7 @@ impl ContactSolver {
     }
 
     /// The direct solution with box friction, again with bounds of its own normal impulses if these bound it.
+    /// Newton's method finds the states of the rows in a few iterations; pivots alone may take thousands.
     fn solve_box(
         &mut self,
         problem: &mut ComplementarityProblem,
@@ -184,10 +188,17 @@ impl ContactSolver {
         infeasible: &mut Option<usize>,
     ) -> (u32, u32) {
         let mut pivots = 0;
+        let smooth = problem.rows.rows().iter().all(|row| row.regularization > 0.0);
+        if smooth {
+            problem.rows.velocities(impulses, v);
+        }
         for round in 0..=settings.rounds_max {
             for (number, bound) in self.bounds.iter().enumerate() {
                 let first = problem.pairs[number].tangent;
                 (first..first + 2).for_each(|i| problem.rows.set_bounds(i, -bound, *bound));
+            }
+            if smooth {
+                pivots += self.cone.solve(problem, TangentSet::Box, &self.bounds, &self.r, impulses, v);
             }
             pivots += self.solve_direct(problem, impulses, v, infeasible);
             if infeasible.is_some() {
@@ -205,13 +216,10 @@ impl ContactSolver {
         &mut self,
         problem: &ComplementarityProblem,
         set: TangentSet,
-        momentum: &[f64],
         settings: &ComplementaritySettings,
         impulses: &mut Vec<f64>,
         v: &mut Vec<f64>,
     ) -> (u32, u32) {
-        self.r.clear();
-        self.r.extend_from_slice(momentum);
         problem.rows.velocities(impulses, v);
         let mut iterations = 0;
         for round in 0..=settings.rounds_max {
