@@ -18,3 +18,4 @@ mod rigid_force;
 mod rigid_points;
 mod sensors;
 mod spook;
+mod units;
