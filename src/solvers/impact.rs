@@ -12,7 +12,7 @@ use super::patch_block::{Impact, PatchBlock};
 use crate::math::SpatialVelocity;
 use crate::math::lanes::LANES;
 
-/// A bounce is not lessened below this fraction but to 0 [-].
+/// If the factor of the restitution is at most this, the next reduction sets it to 0 [-].
 const BOUNCE_MIN: f64 = 0.3;
 
 impl PatchBlock {
@@ -32,8 +32,8 @@ impl PatchBlock {
         !self.impacts.is_empty()
     }
 
-    /// Sets the restitution e of the faces in impact [-], lessened as [`PatchBlock::lessen_bounce`] has
-    /// found.
+    /// Sets the restitution of the faces in impact: e [-] times the factor that
+    /// [`PatchBlock::lessen_bounce`] has found.
     pub fn set_restitution(&mut self, e: f64) {
         let restitution = self.bounce * e;
         for Impact { face, speed, elastic_force } in &self.impacts {
@@ -43,18 +43,19 @@ impl PatchBlock {
         }
     }
 
-    /// The work of the patch's impulse on its bodies and on surfaces that move \[J\], if the step ends with
-    /// the relative velocity V of C: with the mean of it and of the velocity `before` the contact, without
-    /// the weight of the step. The energy that steps conserve without contact, T + U - dt/2 times the power
-    /// of the weight, changes by this work; at surfaces that move their drives add to it.
+    /// The work \[J\] of the patch's impulse on its bodies and on moving surfaces, if the step ends with the
+    /// relative velocity V of C. It is the impulse times the mean of V and of the velocity `before` the
+    /// contact, which is without the weight of the step. The energy that steps conserve without contact,
+    /// T + U - dt/2 times the power of the weight, changes by this work. The drives of moving surfaces add to
+    /// it.
     fn work(&self, V: &SpatialVelocity, before: &SpatialVelocity) -> f64 {
         let impulse = self.impulse(V);
         let moved = 0.5 * (V.v + before.v) + self.surface_velocity;
         0.5 * impulse.tau.dot(&(V.w + before.w)) + impulse.f.dot(&moved)
     }
 
-    /// Halves the restitution of the patch, the second time to a quarter and then to 0, if its contact gains
-    /// energy in a step that ends with V. Returns whether it does.
+    /// If the contact gains energy in a step that ends with V, reduces the restitution of the patch to a
+    /// half, then to a quarter, then to 0. Returns whether it gains energy.
     pub fn lessen_bounce(&mut self, V: &SpatialVelocity, before: &SpatialVelocity) -> bool {
         let gains = !self.impacts.is_empty() && self.bounce > 0.0 && self.work(V, before) > self.work_most;
         if gains {
