@@ -23,6 +23,8 @@ pub struct SceneBuilder {
     actuators: Vec<(JointIndex, Actuator)>,
     root_welds: Vec<JointIndex>,
     mesh_notes: Vec<(GeometryIndex, MeshNote)>,
+    /// How each geometry was tessellated.
+    parameters: IndexVec<GeometryIndex, HydroelasticParameters>,
     closures: Vec<Closure>,
     /// The divisor of the stated resolution hints [-].
     refinement: f64,
@@ -47,6 +49,7 @@ impl SceneBuilder {
             actuators: Vec::new(),
             root_welds: Vec::new(),
             mesh_notes: Vec::new(),
+            parameters: IndexVec::new(),
             closures: Vec::new(),
             refinement: 1.0,
         }
@@ -126,20 +129,41 @@ impl SceneBuilder {
             slab_thickness: properties.slab_thickness,
             margin: properties.margin.unwrap_or(0.0),
         };
-        let mut notes = Vec::new();
-        let hydroelastic = HydroelasticGeometry::with_notes(&shape, &parameters, &mut notes)
-            .map_err(|source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source })?;
-        let rigid = match material.compliance {
-            Compliance::Compliant { .. } => None,
-            Compliance::Rigid => Some(RigidShape::new(&shape).map_err(|source| SceneBuildError::Geometry {
-                geometry: name.clone(),
-                body: body_name.clone(),
-                source,
-            })?),
+        let fail = |source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source };
+        let (hydroelastic, rigid, notes) = match self.twin(&shape, &parameters) {
+            Some(twin) => twin,
+            None => {
+                let mut notes = Vec::new();
+                let hydroelastic = HydroelasticGeometry::with_notes(&shape, &parameters, &mut notes).map_err(fail)?;
+                let rigid = match material.compliance {
+                    Compliance::Compliant { .. } => None,
+                    Compliance::Rigid => Some(RigidShape::of(&shape, &hydroelastic, &notes).map_err(fail)?),
+                };
+                (hydroelastic, rigid, notes)
+            }
         };
+        self.parameters.push(parameters);
         let index = self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material });
         self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
         Ok(index)
+    }
+
+    /// Copies of the two representations and the notes of an earlier geometry with the same mesh, which need
+    /// not be made again; `None` for other shapes, which are made quickly.
+    fn twin(
+        &self,
+        shape: &Shape,
+        parameters: &HydroelasticParameters,
+    ) -> Option<(HydroelasticGeometry, Option<RigidShape>, Vec<MeshNote>)> {
+        if !matches!(shape, Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. }) {
+            return None;
+        }
+        let same = |(index, other): &(GeometryIndex, &CollisionGeometry)| {
+            self.parameters[*index] == *parameters && other.shape == *shape
+        };
+        let (index, other) = self.geometries.iter_enumerated().find(same)?;
+        let notes = self.mesh_notes.iter().filter(|(of, _)| *of == index).map(|(_, note)| note.clone());
+        Some((other.hydroelastic.clone(), other.rigid.clone(), notes.collect()))
     }
 
     /// Notes about the meshes added so far; see [`Scene::mesh_notes`].

@@ -8,6 +8,7 @@ mod gltf;
 mod habits;
 mod inspection;
 mod meshes;
+mod others;
 
 use std::path::{Path, PathBuf};
 

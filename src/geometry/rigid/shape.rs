@@ -67,14 +67,29 @@ impl RigidShape {
         };
         let parameters = HydroelasticParameters { compliant: None, resolution_hint, slab_thickness: None, margin: 0.0 };
         let mut notes = Vec::new();
-        let surface = match HydroelasticGeometry::with_notes(shape, &parameters, &mut notes)? {
-            HydroelasticGeometry::RigidSurface(surface) => surface,
-            _ => return Ok(Self::round(Kind::HalfSpace, f64::INFINITY)),
-        };
-        let kind = match *shape {
-            Shape::Sphere { radius } => {
-                return Ok(Self::round(Kind::Sphere { radius }, radius));
+        match HydroelasticGeometry::with_notes(shape, &parameters, &mut notes)? {
+            HydroelasticGeometry::RigidSurface(surface) => Ok(Self::from_surface(shape, surface, &notes)),
+            _ => Ok(Self::round(Kind::HalfSpace, f64::INFINITY)),
+        }
+    }
+
+    /// Does the same as [`RigidShape::new`] for a shape whose rigid geometry and the notes about its mesh are
+    /// known: meshes are not checked a second time.
+    ///
+    /// # Errors
+    /// The errors of [`RigidShape::new`].
+    pub fn of(shape: &Shape, geometry: &HydroelasticGeometry, notes: &[MeshNote]) -> Result<Self, GeometryError> {
+        match (shape, geometry) {
+            (Shape::Mesh(_), HydroelasticGeometry::RigidSurface(surface)) => {
+                Ok(Self::from_surface(shape, surface.clone(), notes))
             }
+            _ => Self::new(shape),
+        }
+    }
+
+    fn from_surface(shape: &Shape, surface: RigidSurface, notes: &[MeshNote]) -> Self {
+        let kind = match *shape {
+            Shape::Sphere { radius } => return Self::round(Kind::Sphere { radius }, radius),
             Shape::Capsule { radius, length } => {
                 Kind::Capsule { radius, half: 0.5 * length, core: ConvexSolid::segment(0.5 * length) }
             }
@@ -102,7 +117,7 @@ impl RigidShape {
         };
         let unsound = |note: &MeshNote| matches!(note, MeshNote::Unsound { .. } | MeshNote::Intersecting { .. });
         let is_sound = !notes.iter().any(unsound);
-        Ok(Self { kind, cones: EdgeCones::new(&surface), surface: Some(surface), bounds, center, radius, is_sound })
+        Self { kind, cones: EdgeCones::new(&surface), surface: Some(surface), bounds, center, radius, is_sound }
     }
 
     fn round(kind: Kind, radius: f64) -> Self {

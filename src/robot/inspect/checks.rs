@@ -34,6 +34,8 @@ pub fn inertia_mistakes(robot: &RobotDescription) -> Vec<String> {
 pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
     let mut found = Vec::new();
     let bodies = welded_bodies(robot);
+    // One scene for all meshes, so that copies of a mesh are checked once.
+    let mut scene = SceneBuilder::new();
     for link in &robot.links {
         let at = format!("line {}: link `{}`", link.line, link.name);
         let Some(body) = bodies.get(link.name.as_str()) else { continue };
@@ -57,7 +59,7 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
                 ));
             }
             let at = format!("line {}: collision `{}`", collision.line, collision.name);
-            found.extend(mesh(collision).into_iter().map(|what| format!("{at}: {what}")));
+            found.extend(mesh(collision, &mut scene).into_iter().map(|what| format!("{at}: {what}")));
         }
     }
     for joint in &robot.joints {
@@ -68,14 +70,16 @@ pub(super) fn checks(robot: &RobotDescription) -> Vec<String> {
 }
 
 /// The notes of a scene about a collision element's mesh, or its reason for refusing the mesh.
-fn mesh(collision: &CollisionElement) -> Vec<String> {
+fn mesh(collision: &CollisionElement, scene: &mut SceneBuilder) -> Vec<String> {
     if !matches!(collision.shape, Shape::Mesh(_) | Shape::Convex(_) | Shape::Volume { .. }) {
         return Vec::new();
     }
-    let mut scene = SceneBuilder::new();
     let (name, shape) = (&collision.name, collision.shape.clone());
     match scene.add_geometry(BodyIndex::WORLD, name, collision.X_BG, shape, &collision.properties) {
-        Ok(_) => scene.mesh_notes().iter().map(|(_, note)| note.to_string()).collect(),
+        Ok(index) => {
+            let own = scene.mesh_notes().iter().filter(|(of, _)| *of == index);
+            own.map(|(_, note)| note.to_string()).collect()
+        }
         Err(SceneBuildError::Geometry { source, .. }) => vec![format!("a scene refuses it: {source}")],
         Err(error) => vec![format!("a scene refuses it: {error}")],
     }

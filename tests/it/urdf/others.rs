@@ -1,0 +1,49 @@
+//! Robots of another project, example-robot-data, in the folder that ISOBAR_ROBOT_DATA names: each moves
+//! as a floating body.
+
+use std::time::Instant;
+
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
+use isobar::stepping::JointCommand;
+
+use super::urdf_files;
+
+/// Real input: every robot falls freely for a second with passive joints. All steps converge, and all numbers
+/// stay finite. Loading times are printed.
+#[test]
+fn all_example_robots_step_while_they_float() {
+    let Some(folder) = crate::golden::robots_of_others() else { return };
+    let mut packages = PackageMap::new();
+    packages.insert("example-robot-data", &folder);
+    let mut files = Vec::new();
+    urdf_files(&folder, &mut files);
+    assert!(files.len() >= 69, "{} robots", files.len());
+    let mut faults = Vec::new();
+    for file in &files {
+        let name = file.strip_prefix(&folder).unwrap().display();
+        let text = format!("step: 0.002\nmodels: [{{ name: robot, urdf: '{}', free: {{}} }}]\n", file.display());
+        let began = Instant::now();
+        let loaded = match scene_file::load_str(&text, &folder.join("scene.yaml"), &packages) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                faults.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        let took = began.elapsed();
+        let mut simulation = loaded.simulation().unwrap();
+        let command = JointCommand::new(&loaded.scene);
+        let mut not_converged = 0;
+        let stepped = (0..500).try_for_each(|_| {
+            simulation.step(&command).map(|report| not_converged += u32::from(!report.solver_converged))
+        });
+        if let Err(error) = stepped {
+            faults.push(format!("{name}: t = {} s: {error}", simulation.time()));
+        } else if not_converged > 0 || !simulation.state().q.iter().all(|q| q.is_finite()) {
+            faults.push(format!("{name}: {not_converged} steps have not converged"));
+        }
+        println!("{name}: loaded in {took:.2?}, {} velocities", simulation.state().v.len());
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
