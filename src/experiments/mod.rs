@@ -13,6 +13,7 @@ mod plot;
 pub mod prehensile_push;
 mod push_record;
 mod reach;
+mod recording_charts;
 pub mod spatula_slip;
 pub mod study;
 
@@ -21,3 +22,4 @@ pub use grid_study::{GridRun, GridStudy, Grids, Progress, Ratio, Triangles};
 pub use plot::{Chart, PlotError, Scale, Series, draw};
 pub use push_record::{PushSample, PushSummary};
 pub use reach::{ReachError, reach};
+pub use recording_charts::{ChartError, column_charts, recording_charts};

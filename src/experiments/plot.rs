@@ -9,7 +9,7 @@ use plotters::prelude::*;
 pub struct Series {
     /// The text of the legend.
     pub name: String,
-    /// Points (x, y).
+    /// Points (x, y); the line is interrupted at a NaN.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -119,15 +119,18 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
         .y_label_area_size(70)
         .build_cartesian_2d(x, y)
         .map_err(|error| error.to_string())?;
-    let label = |value: &f64| {
-        if logarithmic { format!("{:.1e}", 10.0_f64.powf(*value)) } else { short(*value) }
+    let label = |value: &f64, largest: f64| match logarithmic {
+        true => format!("{:.1e}", 10.0_f64.powf(*value)),
+        false => short(*value, largest),
     };
+    let size = |range: std::ops::Range<f64>| range.start.abs().max(range.end.abs());
+    let sizes = [size(context.x_range()), size(context.y_range())];
     context
         .configure_mesh()
         .x_desc(&chart.axes[0])
         .y_desc(&chart.axes[1])
-        .x_label_formatter(&label)
-        .y_label_formatter(&label)
+        .x_label_formatter(&|value| label(value, sizes[0]))
+        .y_label_formatter(&|value| label(value, sizes[1]))
         .light_line_style(WHITE)
         .draw()
         .map_err(|error| error.to_string())?;
@@ -142,22 +145,82 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
         context.draw_series([line]).map_err(|error| error.to_string())?;
         context.draw_series([name]).map_err(|error| error.to_string())?;
     }
+    let mut y = 48;
     for (number, series) in chart.series.iter().enumerate() {
-        let style = COLORS[number % COLORS.len()].stroke_width(2);
-        context
-            .draw_series(LineSeries::new(series.points.iter().map(|(x, y)| (to(*x), to(*y))), style))
-            .map_err(|error| error.to_string())?;
-        let y = 48 + 20 * number as i32;
+        // Earlier lines are wider, so that they stay visible below later ones.
+        let wider = (chart.series.len() - 1 - number).min(3) as u32;
+        let style = COLORS[number % COLORS.len()].stroke_width(2 + wider);
+        for part in series.points.split(|(_, y)| y.is_nan()) {
+            context
+                .draw_series(LineSeries::new(part.iter().map(|(x, y)| (to(*x), to(*y))), style))
+                .map_err(|error| error.to_string())?;
+        }
         legend.draw(&PathElement::new([(6, y), (26, y)], style)).map_err(|error| error.to_string())?;
-        let name = Text::new(series.name.as_str(), (34, y - 6), ("sans-serif", 13));
-        legend.draw(&name).map_err(|error| error.to_string())?;
+        for part in broken(&series.name) {
+            let name = Text::new(part, (34, y - 6), ("sans-serif", 13));
+            legend.draw(&name).map_err(|error| error.to_string())?;
+            y += 16;
+        }
+        y += 4;
     }
     Ok(())
 }
 
-/// At most four digits after the point, without trailing zeros.
-fn short(value: f64) -> String {
+/// The characters of a name that fit beside a panel.
+const NAME_MAX: usize = 24;
+
+/// A name in lines that fit beside a panel, broken behind a space, a slash or an underscore if possible.
+fn broken(name: &str) -> Vec<String> {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for word in name.split_inclusive([' ', '/', '_']) {
+        if !line.is_empty() && line.chars().count() + word.trim_end().chars().count() > NAME_MAX {
+            lines.push(std::mem::take(&mut line));
+        }
+        for character in word.chars() {
+            if line.chars().count() == NAME_MAX {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push(character);
+        }
+    }
+    lines.push(line);
+    lines
+}
+
+/// Values on an axis whose largest value is below this have an exponent. [-]
+const SMALL: f64 = 0.01;
+
+/// At most four digits after the point, without trailing zeros; on an axis of small values, two digits and
+/// the exponent. `largest` is the largest value on the axis.
+fn short(value: f64, largest: f64) -> String {
+    // Ticks at zero have rounding errors.
+    if largest < SMALL && value.abs() > 1e-9 * largest {
+        return format!("{value:.1e}");
+    }
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names are complete, and no line of one is too long.
+    #[test]
+    fn long_names_are_broken() {
+        for name in ["a", "peg/peg_collision_0 - left_finger/left_tip", &"x".repeat(60), ""] {
+            let lines = broken(name);
+            assert_eq!(lines.concat(), name);
+            assert!(lines.iter().all(|line| line.chars().count() <= NAME_MAX), "{lines:?}");
+        }
+        assert_eq!(broken("peg/peg_0 - left_finger/left_tip"), ["peg/peg_0 - left_finger/", "left_tip"]);
+    }
+
+    /// Small values have an exponent, and the tick at zero has none.
+    #[test]
+    fn labels_have_the_digits_of_their_axis() {
+        assert_eq!((short(4.5e-4, 5e-4).as_str(), short(1e-20, 5e-4).as_str()), ("4.5e-4", "0"));
+        assert_eq!((short(0.25, 2.0).as_str(), short(-0.0, 2.0).as_str()), ("0.25", "0"));
+    }
 }

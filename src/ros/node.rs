@@ -235,7 +235,7 @@ fn load_scene(path: &Path, packages: &PackageMap) -> Result<(SceneSource, Loaded
     let refused = |error| NodeError::Scene(Box::new(error));
     let source = SceneSource::read(path, packages).map_err(refused)?;
     let loaded = source.build(packages).map_err(refused)?;
-    for warning in &loaded.warnings {
+    for warning in loaded.short_warnings() {
         tracing::warn!("{warning}");
     }
     let scene = &loaded.scene;

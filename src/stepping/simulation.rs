@@ -15,7 +15,7 @@ use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping};
-use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};
+use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes, penetration};
 use super::stepper::Stepper;
 use super::wrong_friction::WrongFriction;
 use crate::contact::patch_depth;
@@ -504,9 +504,11 @@ impl Simulation {
             ContactKind::PressureField => {
                 add_parts(self.stepper.surface(index).1, &mut faces.force_B_W);
                 self.write_surface(index, faces);
+                patch.penetration = penetration(self.stepper.surface(index).0);
             }
             ContactKind::Points => {
                 let points = self.stepper.points(index);
+                patch.penetration = points.phi.iter().fold(0.0, |depth, phi| depth.max(-phi));
                 faces.centroid_W.extend_from_slice(&points.p_WC);
                 faces.normal_W.extend_from_slice(&points.normal);
                 faces.area.resize(points.len(), 0.0);

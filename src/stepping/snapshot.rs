@@ -1,6 +1,8 @@
 //! The data of one instant that are published or recorded, in reused buffers.
 
 use super::friction_errors::FrictionErrors;
+use crate::contact::patch_size;
+use crate::geometry::ContactSurface;
 use crate::math::{
     BodyIndex, GeometryIndex, IndexVec, RigidTransform, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
@@ -111,6 +113,9 @@ pub struct ContactPatch {
     pub F_BC_W: SpatialForce,
     /// Total area \[m2\]; 0 for points.
     pub area: f64,
+    /// The depth by which the two geometries overlap \[m\]: for points the largest, for a surface the largest
+    /// pressure over the largest pressure gradient.
+    pub penetration: f64,
     /// The faces.
     pub faces: PatchFaces,
     /// The largest errors of the friction of a face.
@@ -184,4 +189,12 @@ impl Snapshot {
     pub fn set_contact_patches(&mut self, patches: Vec<ContactPatch>) {
         (self.patch_count, self.patches) = (patches.len(), patches);
     }
+}
+
+/// The depth by which two geometries with this contact surface overlap \[m\]; see
+/// [`ContactPatch::penetration`].
+pub(super) fn penetration(surface: &ContactSurface) -> f64 {
+    let pressure = surface.corner_pressure.iter().copied().fold(0.0, f64::max);
+    let gradient = patch_size(surface).gradient;
+    if gradient > 0.0 { pressure / gradient } else { 0.0 }
 }

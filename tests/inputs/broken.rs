@@ -13,7 +13,7 @@ use isobar::math::Vector3;
 use super::{Random, root};
 
 /// A message that gives a way out has at least one of these words.
-const WAYS_OUT: [&str; 32] = [
+const WAYS_OUT: [&str; 40] = [
     "its keys are",
     "add ",
     "remove",
@@ -46,6 +46,14 @@ const WAYS_OUT: [&str; 32] = [
     "state ",
     "add it",
     "repair",
+    "join ",
+    "make ",
+    "declare ",
+    "are read are",
+    "a URDF's is",
+    "writes older files",
+    "choose ",
+    "give it",
 ];
 
 fn check(fault: &str, answer: &str, file: &str, line: bool) {
@@ -304,6 +312,177 @@ fn broken_commands(random: &mut Random, count: usize) {
         assert!(!output.status.success() && !answer.contains("panicked"), "{words:?}\n{answer}");
         check(&words.join(" "), &answer, named, false);
     }
+}
+
+/// More faults of robot files: a piece of the text, whose last place is replaced, and its replacement.
+const MORE_OF_ROBOTS: [(&str, &str); 16] = [
+    ("<parent link=\"base\"/>", "<parent link=\"lower\"/>"),
+    ("</robot>", "<link name=\"lonely\"/></robot>"),
+    ("</robot>", "<joint name=\"j\" type=\"fixed\"><parent link=\"base\"/><child link=\"lower\"/></joint></robot>"),
+    ("<sphere radius=\"0.03\"/>", "<sphere radius=\"0.03\"/><box size=\"1 1 1\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<cylinder radius=\"0.03\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<mesh filename=\".\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<mesh filename=\"a.step\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<mesh filename=\"package://my_robot/a.stl\"/>"),
+    ("<sphere radius=\"0.03\"/>", "<mesh filename=\"../meshes/objects/mug.obj\" scale=\"0 1 1\"/>"),
+    ("radius=\"0.03\"", "radius=\"0.03\" radius=\"0.04\""),
+    ("<link name=\"lower\"", "<link name=\"\""),
+    ("xyz=\"0 1 0\"", "xyz=\"0 1e400 0\""),
+    ("xyz=\"0 1 0\"/>", "xyz=\"0 1 0\"/><origin rpy=\"0 0 90\"/>"),
+    (
+        "</collision>",
+        "<drake:proximity_properties><drake:hydroelastic_modulus value=\"-1\"/></drake:proximity_properties></collision>",
+    ),
+    (
+        "</collision>",
+        "<drake:proximity_properties><drake:hydroelastic_modulos value=\"1\"/></drake:proximity_properties></collision>",
+    ),
+    ("<robot", "<html><robot"),
+];
+
+/// Faults of SDFormat files: the place of the first of two words is taken by the second.
+const OF_SDFORMAT: [(&str, &str); 12] = [
+    ("<sdf version=\"1.12\"", "<sdf version=\"2.0\""),
+    ("type=\"revolute\"", "type=\"hinge\""),
+    ("<child>b</child>", "<child>nowhere</child>"),
+    ("<child>b</child>", ""),
+    ("<pose>0 0 1 0 0 0</pose>", "<pose relative_to=\"nowhere\">0 0 1 0 0 0</pose>"),
+    ("<pose>0 0 1 0 0 0</pose>", "<pose>0 0 1 0 0</pose>"),
+    ("<mass>1</mass>", "<mass>heavy</mass>"),
+    ("<mass>1</mass>", "<mass>-1</mass>"),
+    ("</model>", "<include><uri>gone.sdf</uri></include></model>"),
+    ("</model>", "<frame name=\"f\" attached_to=\"g\"/><frame name=\"g\" attached_to=\"f\"/></model>"),
+    ("</model>", "<link name=\"a\"/></model>"),
+    ("<xyz>0 0 1</xyz>", "<xyz>0 0 0</xyz>"),
+];
+
+const SDFORMAT: &str = r#"<sdf version="1.12"><model name="m">
+<link name="a"><inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>
+<link name="b"><pose>0 0 1 0 0 0</pose>
+<inertial><mass>1</mass><inertia><ixx>1</ixx><iyy>1</iyy><izz>1</izz></inertia></inertial></link>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child><axis><xyz>0 0 1</xyz></axis></joint>
+</model></sdf>
+"#;
+
+fn more_broken_robots() {
+    let good = std::fs::read_to_string(root("urdf/two_link_arm.urdf")).expect("a robot");
+    let sides = [
+        ("arm_under_test.urdf", good.as_str(), &MORE_OF_ROBOTS[..]),
+        ("arm_under_test.sdf", SDFORMAT, &OF_SDFORMAT[..]),
+    ];
+    for (file, good, faults) in sides {
+        let read = |text: &str| {
+            let options = LoadOptions::default();
+            match urdf::load_str(text, Path::new(file), &root("urdf"), &PackageMap::new(), &options) {
+                Ok(robot) => robot.warnings.iter().map(|warning| format!("{warning}\n")).collect(),
+                Err(error) => chain(&error),
+            }
+        };
+        assert_eq!(read(good), "", "{file} without a fault");
+        for (find, replacement) in faults {
+            let at = good.rfind(find).unwrap_or_else(|| panic!("no {find}"));
+            let text = format!("{}{replacement}{}", &good[..at], &good[at + find.len()..]);
+            check(&format!("{find} -> {replacement}"), &read(&text), file, true);
+        }
+    }
+}
+
+/// More faults of scenes: whole texts.
+const MORE_OF_SCENES: [&str; 14] = [
+    "- a\n- b\n",
+    "ground: {}\nground: {}\n",
+    "ground: &a {}\nmodels: *b\n",
+    "include: scene_under_test.yaml\nground: {}\n",
+    "gravity: [0, -9.81]\nground: {}\n",
+    "ground: {}\nmodels: [{ name: b, box: [1, 1, 1], sphere: 1, mass: 1, free: {} }]\n",
+    "ground: {}\nmodels: [{ name: b, box: [1, 1, 1], mass: 1, density: 1000, free: {} }]\n",
+    "ground: {}\nmodels: [{ name: b, box: [1, 1, 1], mass: 1, free: {}, weld: {} }]\n",
+    "ground: {}\nmodels: [{ name: b, box: [1, 1, 1], mass: 1, weld: { parent: tabel } }]\n",
+    "parameters: { mu: 0.3 }\nground: {}\n",
+    "ground: {}\nmaterials: [{ body: cbue, mu_dynamic: 0.3 }]\n",
+    "stepping: implicit\nground: {}\n",
+    "publish: { joint_states: -3 }\nground: {}\n",
+    "wrenches: { nobody: { force: [1, 0, 0] } }\nground: {}\n",
+];
+
+fn more_broken_scenes() {
+    let label = root("scene_under_test.yaml");
+    for text in MORE_OF_SCENES {
+        let answer = match scene_file::load_str(text, &label, &PackageMap::new()) {
+            Ok(loaded) => loaded.warnings.join("\n"),
+            Err(error) => chain(&error),
+        };
+        check(text, &answer, "scene_under_test.yaml", true);
+    }
+}
+
+/// More faults of command lines: the arguments, and the word that the answer contains. `OUT` is a folder.
+const MORE_OF_COMMANDS: [(&str, &str); 20] = [
+    ("render config/drop.yaml --size 0x0", "--size"),
+    ("render config/drop.yaml --out OUT/a.jpg", "a.jpg"),
+    ("render config/drop.yaml --look-at 0,0", "--look-at"),
+    ("render config/drop.yaml --from 1 --to 0.5 --frames 3 --out OUT/a.png", "--from"),
+    ("render config/drop.yaml --contact --size 64x64 --out OUT/a.png", "touches"),
+    ("run config/drop.yaml --duration 0.01 --contacts gone/c.csv", "gone/c.csv"),
+    ("run config/drop.yaml --duration 0.01 --csv OUT/x.csv --contacts OUT/x.csv", "x.csv"),
+    ("run config/drop.yaml --duration 0.01 --record OUT/x.bag", "x.bag"),
+    ("run config/drop.yaml --duration 0.01 --from config/drop.yaml", "config/drop.yaml"),
+    ("run config/drop.yaml --duration 1e300", "--duration"),
+    ("run urdf/cube.urdf --duration 1", "urdf/cube.urdf"),
+    ("mesh meshes/objects/mug.obj --modulus -1", "--modulus"),
+    ("mesh meshes/objects/mug.obj --hint 0", "--hint"),
+    ("mesh meshes/objects/mug.obj --scale nan", "--scale"),
+    ("mesh meshes/objects/mug.obj --preview OUT/a.jpg", "--preview"),
+    ("mesh OUT/open.obj", "open.obj"),
+    ("experiment pancake-flop", "pancake-flop"),
+    ("experiment spatula-slip --refinements 0", "--refinements"),
+    ("inspect config/drop.yaml", "config/drop.yaml"),
+    ("draw config/drop.yaml", "config/drop.yaml"),
+];
+
+/// Faults of tables for `isobar plot`: the text, further arguments, and the word that the answer contains.
+const OF_TABLES: [(&str, &str, &str); 11] = [
+    ("", "", "t.csv"),
+    ("time,x\n", "", "t.csv"),
+    ("time,x\n0,1\n0.1\n", "", "t.csv:3"),
+    ("time,x\n0,1\n0.1,two\n", "", "t.csv:3"),
+    ("time,x,x\n0,1,2\n", "", "t.csv:1"),
+    ("who,what\na,b\n", "", "t.csv"),
+    ("time\n0\n1\n", "", "t.csv"),
+    ("time;x\n0;1\n1;2\n", "", "t.csv"),
+    ("time,x\nnan,nan\nnan,nan\n", "", "t.csv"),
+    ("time,x\n0,1\n1,2\n", "--columns xx", "xx"),
+    ("time,x\n0,1\n1,2\n", "--out a.png", "a.png"),
+];
+
+fn more_broken_commands() {
+    let folder = std::env::temp_dir().join(format!("isobar_broken_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("open.obj"), CUBE.replace("f 2 4 8 6\n", "")).expect("a mesh");
+    let answer = |arguments: &str| {
+        let arguments = arguments.replace("OUT", &folder.display().to_string());
+        let words = arguments.split_whitespace();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_isobar")).args(words).current_dir(root("")).output().expect("the program");
+        let answer = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && !answer.contains("panicked"), "{arguments}\n{answer}");
+        answer
+    };
+    for (arguments, named) in MORE_OF_COMMANDS {
+        check(arguments, &answer(arguments), named, false);
+    }
+    for (text, arguments, named) in OF_TABLES {
+        std::fs::write(folder.join("t.csv"), text).expect("a table");
+        check(text, &answer(&format!("plot OUT/t.csv {arguments}")), named, false);
+    }
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
+
+#[test]
+fn each_of_73_more_broken_inputs_is_answered_with_place_and_way_out() {
+    more_broken_robots();
+    more_broken_scenes();
+    more_broken_commands();
 }
 
 #[test]

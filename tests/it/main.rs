@@ -9,6 +9,7 @@ mod contact_laws;
 mod contact_properties;
 mod contact_surface_file;
 mod contact_surfaces;
+mod contacts_csv;
 mod continuity;
 mod controllers;
 mod drawing;

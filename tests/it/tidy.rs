@@ -40,7 +40,7 @@ const DOORS: [(&str, &[&str]); 27] = [
     ("tobj", &["src/io/mesh_files/"]),
     ("gltf_json", &["src/io/mesh_files/gltf.rs"]),
     ("base64", &["src/io/mesh_files/gltf.rs"]),
-    ("csv", &["src/io/csv_file.rs"]),
+    ("csv", &["src/io/csv_file/"]),
     ("mcap", &["src/io/bag/writer.rs"]),
     ("crc32fast", &["src/stepping/checkpoint.rs"]),
     ("png", &["src/picture/png_file.rs"]),

@@ -47,10 +47,10 @@ enum Experiment {
 #[derive(clap::Args)]
 struct Stacking {
     /// The scene.
-    #[arg(long, default_value = "config/cube_stacking.yaml")]
+    #[arg(long, default_value = "config/cube_stacking.yaml", value_parser = super::parse_file)]
     scene: PathBuf,
     /// The task: keyframes of the arm and the gripper.
-    #[arg(long, default_value = "config/tasks/cube_stacking.yaml")]
+    #[arg(long, default_value = "config/tasks/cube_stacking.yaml", value_parser = super::parse_file)]
     task: PathBuf,
     /// Step of the dynamic reference run, in seconds.
     #[arg(long, default_value_t = 5e-4)]
@@ -63,10 +63,10 @@ struct Stacking {
 #[derive(clap::Args)]
 struct PancakeFlip {
     /// The scene.
-    #[arg(long, default_value = "config/pancake_flip.yaml")]
+    #[arg(long, default_value = "config/pancake_flip.yaml", value_parser = super::parse_file)]
     scene: PathBuf,
     /// The task.
-    #[arg(long, default_value = "config/tasks/pancake_flip.yaml")]
+    #[arg(long, default_value = "config/tasks/pancake_flip.yaml", value_parser = super::parse_file)]
     task: PathBuf,
     #[command(flatten)]
     study: Study,
@@ -78,7 +78,7 @@ struct PancakeFlip {
 #[derive(clap::Args)]
 struct SpatulaSlip {
     /// The scene.
-    #[arg(long, default_value = "config/spatula_slip.yaml")]
+    #[arg(long, default_value = "config/spatula_slip.yaml", value_parser = super::parse_file)]
     scene: PathBuf,
     #[command(flatten)]
     study: Study,

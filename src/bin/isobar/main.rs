@@ -11,6 +11,7 @@ mod draw;
 mod experiment;
 mod inspect;
 mod mesh;
+mod plot;
 mod pushes;
 mod render;
 mod run;
@@ -18,7 +19,7 @@ mod run;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -41,6 +42,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Fill a closed triangle mesh with tetrahedra and a pressure field.
     Mesh(mesh::Arguments),
+    /// Draw the columns of a CSV file over time to an SVG file.
+    Plot(plot::Arguments),
     /// Draw a scene, or its contact, to a PNG file.
     Render(render::Arguments),
     /// Simulate a scene file, as fast as possible.
@@ -63,8 +66,50 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
         Command::Experiment(arguments) => experiment::run(&arguments),
         Command::Inspect(arguments) => inspect::run(&arguments),
         Command::Mesh(arguments) => mesh::run(&arguments),
+        Command::Plot(arguments) => plot::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
+    }
+}
+
+/// A scene or task file. A relative path that does not exist here, such as `config/drop.yaml`, may name a
+/// file that comes with the program: beside the executable in a release archive, or in the folder that the
+/// program was built from.
+fn parse_file(argument: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(argument);
+    if path.is_absolute() || path.exists() || !path.starts_with("config") {
+        return Ok(path);
+    }
+    let program = std::env::current_exe().ok();
+    let beside = program.as_deref().and_then(Path::parent).map(Path::to_path_buf);
+    let folders = beside.into_iter().chain([PathBuf::from(env!("CARGO_MANIFEST_DIR"))]);
+    match folders.map(|folder| folder.join(&path)).find(|file| file.is_file()) {
+        Some(shipped) => {
+            eprintln!("note: there is no {argument} here; taking {}", shipped.display());
+            Ok(shipped)
+        }
+        None => Ok(path),
+    }
+}
+
+/// A positive number.
+fn parse_positive(argument: &str) -> Result<f64, String> {
+    match argument.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err("expected a positive number, as in 0.001".to_owned()),
+    }
+}
+
+/// Refuses a name of a file that does not end with `ending`, which is that of its format. A name without an
+/// ending is accepted, as are those of devices.
+fn has_ending(option: &str, file: &Path, ending: &str) -> Result<(), String> {
+    match file.extension() {
+        Some(other) if !other.eq_ignore_ascii_case(ending) => Err(format!(
+            "{option} {}: the format of this file is {}; give a name that ends with .{ending}",
+            file.display(),
+            ending.to_uppercase()
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -16,13 +16,13 @@ pub(crate) struct Arguments {
     /// Closed triangle mesh (STL, OBJ, COLLADA or glTF).
     file: PathBuf,
     /// Hydroelastic modulus in pascals: the pressure at the deepest point of the mesh.
-    #[arg(long, default_value_t = 1e6)]
+    #[arg(long, default_value_t = 1e6, value_parser = super::parse_positive, allow_hyphen_values = true)]
     modulus: f64,
     /// Requested edge length of the tetrahedra in metres; the default gives about 2000 tetrahedra.
-    #[arg(long)]
+    #[arg(long, value_parser = super::parse_positive, allow_hyphen_values = true)]
     hint: Option<f64>,
     /// Multiply the coordinates by this (0.001 for a file in millimetres).
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, value_parser = super::parse_positive, allow_hyphen_values = true)]
     scale: f64,
     /// Write the tetrahedra and the pressure to this file (legacy ASCII VTK).
     #[arg(long, value_name = "FILE.vtk")]
@@ -36,11 +36,8 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    if !(arguments.modulus > 0.0 && arguments.modulus.is_finite()) {
-        return Err(format!("the modulus must be positive and finite, not {} Pa", arguments.modulus).into());
-    }
-    if !(arguments.scale > 0.0 && arguments.scale.is_finite()) {
-        return Err(format!("the scale must be positive and finite, not {}", arguments.scale).into());
+    for (option, file, ending) in [("--out", &arguments.out, "vtk"), ("--preview", &arguments.preview, "png")] {
+        file.iter().try_for_each(|file| super::has_ending(option, file, ending))?;
     }
     let data = mesh_files::read(&arguments.file, &Vector3::from_element(arguments.scale))?;
     let MeshData::Surface(surface) = data else {
@@ -48,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     };
     let settings = FillSettings { resolution_hint: arguments.hint, tets_max: arguments.max_tets };
     let start = Instant::now();
-    let filling = fill(&surface, &settings)?;
+    let filling = fill(&surface, &settings).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
     let elapsed = start.elapsed();
     if let Some(out) = &arguments.out {
         let title = format!("{} filled by isobar", arguments.file.file_name().unwrap_or_default().to_string_lossy());

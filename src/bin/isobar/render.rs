@@ -15,6 +15,7 @@ use isobar::stepping::{ContactPatch, JointCommand, Simulation, Snapshot};
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Scene file (YAML); docs/reference/scene-files.md lists its keys.
+    #[arg(value_parser = super::parse_file)]
     scene: PathBuf,
     /// Simulated time of the picture in seconds; the scene is simulated until then.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_time)]
@@ -32,7 +33,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = parse_speed, requires = "frames")]
     speed: f64,
     /// Keyframes that drive the scene (a file of config/tasks), instead of the scene's own commands.
-    #[arg(long, value_name = "FILE.yaml")]
+    #[arg(long, value_name = "FILE.yaml", value_parser = super::parse_file)]
     task: Option<PathBuf>,
     /// The PNG file to write.
     #[arg(long, value_name = "FILE.png", default_value = "scene.png")]
@@ -106,11 +107,14 @@ fn parse_speed(text: &str) -> Result<f64, String> {
     }
 }
 
+/// Sides of a picture \[px\].
+const SIDES: std::ops::RangeInclusive<usize> = 16..=4096;
+
 fn parse_size(text: &str) -> Result<(usize, usize), String> {
     let sides = text.split_once('x').map(|(width, height)| (width.parse(), height.parse()));
     match sides {
-        Some((Ok(width), Ok(height))) => Ok((width, height)),
-        _ => Err("expected columns x rows in pixels, as in --size 1280x960".to_owned()),
+        Some((Ok(width), Ok(height))) if SIDES.contains(&width) && SIDES.contains(&height) => Ok((width, height)),
+        _ => Err("expected columns x rows in pixels, 16 to 4096 each, as in --size 1280x960".to_owned()),
     }
 }
 
@@ -135,6 +139,8 @@ fn parse_point(text: &str) -> Result<Vector3, String> {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
+    super::has_ending("--out", &arguments.out, "png")?;
+    let times = times(arguments)?;
     let mut packages = PackageMap::from_environment();
     for (name, path) in &arguments.packages {
         packages.insert(name, path);
@@ -144,8 +150,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         &packages,
         &Loading { visual_meshes: true, set: &arguments.set, ..Loading::default() },
     )?;
-    loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    let times = times(arguments)?;
+    loaded.short_warnings().iter().for_each(|warning| eprintln!("warning: {warning}"));
     let snapshots = simulate(&mut loaded, arguments.task.as_deref(), &times)?;
     let Some(first) = snapshots.first() else { return Err("no time was given: add --time".into()) };
     let name = arguments.scene.file_stem().map(|stem| stem.to_string_lossy().replace('_', " ")).unwrap_or_default();
@@ -184,7 +189,7 @@ fn times(arguments: &Arguments) -> Result<Vec<f64>, String> {
     let from = arguments.from.unwrap_or(0.0);
     if to <= from {
         return Err(format!(
-            "the end of a moving picture must be after its start: give --to more than {from} s, not {to} s"
+            "the end of a moving picture must be after its start: with --from {from}, give --to more than {to}"
         ));
     }
     let part = |frame| f64::from(frame) / f64::from(frames - 1);

@@ -1,5 +1,5 @@
-//! `isobar run SCENE --duration S [--csv FILE] [--record FILE.mcap] [--command JOINT.QUANTITY=VALUE]...`,
-//! also from a checkpoint
+//! `isobar run SCENE --duration S [--csv FILE] [--contacts FILE] [--record FILE.mcap] [--command
+//! JOINT.QUANTITY=VALUE]...`, also from a checkpoint
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::io::bag::{BagError, BagPlan, BagRecording};
 use isobar::io::checkpoint_file;
-use isobar::io::csv_file::CsvRecording;
+use isobar::io::csv_file::{ContactRecording, CsvRecording};
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::{BodyIndex, Index, ScalarJointIndex};
@@ -22,6 +22,7 @@ use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepRepo
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Scene file (YAML); docs/reference/scene-files.md lists its keys.
+    #[arg(value_parser = super::parse_file)]
     scene: PathBuf,
     /// Simulated time to run, in seconds; with `--from`, further time.
     #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
@@ -39,10 +40,13 @@ pub(crate) struct Arguments {
     /// the rates of the scene's `publish`.
     #[arg(long, value_name = "FILE.mcap")]
     record: Option<PathBuf>,
-    /// Overwrite the files of `--csv`, `--record` and `--timing` if they exist.
+    /// Record the contacts to this CSV file: penetration, area and wrench of each pair that touches.
+    #[arg(long, value_name = "FILE")]
+    contacts: Option<PathBuf>,
+    /// Overwrite the files of `--csv`, `--contacts`, `--record` and `--timing` if they exist.
     #[arg(long)]
     force: bool,
-    /// Write only every n-th step to the CSV file.
+    /// Write only every n-th step to the CSV files.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     every: u64,
     /// A constant command, as in `--command elbow.position=0.5`; takes precedence over the scene's commands.
@@ -69,6 +73,9 @@ pub(crate) struct Arguments {
     /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
     packages: Vec<(String, PathBuf)>,
+    /// Print each warning about the scene; without this option, the first of each kind and a count.
+    #[arg(long)]
+    all_warnings: bool,
     /// Print no progress and no summary.
     #[arg(long)]
     quiet: bool,
@@ -85,6 +92,9 @@ enum Mode {
     Spook,
 }
 
+/// The largest number of steps of a run: at a microsecond each, more than a year.
+const STEPS_MAX: f64 = 1e14;
+
 /// Errors other than those of the scene and the steps.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
@@ -92,6 +102,10 @@ enum RunError {
     Command { text: String, problem: String },
     #[error("{} exists already; name another file, or add --force to overwrite it", file.display())]
     Exists { file: PathBuf },
+    #[error("--duration {duration}: this is {steps:.1e} steps of {step} s; there must be at most {STEPS_MAX:.0e}")]
+    TooLong { duration: f64, steps: f64, step: f64 },
+    #[error("two options name the file {}; give each a name of its own", file.display())]
+    Same { file: PathBuf },
     #[error("cannot write {}; check the folder and the permissions", file.display())]
     Write { file: PathBuf, source: std::io::Error },
 }
@@ -145,9 +159,15 @@ impl Totals {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    for file in [&arguments.csv, &arguments.record, &arguments.timing].into_iter().flatten() {
-        keep(file, arguments.force)?;
+    let files = [&arguments.csv, &arguments.contacts, &arguments.record, &arguments.timing];
+    let mut named: Vec<&PathBuf> = files.into_iter().flatten().collect();
+    named.iter().try_for_each(|file| keep(file, arguments.force))?;
+    named.extend(&arguments.checkpoint);
+    let same = (1..named.len()).find(|index| named[..*index].contains(&named[*index]) && !is_device(named[*index]));
+    if let Some(index) = same {
+        return Err(RunError::Same { file: named[index].clone() }.into());
     }
+    arguments.record.iter().try_for_each(|file| super::has_ending("--record", file, "mcap"))?;
     let mut packages = PackageMap::from_environment();
     for (name, path) in &arguments.packages {
         packages.insert(name, path);
@@ -155,7 +175,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let mut loaded =
         scene_file::load_with(&arguments.scene, &packages, &Loading { set: &arguments.set, ..Loading::default() })?;
     if !arguments.quiet {
-        loaded.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        let warnings = if arguments.all_warnings { loaded.warnings.clone() } else { loaded.short_warnings() };
+        warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+        if warnings.len() < loaded.warnings.len() {
+            eprintln!("note: --all-warnings prints all {} warnings", loaded.warnings.len());
+        }
     }
     match arguments.stepping {
         Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic(loaded.dynamic),
@@ -178,6 +202,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             );
         }
     }
+    let (duration, step) = (arguments.duration, loaded.settings.step());
+    if duration / step > STEPS_MAX {
+        return Err(RunError::TooLong { duration, steps: duration / step, step }.into());
+    }
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings)?;
     if let Some(file) = &arguments.from {
         let checkpoint = checkpoint_file::read(file)?;
@@ -199,9 +227,13 @@ fn simulate(
     overrides: &[(ScalarJointIndex, JointTarget)],
 ) -> Result<Totals, Box<dyn Error>> {
     let steps = (arguments.duration / loaded.settings.step()).round().max(1.0) as u64;
+    let title = format!("isobar {} run of {}", env!("CARGO_PKG_VERSION"), arguments.scene.display());
+    let mut contacts = match &arguments.contacts {
+        Some(file) => Some(ContactRecording::new(create(file)?, &title, &loaded.scene)?),
+        None => None,
+    };
     let mut recording = match &arguments.csv {
         Some(file) => {
-            let title = format!("isobar {} run of {}", env!("CARGO_PKG_VERSION"), arguments.scene.display());
             let pushed = loaded.wrenches.scheduled_bodies();
             Some(CsvRecording::new(create(file)?, &title, &loaded.scene, &pushed, &loaded.outputs)?)
         }
@@ -224,11 +256,14 @@ fn simulate(
         let last = number == steps;
         let row = (last || simulation.step_count().is_multiple_of(arguments.every)) && !(continues && number == 0);
         let messages = bag.is_some() && due.any();
-        if last || messages || (recording.is_some() && row) {
+        if last || messages || (row && (recording.is_some() || contacts.is_some())) {
             simulation.snapshot_into(&mut snapshot);
             let values = loaded.outputs.evaluate(&snapshot);
             if let Some(recording) = recording.as_mut().filter(|_| row) {
                 recording.record(&snapshot, values)?;
+            }
+            if let Some(contacts) = contacts.as_mut().filter(|_| row) {
+                contacts.record(&snapshot)?;
             }
             if let Some(bag) = bag.as_mut().filter(|_| messages) {
                 bag.record(due, &snapshot, values)?;
@@ -292,6 +327,9 @@ fn simulate(
     if let Some(recording) = recording {
         recording.finish()?;
     }
+    if let Some(contacts) = contacts {
+        contacts.finish()?;
+    }
     if let Some(bag) = bag {
         bag.finish()?;
     }
@@ -313,6 +351,11 @@ fn keep(file: &Path, force: bool) -> Result<(), RunError> {
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the file is a pipe or a device, such as /dev/null.
+fn is_device(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|present| !present.is_file() && !present.is_dir())
 }
 
 fn create(file: &PathBuf) -> Result<BufWriter<File>, RunError> {

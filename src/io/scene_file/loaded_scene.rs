@@ -80,11 +80,63 @@ pub struct LoadedScene {
 }
 
 impl LoadedScene {
+    /// The warnings in short: of those that differ in names and numbers only, the first, with the number of
+    /// the others.
+    pub fn short_warnings(&self) -> Vec<String> {
+        short(&self.warnings)
+    }
+
     /// A simulation of the scene from its start, with the file's settings.
     ///
     /// # Errors
     /// A mass matrix that is singular: a body that moves has no mass.
     pub fn simulation(&self) -> Result<Simulation, SimulationError> {
         Simulation::new(self.scene.clone(), self.initial.clone(), self.settings)
+    }
+}
+
+/// Of two or more warnings of one kind, the first, with the number of the others.
+fn short(warnings: &[String]) -> Vec<String> {
+    let mut kinds: Vec<(String, &String, usize)> = Vec::new();
+    for warning in warnings {
+        let kind = kind(warning);
+        match kinds.iter_mut().find(|(other, ..)| *other == kind) {
+            Some((.., count)) => *count += 1,
+            None => kinds.push((kind, warning, 1)),
+        }
+    }
+    let line = |(_, first, count): (String, &String, usize)| match count {
+        1 => first.clone(),
+        _ => format!("{first} (and {} more of this kind)", count - 1),
+    };
+    kinds.into_iter().map(line).collect()
+}
+
+/// A warning without its quoted names, numbers and signs.
+fn kind(warning: &str) -> String {
+    let unquoted: String = warning.split('`').step_by(2).collect();
+    let words = unquoted.split(|character: char| !character.is_alphabetic());
+    words.filter(|word| word.len() > 1).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Warnings that differ in names and numbers are counted; the order is that of the first of each kind.
+    #[test]
+    fn warnings_of_one_kind_are_counted() {
+        let all = [
+            "a.urdf:159: joint `j1`: the attribute `x` is unknown",
+            "parts of the rigid mesh `a` intersect (9 pairs, at (1.0e-3, -2, 3))",
+            "a.urdf:206: joint `j2`: the attribute `y` is unknown",
+            "parts of the rigid mesh `b` intersect (12 pairs, at (0.1, 2, 3))",
+            "a.urdf:207: joint `j2`: the attribute `z` is unknown",
+            "b.urdf:3: joint `j2`: the limit is unknown",
+        ];
+        let lines = short(&all.map(str::to_owned));
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert_eq!(lines[0], format!("{} (and 2 more of this kind)", all[0]));
+        assert_eq!(lines[2], all[5]);
     }
 }

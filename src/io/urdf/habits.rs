@@ -16,6 +16,10 @@ use crate::robot::LoadWarning;
 
 /// The radius of the ball that stands for a point \[m\].
 const POINT_RADIUS: f64 = 1e-4;
+/// An angle beyond this is probably in degrees: two turns \[rad\].
+const ANGLE_MAX: f64 = 4.0 * std::f64::consts::PI;
+/// The shapes of URDF.
+const SHAPES: [&str; 5] = ["box", "cylinder", "sphere", "capsule", "mesh"];
 /// Attributes that hold several numbers.
 const ROWS: [&str; 6] = ["xyz", "rpy", "size", "scale", "rgba", "quat_xyzw"];
 
@@ -31,7 +35,10 @@ pub(super) fn adopt(robot: &mut Element, file: &Path, warnings: &mut Vec<LoadWar
         adopt_rows(child, &place, warnings);
         match child.name.as_str() {
             "joint" => adopt_limits(child, &place, warnings),
-            "link" => adopt_points(child, &place, warnings),
+            "link" => {
+                adopt_points(child, &place, warnings);
+                warn_of_shapes(child, &place, warnings);
+            }
             _ => {}
         }
     }
@@ -71,6 +78,15 @@ fn adopt_rows(element: &mut Element, place: &Place, warnings: &mut Vec<LoadWarni
         if let Some((adopted, what)) = adopted {
             warnings.push(place.warning(format!("`{attribute}=\"{value}\"`: {what}; write {adopted:?}")));
             *value = adopted;
+        }
+        let large = |word: &&str| word.parse().is_ok_and(|angle: f64| angle.abs() > ANGLE_MAX && angle.is_finite());
+        if attribute == "rpy"
+            && let Some(angle) = value.split_whitespace().find(large)
+        {
+            warnings.push(place.warning(format!(
+                "`rpy=\"{value}\"`: {angle} rad are more than two turns; if these are degrees, write radians: 90 degrees are \
+                 1.5708"
+            )));
         }
     }
     for child in &mut element.children {
@@ -134,6 +150,29 @@ fn adopt_points(link: &mut Element, place: &Place, warnings: &mut Vec<LoadWarnin
                     let properties = Element { children: vec![rigid()], ..element("drake:proximity_properties") };
                     collision.children.push(properties);
                 }
+            }
+        }
+    }
+}
+
+/// A geometry has one shape; others are not read.
+fn warn_of_shapes(link: &Element, place: &Place, warnings: &mut Vec<LoadWarning>) {
+    for part in link.children.iter().filter(|child| ["collision", "visual"].contains(&child.name.as_str())) {
+        for geometry in part.children.iter().filter(|child| child.name == "geometry") {
+            let shapes: Vec<&str> = geometry
+                .children
+                .iter()
+                .map(|shape| shape.name.as_str())
+                .filter(|name| SHAPES.contains(name))
+                .collect();
+            if shapes.len() > 1 {
+                let inside = place.inside(part);
+                warnings.push(inside.warning(format!(
+                    "one <geometry> has {} shapes ({}), of which one is read; give each a <{}> of its own",
+                    shapes.len(),
+                    shapes.join(", "),
+                    part.name
+                )));
             }
         }
     }

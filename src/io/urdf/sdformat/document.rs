@@ -7,6 +7,7 @@ use super::text::fail;
 use crate::io::urdf::error::{UrdfError, UrdfProblem};
 use crate::io::urdf::place::Place;
 use crate::io::xml::Element;
+use crate::robot::LoadWarning;
 
 /// The newest version that is read.
 pub(super) const NEWEST: (u32, u32) = (1, 12);
@@ -40,4 +41,18 @@ pub(super) fn only_model(root: Element, file: &Path) -> Result<Element, UrdfErro
         .into_iter()
         .find(is_model)
         .ok_or_else(|| Place::new(file, 1, "sdf").fail(UrdfProblem::MissingChild { child: "model".to_owned() }))
+}
+
+/// Removes quotation marks around numbers, which other programs do not read, with a warning.
+pub(super) fn adopt_quotes(element: &mut Element, place: &Place, warnings: &mut Vec<LoadWarning>) {
+    let bare = element.text.trim_matches(['"', '\''].as_slice()).trim();
+    let is_number = |text: &str| text.split_whitespace().all(|word| word.parse::<f64>().is_ok());
+    if bare != element.text && !bare.is_empty() && is_number(bare) {
+        warnings.push(place.warning(format!("`{}`: the quotation mark is not read; remove it", element.text)));
+        element.text = bare.to_owned();
+    }
+    for child in &mut element.children {
+        let inside = place.inside(child);
+        adopt_quotes(child, &inside, warnings);
+    }
 }

@@ -35,13 +35,13 @@ use crate::math::{RigidTransform, Vector3};
 use crate::multibody::{JointKind, JointSpring};
 use crate::robot::{CollisionFilterGroup, Joint, Limits, Link, RobotDescription, RobotFormat};
 use collect::Collected;
-use document::{check_version, only_model};
+use document::{adopt_quotes, check_version, only_model};
 use joint::WORLD;
 use text::child_truth;
 
 /// Reads the document with the root `<sdf>`.
 pub(super) fn load(
-    root: Element,
+    mut root: Element,
     label: &Path,
     base_dir: &Path,
     packages: &PackageMap,
@@ -49,6 +49,8 @@ pub(super) fn load(
 ) -> Result<RobotDescription, UrdfError> {
     check_version(&root, label)?;
     let mut collected = Collected::new(packages);
+    let place = Place::named(label, &root);
+    adopt_quotes(&mut root, &place, &mut collected.warnings);
     let file = collected.add_file(label, base_dir, &root)?;
     for child in root.children.iter().filter(|child| !matches!(child.name.as_str(), "model" | "world")) {
         collected

@@ -115,7 +115,7 @@ fn build(
         .source
         .build(packages)
         .map_err(|error| refused(code_of(&error, carries), shortened(&with_causes(&error))))?;
-    for warning in &loaded.warnings {
+    for warning in loaded.short_warnings() {
         tracing::warn!("{warning}");
     }
     let defaults = SceneDefaults::of(&loaded.scene);

@@ -19,8 +19,15 @@
 //! - `kinetic_energy`, `potential_energy` (of weight, 0 at the world's origin) and `spring_energy` (of the
 //!   joints' springs) \[J\];
 //! - the scene's named outputs.
+//!
+//! Contacts have a file of their own ([`ContactRecording`]); [`table`] reads both.
+
+mod contacts;
+pub mod table;
 
 use std::io::Write;
+
+pub use contacts::ContactRecording;
 
 use crate::math::{BodyIndex, Index, ScalarJointIndex, Vector3};
 use crate::multibody::JointKind;
@@ -38,10 +45,15 @@ pub enum RecordError {
 
 /// A CSV file being written.
 pub struct CsvRecording<W: Write> {
-    writer: csv::Writer<W>,
+    rows: Rows<W>,
     free_bodies: Vec<BodyIndex>,
     contact_bodies: Vec<BodyIndex>,
     pushed_bodies: Vec<BodyIndex>,
+}
+
+/// The rows of a CSV file being written.
+struct Rows<W: Write> {
+    writer: csv::Writer<W>,
     /// The text of one field, reused.
     field: String,
 }
@@ -61,14 +73,11 @@ impl<W: Write> CsvRecording<W> {
     ) -> Result<Self, RecordError> {
         let columns = columns(scene, pushed_bodies, outputs);
         write_comment(&mut sink, title, &columns).map_err(RecordError::Write)?;
-        let mut writer = csv::Writer::from_writer(sink);
-        writer.write_record(columns.iter().map(|(name, _)| name)).map_err(to_io)?;
         Ok(Self {
-            writer,
+            rows: Rows::new(sink, columns.iter().map(|(name, _)| name.as_str()))?,
             free_bodies: scene.free_bodies().to_vec(),
             contact_bodies: scene.contact_bodies().to_vec(),
             pushed_bodies: pushed_bodies.to_vec(),
-            field: String::new(),
         })
     }
 
@@ -77,63 +86,85 @@ impl<W: Write> CsvRecording<W> {
     /// # Errors
     /// The sink cannot be written to.
     pub fn record(&mut self, snapshot: &Snapshot, output_values: &[f64]) -> Result<(), RecordError> {
-        self.number(snapshot.time_ns as f64 * 1e-9)?;
+        self.rows.number(snapshot.time_ns as f64 * 1e-9)?;
         let joints = snapshot.joint_position.iter().zip(&snapshot.joint_velocity).zip(&snapshot.joint_effort);
         for ((position, velocity), effort) in joints {
             for value in [position, velocity, effort] {
-                self.number(*value)?;
+                self.rows.number(*value)?;
             }
         }
         for value in snapshot.planar_joints.iter().flatten() {
-            self.number(*value)?;
+            self.rows.number(*value)?;
         }
         for index in 0..self.free_bodies.len() {
             let body = self.free_bodies[index];
             let (X_WB, V_WB) = (&snapshot.X_WB[body], &snapshot.V_WB[body]);
-            self.vector(&X_WB.translation.vector)?;
+            self.rows.vector(&X_WB.translation.vector)?;
             let q = nalgebra::UnitQuaternion::from_rotation_matrix(&X_WB.rotation);
             for value in [q.w, q.i, q.j, q.k] {
-                self.number(value)?;
+                self.rows.number(value)?;
             }
-            self.vector(&V_WB.v)?;
-            self.vector(&V_WB.w)?;
+            self.rows.vector(&V_WB.v)?;
+            self.rows.vector(&V_WB.w)?;
         }
         for index in 0..self.contact_bodies.len() {
             let F_BBo_W = &snapshot.F_BBo_W[self.contact_bodies[index]];
-            self.vector(&F_BBo_W.f)?;
-            self.vector(&F_BBo_W.tau)?;
+            self.rows.vector(&F_BBo_W.f)?;
+            self.rows.vector(&F_BBo_W.tau)?;
         }
         for index in 0..self.pushed_bodies.len() {
             let F_BBo_W = &snapshot.external_F_BBo_W[self.pushed_bodies[index]];
-            self.vector(&F_BBo_W.f)?;
-            self.vector(&F_BBo_W.tau)?;
+            self.rows.vector(&F_BBo_W.f)?;
+            self.rows.vector(&F_BBo_W.tau)?;
         }
         let report = &snapshot.report;
-        self.number(f64::from(report.faces))?;
-        self.number(f64::from(report.faces_dropped))?;
-        self.number(f64::from(report.solver_iterations))?;
-        self.number(report.solver_residual)?;
+        self.rows.number(f64::from(report.faces))?;
+        self.rows.number(f64::from(report.faces_dropped))?;
+        self.rows.number(f64::from(report.solver_iterations))?;
+        self.rows.number(report.solver_residual)?;
         // Before the first step no solve has failed.
-        self.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
-        self.number(report.friction_error)?;
+        self.rows.number(f64::from(u8::from(report.solver_converged || snapshot.step == 0)))?;
+        self.rows.number(report.friction_error)?;
         let (faces, net) = snapshot.friction_errors();
         for value in [faces.cone, faces.alignment, net.cone, net.alignment] {
-            self.number(value)?;
+            self.rows.number(value)?;
         }
         for value in [snapshot.energy.kinetic, snapshot.energy.potential, snapshot.spring_energy] {
-            self.number(value)?;
+            self.rows.number(value)?;
         }
         for value in output_values {
-            self.number(*value)?;
+            self.rows.number(*value)?;
         }
-        self.writer.write_record(None::<&[u8]>).map_err(to_io)
+        self.rows.end()
     }
 
     /// Writes buffered rows to the file.
     ///
     /// # Errors
     /// The sink cannot be written to.
-    pub fn finish(mut self) -> Result<(), RecordError> {
+    pub fn finish(self) -> Result<(), RecordError> {
+        self.rows.finish()
+    }
+}
+
+impl<W: Write> Rows<W> {
+    /// Writes the header.
+    fn new<'a>(sink: W, names: impl Iterator<Item = &'a str>) -> Result<Self, RecordError> {
+        let mut writer = csv::Writer::from_writer(sink);
+        writer.write_record(names).map_err(to_io)?;
+        Ok(Self { writer, field: String::new() })
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), RecordError> {
+        self.writer.write_field(text).map_err(to_io)
+    }
+
+    /// Ends a row.
+    fn end(&mut self) -> Result<(), RecordError> {
+        self.writer.write_record(None::<&[u8]>).map_err(to_io)
+    }
+
+    fn finish(mut self) -> Result<(), RecordError> {
         self.writer.flush().map_err(RecordError::Write)
     }
 
@@ -210,6 +241,11 @@ fn write_comment(sink: &mut impl Write, title: &str, columns: &[(String, String)
         "# Poses, velocities and wrenches are in the world frame; wrenches act on the body, about its origin,"
     )?;
     writeln!(sink, "# and are those of the last step. Units:")?;
+    write_units(sink, columns)
+}
+
+/// One comment line for each unit, with its columns.
+fn write_units(sink: &mut impl Write, columns: &[(String, String)]) -> std::io::Result<()> {
     let mut units: Vec<&str> = columns.iter().map(|(_, unit)| unit.as_str()).collect();
     units.sort_unstable();
     units.dedup();
