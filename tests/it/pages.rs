@@ -1,4 +1,5 @@
-//! The pages: every command of a tutorial, a how-to page or a theory page runs and prints what the page says.
+//! The pages: every command that is marked as one runs and prints what the page says; of all others, such as
+//! whole experiments, the options exist.
 //! Every link leads somewhere, every path that a page names exists, and prose fits 100 columns.
 //!
 //! The word after the language of a fence gives the kind of a block. `yaml NAME`, `xml NAME`, `python NAME`:
@@ -17,8 +18,8 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 const COLUMNS: usize = 100;
 /// Pages of the project that links may lead to and from.
 const PAGES: [&str; 3] = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
-/// Shelves whose commands are run.
-const RUN: [&str; 3] = ["docs/tutorials", "docs/how-to", "docs/theory"];
+/// Shelves and pages whose commands are run.
+const RUN: [&str; 5] = ["docs/tutorials", "docs/how-to", "docs/theory", "docs/reference", "README.md"];
 
 fn under(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> =
@@ -217,7 +218,7 @@ fn all_files(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn the_command_line_page_lists_every_option() {
     let text = text(Path::new("docs/reference/command-line.md"));
-    for command in ["run", "render", "inspect", "mesh", "experiment"] {
+    for command in ["run", "plot", "render", "inspect", "mesh", "experiment"] {
         let section = text.split(&format!("## isobar {command}\n")).nth(1).expect("a section");
         let section = section.split("\n## ").next().expect("a section");
         let names: &[&str] = match command {
@@ -365,6 +366,37 @@ fn commands_of_how_to_pages_run() {
 #[test]
 fn commands_of_theory_pages_run() {
     run_shelf(RUN[2]);
+}
+
+#[test]
+fn commands_of_reference_pages_and_of_the_readme_run() {
+    run_shelf(RUN[3]);
+    run_shelf(RUN[4]);
+}
+
+/// Commands that take too long for a test, such as whole experiments: every option exists.
+#[test]
+fn options_of_all_commands_on_pages_exist() {
+    let mut count = 0;
+    for page in pages() {
+        let text = text(&page);
+        for block in parts(&text).0.iter().filter(|block| block.words.is_empty()) {
+            for line in block.text.lines().filter(|line| line.starts_with("isobar ")) {
+                let mut words: Vec<&str> = line.split(" #").next().unwrap_or_default().split_whitespace().collect();
+                words.remove(0);
+                let subcommands = if words.first() == Some(&"experiment") { 2 } else { 1 };
+                let command = words[..subcommands.min(words.len())].iter().chain([&"--help"]);
+                let output = Command::new(env!("CARGO_BIN_EXE_isobar")).args(command).output().expect("help");
+                let at = format!("{}:{}: {line}", page.display(), block.line);
+                assert!(output.status.success(), "{at}");
+                let known = options(&String::from_utf8_lossy(&output.stdout));
+                let used = words.iter().filter(|word| word.starts_with("--"));
+                used.for_each(|option| assert!(known.contains(*option), "{at}: there is no {option}"));
+                count += 1;
+            }
+        }
+    }
+    assert!(count > 5, "only {count} commands: are they still found?");
 }
 
 /// These tests do not repeat the set-up; its commands are the ones that the scripts of the repository use
