@@ -94,6 +94,11 @@ pub fn dae(data: &[u8]) {
     mesh(data, "fuzzed.dae");
 }
 
+/// Triangles: JSON, and as a binary file if it begins with the mark of those.
+pub fn gltf(data: &[u8]) {
+    mesh(data, if data.starts_with(b"glTF") { "fuzzed.glb" } else { "fuzzed.gltf" });
+}
+
 /// Tetrahedra.
 pub fn vtk(data: &[u8]) {
     mesh(data, "fuzzed.vtk");

@@ -23,6 +23,7 @@ use crate::ros::exchange::disk_watch::STALLED_AFTER;
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::state_queue;
+use crate::ros::exchange::step_watch::LONG;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::names::shown;
 use crate::ros::publish::publishers::{PublishPlan, Publishers};
@@ -44,8 +45,11 @@ pub const NODE_NAME: &str = "isobar";
 /// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
 
-/// At the end, the time between two checks whether the threads that write files have ended.
-const DISK_WAIT: Duration = Duration::from_millis(10);
+/// The name of the thread that writes checkpoints.
+const CHECKPOINTS: &str = "checkpoints";
+
+/// At the end, the time between two checks whether other threads have ended.
+const END_WAIT: Duration = Duration::from_millis(10);
 
 /// The reason why the node did not start, or stopped.
 #[derive(Debug, thiserror::Error)]
@@ -253,7 +257,8 @@ fn load_scene(path: &Path, packages: &PackageMap) -> Result<(SceneSource, Loaded
 /// The running threads.
 struct Session {
     mailbox: Arc<Mailbox>,
-    threads: Vec<JoinHandle<()>>,
+    simulation: Option<JoinHandle<()>>,
+    publishing: Option<JoinHandle<()>>,
     /// The threads that write recordings.
     disks: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// Owns the node, and returns it at its end: publishers must not outlive it.
@@ -345,7 +350,8 @@ impl Session {
             ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes, gains: &gains };
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, options, mailbox.clone())?;
         let source = origin.for_checkpoints();
-        let world = CurrentWorld { number: 0, scene: scene.clone(), models: loaded.models, rates, markers, origin };
+        let (models, warnings) = (loaded.models, loaded.warnings.into());
+        let world = CurrentWorld { number: 0, scene: scene.clone(), models, rates, markers, origin, warnings };
         let scene = PathBuf::from(parameters.text("scene"));
         let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages, scene };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
@@ -358,7 +364,7 @@ impl Session {
         if !checkpoints.as_os_str().is_empty() {
             let (to_disk, disk) = checkpoint_queue(&checkpoints, mailbox.clone());
             sender = Some(to_disk);
-            let writing = std::thread::Builder::new().name("checkpoints".to_owned()).spawn(move || disk.run())?;
+            let writing = std::thread::Builder::new().name(CHECKPOINTS.to_owned()).spawn(move || disk.run())?;
             disks.lock().unwrap_or_else(PoisonError::into_inner).push(writing);
         }
         let simulation_setup = SimulationSetup {
@@ -384,10 +390,10 @@ impl Session {
             Ok::<_, std::io::Error>((simulation, publishing, spawn("spinning", move || spin(node, server))?))
         })?;
         let ((simulation, simulation_ended), (publishing, publishing_ended), (spinning, spinning_ended)) = started?;
-        let threads = vec![simulation, publishing];
         Ok(Self {
             mailbox,
-            threads,
+            simulation: Some(simulation),
+            publishing: Some(publishing),
             disks,
             spinning: Some(spinning),
             simulation_ended,
@@ -400,9 +406,10 @@ impl Session {
         let began = Instant::now();
         self.mailbox.stop();
         let _node = self.spinning.take().and_then(|thread| thread.join().ok());
-        for thread in self.threads.drain(..) {
+        self.wait_for_step(began);
+        if let Some(publishing) = self.publishing.take() {
             // A thread that panicked has written to stderr, and the caller reports it.
-            let _ = thread.join();
+            let _ = publishing.join();
         }
         self.wait_for_disks(began);
         let skipped = self.mailbox.counters.skipped.load(std::sync::atomic::Ordering::Relaxed);
@@ -411,13 +418,39 @@ impl Session {
         }
     }
 
+    /// Waits until the present step has ended, unless it takes long. `began` is the time at which the node
+    /// began to end.
+    fn wait_for_step(&mut self, began: Instant) {
+        let Some(simulation) = self.simulation.take() else { return };
+        let watch = &self.mailbox.step_watch;
+        while !simulation.is_finished() {
+            if began.elapsed() >= LONG
+                && let Some(since) = watch.late(Instant::now())
+            {
+                tracing::error!(
+                    "the present step has taken {:.0} s so far: the node ends without it, and without a checkpoint of its end",
+                    since.as_secs_f64()
+                );
+                watch.abandon();
+                return;
+            }
+            std::thread::sleep(END_WAIT);
+        }
+        // As for the publishing thread.
+        let _ = simulation.join();
+    }
+
     /// Waits until recordings and checkpoints are written, unless a disk does not answer. `began` is the time
     /// at which the node began to end.
     fn wait_for_disks(&self, began: Instant) {
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
         let [recording, checkpoint] = [&self.mailbox.recording.disk, &self.mailbox.checkpoint.disk];
         loop {
-            disks.retain(|disk| !disk.is_finished());
+            // The simulation thread, which a long step keeps, would end the thread of the checkpoints.
+            let ends = |disk: &JoinHandle<()>| {
+                disk.thread().name() != Some(CHECKPOINTS) || !self.mailbox.step_watch.is_abandoned()
+            };
+            disks.retain(|disk| !disk.is_finished() && ends(disk));
             if disks.is_empty() {
                 return;
             }
@@ -431,7 +464,7 @@ impl Session {
                 );
                 return;
             }
-            std::thread::sleep(DISK_WAIT);
+            std::thread::sleep(END_WAIT);
         }
     }
 }

@@ -99,6 +99,14 @@ commands: {}
 outputs: { faces: { face_count: {} } }
 ";
 
+/// A tetrahedron in glTF.
+const GLTF: &str = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],"nodes":[{"mesh":0,"translation":[0.1,0,0]}],
+"meshes":[{"primitives":[{"attributes":{"POSITION":0},"indices":1}]}],
+"buffers":[{"byteLength":72,"uri":"data:application/octet-stream;base64,AAAAAAAAAAAAAAAAAACAPwAAAAAAAAAAAAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAACAAEAAAABAAMAAAADAAIAAQACAAMA"}],
+"bufferViews":[{"buffer":0,"byteOffset":0,"byteLength":48},{"buffer":0,"byteOffset":48,"byteLength":24}],
+"accessors":[{"bufferView":0,"componentType":5126,"count":4,"type":"VEC3","min":[0,0,0],"max":[1,1,1]},
+{"bufferView":1,"componentType":5123,"count":12,"type":"SCALAR"}]}"#;
+
 /// The function of a kind of file, its seeds, and how many mutations of each are tried.
 type Kind = (fn(&[u8]), Vec<Vec<u8>>, usize);
 
@@ -108,6 +116,11 @@ fn kinds() -> Vec<Kind> {
     let installed = "tests/golden/urdf/install/share/toy/meshes";
     let (dae, obj, vtk) =
         (format!("{installed}/tetra.dae"), format!("{installed}/cube.obj"), format!("{installed}/octant.vtk"));
+    // The same file as JSON, and in the binary form.
+    let padded = GLTF.bytes().chain(std::iter::repeat(b' ')).take(GLTF.len().next_multiple_of(4)).collect::<Vec<_>>();
+    let word = |value: usize| (value as u32).to_le_bytes();
+    let head = [b"glTF".as_slice(), &word(2), &word(20 + padded.len()), &word(padded.len()), b"JSON"].concat();
+    let gltf = vec![GLTF.into(), [head, padded].concat()];
     let stl = "tests/golden/urdf/workspace/src/stack/toy_folder/meshes/tetra.stl";
     vec![
         (parsers::urdf, read(&["tests/golden/urdf/arm.urdf", "tests/ros/scenes/press.urdf"]), 600),
@@ -117,6 +130,7 @@ fn kinds() -> Vec<Kind> {
         (parsers::stl, read(&[stl]), 1000),
         (parsers::obj, read(&[&obj]), 1000),
         (parsers::dae, read(&[&dae]), 1000),
+        (parsers::gltf, gltf, 1000),
         (parsers::vtk, read(&[&vtk]), 1000),
     ]
 }

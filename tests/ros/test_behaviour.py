@@ -132,6 +132,9 @@ def test_gravity_and_gains_change_at_a_step(start, listener):
     changed = lambda: [parameter.name for event in events for parameter in event.changed_parameters]
     listener.wait_until(lambda: len(changed()) >= 2, "events")
     assert changed() == ["gains.slide.stiffness", "gravity"]
+    # `ros2 param set /isobar gravity "[0, 0, -5]"` sends integers.
+    assert listener.set_parameter("gravity", [0, 0, -5]).successful
+    listener.wait_until(settled(0.5 * 5 / 1000), "integers")
     assert not listener.set_parameter("gravity", [0.0, 0.0]).successful
     assert not listener.set_parameter("gravity", [0.0, 0.0, math.nan]).successful
     assert not listener.set_parameter("gains.slide.stiffness", -1.0).successful

@@ -11,6 +11,7 @@ from rcl_interfaces.srv import GetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 # Longer than any burst of these tests.
@@ -77,6 +78,19 @@ def test_an_unheard_publisher_and_a_node_of_the_same_name_are_named(start, liste
     assert first.log().count("do not arrive") == 1, "it is said once"
     assert first.log().count("another node is called") == 1
     listener.node.destroy_publisher(quiet)
+
+
+def test_publishers_of_another_type_and_second_sources_of_states_are_named(start, listener):
+    node = start()
+    said = lambda text: lambda: text in node.log()  # noqa: E731
+    publishers = [listener.node.create_publisher(String, "/joint_commands", 10)]
+    listener.wait_until(said("/listener on /joint_commands do not arrive: they are std_msgs/msg/String"), "warning")
+    assert "publishes" not in node.log()
+    for kind, topic in ((Clock, "/clock"), (JointState, "/joint_states")):
+        publishers.append(listener.node.create_publisher(kind, topic, 10))
+        listener.wait_until(said(f"/listener publishes {topic}, too"), "warning")
+    for publisher in publishers:
+        listener.node.destroy_publisher(publisher)
 
 
 def test_a_command_without_effect_is_refused_until_there_are_gains(start, listener):

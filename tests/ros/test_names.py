@@ -240,3 +240,17 @@ def test_names_that_ros_refuses_are_named_with_their_rule(start, rule, reason):
     lines = [line for line in node.log().splitlines() if line and "[rcl]" not in line]
     assert len(lines) == 1 and reason in lines[0] and "panicked" not in lines[0], lines
     assert rule in lines[0], lines
+
+
+@pytest.mark.parametrize(
+    ("variable", "reason"),
+    [
+        ("ROS_LOG_DIR=/proc/nowhere", "/proc/nowhere takes no files: set ROS_LOG_DIR"),
+        ("ROS_SECURITY_ENABLE=true", "name a keystore with the keys of this node in ROS_SECURITY_KEYSTORE"),
+    ],
+)
+def test_an_environment_in_which_ros_does_not_start_is_named(start, variable, reason):
+    """ROS reports `RCL_RET_ERROR` and `error not set`."""
+    node = start(wrapper=["env", variable, "ROS_SECURITY_STRATEGY=Enforce"])
+    assert node.process.wait(PATIENCE) == 1
+    assert reason in node.log() and "panicked" not in node.log(), node.log()

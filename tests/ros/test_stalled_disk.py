@@ -178,6 +178,25 @@ def test_further_signals_do_not_cut_the_files_short(start, listener, disk):
     assert (folder / "run.checkpoint").exists() and not (folder / "run.checkpoint.partial").exists()
 
 
+def test_a_step_that_takes_long_is_reported_and_does_not_hold_the_end(start, listener, disk):
+    """Regression, observed on the built node: a quasistatic step of overlapping bodies took two minutes, in
+    which resets and changes of the world had no answer, and nothing said why."""
+    folder, wrapper = disk
+    node = start(parameters=[f"record:={folder}/run.mcap"], wrapper=wrapper)
+    states = listener.listen(JointState, "joint_states")
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    listener.wait_until(lambda: len(states) > 100 and reports, "states")
+    (folder / "stall_simulation").touch()
+    listener.wait_until(lambda: "the present step has taken" in reports[-1].status[0].message, "diagnostics")
+    assert node.log().count("the present step has taken") == 1
+    (folder / "stall_simulation").unlink()
+    listener.wait_until(lambda: "the long step has ended" in node.log(), "its end")
+    (folder / "stall_simulation").touch()
+    assert node.end() == 0
+    assert "the node ends without it" in node.log()
+    assert (folder / "run.mcap").read_bytes().endswith(MCAP_END), "the recording is complete"
+
+
 def test_the_file_of_another_world_is_created_while_services_answer(start, listener, disk):
     srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
     folder, wrapper = disk

@@ -224,6 +224,14 @@ def test_several_are_spawned_at_once(worlds):
     assert worlds.call("SpawnEntities", spawn_requests=[]).result.result == OK
 
 
+def test_a_warning_about_the_world_is_logged_once(worlds):
+    """Regression, observed on the built node: 30 bricks at one place left 4,500 lines, 29 times the same."""
+    worlds = worlds()
+    for number, x in enumerate((1.0, 1.0, 3.0)):
+        assert worlds.spawn(f"brick_{number}", text=BRICK, position=(x, 0.0, 0.5)).result.result == OK
+    assert worlds.node.log().count("starts with its centre inside") == 1
+
+
 def test_resets_remove_spawned_entities(worlds, listener):
     worlds = worlds()
     scopes = srv.ResetSimulation.Request

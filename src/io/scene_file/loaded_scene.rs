@@ -1,5 +1,6 @@
 //! A scene file, read and built.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::publish::PublishSettings;
@@ -84,6 +85,13 @@ impl LoadedScene {
     /// the others.
     pub fn short_warnings(&self) -> Vec<String> {
         short(&self.warnings)
+    }
+
+    /// As [`LoadedScene::short_warnings`], without the warnings in `known`.
+    pub fn short_warnings_except(&self, known: &[String]) -> Vec<String> {
+        let known: BTreeSet<&String> = known.iter().collect();
+        let new: Vec<String> = self.warnings.iter().filter(|warning| !known.contains(warning)).cloned().collect();
+        short(&new)
     }
 
     /// A simulation of the scene from its start, with the file's settings.

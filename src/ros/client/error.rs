@@ -17,6 +17,9 @@ pub enum ClientError {
     /// Arguments of the command line that the client library refuses.
     #[error("the arguments after --ros-args are refused: {0}")]
     Arguments(String),
+    /// The client library does not start, for a reason that it does not give.
+    #[error("the client library does not start: {0}")]
+    Environment(String),
     /// A topic or a service that is refused.
     #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
     Endpoint {

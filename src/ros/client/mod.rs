@@ -5,6 +5,7 @@
 mod action_server;
 mod arguments;
 mod endpoints;
+mod environment;
 mod error;
 pub(crate) mod interfaces;
 pub(crate) mod messages;

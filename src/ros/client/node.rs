@@ -8,6 +8,7 @@ use futures::{FutureExt, Stream, StreamExt};
 use r2r::qos::{DurabilityPolicy, HistoryPolicy, QosProfile, ReliabilityPolicy};
 
 use super::endpoints::{Endpoints, InUse};
+use super::environment;
 use super::error::ClientError;
 use super::interfaces::{Message, ServiceType};
 use super::parameter_value::ParameterValue;
@@ -28,6 +29,8 @@ pub(crate) struct RemotePublisher {
     pub(crate) node: String,
     /// Whether it is reliable.
     pub(crate) reliable: bool,
+    /// The type of its messages, as in `std_msgs/msg/String`.
+    pub(crate) message_type: String,
 }
 
 /// The retention of a topic's messages.
@@ -83,10 +86,13 @@ impl Node {
     /// Starts the node `name`; arguments of the process may rename it.
     ///
     /// # Errors
-    /// Arguments that ROS 2 refuses.
+    /// Arguments that ROS 2 refuses, or a fault of the environment.
     pub(crate) fn create(name: &str) -> Result<Self, ClientError> {
         super::arguments::check(std::env::args_os())?;
-        let node = without_panic(|| r2r::Node::create(r2r::Context::create()?, name, ""))?;
+        let node = without_panic(|| r2r::Node::create(r2r::Context::create()?, name, "")).map_err(|error| {
+            let fault = environment::fault(|name| std::env::var(name).ok(), environment::takes_files);
+            fault.map_or(error, ClientError::Environment)
+        })?;
         Ok(Self { node, endpoints: Endpoints::default() })
     }
 
@@ -164,6 +170,7 @@ impl Node {
         let publishers = known.into_iter().map(|info| RemotePublisher {
             node: format!("{}/{}", info.node_namespace.trim_end_matches('/'), info.node_name),
             reliable: !matches!(info.qos_profile.reliability, ReliabilityPolicy::BestEffort),
+            message_type: info.topic_type,
         });
         Ok(publishers.collect())
     }

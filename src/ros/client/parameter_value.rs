@@ -21,6 +21,7 @@ const BOOL: u8 = 1;
 const INTEGER: u8 = 2;
 const DOUBLE: u8 = 3;
 const STRING: u8 = 4;
+const INTEGER_ARRAY: u8 = 7;
 const DOUBLE_ARRAY: u8 = 8;
 const TYPE_NAMES: [&str; 10] = [
     "nothing",
@@ -79,6 +80,8 @@ impl From<&msg::ParameterValue> for ParameterValue {
             INTEGER => Self::Integer(message.integer_value),
             DOUBLE => Self::Number(message.double_value),
             STRING => Self::Text(message.string_value.clone()),
+            // `ros2 param set` takes [0, 0, -10] for integers.
+            INTEGER_ARRAY => Self::Numbers(message.integer_array_value.iter().map(|value| *value as f64).collect()),
             DOUBLE_ARRAY => Self::Numbers(message.double_array_value.clone()),
             other => Self::Other(TYPE_NAMES.get(usize::from(other)).copied().unwrap_or("an unknown type")),
         }

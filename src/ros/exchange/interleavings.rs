@@ -407,6 +407,13 @@ impl TwoOwners {
         *shared = (JointCommand::for_joints(2), shared.1 + 1);
     }
 
+    /// Another world: of its two joints the first is the `turn` of the old one, and `slide` is gone.
+    fn enter_world(&self) {
+        let mut shared = self.shared.lock().unwrap();
+        let turn = shared.0.targets[ScalarJointIndex::from_usize(1)];
+        *shared = (JointCommand::from_iter([turn, JointTarget::default()]), shared.1 + 1);
+    }
+
     /// A step that ends a trajectory of `turn`.
     fn step_with_an_end(&self, own: &mut JointCommand, version: &mut u64) {
         let shared = self.shared.lock().unwrap();
@@ -428,7 +435,8 @@ fn is_broken(law: impl Fn() + Send + Sync + 'static) -> bool {
 }
 
 /// The model checker finds the faults of the protocol with two owners: an overwritten command, an undone
-/// reset, and a command that appears before its trajectory ends.
+/// reset, a target that moves a joint of another world, and a command that appears before its trajectory
+/// ends.
 #[test]
 fn the_faults_of_two_owners_are_found() {
     let lost = || {
@@ -450,6 +458,16 @@ fn the_faults_of_two_owners_are_found() {
         spinning.join().unwrap();
         assert_eq!(owners.shared.lock().unwrap().0.targets.as_slice()[0], JointTarget::default(), "undone");
     };
+    let strayed = || {
+        let owners = TwoOwners::new();
+        owners.command(0, 0.25);
+        let shared = owners.clone();
+        let spinning = thread::spawn(move || shared.enter_world());
+        let (mut own, mut version) = (JointCommand::for_joints(2), 0);
+        owners.step_with_an_end(&mut own, &mut version);
+        spinning.join().unwrap();
+        assert_ne!(owners.shared.lock().unwrap().0.targets.as_slice()[0], at(0.25), "the target of `slide`");
+    };
     let torn = || {
         let owners = TwoOwners::new();
         let shared = owners.clone();
@@ -459,5 +477,5 @@ fn the_faults_of_two_owners_are_found() {
         assert!(!seen || canceled, "torn");
         spinning.join().unwrap();
     };
-    assert!(is_broken(lost) && is_broken(undone) && is_broken(torn));
+    assert!(is_broken(lost) && is_broken(undone) && is_broken(strayed) && is_broken(torn));
 }

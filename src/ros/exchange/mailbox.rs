@@ -13,6 +13,7 @@ use super::requests::{
     resets,
 };
 use super::settings::{Physics, RunSettings};
+use super::step_watch::StepWatch;
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::NewWorld;
 use crate::math::{BodyIndex, ByteWriter, Index, ScalarJointIndex, SpatialForce};
@@ -40,6 +41,7 @@ pub(crate) struct Mailbox<W = NewWorld> {
     pub(crate) counters: Counters,
     pub(crate) recording: Arc<RecordingStatus>,
     pub(crate) checkpoint: CheckpointStatus,
+    pub(crate) step_watch: StepWatch,
     /// The reason why the simulation ended by itself.
     failure: Mutex<Option<String>>,
     /// The reason why no step can be taken until a reset.
@@ -140,6 +142,7 @@ impl<W> Mailbox<W> {
             counters: Counters::default(),
             recording: Arc::default(),
             checkpoint: CheckpointStatus::default(),
+            step_watch: StepWatch::default(),
             failure: Mutex::new(None),
             halted: Mutex::new(None),
             unanswered: Mutex::new(None),

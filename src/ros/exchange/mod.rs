@@ -13,6 +13,7 @@ pub(crate) mod requests;
 pub(crate) mod settings;
 pub(crate) mod state_queue;
 pub(crate) mod step_requests;
+pub(crate) mod step_watch;
 mod sync;
 #[cfg_attr(not(isobar_simulation), allow(dead_code))]
 pub(crate) mod world;

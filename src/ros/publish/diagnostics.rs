@@ -1,7 +1,7 @@
 //! The state of the simulation on /diagnostics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::ros::client::interfaces::diagnostic_msgs::msg::{DiagnosticArray, DiagnosticStatus, KeyValue};
 use crate::ros::client::interfaces::std_msgs::msg::Header;
@@ -78,6 +78,12 @@ impl Diagnostics {
             Activity::Running => (OK, "running".to_owned()),
             Activity::Paused => (OK, "paused".to_owned()),
             Activity::Waiting => (OK, "lockstep: waiting for a command with the stamp of the present state".to_owned()),
+        };
+        let (level, message) = match mailbox.step_watch.report(Instant::now()) {
+            Some(since) if level != ERROR => {
+                (WARN, format!("the present step has taken {:.0} s so far", since.as_secs_f64()))
+            }
+            _ => (level, message),
         };
         let recording = mailbox.recording.state();
         let stalled = |since: Duration| format!("the disk has not answered for {:.0} s", since.as_secs_f64());

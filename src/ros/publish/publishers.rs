@@ -133,7 +133,8 @@ impl Publishers {
         Ok(publishers)
     }
 
-    /// Publishes arriving states until the simulation's end of the queue is dropped.
+    /// Publishes arriving states until the simulation's end of the queue is dropped, or the node ends
+    /// without the present step.
     pub(crate) fn run(&mut self, states: &StateReceiver, mailbox: &Mailbox) {
         let mut newest: Option<Box<PublishedState>> = None;
         loop {
@@ -146,6 +147,7 @@ impl Publishers {
                         states.give_back(published);
                     }
                 }
+                Err(RecvTimeoutError::Timeout) if mailbox.step_watch.is_abandoned() => return,
                 Err(RecvTimeoutError::Timeout) => {
                     if self.received_at.elapsed() >= CLOCK_REPEAT && mailbox.settings().rates.clock > 0.0 {
                         self.received_at = Instant::now();

@@ -124,6 +124,7 @@ impl<'a> SimulationThread<'a> {
         self.mailbox.set_positions(self.world.number, self.world.positions());
         self.present(Due::ALL);
         self.run_until_stopped();
+        self.mailbox.step_watch.ended();
         let periodic = self.checkpoints.is_some() && self.mailbox.settings().checkpoint_period_ns > 0;
         let saves = periodic && !self.world.is_empty() && self.world.source().is_of_start;
         if saves && !self.send_checkpoint(Vec::new(), Queue::Wait) {
@@ -136,6 +137,7 @@ impl<'a> SimulationThread<'a> {
     fn run_until_stopped(&mut self) {
         let mut may_step = true;
         while !self.mailbox.stopped() {
+            self.mailbox.step_watch.boundary(Instant::now());
             // Waits for commands before collecting, so that a step uses all settings that arrived before its
             // commands.
             let turn = if may_step { self.turn() } else { Turn::Wait };

@@ -32,6 +32,9 @@ pub(crate) struct CurrentWorld {
     /// Rate of the contact markers [Hz of real time].
     pub(crate) markers: f64,
     pub(crate) origin: WorldOrigin,
+    /// The warnings about its scene.
+    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
+    pub(crate) warnings: Arc<[String]>,
 }
 
 /// The run state of the simulation.
@@ -165,7 +168,8 @@ impl ServiceContext {
         let _ = self.setup.topics.send(topics);
         let source = origin.for_checkpoints();
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
-        self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin };
+        let warnings = loaded.warnings.into();
+        self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin, warnings };
         let mailbox = &self.control.mailbox;
         let joints = self.world.scene.joint_names().len();
         let indices = carryover.as_ref().map(|carryover| carryover.joints().to_vec());

@@ -1,9 +1,10 @@
-//! Faults of the ROS graph that ROS does not report: another node of the same name, and publishers of
-//! commands whose messages do not arrive.
+//! Faults of the ROS graph that ROS does not report: another node of the same name, publishers of commands
+//! whose messages do not arrive, and other publishers of the states that this node publishes.
 
 use std::time::{Duration, Instant};
 
 use crate::ros::client::{ClientError, Node, RemotePublisher};
+use crate::ros::subscriptions::controllers::COMMAND_TOPICS;
 
 /// The time between two checks of the graph.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -17,6 +18,10 @@ enum Fault {
     SameName,
     /// The messages of a best-effort publisher do not reach a reliable subscription.
     BestEffort { topic: String, node: String },
+    /// Messages of another type do not reach a subscription.
+    OtherType { topic: String, node: String, found: String, wanted: &'static str },
+    /// Subscribers of a topic of this node also receive the messages of another one.
+    SecondSource { topic: String, node: String },
 }
 
 /// The faults that are known.
@@ -36,9 +41,9 @@ impl GraphWatch {
         Ok(Self { looked_at: Instant::now(), name, namespace, renamed, known: Vec::new() })
     }
 
-    /// Checks the graph once per period, and logs new faults. `topics` are the names of the command topics
-    /// without the namespace.
-    pub(crate) fn look(&mut self, node: &Node, topics: impl Iterator<Item = String>) {
+    /// Checks the graph once per period, and logs new faults. `prefixes` are those of the topics of
+    /// controllers, without the namespace.
+    pub(crate) fn look<'a>(&mut self, node: &Node, prefixes: impl Iterator<Item = &'a str>) {
         if self.looked_at.elapsed() < PERIOD {
             return;
         }
@@ -46,27 +51,52 @@ impl GraphWatch {
         // After a failure, for example while the node ends, the next check tries again.
         let publishers = |topic: &str| node.publishers_of(topic).unwrap_or_default();
         let mut found = faults_of_name(&self.name, &publishers(EVERY_NODE));
-        let commands = topics.map(|topic| format!("{}/{topic}", self.namespace.trim_end_matches('/')));
-        for full in commands.chain([format!("{}/apply_wrench", self.name)]) {
-            let renamed = self.renamed.iter().find(|(from, _)| *from == full);
-            let topic = renamed.map_or(full, |(_, to)| to.clone());
-            found.extend(faults_of_topic(&topic, &publishers(&topic)));
+        let mut commands = vec![(format!("{}/apply_wrench", self.name), "geometry_msgs/msg/WrenchStamped")];
+        let mut states = vec!["/clock".to_owned()];
+        for prefix in prefixes {
+            let full = |topic: &str| format!("{}/{prefix}{topic}", self.namespace.trim_end_matches('/'));
+            commands.extend(COMMAND_TOPICS.map(|(topic, wanted)| (full(topic), wanted)));
+            states.push(full("joint_states"));
         }
-        for fault in found.iter().filter(|fault| !self.known.contains(fault)) {
-            match fault {
-                Fault::SameName => tracing::warn!(
-                    "another node is called {}, too, or was killed less than 20 s ago: its services, parameters and topics \
-                     cannot be distinguished from those of this one. If it runs, end one of them, or start it with --ros-args \
-                     -r __ns:=/NAMESPACE or -r __node:=NAME",
-                    self.name
-                ),
-                Fault::BestEffort { topic, node } => tracing::warn!(
-                    "messages of {node} on {topic} do not arrive: its publisher is best-effort, and commands are taken from \
-                     reliable publishers only. Create it with the reliability policy RELIABLE"
-                ),
-            }
+        for (full, wanted) in commands {
+            let topic = self.new_name(full);
+            found.extend(faults_of_topic(&topic, wanted, &publishers(&topic)));
         }
+        for full in states {
+            let topic = self.new_name(full);
+            found.extend(second_sources(&self.name, &topic, &publishers(&topic)));
+        }
+        found.iter().filter(|fault| !self.known.contains(fault)).for_each(|fault| self.report(fault));
         self.known = found;
+    }
+
+    /// The name under which a topic is in the graph.
+    fn new_name(&self, full: String) -> String {
+        let renamed = self.renamed.iter().find(|(from, _)| *from == full);
+        renamed.map_or(full, |(_, to)| to.clone())
+    }
+
+    fn report(&self, fault: &Fault) {
+        match fault {
+            Fault::SameName => tracing::warn!(
+                "another node is called {}, too, or was killed less than 20 s ago: its services, parameters and topics \
+                 cannot be distinguished from those of this one. If it runs, end one of them, or start it with --ros-args \
+                 -r __ns:=/NAMESPACE or -r __node:=NAME",
+                self.name
+            ),
+            Fault::BestEffort { topic, node } => tracing::warn!(
+                "messages of {node} on {topic} do not arrive: its publisher is best-effort, and commands are taken from \
+                 reliable publishers only. Create it with the reliability policy RELIABLE"
+            ),
+            Fault::OtherType { topic, node, found, wanted } => tracing::warn!(
+                "messages of {node} on {topic} do not arrive: they are {found}, and this topic takes {wanted}"
+            ),
+            Fault::SecondSource { topic, node } => tracing::warn!(
+                "{node} publishes {topic}, too: subscribers receive its messages between those of {}. End one of the two, \
+                 rename the topic of one with --ros-args -r {topic}:=NAME, or use two ROS domains (ROS_DOMAIN_ID)",
+                self.name
+            ),
+        }
     }
 }
 
@@ -75,18 +105,42 @@ fn faults_of_name(own: &str, publishers: &[RemotePublisher]) -> Vec<Fault> {
     if same > 1 { vec![Fault::SameName] } else { Vec::new() }
 }
 
-fn faults_of_topic(topic: &str, publishers: &[RemotePublisher]) -> Vec<Fault> {
-    let unheard = publishers.iter().filter(|publisher| !publisher.reliable);
-    unheard.map(|publisher| Fault::BestEffort { topic: topic.to_owned(), node: publisher.node.clone() }).collect()
+/// Publishers of commands that are not heard; messages on `topic` have the type `wanted`.
+fn faults_of_topic(topic: &str, wanted: &'static str, publishers: &[RemotePublisher]) -> Vec<Fault> {
+    let fault = |publisher: &RemotePublisher| {
+        let (topic, node) = (topic.to_owned(), publisher.node.clone());
+        match publisher {
+            RemotePublisher { message_type, .. } if message_type != wanted => {
+                Some(Fault::OtherType { topic, node, found: message_type.clone(), wanted })
+            }
+            RemotePublisher { reliable: false, .. } => Some(Fault::BestEffort { topic, node }),
+            _ => None,
+        }
+    };
+    publishers.iter().filter_map(fault).collect()
+}
+
+/// Other publishers of a topic that the node `own` publishes. A node of the same name is another fault.
+fn second_sources(own: &str, topic: &str, publishers: &[RemotePublisher]) -> Vec<Fault> {
+    if publishers.iter().all(|publisher| publisher.node != own) {
+        return Vec::new();
+    }
+    let others = publishers.iter().filter(|publisher| publisher.node != own);
+    others.map(|publisher| Fault::SecondSource { topic: topic.to_owned(), node: publisher.node.clone() }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const COMMAND: &str = "sensor_msgs/msg/JointState";
+
+    fn publisher(node: &str, reliable: bool) -> RemotePublisher {
+        RemotePublisher { node: node.to_owned(), reliable, message_type: COMMAND.to_owned() }
+    }
+
     #[test]
     fn two_nodes_of_one_name_and_unheard_publishers_are_faults() {
-        let publisher = |node: &str, reliable| RemotePublisher { node: node.to_owned(), reliable };
         let all = [publisher("/isobar", true), publisher("/arm/isobar", true)];
         assert_eq!(faults_of_name("/isobar", &all), []);
         assert_eq!(
@@ -94,7 +148,23 @@ mod tests {
             [Fault::SameName]
         );
         let both = [publisher("/loud", true), publisher("/quiet", false)];
-        let expected = Fault::BestEffort { topic: "/joint_commands".to_owned(), node: "/quiet".to_owned() };
-        assert_eq!(faults_of_topic("/joint_commands", &both), [expected]);
+        let (topic, node) = ("/joint_commands".to_owned(), "/quiet".to_owned());
+        assert_eq!(faults_of_topic(&topic, COMMAND, &both), [Fault::BestEffort { topic: topic.clone(), node }]);
+        let wanted = "trajectory_msgs/msg/JointTrajectory";
+        let (node, found) = ("/loud".to_owned(), COMMAND.to_owned());
+        assert_eq!(
+            faults_of_topic(&topic, wanted, &both[..1]),
+            [Fault::OtherType { topic: topic.clone(), node, found, wanted }]
+        );
+    }
+
+    #[test]
+    fn another_publisher_of_the_states_is_a_fault() {
+        let (own, other) = (publisher("/isobar", true), publisher("/player", false));
+        let topic = "/clock".to_owned();
+        assert_eq!(second_sources("/isobar", &topic, &[publisher("/isobar", true)]), []);
+        assert_eq!(second_sources("/isobar", &topic, &[publisher("/player", true)]), [], "this one has no clock");
+        let node = "/player".to_owned();
+        assert_eq!(second_sources("/isobar", &topic, &[own, other]), [Fault::SecondSource { topic, node }]);
     }
 }

@@ -72,7 +72,7 @@ impl ServiceServer {
     pub(crate) fn answer_all(&mut self, node: &mut Node) {
         let ServiceContext { parameters, controllers, control, world, .. } = &mut self.context;
         controllers.take_all();
-        self.graph.look(node, controllers.topics());
+        self.graph.look(node, controllers.topic_prefixes());
         self.wrenches.take_all(&world.scene, &control.mailbox);
         let joints = world.scene.joint_names();
         // Checkpoints come first: a change of another parameter would otherwise set the old gravity again.

@@ -35,9 +35,14 @@ const VELOCITY_MAX: f64 = 1e6;
 /// The largest effort limit, also of joints without one [N m or N].
 const EFFORT_MAX: f64 = 1e9;
 
-/// The topics of a controller.
-const TOPICS: [&str; 5] =
-    ["joint_commands", "joint_trajectory", "position_commands", "velocity_commands", "effort_commands"];
+/// The topics of a controller, and the types of their messages.
+pub(crate) const COMMAND_TOPICS: [(&str, &str); 5] = [
+    ("joint_commands", "sensor_msgs/msg/JointState"),
+    ("joint_trajectory", "trajectory_msgs/msg/JointTrajectory"),
+    ("position_commands", "std_msgs/msg/Float64MultiArray"),
+    ("velocity_commands", "std_msgs/msg/Float64MultiArray"),
+    ("effort_commands", "std_msgs/msg/Float64MultiArray"),
+];
 
 /// A quantity that a group command sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,10 +218,9 @@ impl Controllers {
         }
     }
 
-    /// The command topics, without the namespace of the node.
-    pub(crate) fn topics(&self) -> impl Iterator<Item = String> {
-        let named = |controller: &Controller| TOPICS.map(|topic| format!("{}{topic}", controller.prefix));
-        self.controllers.iter().flat_map(named)
+    /// The prefixes of the topics of all controllers, without the namespace of the node.
+    pub(crate) fn topic_prefixes(&self) -> impl Iterator<Item = &str> {
+        self.controllers.iter().map(|controller| controller.prefix.as_str())
     }
 
     /// Takes all messages that have arrived. Call it after every spin, because a subscription keeps a limited

@@ -67,6 +67,8 @@ pub(super) struct PresentWorld {
     pub(super) packages: PackageMap,
     /// The file of the parameter `scene`.
     pub(super) scene_of_start: PathBuf,
+    /// The warnings about it, which have been logged.
+    pub(super) warnings: Arc<[String]>,
 }
 
 /// Builds the world that results from `change`; returns it with the name of the spawned entity.
@@ -115,7 +117,8 @@ fn build(
         .source
         .build(packages)
         .map_err(|error| refused(code_of(&error, carries), shortened(&with_causes(&error))))?;
-    for warning in loaded.short_warnings() {
+    // Those of the present world have been logged.
+    for warning in loaded.short_warnings_except(if carries { &present.warnings } else { &[] }) {
         tracing::warn!("{warning}");
     }
     let defaults = SceneDefaults::of(&loaded.scene);

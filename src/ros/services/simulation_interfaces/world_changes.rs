@@ -275,6 +275,7 @@ impl WorldChanges {
             frame: self.frame.clone(),
             packages: context.setup.packages.clone(),
             scene_of_start: context.setup.scene.clone(),
+            warnings: world.warnings.clone(),
         };
         let (sender, receiver) = channel();
         let build = move || {
