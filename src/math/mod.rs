@@ -3,6 +3,7 @@
 pub mod block_symmetric;
 mod bytes;
 pub mod dense;
+pub mod dense_lu;
 mod elimination_order;
 mod index;
 pub mod lanes;

@@ -11,6 +11,7 @@
 //! z = rho^2 wn / s,
 //!   (mu n0 / s)(rho^2 - z^2) in (wn, wn)  and  -(mu n0 / s) z t in (wn, v).
 
+use super::face_scheme::FaceScheme;
 use super::patch_block::{ClosureRow, FaceLanes, PatchBlock};
 use crate::math::lanes::{LANES, LaneSum, LaneSum3, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
@@ -69,7 +70,11 @@ fn face_impulse<const EXTRAS: bool>(
 impl PatchBlock {
     /// Net contact impulse on B about C [N m s, N s] at the relative velocity V of C.
     pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
-        let faces = if self.spins { self.sum_impulse::<true>(V) } else { self.sum_impulse::<false>(V) };
+        let faces = match (self.scheme, self.spins) {
+            (FaceScheme::Lagged, false) => self.sum_impulse::<false>(V),
+            (FaceScheme::Lagged, true) => self.sum_impulse::<true>(V),
+            _ => self.scheme_impulse(V),
+        };
         let faces = if self.closure.is_empty() { faces } else { faces + self.closure_impulse(V) };
         if self.rolling.is_empty() { faces } else { faces + self.rolling_impulse(V) }
     }
@@ -100,8 +105,11 @@ impl PatchBlock {
     /// Net contact impulse on B about C [N m s, N s]. `hessian` becomes the 6x6 Hessian of the patch's
     /// potential in V [kg m2, kg m, kg].
     pub fn impulse_and_hessian(&self, V: &SpatialVelocity, hessian: &mut Matrix6) -> SpatialForce {
-        let faces =
-            if self.spins { self.sum_hessian::<true>(V, hessian) } else { self.sum_hessian::<false>(V, hessian) };
+        let faces = match (self.scheme, self.spins) {
+            (FaceScheme::Lagged, false) => self.sum_hessian::<false>(V, hessian),
+            (FaceScheme::Lagged, true) => self.sum_hessian::<true>(V, hessian),
+            _ => self.scheme_hessian(V, hessian),
+        };
         if !self.rolling.is_empty() {
             self.add_rolling_hessian(V, hessian);
             return faces + self.rolling_impulse(V);
@@ -168,6 +176,10 @@ impl PatchBlock {
         let (w, v, u) = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
         let (step, d) = (Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley));
         forces.clear();
+        if self.scheme != FaceScheme::Lagged {
+            forces.extend((0..self.len()).map(|face| self.scheme_face_impulse(face, V).0 / self.law.step));
+            return;
+        }
         for faces in &self.lanes {
             let gamma = face_impulse::<true>(faces, (w, v, u), step, d).gamma;
             for lane in 0..LANES.min(self.len() - forces.len()) {

@@ -9,6 +9,7 @@ mod box_row;
 pub mod complementarity;
 pub mod dynamic;
 mod face_kernel;
+mod face_scheme;
 mod impact;
 mod jacobian;
 mod line_search;
@@ -16,6 +17,8 @@ mod partition;
 mod patch_block;
 pub mod quasistatic;
 mod rolling;
+mod schemes;
 
 pub use box_row::BoxRow;
+pub use face_scheme::FaceScheme;
 pub use patch_block::{DissipationLaw, FaceInput, FrictionPart, PatchBlock, PatchLaw};

@@ -1,5 +1,6 @@
 //! The faces of one contact patch, laid out for the face kernel, and the patch's Jacobian.
 
+use super::face_scheme::FaceScheme;
 use super::jacobian::PatchJacobian;
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 use crate::math::lanes::{LANES, LaneSum, Lanes, Lanes3};
@@ -145,6 +146,9 @@ impl FaceLanes {
 #[derive(Clone, Debug)]
 pub struct PatchBlock {
     pub(super) law: PatchLaw,
+    pub(super) scheme: FaceScheme,
+    /// w of each face, in the scheme SAP [1/kg].
+    pub(super) face_inverse_masses: Vec<f64>,
     /// Dissipation d [s/m] of the Hunt-Crossley factor; 0 in the linear law.
     pub(super) hunt_crossley: f64,
     /// dt + tau \[s\].
@@ -191,6 +195,8 @@ impl PatchBlock {
                 stiction_tolerance: 1.0,
                 friction_compliance: 0.0,
             },
+            scheme: FaceScheme::Lagged,
+            face_inverse_masses: Vec::new(),
             hunt_crossley: 0.0,
             damped_step: 0.0,
             lanes: Vec::new(),
@@ -219,6 +225,8 @@ impl PatchBlock {
             DissipationLaw::Linear { relaxation_time } => (0.0, law.step + relaxation_time),
         };
         self.law = law;
+        self.scheme = FaceScheme::Lagged;
+        self.face_inverse_masses.clear();
         self.lanes.clear();
         self.len = 0;
         self.closure.clear();
@@ -406,6 +414,11 @@ impl PatchBlock {
         (change, largest)
     }
 
+    /// The largest friction bound of a face or of a part of it [N s].
+    pub fn largest_friction_bound(&self) -> f64 {
+        self.lanes.iter().flat_map(|lanes| lanes.friction_bound.0).fold(0.0, f64::max)
+    }
+
     /// The largest normal impulse of a face at the relative velocity V of C [N s].
     pub fn largest_normal_impulse(&self, V: &SpatialVelocity) -> f64 {
         (0..self.len).map(|face| self.normal_impulse(face, V)).fold(0.0, f64::max)
@@ -413,6 +426,9 @@ impl PatchBlock {
 
     /// The normal impulse of a face at the relative velocity V of C [N s].
     pub(super) fn normal_impulse(&self, face: usize, V: &SpatialVelocity) -> f64 {
+        if self.scheme != FaceScheme::Lagged {
+            return self.scheme_face_impulse(face, V).1;
+        }
         let (elastic, damping) = self.normal_force(face, V);
         self.law.step * elastic * damping
     }

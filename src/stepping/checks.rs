@@ -1,7 +1,8 @@
 //! Checks of the arguments of a simulation.
 
 use super::error::SimulationError;
-use super::settings::{StepSettings, Stepping, UnactuatedInertia};
+use super::settings::{ContactScheme, DissipationModel, DynamicStepping, StepSettings, Stepping, UnactuatedInertia};
+use crate::contact::{FaceFriction, PointProperties};
 use crate::multibody::{Model, State};
 use crate::scene::{ContactPair, Scene};
 
@@ -21,9 +22,53 @@ pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), 
         scene.model().check_mass()?;
     }
     match settings.stepping {
-        Stepping::Dynamic(_) => check_bounces(scene),
+        Stepping::Dynamic(options) => {
+            check_scheme(scene, settings, &options)?;
+            check_bounces(scene)
+        }
         _ => check_points(scene),
     }
+}
+
+/// Checks that all settings and materials have a meaning in the contact scheme.
+fn check_scheme(scene: &Scene, settings: &StepSettings, options: &DynamicStepping) -> Result<(), SimulationError> {
+    let scheme = options.scheme;
+    let refuse = |setting: &str, way_out| {
+        Err(SimulationError::Scheme { scheme: scheme.name(), setting: setting.to_owned(), way_out })
+    };
+    if scheme.has_bounds() {
+        return Ok(());
+    }
+    if settings.face_friction == FaceFriction::Spread {
+        return refuse("friction that is spread over a face", "use `face_friction: centroid`");
+    }
+    match scheme {
+        ContactScheme::Sap { near_rigid } => {
+            if options.dissipation != DissipationModel::Linear {
+                return refuse("Hunt-Crossley dissipation", "use `dissipation: linear`");
+            }
+            if options.friction_compliance.is_nan() || options.friction_compliance <= 0.0 {
+                return refuse("friction without compliance", "use `friction_compliance: 0.001`");
+            }
+            if !near_rigid.is_finite() || near_rigid < 0.0 {
+                return Err(SimulationError::Setting { setting: "near_rigid", value: near_rigid });
+            }
+        }
+        ContactScheme::Tamsi if options.friction_compliance > 0.0 => {
+            return refuse(
+                "friction compliance",
+                "its regularization is `stiction_tolerance`: use `friction_compliance: 0`",
+            );
+        }
+        _ => {}
+    }
+    for geometry in scene.geometries().iter() {
+        if let Some(property) = bounded_property(geometry.material.points) {
+            let setting = format!("`{property}` (of geometry '{}')", geometry.name);
+            return refuse(&setting, "only `lagged` and `coupled` have it; remove it, or use one of them");
+        }
+    }
+    Ok(())
 }
 
 /// Checks that no pair has both restitution and a stiffness of its points, which would bounce on its own.
@@ -41,17 +86,21 @@ fn check_bounces(scene: &Scene) -> Result<(), SimulationError> {
 /// Checks that no material has properties of rigid points that act in dynamic steps only.
 fn check_points(scene: &Scene) -> Result<(), SimulationError> {
     for geometry in scene.geometries().iter() {
-        let points = &geometry.material.points;
-        let stated = [
-            ("torsional_radius", points.torsional_radius),
-            ("rolling_friction", points.rolling_friction),
-            ("restitution", points.restitution),
-        ];
-        if let Some((property, _)) = stated.into_iter().find(|(_, value)| value.is_some_and(|value| value > 0.0)) {
+        if let Some(property) = bounded_property(geometry.material.points) {
             return Err(SimulationError::DynamicOnly { property, geometry: geometry.name.clone() });
         }
     }
     Ok(())
+}
+
+/// The first stated property of rigid points that acts through bounds of friction.
+fn bounded_property(points: PointProperties<Option<f64>>) -> Option<&'static str> {
+    let stated = [
+        ("torsional_radius", points.torsional_radius),
+        ("rolling_friction", points.rolling_friction),
+        ("restitution", points.restitution),
+    ];
+    stated.into_iter().find(|(_, value)| value.is_some_and(|value| value > 0.0)).map(|(property, _)| property)
 }
 
 fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
@@ -62,7 +111,10 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
     positive("step", settings.step())?;
     positive("stiction_tolerance", settings.stiction_tolerance)?;
     match settings.stepping {
-        Stepping::Dynamic(options) => positive("solver tolerance", options.solver.tolerance),
+        Stepping::Dynamic(options) => {
+            options.error_control.map_or(Ok(()), |control| positive("tolerance of the steps", control.tolerance))?;
+            positive("solver tolerance", options.solver.tolerance)
+        }
         Stepping::Quasistatic(options) => {
             positive("detection distance", options.detection)?;
             positive("tolerance of the quasistatic solver", options.solver.tolerance)?;

@@ -10,13 +10,13 @@ use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
 use super::joint_rows::JointRows;
 use super::result::{PairFriction, StepResult};
-use super::settings::{DynamicStepping, FrictionBound, Integrator};
+use super::settings::{ContactScheme, DynamicStepping, FrictionBound, Integrator};
 use super::snapshot::{FRICTION_ERROR_MAX, StepReport, StepTimes};
 use crate::math::dense::{NotPositiveDefinite, cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
 use crate::multibody::{Data, FreeMotion, FreeMotionError, FreeStart, Model, State, bias, mass_matrix, positions};
 use crate::scene::Scene;
-use crate::solvers::dynamic::{ContactProblem, FrictionError, NewtonSolver, SolveReport, SolveStatus};
+use crate::solvers::dynamic::{ContactProblem, FrictionError, NewtonSolver, SolveReport, SolveStatus, TamsiSolver};
 
 /// If rounding stops the solver before its tolerance, a residual below this value still counts as a
 /// solution [-].
@@ -24,6 +24,14 @@ const STALLED_RESIDUAL_MAX: f64 = 1e-5;
 
 /// The largest number of times that a step is solved again with friction bounds from its own normal impulses.
 const FRICTION_ROUNDS_MAX: u32 = 5;
+
+/// The scheme `coupled` ends when the friction bounds change by at most this fraction of the largest bound of
+/// their contact [-].
+const COUPLED_TOLERANCE: f64 = 1e-6;
+/// Bounds below this fraction of the largest one of all contacts have no influence [-].
+const COUPLED_LEAST: f64 = 1e-6;
+/// The largest number of solves of the scheme `coupled`.
+const COUPLED_ROUNDS_MAX: u32 = 100;
 
 /// Impacts slower than this multiple of g dt do not bounce. The height of their bounces would be below 2 g
 /// dt^2. [-]
@@ -48,6 +56,7 @@ pub(super) struct DynamicStep {
     pub(super) joint_rows: JointRows,
     pub(super) problem: ContactProblem,
     solver: NewtonSolver,
+    tamsi: TamsiSolver,
     /// The velocities that the solver starts from.
     warm_start: Vec<f64>,
     pub(super) free: FreeMotion,
@@ -73,6 +82,7 @@ impl DynamicStep {
             joint_rows: JointRows::default(),
             problem: ContactProblem::default(),
             solver: NewtonSolver::default(),
+            tamsi: TamsiSolver::default(),
             warm_start: Vec::new(),
             free: FreeMotion::default(),
             forces: Vec::new(),
@@ -141,12 +151,17 @@ impl DynamicStep {
         self.contacts.note_loads(input.scene, &self.problem, &result.state.v, settings.step());
         self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
         // The patches of loop closures come after those of contacts
-        let impulses = &self.solver.patch_impulses()[..self.contacts.active().len()];
+        let impulses = match self.options.scheme {
+            ContactScheme::Tamsi => self.tamsi.patch_impulses(),
+            _ => self.solver.patch_impulses(),
+        };
+        let impulses = &impulses[..self.contacts.active().len()];
         result.set_contacts(self.contacts.active(), impulses);
         result.times = times;
         result.missed = self.contacts.missed;
         result.wrong_friction = self.wrong_friction(&wrong, settings.step());
         result.report = StepReport {
+            scheme: Some(self.options.scheme),
             solver_iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
             solver_converged: match solved.status {
@@ -158,6 +173,7 @@ impl DynamicStep {
             friction_rounds,
             friction_error: wrong.part(),
             parts: 1,
+            solves: 1,
             inertial_share: 0.0,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,
@@ -169,7 +185,52 @@ impl DynamicStep {
     /// from its own normal impulses.
     fn solve(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
         self.problem.lag_friction();
-        self.solve_with_bounds(input, v)
+        match self.options.scheme {
+            ContactScheme::Tamsi => self.solve_tamsi(input, v),
+            _ => self.solve_with_bounds(input, v),
+        }
+    }
+
+    fn solve_tamsi(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
+        let report = self.tamsi.solve(&self.problem, &self.warm_start, &self.options.solver, v);
+        let stalled = report.status == SolveStatus::Stalled && report.residual < STALLED_RESIDUAL_MAX;
+        if report.status != SolveStatus::Converged && !stalled {
+            let SolveReport { iterations, residual, .. } = report;
+            let tolerance = self.options.solver.tolerance;
+            let reason = format!("residual {residual:.1e} instead of {tolerance:.1e} after {iterations} iterations");
+            return Err(StepError::Scheme { time: input.time, scheme: self.options.scheme.name(), reason });
+        }
+        Ok(Solved { report, rounds: 0, wrong: FrictionError::default() })
+    }
+
+    /// Renews the bounds from the solution `v` until they repeat.
+    fn couple(&mut self, input: &StepInput<'_>, v: &mut [f64], solved: &mut Solved) -> Result<(), StepError> {
+        loop {
+            let (patch, change) = self.problem.refresh_friction_measured(v, COUPLED_LEAST);
+            if change <= COUPLED_TOLERANCE {
+                return Ok(());
+            }
+            if solved.rounds == COUPLED_ROUNDS_MAX || !change.is_finite() {
+                let active = self.contacts.active().get(patch);
+                let names = active.map(|active| pair_names(input.scene, active.pair)).unwrap_or_default();
+                let reason = format!(
+                    "the friction of {names} still changes by {:.1e} of its bound after {} solves",
+                    change, solved.rounds
+                );
+                return Err(StepError::Scheme { time: input.time, scheme: self.options.scheme.name(), reason });
+            }
+            self.solve_again(input, v, solved)?;
+        }
+    }
+
+    /// Solves again from `v` with the present bounds.
+    fn solve_again(&mut self, input: &StepInput<'_>, v: &mut [f64], solved: &mut Solved) -> Result<(), StepError> {
+        solved.rounds += 1;
+        self.warm_start.copy_from_slice(v);
+        let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
+        let again = again.map_err(|error| singular(input.scene.model(), input.time, error))?;
+        solved.report = SolveReport { iterations: solved.report.iterations + again.iterations, ..again };
+        Ok(())
     }
 
     /// Does the same as [`DynamicStep::solve`], beginning with the present bounds.
@@ -177,16 +238,17 @@ impl DynamicStep {
         let failed = |error| singular(input.scene.model(), input.time, error);
         let report = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v).map_err(failed)?;
         let mut solved = Solved { report, rounds: 0, wrong: FrictionError::default() };
-        while self.options.friction_bound == FrictionBound::Solved {
+        let scheme = self.options.scheme;
+        if scheme == ContactScheme::Coupled {
+            self.couple(input, v, &mut solved)?;
+        }
+        while scheme == ContactScheme::Lagged && self.options.friction_bound == FrictionBound::Solved {
             solved.wrong = self.problem.friction_error(v, FRICTION_ERROR_MAX);
             if solved.wrong.part() <= FRICTION_ERROR_MAX || solved.rounds == FRICTION_ROUNDS_MAX {
                 break;
             }
-            solved.rounds += 1;
             self.problem.refresh_friction(v);
-            self.warm_start.copy_from_slice(v);
-            let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v).map_err(failed)?;
-            solved.report = SolveReport { iterations: solved.report.iterations + again.iterations, ..again };
+            self.solve_again(input, v, &mut solved)?;
         }
         if solved.report.residual.is_nan() {
             return Err(StepError::Residual { time: input.time });
@@ -360,6 +422,13 @@ fn world<'a>(
         pushed: start.external.iter().any(|force| *force != 0.0),
     };
     ContactInput { scene, settings, options, data, v: &start.state.v, motion: Some(motion) }
+}
+
+/// The names of the geometries of a pair.
+fn pair_names(scene: &Scene, pair: usize) -> String {
+    let pair = &scene.contact_pairs()[pair];
+    let [a, b] = [pair.A, pair.B].map(|index| &scene.geometries()[index].name);
+    format!("`{a}` and `{b}`")
 }
 
 pub(super) fn singular(model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {

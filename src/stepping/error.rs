@@ -38,6 +38,16 @@ pub enum SimulationError {
         /// The geometry.
         geometry: String,
     },
+    /// A setting that has no meaning in the contact scheme.
+    #[error("the contact scheme `{scheme}` has no {setting}: {way_out}")]
+    Scheme {
+        /// The scheme.
+        scheme: &'static str,
+        /// The setting or property, with the geometry that it belongs to.
+        setting: String,
+        /// The way out.
+        way_out: &'static str,
+    },
     /// A pair with both restitution and a stiffness of its contact points.
     #[error(
         "the contact of geometries '{a}' and '{b}' has both `restitution` and `point_contact_stiffness`, whose \
@@ -118,6 +128,18 @@ pub enum StepError {
         parts: u32,
         /// The part of the step that did not settle.
         reason: Unsettled,
+    },
+    /// A contact scheme that did not find a solution.
+    #[error(
+        "t = {time} s: the contact scheme `{scheme}` found no solution: {reason}; the last good state stays. Take shorter steps, or use `scheme: lagged`, which always has one"
+    )]
+    Scheme {
+        /// Simulated time \[s\].
+        time: f64,
+        /// The scheme.
+        scheme: &'static str,
+        /// How far it came.
+        reason: String,
     },
     /// A body or link that turns many times within a step.
     #[error(

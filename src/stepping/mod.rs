@@ -5,8 +5,10 @@ mod checks;
 mod command;
 mod command_schedule;
 mod contacts;
+mod control_memory;
 mod dynamic;
 mod error;
+mod error_control;
 mod external;
 mod friction_errors;
 mod inertial_load;
@@ -16,6 +18,7 @@ mod joint_speed;
 mod joint_wrench;
 mod missed_contact;
 mod overlap;
+mod patches;
 mod quasistatic;
 mod result;
 mod schedules;
@@ -40,8 +43,8 @@ pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
 pub use schedules::schedules;
 pub use settings::{
-    ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, QuasistaticStepping, SpookStepping,
-    StepSettings, Stepping, UnactuatedInertia,
+    ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, ErrorControl, FrictionBound, Integrator,
+    QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

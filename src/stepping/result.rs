@@ -74,6 +74,7 @@ impl StepResult {
             report.solver_fallbacks,
             report.friction_rounds,
             report.parts,
+            report.solves,
             report.faces,
             report.faces_dropped,
         ] {
@@ -86,6 +87,7 @@ impl StepResult {
         self.contacts.clear();
         self.efforts = reader.numbers_of(self.efforts.len())?;
         self.report = StepReport {
+            scheme: None, // the caller's settings have it
             solver_residual: reader.f64()?,
             friction_error: reader.f64()?,
             inertial_share: reader.f64()?,
@@ -94,6 +96,7 @@ impl StepResult {
             solver_fallbacks: reader.u32()?,
             friction_rounds: reader.u32()?,
             parts: reader.u32()?,
+            solves: reader.u32()?,
             faces: reader.u32()?,
             faces_dropped: reader.u32()?,
         };

@@ -36,10 +36,58 @@ pub enum ContactSurfaces {
     Start,
     /// Those on the free path, for bodies that meet in the step or would press each other in by more than the
     /// depth of their contact. If the step is too long to resolve a contact, the forces of all its faces
-    /// vanish before the bodies have separated by that depth. A dynamic step needs [`Integrator::Implicit`]
-    /// and [`FrictionBound::Solved`]: without them, its surfaces are those of the start.
+    /// vanish before the bodies have separated by that depth. A dynamic step needs [`Integrator::Implicit`],
+    /// and [`FrictionBound::Solved`] if its scheme is lagged: without them, its surfaces are those of the
+    /// start.
     #[default]
     FreePath,
+}
+
+/// The relation of friction to the normal force in a dynamic step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ContactScheme {
+    /// Convex solves with fixed bounds of friction [Castro 2023, \"lagged\"]. [`FrictionBound`] states how
+    /// often the bounds are renewed.
+    #[default]
+    Lagged,
+    /// Convex solves with fixed bounds, repeated until the bounds are mu times the normal impulses of the
+    /// solution itself, to 1e-6 of the largest bound of each contact. A step that does not get there is an
+    /// error.
+    Coupled,
+    /// One convex solve in which the normal force grows with the slip [Castro 2023, \"similar\"].
+    Similar,
+    /// The semi-analytic primal solver, whose contact forces are projections on the friction cone [Castro
+    /// 2021]. It needs linear dissipation and a positive friction compliance.
+    Sap {
+        /// beta [-]: compliant surfaces are softened until their natural period is at least beta times the
+        /// step. Drake's value is 1; with 0 the stiffness is that of the materials.
+        near_rigid: f64,
+    },
+    /// Newton's method on the fully coupled, non-convex equations, with a limit on the turn of the slip
+    /// [Castro 2019]. A step that does not converge is an error.
+    Tamsi,
+}
+
+impl ContactScheme {
+    /// All schemes, SAP without softening.
+    pub const ALL: [Self; 5] = [Self::Lagged, Self::Coupled, Self::Similar, Self::Sap { near_rigid: 0.0 }, Self::Tamsi];
+
+    /// Its name in scene files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Lagged => "lagged",
+            Self::Coupled => "coupled",
+            Self::Similar => "similar",
+            Self::Sap { .. } => "sap",
+            Self::Tamsi => "tamsi",
+        }
+    }
+
+    /// Whether friction has a bound of its own, which each solve fixes. Only such schemes have friction that
+    /// is spread over a face, spin and rolling friction of points, and restitution.
+    pub const fn has_bounds(self) -> bool {
+        matches!(self, Self::Lagged | Self::Coupled)
+    }
 }
 
 /// The normal impulses that bound friction in a dynamic step.
@@ -73,6 +121,14 @@ impl Default for Stepping {
     }
 }
 
+/// Steps whose error is controlled: a step of the simulation consists of as many dynamic steps as the
+/// tolerance needs. The commands change at the ends of steps of the simulation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorControl {
+    /// The largest error of one part of a step: of positions [m, rad], and of velocities times 0.1 s.
+    pub tolerance: f64,
+}
+
 /// Options of a dynamic step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DynamicStepping {
@@ -86,8 +142,13 @@ pub struct DynamicStepping {
     pub integrator: Integrator,
     /// The poses of the contact surfaces.
     pub surfaces: ContactSurfaces,
-    /// The normal impulses that bound friction.
+    /// The relation of friction to the normal force.
+    pub scheme: ContactScheme,
+    /// The normal impulses that bound friction in the scheme [`ContactScheme::Lagged`]; the others do not use
+    /// it.
     pub friction_bound: FrictionBound,
+    /// Error control; without it, all steps have the length of the settings.
+    pub error_control: Option<ErrorControl>,
     /// The solver's tolerance and limits.
     pub solver: NewtonSettings,
 }
@@ -97,7 +158,7 @@ impl DynamicStepping {
     pub(super) fn on_free_path(&self) -> bool {
         self.surfaces == ContactSurfaces::FreePath
             && self.integrator == Integrator::Implicit
-            && self.friction_bound == FrictionBound::Solved
+            && (self.friction_bound == FrictionBound::Solved || self.scheme != ContactScheme::Lagged)
     }
 }
 

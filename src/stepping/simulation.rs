@@ -5,17 +5,18 @@ use std::sync::{Arc, OnceLock};
 use super::checkpoint::{Checkpoint, CheckpointError, read_wrenches, write_wrenches};
 use super::checks::{check_state, check_steps};
 use super::command::JointCommand;
-use super::contacts::{ActivePatch, surface_velocity};
+use super::control_memory::ControlMemory;
+
 use super::error::{SimulationError, StepError};
+
 use super::external::ExternalWrenches;
-use super::friction_errors::{SlidingForce, friction_errors, relative_velocity};
 use super::inertial_load::InertialLoad;
 use super::input::{StepInput, StepStart};
 use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping};
-use super::snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes, penetration};
+use super::snapshot::{ContactPatch, Snapshot, StepReport, StepTimes};
 use super::stepper::Stepper;
 use super::wrong_friction::WrongFriction;
 use crate::contact::patch_depth;
@@ -23,33 +24,32 @@ use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
 use crate::multibody::{Data, JointKind, State, energy, kinematics, spring_energy};
-use crate::scene::{ContactKind, ContactPair, Scene, SceneChangeError, SceneSignature, StartPhysics};
-
-/// Slip below this multiple of the stiction tolerance has no direction [-].
-const SLIP_MIN: f64 = 10.0;
+use crate::scene::{ContactKind, Scene, SceneChangeError, SceneSignature, StartPhysics};
 
 /// A scene, its state and the memory of its steps.
 #[derive(Debug)]
 pub struct Simulation {
-    scene: Arc<Scene>,
+    pub(super) scene: Arc<Scene>,
     /// The signature of the scene, once it has been needed.
     signature: OnceLock<SceneSignature>,
     /// The gravity and the gains of the scene when the simulation was made.
     start: StartPhysics,
-    settings: CommonSettings,
-    stepper: Stepper,
+    pub(super) settings: CommonSettings,
+    pub(super) stepper: Stepper,
     initial: State,
-    state: State,
+    pub(super) state: State,
     /// Velocities at the start of the last step, or those of `state` if there was none.
-    v_before: Vec<f64>,
+    pub(super) v_before: Vec<f64>,
     step_count: u64,
-    data: Data,
+    pub(super) data: Data,
     /// Velocities of the bodies at the start of the last step, or those of `data` if there was none.
     V_before: IndexVec<BodyIndex, SpatialVelocity>,
     external: ExternalWrenches,
     /// The last step.
-    result: StepResult,
-    F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
+    pub(super) result: StepResult,
+    pub(super) F_BBo_W: IndexVec<BodyIndex, SpatialForce>,
+    /// The memory of error control.
+    pub(super) control: ControlMemory,
 }
 
 impl Simulation {
@@ -74,6 +74,7 @@ impl Simulation {
             external: ExternalWrenches::new(model),
             result: StepResult::new(&initial, scene.joints().len()),
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
+            control: ControlMemory::default(),
             initial,
             signature: OnceLock::new(),
             start: StartPhysics::of(&scene),
@@ -229,6 +230,7 @@ impl Simulation {
     /// Continues from the present state as if there had been no step before.
     fn forget_steps(&mut self, stepping: Stepping) {
         self.v_before.clone_from(&self.state.v);
+        self.control = ControlMemory::default();
         self.stepper = Stepper::new(stepping, &self.scene, &self.initial);
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         self.place();
@@ -260,6 +262,7 @@ impl Simulation {
         write_wrenches(self.external.wrenches(), &mut writer);
         write_wrenches(&self.F_BBo_W, &mut writer);
         self.result.write(&mut writer);
+        writer.u64(self.control.next_ns);
         self.stepper.write_memory(&mut writer);
         Checkpoint::new(self.signature().clone(), &self.settings(), self.step_count, writer.into_bytes())
     }
@@ -296,12 +299,16 @@ impl Simulation {
         read_wrenches(&mut F_BBo_W, &mut reader)?;
         let mut result = StepResult::new(&initial, scene.joints().len());
         result.read(&mut reader)?;
+        if checkpoint.step_count() > 0 {
+            result.report.scheme = self.stepper.scheme();
+        }
+        let control = ControlMemory::resuming(reader.u64()?);
         let mut stepper = Stepper::new(self.stepper.stepping(), &scene, &initial);
         stepper.read_memory(&scene, &mut reader)?;
         reader.end()?;
         (self.scene, self.initial, self.state, self.v_before) = (scene, initial, state, v_before);
         (self.external, self.F_BBo_W, self.result, self.stepper) = (external, F_BBo_W, result, stepper);
-        self.step_count = checkpoint.step_count();
+        (self.step_count, self.control) = (checkpoint.step_count(), control);
         self.place();
         Ok(())
     }
@@ -345,11 +352,31 @@ impl Simulation {
 
     fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
         self.check_command(command)?;
-        self.external.project(self.scene.model(), &self.data);
         self.V_before.clone_from(&self.data.V_WB);
+        let report = match self.error_control() {
+            Some(control) => self.advance_controlled(command, control)?,
+            None => {
+                self.take_step(command, clock, 0, self.settings.step_ns)?;
+                self.result.report
+            }
+        };
+        self.step_count += 1;
+        Ok(report)
+    }
+
+    /// Takes a step of the length `step_ns` from the present state, at `after_ns` past the present time.
+    pub(super) fn take_step(
+        &mut self,
+        command: &JointCommand,
+        clock: Option<&dyn Fn() -> f64>,
+        after_ns: u64,
+        step_ns: u64,
+    ) -> Result<(), StepError> {
+        self.external.project(self.scene.model(), &self.data);
+        let settings = CommonSettings { step_ns, ..self.settings };
         let input = StepInput {
             scene: &self.scene,
-            settings: &self.settings,
+            settings: &settings,
             start: StepStart {
                 initial: &self.initial,
                 state: &self.state,
@@ -357,21 +384,20 @@ impl Simulation {
                 command,
                 external: self.external.generalized(),
             },
-            time: self.time(),
+            time: (self.time_ns() + after_ns) as f64 * 1e-9,
             clock,
         };
         if let Err(error) = self.stepper.step(&input, &mut self.data, &mut self.result) {
             self.v_before.copy_from_slice(&self.state.v);
             return Err(error);
         }
-        self.accumulate_body_wrenches();
+        self.accumulate_body_wrenches(settings.step());
         let end = &self.result.state;
         self.v_before.copy_from_slice(&self.state.v);
         self.state.q.copy_from_slice(&end.q);
         self.state.v.copy_from_slice(&end.v);
         kinematics(self.scene.model(), &self.state, &mut self.data);
-        self.step_count += 1;
-        Ok(self.result.report)
+        Ok(())
     }
 
     /// The external wrenches.
@@ -421,9 +447,9 @@ impl Simulation {
     }
 
     /// Sums the net contact wrench on each body about its origin, from the patches' impulses.
-    fn accumulate_body_wrenches(&mut self) {
+    fn accumulate_body_wrenches(&mut self, step: f64) {
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
-        let rate = 1.0 / self.settings.step();
+        let rate = 1.0 / step;
         for contact in &self.result.contacts {
             let pair = &self.scene.contact_pairs()[contact.patch.pair];
             let F_BC_W = contact.impulse * rate;
@@ -486,108 +512,5 @@ impl Simulation {
     fn touches(&self, contact: &StepContact) -> bool {
         let pair = &self.scene.contact_pairs()[contact.patch.pair];
         pair.kind == ContactKind::PressureField || contact.impulse != SpatialForce::ZERO
-    }
-
-    fn write_patch(&self, number: usize, contact: &StepContact, patch: &mut ContactPatch) {
-        let ActivePatch { pair: index, p_WC, .. } = contact.patch;
-        let pair = &self.scene.contact_pairs()[index];
-        let geometries = self.scene.geometries();
-        patch.kind = pair.kind;
-        (patch.geometry_A, patch.geometry_B) = (pair.A, pair.B);
-        (patch.body_A, patch.body_B) = (geometries[pair.A].body, geometries[pair.B].body);
-        patch.p_WC = p_WC;
-        patch.F_BC_W = contact.impulse * (1.0 / self.settings.step());
-        let faces = &mut patch.faces;
-        self.stepper.face_forces(number, &self.state.v, &mut faces.force_B_W);
-        faces.clear();
-        match pair.kind {
-            ContactKind::PressureField => {
-                add_parts(self.stepper.surface(index).1, &mut faces.force_B_W);
-                self.write_surface(index, faces);
-                patch.penetration = penetration(self.stepper.surface(index).0);
-            }
-            ContactKind::Points => {
-                let points = self.stepper.points(index);
-                patch.penetration = points.phi.iter().fold(0.0, |depth, phi| depth.max(-phi));
-                faces.centroid_W.extend_from_slice(&points.p_WC);
-                faces.normal_W.extend_from_slice(&points.normal);
-                faces.area.resize(points.len(), 0.0);
-                faces.pressure.resize(points.len(), 0.0);
-                faces.vertex_ends.resize(points.len(), 0);
-            }
-        }
-        patch.area = faces.area.iter().sum();
-        self.write_friction_errors(pair, patch);
-    }
-
-    /// Writes the errors of friction, at the poses and velocities at the end of the step.
-    fn write_friction_errors(&self, pair: &ContactPair, patch: &mut ContactPatch) {
-        let moving = surface_velocity(&self.scene, &self.data, pair);
-        let motion = |body: BodyIndex| (&self.data.V_WB[body], &self.data.X_WB[body].translation.vector);
-        let (A, B) = (motion(patch.body_A), motion(patch.body_B));
-        let faces = &patch.faces;
-        let each = faces.force_B_W.iter().zip(&faces.normal_W).zip(&faces.centroid_W);
-        let each = each.map(|((force, normal), p_WF)| SlidingForce {
-            force: *force,
-            normal: *normal,
-            slip: relative_velocity(p_WF, A, B) + moving,
-        });
-        let along: Vector3 = each.clone().map(|face| face.normal * face.force.dot(&face.normal)).sum();
-        let net = SlidingForce {
-            force: patch.F_BC_W.f,
-            normal: along.try_normalize(0.0).unwrap_or_default(),
-            slip: relative_velocity(&patch.p_WC, A, B) + moving,
-        };
-        let slip_min = SLIP_MIN * self.settings.stiction_tolerance;
-        let (of_faces, of_net) = friction_errors(each, &net, pair.material.friction, slip_min);
-        (patch.friction, patch.net_friction) = (of_faces, of_net);
-    }
-
-    fn write_surface(&self, pair: usize, faces: &mut PatchFaces) {
-        let (surface, kept) = self.stepper.surface(pair);
-        for number in (0..kept.len()).filter(|number| !is_part(kept, *number)) {
-            let i = kept[number] as usize;
-            faces.centroid_W.push(surface.centroid[i]);
-            faces.normal_W.push(surface.normal[i]);
-            faces.area.push(surface.area[i]);
-            faces.pressure.push(surface.pressure[i]);
-            let (corners, pressures) = surface.polygon(i);
-            faces.vertices_W.extend_from_slice(corners);
-            faces.vertex_pressure.extend_from_slice(pressures);
-            faces.vertex_ends.push(faces.vertices_W.len() as u32);
-        }
-    }
-}
-
-/// Whether entry `number` of the solver's faces is another part of the previous face.
-fn is_part(kept: &[u32], number: usize) -> bool {
-    number > 0 && kept[number] == kept[number - 1]
-}
-
-/// Adds the forces of the parts of divided faces to those of their faces.
-fn add_parts(kept: &[u32], forces: &mut Vec<Vector3>) {
-    let mut count = 0;
-    for number in 0..kept.len().min(forces.len()) {
-        let force = forces[number];
-        if is_part(kept, number) {
-            forces[count - 1] += force;
-        } else {
-            forces[count] = force;
-            count += 1;
-        }
-    }
-    forces.truncate(count);
-}
-
-impl PatchFaces {
-    /// Empties all arrays but the forces, keeping their memory.
-    fn clear(&mut self) {
-        self.vertices_W.clear();
-        self.vertex_ends.clear();
-        self.vertex_pressure.clear();
-        self.centroid_W.clear();
-        self.normal_W.clear();
-        self.area.clear();
-        self.pressure.clear();
     }
 }

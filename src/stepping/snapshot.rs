@@ -1,6 +1,7 @@
 //! The data of one instant that are published or recorded, in reused buffers.
 
 use super::friction_errors::FrictionErrors;
+use super::settings::ContactScheme;
 use crate::contact::patch_size;
 use crate::geometry::ContactSurface;
 use crate::math::{
@@ -16,6 +17,8 @@ pub(super) const FRICTION_ERROR_MAX: f64 = 0.01;
 /// The solver report of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
+    /// The contact scheme of a dynamic step; `None` in other steps and before the first.
+    pub scheme: Option<ContactScheme>,
     /// Iterations of the solver: Newton iterations in dynamic steps, and those of the selected solver in
     /// other steps.
     pub solver_iterations: u32,
@@ -38,8 +41,12 @@ pub struct StepReport {
     /// fraction of its limit [-]; infinite if friction acts without a normal force. 0 in other steps and with
     /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare the two.
     pub friction_error: f64,
-    /// The number of parts in which a quasistatic step was taken: more than 1 if it did not settle in one.
+    /// The number of parts in which a step was taken: more than 1 if a quasistatic step did not settle in
+    /// one, or if a dynamic step has error control.
     pub parts: u32,
+    /// The number of dynamic steps that were solved: with error control three for each part, and for each
+    /// part that was rejected; otherwise 1 in dynamic steps and 0 in others.
+    pub solves: u32,
     /// In quasistatic steps, the largest inertial force on a body or passive joint relative to the contact
     /// forces on it [-].
     pub inertial_share: f64,

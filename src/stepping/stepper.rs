@@ -6,7 +6,7 @@ use super::error::StepError;
 use super::input::StepInput;
 use super::quasistatic::QuasistaticStep;
 use super::result::StepResult;
-use super::settings::Stepping;
+use super::settings::{ContactScheme, Stepping};
 use super::spook::SpookStep;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
@@ -38,6 +38,27 @@ impl Stepper {
             Self::Dynamic(step) => Stepping::Dynamic(*step.options()),
             Self::Quasistatic(step) => Stepping::Quasistatic(*step.options()),
             Self::Spook(step) => Stepping::Spook(*step.options()),
+        }
+    }
+
+    /// The contact scheme of dynamic steps.
+    pub(super) fn scheme(&self) -> Option<ContactScheme> {
+        match self {
+            Self::Dynamic(step) => Some(step.options().scheme),
+            Self::Quasistatic(_) | Self::Spook(_) => None,
+        }
+    }
+
+    /// Keeps the loads of contacts of dynamic steps in the place `number`, 0 or 1.
+    pub(super) fn keep_loads(&mut self, number: usize) {
+        if let Self::Dynamic(step) = self {
+            step.contacts.pairs.save_loads(number);
+        }
+    }
+    /// Returns to the loads of [`Stepper::keep_loads`].
+    pub(super) fn recall_loads(&mut self, number: usize) {
+        if let Self::Dynamic(step) = self {
+            step.contacts.pairs.recall_loads(number);
         }
     }
 

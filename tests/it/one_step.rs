@@ -1,4 +1,5 @@
-//! One dynamic step of free bodies against Drake's lagged approximation, with Drake's integrator.
+//! One dynamic step of free bodies against Drake's contact approximations (lagged, similar, SAP and TAMSI),
+//! with Drake's integrator.
 //!
 //! Tolerance, from the reference's own convergence (1e-6 relative momentum): 1e-5 of the largest speed of the
 //! case plus 1e-6 m/s (1e-5 rad/s) where faces slide. Where a face sticks the solution depends on the
@@ -14,8 +15,8 @@ use isobar::multibody::State;
 use isobar::scene::{Scene, SceneBuilder};
 use isobar::solvers::dynamic::NewtonSettings;
 use isobar::stepping::{
-    ContactSurfaces, DynamicStepping, FrictionBound, Integrator, JointCommand, Simulation, Snapshot, StepSettings,
-    Stepping,
+    ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, JointCommand,
+    Simulation, Snapshot, StepSettings, Stepping,
 };
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ fn shape(body: &Value) -> Shape {
 
 /// Friction and dissipation are those of the body if it states its own, otherwise those of the case and the
 /// result.
-fn properties(case: &Value, body: &Value, dissipation: f64) -> ContactProperties {
+fn properties(case: &Value, body: &Value, dissipation: f64, relaxation_time: f64) -> ContactProperties {
     ContactProperties {
         compliant: Some(body["compliance"] == "compliant"),
         hydroelastic_modulus: body["E"].as_f64(),
@@ -55,6 +56,8 @@ fn properties(case: &Value, body: &Value, dissipation: f64) -> ContactProperties
         slab_thickness: body["slab_thickness"].as_f64(),
         margin: body["margin"].as_f64(),
         hunt_crossley_dissipation: body["hunt_crossley_d"].as_f64().or(Some(dissipation)),
+        // Drake adds the relaxation times of the two sides, and Isobar weights them by compliance
+        relaxation_time: Some(2.0 * relaxation_time),
         mu_dynamic: body["mu"].as_f64().or(case["mu"].as_f64()),
         ..ContactProperties::default()
     }
@@ -71,7 +74,7 @@ struct Case {
     largest_turn: f64,
 }
 
-fn build(case: &Value, dissipation: f64) -> Case {
+fn build(case: &Value, dissipation: f64, relaxation_time: f64) -> Case {
     let mut builder = SceneBuilder::new();
     let mut bodies = Vec::new();
     let descriptions = case["bodies"].as_object().expect("bodies");
@@ -86,7 +89,7 @@ fn build(case: &Value, dissipation: f64) -> Case {
             (builder.add_body(name, inertia), RigidTransform::identity())
         };
         builder
-            .add_geometry(index, "collision", X_BG, shape(body), &properties(case, body, dissipation))
+            .add_geometry(index, "collision", X_BG, shape(body), &properties(case, body, dissipation, relaxation_time))
             .expect("a geometry");
         if !fixed {
             bodies.push((name.clone(), index));
@@ -118,23 +121,40 @@ fn sticks(snapshot: &Snapshot, stiction_tolerance: f64) -> bool {
     })
 }
 
-/// Runs one result of a case; returns the line and whether it holds.
-fn compare(case: &Value, result: &Value) -> (String, bool) {
+/// The options of a dynamic step with the scheme of a result, as Drake takes it.
+fn options(result: &Value) -> DynamicStepping {
+    let lagged = DynamicStepping {
+        friction_compliance: 1e-3,
+        solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
+        integrator: Integrator::SemiImplicit,
+        friction_bound: FrictionBound::Lagged,
+        surfaces: ContactSurfaces::Start,
+        ..DynamicStepping::default()
+    };
+    match result["approx"].as_str() {
+        Some("lagged") => lagged,
+        Some("similar") => DynamicStepping { scheme: ContactScheme::Similar, ..lagged },
+        Some("sap") => DynamicStepping {
+            scheme: ContactScheme::Sap { near_rigid: result["near_rigid"].as_f64().expect("near_rigid") },
+            dissipation: DissipationModel::Linear,
+            ..lagged
+        },
+        Some("tamsi") => DynamicStepping { scheme: ContactScheme::Tamsi, friction_compliance: 0.0, ..lagged },
+        other => panic!("no scheme {other:?}"),
+    }
+}
+
+/// Runs one result of a case with `options`; returns the line and whether it holds.
+fn compare(case: &Value, result: &Value, options: DynamicStepping) -> (String, bool) {
     let dissipation = result["hunt_crossley_d"].as_f64().expect("hunt_crossley_d");
     let stiction_tolerance = result["stiction_tolerance"].as_f64().expect("stiction_tolerance");
     let dt = result["dt"].as_f64().expect("dt");
-    let Case { scene, initial, bodies, largest_speed, largest_turn } = build(case, dissipation);
+    let relaxation_time = result["relaxation_time"].as_f64().unwrap_or(0.1);
+    let Case { scene, initial, bodies, largest_speed, largest_turn } = build(case, dissipation, relaxation_time);
     let settings = StepSettings {
         step_ns: (dt * 1e9).round() as u64,
         stiction_tolerance,
-        stepping: Stepping::Dynamic(DynamicStepping {
-            friction_compliance: 1e-3,
-            solver: NewtonSettings { tolerance: 1e-10, ..NewtonSettings::default() },
-            integrator: Integrator::SemiImplicit,
-            friction_bound: FrictionBound::Lagged,
-            surfaces: ContactSurfaces::Start,
-            ..DynamicStepping::default()
-        }),
+        stepping: Stepping::Dynamic(options),
         face_friction: FaceFriction::Centroid,
         ..StepSettings::default()
     };
@@ -160,7 +180,8 @@ fn compare(case: &Value, result: &Value) -> (String, bool) {
         .map_or(0, |contacts| contacts.iter().map(|contact| contact["faces"].as_u64().unwrap_or(0)).sum::<u64>());
     let holds = error_v <= limit_v && error_w <= limit_w && report.solver_converged;
     let line = format!(
-        "one_step {:14} dt {dt:<6} d {dissipation:<4} {} faces {:3} (reference {faces:3}) error v {error_v:.1e} m/s (limit {limit_v:.1e}) w {error_w:.1e} rad/s (limit {limit_w:.1e}) {} iterations{}",
+        "one_step {:8} {:14} dt {dt:<6} d {dissipation:<4} {} faces {:3} (reference {faces:3}) error v {error_v:.1e} m/s (limit {limit_v:.1e}) w {error_w:.1e} rad/s (limit {limit_w:.1e}) {} iterations{}",
+        options.scheme.name(),
         case["name"].as_str().unwrap_or("?"),
         if stick { "sticks" } else { "slides" },
         report.faces + report.faces_dropped,
@@ -170,18 +191,47 @@ fn compare(case: &Value, result: &Value) -> (String, bool) {
     (line, holds)
 }
 
-#[test]
-fn one_step_agrees_with_the_lagged_reference() {
+/// Compares all results of one approximation of Drake; returns their number.
+fn compare_all(approximation: &str, change: impl Fn(DynamicStepping) -> DynamicStepping) -> usize {
     let files = golden::folder("one_step");
-    let mut failures = 0;
+    let (mut failures, mut count) = (0, 0);
     for case in files.iter().flat_map(|file| file["cases"].as_array().expect("cases")) {
         for result in case["results"].as_array().expect("results") {
-            if result["approx"] == "lagged" {
-                let (line, holds) = compare(case, result);
+            if result["approx"] == approximation {
+                let (line, holds) = compare(case, result, change(options(result)));
                 println!("{line}");
                 failures += usize::from(!holds);
+                count += 1;
             }
         }
     }
     assert_eq!(failures, 0, "see the lines marked FAILS");
+    count
+}
+
+#[test]
+fn one_step_agrees_with_the_lagged_reference() {
+    assert!(compare_all("lagged", |options| options) >= 32);
+}
+
+#[test]
+fn one_step_agrees_with_the_similar_reference() {
+    assert_eq!(compare_all("similar", |options| options), 32);
+}
+
+#[test]
+fn one_step_agrees_with_the_sap_reference() {
+    assert_eq!(compare_all("sap", |options| options), 48);
+}
+
+#[test]
+fn one_step_agrees_with_the_tamsi_reference() {
+    assert_eq!(compare_all("tamsi", |options| options), 32);
+}
+
+/// The coupled scheme solves the equations of TAMSI by convex steps, so that its reference is the same. Its
+/// friction has the soft norm, which differs from the quadratic law of TAMSI by (v_s/|vt|)^2/2 of friction.
+#[test]
+fn one_step_of_the_coupled_scheme_agrees_with_the_tamsi_reference() {
+    assert_eq!(compare_all("tamsi", |options| DynamicStepping { scheme: ContactScheme::Coupled, ..options }), 32);
 }

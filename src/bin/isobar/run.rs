@@ -17,7 +17,9 @@ use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::{BodyIndex, Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules};
+use isobar::stepping::{
+    ContactScheme, JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules,
+};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -106,6 +108,8 @@ enum RunError {
     TooLong { duration: f64, steps: f64, step: f64 },
     #[error("two options name the file {}; give each a name of its own", file.display())]
     Same { file: PathBuf },
+    #[error("the scene has {setting}, which only dynamic steps have: leave out --stepping, or remove it")]
+    DynamicOnly { setting: String },
     #[error("cannot write {}; check the folder and the permissions", file.display())]
     Write { file: PathBuf, source: std::io::Error },
 }
@@ -127,6 +131,9 @@ struct Totals {
     not_converged: u64,
     fallbacks: u64,
     friction_rounds: u64,
+    /// Parts of steps, and dynamic steps solved for them.
+    parts: u64,
+    solves: u64,
     wrong_friction: u64,
     /// The largest error of friction as a fraction of its limit, its pair, and the time of the step's end
     /// \[s\].
@@ -153,6 +160,8 @@ impl Totals {
         self.not_converged += u64::from(!report.solver_converged);
         self.fallbacks += u64::from(report.solver_fallbacks);
         self.friction_rounds += u64::from(report.friction_rounds);
+        self.parts += u64::from(report.parts);
+        self.solves += u64::from(report.solves);
         self.wrong_friction += u64::from(!report.friction_converged());
         self.stepping += took;
     }
@@ -179,6 +188,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
         if warnings.len() < loaded.warnings.len() {
             eprintln!("note: --all-warnings prints all {} warnings", loaded.warnings.len());
+        }
+    }
+    if arguments.stepping.is_some_and(|mode| !matches!(mode, Mode::Dynamic)) {
+        let scheme = loaded.dynamic.scheme;
+        if scheme != ContactScheme::default() {
+            return Err(RunError::DynamicOnly { setting: format!("`contact: {{ scheme: {} }}`", scheme.name()) }.into());
+        }
+        if loaded.dynamic.error_control.is_some() {
+            return Err(RunError::DynamicOnly { setting: "`step: { tolerance: ... }`".to_owned() }.into());
         }
     }
     match arguments.stepping {
@@ -420,6 +438,13 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
             format!("{:.2} on average, {} at most", totals.iterations as f64 / steps, totals.iterations_max),
         ),
     ];
+    if totals.solves > totals.steps {
+        let (solves, parts) = (totals.solves as f64 / steps, totals.parts as f64 / steps);
+        rows.push(("error control".to_owned(), format!("{parts:.2} parts and {solves:.2} solves a step on average")));
+    }
+    if let Some(scheme) = simulation.report().scheme {
+        rows.push(("contact scheme".to_owned(), scheme.name().to_owned()));
+    }
     if totals.not_converged > 0 {
         rows.push(("not converged".to_owned(), format!("{} steps", totals.not_converged)));
     }

@@ -9,6 +9,7 @@ mod assemble;
 mod body;
 mod closures;
 mod commands;
+mod contact_scheme;
 mod copies;
 mod error;
 mod likely_mistakes;

@@ -3,11 +3,12 @@
 use super::body::{BodySpec, SHAPES, read_body};
 use super::closures::{ClosureSpec, read_closures};
 use super::commands::{CommandSpec, read_command};
+use super::contact_scheme::{SAP_COMPLIANCE, read_scheme};
 use super::copies::{COPIES, Copies, RandomPose, read_copies};
 use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
-use super::stepping::{SteppingSpec, read_stepping};
+use super::stepping::{SteppingMode, SteppingSpec, read_stepping};
 use super::tree::Tree;
 use super::wrenches::{WrenchSpec, read_wrench};
 use super::yaml::Node;
@@ -16,7 +17,7 @@ use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
 use crate::math::{RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::JointSpring;
-use crate::stepping::{ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound};
+use crate::stepping::{ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound};
 
 /// The range of friction coefficients [-].
 const FRICTION: Range = Range::Between(0.0, 10.0, "(no unit)");
@@ -189,8 +190,10 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
             return Err(SceneError::Conflict { place: model.name.place.clone(), problem });
         }
     }
-    let mut contact = scene.get("contact").map(read_contact).transpose()?.unwrap_or_default();
+    let mut contact =
+        scene.get("contact").map(|node| read_contact(node, stepping.mode)).transpose()?.unwrap_or_default();
     contact.dynamic.integrator = stepping.integrator;
+    contact.dynamic.error_control = stepping.error_control;
     Ok(SceneSpec {
         place: scene.place.clone(),
         stepping,
@@ -224,11 +227,13 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
     })
 }
 
-fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
+fn read_contact(node: &Node, mode: SteppingMode) -> Result<ContactSpec, SceneError> {
     let contact = Section::new(
         node,
         "`contact`",
         &[
+            "scheme",
+            "near_rigid",
             "stiction_tolerance",
             "friction_compliance",
             "dissipation",
@@ -240,6 +245,8 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
             "overlapping_links",
         ],
     )?;
+    let scheme = read_scheme(&contact, mode)?;
+    let is_sap = matches!(scheme, ContactScheme::Sap { .. });
     let overlapping_links = match contact.text("overlapping_links")? {
         None => OverlappingLinks::default(),
         Some(choice) => match choice.name.as_str() {
@@ -250,6 +257,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
         },
     };
     let dissipation = match contact.text("dissipation")? {
+        None if is_sap => DissipationModel::Linear,
         None => DissipationModel::default(),
         Some(law) => match law.name.as_str() {
             "hunt_crossley" => DissipationModel::HuntCrossley,
@@ -282,6 +290,7 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
         },
     };
     let face_friction = match contact.text("face_friction")? {
+        None if !scheme.has_bounds() => FaceFriction::Centroid,
         None => FaceFriction::default(),
         Some(choice) => match choice.name.as_str() {
             "spread" => FaceFriction::Spread,
@@ -294,7 +303,8 @@ fn read_contact(node: &Node) -> Result<ContactSpec, SceneError> {
         dynamic: DynamicStepping {
             friction_compliance: contact
                 .number("friction_compliance", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?
-                .unwrap_or(DynamicStepping::default().friction_compliance),
+                .unwrap_or(if is_sap { SAP_COMPLIANCE } else { DynamicStepping::default().friction_compliance }),
+            scheme,
             dissipation,
             surfaces,
             friction_bound,

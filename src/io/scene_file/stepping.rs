@@ -1,11 +1,13 @@
 //! The keys `step`, `stepping`, `integrator`, `quasistatic` and `spook` of a scene file.
 
 use super::error::SceneError;
-use super::reader::{Range, Section, unknown_name, wrong_type};
+use super::reader::{Range, Section, number, unknown_name, wrong_type};
 use super::yaml::{Node, Value};
 use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
 use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
-use crate::stepping::{ContactSurfaces, Integrator, QuasistaticStepping, SpookStepping, UnactuatedInertia};
+use crate::stepping::{
+    ContactSurfaces, ErrorControl, Integrator, QuasistaticStepping, SpookStepping, UnactuatedInertia,
+};
 
 /// The allowed range of a step \[s\]; a step outside it probably has the wrong unit.
 const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
@@ -14,13 +16,15 @@ const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
 /// Default steps of the dynamic and of the quasistatic mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
 
+/// The default step with error control \[s\], within which as many dynamic steps are taken as needed.
+const CONTROLLED_STEP: f64 = 1e-2;
 /// The default step of complementarity steps \[s\], that of the thesis.
 const SPOOK_STEP: f64 = 1.0 / 60.0;
 /// The keys of `quasistatic`.
 const KEYS: [&str; 7] = ["inertia", "divisor", "time_constant", "friction", "solver", "tolerance", "detection"];
 
 /// The mode in the file.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SteppingMode {
     #[default]
     Dynamic,
@@ -32,6 +36,8 @@ pub(super) enum SteppingMode {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteppingSpec {
     pub(super) step_ns: u64,
+    /// The error control of dynamic steps.
+    pub(super) error_control: Option<ErrorControl>,
     pub(super) mode: SteppingMode,
     /// The integration of free motion in dynamic steps.
     pub(super) integrator: Integrator,
@@ -58,9 +64,26 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
         SteppingMode::Quasistatic => (QUASISTATIC_STEP, STEPS.1),
         SteppingMode::Spook => (DYNAMIC_STEP, SPOOK_STEP),
     };
-    let step = scene.number("step", "[s]", range)?.unwrap_or(default);
+    let controlled = scene.get("step").filter(|node| matches!(node.value, Value::Map(_)));
+    let (step, error_control) = match controlled {
+        Some(node) => read_error_control(node, mode)?,
+        None => (scene.number("step", "[s]", range)?.unwrap_or(default), None),
+    };
     // A step of whole nanoseconds, so that times compare equal; the range keeps it at 1000 or more.
-    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, mode, integrator, quasistatic, spook })
+    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, error_control, mode, integrator, quasistatic, spook })
+}
+
+/// `step: { tolerance: 1e-4, every: 0.01 }`.
+fn read_error_control(node: &Node, mode: SteppingMode) -> Result<(f64, Option<ErrorControl>), SceneError> {
+    if mode != SteppingMode::Dynamic {
+        let problem = "only dynamic steps have error control: give `step` as a number, or use `stepping: dynamic`";
+        return Err(SceneError::Conflict { place: node.place.clone(), problem: problem.to_owned() });
+    }
+    let section = Section::new(node, "`step`", &["tolerance", "every"])?;
+    let range = Range::Between(1e-9, 0.1, "m or rad");
+    let tolerance = number(section.require("tolerance", "tolerance: 1e-4")?, "`tolerance` of `step` [m, rad]", range)?;
+    let every = section.number("every", "[s]", DYNAMIC_STEP)?.unwrap_or(CONTROLLED_STEP);
+    Ok((every, Some(ErrorControl { tolerance })))
 }
 
 fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {

@@ -3,6 +3,7 @@
 
 use crate::math::lanes::{LANES, LaneSum, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialVelocity, Vector3};
+use crate::solvers::face_scheme::FaceScheme;
 use crate::solvers::patch_block::{FaceLanes, PatchBlock, SLIDING};
 
 impl PatchBlock {
@@ -32,6 +33,7 @@ impl PatchBlock {
         }
         self.lag_rolling();
         self.divide_bounds();
+        self.set_inverse_masses();
     }
 
     /// The deviation of friction from Coulomb's law at the relative velocity V of C, and the limit of the
@@ -39,8 +41,12 @@ impl PatchBlock {
     /// contributes the difference between its bound and mu n, and a sticking face only the impulse by which
     /// its friction exceeds mu n. The deviation is 0 if the bounds are right to 1 % of the limit. If rolling
     /// friction deviates by a larger part of its limit, both values are those of rolling friction, as
-    /// impulses at a lever arm of 0.1 m.
+    /// impulses at a lever arm of 0.1 m. Without lagged bounds, friction is mu times the normal impulse of
+    /// the same scheme, and both values are 0.
     pub fn friction_error(&self, V: &SpatialVelocity) -> (f64, f64) {
+        if self.scheme != FaceScheme::Lagged {
+            return (0.0, 0.0);
+        }
         let (change, limit) = self.change_of_bounds(V);
         let sliding = (if change <= ERROR_UNSEEN * limit { 0.0 } else { self.wrong_friction(V) }, limit);
         let rolling = self.rolling_error(V);

@@ -1,5 +1,5 @@
-//! The convex problem of a dynamic step, with fixed friction bounds, and its solver: Newton's method, island
-//! by island.
+//! The problem of a dynamic step and its solvers, island by island: Newton's method for the convex problems,
+//! TAMSI for friction that follows the normal force of the same velocity.
 
 mod islands;
 mod lagged_friction;
@@ -8,6 +8,8 @@ mod newton_matrix;
 mod problem;
 #[cfg(test)]
 mod samples;
+mod tamsi;
 
 pub use newton::{NewtonSettings, NewtonSolver, SolveReport, SolveStatus};
 pub use problem::{ContactProblem, FrictionError};
+pub use tamsi::TamsiSolver;

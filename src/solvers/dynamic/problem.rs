@@ -100,6 +100,23 @@ impl ContactProblem {
             patch.refresh_friction(&V);
         }
     }
+    /// Does the same as [`ContactProblem::refresh_friction`]. Returns the patch whose bounds have changed the
+    /// most, as a fraction of its largest bound [-], and this fraction. Bounds below `least` times the
+    /// largest one of all patches count as that much.
+    pub fn refresh_friction_measured(&mut self, v: &[f64], least: f64) -> (usize, f64) {
+        let count = self.patch_count;
+        let largest = self.patches[..count].iter().map(PatchBlock::largest_friction_bound).fold(0.0, f64::max);
+        let mut worst = (0, 0.0);
+        for (number, patch) in self.patches[..count].iter_mut().enumerate() {
+            let V = patch.velocity(v);
+            let (change, size) = patch.refresh_friction(&V);
+            let part = if change > 0.0 { change / size.max(least * largest) } else { 0.0 };
+            if part > worst.1 {
+                worst = (number, part);
+            }
+        }
+        worst
+    }
     /// Finds the impacts of the first patches, to which the items of `restitution` belong, at the solution
     /// `v` without restitution. `before` are the velocities before the contacts act. Impacts slower than
     /// `least` [m/s] do not bounce. Returns whether there are any.

@@ -5,9 +5,9 @@ use super::columns::RelativeColumns;
 use super::pairs::surface_velocity;
 use crate::math::Vector3;
 use crate::multibody::Data;
-use crate::scene::{ContactPair, Scene};
-use crate::solvers::{DissipationLaw, PatchBlock, PatchLaw};
-use crate::stepping::settings::{CommonSettings, DissipationModel, DynamicStepping};
+use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::solvers::{DissipationLaw, FaceScheme, PatchBlock, PatchLaw};
+use crate::stepping::settings::{CommonSettings, ContactScheme, DissipationModel, DynamicStepping};
 
 /// The inputs of the contacts of a dynamic step.
 #[derive(Clone, Copy)]
@@ -45,9 +45,22 @@ impl<'a> ContactInput<'a> {
         block: &mut PatchBlock,
     ) {
         block.reset(self.patch_law(pair));
+        block.set_scheme(self.face_scheme(pair));
         block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
         columns.push(block, self.v);
         block.weigh(momentum_matrix, self.v.len());
+    }
+
+    /// The scheme of the faces. The stiffness of rigid points is a near-rigid one already.
+    fn face_scheme(&self, pair: &ContactPair) -> FaceScheme {
+        match self.options.scheme {
+            ContactScheme::Lagged | ContactScheme::Coupled => FaceScheme::Lagged,
+            ContactScheme::Similar => FaceScheme::Similar,
+            ContactScheme::Sap { near_rigid } => {
+                FaceScheme::Sap { near_rigid: if pair.kind == ContactKind::PressureField { near_rigid } else { 0.0 } }
+            }
+            ContactScheme::Tamsi => FaceScheme::Tamsi,
+        }
     }
 
     fn patch_law(&self, pair: &ContactPair) -> PatchLaw {

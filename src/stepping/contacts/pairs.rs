@@ -28,6 +28,8 @@ struct PairMemory {
     force: Option<f64>,
     /// `point_impulse` and `force` at the start of the present step.
     loads_before: (f64, Option<f64>),
+    /// Loads that error control keeps.
+    loads_saved: [(f64, Option<f64>); 2],
 }
 
 /// A pair in contact, and its patch in the problem.
@@ -172,6 +174,18 @@ impl Pairs {
     /// Undoes all changes of the loads since [`Pairs::keep_loads`], because the step has failed.
     pub(in crate::stepping) fn restore_loads(&mut self) {
         self.memory.iter_mut().for_each(|memory| (memory.point_impulse, memory.force) = memory.loads_before);
+    }
+
+    /// Saves the loads of the last step in the place `number`, 0 or 1.
+    pub(in crate::stepping) fn save_loads(&mut self, number: usize) {
+        let loads = self.memory.iter_mut();
+        loads.for_each(|memory| memory.loads_saved[number] = (memory.point_impulse, memory.force));
+    }
+
+    /// Returns to the loads of [`Pairs::save_loads`].
+    pub(in crate::stepping) fn recall_loads(&mut self, number: usize) {
+        let loads = self.memory.iter_mut();
+        loads.for_each(|memory| (memory.point_impulse, memory.force) = memory.loads_saved[number]);
     }
 
     /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None`

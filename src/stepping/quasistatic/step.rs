@@ -248,6 +248,7 @@ impl QuasistaticStep {
         *times = self.times;
         result.set_contacts(self.contacts.active(), self.contacts.impulses());
         result.report = StepReport {
+            scheme: None,
             solver_iterations: self.iterations,
             solver_residual: solved.residuals.primal / self.options.solver.tolerance,
             solver_converged: true,
@@ -255,6 +256,7 @@ impl QuasistaticStep {
             friction_rounds: 0,
             friction_error: 0.0,
             parts,
+            solves: 0,
             inertial_share: result.inertial.share,
             faces: self.contacts.faces,
             faces_dropped: self.contacts.faces_dropped,

@@ -129,12 +129,14 @@ impl SpookStep {
         result.wrong_friction = None;
         debug_assert_eq!(result.state.v.len(), model.nv(), "all velocities");
         result.report = StepReport {
+            scheme: None,
             solver_iterations,
             solver_residual: solved.residual / self.options.solver.tolerance,
             solver_converged: solved.converged,
             solver_fallbacks: 0,
             friction_rounds,
             parts: 1,
+            solves: 0,
             inertial_share: 0.0,
             friction_error: 0.0,
             faces: self.base.contacts.faces,

@@ -1,0 +1,189 @@
+//! Laws of steps with error control: the tolerance, the number of solves, the times, checkpoints.
+
+use std::sync::Arc;
+
+use isobar::contact::ContactProperties;
+use isobar::geometry::Shape;
+use isobar::io::{package::PackageMap, scene_file};
+use isobar::math::{BodyIndex, SpatialVelocity, Vector3};
+use isobar::multibody::State;
+use isobar::scene::Scene;
+use isobar::stepping::{Checkpoint, DynamicStepping, ErrorControl, JointCommand, Simulation, StepSettings, Stepping};
+
+use crate::worlds::{GRAVITY, at, body_on_ground, compliant};
+
+/// The step of the simulation with error control \[ns\].
+const EVERY_NS: u64 = 10_000_000;
+
+struct Fall {
+    name: &'static str,
+    scene: Arc<Scene>,
+    initial: State,
+    body: BodyIndex,
+    /// \[ns\]
+    end_ns: u64,
+}
+
+/// A compliant box falls on an edge and comes to rest.
+fn box_drop() -> Fall {
+    let properties = ContactProperties { mesh_resolution_hint: Some(0.05), ..compliant(1e6, 10.0, 0.5) };
+    let moments = Vector3::new(2.2e-4, 4.8e-4, 5.7e-4);
+    let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+    let shape = Shape::Box { size: Vector3::new(0.1, 0.06, 0.04) };
+    let (scene, mut initial, body) = body_on_ground(shape, 0.5, moments, &properties, gravity);
+    let turned = nalgebra::UnitQuaternion::from_scaled_axis(Vector3::new(0.0, 0.1, 0.0));
+    let pose = at(0.0, 0.0, 0.06) * isobar::math::RigidTransform::from_parts(Vector3::zeros().into(), turned.into());
+    scene.model().set_free_body_pose(&mut initial, body, &pose);
+    let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.2, 0.0, 0.0));
+    scene.model().set_free_body_velocity(&mut initial, body, &V);
+    Fall { name: "box drop", scene, initial, body, end_ns: 300_000_000 }
+}
+
+/// A coin that slides and spins until it rests.
+fn coin() -> Fall {
+    let (mass, radius, length) = (0.01, 0.02, 0.002);
+    let across = mass * (3.0 * radius * radius + length * length) / 12.0;
+    let moments = Vector3::new(across, across, 0.5 * mass * radius * radius);
+    let properties = ContactProperties { mesh_resolution_hint: Some(0.01), ..compliant(1e7, 1.0, 0.3) };
+    let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+    let shape = Shape::Cylinder { radius, length };
+    let (scene, mut initial, body) = body_on_ground(shape, mass, moments, &properties, gravity);
+    scene.model().set_free_body_pose(&mut initial, body, &at(0.0, 0.0, 0.5 * length - 1e-8));
+    let V = SpatialVelocity::new(Vector3::new(0.0, 0.0, 20.0), Vector3::new(0.5, 0.0, 0.0));
+    scene.model().set_free_body_velocity(&mut initial, body, &V);
+    Fall { name: "coin", scene, initial, body, end_ns: 300_000_000 }
+}
+
+fn settings(step_ns: u64, tolerance: Option<f64>) -> StepSettings {
+    let error_control = tolerance.map(|tolerance| ErrorControl { tolerance });
+    let options = DynamicStepping { error_control, ..DynamicStepping::default() };
+    StepSettings { step_ns, stepping: Stepping::Dynamic(options), ..StepSettings::default() }
+}
+
+/// Position and heading of the body every 10 ms, and the number of solves.
+fn run(fall: &Fall, settings: StepSettings) -> (Vec<[f64; 4]>, u64) {
+    let mut simulation = Simulation::new(fall.scene.clone(), fall.initial.clone(), settings).expect("a simulation");
+    let (mut path, mut solves) = (Vec::new(), 0);
+    while simulation.time_ns() < fall.end_ns {
+        let report = simulation.step(&JointCommand::default()).expect("a step");
+        solves += u64::from(report.solves);
+        if simulation.time_ns().is_multiple_of(EVERY_NS) {
+            let X = simulation.data().X_WB[fall.body];
+            let p = X.translation.vector;
+            // 2 asin of the heading's quaternion entry is enough below half a turn
+            path.push([p.x, p.y, p.z, X.rotation.matrix()[(0, 2)]]);
+        }
+    }
+    (path, solves)
+}
+
+/// The largest difference in a position \[m\] or direction [-].
+fn difference(a: &[[f64; 4]], b: &[[f64; 4]]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+}
+
+/// Positions are within the tolerance during the whole run, and the fixed step with the same error needs more
+/// solves. Oracle: fixed steps of 40 and 20 us, extrapolated to 0; they are of first order.
+#[test]
+fn error_control_meets_its_tolerance_with_fewer_solves_than_fixed_steps() {
+    for fall in [box_drop(), coin()] {
+        let [coarse, fine] = [40_000, 20_000].map(|step_ns| run(&fall, settings(step_ns, None)).0);
+        let mut reference = fine.clone();
+        let all = reference.iter_mut().flatten().zip(coarse.iter().flatten());
+        all.for_each(|(fine, coarse)| *fine += *fine - coarse);
+        let mut fixed = Vec::new();
+        for step_ns in [5_000_000, 2_000_000, 1_000_000, 500_000, 200_000, 100_000, 50_000] {
+            let (path, steps) = run(&fall, settings(step_ns, None));
+            fixed.push((difference(&path, &reference), steps));
+        }
+        println!("{} fixed steps: {fixed:?}", fall.name);
+        {
+            let tolerance = 1e-3;
+            let (path, solves) = run(&fall, settings(EVERY_NS, Some(tolerance)));
+            let error = difference(&path, &reference);
+            // The number of fixed steps of this error, on the law of first order from the finest ones
+            let (finest, steps) = fixed[fixed.len() - 1];
+            let equal = finest * steps as f64 / error;
+            println!("{} tolerance {tolerance:.0e}: error {error:.2e} in {solves} solves", fall.name);
+            println!("    {equal:.0} fixed steps have this error");
+            assert!(error <= tolerance, "{}: {error:e} with {tolerance:e}", fall.name);
+            assert!((solves as f64) < equal, "{}: {solves} instead of {equal} fixed steps", fall.name);
+        }
+    }
+}
+
+/// The same input gives the same bits, and a run that continues from a checkpoint has the bits of the run
+/// that was saved: the length of the next part is part of it. Times are whole steps of the simulation.
+#[test]
+fn runs_with_error_control_repeat_their_bits_and_continue_from_checkpoints() {
+    let fall = box_drop();
+    let controlled = settings(EVERY_NS, Some(1e-4));
+    let new = || Simulation::new(fall.scene.clone(), fall.initial.clone(), controlled).expect("a simulation");
+    let bits = |simulation: &Simulation| {
+        let State { q, v } = simulation.state();
+        q.iter().chain(v).map(|x| x.to_bits()).collect::<Vec<_>>()
+    };
+    let (mut first, mut second) = (new(), new());
+    let mut parts = 0;
+    for step in 1..=12 {
+        let report = first.step(&JointCommand::default()).expect("a step");
+        assert_eq!(report, second.step(&JointCommand::default()).expect("a step"));
+        assert_eq!(first.time_ns(), step * EVERY_NS);
+        parts = parts.max(report.parts);
+    }
+    assert!(parts > 4 && bits(&first) == bits(&second), "{parts} parts at most");
+    let saved = Checkpoint::from_bytes(&first.save().to_bytes()).expect("a checkpoint");
+    let mut third = new();
+    third.restore(&saved).expect("to restore");
+    for _ in 0..12 {
+        first.step(&JointCommand::default()).expect("a step");
+        third.step(&JointCommand::default()).expect("a step");
+    }
+    assert_eq!(bits(&first), bits(&third));
+}
+
+/// The mean contact force of a step with error control changes the momentum: m dv = (F - m g) dt.
+///
+/// Tolerance: extrapolation changes the velocity by the error of a part, 1e-4 m in 0.1 s each.
+#[test]
+fn the_mean_force_of_the_parts_is_the_change_of_momentum() {
+    let fall = box_drop();
+    let mut simulation = Simulation::new(fall.scene.clone(), fall.initial.clone(), settings(EVERY_NS, Some(1e-5)))
+        .expect("a simulation");
+    let (mut parts, mut pushed) = (0, 0.0_f64);
+    for _ in 0..30 {
+        let before = simulation.data().V_WB[fall.body].v;
+        parts = simulation.step(&JointCommand::default()).expect("a step").parts;
+        let change = simulation.data().V_WB[fall.body].v - before;
+        let force = simulation.body_wrenches()[fall.body].f;
+        let expected = (force / 0.5 - Vector3::z() * GRAVITY) * 1e-2;
+        assert!((change - expected).norm() < f64::from(parts) * 1e-4, "{change} instead of {expected}");
+        pushed = pushed.max(force.z);
+    }
+    assert!(pushed > 10.0 && parts > 0, "{pushed} N");
+}
+
+/// The key of scene files, its default and the modes that refuse it.
+#[test]
+fn scene_files_state_a_tolerance_in_place_of_a_step() {
+    let folder = std::env::temp_dir().join(format!("isobar-tolerance-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let load = |text: &str| {
+        let file = folder.join("scene.yaml");
+        let scene = "models: [{ name: box, box: [0.1, 0.1, 0.1], mass: 1, free: { xyz: [0, 0, 0.1] } }]\nground: {}\n";
+        std::fs::write(&file, format!("{scene}{text}\n")).expect("a file");
+        scene_file::load(&file, &PackageMap::new())
+    };
+    let loaded = load("step: { tolerance: 1e-4 }").expect("a scene");
+    assert_eq!(loaded.settings.step_ns, EVERY_NS);
+    assert_eq!(loaded.dynamic.error_control, Some(ErrorControl { tolerance: 1e-4 }));
+    let every = load("step: { tolerance: 1e-4, every: 0.002 }").expect("a scene");
+    assert_eq!(every.settings.step_ns, 2_000_000);
+    assert_eq!(load("step: 0.001").expect("a scene").dynamic.error_control, None);
+    for text in ["step: { every: 0.01 }", "step: { tolerance: 0 }", "stepping: spook\nstep: { tolerance: 1e-4 }"] {
+        let error = load(text).expect_err(text);
+        println!("{error}");
+    }
+    std::fs::remove_dir_all(&folder).expect("to remove the folder");
+}
