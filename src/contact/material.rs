@@ -14,6 +14,8 @@ pub struct ContactProperties {
     pub mesh_resolution_hint: Option<f64>,
     /// Thickness of the compliant layer of a half space \[m\].
     pub slab_thickness: Option<f64>,
+    /// Distance of a wrap of a mesh that need not be closed \[m\].
+    pub wrap: Option<f64>,
     /// Inflation of the geometry for speculative contact \[m\].
     pub margin: Option<f64>,
     /// Hunt-Crossley dissipation [s/m].
@@ -45,6 +47,7 @@ impl ContactProperties {
             hydroelastic_modulus: self.hydroelastic_modulus.or(fallback.hydroelastic_modulus),
             mesh_resolution_hint: self.mesh_resolution_hint.or(fallback.mesh_resolution_hint),
             slab_thickness: self.slab_thickness.or(fallback.slab_thickness),
+            wrap: self.wrap.or(fallback.wrap),
             margin: self.margin.or(fallback.margin),
             hunt_crossley_dissipation: self.hunt_crossley_dissipation.or(fallback.hunt_crossley_dissipation),
             relaxation_time: self.relaxation_time.or(fallback.relaxation_time),

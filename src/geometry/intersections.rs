@@ -16,6 +16,9 @@ pub(crate) struct Intersections {
     pub(crate) first: Option<([u32; 2], Vector3)>,
     /// For each triangle whether it belongs to a pair.
     pub(crate) touched: Vec<bool>,
+    /// For each triangle whether a corner of it lies on another triangle, or a corner of another one on it.
+    /// Parts may go through each other with corners exactly on faces, and intersect nowhere else.
+    pub(crate) rests: Vec<bool>,
 }
 
 /// Checks every pair of triangles whose boxes overlap. Indices are in range.
@@ -25,7 +28,12 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
     let tree = Bvh::new(boxes.iter().copied());
     let bounds = tree.bounds();
     let tolerance = TOUCH_TOLERANCE * (bounds.max - bounds.min).norm();
-    let mut found = Intersections { count: 0, first: None, touched: vec![false; triangles.len()] };
+    let mut found = Intersections {
+        count: 0,
+        first: None,
+        touched: vec![false; triangles.len()],
+        rests: vec![false; triangles.len()],
+    };
     for (k, bounds) in &boxes {
         let own = corners(*k);
         let ids = triangles[*k as usize];
@@ -34,6 +42,10 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
             |other, _| {
                 if other <= *k || triangles[other as usize].iter().any(|vertex| ids.contains(vertex)) {
                     return;
+                }
+                if corner_on(&own, &corners(other), tolerance) || corner_on(&corners(other), &own, tolerance) {
+                    found.rests[*k as usize] = true;
+                    found.rests[other as usize] = true;
                 }
                 if let Some(at) = meet(&own, &corners(other), tolerance) {
                     found.count += 1;
@@ -53,6 +65,14 @@ pub(crate) fn find_intersections(vertices: &[Vector3], triangles: &[[u32; 3]]) -
 /// where two triangles in one plane overlap.
 fn meet(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
     edges_through(p, q, tolerance).or_else(|| edges_through(q, p, tolerance)).or_else(|| on_each_other(p, q, tolerance))
+}
+
+/// Whether a corner of one triangle lies on the interior of the other, within `tolerance` \[m\] of its plane.
+fn corner_on(corners: &[Vector3; 3], [a, b, c]: &[Vector3; 3], tolerance: f64) -> bool {
+    let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { return false };
+    corners.iter().any(|corner| {
+        normal.dot(&(corner - a)).abs() <= tolerance && is_within(corner, &[*a, *b, *c], &normal, tolerance)
+    })
 }
 
 fn edges_through(edges: &[Vector3; 3], [a, b, c]: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {

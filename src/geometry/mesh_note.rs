@@ -18,6 +18,10 @@ pub enum MeshNote {
         distance: f64,
         /// Edge length of the filling \[m\].
         spacing: f64,
+        /// Share of the surface that is missed by more than a fiftieth of the body's size [-].
+        area: f64,
+        /// A resolution hint that suffices \[m\].
+        hint: Option<f64>,
     },
     /// The mesh is coarser than the resolution hint, because finer it has too many tetrahedra.
     Coarse {
@@ -62,11 +66,18 @@ impl std::fmt::Display for MeshNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Repaired { repairs } => write!(f, "the mesh was repaired: {repairs}"),
-            Self::LeftOut { at, distance, spacing } => write!(
-                f,
-                "a part of the mesh is too thin for tetrahedra of {spacing:.3e} m and is left out: it reaches {distance:.3e} m out \
-                 at {at}; give a smaller resolution hint"
-            ),
+            Self::LeftOut { at, distance, spacing, area, hint } => {
+                let percent = 100.0 * area;
+                write!(
+                    f,
+                    "a part of the mesh is too thin for tetrahedra of {spacing:.3e} m and is left out ({percent:.1} % of the \
+                     surface): it reaches {distance:.3e} m out at {at}; "
+                )?;
+                match hint {
+                    Some(hint) => write!(f, "a mesh_resolution_hint of {hint:.1e} m suffices"),
+                    None => write!(f, "give a smaller mesh_resolution_hint"),
+                }
+            }
             Self::Coarse { edge, hint, tets } => write!(
                 f,
                 "the mesh has edges of {edge:.3e} m, longer than its resolution hint of {hint:.3e} m: it is not divided further, \

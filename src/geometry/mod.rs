@@ -47,6 +47,7 @@ mod pressure_field;
 mod rigid;
 mod shape;
 mod signed_distance;
+mod solid_angle;
 pub mod surface_check;
 mod surface_distance;
 mod tetrahedra;

@@ -95,6 +95,11 @@ impl<'a> SurfaceDistance<'a> {
         Nearest { distance: best.0.sqrt(), point: best.1, triangle: best.2, feature: best.3 }
     }
 
+    /// The distance of a point to one triangle \[m\].
+    pub(crate) fn to_triangle(point: &Vector3, corners: &[Vector3; 3]) -> f64 {
+        (nearest_on_triangle(point, corners).0 - point).norm()
+    }
+
     /// Signed distance \[m\], negative inside.
     pub(crate) fn signed(&self, point: &Vector3, guess: &mut u32) -> f64 {
         let nearest = self.nearest(point, guess);

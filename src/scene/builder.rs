@@ -9,6 +9,7 @@ use super::material::material_of;
 use super::pairs::contact_pairs;
 use super::parts::{Actuator, CollisionGeometry};
 use crate::contact::{Compliance, ContactProperties};
+use crate::geometry::make::wrapped;
 use crate::geometry::{HydroelasticGeometry, HydroelasticParameters, MeshNote, RigidShape, Shape};
 use crate::math::{BodyIndex, GeometryIndex, IndexVec, JointIndex, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec, ModelBuilder, ModelError};
@@ -120,6 +121,7 @@ impl SceneBuilder {
         let body_name = &self.body_names[body];
         let name = self.unique_geometry_name(format!("{body_name}/{name}"));
         let material = material_of(&name, &shape, properties)?;
+        let fail = |source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source };
         let parameters = HydroelasticParameters {
             compliant: match material.compliance {
                 Compliance::Rigid => None,
@@ -129,11 +131,17 @@ impl SceneBuilder {
             slab_thickness: properties.slab_thickness,
             margin: properties.margin.unwrap_or(0.0),
         };
-        let fail = |source| SceneBuildError::Geometry { geometry: name.clone(), body: body_name.clone(), source };
+        let mut wrap_notes = Vec::new();
+        let shape = match (&shape, properties.wrap) {
+            (Shape::Mesh(surface), Some(distance)) => {
+                wrapped(surface, distance, &parameters, &mut wrap_notes).map_err(fail)?
+            }
+            _ => shape,
+        };
         let (hydroelastic, rigid, notes) = match self.twin(&shape, &parameters) {
             Some(twin) => twin,
             None => {
-                let mut notes = Vec::new();
+                let mut notes = wrap_notes;
                 let hydroelastic = HydroelasticGeometry::with_notes(&shape, &parameters, &mut notes).map_err(fail)?;
                 let rigid = match material.compliance {
                     Compliance::Compliant { .. } => None,

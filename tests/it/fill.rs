@@ -1,9 +1,11 @@
 //! Laws of filled meshes: contents, quality, and refusals.
 
+mod defects;
 mod given;
 mod nested;
 mod others;
 pub(crate) mod surfaces;
+mod wraps;
 
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -215,11 +217,11 @@ fn a_thin_plate_is_refined() {
 /// A limit on the count is respected, and the message gives the remedy.
 #[test]
 fn too_many_tetrahedra_are_refused() {
-    let settings = FillSettings { resolution_hint: Some(1e-4), tets_max: 5000 };
+    let settings = FillSettings { resolution_hint: Some(1e-4), tets_max: Some(5000), ..FillSettings::default() };
     let error = fill(&ball(0.05, 0.01), &settings).unwrap_err();
     assert!(matches!(error, FillError::TooMany { .. }));
     assert!(error.to_string().contains("larger resolution hint"), "{error}");
-    let thin = FillSettings { resolution_hint: Some(0.02), tets_max: 500 };
+    let thin = FillSettings { resolution_hint: Some(0.02), tets_max: Some(500), ..FillSettings::default() };
     let error = fill(&cuboid(Vector3::new(0.05, 0.05, 0.0005)), &thin).unwrap_err();
     assert!(matches!(error, FillError::Thin { .. }), "{error}");
     let hint = FillSettings { resolution_hint: Some(f64::NAN), ..FillSettings::default() };
@@ -247,7 +249,7 @@ fn parts_that_go_through_each_other_are_united() {
     check_mesh(&filling.mesh, &filling.depth, "union");
     // The union is 6 cm thick: its deepest point is 3 cm inside, that of one box cut by the other's faces 2
     // cm.
-    assert!(filling.depth_max() > 0.026, "{}", filling.depth_max());
+    assert!(filling.deepest > 0.026, "{}", filling.deepest);
 }
 
 /// The program fills a file, prints the quality, and writes a file that the library reads. It refuses a

@@ -1,19 +1,19 @@
-//! `isobar mesh FILE [--modulus E] [--hint H] [--scale FACTOR] [--out FILE.vtk] [--preview FILE.png]
-//! [--max-tets N]`
+//! `isobar mesh FILE [--modulus E] [--hint H] [--wrap DISTANCE] [--scale FACTOR] [--out FILE.vtk]
+//! [--preview FILE.png] [--max-tets N]`
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isobar::geometry::fill::{FillSettings, Filling, TETS_MAX, fill};
+use isobar::geometry::fill::{FillSettings, Filling, fill};
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::math::Vector3;
 use isobar::picture;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Closed triangle mesh (STL, OBJ, COLLADA or glTF).
+    /// Triangle mesh (STL, OBJ, COLLADA or glTF); closed, unless it is wrapped.
     file: PathBuf,
     /// Hydroelastic modulus in pascals: the pressure at the deepest point of the mesh.
     #[arg(long, default_value_t = 1e6, value_parser = super::parse_positive, allow_hyphen_values = true)]
@@ -21,6 +21,10 @@ pub(crate) struct Arguments {
     /// Requested edge length of the tetrahedra in metres; the default gives about 2000 tetrahedra.
     #[arg(long, value_parser = super::parse_positive, allow_hyphen_values = true)]
     hint: Option<f64>,
+    /// Wrap triangles that need not be closed: holes are spanned, and parts thinner than half this distance
+    /// become plates of this thickness, as in 0.5mm (or metres without a unit).
+    #[arg(long, value_name = "DISTANCE", value_parser = length)]
+    wrap: Option<f64>,
     /// Multiply the coordinates by this (0.001 for a file in millimetres).
     #[arg(long, default_value_t = 1.0, value_parser = super::parse_positive, allow_hyphen_values = true)]
     scale: f64,
@@ -30,9 +34,22 @@ pub(crate) struct Arguments {
     /// Draw the filling to this file, from outside and in a section.
     #[arg(long, value_name = "FILE.png")]
     preview: Option<PathBuf>,
-    /// Largest number of tetrahedra; the command refuses to make more.
-    #[arg(long, default_value_t = TETS_MAX)]
-    max_tets: usize,
+    /// Largest number of tetrahedra; the command refuses to make more. [default: 200000, with a hint 1000000]
+    #[arg(long)]
+    max_tets: Option<usize>,
+}
+
+/// A length in metres, or with one of the units um, mm, cm and m.
+fn length(text: &str) -> Result<f64, String> {
+    let units = [("um", 1e-6), ("mm", 1e-3), ("cm", 1e-2), ("m", 1.0)];
+    let (number, factor) = units
+        .iter()
+        .find_map(|(unit, factor)| text.strip_suffix(unit).map(|number| (number, *factor)))
+        .unwrap_or((text, 1.0));
+    match number.trim().parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
+        _ => Err("give a positive length, such as 0.5mm, or metres without a unit".to_owned()),
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
@@ -43,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let MeshData::Surface(surface) = data else {
         return Err(format!("{} contains tetrahedra already: use it unchanged", arguments.file.display()).into());
     };
-    let settings = FillSettings { resolution_hint: arguments.hint, tets_max: arguments.max_tets };
+    let settings = FillSettings { resolution_hint: arguments.hint, tets_max: arguments.max_tets, wrap: arguments.wrap };
     let start = Instant::now();
     let filling = fill(&surface, &settings).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
     let elapsed = start.elapsed();
@@ -54,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(preview) = &arguments.preview {
         draw(&filling, arguments, preview)?;
     }
-    say!("{}", table(&filling, elapsed).trim_end());
+    say!("{}", table(&filling, arguments.wrap.is_some(), elapsed).trim_end());
     Ok(())
 }
 
@@ -70,7 +87,7 @@ fn draw(filling: &Filling, arguments: &Arguments, file: &Path) -> Result<(), Box
 }
 
 /// The quality of a filling, one line per measure.
-fn table(filling: &Filling, elapsed: Duration) -> String {
+fn table(filling: &Filling, wrapped: bool, elapsed: Duration) -> String {
     let (mesh, quality, surface) = (&filling.mesh, &filling.quality, &filling.surface);
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
@@ -92,14 +109,14 @@ fn table(filling: &Filling, elapsed: Duration) -> String {
     let degrees = [quality.dihedral_min, quality.dihedral_max].map(f64::to_degrees);
     line("dihedral angles", format!("{:.1} to {:.1} degrees", degrees[0], degrees[1]));
     line("volume", format!("{:.6e} m3, error {:+.3} %", quality.volume, 100.0 * quality.volume_error));
-    line("deepest point", format!("{:.4e} m", filling.depth_max()));
+    line("deepest point", format!("{:.4e} m", filling.deepest));
     line("surface to filling", format!("{:.3e} m at most, at {}", quality.surface_to_filling, filling.missed_at));
     line("filling to surface", format!("{:.3e} m at most", quality.filling_to_surface));
+    let missed = if wrapped { "the wrap's distance" } else { "2 % of the size" };
+    line("missed surface", format!("{:.2} % by more than {missed}", 100.0 * quality.missed_area));
     if let Some((at, distance)) = filling.left_out() {
-        line(
-            "left out",
-            format!("a part thinner than the edges reaches {distance:.3e} m out at {at}: try a smaller --hint"),
-        );
+        let hint = filling.sufficient_hint.map_or(String::new(), |hint| format!(" {hint:.1e}"));
+        line("left out", format!("a thin part reaches {distance:.3e} m out at {at}: try --hint{hint}"));
     }
     line("time", format!("{:.1} ms", 1e3 * elapsed.as_secs_f64()));
     out

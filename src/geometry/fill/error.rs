@@ -23,16 +23,18 @@ pub enum FillError {
         /// The defect.
         defect: CellDefect,
     },
-    /// The hint is out of range.
-    #[error("the resolution hint must be positive and finite, not {value} m")]
+    /// The hint or the distance of a wrap is out of range.
+    #[error("the {what} must be positive and finite, not {value} m")]
     Hint {
+        /// The quantity.
+        what: &'static str,
         /// The given value \[m\].
         value: f64,
     },
     /// More tetrahedra than allowed.
     #[error(
         "filling the mesh at a resolution of {spacing:.3e} m takes about {estimate:.0} tetrahedra, more than the limit of \
-         {tets_max}: give a larger resolution hint, or raise the limit"
+         {tets_max}: give a larger resolution hint"
     )]
     TooMany {
         /// Edge length \[m\].
@@ -45,8 +47,8 @@ pub enum FillError {
     /// A part of the surface that is thinner than the finest lattice that the limit allows.
     #[error(
         "the mesh has parts too thin to fill: with edges of {spacing:.3e} m the filling still misses the surface by \
-         {distance:.3e} m at {at}, and a finer one takes more than {tets_max} tetrahedra: raise the \
-         limit, thicken the part, or declare the mesh rigid or convex"
+         {distance:.3e} m at {at}, and a finer one takes more than {tets_max} tetrahedra: give a smaller resolution \
+         hint (which may take up to 1000000), thicken the part, or declare the mesh rigid or convex"
     )]
     Thin {
         /// Edge length \[m\].

@@ -84,16 +84,26 @@ impl Lattice {
     pub(super) fn sample(&self, surface: &SurfaceDistance) -> Vec<f64> {
         let mut phi = vec![f64::INFINITY; self.len()];
         let mut guess = 0;
+        self.blocks(|low, high, is_leaf| {
+            if is_leaf {
+                self.each(low, high, |number, point| phi[number as usize] = surface.signed(&point, &mut guess));
+                return true;
+            }
+            let (a, b) = (self.position(low), self.position(high));
+            surface.signed(&((a + b) * 0.5), &mut guess) > 0.5 * (b - a).norm() + 2.0 * self.half
+        });
+        phi
+    }
+
+    /// Divides the lattice into blocks. `ends` gets the lowest and highest site of a block and whether it is
+    /// divided no further, and returns whether the block is done.
+    pub(super) fn blocks(&self, mut ends: impl FnMut(Site, Site, bool) -> bool) {
         let mut blocks = vec![([0; 3], self.top)];
         while let Some((low, high)) = blocks.pop() {
             let extent: [i32; 3] = std::array::from_fn(|axis| high[axis] - low[axis]);
             let axis = (0..3).max_by_key(|axis| (extent[*axis], *axis)).unwrap_or(0);
-            if extent[axis] <= BLOCK {
-                self.sample_block(low, high, surface, &mut guess, &mut phi);
-                continue;
-            }
-            let (a, b) = (self.position(low), self.position(high));
-            if surface.signed(&((a + b) * 0.5), &mut guess) > 0.5 * (b - a).norm() + 2.0 * self.half {
+            let is_leaf = extent[axis] <= BLOCK;
+            if ends(low, high, is_leaf) || is_leaf {
                 continue;
             }
             let mut middle = high;
@@ -103,17 +113,17 @@ impl Lattice {
             blocks.push((next, high));
             blocks.push((low, middle));
         }
-        phi
     }
 
-    fn sample_block(&self, low: Site, high: Site, surface: &SurfaceDistance, guess: &mut u32, phi: &mut [f64]) {
+    /// Calls `visit` with the number and position of each point of a block.
+    pub(super) fn each(&self, low: Site, high: Site, mut visit: impl FnMut(u32, Vector3)) {
         for k in low[2]..=high[2] {
             for j in (low[1]..=high[1]).filter(|j| (j ^ k) & 1 == 0) {
                 for i in (low[0]..=high[0]).filter(|i| (i ^ k) & 1 == 0) {
                     let site = [i, j, k];
                     // The last odd plane lies beyond the even grid's last cell.
-                    if site.iter().zip(&self.top).all(|(x, top)| x <= top) {
-                        phi[self.number(site) as usize] = surface.signed(&self.position(site), guess);
+                    if self.contains(site) {
+                        visit(self.number(site), self.position(site));
                     }
                 }
             }

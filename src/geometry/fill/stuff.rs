@@ -12,6 +12,7 @@
 
 use super::FillError;
 use super::lattice::{Lattice, Site};
+use super::wrap::Wrap;
 use crate::geometry::VolumeMesh;
 use crate::geometry::surface_check::Place;
 use crate::geometry::surface_distance::SurfaceDistance;
@@ -38,6 +39,8 @@ pub(super) enum Sides<'a> {
     Normals(&'a SurfaceDistance<'a>),
     /// By the winding number, for any closed surface.
     Winding(&'a Winding<'a>),
+    /// By winding numbers from solid angles, for any triangles.
+    Wrap(&'a Wrap<'a>),
 }
 
 impl Sides<'_> {
@@ -47,6 +50,7 @@ impl Sides<'_> {
         match self {
             Self::Normals(surface) => lattice.sample(surface),
             Self::Winding(winding) => winding.sample(lattice),
+            Self::Wrap(wrap) => wrap.sample(lattice),
         }
     }
 
@@ -55,11 +59,19 @@ impl Sides<'_> {
         match self {
             Self::Normals(surface) => cut_point(ends, surface, guess),
             Self::Winding(winding) => {
-                let [inside, outside] = if ends[0].1 < 0.0 { ends } else { [ends[1], ends[0]] };
+                let [inside, outside] = in_to_out(ends);
                 winding.cut_point(inside.0, -inside.1 as i32, outside.0)
+            }
+            Self::Wrap(wrap) => {
+                let [inside, outside] = in_to_out(ends);
+                wrap.cut_point(inside.0, outside.0)
             }
         }
     }
+}
+
+fn in_to_out(ends: [(Vector3, f64); 2]) -> [(Vector3, f64); 2] {
+    if ends[0].1 < 0.0 { ends } else { [ends[1], ends[0]] }
 }
 
 /// A filled surface: its tetrahedra and the depths of their vertices.

@@ -5,6 +5,8 @@
 //! m / (largest distance). In an ellipsoid it continues along rays from the centre, to smaller values at the
 //! blunt ends. Rigid shapes are the boundaries of the same tessellations.
 
+use std::sync::Arc;
+
 mod bisect;
 mod convex;
 mod cuboid;
@@ -22,7 +24,7 @@ pub use star::star;
 pub use volume::distance_pressure;
 
 use super::cells::check_cells;
-use super::fill::{FillSettings, fill_checked};
+use super::fill::{FillSettings, fill, fill_checked};
 use super::mesh::check_vertices;
 use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_surface};
 use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
@@ -182,6 +184,30 @@ fn divide(mesh: &mut VolumeMesh, longest: f64, notes: &mut Vec<MeshNote>) -> Vec
     division.middles
 }
 
+/// The wrap of triangles that need not be closed: a volume mesh with its pressures, or the boundary of the
+/// filling if it is to be rigid. Remarks are added to `notes`.
+///
+/// # Errors
+/// No triangle with an area, or a hint with too many tetrahedra.
+pub(crate) fn wrapped(
+    surface: &SurfaceMesh,
+    distance: f64,
+    parameters: &HydroelasticParameters,
+    notes: &mut Vec<MeshNote>,
+) -> Result<Shape, GeometryError> {
+    let (resolution_hint, wrap) = (parameters.resolution_hint, Some(distance));
+    let filling = fill(surface, &FillSettings { resolution_hint, wrap, tets_max: None }).map_err(Box::new)?;
+    notes.extend(filling.surface.repairs().map(|repairs| MeshNote::Repaired { repairs }));
+    notes.extend(filling.note());
+    Ok(match parameters.compliant {
+        Some(modulus) => {
+            let pressure = Some(Arc::new(filling.pressure(modulus)));
+            Shape::Volume { mesh: Arc::new(filling.mesh), pressure }
+        }
+        None => Shape::Mesh(Arc::new(boundary(&filling.mesh)?)),
+    })
+}
+
 /// A mesh that is not convex, filled with tetrahedra.
 fn filled(
     surface: CheckedSurface,
@@ -191,10 +217,8 @@ fn filled(
 ) -> Result<Tessellation, GeometryError> {
     let settings = FillSettings { resolution_hint: parameters.resolution_hint, ..FillSettings::default() };
     let filling = fill_checked(&surface, &settings).map_err(Box::new)?;
-    if let Some((at, distance)) = filling.left_out() {
-        notes.push(MeshNote::LeftOut { at, distance, spacing: filling.spacing });
-    }
-    let (depth, mut pressure) = (filling.depth_max(), filling.pressure(modulus));
+    notes.extend(filling.note());
+    let (depth, mut pressure) = (filling.deepest, filling.pressure(modulus));
     let mut mesh = filling.mesh;
     volume::inflate(&mut mesh, &mut pressure, modulus, Some(depth), parameters.margin)?;
     Ok(Tessellation::Volume(mesh, pressure))

@@ -10,6 +10,9 @@ use crate::math::Vector3;
 /// A hole whose border is not longer than this share of the mesh's size is closed: a slit or a lost triangle.
 /// [-]
 const BORDER_MAX: f64 = 0.1;
+/// A hole whose area is not larger than this share of the surface is closed: a lost face. A tenth would be the
+/// lid of a box, whose absence is meant. [-]
+const AREA_MAX: f64 = 0.02;
 
 /// The directed edges that are missing where an edge is passed more often in one direction than in the other.
 fn missing(work: &Work) -> Vec<[u32; 2]> {
@@ -24,7 +27,8 @@ fn missing(work: &Work) -> Vec<[u32; 2]> {
     missing
 }
 
-/// Closes each short loop of missing edges by a fan of triangles.
+/// Closes each short or small loop of missing edges by a fan of triangles. The fan of a flat loop that is not
+/// convex lies on itself, but winds around each point as often as a flat face would.
 pub(super) fn close_holes(work: &mut Work) -> Result<(), SurfaceDefect> {
     let missing = missing(work);
     if missing.is_empty() {
@@ -32,12 +36,13 @@ pub(super) fn close_holes(work: &mut Work) -> Result<(), SurfaceDefect> {
     }
     let bounds = Aabb::around(&work.vertices);
     let longest = BORDER_MAX * (bounds.max - bounds.min).norm();
+    let largest = AREA_MAX * (0..work.triangles.len()).map(|triangle| work.area_vector(triangle).norm()).sum::<f64>();
     let loops = loops(&missing);
     for border in &loops {
         let length: f64 = (0..border.len())
             .map(|i| (work.place(border[i]).0 - work.place(border[(i + 1) % border.len()]).0).norm())
             .sum();
-        if length > longest {
+        if length > longest && fan_area(work, border) > largest {
             return Err(open(work, [border[0], border[1]]));
         }
     }
@@ -84,6 +89,13 @@ fn loops(edges: &[[u32; 2]]) -> Vec<Vec<u32>> {
     }
     loops.retain(|border| border.len() > 2);
     loops
+}
+
+/// The area of the fan around the middle of a border \[m²\].
+fn fan_area(work: &Work, border: &[u32]) -> f64 {
+    let at = |i: usize| work.place(border[i % border.len()]).0;
+    let middle = (0..border.len()).map(at).sum::<Vector3>() / border.len() as f64;
+    (0..border.len()).map(|i| 0.5 * (at(i) - middle).cross(&(at(i + 1) - middle)).norm()).sum()
 }
 
 fn close(work: &mut Work, border: &[u32]) {

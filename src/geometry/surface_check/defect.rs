@@ -29,7 +29,8 @@ pub enum SurfaceDefect {
     /// An edge with one triangle only.
     #[error(
         "the surface is open: {count} edges belong to one triangle only, among them that from {from} to {to} (triangle \
-         {triangle}), at a hole too large to close by guessing: close it in the mesh, declare it convex to use its hull, or make it rigid"
+         {triangle}), at a hole too large to close by guessing: wrap the mesh (`wrap: 0.001` in the scene's materials, or `isobar mesh FILE --wrap 1mm`), \
+         declare it convex to use its hull, or make it rigid"
     )]
     Open {
         /// The number of such edges.
@@ -44,7 +45,8 @@ pub enum SurfaceDefect {
     /// An edge whose triangles disagree on the side that is inside.
     #[error(
         "{count} edges join triangles that disagree on the side that is inside, the first from {from} to {to} (triangles \
-         {triangles:?}): separate the parts of the mesh that meet there, declare it convex to use its hull, or make it rigid"
+         {triangles:?}): wrap the mesh (`wrap: 0.001` in the scene's materials, or `isobar mesh FILE --wrap 1mm`), declare it convex to use its \
+         hull, or make it rigid"
     )]
     NonManifold {
         /// The number of such edges.
@@ -58,8 +60,8 @@ pub enum SurfaceDefect {
     },
     /// A surface with one side, like a Moebius strip.
     #[error(
-        "the surface has no outside: going around it, triangle {triangle} at {at} turns to its other side: rebuild the \
-         mesh there"
+        "the surface has no outside: going around it, triangle {triangle} at {at} turns to its other side: wrap the \
+         mesh (`isobar mesh FILE --wrap 1mm`), or rebuild it there"
     )]
     OneSided {
         /// A triangle.
@@ -69,8 +71,8 @@ pub enum SurfaceDefect {
     },
     /// A component encloses nothing.
     #[error(
-        "a part of the surface encloses no volume ({triangles} triangles, the first is {triangle} at {at}): give it \
-         thickness, or remove it"
+        "a part of the surface encloses no volume ({triangles} triangles, the first is {triangle} at {at}): wrap \
+         the mesh (`isobar mesh FILE --wrap 1mm`), give the part thickness, or remove it"
     )]
     NoVolume {
         /// Count of its triangles.

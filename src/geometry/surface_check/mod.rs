@@ -1,21 +1,25 @@
 //! Checks that a triangle mesh encloses a volume, and repairs what can be repaired without guessing.
 //!
 //! In this order: positions and indices are checked; vertices at the same position are merged; neighbours are
-//! turned until they agree on the outer side; small holes are closed, after which every edge must be passed
+//! turned until they agree on the outer side; open parts inside closed ones are left out; small holes are
+//! closed, after which every edge must be passed
 //! equally often in both directions; a triangle without area that has a vertex on its longest edge has that
 //! edge flipped; triangles that intersect are counted, and the inside is then the union of the parts;
 //! components are turned so that material and cavities alternate from outside in.
 
 mod close;
 mod defect;
+mod loose;
 mod nest;
 mod orient;
 mod report;
+mod soup;
 mod weld;
 mod work;
 
 pub use defect::{Place, SurfaceDefect};
 pub use report::{Intersection, SurfaceReport};
+pub(crate) use soup::{Soup, soup};
 
 use super::intersections::find_intersections;
 use super::mesh::{SurfaceMesh, check_indices, check_vertices};
@@ -40,14 +44,10 @@ pub struct CheckedSurface {
 pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect> {
     check_vertices(&mesh.vertices)?;
     check_indices(mesh.triangles.iter().map(|t| t.as_slice()), mesh.vertices.len())?;
-    let mut work = Work {
-        vertices: mesh.vertices.clone(),
-        triangles: mesh.triangles.clone(),
-        source: (0..mesh.triangles.len() as u32).collect(),
-        report: SurfaceReport { triangles_given: mesh.triangles.len(), ..SurfaceReport::default() },
-    };
+    let mut work = Work::new(mesh);
     weld::weld(&mut work)?;
     orient::agree(&mut work)?;
+    loose::leave_out_loose(&mut work);
     close::close_holes(&mut work)?;
     weld::flatten(&mut work)?;
     let intersections = find_intersections(&work.vertices, &work.triangles);
@@ -56,8 +56,10 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect
         triangles: pair.map(|triangle| work.source[triangle as usize]),
         at: Place(at),
     });
-    nest::nest(&mut work, &intersections.touched)?;
-    let is_simple = work.report.intersections == 0 && work.report.shared_edges == 0 && !weld::has_flat(&work);
+    let touched: Vec<bool> = intersections.touched.iter().zip(&intersections.rests).map(|(a, b)| *a || *b).collect();
+    nest::nest(&mut work, &touched)?;
+    let meets_itself = touched.contains(&true);
+    let is_simple = !meets_itself && work.report.shared_edges == 0 && !weld::has_flat(&work);
     let report = work.report;
     Ok(CheckedSurface { mesh: SurfaceMesh { vertices: work.vertices, triangles: work.triangles }, report, is_simple })
 }

@@ -73,19 +73,12 @@ pub(super) fn nest(work: &mut Work, touched: &[bool]) -> Result<(), SurfaceDefec
         part.triangles.iter().for_each(|triangle| work.triangles[*triangle].swap(1, 2));
         work.report.inverted += 1;
     }
-    leave_out(work, buried.iter().flat_map(|k| &parts[*k].triangles));
+    let mut gone = vec![false; work.triangles.len()];
+    buried.iter().flat_map(|k| &parts[*k].triangles).for_each(|triangle| gone[*triangle] = true);
+    work.leave_out(&gone);
     work.report.buried = buried.len();
     weld::compact(work);
     Ok(())
-}
-
-fn leave_out<'a>(work: &mut Work, triangles: impl Iterator<Item = &'a usize>) {
-    let mut stays = vec![true; work.triangles.len()];
-    triangles.for_each(|triangle| stays[*triangle] = false);
-    let mut of_triangle = stays.iter();
-    work.triangles.retain(|_| of_triangle.next().copied().unwrap_or(true));
-    let mut of_source = stays.iter();
-    work.source.retain(|_| of_source.next().copied().unwrap_or(true));
 }
 
 /// Finds the surroundings of components with lines through them.

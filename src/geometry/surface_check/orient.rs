@@ -9,6 +9,9 @@ const VOLUME_MIN: f64 = 1e-9;
 
 /// Turns triangles until the two at each edge agree. Of two ways to turn a component, the one that turns
 /// fewer triangles is taken.
+///
+/// # Errors
+/// A component with one side. Its triangles agree as far as they can.
 pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
     let count = work.triangles.len();
     let mut neighbours: Vec<Vec<(u32, bool)>> = vec![Vec::new(); count];
@@ -21,6 +24,7 @@ pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
     }
     let mut turned = vec![false; count];
     let mut is_set = vec![false; count];
+    let mut one_sided = None;
     for members in connected(&neighbours, |(other, _)| *other) {
         is_set[members[0]] = true;
         for &triangle in &members {
@@ -29,9 +33,9 @@ pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
                 let expected = turned[triangle] == agrees;
                 if !std::mem::replace(&mut is_set[other], true) {
                     turned[other] = expected;
-                } else if turned[other] != expected {
+                } else if turned[other] != expected && one_sided.is_none() {
                     let (triangle, at) = (work.source[other], work.center(other));
-                    return Err(SurfaceDefect::OneSided { triangle, at });
+                    one_sided = Some(SurfaceDefect::OneSided { triangle, at });
                 }
             }
         }
@@ -44,7 +48,32 @@ pub(super) fn agree(work: &mut Work) -> Result<(), SurfaceDefect> {
         triangle.swap(1, 2);
         work.report.turned += 1;
     }
-    Ok(())
+    one_sided.map_or(Ok(()), Err)
+}
+
+/// Triangles that are connected by edges of two triangles each.
+pub(super) struct Patch {
+    pub(super) triangles: Vec<usize>,
+    /// Whether it has an edge that belongs to one triangle of it only.
+    pub(super) is_open: bool,
+}
+
+/// The patches of a surface.
+pub(super) fn patches(work: &Work) -> Vec<Patch> {
+    let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); work.triangles.len()];
+    for same in work.edges().chunk_by(|x, y| x.0 == y.0) {
+        if let [(_, first, _), (_, second, _)] = same {
+            neighbours[*first as usize].push(*second);
+            neighbours[*second as usize].push(*first);
+        }
+    }
+    connected(&neighbours, |other| *other)
+        .into_iter()
+        .map(|triangles| {
+            let is_open = triangles.iter().any(|triangle| neighbours[*triangle].len() < 3);
+            Patch { triangles, is_open }
+        })
+        .collect()
 }
 
 /// The triangles of each component, that is, the triangles that are connected by edges.

@@ -23,8 +23,14 @@ pub struct SurfaceReport {
     pub cavities: usize,
     /// Components that were left out because they lie inside the material of another.
     pub buried: usize,
+    /// Open parts that were left out because they lie inside a closed one.
+    pub loose: usize,
     /// Small holes that were closed.
     pub closed_holes: usize,
+    /// Edges at holes that a wrap spans.
+    pub open_edges: usize,
+    /// Triangles in front of material thinner than half a wrap's distance, which the wrap thickens.
+    pub sheets: usize,
     /// Pairs of triangles that go through each other; a point inside any part counts as inside.
     pub intersections: usize,
     /// The first such pair.
@@ -52,7 +58,10 @@ impl SurfaceReport {
             (self.turned, "triangles turned to agree with their neighbours"),
             (self.inverted, "components turned inside out"),
             (self.buried, "components inside the material of others left out"),
+            (self.loose, "open parts inside closed ones left out"),
             (self.closed_holes, "small holes closed"),
+            (self.open_edges, "edges at holes spanned by the wrap"),
+            (self.sheets, "triangles of thin parts thickened by the wrap"),
         ];
         let mut words: Vec<String> =
             counted.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();

@@ -2,6 +2,7 @@
 
 use super::defect::Place;
 use super::report::SurfaceReport;
+use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
 
 /// A mesh under repair; `source` holds the number of the given triangle that each triangle comes from.
@@ -13,6 +14,33 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// The given mesh, before any repair.
+    pub(super) fn new(mesh: &SurfaceMesh) -> Self {
+        Self {
+            vertices: mesh.vertices.clone(),
+            triangles: mesh.triangles.clone(),
+            source: (0..mesh.triangles.len() as u32).collect(),
+            report: SurfaceReport { triangles_given: mesh.triangles.len(), ..SurfaceReport::default() },
+        }
+    }
+    /// Half the cross product of two edges of a triangle: its area along its normal \[m²\].
+    pub(super) fn area_vector(&self, triangle: usize) -> Vector3 {
+        let [a, b, c] = self.corners(triangle);
+        (b - a).cross(&(c - a)) * 0.5
+    }
+    /// Leaves out the marked triangles.
+    pub(super) fn leave_out(&mut self, gone: &[bool]) {
+        let (mut of_triangle, mut of_source) = (gone.iter(), gone.iter());
+        self.triangles.retain(|_| !of_triangle.next().copied().unwrap_or(false));
+        self.source.retain(|_| !of_source.next().copied().unwrap_or(false));
+    }
+    /// The number of edges that are not passed equally often in both directions.
+    pub(super) fn open_edges(&self) -> usize {
+        self.edges()
+            .chunk_by(|x, y| x.0 == y.0)
+            .filter(|same| 2 * same.iter().filter(|e| e.2).count() != same.len())
+            .count()
+    }
     pub(super) fn corners(&self, triangle: usize) -> [Vector3; 3] {
         self.triangles[triangle].map(|vertex| self.vertices[vertex as usize])
     }

@@ -516,11 +516,12 @@ fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> 
     })
 }
 
-const PROPERTY_KEYS: [&str; 14] = [
+const PROPERTY_KEYS: [&str; 15] = [
     "compliant",
     "hydroelastic_modulus",
     "mesh_resolution_hint",
     "slab_thickness",
+    "wrap",
     "margin",
     "hunt_crossley_dissipation",
     "relaxation_time",
@@ -539,6 +540,7 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
         hydroelastic_modulus: section.number("hydroelastic_modulus", "[Pa]", MODULUS)?,
         mesh_resolution_hint: section.number("mesh_resolution_hint", "[m]", Range::Positive)?,
         slab_thickness: section.number("slab_thickness", "[m]", Range::Positive)?,
+        wrap: section.number("wrap", "[m]", Range::Positive)?,
         margin: section.number("margin", "[m]", Range::NotNegative)?,
         hunt_crossley_dissipation: section.number("hunt_crossley_dissipation", "[s/m]", Range::NotNegative)?,
         relaxation_time: section.number("relaxation_time", "[s]", Range::NotNegative)?,

@@ -26,7 +26,7 @@ impl Default for Motor {
 }
 
 /// The elements of `drake:proximity_properties`. Drake's older names are read, too.
-const PROPERTIES: [&str; 16] = [
+const PROPERTIES: [&str; 17] = [
     "drake:compliant_hydroelastic",
     "drake:soft_hydroelastic",
     "drake:rigid_hydroelastic",
@@ -39,6 +39,7 @@ const PROPERTIES: [&str; 16] = [
     "drake:mu_static",
     "drake:point_contact_stiffness",
     "drake:elastic_modulus",
+    "isobar:wrap",
     "isobar:surface_velocity",
     "isobar:torsional_radius",
     "isobar:rolling_friction",
@@ -70,6 +71,7 @@ pub(super) fn properties(
             "drake:mu_dynamic" => properties.mu_dynamic = not_negative()?,
             "drake:mu_static" => properties.mu_static = not_negative()?,
             "drake:point_contact_stiffness" => properties.point_contact_stiffness = positive()?,
+            "isobar:wrap" => properties.wrap = positive()?,
             "isobar:torsional_radius" => properties.torsional_radius = not_negative()?,
             "isobar:rolling_friction" => properties.rolling_friction = not_negative()?,
             "isobar:restitution" => properties.restitution = not_negative()?,

@@ -184,6 +184,7 @@ fn properties(collision: &CollisionElement) -> String {
         ("modulus", properties.hydroelastic_modulus, " Pa"),
         ("resolution hint", properties.mesh_resolution_hint, " m"),
         ("slab thickness", properties.slab_thickness, " m"),
+        ("wrap", properties.wrap, " m"),
         ("margin", properties.margin, " m"),
         ("dissipation", properties.hunt_crossley_dissipation, " s/m"),
         ("relaxation time", properties.relaxation_time, " s"),

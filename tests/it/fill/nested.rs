@@ -65,7 +65,7 @@ fn a_part_inside_the_material_of_another_adds_nothing() {
         let filling = filled(&surface, 0.0125);
         assert!(filling.quality.volume_error.abs() < 1e-12, "{edge}: {:?}", filling.quality);
         assert!((filling.quality.volume - 1e-3).abs() < 1e-15, "{edge}");
-        assert!((filling.depth_max() - 0.05).abs() < 1e-12, "{edge}: {}", filling.depth_max());
+        assert!((filling.deepest - 0.05).abs() < 1e-12, "{edge}: {}", filling.deepest);
         check_mesh(&filling.mesh, &filling.depth, "nested");
         check_overlap(&filling, "nested");
     }

@@ -108,6 +108,7 @@ fn contact_properties_arrive() {
         hydroelastic_modulus: Some(1e4),
         mesh_resolution_hint: Some(0.01),
         slab_thickness: None,
+        wrap: None,
         margin: Some(0.002),
         hunt_crossley_dissipation: Some(1.25),
         relaxation_time: Some(0.1),

@@ -1,0 +1,152 @@
+//! The inside of triangles that need not enclose anything, for a wrap.
+//!
+//! A point is inside if the winding number there, from solid angles, is above 1/2, or if it is nearer than
+//! half the wrap's distance to a sheet: a triangle behind which the material is thinner than that. Holes are
+//! spanned by the surface on which the winding number is 1/2.
+
+use super::lattice::Lattice;
+use crate::geometry::bvh::Bvh;
+use crate::geometry::solid_angle::SolidAngles;
+use crate::geometry::surface_check::Soup;
+use crate::geometry::surface_distance::SurfaceDistance;
+use crate::geometry::{Aabb, SurfaceMesh};
+use crate::math::Vector3;
+
+/// Points with a larger winding number are inside. [-]
+const INSIDE: f64 = 0.5;
+/// The distance from a triangle at which its sides are examined, as a share of the size of the whole. [-]
+const ASIDE: f64 = 1e-5;
+/// A block of lattice points without triangles near by counts as a whole if the winding numbers at its
+/// corners and centre are farther than this from the threshold. [-]
+const CLEAR: f64 = 0.15;
+/// Halvings of a lattice edge in search of its cut.
+const HALVINGS: usize = 24;
+/// Points along the longest side of the box in which the volume is measured.
+const VOLUME_POINTS: f64 = 64.0;
+
+/// Triangles with an inside.
+pub(crate) struct Wrap<'a> {
+    angles: SolidAngles<'a>,
+    triangles: Bvh,
+    sheets: Option<Sheets>,
+}
+
+/// The triangles with too little material behind them.
+struct Sheets {
+    mesh: SurfaceMesh,
+    tree: Bvh,
+    /// Half the thickness that they get \[m\].
+    half: f64,
+}
+
+impl<'a> Wrap<'a> {
+    /// The inside of `soup`, whose sheets become plates of `thickness` \[m\].
+    pub(crate) fn new(soup: &'a Soup, thickness: f64) -> Self {
+        let mesh = &soup.mesh;
+        let corners = |triangle: &[u32; 3]| triangle.map(|vertex| mesh.vertices[vertex as usize]);
+        let boxes = mesh.triangles.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));
+        let mut wrap = Self { angles: SolidAngles::new(mesh), triangles: Bvh::new(boxes), sheets: None };
+        let bounds = wrap.triangles.bounds();
+        let aside = ASIDE * (bounds.max - bounds.min).norm();
+        let is_sheet = |triangle: &&[u32; 3]| {
+            let [a, b, c] = corners(triangle);
+            let Some(normal) = (b - a).cross(&(c - a)).try_normalize(0.0) else { return false };
+            let center = (a + b + c) / 3.0;
+            let front = wrap.angles.at(&(center + normal * aside));
+            let behind = wrap.angles.at(&(center - normal * (0.5 * thickness).max(aside)));
+            front <= INSIDE && behind <= INSIDE
+        };
+        let sheets: Vec<[u32; 3]> = mesh.triangles.iter().filter(is_sheet).copied().collect();
+        if !sheets.is_empty() {
+            let boxes = sheets.iter().enumerate().map(|(k, triangle)| (k as u32, Aabb::around(&corners(triangle))));
+            let tree = Bvh::new(boxes);
+            let mesh = SurfaceMesh { vertices: mesh.vertices.clone(), triangles: sheets };
+            wrap.sheets = Some(Sheets { mesh, tree, half: 0.5 * thickness });
+        }
+        wrap
+    }
+
+    /// The number of triangles that are sheets.
+    pub(super) fn sheets(&self) -> usize {
+        self.sheets.as_ref().map_or(0, |sheets| sheets.mesh.triangles.len())
+    }
+
+    /// The largest distance of the inside from the triangles \[m\].
+    fn reach(&self) -> f64 {
+        self.sheets.as_ref().map_or(0.0, |sheets| sheets.half)
+    }
+
+    /// The box around the inside.
+    pub(super) fn bounds(&self) -> Aabb {
+        self.triangles.bounds().grown(self.reach())
+    }
+
+    /// Whether a point is inside.
+    pub(super) fn contains(&self, point: &Vector3) -> bool {
+        self.angles.at(point) > INSIDE || self.sheets.as_ref().is_some_and(|sheets| sheets.holds(point))
+    }
+
+    /// -1 at each lattice point inside, 1 at each one outside.
+    pub(super) fn sample(&self, lattice: &Lattice) -> Vec<f64> {
+        let mut phi = vec![1.0; lattice.len()];
+        lattice.blocks(|low, high, is_leaf| {
+            let (a, b) = (lattice.position(low), lattice.position(high));
+            if is_leaf {
+                lattice.each(low, high, |number, point| {
+                    phi[number as usize] = if self.contains(&point) { -1.0 } else { 1.0 };
+                });
+                return true;
+            }
+            let around = Aabb { min: a, max: b }.grown((0.25 * (b - a).max()).max(self.reach()));
+            let is_near = std::cell::Cell::new(false);
+            self.triangles.walk(|bounds| !is_near.get() && bounds.overlaps(&around), |_, _| is_near.set(true));
+            if is_near.get() {
+                return false;
+            }
+            let middle = self.angles.at(&((a + b) * 0.5));
+            let inside = middle > INSIDE;
+            let is_clear = |winding: f64| (winding > INSIDE) == inside && (winding - INSIDE).abs() > CLEAR;
+            let corner = |k: usize| Vector3::from_fn(|axis, _| if k >> axis & 1 == 0 { a[axis] } else { b[axis] });
+            if !is_clear(middle) || !(0..8).all(|k| is_clear(self.angles.at(&corner(k)))) {
+                return false;
+            }
+            if inside {
+                lattice.each(low, high, |number, _| phi[number as usize] = -1.0);
+            }
+            true
+        });
+        phi
+    }
+
+    /// The point where the segment from `inside` to `outside` leaves the inside.
+    pub(super) fn cut_point(&self, mut inside: Vector3, mut outside: Vector3) -> Vector3 {
+        for _ in 0..HALVINGS {
+            let middle = (inside + outside) * 0.5;
+            if self.contains(&middle) { inside = middle } else { outside = middle }
+        }
+        inside
+    }
+
+    /// The volume inside \[m³\], from the share of the points of a lattice that are inside.
+    pub(super) fn volume(&self) -> f64 {
+        let bounds = self.bounds();
+        let spacing = (bounds.max - bounds.min).max() / VOLUME_POINTS;
+        let lattice = Lattice::around(&bounds, spacing);
+        let inside = self.sample(&lattice).iter().filter(|phi| **phi < 0.0).count();
+        inside as f64 * 0.5 * spacing.powi(3)
+    }
+}
+
+impl Sheets {
+    fn holds(&self, point: &Vector3) -> bool {
+        let mut holds = false;
+        self.tree.walk(
+            |bounds| bounds.overlaps_ball(point, self.half),
+            |triangle, _| {
+                let corners = self.mesh.triangles[triangle as usize].map(|v| self.mesh.vertices[v as usize]);
+                holds |= SurfaceDistance::to_triangle(point, &corners) < self.half;
+            },
+        );
+        holds
+    }
+}
