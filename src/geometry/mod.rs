@@ -31,6 +31,7 @@
 //! ```
 
 mod aabb;
+mod broad_phase;
 mod bvh;
 mod cells;
 mod error;
@@ -54,6 +55,7 @@ mod tetrahedra;
 mod winding;
 
 pub use aabb::Aabb;
+pub use broad_phase::BroadPhase;
 pub use cells::{CellDefect, check_cells};
 pub use error::GeometryError;
 pub use hydroelastic::{

@@ -1,5 +1,6 @@
 //! Typed indices, spatial vectors and small dense kernels. Depends on nothing else in the crate.
 
+mod block_diagonal;
 pub mod block_symmetric;
 mod bytes;
 pub mod dense;
@@ -10,6 +11,7 @@ pub mod lanes;
 pub mod padded;
 mod spatial;
 
+pub use block_diagonal::BlockDiagonal;
 pub use bytes::{ByteReader, ByteWriter, BytesError};
 pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex};
 pub use spatial::{

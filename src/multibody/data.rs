@@ -2,7 +2,8 @@
 
 use super::model::Model;
 use crate::math::{
-    BodyIndex, IndexVec, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3,
+    BlockDiagonal, BodyIndex, IndexVec, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity,
+    Vector3,
 };
 
 /// Results of the algorithms, sized for one model. Each result is zero, or the identity for a pose, until its
@@ -17,8 +18,8 @@ pub struct Data {
     /// Spatial velocities of all bodies about their origins, in world axes; by
     /// [`kinematics`](super::kinematics).
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
-    /// Mass matrix, nv x nv, row-major, both triangles; by [`mass_matrix`](super::mass_matrix).
-    pub M: Vec<f64>,
+    /// Mass matrix, nv x nv, with a block for each of [`Model::trees`]; by [`mass_matrix`](super::mass_matrix).
+    pub M: BlockDiagonal,
     /// c(q, v): the generalized forces that keep vdot = 0 without gravity; by [`bias`](super::bias).
     pub coriolis: Vec<f64>,
     /// tau_g(q): the generalized forces of gravity; by [`bias`](super::bias).
@@ -69,7 +70,7 @@ impl Data {
         Self {
             X_WB: IndexVec::from_elem(RigidTransform::identity(), bodies),
             V_WB: IndexVec::from_elem(SpatialVelocity::ZERO, bodies),
-            M: vec![0.0; nv * nv],
+            M: BlockDiagonal::new(model.trees()),
             coriolis: vec![0.0; nv],
             gravity: vec![0.0; nv],
             S: vec![SpatialVelocity::ZERO; model.topology.column_dof.len()],

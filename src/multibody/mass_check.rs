@@ -32,8 +32,8 @@ impl Model {
     /// Factorizes from the leaves inwards, so that the pivot of a dof is its inertia with all dofs beyond it
     /// free.
     fn dof_without_inertia(&self, data: &Data, tree: std::ops::Range<usize>) -> Option<usize> {
-        let (n, nv) = (tree.len(), self.nv());
-        let entry = |i: usize, j: usize| data.M[(tree.end - 1 - i) * nv + tree.end - 1 - j];
+        let n = tree.len();
+        let entry = |i: usize, j: usize| data.M[(tree.end - 1 - i, tree.end - 1 - j)];
         let mut factor: Vec<f64> = (0..n).flat_map(|i| (0..n).map(move |j| entry(i, j))).collect();
         let failed = cholesky_in_place(&mut factor, n).err().map(|error| error.pivot);
         // The diagonal holds 1/sqrt(pivot).

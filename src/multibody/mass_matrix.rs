@@ -10,13 +10,12 @@ use super::model::Model;
 ///
 /// Needs [`positions`](super::positions).
 pub fn mass_matrix(model: &Model, data: &mut Data) {
-    let nv = model.nv();
     let dofs = &model.topology.column_dof;
     let Data { M, S, links, composite, .. } = data;
     for tree in model.trees() {
         for row in tree.clone() {
-            M[row * nv + tree.start..row * nv + tree.end].fill(0.0);
-            M[row * nv + row] = model.dof_armature()[row];
+            M.clear_row(row);
+            M.add(row, row, model.dof_armature()[row]);
         }
     }
     for (sum, link) in composite.iter_mut().zip(links.iter()) {
@@ -30,10 +29,10 @@ pub fn mass_matrix(model: &Model, data: &mut Data) {
             for entry in link.path.iter().take_while(|entry| entry.column < i) {
                 let value = S[entry.column].dot(&momentum);
                 let column = dofs[entry.column];
-                M[row * nv + column] += value;
-                M[column * nv + row] += value;
+                M.add(row, column, value);
+                M.add(column, row, value);
             }
-            M[row * nv + row] += S[i].dot(&momentum);
+            M.add(row, row, S[i].dot(&momentum));
         }
         if link.parent != 0 {
             composite[link.parent] += inertia;

@@ -17,7 +17,7 @@
 //! kinematics(&model, &state, &mut data);
 //! mass_matrix(&model, &mut data);
 //! assert_eq!(model.body_dofs(ball).len(), 6);
-//! assert_eq!(data.M[5 * 6 + 5], 2.0);
+//! assert_eq!(data.M[(5, 5)], 2.0);
 //! # Ok::<(), isobar::multibody::ModelError>(())
 //! ```
 

@@ -128,7 +128,7 @@ impl TreeFlow {
     /// Turns the forces in `slope.v` into accelerations by the mass matrix in `data`, tree by tree; zero for
     /// trees that do not move.
     fn accelerate(&mut self, model: &Model, moved: &[bool], data: &Data) -> Result<(), NotPositiveDefinite> {
-        let (nv, Self { slope, factor, .. }) = (model.nv(), self);
+        let Self { slope, factor, .. } = self;
         for (tree, moved) in model.trees().iter().zip(moved) {
             let force = &mut slope.v[tree.clone()];
             if !moved {
@@ -138,7 +138,7 @@ impl TreeFlow {
             let size = tree.len();
             factor.clear();
             for row in tree.clone() {
-                factor.extend_from_slice(&data.M[row * nv + tree.start..row * nv + tree.end]);
+                factor.extend_from_slice(data.M.row(row));
             }
             cholesky_in_place(factor, size)
                 .map_err(|error| NotPositiveDefinite { pivot: tree.start + error.pivot, ..error })?;

@@ -4,7 +4,7 @@ use super::face_scheme::FaceScheme;
 use super::jacobian::PatchJacobian;
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place};
 use crate::math::lanes::{LANES, LaneSum, Lanes, Lanes3};
-use crate::math::{Matrix6, SpatialVelocity, Vector3, Vector6};
+use crate::math::{BlockDiagonal, Matrix6, SpatialVelocity, Vector3, Vector6};
 
 /// The dissipation law of a face.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -274,11 +274,11 @@ impl PatchBlock {
         self.jacobian.push(dof, column);
     }
 
-    /// Computes the inverse mass for friction compliance from A (`size` x `size`, row-major): J A^-1 J^T with
+    /// Computes the inverse mass for friction compliance from A: J A^-1 J^T with
     /// the part of A that belongs to the patch's degrees of freedom. It is an estimate if these are coupled
     /// to others. Call it between the last column and the first face; it does nothing without friction
     /// compliance.
-    pub fn weigh(&mut self, momentum_matrix: &[f64], size: usize) {
+    pub fn weigh(&mut self, momentum_matrix: &BlockDiagonal) {
         if self.law.friction_compliance == 0.0 {
             return;
         }
@@ -286,7 +286,7 @@ impl PatchBlock {
         let n = dofs.len();
         self.masses.clear();
         for i in dofs {
-            self.masses.extend(dofs.iter().map(|j| momentum_matrix[*i as usize * size + *j as usize]));
+            self.masses.extend(dofs.iter().map(|j| momentum_matrix[(*i as usize, *j as usize)]));
         }
         // If A is not positive definite, the solver fails too, and the error names the joint without inertia.
         if cholesky_in_place(&mut self.masses, n).is_err() {

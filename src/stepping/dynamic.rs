@@ -289,13 +289,13 @@ impl DynamicStep {
     /// of trees that move freely, and those of the start of the others.
     fn find_velocities_before(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
         let (model, v0, dt) = (input.scene.model(), &input.start.state.v, input.settings.step());
-        let (A, n) = (&self.problem.momentum_matrix, model.nv());
+        let A = &self.problem.momentum_matrix;
         self.before.clear();
         self.before.extend_from_slice(v0);
         let trees = model.trees().iter().enumerate();
         for (_, tree) in trees.filter(|(number, _)| self.free.moved(*number)) {
             self.factor.clear();
-            self.factor.extend(tree.clone().flat_map(|i| &A[i * n + tree.start..i * n + tree.end]));
+            self.factor.extend(tree.clone().flat_map(|i| A.row(i)));
             cholesky_in_place(&mut self.factor, tree.len()).map_err(|error| {
                 let pivot = tree.start + error.pivot;
                 singular(model, input.time, NotPositiveDefinite { pivot, ..error })
@@ -363,14 +363,13 @@ impl DynamicStep {
             &data.M
         };
         problem.reset(model.trees());
-        problem.momentum_matrix.copy_from_slice(M);
+        problem.momentum_matrix.copy_from(M);
         problem.start.copy_from_slice(&state.v);
-        let n = model.nv();
         for (number, tree) in model.trees().iter().enumerate() {
             let free = self.free.moved(number);
             let from = if free { &self.free.base.v } else { &state.v };
             for i in tree.clone() {
-                let momentum = dot(&M[i * n + tree.start..i * n + tree.end], &from[tree.clone()]);
+                let momentum = dot(M.row(i), &from[tree.clone()]);
                 let impulse = if free { 0.0 } else { dt * (self.forces[i] - data.coriolis[i]) };
                 problem.momentum[i] = momentum + impulse;
             }

@@ -41,21 +41,25 @@ impl JointRows {
     ) {
         let model = scene.model();
         self.sources.clear();
-        let (size, dt) = (problem.size(), settings.step());
+        let dt = settings.step();
         for (dof, damping) in model.dof_damping().iter().enumerate() {
-            problem.momentum_matrix[dof * size + dof] += dt * damping;
+            problem.momentum_matrix.add(dof, dof, dt * damping);
         }
         for (position, index) in scene.joints().iter().enumerate() {
             let joint = &model.joints()[*index];
             let (dof, ratio) = (joint.v_start, joint.mimic.map_or(1.0, |mimic| mimic.multiplier));
-            let diagonal = dof * size + dof;
             let q = joint.position(&state.q).unwrap_or(0.0);
             // The spring at the end of the step: gamma = dt k (reference - q - dt u)
             let spring = &joint.spring;
-            problem.momentum_matrix[diagonal] += dt * dt * spring.stiffness * ratio * ratio;
+            problem.momentum_matrix.add(dof, dof, dt * dt * spring.stiffness * ratio * ratio);
             problem.momentum[dof] += dt * spring.stiffness * (spring.reference - q) * ratio;
-            let scalar =
-                ScalarJoint { joint, ratio, dt, q, inverse_mass: ratio * ratio / problem.momentum_matrix[diagonal] };
+            let scalar = ScalarJoint {
+                joint,
+                ratio,
+                dt,
+                q,
+                inverse_mass: ratio * ratio / problem.momentum_matrix.diagonal(dof),
+            };
             let actuator = &scene.actuators()[position];
             let start = joint.position(&initial.q).unwrap_or(0.0);
             let target = standing_target(command.targets.as_slice().get(position), actuator, start);

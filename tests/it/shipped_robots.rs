@@ -64,7 +64,7 @@ fn mass_matrix_and_gravity_match_the_independent_program() {
             mass_matrix(model, &mut data);
             bias(model, &mut data);
             let without_rotor =
-                |i: usize, j: usize| data.M[i * nv + j] - if i == j { model.dof_armature()[i] } else { 0.0 };
+                |i: usize, j: usize| data.M[(i, j)] - if i == j { model.dof_armature()[i] } else { 0.0 };
             let pairs = rows.iter().flat_map(|&i| rows.iter().map(move |&j| (i, j)));
             let M = difference(pairs.map(|(i, j)| without_rotor(i, j)), &floats(&case["M"]));
             let gravity = difference(rows.iter().map(|&i| data.gravity[i]), &floats(&case["gravity"]));

@@ -224,8 +224,7 @@ impl<'a> Part<'a> {
     }
     /// The rows of A for a block's velocities, restricted to the block's columns.
     pub(super) fn momentum_rows(self, block: &'a Span) -> impl Iterator<Item = &'a [f64]> {
-        let rows = self.problem.momentum_matrix.chunks_exact(self.problem.size().max(1));
-        rows.skip(block.dofs.start).take(block.dofs.len()).map(|row| &row[block.dofs.clone()])
+        block.dofs.clone().map(move |row| self.problem.momentum_matrix.row(row))
     }
     /// The vector r of the problem.
     pub(super) fn momentum(&self) -> &'a [f64] {
@@ -275,7 +274,7 @@ mod tests {
             let mass = if body == 3 { 1e-3 } else { 1.0 };
             for j in 6 * body..6 * body + 6 {
                 let scale = if axis < 3 { 0.05 } else { 1.0 } * if j % 6 < 3 { 0.05 } else { 1.0 };
-                problem.momentum_matrix[i * SIZE + j] = mass * scale * if i == j { 1.0 } else { 0.1 };
+                problem.momentum_matrix.add(i, j, mass * scale * if i == j { 1.0 } else { 0.1 });
             }
             problem.momentum[i] = mass * 1e-3 * ((i as f64).sin() - if axis == 5 { 9.81 } else { 0.0 });
         }
@@ -356,8 +355,8 @@ mod tests {
     fn names_the_velocity_of_a_matrix_that_is_not_positive_definite() {
         let mut problem = bodies(&trees());
         let (i, j) = (14, 15);
-        problem.momentum_matrix[i * SIZE + j] = 2.0;
-        problem.momentum_matrix[j * SIZE + i] = 2.0;
+        problem.momentum_matrix.add(i, j, 2.0);
+        problem.momentum_matrix.add(j, i, 2.0);
         problem.rows.clear();
         let mut v = [0.0; SIZE];
         let error = NewtonSolver::default().solve(&problem, &[0.0; SIZE], &NewtonSettings::default(), &mut v);

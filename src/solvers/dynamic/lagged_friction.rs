@@ -162,7 +162,7 @@ impl InverseMass {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::math::{Matrix3, SpatialVelocity, Vector6};
+    use crate::math::{BlockDiagonal, Matrix3, SpatialVelocity, Vector6};
     use crate::solvers::{DissipationLaw, FaceInput, PatchLaw};
 
     const SIZE: usize = 7;
@@ -181,7 +181,7 @@ mod tests {
         for dof in 0..SIZE {
             block.push_column(dof as u32, Vector6::from_fn(|i, _| wave(dof + 2, i)), 0.02 * wave(dof, 5));
         }
-        block.weigh(&momentum_matrix, SIZE);
+        block.weigh(&BlockDiagonal::from_dense(SIZE, &momentum_matrix));
         let face = |i: usize| FaceInput {
             p_CF: Vector3::new(wave(i, 1), wave(i, 2), wave(i, 3)) * 0.3,
             normal: Vector3::new(wave(i, 4), wave(i, 5), 2.0).normalize(),

@@ -220,12 +220,11 @@ impl NewtonSolver {
         self.change.extend_from_slice(&problem.momentum);
         for block in problem.blocks() {
             for row in block.clone() {
-                let masses = &problem.momentum_matrix[row * n + block.start..row * n + block.end];
-                self.change[row] -= dot(masses, &problem.start[block.clone()]);
+                self.change[row] -= dot(problem.momentum_matrix.row(row), &problem.start[block.clone()]);
             }
         }
         for (i, weight) in self.weights.iter_mut().enumerate() {
-            let diagonal = problem.momentum_matrix[i * n + i];
+            let diagonal = problem.momentum_matrix.diagonal(i);
             if !(diagonal > 0.0 && diagonal < f64::INFINITY) {
                 return Err(NotPositiveDefinite { pivot: i, size: n, value: diagonal });
             }
@@ -419,7 +418,7 @@ mod tests {
         problem.reset(&[0..3, 3..6]);
         for (i, v) in v0.iter().enumerate() {
             let mass = if i < 3 { 2e-3 } else { 1.0 };
-            problem.momentum_matrix[i * 6 + i] = mass;
+            problem.momentum_matrix.add(i, i, mass);
             problem.momentum[i] = mass * v;
         }
         problem.momentum[3] += push;
@@ -452,7 +451,7 @@ mod tests {
             let (v, exact) = (solve(1e-7), solve(1e-13));
             for (i, (v, exact)) in v.iter().zip(&exact).enumerate() {
                 // The residual is a momentum, relative to the largest one.
-                let (mass, largest) = (problem.momentum_matrix[i * 7], 9.81e-3 + push + scale);
+                let (mass, largest) = (problem.momentum_matrix.diagonal(i), 9.81e-3 + push + scale);
                 assert!(mass.sqrt() * (v - exact).abs() < 1e-6 * largest, "{push}: v_{i} is {v} instead of {exact}");
             }
         }

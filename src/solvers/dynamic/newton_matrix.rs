@@ -190,7 +190,7 @@ mod tests {
         problem.reset(&if one_block { std::iter::once(0..size).collect() } else { trees.clone() });
         for tree in &trees {
             for (i, j) in tree.clone().flat_map(|i| tree.clone().map(move |j| (i, j))) {
-                problem.momentum_matrix[i * size + j] = if i == j { 1.0 } else { 0.1 };
+                problem.momentum_matrix.add(i, j, if i == j { 1.0 } else { 0.1 });
             }
         }
         for i in 0..size {
@@ -264,11 +264,11 @@ mod tests {
     fn names_the_velocity_of_a_sparse_matrix_that_is_not_positive_definite() {
         let mut problem = heap(20, false);
         // The third velocity of a free body.
-        let (size, dof) = (problem.size(), 33);
-        problem.momentum_matrix[dof * size + dof] = 1e-6;
-        problem.momentum_matrix[dof * size + dof - 1] = 3.0;
-        problem.momentum_matrix[(dof - 1) * size + dof] = 3.0;
-        let mut v = vec![0.0; size];
+        let dof = 33;
+        problem.momentum_matrix.add(dof, dof, 1e-6 - 1.0);
+        problem.momentum_matrix.add(dof, dof - 1, 3.0);
+        problem.momentum_matrix.add(dof - 1, dof, 3.0);
+        let mut v = vec![0.0; problem.size()];
         let error = NewtonSolver::default().solve(&problem, &v.clone(), &NewtonSettings::default(), &mut v);
         assert_eq!(error.expect_err("a pivot below zero").pivot, dof);
     }

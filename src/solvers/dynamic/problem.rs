@@ -2,17 +2,15 @@
 
 use std::ops::Range;
 
+use crate::math::BlockDiagonal;
 use crate::solvers::{BoxRow, PatchBlock};
 
 /// min over v of 1/2 v^T A v - r^T v + potentials of the patches and rows. All memory is reused from step to
 /// step.
 #[derive(Clone, Debug, Default)]
 pub struct ContactProblem {
-    size: usize,
-    blocks: Vec<Range<usize>>,
-    /// A, row-major, symmetric positive definite [kg, kg m, kg m2]. It has no entries between two of the
-    /// problem's blocks.
-    pub momentum_matrix: Vec<f64>,
+    /// A, symmetric positive definite [kg, kg m, kg m2]. Its blocks are those of the problem.
+    pub momentum_matrix: BlockDiagonal,
     /// r [N s, N m s].
     pub momentum: Vec<f64>,
     /// The velocities v0 at the start of the step [rad/s, m/s]. A residual is measured relative to the change
@@ -51,11 +49,7 @@ impl ContactProblem {
     /// consecutive ranges of generalized velocities, one per tree of bodies.
     pub fn reset(&mut self, blocks: &[Range<usize>]) {
         let size = blocks.last().map_or(0, |block| block.end);
-        self.size = size;
-        self.blocks.clear();
-        self.blocks.extend_from_slice(blocks);
-        self.momentum_matrix.clear();
-        self.momentum_matrix.resize(size * size, 0.0);
+        self.momentum_matrix.reset(blocks);
         self.momentum.clear();
         self.momentum.resize(size, 0.0);
         self.start.clear();
@@ -67,14 +61,14 @@ impl ContactProblem {
     }
     /// Number of generalized velocities.
     pub fn size(&self) -> usize {
-        self.size
+        self.momentum_matrix.size()
     }
     /// The blocks of consecutive velocities that A couples.
     pub fn blocks(&self) -> &[Range<usize>] {
-        &self.blocks
+        self.momentum_matrix.blocks()
     }
     /// Adds a patch and returns it, to be reset and filled, together with A. Spare memory is reused.
-    pub fn add_patch(&mut self) -> (&mut PatchBlock, &[f64]) {
+    pub fn add_patch(&mut self) -> (&mut PatchBlock, &BlockDiagonal) {
         if self.patch_count == self.patches.len() {
             self.patches.push(PatchBlock::new());
         }

@@ -1,6 +1,6 @@
 //! The Jacobian of the relative velocity of two bodies, by its non-zero columns.
 
-use crate::math::{BodyIndex, Index, SpatialVelocity, Vector3, Vector6};
+use crate::math::{BlockDiagonal, BodyIndex, Index, SpatialVelocity, Vector3, Vector6};
 use crate::multibody::jacobian::write_columns;
 use crate::multibody::{Data, Model};
 use crate::solvers::PatchBlock;
@@ -37,24 +37,23 @@ impl RelativeColumns {
 
     /// Inverse effective mass of the point F along `n`, from the diagonal of A: sum of (n . v_F)^2/A_ii
     /// [1/kg].
-    pub(super) fn inverse_mass(&self, p_CF: &Vector3, n: &Vector3, momentum_matrix: &[f64]) -> f64 {
-        let size = momentum_matrix.len().isqrt();
+    pub(super) fn inverse_mass(&self, p_CF: &Vector3, n: &Vector3, momentum_matrix: &BlockDiagonal) -> f64 {
         let share = |(dof, column): &(usize, Vector6)| {
             let along = SpatialVelocity::from_vector(column).shift(p_CF).v.dot(n);
-            along * along / momentum_matrix[dof * size + dof]
+            along * along / momentum_matrix.diagonal(*dof)
         };
         self.relative.iter().map(share).sum()
     }
 
     /// Mean inverse effective mass of the patch point over the three axes [1/kg].
-    pub(super) fn mean_inverse_mass(&self, momentum_matrix: &[f64]) -> f64 {
+    pub(super) fn mean_inverse_mass(&self, momentum_matrix: &BlockDiagonal) -> f64 {
         let axes = [Vector3::x(), Vector3::y(), Vector3::z()];
         axes.iter().map(|axis| self.inverse_mass(&Vector3::zeros(), axis, momentum_matrix)).sum::<f64>() / 3.0
     }
 
     /// Inverse effective mass of a patch whose normal is `along` [1/kg]: that of the patch point along the
     /// normal, or its mean if that is larger, because the faces resist tilting as well.
-    pub(super) fn patch_inverse_mass(&self, along: &Vector3, momentum_matrix: &[f64]) -> f64 {
+    pub(super) fn patch_inverse_mass(&self, along: &Vector3, momentum_matrix: &BlockDiagonal) -> f64 {
         let normal = self.inverse_mass(&Vector3::zeros(), along, momentum_matrix);
         self.mean_inverse_mass(momentum_matrix).max(normal)
     }

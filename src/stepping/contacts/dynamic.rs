@@ -99,16 +99,23 @@ impl DynamicContacts {
         self.active.clear();
         self.approached.clear();
         (self.faces, self.faces_dropped, self.missed) = (0, 0, None);
-        for (index, pair) in scene.contact_pairs().iter().enumerate() {
+        // Half of each pair's own bound on the path of its two geometries
+        let acceleration = (0.5 * ACCELERATION_BOUND).max(scene.model().gravity_W().norm());
+        let way = (input.settings.step(), acceleration);
+        let near = self.pairs.select(scene, way, input.path().is_some(), self.reached.all_searched());
+        for index in &near {
+            let index = *index as usize;
+            let pair = &scene.contact_pairs()[index];
             match pair.kind {
                 ContactKind::PressureField => self.assemble_surface(input, index, pair, problem),
                 ContactKind::Points => self.assemble_points(input, index, pair, problem),
             }
         }
-        let (model, step, n) = (scene.model(), input.settings.step(), input.v.len());
+        self.pairs.give_back(near);
+        let (model, step) = (scene.model(), input.settings.step());
         for closure in scene.closures() {
             let (block, A) = problem.add_patch();
-            fill_closure(closure, model, (data, data), step, |dof| A[dof * n + dof], &mut self.columns, block);
+            fill_closure(closure, model, (data, data), step, |dof| A.diagonal(dof), &mut self.columns, block);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::ahead::FreePath;
 use super::columns::RelativeColumns;
 use super::pairs::surface_velocity;
-use crate::math::Vector3;
+use crate::math::{BlockDiagonal, Vector3};
 use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::{DissipationLaw, FaceScheme, PatchBlock, PatchLaw};
@@ -40,7 +40,7 @@ impl<'a> ContactInput<'a> {
     pub(super) fn start_patch(
         &self,
         pair: &ContactPair,
-        momentum_matrix: &[f64],
+        momentum_matrix: &BlockDiagonal,
         columns: &RelativeColumns,
         block: &mut PatchBlock,
     ) {
@@ -48,7 +48,7 @@ impl<'a> ContactInput<'a> {
         block.set_scheme(self.face_scheme(pair));
         block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
         columns.push(block, self.v);
-        block.weigh(momentum_matrix, self.v.len());
+        block.weigh(momentum_matrix);
     }
 
     /// The scheme of the faces. The stiffness of rigid points is a near-rigid one already.

@@ -11,6 +11,8 @@ mod columns;
 mod dynamic;
 mod input;
 mod missed;
+mod near_pairs;
+mod pair_memory;
 mod pairs;
 mod quasistatic;
 mod reached;

@@ -1,10 +1,12 @@
 //! The geometric half of a step: the pairs that are near each other, and the surfaces or points at which they
 //! touch.
 
+use super::near_pairs::NearPairs;
+use super::pair_memory::{Memories, PairMemory};
 use crate::contact::{mean_point, patch_point};
 use crate::geometry::{
-    Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, HydroelasticWorkspace, PointContacts, RigidShape,
-    RigidWorkspace, contact_points, contact_surface,
+    Aabb, ContactSurface, FaceRepresentation, HydroelasticGeometry, PointContacts, RigidShape, RigidWorkspace,
+    contact_points, contact_surface,
 };
 use crate::math::{
     BodyIndex, ByteReader, ByteWriter, BytesError, GeometryIndex, Index, IndexVec, RigidTransform, SpatialVelocity,
@@ -12,25 +14,6 @@ use crate::math::{
 };
 use crate::multibody::Data;
 use crate::scene::{CollisionGeometry, ContactPair, Scene};
-
-/// Data of a pair that are kept from step to step.
-#[derive(Debug, Default)]
-struct PairMemory {
-    workspace: HydroelasticWorkspace,
-    surface: ContactSurface,
-    /// The faces of `surface` that the solver uses, in its order.
-    kept: Vec<u32>,
-    /// The contact points, which replace the surface between rigid geometries.
-    points: PointContacts,
-    /// The largest normal impulse of a point in the last step [N s].
-    point_impulse: f64,
-    /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
-    force: Option<f64>,
-    /// `point_impulse` and `force` at the start of the present step.
-    loads_before: (f64, Option<f64>),
-    /// Loads that error control keeps.
-    loads_saved: [(f64, Option<f64>); 2],
-}
 
 /// A pair in contact, and its patch in the problem.
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +55,13 @@ pub(in crate::stepping) struct Pairs {
     ways_W: IndexVec<GeometryIndex, Aabb>,
     /// Bounds on the speeds of the points of each geometry [m/s].
     speeds: IndexVec<GeometryIndex, f64>,
-    memory: Vec<PairMemory>,
+    memory: Memories,
+    /// The boxes, extended by the distances within which contact is searched.
+    reaches_W: Vec<Aabb>,
+    near: NearPairs,
+    ways: NearPairs,
+    /// Whether `near` has the pairs of a search.
+    searched: bool,
     rigid_workspace: RigidWorkspace,
     /// For queries beside those of the step.
     spare: PairMemory,
@@ -81,7 +70,7 @@ pub(in crate::stepping) struct Pairs {
 impl Pairs {
     /// Moves all geometries to the poses in `data`.
     pub(in crate::stepping) fn place(&mut self, scene: &Scene, data: &Data) {
-        self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
+        self.memory.resize(scene.contact_pairs().len());
         self.X_WG.clear();
         self.boxes_W.clear();
         for geometry in scene.geometries().iter() {
@@ -123,34 +112,35 @@ impl Pairs {
     /// The surface of equal pressure of the last [`Pairs::find_surface`], and the list of its faces that the
     /// solver uses.
     pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
-        (&self.memory[pair].surface, &self.memory[pair].kept)
+        let PairMemory { surface, kept, .. } = self.memory.get(pair);
+        (surface, kept)
     }
 
     /// The surface of equal pressure, and the list to be filled with its faces that the solver uses.
     pub(in crate::stepping) fn surface_mut(&mut self, pair: usize) -> (&ContactSurface, &mut Vec<u32>) {
-        let PairMemory { surface, kept, .. } = &mut self.memory[pair];
+        let PairMemory { surface, kept, .. } = self.memory.of(pair);
         (surface, kept)
     }
 
     /// The contact points of the last [`Pairs::find_points`].
     pub(in crate::stepping) fn points(&self, pair: usize) -> &PointContacts {
-        &self.memory[pair].points
+        &self.memory.get(pair).points
     }
 
     /// The same, to be replaced by other points.
     pub(in crate::stepping) fn points_mut(&mut self, pair: usize) -> &mut PointContacts {
-        &mut self.memory[pair].points
+        &mut self.memory.of(pair).points
     }
 
     /// Takes the largest normal impulse of a point of the pair in the last step [N s], and sets it to zero.
     pub(in crate::stepping) fn take_point_impulse(&mut self, pair: usize) -> f64 {
-        std::mem::take(&mut self.memory[pair].point_impulse)
+        self.memory.take_point_impulse(pair)
     }
 
     /// Sets the pressures of the surface from the elastic forces of its faces at the end of the step \[N\],
     /// in place of the pressures on the free path.
     pub(in crate::stepping) fn set_pressures(&mut self, pair: usize, forces: impl Iterator<Item = f64>) {
-        let PairMemory { surface, kept, .. } = &mut self.memory[pair];
+        let PairMemory { surface, kept, .. } = self.memory.of(pair);
         let mut before = None;
         for (face, force) in kept.iter().zip(forces) {
             if before.replace(*face) == Some(*face) {
@@ -168,48 +158,45 @@ impl Pairs {
 
     /// Keeps the loads of the last step for [`Pairs::restore_loads`].
     pub(in crate::stepping) fn keep_loads(&mut self) {
-        self.memory.iter_mut().for_each(|memory| memory.loads_before = (memory.point_impulse, memory.force));
+        let near = self.searched.then_some(self.near.found());
+        self.memory.begin(near);
     }
 
     /// Undoes all changes of the loads since [`Pairs::keep_loads`], because the step has failed.
     pub(in crate::stepping) fn restore_loads(&mut self) {
-        self.memory.iter_mut().for_each(|memory| (memory.point_impulse, memory.force) = memory.loads_before);
+        self.memory.restore_loads();
     }
 
-    /// Saves the loads of the last step in the place `number`, 0 or 1.
+    /// Saves the loads of the last step as number 0 or 1.
     pub(in crate::stepping) fn save_loads(&mut self, number: usize) {
-        let loads = self.memory.iter_mut();
-        loads.for_each(|memory| memory.loads_saved[number] = (memory.point_impulse, memory.force));
+        self.memory.save_loads(number);
     }
 
     /// Returns to the loads of [`Pairs::save_loads`].
     pub(in crate::stepping) fn recall_loads(&mut self, number: usize) {
-        let loads = self.memory.iter_mut();
-        loads.for_each(|memory| (memory.point_impulse, memory.force) = memory.loads_saved[number]);
+        self.memory.recall_loads(number);
     }
 
     /// Takes the elastic force of the pair at the end of the last step \[N\], and sets it to zero; `None`
     /// before the first step.
     pub(in crate::stepping) fn take_force(&mut self, pair: usize) -> Option<f64> {
-        self.memory[pair].force.replace(0.0)
+        self.memory.of(pair).loads.force.replace(0.0)
     }
 
     /// Stores the elastic force of the pair at the end of a step \[N\].
     pub(in crate::stepping) fn note_force(&mut self, pair: usize, force: f64) {
-        self.memory[pair].force = Some(force);
+        self.memory.of(pair).loads.force = Some(force);
     }
 
     /// Stores the largest normal impulse of a point of the pair in a step [N s].
     pub(in crate::stepping) fn note_point_impulse(&mut self, pair: usize, impulse: f64) {
-        self.memory[pair].point_impulse = impulse;
+        self.memory.of(pair).loads.point_impulse = impulse;
     }
 
     /// Writes the data that the next step takes from the last one: the impulses of points and the elastic
     /// forces of surfaces.
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
-        writer.len(self.memory.len());
-        self.memory.iter().for_each(|memory| writer.f64(memory.point_impulse));
-        self.memory.iter().for_each(|memory| writer.optional(memory.force));
+        self.memory.write(writer);
     }
 
     /// Reads the output of [`Pairs::write_memory`].
@@ -218,16 +205,7 @@ impl Pairs {
         scene: &Scene,
         reader: &mut ByteReader<'_>,
     ) -> Result<(), BytesError> {
-        let impulses = reader.numbers()?;
-        if impulses.len() > scene.contact_pairs().len() {
-            return Err(BytesError::Invalid);
-        }
-        self.memory.resize_with(scene.contact_pairs().len(), PairMemory::default);
-        for (memory, impulse) in self.memory.iter_mut().zip(impulses) {
-            memory.point_impulse = impulse;
-            memory.force = reader.optional()?;
-        }
-        Ok(())
+        self.memory.read(scene.contact_pairs().len(), reader)
     }
 
     /// Computes the surface of equal pressure of pair number `index`. Returns its patch point [m, world], or
@@ -253,7 +231,7 @@ impl Pairs {
         (X_WA, X_WB): &(RigidTransform, RigidTransform),
     ) -> Option<Vector3> {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
-        let PairMemory { workspace, surface, kept, .. } = &mut self.memory[index];
+        let PairMemory { workspace, surface, kept, .. } = self.memory.of(index);
         kept.clear();
         workspace.representation = faces;
         let computed = contact_surface(&a.hydroelastic, X_WA, &b.hydroelastic, X_WB, workspace, surface);
@@ -263,9 +241,9 @@ impl Pairs {
 
     /// Calls `query` with the memory of pair number `index` replaced, so that its surface stays.
     pub(in crate::stepping) fn aside<T>(&mut self, index: usize, query: impl FnOnce(&mut Self) -> T) -> T {
-        std::mem::swap(&mut self.memory[index], &mut self.spare);
+        std::mem::swap(self.memory.of(index), &mut self.spare);
         let result = query(self);
-        std::mem::swap(&mut self.memory[index], &mut self.spare);
+        std::mem::swap(self.memory.of(index), &mut self.spare);
         result
     }
 
@@ -299,6 +277,45 @@ impl Pairs {
         }
     }
 
+    /// The pairs whose boxes of the last [`Pairs::place_ways`] may overlap; the caller gives the list back.
+    pub(in crate::stepping) fn meeting(&mut self, scene: &Scene) -> Vec<u32> {
+        let boxes = self.ways_W.as_slice();
+        self.ways.find(scene, boxes, std::iter::empty());
+        std::mem::take(self.ways.found_mut())
+    }
+
+    /// Takes back the list of [`Pairs::meeting`], whose memory is reused.
+    pub(in crate::stepping) fn give_back_meeting(&mut self, list: Vec<u32>) {
+        *self.ways.found_mut() = list;
+    }
+
+    /// The pairs that may touch in a step of length `step` \[s\], and those of `more`; ascending. Each
+    /// geometry reaches as far as its speed ([`Pairs::bound_speeds`]) takes it, and by step^2 `acceleration`
+    /// \[m/s2\] farther. All other pairs lose their loads; `fields` says that the loads of surfaces count.
+    /// The caller gives the list back.
+    pub(in crate::stepping) fn select(
+        &mut self,
+        scene: &Scene,
+        (step, acceleration): (f64, f64),
+        fields: bool,
+        more: impl Iterator<Item = u32>,
+    ) -> Vec<u32> {
+        self.reaches_W.clear();
+        let reach = |speed: f64| REACH_ROUNDING * step * (speed + step * acceleration);
+        self.reaches_W.extend(self.boxes_W.iter().zip(self.speeds.iter()).map(|(b, speed)| b.grown(reach(*speed))));
+        self.near.find(scene, &self.reaches_W, more);
+        if NearPairs::is_used(scene) {
+            self.searched = true;
+            self.memory.unload(self.near.found(), fields);
+        }
+        std::mem::take(self.near.found_mut())
+    }
+
+    /// Takes back the list of [`Pairs::select`], whose memory is reused.
+    pub(in crate::stepping) fn give_back(&mut self, list: Vec<u32>) {
+        *self.near.found_mut() = list;
+    }
+
     /// Whether the boxes of the last [`Pairs::place_ways`] overlap.
     pub(in crate::stepping) fn ways_meet(&self, pair: &ContactPair) -> bool {
         self.ways_W[pair.A].overlaps(&self.ways_W[pair.B])
@@ -323,7 +340,7 @@ impl Pairs {
     pub(in crate::stepping) fn is_far(&mut self, index: usize, pair: &ContactPair, distance: f64) -> bool {
         let far = !self.near(pair, distance);
         if far {
-            self.memory[index].points.clear();
+            self.memory.clear_points(index);
         }
         far
     }
@@ -343,7 +360,7 @@ impl Pairs {
             return None;
         }
         let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
-        let points = &mut self.memory[index].points;
+        let points = &mut self.memory.of(index).points;
         contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, &mut self.rigid_workspace, points);
         mean_point(points)
     }
@@ -421,6 +438,9 @@ impl Pairs {
         }
     }
 }
+
+/// The reach of a geometry is larger by this factor, so that rounding hides no pair [-].
+const REACH_ROUNDING: f64 = 1.0 + 1e-6;
 
 /// Bound on the speed at which points of two bodies approach each other within the smaller of their spheres
 /// [m/s]. Each argument is (body, (centre, radius)).

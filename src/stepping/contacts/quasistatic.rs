@@ -365,7 +365,7 @@ impl QuasistaticContacts {
         }
         let (n, step) = (problem.size(), problem.step);
         self.diagonal.clear();
-        self.diagonal.extend((0..n).map(|dof| problem.quadratic[dof * n + dof].max(start.M[dof * n + dof])));
+        self.diagonal.extend((0..n).map(|dof| problem.quadratic[dof * n + dof].max(start.M.diagonal(dof))));
         for closure in scene.closures() {
             let block = problem.add_patch();
             let mass = |dof: usize| self.diagonal[dof];

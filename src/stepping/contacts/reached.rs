@@ -40,6 +40,8 @@ pub(super) struct Reached {
     rounds: usize,
     motions: Vec<Ahead>,
     searched: Vec<Option<Search>>,
+    /// The pairs with a search.
+    searched_pairs: Vec<u32>,
 }
 
 /// A search of a pair along the motion of a solve.
@@ -63,8 +65,14 @@ impl Reached {
     /// Starts a step with this number of pairs.
     pub(super) fn begin(&mut self, pairs: usize) {
         self.rounds = 0;
-        self.searched.clear();
+        for pair in self.searched_pairs.drain(..) {
+            self.searched[pair as usize] = None;
+        }
         self.searched.resize(pairs, None);
+    }
+    /// The pairs that a solve has shown to need a search.
+    pub(super) fn all_searched(&self) -> impl Iterator<Item = u32> + '_ {
+        self.searched_pairs.iter().copied()
     }
     /// The search of a pair, if a solve has shown that it needs one.
     pub(super) fn searched(&self, pair: usize) -> Option<Search> {
@@ -94,7 +102,10 @@ impl Reached {
         motion.follow(v);
         found.pairs.place_ways(input.scene, motion.at(path, 1.0));
         let (mut again, mut last) = (false, None);
-        for (index, pair) in pairs.iter().enumerate() {
+        let meeting = found.pairs.meeting(input.scene);
+        for index in &meeting {
+            let index = *index as usize;
+            let pair = &pairs[index];
             if !found.pairs.ways_meet(pair) {
                 continue;
             }
@@ -104,13 +115,16 @@ impl Reached {
             };
             let Some((missed, least)) = missed else { continue };
             if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
-                self.searched[index] = Some(Search { round, least });
+                if self.searched[index].replace(Search { round, least }).is_none() {
+                    self.searched_pairs.push(index as u32);
+                }
                 again = true;
             } else if least > 0.0 || missed.depth == f64::INFINITY || missed.travel > 2.0 * UNEXPECTED * missed.depth {
                 // The next step finds a touch at the end of this one.
                 last = Some(missed);
             }
         }
+        found.pairs.give_back_meeting(meeting);
         self.motions[round] = motion;
         self.rounds += usize::from(again);
         (again, last)

@@ -203,7 +203,7 @@ impl Impedances {
         self.scales.clear();
         self.scales.extend(model.trees().iter().map(|tree| {
             let free = tree.clone().filter(|dof| !actuated[*dof]);
-            inertia.scale(h, free.map(|dof| data.M[dof * n + dof]).fold(0.0, f64::max), softest)
+            inertia.scale(h, free.map(|dof| data.M.diagonal(dof)).fold(0.0, f64::max), softest)
         }));
         if matches!(inertia.kind, UnactuatedInertia::Drag { .. }) {
             problem.light.extend((0..n).filter(|dof| !actuated[*dof]).map(|dof| dof as u32));
@@ -230,7 +230,7 @@ impl Impedances {
         let free = |dof: &usize| !self.actuated[*dof];
         for i in tree.clone().filter(free) {
             for j in tree.clone().filter(free) {
-                problem.quadratic[i * n + j] += scale * data.M[i * n + j];
+                problem.quadratic[i * n + j] += scale * data.M[(i, j)];
             }
         }
     }

@@ -55,7 +55,7 @@ impl InertialForces {
         }
         for (tree, scale) in model.trees().iter().zip(scales) {
             for i in tree.clone().filter(|dof| !actuated[*dof]) {
-                let row = tree.clone().filter(|dof| !actuated[*dof]).map(|j| data.M[i * n + j] * v[j]);
+                let row = tree.clone().filter(|dof| !actuated[*dof]).map(|j| data.M[(i, j)] * v[j]);
                 self.momentum[i] = scale * row.sum::<f64>();
             }
         }

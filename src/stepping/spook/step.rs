@@ -151,9 +151,9 @@ impl SpookStep {
         let (model, h, law) = (scene.model(), settings.step(), self.options.solver.friction);
         let base = &self.base.problem;
         let Self { problem, faces, ends, memory, .. } = self;
-        let reset = problem.rows.reset(base.blocks(), &base.momentum_matrix, &base.momentum);
+        base.momentum_matrix.write_dense(&mut problem.mass);
+        let reset = problem.rows.reset(base.blocks(), &problem.mass, &base.momentum);
         reset.map_err(|error| singular(model, input.time, error))?;
-        problem.mass.clone_from(&base.momentum_matrix);
         problem.pairs.clear();
         for row in &base.rows {
             problem.add_box_row(row);

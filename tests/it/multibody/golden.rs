@@ -125,7 +125,7 @@ fn compare_state(name: &str, model: &Model, data: &mut Data, case: &Value) {
     mass_matrix(model, data);
     bias(model, data);
     let in_order = |values: &[f64]| dofs.iter().map(|&dof| values[dof]).collect::<Vec<_>>();
-    let pairs = dofs.iter().flat_map(|&i| dofs.iter().map(move |&j| i * nv + j));
+    let pairs = dofs.iter().flat_map(|&i| dofs.iter().map(move |&j| (i, j)));
     let M = difference(pairs.map(|entry| data.M[entry]), &floats(&case["M"]));
     let coriolis = difference(in_order(&data.coriolis), &floats(&case["coriolis"]));
     let gravity_expected = floats(&case["gravity"]);

@@ -115,7 +115,7 @@ fn acceleration(model: &Model, state: &State, data: &mut Data) -> Vec<f64> {
     mass_matrix(model, data);
     bias(model, data);
     let n = model.nv();
-    let M = nalgebra::DMatrix::from_row_slice(n, n, &data.M);
+    let M = nalgebra::DMatrix::from_row_slice(n, n, &data.M.to_dense());
     let force = nalgebra::DVector::from_iterator(n, data.gravity.iter().zip(&data.coriolis).map(|(g, c)| g - c));
     M.cholesky().expect("masses").solve(&force).as_slice().to_vec()
 }

@@ -1,0 +1,184 @@
+//! The memory of pairs from step to step: only pairs that are or were near each other have one.
+
+use crate::geometry::{ContactSurface, HydroelasticWorkspace, PointContacts};
+use crate::math::{ByteReader, ByteWriter, BytesError};
+
+/// Data of a pair that are kept from step to step.
+#[derive(Debug, Default)]
+pub(super) struct PairMemory {
+    pub(super) workspace: HydroelasticWorkspace,
+    pub(super) surface: ContactSurface,
+    /// The faces of `surface` that the solver uses, in its order.
+    pub(super) kept: Vec<u32>,
+    /// The contact points, which replace the surface between rigid geometries.
+    pub(super) points: PointContacts,
+    pub(super) loads: Loads,
+    /// The loads at the start of the present step.
+    pub(super) loads_before: Loads,
+}
+
+/// The loads of a pair that the next step needs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Loads {
+    /// The largest normal impulse of a point in the last step [N s].
+    pub(super) point_impulse: f64,
+    /// The elastic force of the surface at the end of the last step \[N\]; `None` before the first.
+    pub(super) force: Option<f64>,
+}
+
+/// The loads of all pairs at one time.
+#[derive(Debug, Default)]
+struct SavedLoads {
+    idle: Loads,
+    /// The pairs with a memory.
+    pairs: Vec<(u32, Loads)>,
+}
+
+/// The memories by pair. Pairs that are not near each other share their loads, and have no memory.
+#[derive(Debug, Default)]
+pub(super) struct Memories {
+    /// The index of each pair's memory, or [`NONE`].
+    slots: Vec<u32>,
+    memories: Vec<PairMemory>,
+    /// The pair of each memory, or [`NONE`].
+    pairs: Vec<u32>,
+    /// Memories without a pair.
+    spare: Vec<u32>,
+    /// The loads of pairs without a memory.
+    idle: Loads,
+    /// Loads that error control keeps.
+    saved: [SavedLoads; 2],
+    /// The memory that pairs without one show.
+    empty: PairMemory,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Memories {
+    /// Makes room for this number of pairs.
+    pub(super) fn resize(&mut self, pairs: usize) {
+        self.slots.resize(pairs, NONE);
+    }
+
+    /// The memory of a pair, which may be empty.
+    pub(super) fn get(&self, pair: usize) -> &PairMemory {
+        self.memories.get(self.slots[pair] as usize).unwrap_or(&self.empty)
+    }
+
+    /// The memory of a pair; a new one if it has none.
+    pub(super) fn of(&mut self, pair: usize) -> &mut PairMemory {
+        let mut slot = self.slots[pair];
+        if slot == NONE {
+            slot = self.spare.pop().unwrap_or_else(|| {
+                self.memories.push(PairMemory::default());
+                self.pairs.push(NONE);
+                self.memories.len() as u32 - 1
+            });
+            self.slots[pair] = slot;
+            self.pairs[slot as usize] = pair as u32;
+            let memory = &mut self.memories[slot as usize];
+            memory.kept.clear();
+            memory.points.clear();
+            (memory.loads, memory.loads_before) = (self.idle, self.idle);
+        }
+        &mut self.memories[slot as usize]
+    }
+
+    /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs outside the ascending list `near`
+    /// of pairs that were near each other in the last step lose their memory.
+    pub(super) fn begin(&mut self, near: Option<&[u32]>) {
+        for (slot, memory) in self.memories.iter_mut().enumerate() {
+            let pair = self.pairs[slot];
+            let far = near.is_some_and(|near| near.binary_search(&pair).is_err());
+            if pair != NONE && far && memory.loads == self.idle {
+                self.slots[pair as usize] = NONE;
+                self.pairs[slot] = NONE;
+                self.spare.push(slot as u32);
+            }
+            memory.loads_before = memory.loads;
+        }
+    }
+
+    /// Undoes all changes of the loads since [`Memories::begin`].
+    pub(super) fn restore_loads(&mut self) {
+        self.memories.iter_mut().for_each(|memory| memory.loads = memory.loads_before);
+    }
+
+    /// Saves the loads of all pairs as number 0 or 1.
+    pub(super) fn save_loads(&mut self, number: usize) {
+        let saved = &mut self.saved[number];
+        saved.idle = self.idle;
+        saved.pairs.clear();
+        let loads = self.pairs.iter().zip(&self.memories).filter(|(pair, _)| **pair != NONE);
+        saved.pairs.extend(loads.map(|(pair, memory)| (*pair, memory.loads)));
+    }
+
+    /// Returns to the loads of [`Memories::save_loads`].
+    pub(super) fn recall_loads(&mut self, number: usize) {
+        let saved = std::mem::take(&mut self.saved[number]);
+        self.idle = saved.idle;
+        self.memories.iter_mut().for_each(|memory| memory.loads = saved.idle);
+        for (pair, loads) in &saved.pairs {
+            self.of(*pair as usize).loads = *loads;
+        }
+        self.saved[number] = saved;
+    }
+
+    /// Pairs outside the ascending list `near` have no load. `fields` says that the loads of surfaces count.
+    pub(super) fn unload(&mut self, near: &[u32], fields: bool) {
+        if fields {
+            self.idle.force = Some(0.0);
+        }
+        for (memory, pair) in self.memories.iter_mut().zip(&self.pairs) {
+            if *pair != NONE && near.binary_search(pair).is_err() {
+                memory.loads = self.idle;
+            }
+        }
+    }
+
+    /// Removes the contact points of a pair.
+    pub(super) fn clear_points(&mut self, pair: usize) {
+        if let Some(memory) = self.memories.get_mut(self.slots[pair] as usize) {
+            memory.points.clear();
+        }
+    }
+
+    /// Takes the largest normal impulse of a point [N s], and sets it to zero.
+    pub(super) fn take_point_impulse(&mut self, pair: usize) -> f64 {
+        match self.slots[pair] {
+            NONE => 0.0,
+            slot => std::mem::take(&mut self.memories[slot as usize].loads.point_impulse),
+        }
+    }
+
+    /// Writes the loads of all pairs.
+    pub(super) fn write(&self, writer: &mut ByteWriter) {
+        let loads = || (0..self.slots.len()).map(|pair| self.loads(pair));
+        writer.len(self.slots.len());
+        loads().for_each(|loads| writer.f64(loads.point_impulse));
+        loads().for_each(|loads| writer.optional(loads.force));
+    }
+
+    /// Reads the output of [`Memories::write`] for a scene with at most this number of `pairs`.
+    pub(super) fn read(&mut self, pairs: usize, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
+        let impulses = reader.numbers()?;
+        if impulses.len() > pairs {
+            return Err(BytesError::Invalid);
+        }
+        *self = Self::default();
+        self.resize(pairs);
+        for (pair, point_impulse) in impulses.into_iter().enumerate() {
+            let loads = Loads { point_impulse, force: reader.optional()? };
+            if loads.point_impulse == 0.0 && loads.force == Some(0.0) {
+                self.idle.force = loads.force;
+            } else if loads != Loads::default() {
+                self.of(pair).loads = loads;
+            }
+        }
+        Ok(())
+    }
+
+    fn loads(&self, pair: usize) -> Loads {
+        self.memories.get(self.slots[pair] as usize).map_or(self.idle, |memory| memory.loads)
+    }
+}
