@@ -268,7 +268,7 @@ fn slip_limit(v: &Vector3, dv: &Vector3, v_s: f64) -> f64 {
 mod tests {
     use super::super::{DissipationLaw, FaceInput, PatchLaw};
     use super::*;
-    use crate::math::Vector6;
+    use crate::math::{BlockDiagonal, Vector6};
 
     const SCHEMES: [FaceScheme; 3] = [FaceScheme::Similar, FaceScheme::Sap { near_rigid: 1.0 }, FaceScheme::Tamsi];
 
@@ -286,7 +286,7 @@ mod tests {
             block.push_column(dof as u32, Vector6::ith(dof, 1.0), 0.0);
         }
         let masses: Vec<f64> = (0..36).map(|i| if i % 7 == 0 { 0.3 } else { 0.0 }).collect();
-        block.weigh(&masses, 6);
+        block.weigh(&BlockDiagonal::from_dense(6, &masses));
         for i in 0..11 {
             let a = f64::from(i);
             let normal = Vector3::new(0.2 * (a * 1.3).sin(), 0.3 * (a * 0.7).cos(), 1.0).normalize();
