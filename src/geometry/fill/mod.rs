@@ -306,8 +306,8 @@ impl<'a> Measure<'a> {
         }
     }
 
-    /// The quality of a filling. If parts were united or wrapped, some of the surface lies inside, and `depth`
-    /// becomes the distance to the filling's own boundary.
+    /// The quality of a filling. If parts were united or wrapped, some of the surface lies inside, and
+    /// `depth` becomes the distance to the filling's own boundary.
     fn measure(&self, mesh: &VolumeMesh, spacing: f64, depth: &mut [f64]) -> Found {
         let (dihedral_min, dihedral_max) = dihedral_range(mesh);
         let volume = volume(mesh);
