@@ -12,9 +12,9 @@ use super::bvh::{Bounds, Bvh};
 use super::{Aabb, SurfaceMesh};
 use crate::math::Vector3;
 
-/// A group of triangles acts like a dipole from this many times its radius on. At this distance the next
-/// order is below 0.01 of a full turn. [-]
-const FAR: f64 = 2.5;
+/// A group of triangles acts like a dipole from this many times its radius on. The next order is at most the
+/// square of radius over distance, here 4 %, of the group's own solid angle. [-]
+const FAR: f64 = 5.0;
 
 /// A group of triangles: its box, area, and the moments of its dipole.
 #[derive(Clone, Copy)]

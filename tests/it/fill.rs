@@ -60,7 +60,7 @@ fn on_boundary(filling: &Filling) -> Vec<Vector3> {
 }
 
 /// Every shape, every orientation and resolution: conforming, positive, within the angles; every tetrahedron
-/// has a vertex inside, so none is without pressure; the pressure runs from zero to E.
+/// has a vertex inside, so none is without pressure; the pressure runs from zero to nearly E.
 #[test]
 fn tetrahedra_conform_and_keep_their_angles() {
     let surfaces = [("ball", ball(0.05, 0.01)), ("torus", torus()), ("ell", ell()), ("cavity", box_with_cavity())];
@@ -76,7 +76,9 @@ fn tetrahedra_conform_and_keep_their_angles() {
                     assert!(tet.iter().any(|vertex| pressure[*vertex as usize] > 0.0), "{name}: no vertex inside");
                 }
                 assert!(pressure.iter().all(|p| (0.0..=modulus).contains(p)));
-                assert!(pressure.contains(&modulus) && pressure.contains(&0.0));
+                // E belongs to the deepest point of the surface; the lattice's deepest vertex is less deep.
+                let largest = pressure.iter().fold(0.0_f64, |largest, p| largest.max(*p));
+                assert!(largest > 0.7 * modulus && pressure.contains(&0.0), "{name}: {largest} Pa");
                 let field = PressureField::new(filling.mesh, pressure).unwrap();
                 assert_eq!(field.skipped(), 0);
                 assert!(field.linear().iter().all(|linear| linear.gradient.iter().all(|g| g.is_finite())));
