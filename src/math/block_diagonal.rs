@@ -147,7 +147,7 @@ mod tests {
         matrix.clear_row(4);
         assert_eq!(matrix.row(4), [0.0; 3]);
         assert_eq!(matrix.row(5), &dense[33..36]);
-        matrix.reset(&[0..2]);
-        assert_eq!((matrix.size(), matrix.to_dense()), (2, vec![0.0; 4]));
+        matrix.reset(&[0..2, 2..3]);
+        assert_eq!((matrix.size(), matrix.to_dense()), (3, vec![0.0; 9]));
     }
 }

@@ -18,7 +18,8 @@ pub struct Data {
     /// Spatial velocities of all bodies about their origins, in world axes; by
     /// [`kinematics`](super::kinematics).
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
-    /// Mass matrix, nv x nv, with a block for each of [`Model::trees`]; by [`mass_matrix`](super::mass_matrix).
+    /// Mass matrix, nv x nv, with a block for each of [`Model::trees`]; by
+    /// [`mass_matrix`](super::mass_matrix).
     pub M: BlockDiagonal,
     /// c(q, v): the generalized forces that keep vdot = 0 without gravity; by [`bias`](super::bias).
     pub coriolis: Vec<f64>,

@@ -84,8 +84,8 @@ impl Memories {
         &mut self.memories[slot as usize]
     }
 
-    /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs outside the ascending list `near`
-    /// of pairs that were near each other in the last step lose their memory.
+    /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs outside the ascending list
+    /// `near` of pairs that were near each other in the last step lose their memory.
     pub(super) fn begin(&mut self, near: Option<&[u32]>) {
         for (slot, memory) in self.memories.iter_mut().enumerate() {
             let pair = self.pairs[slot];
