@@ -93,7 +93,7 @@ fn faults_of_a_mesh_are_reported_when_a_scene_is_loaded() {
     let through = joined(&ell(), &ell(), Vector3::new(0.02, 0.02, 0.011));
     let cases = [
         ("turned", &turned, SOFT, "the mesh was repaired: 2 triangles turned to agree with their neighbours"),
-        ("needle", &needle, SOFT, "is left out: it reaches"),
+        ("needle", &needle, SOFT, "is left out (0.2 % of the surface): it reaches"),
         ("inverted", &inverted, RIGID, "the mesh was repaired: 1 components turned inside out"),
         ("open", &open, RIGID, "the rigid mesh is open: 3 edges"),
         ("through", &through, RIGID, "parts of the rigid mesh intersect"),

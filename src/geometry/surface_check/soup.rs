@@ -21,8 +21,8 @@ const SAMPLES: usize = 24;
 /// along two tangents). None is parallel to an axis of the file. [-]
 const LINES: [[f64; 3]; 4] = [[1.0, 0.0131, 0.0072], [0.7, 0.69, 0.11], [0.7, -0.43, 0.57], [0.7, -0.29, -0.65]];
 
-/// A patch from which fewer lines reach infinity is seen through holes only, and its sides are told by
-/// counting. [-]
+/// A patch from which fewer lines reach infinity is seen through holes only. Its sides then follow from the
+/// number of triangles on each line. [-]
 const SEEN_MIN: f64 = 0.25;
 
 /// Triangles for a wrap.
@@ -31,8 +31,8 @@ pub(crate) struct Soup {
     pub(crate) report: SurfaceReport,
 }
 
-/// What lines from the two sides of a patch meet: how many reach infinity, and how many cross an even number
-/// of triangles.
+/// Counts of the lines from the two sides of a patch: those that reach infinity, and those that cross an even
+/// number of triangles.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     free: [usize; 2],
@@ -63,7 +63,7 @@ pub(crate) fn soup(mesh: &SurfaceMesh) -> Result<Soup, SurfaceDefect> {
         let is_seen = free[0].max(free[1]) as f64 >= SEEN_MIN * lines as f64 && free[0] != free[1];
         let is_turned = if is_seen { free[1] > free[0] } else { even[1] > even[0] };
         if free == [0, 0] {
-            // Nobody outside sees it: a closed part may bound a cavity, an open one bounds nothing.
+            // No line from outside reaches it: a closed part may bound a cavity, an open one bounds nothing.
             if patch.is_open {
                 patch.triangles.iter().for_each(|triangle| gone[*triangle] = true);
                 work.report.loose += 1;
