@@ -191,7 +191,9 @@ def test_a_step_that_takes_long_is_reported_and_does_not_hold_the_end(start, lis
     assert node.log().count("the present step has taken") == 1
     (folder / "stall_simulation").unlink()
     listener.wait_until(lambda: "the long step has ended" in node.log(), "its end")
+    # The signal comes when the thread stands: between two steps it would end first.
     (folder / "stall_simulation").touch()
+    listener.wait_until(lambda: node.log().count("the present step has taken") == 2, "the second warning")
     assert node.end() == 0
     assert "the node ends without it" in node.log()
     assert (folder / "run.mcap").read_bytes().endswith(MCAP_END), "the recording is complete"

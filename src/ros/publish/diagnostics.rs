@@ -100,7 +100,7 @@ impl Diagnostics {
         let lost = "no checkpoint is written until it does";
         let checkpoint_stalled = mailbox.checkpoint.disk.report("checkpoint", lost).map(stalled);
         let (level, message) = match (&checkpoint, &checkpoint_stalled) {
-            (_, Some(stalled)) if level == OK => (WARN, format!("checkpoint: {stalled}")),
+            (_, Some(stalled)) if level != ERROR => (WARN, format!("checkpoint: {stalled}")),
             (CheckpointState::Failing(reason), _) if level == OK => {
                 (WARN, format!("no checkpoint is written: {reason}"))
             }
