@@ -23,6 +23,11 @@ pub enum MeshNote {
         /// A resolution hint that suffices \[m\].
         hint: Option<f64>,
     },
+    /// A filling has another volume than the mesh encloses, by more than coarse edges explain.
+    Volume {
+        /// The volume of the filling over that of the mesh, minus 1 [-].
+        error: f64,
+    },
     /// The mesh is coarser than the resolution hint, because finer it has too many tetrahedra.
     Coarse {
         /// The length of the longest edge \[m\].
@@ -66,6 +71,14 @@ impl std::fmt::Display for MeshNote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Repaired { repairs } => write!(f, "the mesh was repaired: {repairs}"),
+            Self::Volume { error } => {
+                let (percent, more) = (100.0 * error.abs(), if *error > 0.0 { "more" } else { "less" });
+                write!(
+                    f,
+                    "the filling has {percent:.0} % {more} volume than the mesh encloses; look at it with `isobar mesh FILE \
+                     --preview FILE.png`, and give a smaller mesh_resolution_hint"
+                )
+            }
             Self::LeftOut { at, distance, spacing, area, hint } => {
                 let percent = 100.0 * area;
                 write!(

@@ -1,5 +1,7 @@
 //! The memory of steps with error control.
 
+use super::contacts::Missed;
+use super::result::PairFriction;
 use crate::math::{BodyIndex, IndexVec, SpatialForce};
 use crate::multibody::State;
 
@@ -17,6 +19,9 @@ pub(super) struct ControlMemory {
     /// Sums over the parts, times their lengths, and these sums at the start of the present part.
     pub(super) sums: Sums,
     pub(super) sums_before: Sums,
+    /// Of the two halves of the present part: the contact that may have been missed, and the pair with wrong
+    /// friction.
+    pub(super) faults: [(Option<Missed>, Option<PairFriction>); 2],
 }
 
 /// Means over the parts of a step, before the division.

@@ -81,7 +81,8 @@ impl Simulation {
             let ratio = (control.tolerance / error).sqrt();
             let growth = (MARGIN * ratio).clamp(GROWTH.0, GROWTH.1);
             let next_ns = ((trial_ns as f64 * growth) as u64).clamp(LEAST_NS, whole_ns);
-            if error > control.tolerance && !shortest {
+            let accurate = error <= control.tolerance;
+            if !accurate && !shortest {
                 put_back(&memory.start, self);
                 self.stepper.recall_loads(1);
                 std::mem::swap(&mut memory.sums, &mut memory.sums_before);
@@ -90,14 +91,15 @@ impl Simulation {
                 memory.next_ns = next_ns.min(trial_ns / 2).max(LEAST_NS);
                 continue;
             }
-            if error <= control.tolerance {
+            if accurate {
                 extrapolate(self.scene.model(), &memory.long, &mut self.state);
                 kinematics(self.scene.model(), &self.state, &mut self.data);
             }
             // A part that ends early because the step ends does not shorten the next one
             memory.next_ns = if trial_ns < memory.next_ns { next_ns.max(memory.next_ns) } else { next_ns };
-            missed = missed.or(self.result.missed);
-            wrong = wrong.or(self.result.wrong_friction);
+            let [first, last] = memory.faults;
+            missed = missed.or(first.0).or(last.0);
+            wrong = wrong.or(first.1).or(last.1);
             report.parts += 1;
             done_ns += trial_ns;
         }
@@ -126,9 +128,11 @@ impl Simulation {
         put_back(&memory.start, self);
         self.stepper.recall_loads(1);
         let first_ns = trial_ns / 2;
-        for (at_ns, length_ns) in [(done_ns, first_ns), (done_ns + first_ns, trial_ns - first_ns)] {
+        let halves = [(done_ns, first_ns), (done_ns + first_ns, trial_ns - first_ns)];
+        for (half, (at_ns, length_ns)) in halves.into_iter().enumerate() {
             self.take_step(command, None, at_ns, length_ns)?;
             self.add_part(length_ns, memory, report);
+            memory.faults[half] = (self.result.missed, self.result.wrong_friction);
         }
         Ok(distance(self.scene.model(), &memory.long, &self.state))
     }

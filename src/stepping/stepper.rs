@@ -49,7 +49,7 @@ impl Stepper {
         }
     }
 
-    /// Keeps the loads of contacts of dynamic steps in the place `number`, 0 or 1.
+    /// Keeps the loads of contacts of dynamic steps as number 0 or 1.
     pub(super) fn keep_loads(&mut self, number: usize) {
         if let Self::Dynamic(step) = self {
             step.contacts.pairs.save_loads(number);

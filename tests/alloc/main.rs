@@ -26,7 +26,9 @@ use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialIner
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionLaw};
 use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
-use isobar::stepping::{JointCommand, Simulation, Snapshot, SpookStepping, StepSettings, Stepping};
+use isobar::stepping::{
+    DynamicStepping, ErrorControl, JointCommand, Simulation, Snapshot, SpookStepping, StepSettings, Stepping,
+};
 
 thread_local! {
     /// Allocations of this thread, and so of one test only.
@@ -92,6 +94,43 @@ fn a_steady_step_allocates_nothing() {
     println!("1500 steady steps with {faces} faces: {allocations} allocations");
     assert!(faces > 20, "the spatula is still held, at 1 N");
     assert_eq!(allocations, 0);
+}
+
+/// A box that slides on the ground, in steps with error control: after the first steps neither they nor
+/// snapshots allocate.
+#[test]
+fn a_steady_step_with_error_control_allocates_nothing() {
+    let mut builder = SceneBuilder::new();
+    let identity = RigidTransform::identity();
+    let material = |compliant| ContactProperties { compliant: Some(compliant), ..ContactProperties::default() };
+    builder.add_geometry(BodyIndex::WORLD, "ground", identity, Shape::HalfSpace, &material(false)).expect("a ground");
+    let inertia = SpatialInertia::from_central(1.0, &Vector3::zeros(), &(Matrix3::identity() * 2e-3));
+    let body = builder.add_body("box", inertia);
+    builder
+        .add_geometry(body, "box", identity, Shape::Box { size: Vector3::repeat(0.1) }, &material(true))
+        .expect("a box");
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -9.81)).expect("a scene"));
+    let mut state = scene.model().default_state();
+    scene.model().set_free_body_pose(&mut state, body, &RigidTransform::translation(0.0, 0.0, 0.05));
+    let options =
+        DynamicStepping { error_control: Some(ErrorControl { tolerance: 1e-5 }), ..DynamicStepping::default() };
+    let settings =
+        StepSettings { step_ns: 10_000_000, stepping: Stepping::Dynamic(options), ..StepSettings::default() };
+    let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
+    let mut snapshot = Snapshot::default();
+    let (mut before, mut parts) = (0, 0);
+    for step in 0..120_u32 {
+        if step == 60 {
+            before = allocations();
+        }
+        // A push to and fro keeps the length of the parts changing
+        let push = Vector3::x() * if step % 10 < 5 { 8.0 } else { -8.0 };
+        simulation.set_external_wrench(body, SpatialForce::new(Vector3::zeros(), push)).expect("a finite wrench");
+        parts += simulation.step(&JointCommand::default()).expect("a step").parts;
+        simulation.snapshot_into(&mut snapshot);
+    }
+    assert!(parts > 120, "{parts} parts");
+    assert_eq!(allocations() - before, 0);
 }
 
 /// Quasistatic steps of the stacked cubes, while the arm's wrist turns and an external wrench pushes the

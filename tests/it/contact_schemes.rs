@@ -75,6 +75,32 @@ fn a_box_slides_the_distance_of_coulombs_law_in_all_schemes() {
     }
 }
 
+/// The same with rigid points, whose stiffness is near-rigid in all schemes, on rigid ground.
+#[test]
+fn a_rigid_box_slides_the_distance_of_coulombs_law_in_all_schemes() {
+    let (v0, step) = (0.5, 1e-3);
+    let expected = v0 * v0 / (2.0 * MU * GRAVITY);
+    let material = ContactProperties { compliant: Some(false), mu_dynamic: Some(MU), ..ContactProperties::default() };
+    for scheme in ContactScheme::ALL {
+        let gravity = Vector3::new(0.0, 0.0, -GRAVITY);
+        let moments = Vector3::new(1.0, 1.0, 1.0) * 1e-3;
+        let (scene, mut state, body) = body_on_ground(Shape::Box { size: SIZE }, MASS, moments, &material, gravity);
+        scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.5 * SIZE.z));
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(v0, 0.0, 0.0));
+        scene.model().set_free_body_velocity(&mut state, body, &V);
+        let mut simulation = Simulation::new(scene, state, with_scheme(scheme, step)).expect("a simulation");
+        for _ in 0..200 {
+            let report = simulation.step(&JointCommand::default()).expect("a step");
+            assert!(report.solver_converged, "{scheme:?}: {report:?}");
+        }
+        let slid = simulation.data().X_WB[body].translation.vector.x;
+        let times = if scheme == SAP || scheme == ContactScheme::Similar { 6.0 } else { 2.0 };
+        println!("{:8} slides {:.3} mm, closed form {:.3} mm", scheme.name(), 1e3 * slid, 1e3 * expected);
+        assert!((slid - expected).abs() < times * step * v0, "{scheme:?}: {slid} m instead of {expected} m");
+        assert!(simulation.data().V_WB[body].v.norm() < 1e-4, "{scheme:?} comes to rest");
+    }
+}
+
 /// The artefact of SAP and `similar`: a body that slides at v is lifted by mu h v above the depth of its
 /// weight. The others keep that depth.
 ///

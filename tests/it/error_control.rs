@@ -172,9 +172,15 @@ fn scene_files_state_a_tolerance_in_place_of_a_step() {
     let every = load("step: { tolerance: 1e-4, every: 0.002 }").expect("a scene");
     assert_eq!(every.settings.step_ns, 2_000_000);
     assert_eq!(load("step: 0.001").expect("a scene").dynamic.error_control, None);
-    for text in ["step: { every: 0.01 }", "step: { tolerance: 0 }", "stepping: spook\nstep: { tolerance: 1e-4 }"] {
+    for (text, way_out) in [
+        ("step: { every: 0.01 }", "tolerance: 1e-4"),
+        ("step: { tolerance: 0 }", "tolerance"),
+        ("stepping: spook\nstep: { tolerance: 1e-4 }", "stepping: dynamic"),
+    ] {
         let error = load(text).expect_err(text);
-        println!("{error}");
+        let source = std::error::Error::source(&error).map(ToString::to_string);
+        let message = format!("{error}: {}", source.unwrap_or_default());
+        assert!(message.contains(way_out), "{text}\n{message}\nexpected: {way_out}");
     }
     std::fs::remove_dir_all(&folder).expect("to remove the folder");
 }

@@ -132,11 +132,13 @@ impl Filling {
         self.depth.iter().map(|depth| modulus * (depth / self.deepest)).collect()
     }
 
-    /// The note about a part that was left out, if there is one.
-    pub fn note(&self) -> Option<MeshNote> {
-        let (at, distance) = self.left_out()?;
+    /// Notes about a part that was left out, and about a wrong volume.
+    pub fn notes(&self) -> impl Iterator<Item = MeshNote> {
         let (spacing, area, hint) = (self.spacing, self.quality.missed_area, self.sufficient_hint);
-        Some(MeshNote::LeftOut { at, distance, spacing, area, hint })
+        let left_out = self.left_out().map(|(at, distance)| MeshNote::LeftOut { at, distance, spacing, area, hint });
+        let error = self.quality.volume_error;
+        let wrong_volume = (error.abs() > VOLUME_ERROR_MAX).then_some(MeshNote::Volume { error });
+        left_out.into_iter().chain(wrong_volume)
     }
 }
 

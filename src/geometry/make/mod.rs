@@ -198,7 +198,7 @@ pub(crate) fn wrapped(
     let (resolution_hint, wrap) = (parameters.resolution_hint, Some(distance));
     let filling = fill(surface, &FillSettings { resolution_hint, wrap, tets_max: None }).map_err(Box::new)?;
     notes.extend(filling.surface.repairs().map(|repairs| MeshNote::Repaired { repairs }));
-    notes.extend(filling.note());
+    notes.extend(filling.notes());
     Ok(match parameters.compliant {
         Some(modulus) => {
             let pressure = Some(Arc::new(filling.pressure(modulus)));
@@ -217,7 +217,7 @@ fn filled(
 ) -> Result<Tessellation, GeometryError> {
     let settings = FillSettings { resolution_hint: parameters.resolution_hint, ..FillSettings::default() };
     let filling = fill_checked(&surface, &settings).map_err(Box::new)?;
-    notes.extend(filling.note());
+    notes.extend(filling.notes());
     let (depth, mut pressure) = (filling.deepest, filling.pressure(modulus));
     let mut mesh = filling.mesh;
     volume::inflate(&mut mesh, &mut pressure, modulus, Some(depth), parameters.margin)?;
@@ -231,18 +231,20 @@ fn without_pressure(mesh: &VolumeMesh, pressure: &[f64]) -> Option<MeshNote> {
     (count > 0).then_some(MeshNote::NoPressure { count, of: mesh.tets.len() })
 }
 
-/// A rigid surface as given, but turned outward if possible. Its other defects are reported in the notes.
+/// A rigid surface as given, but turned outward, with small holes closed and open parts inside closed ones
+/// left out, if possible. Its other defects are reported in the notes.
 fn rigid_mesh(surface: &SurfaceMesh, notes: &mut Vec<MeshNote>) -> SurfaceMesh {
     match check_surface(surface) {
         Ok(CheckedSurface { mesh, report, .. }) => {
             if let Some(Intersection { triangles, at }) = report.intersection {
                 notes.push(MeshNote::Intersecting { count: report.intersections, triangles, at });
             }
-            if report.turned == 0 && report.inverted == 0 {
+            let SurfaceReport { turned, inverted, closed_holes, loose, .. } = report;
+            if [turned, inverted, closed_holes, loose] == [0; 4] {
                 return surface.clone();
             }
-            let turned = SurfaceReport { turned: report.turned, inverted: report.inverted, ..SurfaceReport::default() };
-            notes.extend(turned.repairs().map(|repairs| MeshNote::Repaired { repairs }));
+            let changed = SurfaceReport { turned, inverted, closed_holes, loose, ..SurfaceReport::default() };
+            notes.extend(changed.repairs().map(|repairs| MeshNote::Repaired { repairs }));
             mesh
         }
         Err(defect) => {

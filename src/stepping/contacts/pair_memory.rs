@@ -44,8 +44,9 @@ pub(super) struct Memories {
     pairs: Vec<u32>,
     /// Memories without a pair.
     spare: Vec<u32>,
-    /// The loads of pairs without a memory.
+    /// The loads of pairs without a memory, and those at the start of the present step.
     idle: Loads,
+    idle_before: Loads,
     /// Loads that error control keeps.
     saved: [SavedLoads; 2],
     /// The memory that pairs without one show.
@@ -79,7 +80,7 @@ impl Memories {
             let memory = &mut self.memories[slot as usize];
             memory.kept.clear();
             memory.points.clear();
-            (memory.loads, memory.loads_before) = (self.idle, self.idle);
+            (memory.loads, memory.loads_before) = (self.idle, self.idle_before);
         }
         &mut self.memories[slot as usize]
     }
@@ -87,6 +88,7 @@ impl Memories {
     /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs outside the ascending list
     /// `near` of pairs that were near each other in the last step lose their memory.
     pub(super) fn begin(&mut self, near: Option<&[u32]>) {
+        self.idle_before = self.idle;
         for (slot, memory) in self.memories.iter_mut().enumerate() {
             let pair = self.pairs[slot];
             let far = near.is_some_and(|near| near.binary_search(&pair).is_err());
@@ -101,6 +103,7 @@ impl Memories {
 
     /// Undoes all changes of the loads since [`Memories::begin`].
     pub(super) fn restore_loads(&mut self) {
+        self.idle = self.idle_before;
         self.memories.iter_mut().for_each(|memory| memory.loads = memory.loads_before);
     }
 
@@ -180,5 +183,72 @@ impl Memories {
 
     fn loads(&self, pair: usize) -> Loads {
         self.memories.get(self.slots[pair] as usize).map_or(self.idle, |memory| memory.loads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loads(memories: &Memories) -> Vec<Loads> {
+        (0..memories.slots.len()).map(|pair| memories.loads(pair)).collect()
+    }
+
+    /// A first step of four pairs, of which the first two are near each other.
+    fn after_a_step() -> Memories {
+        let mut memories = Memories::default();
+        memories.resize(4);
+        memories.begin(None);
+        memories.unload(&[0, 1], true);
+        memories.of(0).loads.force = Some(3.0);
+        memories.of(1).loads.point_impulse = 0.5;
+        memories
+    }
+
+    #[test]
+    fn a_failed_step_leaves_the_loads_of_all_pairs() {
+        let mut memories = Memories::default();
+        memories.resize(4);
+        let before = loads(&memories);
+        memories.begin(None);
+        memories.unload(&[2], true);
+        memories.of(2).loads.force = Some(7.0);
+        memories.restore_loads();
+        assert_eq!(loads(&memories), before, "the first step");
+        let mut memories = after_a_step();
+        let before = loads(&memories);
+        memories.begin(Some(&[0, 1]));
+        memories.unload(&[1, 3], true);
+        memories.of(3).loads.force = Some(9.0);
+        assert_ne!(loads(&memories), before);
+        memories.restore_loads();
+        assert_eq!(loads(&memories), before);
+    }
+
+    /// Between the two calls pair 0 loses its memory, and pair 3 takes it over.
+    #[test]
+    fn saved_loads_come_back_although_memories_change_hands() {
+        let mut memories = after_a_step();
+        let before = loads(&memories);
+        memories.save_loads(1);
+        memories.begin(Some(&[0, 1]));
+        memories.unload(&[1], true);
+        memories.begin(Some(&[1]));
+        memories.of(3).loads.force = Some(2.0);
+        assert_eq!(memories.memories.len(), 2, "the memory is taken over");
+        memories.recall_loads(1);
+        assert_eq!(loads(&memories), before);
+    }
+
+    #[test]
+    fn loads_come_back_from_bytes() {
+        let memories = after_a_step();
+        let mut writer = ByteWriter::default();
+        memories.write(&mut writer);
+        let bytes = writer.into_bytes();
+        let mut copy = Memories::default();
+        copy.read(4, &mut ByteReader::new(&bytes)).expect("the loads");
+        assert_eq!(loads(&copy), loads(&memories));
+        assert!(copy.read(3, &mut ByteReader::new(&bytes)).is_err(), "a scene with fewer pairs");
     }
 }

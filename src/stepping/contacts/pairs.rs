@@ -301,8 +301,12 @@ impl Pairs {
         more: impl Iterator<Item = u32>,
     ) -> Vec<u32> {
         self.reaches_W.clear();
-        let reach = |speed: f64| REACH_ROUNDING * step * (speed + step * acceleration);
-        self.reaches_W.extend(self.boxes_W.iter().zip(self.speeds.iter()).map(|(b, speed)| b.grown(reach(*speed))));
+        let reaches = self.boxes_W.iter().zip(self.speeds.iter()).map(|(bounds, speed)| {
+            let reach = REACH_ROUNDING * step * (speed + step * acceleration);
+            // A half space that moves has no largest speed
+            if reach.is_finite() { bounds.grown(reach) } else { Aabb::EVERYTHING }
+        });
+        self.reaches_W.extend(reaches);
         self.near.find(scene, &self.reaches_W, more);
         if NearPairs::is_used(scene) {
             self.searched = true;

@@ -1,12 +1,15 @@
 //! Laws of wraps, of parts that are left out, and of the deepest point.
 
 use std::f64::consts::PI;
+use std::sync::Arc;
 
+use isobar::contact::ContactProperties;
 use isobar::geometry::fill::{FillSettings, Filling, fill};
 use isobar::geometry::make::centroid;
 use isobar::geometry::surface_check::{SurfaceDefect, check_surface};
-use isobar::geometry::{SurfaceMesh, check_cells};
-use isobar::math::Vector3;
+use isobar::geometry::{HydroelasticGeometry, Shape, SurfaceMesh, check_cells};
+use isobar::math::{BodyIndex, RigidTransform, Vector3};
+use isobar::scene::SceneBuilder;
 
 use super::surfaces::{cuboid, ell, ring, rotated};
 
@@ -127,6 +130,33 @@ fn a_small_lost_face_is_closed() {
     assert!((centroid(&checked.mesh).0 - 1.0).abs() < 1e-12);
 }
 
+/// A rigid mesh with a small hole, or with a sheet inside, makes contact as the whole one does, and the repair
+/// is noted: without it, points would pass through the hole in silence.
+#[test]
+fn small_holes_of_rigid_meshes_are_closed_and_noted() {
+    let half = Vector3::new(0.05, 0.04, 0.03);
+    let mut with_hole = gridded(half, 4);
+    with_hole.triangles.drain(10..12);
+    let mut with_sheet = gridded(half, 4);
+    let first = with_sheet.vertices.len() as u32;
+    with_sheet.vertices.extend([[0.0, 0.0, 0.01], [0.01, 0.0, 0.01], [0.0, 0.01, 0.012]].map(Vector3::from));
+    with_sheet.triangles.push([first, first + 1, first + 2]);
+    for (surface, repair) in [(with_hole, "1 small holes closed"), (with_sheet, "1 open parts inside closed ones")] {
+        let mut builder = SceneBuilder::new();
+        let rigid = ContactProperties { compliant: Some(false), ..ContactProperties::default() };
+        let mesh = Shape::Mesh(Arc::new(surface));
+        let index = builder.add_geometry(BodyIndex::WORLD, "block", RigidTransform::identity(), mesh, &rigid).unwrap();
+        let [(_, note)] = builder.mesh_notes() else { panic!("{:?}", builder.mesh_notes()) };
+        assert!(note.to_string().contains(repair), "{note}");
+        let scene = builder.build(Vector3::zeros()).unwrap();
+        let HydroelasticGeometry::RigidSurface(surface) = &scene.geometries()[index].hydroelastic else {
+            panic!("rigid")
+        };
+        let volume = 8.0 * half.x * half.y * half.z;
+        assert!((centroid(surface.mesh()).0 / volume - 1.0).abs() < 1e-12, "{repair}");
+    }
+}
+
 /// A block on a plate thinner than the lattice of its volume: by default the plate is filled. With a coarse
 /// hint it is missed; the filling says so, and the hint that it names suffices.
 #[test]
@@ -142,7 +172,8 @@ fn a_thin_plate_under_a_block_is_kept_or_named() {
     let coarse = FillSettings { resolution_hint: Some(0.02), ..FillSettings::default() };
     let filling = fill(&surface, &coarse).unwrap();
     assert!(filling.quality.missed_area > 0.05 && filling.left_out().is_some(), "{:?}", filling.quality);
-    assert!(filling.note().unwrap().to_string().contains("mesh_resolution_hint of 4.0e-3 m suffices"));
+    let note = filling.notes().next().unwrap().to_string();
+    assert!(note.contains("mesh_resolution_hint of 4.0e-3 m suffices"), "{note}");
     let resolution_hint = filling.sufficient_hint;
     let filling = fill(&surface, &FillSettings { resolution_hint, ..FillSettings::default() }).unwrap();
     assert!(filling.quality.missed_area < 0.01, "{:?}", filling.quality);

@@ -5,7 +5,7 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
-use isobar::stepping::{JointCommand, Simulation, StepSettings};
+use isobar::stepping::{ContactScheme, DynamicStepping, JointCommand, Simulation, StepError, StepSettings, Stepping};
 
 use super::bodies::{box_inertia, finish, rigid};
 use super::spook::spook;
@@ -108,7 +108,7 @@ const ROD_LENGTH: f64 = 1.0;
 const TIP_RADIUS: f64 = 1e-4;
 
 /// Rods, each on its tip, on the ground.
-fn sliding_rods(rods: &[Rod], step: f64) -> (Simulation, Vec<BodyIndex>) {
+fn sliding_rods(rods: &[Rod], settings: StepSettings) -> (Simulation, Vec<BodyIndex>) {
     let mut builder = SceneBuilder::new();
     let identity = RigidTransform::identity();
     builder.add_geometry(BodyIndex::WORLD, "ground", identity, Shape::HalfSpace, &rigid(2.0)).expect("a ground");
@@ -132,7 +132,7 @@ fn sliding_rods(rods: &[Rod], step: f64) -> (Simulation, Vec<BodyIndex>) {
         let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(rod.slide, 0.0, -0.2));
         scene.model().set_free_body_velocity(&mut state, *body, &V);
     }
-    (Simulation::new(scene, state, settings(step)).expect("a simulation"), bodies)
+    (Simulation::new(scene, state, settings).expect("a simulation"), bodies)
 }
 
 /// If the friction of several pairs is wrong, the pair with the largest wrong force is named, also beside one
@@ -141,7 +141,7 @@ fn sliding_rods(rods: &[Rod], step: f64) -> (Simulation, Vec<BodyIndex>) {
 fn the_largest_wrong_friction_is_named() {
     let light = Rod { name: "light", mass: 1e-3, mu: 2.0, slide: 1.0, y: 0.0 };
     let heavy = Rod { name: "heavy", mass: 1.0, y: 2.0, ..light };
-    let (mut simulation, _) = sliding_rods(&[light, heavy], 1e-3);
+    let (mut simulation, _) = sliding_rods(&[light, heavy], settings(1e-3));
     let (mut named, mut without_limit) = (0, 0);
     for _ in 0..60 {
         simulation.step(&JointCommand::default()).expect("a step");
@@ -151,6 +151,32 @@ fn the_largest_wrong_friction_is_named() {
         without_limit += u32::from(wrong.limit() < 1e-9);
     }
     assert!(named > without_limit && without_limit > 0, "{named} {without_limit}");
+}
+
+/// In Painleve's paradox, below, no friction bound is mu times the normal impulse of the step: the coupled
+/// scheme says so, names the pair, and keeps the state. With mu = 0.5 all its steps have a solution.
+#[test]
+fn a_coupled_step_without_a_solution_is_an_error() {
+    for (mu, solvable) in [(0.5, true), (2.0, false)] {
+        let rod = Rod { name: "rod", mass: 1.0, mu, slide: 1.0, y: 0.0 };
+        let options = DynamicStepping { scheme: ContactScheme::Coupled, ..DynamicStepping::default() };
+        let settings = StepSettings { stepping: Stepping::Dynamic(options), ..settings(1e-3) };
+        let (mut simulation, _) = sliding_rods(&[rod], settings);
+        let mut failed = None;
+        for _ in 0..60 {
+            let before = simulation.state().clone();
+            if let Err(error) = simulation.step(&JointCommand::default()) {
+                assert_eq!(simulation.state(), &before);
+                failed = Some(error);
+                break;
+            }
+        }
+        assert_eq!(failed.is_none(), solvable, "mu = {mu}: {failed:?}");
+        if let Some(error) = failed {
+            assert!(matches!(error, StepError::Scheme { scheme: "coupled", .. }), "{error}");
+            assert!(error.to_string().contains("`world/ground` and `rod/tip`"), "{error}");
+        }
+    }
 }
 
 /// A rod stands on its tip at 45 degrees and slides. The normal impulse answers a change of friction with
@@ -167,7 +193,7 @@ fn steps_whose_friction_does_not_settle_say_so() {
     let (mut finite, mut infinite, mut right) = (0, 0, 0);
     for (mu, slide) in [(2.0, 1.0), (2.0, -1.0), (1.6, 1.0), (1.6, -1.0), (0.5, 1.0), (0.5, -1.0)] {
         let rod = Rod { name: "rod", mass, mu, slide, y: 0.0 };
-        let (mut simulation, bodies) = sliding_rods(&[rod], step);
+        let (mut simulation, bodies) = sliding_rods(&[rod], settings(step));
         let (body, tip) = (bodies[0], at(0.0, 0.0, -0.5 * ROD_LENGTH));
         for _ in 0..60 {
             let (before, X_WB) = (simulation.data().V_WB[body].v, simulation.data().X_WB[body]);

@@ -7,6 +7,7 @@ mod closures;
 mod coulomb;
 mod drops;
 mod efforts;
+mod far_bodies;
 mod fast_bodies;
 mod free_flight;
 mod friction_errors;
