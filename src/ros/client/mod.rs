@@ -17,7 +17,7 @@ mod service;
 #[cfg(any(isobar_simulation, isobar_control))]
 pub(crate) use action_server::{ActionServer, GoalId, GoalOutcome};
 pub use error::ClientError;
-pub(crate) use node::{Node, Publisher, Qos, RemotePublisher, SerializedPublisher, Subscription};
+pub(crate) use node::{NAME_UNKNOWN, Node, Publisher, Qos, RemotePublisher, SerializedPublisher, Subscription};
 pub(crate) use parameter_value::ParameterValue;
 #[cfg_attr(not(isobar_simulation), allow(unused_imports))]
 pub(crate) use service::{Request, Service, retry_responses};

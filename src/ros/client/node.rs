@@ -23,6 +23,9 @@ fn refused(kind: &'static str, name: &str) -> impl FnOnce(r2r::Error) -> ClientE
     move |reason| ClientError::Endpoint { kind, name: name.to_owned(), reason }
 }
 
+/// The end of the name of a node that is not known yet, though a publisher of it is.
+pub(crate) const NAME_UNKNOWN: &str = "/_NODE_NAME_UNKNOWN_";
+
 /// A publisher of a topic, as listed in the ROS graph.
 pub(crate) struct RemotePublisher {
     /// The name of its node with the namespace.

@@ -3,11 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use crate::ros::client::{ClientError, Node, RemotePublisher};
+use crate::ros::client::{ClientError, NAME_UNKNOWN, Node, RemotePublisher};
 use crate::ros::subscriptions::controllers::COMMAND_TOPICS;
 
 /// The time between two checks of the graph.
 const PERIOD: Duration = Duration::from_secs(1);
+/// The checks in which a publisher without a name is met before it is reported. Its node's name arrives apart
+/// from it, and never if it is no node of ROS.
+const CHECKS_WITHOUT_NAME: u32 = 5;
 /// Every node has a publisher on this topic.
 const EVERY_NODE: &str = "/parameter_events";
 
@@ -31,7 +34,8 @@ pub(crate) struct GraphWatch {
     namespace: String,
     /// The topics that arguments rename: the old and the new full name of each.
     renamed: Vec<(String, String)>,
-    known: Vec<Fault>,
+    /// The faults of the last check, each with the checks in which it was found without a break.
+    known: Vec<(Fault, u32)>,
 }
 
 impl GraphWatch {
@@ -66,8 +70,9 @@ impl GraphWatch {
             let topic = self.new_name(full);
             found.extend(second_sources(&self.name, &topic, &publishers(&topic)));
         }
-        found.iter().filter(|fault| !self.known.contains(fault)).for_each(|fault| self.report(fault));
-        self.known = found;
+        self.known = counted(&self.known, found);
+        let new = self.known.iter().filter(|(fault, checks)| *checks == checks_until_reported(fault));
+        new.for_each(|(fault, _)| self.report(fault));
     }
 
     /// The name under which a topic is in the graph.
@@ -96,6 +101,28 @@ impl GraphWatch {
                  rename the topic of one with --ros-args -r {topic}:=NAME, or use two ROS domains (ROS_DOMAIN_ID)",
                 self.name
             ),
+        }
+    }
+}
+
+/// The faults that were found, each with its number of checks without a break.
+fn counted(known: &[(Fault, u32)], found: Vec<Fault>) -> Vec<(Fault, u32)> {
+    let before = |fault: &Fault| known.iter().find(|(known, _)| known == fault).map_or(0, |(_, checks)| *checks);
+    let mut counted: Vec<(Fault, u32)> = Vec::with_capacity(found.len());
+    for fault in found {
+        if counted.iter().all(|(other, _)| *other != fault) {
+            let checks = before(&fault).saturating_add(1);
+            counted.push((fault, checks));
+        }
+    }
+    counted
+}
+
+fn checks_until_reported(fault: &Fault) -> u32 {
+    match fault {
+        Fault::SameName => 1,
+        Fault::BestEffort { node, .. } | Fault::OtherType { node, .. } | Fault::SecondSource { node, .. } => {
+            if node.ends_with(NAME_UNKNOWN) { CHECKS_WITHOUT_NAME } else { 1 }
         }
     }
 }
@@ -156,6 +183,21 @@ mod tests {
             faults_of_topic(&topic, wanted, &both[..1]),
             [Fault::OtherType { topic: topic.clone(), node, found, wanted }]
         );
+    }
+
+    /// The name of a node may arrive a second after its publishers.
+    #[test]
+    fn a_publisher_is_reported_once_and_by_its_name() {
+        let fault = |node: &str| Fault::BestEffort { topic: "/joint_commands".to_owned(), node: node.to_owned() };
+        let unknown = fault(&NAME_UNKNOWN);
+        let mut known = Vec::new();
+        let mut reports = |found: &Fault| {
+            known = counted(&known, vec![found.clone(), found.clone()]);
+            known.iter().filter(|(fault, checks)| *checks == checks_until_reported(fault)).count()
+        };
+        let named = fault("/quiet");
+        assert_eq!([&unknown, &named, &named].map(&mut reports), [0, 1, 0]);
+        assert_eq!([&unknown; 6].map(&mut reports), [0, 0, 0, 0, 1, 0], "no node of ROS");
     }
 
     #[test]

@@ -130,8 +130,8 @@ fn a_small_lost_face_is_closed() {
     assert!((centroid(&checked.mesh).0 - 1.0).abs() < 1e-12);
 }
 
-/// A rigid mesh with a small hole, or with a sheet inside, makes contact as the whole one does, and the repair
-/// is noted: without it, points would pass through the hole in silence.
+/// A rigid mesh with a small hole, or with a sheet inside, makes contact as the whole one does, and the
+/// repair is noted: without it, points would pass through the hole in silence.
 #[test]
 fn small_holes_of_rigid_meshes_are_closed_and_noted() {
     let half = Vector3::new(0.05, 0.04, 0.03);
