@@ -41,6 +41,14 @@ pub enum ExperimentError {
         /// The fault.
         problem: String,
     },
+    /// A folder or a file that is not one of measured tosses.
+    #[error("{path} is not one of measured tosses: {problem}", path = path.display())]
+    Tosses {
+        /// The file or folder.
+        path: PathBuf,
+        /// The fault.
+        problem: String,
+    },
     /// A scene that cannot be built.
     #[error(transparent)]
     Build(#[from] SceneBuildError),

@@ -1,10 +1,12 @@
 //! Experiments from the papers: controllers, runs, and output files.
 
 pub mod cube_stacking;
+pub mod cube_tosses;
 mod error;
 mod grid_study;
 mod key_frames;
 pub mod keyframes;
+pub mod laws;
 mod materials;
 pub mod pancake_flip;
 pub mod planar_gripper;
@@ -15,11 +17,12 @@ mod push_record;
 mod reach;
 mod recording_charts;
 pub mod spatula_slip;
+pub mod spinning_disk;
 pub mod study;
 
 pub use error::ExperimentError;
 pub use grid_study::{GridRun, GridStudy, Grids, Progress, Ratio, Triangles};
-pub use plot::{Chart, PlotError, Scale, Series, draw};
+pub use plot::{Chart, GAP, PlotError, Scale, Series, draw};
 pub use push_record::{PushSample, PushSummary};
 pub use reach::{ReachError, reach};
 pub use recording_charts::{ChartError, column_charts, recording_charts};

@@ -13,6 +13,9 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
 }
 
+/// The point between two lines of one series.
+pub const GAP: (f64, f64) = (f64::NAN, f64::NAN);
+
 impl Series {
     /// A line through points.
     pub fn new(name: &str, points: impl IntoIterator<Item = (f64, f64)>) -> Self {
@@ -25,6 +28,8 @@ impl Series {
 pub enum Scale {
     /// Equal distances for equal differences.
     Linear,
+    /// Equal distances for equal differences, the same on both axes: shapes keep their angles.
+    Equal,
     /// Equal distances for equal ratios, on both axes.
     Logarithmic,
 }
@@ -67,6 +72,12 @@ const PANEL: (u32, u32) = (1080, 360);
 /// Width at the right of a panel for the names of the lines; inside the chart they would cover the lines
 /// \[px\].
 const LEGEND: u32 = 200;
+/// Height of the labels below a chart, and width of those at its left \[px\].
+const LABELS: (u32, u32) = (42, 70);
+/// Height of a title, with its margin \[px\].
+const CAPTION: u32 = 28;
+/// Margin around a chart \[px\].
+const MARGIN: u32 = 10;
 /// Colour of the marks.
 const MARK: RGBColor = RGBColor(170, 170, 170);
 /// Colours of the lines, distinguishable with colour blindness [Okabe & Ito].
@@ -104,6 +115,18 @@ fn span(values: impl Iterator<Item = f64> + Clone) -> std::ops::Range<f64> {
     low - margin..high + margin
 }
 
+/// The intervals, one of them widened about its middle, so that a unit has the same length on both axes.
+fn alike(x: std::ops::Range<f64>, y: std::ops::Range<f64>) -> (std::ops::Range<f64>, std::ops::Range<f64>) {
+    let width = f64::from(PANEL.0 - LEGEND - LABELS.1 - 2 * MARGIN);
+    let height = f64::from(PANEL.1 - LABELS.0 - CAPTION - 2 * MARGIN);
+    let unit = ((x.end - x.start) / width).max((y.end - y.start) / height);
+    let widened = |range: std::ops::Range<f64>, pixels: f64| {
+        let middle = 0.5 * (range.start + range.end);
+        middle - 0.5 * unit * pixels..middle + 0.5 * unit * pixels
+    };
+    (widened(x, width), widened(y, height))
+}
+
 fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: &Chart) -> Result<(), String> {
     let logarithmic = chart.scale == Scale::Logarithmic;
     // Values are plotted by their logarithm and labelled by their value, so both scales use one kind of axis.
@@ -111,12 +134,13 @@ fn panel_of(panel: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>, chart: 
     let points = || chart.series.iter().flat_map(|series| series.points.iter());
     let x = span(points().map(|(x, _)| to(*x)));
     let y = span(points().map(|(_, y)| to(*y)));
+    let (x, y) = if chart.scale == Scale::Equal { alike(x, y) } else { (x, y) };
     let (area, legend) = panel.split_horizontally(PANEL.0 - LEGEND);
     let mut context = ChartBuilder::on(&area)
         .caption(&chart.title, ("sans-serif", 18))
-        .margin(10)
-        .x_label_area_size(42)
-        .y_label_area_size(70)
+        .margin(MARGIN)
+        .x_label_area_size(LABELS.0)
+        .y_label_area_size(LABELS.1)
         .build_cartesian_2d(x, y)
         .map_err(|error| error.to_string())?;
     let label = |value: &f64, largest: f64| match logarithmic {

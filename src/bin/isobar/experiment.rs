@@ -1,5 +1,5 @@
 //! `isobar experiment planar-gripper | cube-stacking | time-step-study | pancake-flip | spatula-slip |
-//! planar-push | prehensile-push`
+//! planar-push | prehensile-push | spinning-disk | cube-tosses | laws`
 
 use std::error::Error;
 use std::io;
@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::experiments::cube_stacking::{Runs, TimeStepStudy};
-use isobar::experiments::{GridRun, GridStudy, Grids, Triangles, pancake_flip, planar_gripper, spatula_slip};
+use isobar::experiments::{
+    GridRun, GridStudy, Grids, Triangles, cube_tosses, laws, pancake_flip, planar_gripper, spatula_slip, spinning_disk,
+};
 use isobar::solvers::quasistatic::{LcpDiagnosis, SolutionRange};
 
 use crate::pushes::{PlanarPush, PrehensilePush};
@@ -42,6 +44,33 @@ enum Experiment {
     PlanarPush(PlanarPush),
     /// Section 4.4 of Andersson (2021): a wall pushes a prism along between two round flat fingers.
     PrehensilePush(PrehensilePush),
+    /// Section V-A of Masterjohn et al. (2022), figures 5 and 6: a coin slides and spins until it stops.
+    SpinningDisk {
+        /// Step of figure 5, in seconds.
+        #[arg(long, default_value_t = 1e-3)]
+        step: f64,
+        /// Folder for the CSV files and the plots.
+        #[arg(long, default_value = "out/spinning_disk")]
+        out: PathBuf,
+    },
+    /// Laws of contact with closed forms, over all stepping modes in which they hold.
+    Laws {
+        /// The laws whose names contain this text, instead of all.
+        #[arg(long)]
+        only: Option<String>,
+        /// Folder for the CSV file and the plots.
+        #[arg(long, default_value = "out/laws")]
+        out: PathBuf,
+    },
+    /// Measured tosses of a cube [Acosta, Yang and Posa 2022]: identifies parameters of contact on a part of
+    /// them, and simulates the others.
+    CubeTosses {
+        /// Folder with the tosses of ContactNets, `data/tosses_processed`.
+        folder: PathBuf,
+        /// Folder for the CSV file and the plots.
+        #[arg(long, default_value = "out/cube_tosses")]
+        out: PathBuf,
+    },
 }
 
 #[derive(clap::Args)]
@@ -162,6 +191,26 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             say!("{}", push.run(&clock)?);
             Ok(())
         }
+        Experiment::Laws { only, out } => {
+            let results = laws::study(only.as_deref(), out, &mut progress)?;
+            bar.clear();
+            laws_table(&results, out)
+        }
+        Experiment::CubeTosses { folder, out } => {
+            let study = cube_tosses::study(folder, out, &mut progress)?;
+            bar.clear();
+            say!("{study}{}", out.display());
+            Ok(())
+        }
+        Experiment::SpinningDisk { step, out } => {
+            let study = spinning_disk::study(*step, out, &mut progress)?;
+            bar.clear();
+            say!("{study}{}", out.display());
+            match study.failures.len() {
+                0 => Ok(()),
+                failed => Err(format!("{failed} runs failed").into()),
+            }
+        }
     }
 }
 
@@ -267,6 +316,29 @@ fn stacking_table(runs: &Runs, out: &Path) -> Result<(), Box<dyn Error>> {
     }
     say!("{}", out.display());
     Ok(())
+}
+
+/// Prints the laws as a table in Markdown, with their tolerances; an error if one does not hold.
+fn laws_table(results: &[(laws::Law, Vec<laws::LawRow>)], out: &Path) -> Result<(), Box<dyn Error>> {
+    say!("| law | case | mode | simulated | closed form | tolerance | unit | holds |");
+    say!("|---|---|---|---|---|---|---|---|");
+    let mut missed = 0;
+    for (law, row) in results.iter().flat_map(|(law, rows)| rows.iter().map(move |row| (law, row))) {
+        let laws::LawRow { case, mode, found, exact, tolerance, unit } = row;
+        let holds = if row.holds() { "yes" } else { "**no**" };
+        missed += usize::from(!row.holds());
+        let name = law.name;
+        say!("| {name} | {case} | {mode} | {found:.6} | {exact:.6} | {tolerance:.1e} | {unit} | {holds} |");
+    }
+    say!("\nTolerances:");
+    for (law, _) in results {
+        say!("- {}: {}", law.name, law.tolerance);
+    }
+    say!("{}", out.display());
+    match missed {
+        0 => Ok(()),
+        missed => Err(format!("{missed} rows do not hold").into()),
+    }
 }
 
 /// Prints the runs of a study and the comparison of their times; an error if a run has failed.

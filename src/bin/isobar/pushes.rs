@@ -8,7 +8,7 @@ use isobar::experiments::PushSummary;
 use isobar::experiments::planar_push::{self, Pusher, Support};
 use isobar::experiments::prehensile_push::{self, Fingers};
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
-use isobar::stepping::{ContactSurfaces, SpookStepping, StepSettings, Stepping};
+use isobar::stepping::{ContactSurfaces, QuasistaticStepping, SpookStepping, StepSettings, Stepping};
 
 /// The steps of a push.
 #[derive(clap::Args)]
@@ -97,7 +97,7 @@ impl Steps {
         };
         let stepping = match self.stepping.as_str() {
             "dynamic" => Stepping::default(),
-            "quasistatic" => planar_push::quasistatic(),
+            "quasistatic" => Stepping::Quasistatic(QuasistaticStepping::default()),
             _ => {
                 let solver = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };
                 let surfaces = match self.surfaces.as_deref() {
@@ -128,12 +128,15 @@ pub(crate) struct PlanarPush {
     #[arg(long, default_value = "point", value_parser = ["point", "two-points", "patch"])]
     pusher: String,
     /// A file of measured pushes, all of which are simulated.
-    #[arg(long, conflicts_with = "contact")]
+    #[arg(long, conflicts_with_all = ["contact", "poses"])]
     measured: Option<PathBuf>,
+    /// A file of measured pushes, whose ends are drawn in the figures.
+    #[arg(long)]
+    poses: Option<PathBuf>,
     /// Takes the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s,
     /// and prints a table of errors and times.
     #[arg(long, conflicts_with_all = [
-        "contact", "measured", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed", "step",
+        "contact", "measured", "poses", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed", "step",
     ])]
     compare: bool,
     /// Folder for the CSV files and the plots.
@@ -161,14 +164,17 @@ impl PlanarPush {
         if let Some(file) = &self.measured {
             let errors = planar_push::grid(file, (support, pusher), settings, clock, progress)?;
             return Ok(format!(
-                "{} pushes: mean error {:.2} mm and {:.2} degrees; {:.1} % of the steps did not converge; {:.3} ms a step",
-                errors.pushes,
+                "Mean distance [mm] and difference of the turn [degrees] for each contact point and angle\n{}\n{} \
+                 pushes: mean error {:.2} mm and {:.2} degrees; {:.1} % of the steps did not converge; {:.3} ms a step",
+                planar_push::grid_table(&errors.pushes),
+                errors.pushes.len(),
                 errors.position,
                 errors.angle,
                 100.0 * errors.failed,
                 errors.took
             ));
         }
+        let poses = self.poses.as_deref();
         let pushes = match (self.contact, self.angle) {
             (Some(contact), Some(angle)) => vec![(contact, angle)],
             _ => planar_push::THESIS_PUSHES.to_vec(),
@@ -176,7 +182,7 @@ impl PlanarPush {
         let mut text = String::from(
             "push        x [mm]  y [mm]  turn [deg]  force [N]  C point  C net    A point  A net [deg]  unconverged  ms a step (longest)\n",
         );
-        for row in planar_push::study(&pushes, (support, pusher), settings, &self.out, clock)? {
+        for row in planar_push::study(&pushes, (support, pusher), settings, poses, &self.out, clock)? {
             let ((contact, angle), [x, y, turn]) = (row.push, row.summary.end);
             let start = format!("{contact:.1} {angle:5.0}  {x:8.3} {y:7.3} {turn:11.3} {:10.4}", row.force);
             text.push_str(&line(&start, &row.summary)?);

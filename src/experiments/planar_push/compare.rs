@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::push::{Push, Pusher, Support, THESIS_PUSHES, take};
 use crate::experiments::{ExperimentError, PushSummary};
 use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
-use crate::solvers::quasistatic::{FrictionModel, QuasistaticSettings};
-use crate::stepping::{QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia};
+use crate::stepping::{QuasistaticStepping, SpookStepping, StepSettings, Stepping};
 
 /// The steps of the thesis \[s\].
 pub const THESIS_STEPS: [f64; 2] = [1.0 / 60.0, 1.0 / 600.0];
@@ -24,17 +23,6 @@ pub fn reference_ends(support: Support) -> [[f64; 3]; 4] {
         }
         Support::Pad => [[50.0, 0.0, 0.0], [28.902, 1.347, -25.915], [31.863, 16.441, 31.775], [23.802, 5.739, 33.686]],
     }
-}
-
-/// Quasistatic steps of pushes, with Coulomb's friction and without inertia that depends on the step.
-pub fn quasistatic() -> Stepping {
-    let default = QuasistaticStepping::default();
-    let solver = QuasistaticSettings { model: FrictionModel::Coulomb, ..default.solver };
-    Stepping::Quasistatic(QuasistaticStepping {
-        solver,
-        inertia: UnactuatedInertia::Drag { time_constant: 10.0 },
-        ..default
-    })
 }
 
 /// The thesis's pushes with one mode, or one solver and friction model.
@@ -70,7 +58,10 @@ fn kinds() -> Vec<(String, Stepping)> {
         FrictionLaw::PolyhedralCone { edges: DIRECTIONS },
         FrictionLaw::ExactCone,
     ];
-    let mut kinds = vec![("dynamic".to_owned(), Stepping::default()), ("quasistatic".to_owned(), quasistatic())];
+    let mut kinds = vec![
+        ("dynamic".to_owned(), Stepping::default()),
+        ("quasistatic".to_owned(), Stepping::Quasistatic(QuasistaticStepping::default())),
+    ];
     for solver in ComplementaritySolver::ALL {
         for friction in laws {
             let settings = ComplementaritySettings { solver, friction, ..ComplementaritySettings::default() };

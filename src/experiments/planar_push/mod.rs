@@ -2,9 +2,11 @@
 //! 2016].
 
 mod compare;
+mod measured;
 mod push;
 mod study;
 
-pub use compare::{CompareRow, THESIS_STEPS, compare, compare_table, quasistatic, reference_ends};
+pub use compare::{CompareRow, THESIS_STEPS, compare, compare_table, reference_ends};
+pub use measured::MeasuredPush;
 pub use push::{Push, Pusher, Support, THESIS_PUSHES, take};
-pub use study::{GridErrors, PushRow, grid, study};
+pub use study::{GridErrors, GridPush, PushRow, grid, grid_table, study};

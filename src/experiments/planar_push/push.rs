@@ -12,8 +12,10 @@ use crate::multibody::{JointKind, JointSpec};
 use crate::scene::{Actuator, SceneBuilder};
 use crate::stepping::{JointTarget, Simulation, Snapshot, StepSettings};
 
+/// Edge of the object, seen from above \[m\].
+pub(super) const SIDE: f64 = 0.09;
 /// The object `rect1` of Yu et al. \[m\].
-const SIZE: [f64; 3] = [0.09, 0.09, 0.013];
+const SIZE: [f64; 3] = [SIDE, SIDE, 0.013];
 /// Mass of the object \[kg\].
 const MASS: f64 = 0.837;
 /// Friction coefficient on the ground [-].

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
-use super::push::{Push, Pusher, Support, take};
-use crate::experiments::error::{make_folder, read_text};
+use super::compare::reference_ends;
+use super::measured::{self, MeasuredPush};
+use super::push::{Push, Pusher, SIDE, Support, THESIS_PUSHES, take};
+use crate::experiments::error::make_folder;
+use crate::experiments::plot::GAP;
 use crate::experiments::push_record::{Labels, mean};
-use crate::experiments::{Chart, ExperimentError, PushSample, PushSummary, Series};
+use crate::experiments::{Chart, ExperimentError, PushSample, PushSummary, Scale, Series};
 use crate::stepping::StepSettings;
 
 /// A push of a study.
@@ -19,17 +22,20 @@ pub struct PushRow {
     pub force: f64,
 }
 
-/// Takes `pushes`, writes a CSV and a figure for each to the folder `out`, and returns their table.
+/// Takes `pushes`, writes a CSV and a figure for each to the folder `out`, and returns their table. The
+/// figures show the ends of the reference and of the pushes of the file `measured`, if there are any.
 ///
 /// # Errors
-/// A step that fails, or a file that cannot be written.
+/// A step that fails, or a file that cannot be read or written.
 pub fn study(
     pushes: &[(f64, f64)],
     (support, pusher): (Support, Pusher),
     settings: StepSettings,
+    measured: Option<&Path>,
     out: &Path,
     clock: &dyn Fn() -> f64,
 ) -> Result<Vec<PushRow>, ExperimentError> {
+    let measured = measured.map(measured::read).transpose()?.unwrap_or_default();
     make_folder(out)?;
     let mut rows = Vec::new();
     for push in pushes {
@@ -41,23 +47,73 @@ pub fn study(
             force: (["fx", "fy"], ["x", "y"]),
             force_title: "Force of the pusher",
         };
-        labels.write((out, &name), &samples, None, vec![path_from_above(&samples)])?;
+        let thesis = THESIS_PUSHES.iter().position(|other| other == push);
+        let reference = thesis.map(|number| reference_ends(support)[number]);
+        let above = from_above(&samples, reference, &measured::ends_of(&measured, *push));
+        labels.write((out, &name), &samples, None, vec![above])?;
         let force = mean(&samples, |sample| sample.force[0].hypot(sample.force[1]));
         rows.push(PushRow { push: *push, summary: PushSummary::new(&samples), force });
     }
     Ok(rows)
 }
 
-fn path_from_above(samples: &[PushSample]) -> Chart {
-    let centre = samples.iter().map(|sample| (1e3 * sample.position[0], 1e3 * sample.position[1]));
-    Chart::new("Path from above", ["x [mm]", "y [mm]"], vec![Series::new("centre", centre)])
+/// The outline of the object at a position \[mm\] and turn \[degrees\], with a gap at its end.
+fn outline([x, y, turn]: [f64; 3]) -> impl Iterator<Item = (f64, f64)> {
+    let (sin, cos) = turn.to_radians().sin_cos();
+    let half = 0.5e3 * SIDE;
+    let corners = [(1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0), (1.0, 1.0)];
+    let turned = move |(a, b): (f64, f64)| (x + half * (a * cos - b * sin), y + half * (a * sin + b * cos));
+    corners.into_iter().map(turned).chain([GAP])
+}
+
+/// The object from above: its start, its end, and the ends of the reference and of measured pushes, each with
+/// the mark of the object's own x axis.
+fn from_above(samples: &[PushSample], reference: Option<[f64; 3]>, measured: &[[f64; 3]]) -> Chart {
+    let with_axis = |pose: [f64; 3]| {
+        let (sin, cos) = pose[2].to_radians().sin_cos();
+        let half = 0.5e3 * SIDE;
+        let axis = [(pose[0], pose[1]), (pose[0] + half * cos, pose[1] + half * sin), GAP];
+        outline(pose).chain(axis)
+    };
+    let end = PushSummary::new(samples).end;
+    let mut series = vec![
+        Series::new("start", with_axis([0.0; 3])),
+        Series::new("end", with_axis(end)),
+        Series::new("path of the centre", samples.iter().map(|s| (1e3 * s.position[0], 1e3 * s.position[1]))),
+    ];
+    series.extend(reference.map(|pose| Series::new("end of the reference", with_axis(pose))));
+    if !measured.is_empty() {
+        series.push(Series::new("measured ends", measured.iter().flat_map(|pose| with_axis(*pose))));
+    }
+    Chart { scale: Scale::Equal, ..Chart::new("From above", ["x [mm]", "y [mm]"], series) }
+}
+
+/// A measured push and its simulated end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridPush {
+    /// The measurement.
+    pub measured: MeasuredPush,
+    /// Simulated position \[mm\] and turn \[degrees\] at the end.
+    pub end: [f64; 3],
+}
+
+impl GridPush {
+    /// Distance of the ends \[mm\].
+    pub fn position(&self) -> f64 {
+        (self.end[0] - self.measured.end[0]).hypot(self.end[1] - self.measured.end[1])
+    }
+
+    /// Difference of the turns \[degrees\].
+    pub fn angle(&self) -> f64 {
+        (self.end[2] - self.measured.end[2]).abs()
+    }
 }
 
 /// The errors of a grid of pushes, relative to measured pushes.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GridErrors {
-    /// Pushes with a valid measurement.
-    pub pushes: u32,
+    /// The pushes with a valid measurement.
+    pub pushes: Vec<GridPush>,
     /// Mean Euclidean error of the end position \[mm\].
     pub position: f64,
     /// Mean error of the turn \[degrees\].
@@ -80,42 +136,80 @@ pub fn grid(
     clock: &dyn Fn() -> f64,
     progress: &mut dyn FnMut(&str, u64, u64),
 ) -> Result<GridErrors, ExperimentError> {
-    let text = read_text(file)?;
-    let mut lines = text.lines();
-    let header: Vec<&str> = lines.next().unwrap_or("").split(',').collect();
-    let wrong = |problem: String| ExperimentError::Measurements { path: file.to_owned(), problem };
-    let column = |name: &str| {
-        header.iter().position(|other| *other == name).ok_or_else(|| wrong(format!("it has no column `{name}`")))
-    };
-    let columns = ["s_measured", "t_measured_rad", "gap0_mm", "dx_mm", "dy_mm", "dth_deg", "label_ok"];
-    let columns = columns.into_iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let mut rows = Vec::new();
-    for (number, line) in lines.enumerate() {
-        let fields: Vec<&str> = line.split(',').collect();
-        let numbers = columns.iter().map(|column| fields.get(*column)?.trim().parse::<f64>().ok());
-        let Some(row) = numbers.collect::<Option<Vec<_>>>() else {
-            return Err(wrong(format!("line {} is not a row of numbers", number + 2)));
-        };
-        if let [contact, angle, gap, dx, dy, turn, ok] = row[..]
-            && ok == 1.0
-        {
-            rows.push(([contact, angle, gap], [dx, dy, turn]));
-        }
-    }
-    if rows.is_empty() {
-        return Err(wrong("it has no valid row".to_owned()));
-    }
-    let mut errors = GridErrors { pushes: rows.len() as u32, ..GridErrors::default() };
+    let rows = measured::read(file)?;
+    let mut errors = GridErrors::default();
     let share = 1.0 / rows.len() as f64;
-    for (number, ([contact, angle, gap], [dx, dy, turn])) in rows.iter().enumerate() {
+    for (number, measured) in rows.iter().enumerate() {
         progress("pushes", number as u64, rows.len() as u64);
         // The recorded poses overlap by up to a millimetre; the rod then starts in touch
-        let push = Push { contact: *contact, angle: *angle, gap: (1e-3 * gap).max(0.0), support, pusher };
+        let MeasuredPush { contact, angle, gap, .. } = *measured;
+        let push = Push { contact, angle, gap: (1e-3 * gap).max(0.0), support, pusher };
         let row = PushSummary::new(&take(&push, settings, clock)?);
-        errors.position += share * (row.end[0] - dx).hypot(row.end[1] - dy);
-        errors.angle += share * (row.end[2] - turn).abs();
+        let pair = GridPush { measured: *measured, end: row.end };
+        errors.position += share * pair.position();
+        errors.angle += share * pair.angle();
         errors.failed += share * row.failed;
         errors.took += share * row.took[0];
+        errors.pushes.push(pair);
     }
     Ok(errors)
+}
+
+/// The mean errors of `pushes` as a table in Markdown: a row for each contact point, a column for each angle,
+/// and in each cell the distance \[mm\] and the difference of the turn \[degrees\].
+pub fn grid_table(pushes: &[GridPush]) -> String {
+    let sorted = |of: &dyn Fn(&GridPush) -> f64| {
+        let mut values: Vec<f64> = pushes.iter().map(of).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    };
+    let (contacts, angles) = (sorted(&|push| push.measured.nominal.0), sorted(&|push| push.measured.nominal.1));
+    let mut text = String::from("| contact |");
+    angles.iter().for_each(|angle| text.push_str(&format!(" {angle} |")));
+    text.push_str("\n|---|");
+    text.push_str(&"---|".repeat(angles.len()));
+    for contact in &contacts {
+        text.push_str(&format!("\n| {contact} |"));
+        for angle in &angles {
+            let here: Vec<&GridPush> =
+                pushes.iter().filter(|push| push.measured.nominal == (*contact, *angle)).collect();
+            let mean = |of: &dyn Fn(&GridPush) -> f64| {
+                here.iter().map(|push| of(push)).sum::<f64>() / here.len().max(1) as f64
+            };
+            let cell = format!(" {:.1}, {:.1} |", mean(&GridPush::position), mean(&GridPush::angle));
+            text.push_str(if here.is_empty() { " |" } else { &cell });
+        }
+    }
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four corners at half a side from the centre, in the turned axes, and back at the first one.
+    #[test]
+    fn outlines_are_turned_squares() {
+        let corners: Vec<_> = outline([10.0, 20.0, 90.0]).collect();
+        let half = 0.5e3 * SIDE;
+        let expected = [(-half, half), (-half, -half), (half, -half), (half, half), (-half, half)];
+        for ((x, y), (ex, ey)) in corners.iter().zip(expected) {
+            assert!((x - 10.0 - ex).abs() < 1e-9 && (y - 20.0 - ey).abs() < 1e-9, "{corners:?}");
+        }
+        assert!(corners.len() == 6 && corners[5].0.is_nan());
+    }
+
+    /// Means of the pushes of a cell; a cell without a push is empty.
+    #[test]
+    fn the_table_has_a_cell_for_each_contact_and_angle() {
+        let push = |nominal, x: f64, turn: f64| GridPush {
+            measured: MeasuredPush { nominal, contact: 0.0, angle: 0.0, gap: 0.0, end: [0.0; 3] },
+            end: [x, 0.0, turn],
+        };
+        let pushes = [push((0.1, -20.0), 1.0, 2.0), push((0.1, -20.0), 3.0, -6.0), push((0.2, 0.0), 5.0, 1.0)];
+        let table = "| contact | -20 | 0 |\n|---|---|---|\n| 0.1 | 2.0, 4.0 | |\n| 0.2 | | 5.0, 1.0 |\n";
+        assert_eq!(grid_table(&pushes), table);
+    }
 }

@@ -1,12 +1,11 @@
 //! The errors of friction that every mode reports.
 
 use isobar::contact::ContactProperties;
-use isobar::experiments::planar_push;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, RigidTransform, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
-use isobar::stepping::{JointCommand, Simulation, Snapshot, StepSettings};
+use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, StepSettings, Stepping};
 
 use super::bodies::{add_pusher, finish, rigid};
 use super::spook::spook;
@@ -23,7 +22,8 @@ fn every_mode_reports_the_errors_of_its_friction() {
     let direct = |law| spook(step, ComplementaritySolver::Direct, law);
     let outside = 2.0_f64.sqrt() - 1.0;
     let turned = (45.0 - degrees).to_radians();
-    let quasistatic = StepSettings { stepping: planar_push::quasistatic(), ..settings(step) };
+    let quasistatic =
+        StepSettings { stepping: Stepping::Quasistatic(QuasistaticStepping::default()), ..settings(step) };
     for (name, with, cone, alignment) in [
         ("dynamic", settings(step), 0.0, 0.0),
         ("quasistatic", quasistatic, 0.0, 0.0),

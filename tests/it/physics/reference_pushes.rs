@@ -9,7 +9,7 @@ use isobar::math::{BodyIndex, RigidTransform, SpatialInertia, Vector3};
 use isobar::multibody::{JointKind, JointSpec};
 use isobar::scene::{Actuator, SceneBuilder};
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionFrame, FrictionLaw};
-use isobar::stepping::{ContactSurfaces, JointTarget, Simulation, StepSettings, Stepping};
+use isobar::stepping::{ContactSurfaces, JointTarget, QuasistaticStepping, Simulation, StepSettings, Stepping};
 use serde_json::Value;
 
 use super::bodies::{box_inertia, finish, rigid};
@@ -241,7 +241,7 @@ fn quasistatic_steps_follow_the_reference() {
     for (model, support) in [("corners4", Support::Feet), ("uniform", Support::Pad)] {
         for (number, push) in PUSHES.into_iter().enumerate() {
             let reference = reference(&folder, push, model);
-            let stepping = planar_push::quasistatic();
+            let stepping = Stepping::Quasistatic(QuasistaticStepping::default());
             let with = StepSettings { stepping, ..settings(1.0 / 60.0) };
             let Push { end: (mm, degrees), failed, .. } = errors(&reference, support, Pusher::Sphere, with);
             let line = format!("{model} {push}: {mm:.3} mm, {degrees:.3} degrees, {failed} failed");

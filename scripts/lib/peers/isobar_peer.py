@@ -1,0 +1,51 @@
+"""Isobar: a scene file for each scene, run by the program."""
+
+import csv
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+COLUMNS = ["x", "y", "z", "vx", "vy", "vz", "wx", "wy", "wz"]
+
+
+def version(program):
+    return subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def scene_file(scene, step, folder):
+    """The scene as YAML, which JSON is a part of."""
+    models = [
+        {
+            "name": body.name,
+            "urdf": str(folder / f"{scene.name}_{body.name}.urdf"),
+            "free": {"xyz": body.xyz, "linear_velocity": body.velocity, "angular_velocity": body.spin},
+        }
+        for body in scene.bodies
+    ]
+    text = {"step": step, "models": models}
+    material = {"mu_dynamic": scene.material.mu, "hunt_crossley_dissipation": scene.material.dissipation}
+    if scene.fingers:
+        models.append({"name": "fingers", "urdf": str(folder / f"{scene.name}_fingers.urdf"), "weld": {"xyz": [0, 0, 0.5]}})
+        text["commands"] = {f"{name}_slide": {"effort": scene.fingers} for name in ("left", "right")}
+    else:
+        text["ground"] = material
+    if not scene.material.compliant:
+        text["materials"] = [{"body": body.name, "compliant": False} for body in scene.bodies]
+    return json.dumps(text, indent=1)
+
+
+def run(scene, step, folder, program):
+    """States at the samples, and the time per simulated second [s]."""
+    with tempfile.TemporaryDirectory() as temporary:
+        file, table, timing = (Path(temporary) / name for name in ("scene.yaml", "out.csv", "timing.txt"))
+        file.write_text(scene_file(scene, step, folder))
+        every = max(1, round((scene.samples or scene.duration) / step))
+        command = [program, "run", file, "--duration", scene.duration, "--csv", table, "--every", every, "--timing", timing]
+        subprocess.run([*map(str, command), "--quiet"], check=True)
+        rows = csv.DictReader(line for line in table.read_text().splitlines() if not line.startswith("#"))
+        states = [
+            (float(row["time"]), {b.name: [float(row[f"{b.name}.{c}"]) for c in COLUMNS] for b in scene.bodies})
+            for row in rows
+        ]
+        return states, sum(map(float, timing.read_text().split())) / scene.duration

@@ -1,0 +1,12 @@
+//! Laws of contact with closed forms, over the stepping modes in which they hold.
+
+mod free;
+mod friction;
+mod grips;
+mod pressure;
+mod scenes;
+mod slopes;
+mod study;
+
+pub use grips::{PinchCreep, pinch};
+pub use study::{LAWS, Law, LawRow, study};

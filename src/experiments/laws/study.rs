@@ -1,0 +1,119 @@
+//! The list of the laws, their table and plots.
+
+use std::path::Path;
+
+use super::{free, friction, grips, pressure, slopes};
+use crate::experiments::error::{make_folder, write_text};
+use crate::experiments::{Chart, ExperimentError, Scale, Series, draw};
+
+/// One comparison with a closed form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LawRow {
+    /// The case.
+    pub case: String,
+    /// The stepping mode.
+    pub mode: &'static str,
+    /// The simulated value, in `unit`.
+    pub found: f64,
+    /// The value of the closed form, in `unit`.
+    pub exact: f64,
+    /// The largest difference that counts as agreement, in `unit`.
+    pub tolerance: f64,
+    /// The unit of all three.
+    pub unit: &'static str,
+}
+
+impl LawRow {
+    /// Whether the simulated value agrees.
+    pub fn holds(&self) -> bool {
+        (self.found - self.exact).abs() <= self.tolerance
+    }
+}
+
+/// A law.
+#[derive(Clone, Copy)]
+pub struct Law {
+    /// Its name on the command line and in the table.
+    pub name: &'static str,
+    /// The derivation of its tolerance.
+    pub tolerance: &'static str,
+    /// Simulates its cases.
+    pub rows: fn() -> Result<Vec<LawRow>, ExperimentError>,
+}
+
+/// The laws.
+pub const LAWS: [Law; 19] = [
+    friction::COIN,
+    friction::TORSION,
+    friction::LIMIT_SURFACE,
+    pressure::BALL_DEPTH,
+    pressure::BOX_DEPTH,
+    pressure::RESTITUTION,
+    slopes::CREEP,
+    slopes::SLIDE,
+    slopes::TIP,
+    slopes::ROLLING_START,
+    slopes::ROLLING_DOWN,
+    grips::PINCH,
+    grips::PINCH_EFFORT,
+    grips::STACK,
+    grips::MASS_RATIO,
+    free::PAINLEVE,
+    free::TOP,
+    free::GRIPPER,
+    friction::ISOTROPY,
+];
+
+/// Simulates the laws whose names contain `only`, or all of them, and writes `laws.csv` and `laws.svg` to the
+/// folder `out`.
+///
+/// # Errors
+/// A step that fails, or a file that cannot be written.
+pub fn study(
+    only: Option<&str>,
+    out: &Path,
+    progress: &mut dyn FnMut(&str, u64, u64),
+) -> Result<Vec<(Law, Vec<LawRow>)>, ExperimentError> {
+    make_folder(out)?;
+    let chosen: Vec<Law> = LAWS.into_iter().filter(|law| only.is_none_or(|part| law.name.contains(part))).collect();
+    let mut results = Vec::new();
+    for (number, law) in chosen.iter().enumerate() {
+        progress(law.name, number as u64, chosen.len() as u64);
+        results.push((*law, (law.rows)()?));
+    }
+    let mut text = String::from("law,case,mode,found,exact,tolerance,unit,holds\n");
+    for (law, rows) in &results {
+        for row in rows {
+            let LawRow { case, mode, found, exact, tolerance, unit } = row;
+            let holds = u8::from(row.holds());
+            text.push_str(&format!(
+                "{},\"{case}\",{mode},{found:.9e},{exact:.9e},{tolerance:.3e},{unit},{holds}\n",
+                law.name
+            ));
+        }
+    }
+    write_text(&out.join("laws.csv"), &text)?;
+    draw(&out.join("laws.svg"), &charts(&results))?;
+    Ok(results)
+}
+
+/// The differences of all rows over their tolerances, and the creep of a pinch against its load.
+fn charts(results: &[(Law, Vec<LawRow>)]) -> Vec<Chart> {
+    let all: Vec<&LawRow> = results.iter().flat_map(|(_, rows)| rows).collect();
+    let line = |mode: &str| {
+        let of_mode = all.iter().enumerate().filter(|(_, row)| row.mode == mode);
+        let part = |row: &LawRow| (row.found - row.exact).abs() / row.tolerance.max(f64::MIN_POSITIVE);
+        Series::new(mode, of_mode.map(|(number, row)| ((number + 1) as f64, part(row).max(1e-9))))
+    };
+    let axes = ["number of the row in laws.csv", "difference over its tolerance"];
+    let modes = ["dynamic", "quasistatic", "spook"].map(line);
+    let title = "Differences from the closed forms: below 1, a law holds";
+    let mut charts = vec![Chart { scale: Scale::Logarithmic, ..Chart::new(title, axes, modes.into()) }];
+    let creep = grips::creep_series(results);
+    if !creep.is_empty() {
+        let axes = ["load over its limit", "creep [m/s]"];
+        let title = "Creep of a pinch, v_s x/sqrt(1 - x^2)";
+        charts.push(Chart { scale: Scale::Logarithmic, ..Chart::new(title, axes, creep) });
+    }
+    charts
+}
