@@ -25,6 +25,7 @@ mod golden;
 mod held_faces;
 mod joint_laws;
 mod joint_wrench;
+mod laws;
 mod moveit;
 mod multibody;
 mod one_step;

@@ -51,7 +51,7 @@ def plot(scene, results, file):
         points = [(cost, max(error, 1e-16)) for _, error, cost in rows if not isinstance(error, str) and error == error]
         if points:
             axes.loglog(*zip(*points), "o-", color=COLORS[name], label=name)
-    axes.set(title=scene.title, xlabel="time per simulated second [s]", ylabel=scene.unit)
+    axes.set(title=scene.title, xlabel="processor time per simulated second [s]", ylabel=scene.unit)
     axes.grid(True, which="major", alpha=0.3)
     axes.legend()
     figure.tight_layout()
@@ -80,13 +80,13 @@ def ahead(results):
 def page(measured, versions, command):
     text = ["# Isobar beside Drake and MuJoCo", "", "```", command, "```", ""]
     text += [f"Programs: {', '.join(versions)}. Machine: {platform.processor() or platform.machine()}, "
-             f"{os.cpu_count()} cores, shared with other work; times compare within one run only.", ""]
+             f"{os.cpu_count()} cores, shared with other work. Times are processor times.", ""]
     text += ["## What the others do better", ""]
     lines = [f"- *{scene.title}*: {line}." for scene, results in measured for line in ahead(results)]
     text += lines or ["- Nothing in these scenes."]
     for scene, results in measured:
         text += ["", f"## {scene.title[0].upper()}{scene.title[1:]}", "", f"![Error against time]({scene.name}.png)", ""]
-        text += [f"| program | step [ms] | {scene.unit} | time per simulated second [s] |", "|---|---|---|---|"]
+        text += [f"| program | step [ms] | {scene.unit} | processor time per simulated second [s] |", "|---|---|---|---|"]
         for name, rows in results.items():
             for step, error, cost in rows:
                 shown = error if isinstance(error, str) else f"{error:.2e}"

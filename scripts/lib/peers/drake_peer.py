@@ -4,7 +4,7 @@ import time
 from importlib import metadata
 
 import numpy as np
-from pydrake.geometry import HalfSpace, ProximityProperties, AddContactMaterial
+from pydrake.geometry import AddContactMaterial, AddRigidHydroelasticProperties, HalfSpace, ProximityProperties
 from pydrake.math import RigidTransform
 from pydrake.multibody.math import SpatialVelocity
 from pydrake.multibody.parsing import Parser
@@ -18,7 +18,7 @@ def version():
 
 
 def run(scene, step, folder):
-    """States at the samples, and the time per simulated second [s]."""
+    """States at the samples, and the processor time per simulated second [s]."""
     builder = DiagramBuilder()
     config = MultibodyPlantConfig(
         time_step=step,
@@ -38,10 +38,8 @@ def run(scene, step, folder):
         properties = ProximityProperties()
         friction = CoulombFriction(scene.material.mu, scene.material.mu)
         AddContactMaterial(scene.material.dissipation, None, friction, properties)
-        from pydrake.geometry import AddRigidHydroelasticProperties
-
         if scene.material.compliant:
-            AddRigidHydroelasticProperties(1.0, properties)
+            AddRigidHydroelasticProperties(properties)
         plant.RegisterCollisionGeometry(plant.world_body(), RigidTransform(), HalfSpace(), "ground", properties)
     plant.Finalize()
     diagram = builder.Build()
@@ -50,7 +48,8 @@ def run(scene, step, folder):
     bodies = {body.name: plant.GetBodyByName(body.name) for body in scene.bodies}
     for body in scene.bodies:
         plant.SetFreeBodyPose(at, bodies[body.name], RigidTransform(list(body.xyz)))
-        plant.SetFreeBodySpatialVelocity(bodies[body.name], SpatialVelocity(w=list(body.spin), v=list(body.velocity)), at)
+        V = SpatialVelocity(w=list(body.spin), v=list(body.velocity))
+        plant.SetFreeBodySpatialVelocity(context=at, body=bodies[body.name], V_JpJc=V)
     if scene.fingers:
         force = np.zeros(plant.num_velocities())
         for name in ("left", "right"):
@@ -71,8 +70,8 @@ def run(scene, step, folder):
     states, spent = [(0.0, rows())], 0.0
     stride = max(1, round((scene.samples or scene.duration) / step))
     for number in range(stride, round(scene.duration / step) + 1, stride):
-        start = time.perf_counter()
+        start = time.process_time()
         simulator.AdvanceTo(number * step)
-        spent += time.perf_counter() - start
+        spent += time.process_time() - start
         states.append((number * step, rows()))
     return states, spent / scene.duration

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import resource
 import subprocess
 import tempfile
 from pathlib import Path
@@ -30,22 +31,33 @@ def scene_file(scene, step, folder):
         text["commands"] = {f"{name}_slide": {"effort": scene.fingers} for name in ("left", "right")}
     else:
         text["ground"] = material
-    if not scene.material.compliant:
+    if scene.material.bounce:
+        material["restitution"] = 1
+        text["materials"] = [{"body": body.name, "compliant": False, "restitution": 1} for body in scene.bodies]
+    elif not scene.material.compliant:
         text["materials"] = [{"body": body.name, "compliant": False} for body in scene.bodies]
     return json.dumps(text, indent=1)
 
 
+def spent(command):
+    """The processor time of a program [s]."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([*map(str, command), "--quiet"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
 def run(scene, step, folder, program):
-    """States at the samples, and the time per simulated second [s]."""
+    """States at the samples, and the processor time per simulated second [s], without that of loading."""
     with tempfile.TemporaryDirectory() as temporary:
-        file, table, timing = (Path(temporary) / name for name in ("scene.yaml", "out.csv", "timing.txt"))
+        file, table = Path(temporary) / "scene.yaml", Path(temporary) / "out.csv"
         file.write_text(scene_file(scene, step, folder))
         every = max(1, round((scene.samples or scene.duration) / step))
-        command = [program, "run", file, "--duration", scene.duration, "--csv", table, "--every", every, "--timing", timing]
-        subprocess.run([*map(str, command), "--quiet"], check=True)
+        loading = spent([program, "run", file, "--duration", step])
+        whole = spent([program, "run", file, "--duration", scene.duration, "--csv", table, "--every", every])
         rows = csv.DictReader(line for line in table.read_text().splitlines() if not line.startswith("#"))
         states = [
             (float(row["time"]), {b.name: [float(row[f"{b.name}.{c}"]) for c in COLUMNS] for b in scene.bodies})
             for row in rows
         ]
-        return states, sum(map(float, timing.read_text().split())) / scene.duration
+        return states, max(whole - loading, 1e-6) / scene.duration

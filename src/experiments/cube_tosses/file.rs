@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use nalgebra::{Quaternion, UnitQuaternion};
 
-use super::roll::WIDTH;
 use crate::experiments::ExperimentError;
 use crate::math::{Rotation, Vector3};
 
+/// Width of the cube \[m\].
+pub const WIDTH: f64 = 0.1048;
 /// The first bytes of a tensor's file: the magic number of the format as a pickle.
 const MAGIC: [u8; 15] = [0x80, 2, 0x8a, 10, 0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19, 0x2e];
 /// The first bytes of files of newer versions.
@@ -123,6 +124,19 @@ fn states_of(bytes: &[u8]) -> Result<Vec<TossState>, String> {
         Ok(TossState { position: half * position, rotation, velocity: half * velocity, spin: rotation * spin })
     };
     (0..rows).map(state).collect()
+}
+
+/// The row of a state, for tests.
+#[cfg(test)]
+pub(super) fn row_of(state: &TossState) -> [f64; COLUMNS] {
+    let mut row = [0.0; COLUMNS];
+    let half = 0.5 * WIDTH;
+    let quaternion = UnitQuaternion::from_rotation_matrix(&state.rotation);
+    row[..3].copy_from_slice((state.position / half).as_slice());
+    row[3..7].copy_from_slice(&[quaternion.w, quaternion.i, quaternion.j, quaternion.k]);
+    row[7..10].copy_from_slice((state.velocity / half).as_slice());
+    row[10..13].copy_from_slice(state.rotation.inverse_transform_vector(&state.spin).as_slice());
+    row
 }
 
 /// The bytes of a file with the given rows, for tests.

@@ -6,7 +6,7 @@ mod identify;
 mod roll;
 mod study;
 
-pub use file::{Toss, TossState, read_folder};
+pub use file::{Toss, TossState, WIDTH, read_folder};
 pub use identify::{Fit, identify};
-pub use roll::{CubeContact, TossErrors, WIDTH, roll};
+pub use roll::{CubeContact, TossErrors, roll};
 pub use study::{ContactRow, TossStudy, study};

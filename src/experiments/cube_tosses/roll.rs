@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::file::{Toss, TossState};
+use super::file::{Toss, TossState, WIDTH};
 use crate::contact::ContactProperties;
 use crate::experiments::ExperimentError;
 use crate::geometry::Shape;
@@ -10,9 +10,7 @@ use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVel
 use crate::scene::SceneBuilder;
 use crate::stepping::{JointCommand, Simulation, StepSettings};
 
-/// Width of the cube \[m\].
-pub const WIDTH: f64 = 0.1048;
-/// Its mass \[kg\] and its moment of inertia about each axis [kg m2]: it is hollow.
+/// Mass of the cube \[kg\] and its moment of inertia about each axis [kg m2]: it is hollow.
 const MASS: (f64, f64) = (0.37, 8.1e-4);
 /// Acceleration of gravity [m/s2].
 const GRAVITY: f64 = 9.81;

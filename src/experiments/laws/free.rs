@@ -1,7 +1,7 @@
 //! A rod with Painlevé's paradox, a free top, and the planar gripper.
 
+use super::law::{Law, LawRow};
 use super::scenes::{Body, DOWN, Ground, Mode, rigid};
-use super::study::{Law, LawRow};
 use crate::experiments::{ExperimentError, planar_gripper};
 use crate::geometry::Shape;
 use crate::math::{RigidTransform, Rotation, SpatialVelocity, Vector3};
@@ -10,8 +10,8 @@ use crate::stepping::Snapshot;
 pub(super) const PAINLEVE: Law =
     Law { name: "rod of Painlevé", tolerance: "energy never grows: 1e-6 of it for the residuals", rows: painleve };
 
-/// A rod slides with its lower end ahead. Above a friction coefficient of (1 + 3 cos^2)/(3 sin cos), 1.35 at 60
-/// degrees, rigid contact has no acceleration that fulfils Coulomb's law; steps of velocities have a
+/// A rod slides with its lower end ahead. Above a friction coefficient of (1 + 3 cos^2)/(3 sin cos), 1.35 at
+/// 60 degrees, rigid contact has no acceleration that fulfils Coulomb's law; steps of velocities have a
 /// solution. The largest gain of energy over half a second, as a part of it.
 fn painleve() -> Result<Vec<LawRow>, ExperimentError> {
     let (half, radius, mass, angle) = (0.25, 0.005, 0.5, 60.0_f64.to_radians());
@@ -88,8 +88,9 @@ fn top() -> Result<Vec<LawRow>, ExperimentError> {
 pub(super) const GRIPPER: Law =
     Law { name: "planar gripper", tolerance: "1e-4 N: the accuracy of the solvers", rows: gripper };
 
-/// A ball between two fingers [Pang & Tedrake 2021, figure 5]: each finger ends with a normal force of 10 N and
-/// a friction of 5 N, which carry the weight of 10 N, by the complementarity problem and by the convex program.
+/// A ball between two fingers [Pang & Tedrake 2021, figure 5]: each finger ends with 10 N, and presses the
+/// ball on the ground with the limit of its friction, 5 N, by the complementarity problem and by the convex
+/// program.
 fn gripper() -> Result<Vec<LawRow>, ExperimentError> {
     let mut rows = Vec::new();
     for (name, samples) in ["LCP", "QP"].into_iter().zip(planar_gripper::run()?) {
@@ -100,7 +101,7 @@ fn gripper() -> Result<Vec<LawRow>, ExperimentError> {
             LawRow { case, mode, found, exact, tolerance, unit }
         };
         rows.push(row("normal force", last.normal[0], 10.0));
-        rows.push(row("friction", last.friction, 5.0));
+        rows.push(row("friction downwards", -last.friction, 5.0));
     }
     Ok(rows)
 }

@@ -2,8 +2,8 @@
 
 use std::f64::consts::SQRT_2;
 
+use super::law::{Law, LawRow};
 use super::scenes::{Body, DOWN, GRAVITY, Ground, Mode, compliant, rigid};
-use super::study::{Law, LawRow};
 use crate::experiments::ExperimentError;
 use crate::experiments::spinning_disk::{Cap, Footprint, friction_of, slide};
 use crate::math::{SpatialVelocity, Vector3};

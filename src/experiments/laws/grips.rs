@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::law::{Law, LawRow};
 use super::pressure::box_depth;
 use super::scenes::{Body, DOWN, GRAVITY, Ground, Mode, compliant, rigid, run};
-use super::study::{Law, LawRow};
 use crate::experiments::{ExperimentError, Series};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
@@ -80,32 +80,25 @@ pub fn pinch(load: f64, settings: StepSettings, seconds: f64) -> Result<PinchCre
 pub(super) const PINCH: Law = Law {
     name: "creep of a pinch",
     tolerance: "dynamic: a residual of 1e-7 of friction changes the creep by v_s 1e-7/(mu (1 - x^2)^(3/2)), ten \
-                times that for the norm over all velocities; other modes: at most v_s",
+                times that for the norm over all velocities",
     rows: pinch_creep,
 };
 
 /// A held cube creeps at v_s x/sqrt(1 - x^2), x = W/(2 mu N): below 0.1 um/s up to 95 % with v_s = 2e-8 m/s.
 fn pinch_creep() -> Result<Vec<LawRow>, ExperimentError> {
     let mut rows = Vec::new();
-    for mode in Mode::ALL {
-        for v_s in TOLERANCES {
-            for load in LOADS {
-                let settings = StepSettings { stiction_tolerance: v_s, ..mode.settings(1e-3) };
-                let found = pinch(load, settings, 1.0)?.creep;
-                let rest = 1.0 - load * load;
-                let (exact, tolerance) = match mode {
-                    Mode::Dynamic => (v_s * load / rest.sqrt(), 10.0 * v_s * SOLVER / (MU * rest.powf(1.5))),
-                    Mode::Quasistatic | Mode::Spook => (0.0, v_s),
-                };
-                rows.push(LawRow {
-                    case: format!("v_s = {v_s:.0e} m/s, load {load}"),
-                    mode: mode.name(),
-                    found: 1e6 * found,
-                    exact: 1e6 * exact,
-                    tolerance: 1e6 * tolerance,
-                    unit: "um/s",
-                });
-            }
+    for v_s in TOLERANCES {
+        for load in LOADS {
+            let settings = StepSettings { stiction_tolerance: v_s, ..Mode::Dynamic.settings(1e-3) };
+            let rest = 1.0 - load * load;
+            rows.push(LawRow {
+                case: format!("v_s = {v_s:.0e} m/s, load {load}"),
+                mode: Mode::Dynamic.name(),
+                found: 1e6 * pinch(load, settings, 1.0)?.creep,
+                exact: 1e6 * v_s * load / rest.sqrt(),
+                tolerance: 1e7 * v_s * SOLVER / (MU * rest.powf(1.5)),
+                unit: "um/s",
+            });
         }
     }
     Ok(rows)
@@ -127,11 +120,12 @@ pub(super) fn creep_series(results: &[(Law, Vec<LawRow>)]) -> Vec<Series> {
 
 pub(super) const PINCH_EFFORT: Law = Law {
     name: "effort of a fine pinch",
-    tolerance: "at most 1.5 times the work of the default: sweeps over the faces, one more than the iterations",
+    tolerance: "at most 0.5 of the work of the default in addition: sweeps over the faces, one more than the \
+                iterations",
     rows: pinch_effort,
 };
 
-/// Sweeps per step with v_s = 2e-8 m/s over those of the default.
+/// The sweeps per step with v_s = 2e-8 m/s beyond those of the default, as a part of these; 0 for fewer.
 fn pinch_effort() -> Result<Vec<LawRow>, ExperimentError> {
     let mut rows = Vec::new();
     for load in LOADS {
@@ -142,8 +136,8 @@ fn pinch_effort() -> Result<Vec<LawRow>, ExperimentError> {
         rows.push(LawRow {
             case: format!("load {load}"),
             mode: Mode::Dynamic.name(),
-            found: sweeps(TOLERANCES[1])? / sweeps(TOLERANCES[0])?,
-            exact: 1.0,
+            found: (sweeps(TOLERANCES[1])? / sweeps(TOLERANCES[0])? - 1.0).max(0.0),
+            exact: 0.0,
             tolerance: 0.5,
             unit: "-",
         });
@@ -157,7 +151,7 @@ pub(super) const STACK: Law = Law { name: "stack of ten cubes", tolerance: "10 u
 fn stack() -> Result<Vec<LawRow>, ExperimentError> {
     let (size, mass) = (Vector3::repeat(0.05), 0.1);
     let mut rows = Vec::new();
-    for (mode, step) in [(Mode::Dynamic, 5e-3), (Mode::Quasistatic, 1.0 / 60.0), (Mode::Spook, 1.0 / 60.0)] {
+    for (mode, step) in [(Mode::Dynamic, 1e-3), (Mode::Dynamic, 5e-3)] {
         for (name, material) in [("points", rigid(0.5)), ("pads", compliant(1e7, 20.0, 0.5))] {
             let heights = (0..10).map(|i| (f64::from(i) + 0.5) * size.z);
             let bodies: Vec<Body> = heights.map(|height| Body::cuboid(size, mass, height)).collect();
@@ -167,7 +161,7 @@ fn stack() -> Result<Vec<LawRow>, ExperimentError> {
             ground.run(60.0)?;
             let drift = |(i, place): (usize, &Vector3)| (ground.pose(i).translation.vector - place).norm();
             rows.push(LawRow {
-                case: name.to_owned(),
+                case: format!("{name}, steps of {} ms", 1e3 * step),
                 mode: mode.name(),
                 found: 1e6 * places.iter().enumerate().map(drift).fold(0.0, f64::max),
                 exact: 0.0,

@@ -3,10 +3,12 @@
 mod free;
 mod friction;
 mod grips;
+mod law;
 mod pressure;
 mod scenes;
 mod slopes;
 mod study;
 
 pub use grips::{PinchCreep, pinch};
-pub use study::{LAWS, Law, LawRow, study};
+pub use law::{Law, LawRow};
+pub use study::{LAWS, study};

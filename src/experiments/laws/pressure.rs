@@ -2,8 +2,8 @@
 
 use std::f64::consts::PI;
 
+use super::law::{Law, LawRow};
 use super::scenes::{Body, DOWN, GRAVITY, Ground, Mode, compliant};
-use super::study::{Law, LawRow};
 use crate::experiments::ExperimentError;
 use crate::math::{SpatialVelocity, Vector3};
 

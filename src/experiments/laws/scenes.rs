@@ -35,8 +35,10 @@ impl Mode {
         }
     }
 
-    /// Steps of `step` \[s\].
+    /// Steps of `step` \[s\], and of ten times that in quasistatic steps, whose equilibria do not depend on
+    /// it.
     pub(super) fn settings(self, step: f64) -> StepSettings {
+        let step = if self == Self::Quasistatic { 10.0 * step } else { step };
         let stepping = match self {
             Self::Dynamic => Stepping::default(),
             Self::Quasistatic => Stepping::Quasistatic(QuasistaticStepping::default()),

@@ -75,16 +75,15 @@ fn from_above(samples: &[PushSample], reference: Option<[f64; 3]>, measured: &[[
         let axis = [(pose[0], pose[1]), (pose[0] + half * cos, pose[1] + half * sin), GAP];
         outline(pose).chain(axis)
     };
-    let end = PushSummary::new(samples).end;
-    let mut series = vec![
-        Series::new("start", with_axis([0.0; 3])),
-        Series::new("end", with_axis(end)),
-        Series::new("path of the centre", samples.iter().map(|s| (1e3 * s.position[0], 1e3 * s.position[1]))),
-    ];
-    series.extend(reference.map(|pose| Series::new("end of the reference", with_axis(pose))));
+    // Later lines cover earlier ones
+    let mut series = vec![Series::new("start", with_axis([0.0; 3]))];
     if !measured.is_empty() {
         series.push(Series::new("measured ends", measured.iter().flat_map(|pose| with_axis(*pose))));
     }
+    series.extend(reference.map(|pose| Series::new("end of the reference", with_axis(pose))));
+    series.push(Series::new("end", with_axis(PushSummary::new(samples).end)));
+    let path = samples.iter().map(|sample| (1e3 * sample.position[0], 1e3 * sample.position[1]));
+    series.push(Series::new("path of the centre", path));
     Chart { scale: Scale::Equal, ..Chart::new("From above", ["x [mm]", "y [mm]"], series) }
 }
 

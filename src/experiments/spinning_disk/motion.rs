@@ -1,7 +1,8 @@
 //! The equations of a coin that stays flat: an oracle without contact geometry.
 //!
 //! With v along x, the spin omega, and points p with the weights w of the normal force (sum w = 1),
-//!   dv/dt = -mu g sum w u_x,   d omega/dt = -mu g (2/R^2) sum w (x u_y - y u_x),   u = s/sqrt(|s|^2 + v_s^2),
+//!   dv/dt = -mu g sum w u_x,   d omega/dt = -mu g (2/R^2) sum w (x u_y - y u_x),
+//!   u = s/sqrt(|s|^2 + v_s^2),
 //! and the slip s = (v - omega y, omega x). The ratio v/(omega R) tends to 0.64415 for the fan's ring, and to
 //! 0.65300 for a uniform pressure.
 
@@ -36,7 +37,11 @@ impl Footprint {
             })
         };
         match self {
-            Self::Fan => ring(2.0 / 3.0 * RADIUS, FAN, 1.0).collect(),
+            // The height of a triangle is shorter than the radius
+            Self::Fan => {
+                let height = RADIUS * (0.5 * TAU / f64::from(FAN)).cos();
+                ring(2.0 / 3.0 * height, FAN, 1.0).collect()
+            }
             Self::Disc => {
                 // Rings of equal area, each at the radius of its mean
                 let (rings, count) = QUADRATURE;
@@ -59,15 +64,15 @@ fn rates(points: &[([f64; 2], f64)], [v, omega]: [f64; 2], slip_min: f64) -> [f6
     [-MU * GRAVITY * force, -MU * GRAVITY * 2.0 / (RADIUS * RADIUS) * torque]
 }
 
-/// Force of friction on a coin with the speeds of its centre and its rim [m/s], over mu N, and its torque over
-/// mu N R [-].
+/// Force of friction on a coin with the speeds of its centre and its rim [m/s], over mu N, and its torque
+/// over mu N R [-].
 pub fn friction_of(footprint: Footprint, [speed, rim]: [f64; 2]) -> [f64; 2] {
     let [force, torque] = rates(&footprint.points(), [speed, rim / RADIUS], f64::MIN_POSITIVE.sqrt());
     [-force / (MU * GRAVITY), -0.5 * RADIUS * torque / (MU * GRAVITY)]
 }
 
-/// v/(omega R) where the rim speed omega R falls to `read` [m/s], of a coin that starts with the speeds `start`
-/// [m/s] of its centre and its rim. `slip_min` is v_s [m/s].
+/// v/(omega R) where the rim speed omega R falls to `read` [m/s], of a coin that starts with the speeds
+/// `start` [m/s] of its centre and its rim. `slip_min` is v_s [m/s].
 pub fn exact_ratio(footprint: Footprint, [speed, rim]: [f64; 2], read: f64, slip_min: f64) -> Option<f64> {
     let points = footprint.points();
     let rate = |state: [f64; 2]| rates(&points, state, slip_min);

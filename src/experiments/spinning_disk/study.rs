@@ -8,9 +8,7 @@ use super::motion::{Footprint, exact_ratio};
 use crate::experiments::error::{make_folder, write_text};
 use crate::experiments::study::power_law;
 use crate::experiments::{Chart, ExperimentError, Scale, Series, draw};
-use crate::stepping::{
-    ContactSurfaces, DynamicStepping, FrictionBound, Integrator, SpookStepping, StepSettings, Stepping,
-};
+use crate::stepping::{ContactSurfaces, DynamicStepping, FrictionBound, Integrator, StepSettings, Stepping};
 
 /// The larger of both speeds at the start of a sweep [m/s].
 const START: f64 = 5.0;
@@ -52,7 +50,6 @@ impl CoinScheme {
         vec![
             Self { name: "lagged", stepping: Stepping::Dynamic(lagged) },
             Self { name: "lagged, solved bounds (default)", stepping: Stepping::default() },
-            Self { name: "spook", stepping: Stepping::Spook(SpookStepping::default()) },
         ]
     }
 
@@ -176,8 +173,8 @@ pub struct CoinStudy {
     pub failures: Vec<String>,
 }
 
-/// Runs figures 5 and 6 with all schemes in steps of `step` \[s\], and writes `figure_5.csv`, `figure_6.csv` and
-/// their plots to the folder `out`. A scheme that fails is named in the result, and the others go on.
+/// Runs figures 5 and 6 with all schemes in steps of `step` \[s\], and writes `figure_5.csv`, `figure_6.csv`
+/// and their plots to the folder `out`. A scheme that fails is named in the result, and the others go on.
 ///
 /// # Errors
 /// A file that cannot be written.

@@ -59,6 +59,13 @@ fn a_flat_pad_resists_spin_as_uniform_pressure_does() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    // A measured object of 90 x 112.5 mm has an arm of 22 mm, and not the 39 mm of a uniform pressure: a base
+    // of 22/39 of its length and width has that arm
+    let whole = mean_radius(0.09, 0.1125);
+    assert!((whole - 0.039).abs() < 5e-4, "{whole} m");
+    let base = Vector3::new(0.09, 0.1125, 0.023) * (0.022 / whole);
+    let arm = torque_arm(&base, &compliant(1e7, 10.0, 0.3), FaceFriction::Spread);
+    assert!((arm / 0.022 - 1.0).abs() < 0.01, "{arm} m");
     let square = Vector3::new(0.09, 0.09, 0.013);
     let arm = torque_arm(&square, &compliant(1e7, 10.0, 0.3), FaceFriction::Centroid);
     assert!((arm / 0.03 - 1.0).abs() < 0.01, "{arm} m at centroids");
