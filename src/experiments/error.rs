@@ -6,13 +6,14 @@ use super::cube_stacking::stacking::StackingError;
 use super::keyframes::TaskError;
 use super::pancake_flip::flip::FlipError;
 use super::plot::PlotError;
+use super::reach::ReachError;
 use super::spatula_slip::slip::SlipError;
 use crate::io::scene_file::SceneError;
 use crate::multibody::ModelError;
 use crate::picture::PictureError;
 use crate::scene::SceneBuildError;
 use crate::solvers::quasistatic::QuasistaticError;
-use crate::stepping::{SimulationError, StepError};
+use crate::stepping::{DerivativeError, SimulationError, StepError};
 
 /// The reason why an experiment has no result.
 #[derive(Debug, thiserror::Error)]
@@ -76,6 +77,20 @@ pub enum ExperimentError {
     /// A step of the planar gripper.
     #[error(transparent)]
     Quasistatic(#[from] QuasistaticError),
+    /// A smoothed step of a plan.
+    #[error(transparent)]
+    Derivative(#[from] DerivativeError),
+    /// A pose out of the arm's reach.
+    #[error(transparent)]
+    Reach(#[from] ReachError),
+    /// A name that a scene lacks.
+    #[error("the scene has no {what} called '{name}': give that name to one")]
+    Missing {
+        /// The kind of element.
+        what: &'static str,
+        /// The name.
+        name: &'static str,
+    },
     /// Cube stacking.
     #[error(transparent)]
     Stacking(#[from] StackingError),

@@ -9,6 +9,7 @@ pub mod keyframes;
 pub mod laws;
 mod materials;
 pub mod pancake_flip;
+pub mod plan;
 pub mod planar_gripper;
 pub mod planar_push;
 mod plot;

@@ -49,7 +49,7 @@ struct Solved {
 }
 
 /// The memory of dynamic steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct DynamicStep {
     options: DynamicStepping,
     pub(super) contacts: DynamicContacts,

@@ -40,7 +40,7 @@ pub use joint_speed::FastJoint;
 pub use joint_wrench::{CarriedMotion, ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};
-pub use quasistatic::{DerivativeError, QuasistaticDerivatives};
+pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, SmoothedRollout};
 pub use schedules::schedules;
 pub use settings::{
     ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, ErrorControl, FrictionBound, Integrator,

@@ -27,7 +27,7 @@ use crate::multibody::{Data, JointKind, State, energy, kinematics, spring_energy
 use crate::scene::{ContactKind, Scene, SceneChangeError, SceneSignature, StartPhysics};
 
 /// A scene, its state and the memory of its steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Simulation {
     pub(super) scene: Arc<Scene>,
     /// The signature of the scene, once it has been needed.
@@ -215,7 +215,7 @@ impl Simulation {
     }
 
     /// Continues from `state` at the present time, and discards the memory of earlier contacts. The state to
-    /// which a reset returns does not change, and neither do external wrenches.
+    /// which a reset returns, external wrenches, and positions at which quasistatic steps hold joints stay.
     ///
     /// # Errors
     /// A state that has the wrong size or is not finite; nothing changes then.
@@ -223,15 +223,22 @@ impl Simulation {
         check_state(self.scene.model(), &state)?;
         self.state = state;
         self.result.forget_contacts();
-        self.forget_steps(self.stepper.stepping());
+        let mut fresh = Stepper::new(self.stepper.stepping(), &self.scene, &self.initial);
+        fresh.hold_as(&self.stepper);
+        self.stepper = fresh;
+        self.forget_results();
         Ok(())
     }
 
     /// Continues from the present state as if there had been no step before.
     fn forget_steps(&mut self, stepping: Stepping) {
+        self.stepper = Stepper::new(stepping, &self.scene, &self.initial);
+        self.forget_results();
+    }
+
+    fn forget_results(&mut self) {
         self.v_before.clone_from(&self.state.v);
         self.control = ControlMemory::default();
-        self.stepper = Stepper::new(stepping, &self.scene, &self.initial);
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         self.place();
     }

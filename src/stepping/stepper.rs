@@ -14,7 +14,7 @@ use crate::multibody::{Data, State};
 use crate::scene::Scene;
 
 /// A mode with its options, and the memory of its steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Stepper {
     Dynamic(Box<DynamicStep>),
     Quasistatic(Box<QuasistaticStep>),
@@ -67,6 +67,13 @@ impl Stepper {
         match self {
             Self::Dynamic(_) | Self::Spook(_) => None,
             Self::Quasistatic(step) => Some(step),
+        }
+    }
+
+    /// Holds joints without a new command at the last commands of `other`, if both are quasistatic.
+    pub(super) fn hold_as(&mut self, other: &Self) {
+        if let (Self::Quasistatic(step), Self::Quasistatic(other)) = (self, other) {
+            step.impedances.hold(other.impedances.targets());
         }
     }
 

@@ -226,6 +226,7 @@ fn the_command_line_page_lists_every_option() {
                 "planar-gripper",
                 "cube-stacking",
                 "time-step-study",
+                "plan",
                 "pancake-flip",
                 "spatula-slip",
                 "planar-push",

@@ -6,6 +6,8 @@ mod jumps;
 mod laws;
 mod pads;
 mod planar_gripper;
+mod planar_laws;
+mod planners;
 mod random_states;
 mod sliding;
 mod stacking;

@@ -197,7 +197,9 @@ fn a_scene_follows_its_file() {
     materials: [{{ body: left_*, mu_dynamic: 0.25 }}]
   - {{ name: tool, prefix: tool_, urdf: ../urdf/spatula.urdf, weld: {{ parent: left_finger, xyz: [0, 0, 0.1] }} }}
   - {{ name: other, prefix: b_, urdf: ../urdf/spatula.urdf, free: {{ xyz: [1, 2, 3], linear_velocity: [4, 5, 6] }} }}
-materials: [{{ mu_dynamic: 0.75, hydroelastic_modulus: 2.0e5 }}]
+materials:
+  - {{ mu_dynamic: 0.75, hydroelastic_modulus: 2.0e5 }}
+  - {{ body: b_*, mu_dynamic: 0.6 }}
 no_contact: [[b_spatula, right_finger_bubble]]
 contact: {{ stiction_tolerance: 1.0e-5, dissipation: linear }}
 gravity: [0, 0, 0]
@@ -215,7 +217,10 @@ gravity: [0, 0, 0]
         let geometry = scene.geometries().iter().find(|geometry| geometry.body == body).expect("a geometry");
         geometry.material.friction
     };
-    assert_eq!(["left_finger_bubble", "right_finger_bubble", "b_spatula"].map(friction), [0.25, 0.75, 0.75]);
+    assert_eq!(
+        ["left_finger_bubble", "right_finger_bubble", "b_spatula", "tool_spatula"].map(friction),
+        [0.25, 0.75, 0.6, 0.75]
+    );
     assert_eq!(loaded.settings.stiction_tolerance, 1e-5);
     assert_eq!(loaded.settings.step_ns, 1_000_000);
     let simulation = Simulation::new(scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");

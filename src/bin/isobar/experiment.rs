@@ -1,5 +1,5 @@
-//! `isobar experiment planar-gripper | cube-stacking | time-step-study | pancake-flip | spatula-slip |
-//! planar-push | prehensile-push | spinning-disk | cube-tosses | laws`
+//! `isobar experiment planar-gripper | cube-stacking | time-step-study | plan | pancake-flip | spatula-slip
+//! | planar-push | prehensile-push | spinning-disk | cube-tosses | laws`
 
 use std::error::Error;
 use std::io;
@@ -9,7 +9,8 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::experiments::cube_stacking::{Runs, TimeStepStudy};
 use isobar::experiments::{
-    GridRun, GridStudy, Grids, Triangles, cube_tosses, laws, pancake_flip, planar_gripper, spatula_slip, spinning_disk,
+    GridRun, GridStudy, Grids, Triangles, cube_tosses, laws, pancake_flip, plan, planar_gripper, spatula_slip,
+    spinning_disk,
 };
 use isobar::solvers::quasistatic::{LcpDiagnosis, SolutionRange};
 
@@ -35,12 +36,23 @@ enum Experiment {
     CubeStacking(Stacking),
     /// Figure 7 of Pang and Tedrake (2021): total integral error against the step, quasistatic and dynamic.
     TimeStepStudy(Stacking),
+    /// Plans by trajectory optimization on smoothed quasistatic steps, executed with exact quasistatic steps
+    /// and in the dynamic mode: an iiwa pushes a box along a curve, and a hand of two fingers turns a disc.
+    Plan {
+        /// The scene of the push.
+        #[arg(long, default_value = "config/plan_push.yaml")]
+        scene: PathBuf,
+        /// Folder for the CSV, the plots and the pictures.
+        #[arg(long, default_value = "out/plan")]
+        out: PathBuf,
+    },
     /// Section V-B of Masterjohn et al. (2022), figures 8 and 9: an arm flips a pancake, with several grids.
     PancakeFlip(PancakeFlip),
-    /// Section V-C of Masterjohn et al. (2022), figure 10: a spatula slips under control, with several grids.
+    /// Section V-C of Masterjohn et al. (2022), figure 10: a spatula slips under control, with several
+    /// grids.
     SpatulaSlip(SpatulaSlip),
-    /// Sections 4.1 to 4.3 of Andersson (2021): a rod pushes a square object, with any mode, solver and model
-    /// of friction.
+    /// Sections 4.1 to 4.3 of Andersson (2021): a rod pushes a square object, with any mode, solver and
+    /// model of friction.
     PlanarPush(PlanarPush),
     /// Section 4.4 of Andersson (2021): a wall pushes a prism along between two round flat fingers.
     PrehensilePush(PrehensilePush),
@@ -171,6 +183,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             bar.clear();
             stacking_table(&runs, &stacking.out)
         }
+        Experiment::Plan { scene, out } => {
+            let tasks = [plan::push(scene)?, plan::turn()?];
+            plan::write(out, &tasks)?;
+            plan_table(&tasks, out)
+        }
         Experiment::PancakeFlip(PancakeFlip { scene, task, study, out }) => {
             let study = pancake_flip::study(scene, task, &study.grids(), out, &clock, &mut progress)?;
             bar.clear();
@@ -264,6 +281,23 @@ fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
         }
     }
     ill_posed()?;
+    say!("{}", out.display());
+    Ok(())
+}
+
+fn plan_table(tasks: &[plan::Task], out: &Path) -> Result<(), Box<dyn Error>> {
+    for task in tasks {
+        say!("{}: cost {:.4} at first, {:.4} planned", task.name, task.first_cost(), task.last_cost());
+        say!("{:28} {:>22} {:>22} {:>20}", "", "farthest off [mm]", "at the end [mm]", "at the end [deg]");
+        for (name, path) in [
+            ("plan (smoothed steps)", &task.planned),
+            ("quasistatic steps", &task.quasistatic),
+            ("dynamic mode", &task.dynamic),
+        ] {
+            let miss = task.miss(path);
+            say!("{name:28} {:22.2} {:22.2} {:20.2}", miss.farthest * 1e3, miss.end * 1e3, miss.turn.to_degrees());
+        }
+    }
     say!("{}", out.display());
     Ok(())
 }

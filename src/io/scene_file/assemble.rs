@@ -199,10 +199,13 @@ fn robot_index(
 
 /// Checks that every material of the scene matches a geometry of some model.
 fn check_scene_rules(spec: &SceneSpec, models: &[LoadedModel<'_>]) -> Result<(), SceneError> {
-    let links = models.iter().flat_map(|model| &model.robot.links);
-    let elements: Vec<(&str, &str)> = links
-        .flat_map(|link| link.collisions.iter().map(|element| (link.name.as_str(), element.name.as_str())))
+    let links = models.iter().flat_map(|model| model.robot.links.iter().map(|link| (model.spec, link)));
+    let names: Vec<(String, &str)> = links
+        .flat_map(|(spec, link)| {
+            link.collisions.iter().map(|element| (scene_name(spec, &link.name), element.name.as_str()))
+        })
         .collect();
+    let elements: Vec<(&str, &str)> = names.iter().map(|(body, element)| (body.as_str(), *element)).collect();
     let check = |rule| check_rule(rule, &elements);
     if spec.has_gaps { Ok(()) } else { spec.materials.iter().try_for_each(check) }
 }

@@ -258,8 +258,13 @@ pub(super) fn place_model(
 ) -> Result<PlacedRobot, SceneError> {
     let spec = model.spec;
     let properties = |link: &str, element: &CollisionElement| {
-        let applied = rules.iter().chain(&spec.materials).filter(|rule| applies(rule, link, &element.name));
-        applied.fold(element.properties.clone(), |properties: ContactProperties, rule| rule.properties.or(&properties))
+        // The scene's rules name bodies as the scene does, and those of the model leave its prefix out.
+        let body = scene_name(spec, link);
+        let of_scene = rules.iter().filter(|rule| applies(rule, &body, &element.name));
+        let of_model = spec.materials.iter().filter(|rule| applies(rule, link, &element.name));
+        of_scene
+            .chain(of_model)
+            .fold(element.properties.clone(), |properties: ContactProperties, rule| rule.properties.or(&properties))
     };
     let placement = RobotPlacement {
         rename: &|name| scene_name(spec, name),

@@ -86,6 +86,10 @@ fn read_error_control(node: &Node, mode: SteppingMode) -> Result<(f64, Option<Er
     Ok((every, Some(ErrorControl { tolerance })))
 }
 
+/// Rays of the pyramid of Lemke's method, unless the scene has a number: their directions err by 22.5 degrees
+/// at most.
+const LEMKE_RAYS: u32 = 8;
+
 fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
     let section = Section::new(node, "`quasistatic`", &KEYS)?;
     let default = QuasistaticStepping::default();
@@ -107,7 +111,7 @@ fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
             return Err(SceneError::Conflict { place: node.place.clone(), problem });
         }
     }
-    let engines = [("cone", Engine::Cone), ("clarabel", Engine::Clarabel)];
+    let engines = [("cone", Engine::Cone), ("clarabel", Engine::Clarabel), ("lemke", Engine::Lemke)];
     let engine = choice(&section, "solver", "solver", &engines)?.unwrap_or(default.solver.engine);
     let (friction, model) = read_friction(&section, engine)?;
     let tolerance = section.number("tolerance", "[m/s]", Range::Between(1e-13, 1e-3, "m/s"))?;
@@ -120,14 +124,21 @@ fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
 }
 
 /// `coulomb`, `relaxed`, its earlier name `cone`, or `{ pyramid: RAYS }`. Clarabel has the relaxed friction
-/// only.
+/// only, and Lemke's method Coulomb's law on a pyramid only.
 fn read_friction(section: &Section<'_>, engine: Engine) -> Result<(FrictionCone, FrictionModel), SceneError> {
     let relaxed = (FrictionCone::Exact, FrictionModel::Relaxed);
     let coulomb = (FrictionCone::Exact, FrictionModel::Coulomb);
     let Some(node) = section.get("friction") else {
-        return Ok(if engine == Engine::Cone { coulomb } else { relaxed });
+        return Ok(match engine {
+            Engine::Cone => coulomb,
+            Engine::Clarabel => relaxed,
+            Engine::Lemke => (FrictionCone::Pyramid { rays: LEMKE_RAYS }, FrictionModel::Relaxed),
+        });
     };
     match &node.value {
+        Value::Text(_) if engine == Engine::Lemke => {
+            Err(wrong_type(node, "`friction`", "`{ pyramid: 8 }`, as the solver is `lemke`"))
+        }
         Value::Text(name) if name == "coulomb" && engine == Engine::Clarabel => {
             Err(wrong_type(node, "`friction`", "`relaxed` or `{ pyramid: 4 }`, as the solver is `clarabel`"))
         }

@@ -37,6 +37,8 @@ pub struct ProblemDirection {
     pub bounds: Vec<f64>,
     /// Per row: the derivative of its target.
     pub targets: Vec<f64>,
+    /// Per contact: the derivative of its barrier weight, for smoothed steps.
+    pub weights: Vec<f64>,
 }
 
 impl ProblemDirection {
@@ -50,6 +52,8 @@ impl ProblemDirection {
         self.bounds.resize(problem.bounds.len(), 0.0);
         self.targets.clear();
         self.targets.resize(problem.rows.len(), 0.0);
+        self.weights.clear();
+        self.weights.resize(problem.contacts().len(), 0.0);
     }
 }
 

@@ -11,6 +11,7 @@ mod interior_point;
 mod islands;
 mod lcp;
 pub(super) mod lemke;
+mod limited_springs;
 mod memory;
 mod newton;
 mod problem;

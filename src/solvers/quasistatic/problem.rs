@@ -37,6 +37,9 @@ pub struct ConeContact {
     /// The bound mu gamma_n of friction [N s] that stands for Coulomb's law: |gamma_t| <= bound, and the
     /// normal impulse obeys phi/h + n . v_C + compliance gamma_n >= 0. `None`: the friction constraint above.
     pub friction_bound: Option<f64>,
+    /// The weight of the contact's barrier in smoothed steps, relative to that of the others: from 1 for near
+    /// contacts to almost 0 where contacts begin to be found [-].
+    pub barrier_weight: f64,
     columns: Range<usize>,
 }
 
@@ -161,6 +164,7 @@ impl QuasistaticProblem {
             friction,
             compliance: 0.0,
             friction_bound: None,
+            barrier_weight: 1.0,
             columns,
         });
     }
@@ -174,6 +178,12 @@ impl QuasistaticProblem {
     pub fn set_compliance(&mut self, compliance: f64) {
         if let Some(contact) = self.contacts.last_mut() {
             contact.compliance = compliance;
+        }
+    }
+    /// Sets [`ConeContact::barrier_weight`] of the contact that was added last.
+    pub fn set_barrier_weight(&mut self, weight: f64) {
+        if let Some(contact) = self.contacts.last_mut() {
+            contact.barrier_weight = weight;
         }
     }
     /// Sets [`ConeContact::friction_bound`] of a contact.

@@ -1,12 +1,13 @@
-//! The step with its constraints smoothed by a logarithmic barrier, as in planners. Forces act at a distance.
-//! Derivatives exist everywhere, and include contacts that are not closed yet.
+//! The step with its constraints smoothed by a logarithmic barrier, as in planners. Forces act at a
+//! distance. Derivatives exist everywhere, and include contacts that are not closed yet.
 //!
 //!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone;
 //!   pyramid: - kappa sum_j log(r_j . y))
 //!
 //! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa
-//! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa goes
-//! to zero, the step converges to the exact one.
+//! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa
+//! goes to zero, the step converges to the exact one. Each contact has its own weight times kappa, which
+//! vanishes where contacts are no longer found.
 
 use super::interior_point::ray;
 use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
@@ -20,6 +21,10 @@ const ITERATIONS_MAX: u32 = 200;
 const DECREMENT: f64 = 1e-20;
 /// A step that leaves the constraints is multiplied by (1 + this)/4 [-].
 const TO_THE_BORDER: f64 = 0.95;
+/// Where the Hessian is singular, as where an actuator is at its effort limit and nothing else resists its
+/// joint, the direction of a step is that of the Hessian plus this part of the metric, which is diag(Q) plus
+/// the stiffness of the rows [-]. The part grows by the second factor up to the last one.
+const REGULARIZATION: [f64; 3] = [1e-6, 100.0, 1.0];
 /// Armijo's fraction of the slope [-].
 const ARMIJO: f64 = 1e-4;
 /// The limit of halvings of a step.
@@ -93,7 +98,8 @@ impl SmoothedStep {
                 return Err(failed(iterations, decrement, "the start lies on a constraint"));
             };
             self.assemble(problem, friction, kappa, v);
-            if cholesky_in_place(&mut self.factor, n).is_err() {
+            let regular = cholesky_in_place(&mut self.factor, n).is_ok();
+            if !regular && !self.regularize(problem, friction, kappa, v) {
                 return Err(failed(
                     iterations,
                     decrement,
@@ -109,7 +115,7 @@ impl SmoothedStep {
             let trembles = decrement <= DECREMENT.sqrt() && decrement > 0.5 * previous;
             previous = decrement;
             if decrement <= DECREMENT || trembles || !self.descend(problem, friction, kappa, v, value, slope) {
-                return if decrement <= DECREMENT.sqrt() {
+                return if decrement <= DECREMENT.sqrt() && regular {
                     Ok(iterations)
                 } else {
                     Err(failed(iterations, decrement, "the smoothed step does not descend"))
@@ -117,6 +123,27 @@ impl SmoothedStep {
             }
         }
         Err(failed(ITERATIONS_MAX, decrement, "the smoothed step takes too many iterations"))
+    }
+
+    /// Factorizes the Hessian with a part of the metric; false if it stays singular.
+    fn regularize(&mut self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) -> bool {
+        let n = problem.size();
+        let [mut part, factor, last] = REGULARIZATION;
+        while part <= last {
+            self.assemble(problem, friction, kappa, v);
+            for dof in 0..n {
+                self.factor[dof * n + dof] += part * problem.quadratic[dof * n + dof];
+            }
+            for row in &problem.rows {
+                let dof = row.dof as usize;
+                self.factor[dof * n + dof] += part * row.coefficient * row.coefficient / row.regularization;
+            }
+            if cholesky_in_place(&mut self.factor, n).is_ok() {
+                return true;
+            }
+            part *= factor;
+        }
+        false
     }
 
     /// Moves along the direction; false if rounding prevents descent.
@@ -161,7 +188,7 @@ impl SmoothedStep {
         }
         for contact in problem.contacts() {
             let y = problem.contact_velocity(contact, v);
-            value += kappa * contact_barrier(friction, contact.friction, &y)?.0;
+            value += kappa * contact.barrier_weight * contact_barrier(friction, contact.friction, &y)?.0;
         }
         for bound in &problem.bounds {
             let speed = v[bound.dof as usize];
@@ -200,9 +227,10 @@ impl SmoothedStep {
         self.contacts.clear();
         for contact in problem.contacts() {
             let y = problem.contact_velocity(contact, v);
+            let weight = kappa * contact.barrier_weight;
             let (gamma, slope) = contact_barrier(friction, contact.friction, &y)
                 .map_or((Vector3::zeros(), Matrix3::zeros()), |(_, gradient, hessian)| {
-                    (gradient * -kappa, hessian * kappa)
+                    (gradient * -weight, hessian * weight)
                 });
             let columns = problem.columns(contact);
             for (row, column) in columns {
@@ -247,11 +275,13 @@ impl SmoothedStep {
         }
     }
 
-    /// Computes dv of `direction` at the minimum: H dv = db - sum J^T W dy.
+    /// Computes dv of `direction` at the minimum: H dv = db - sum J^T (W dy - gamma dw/w), with the weights
+    /// w of the barriers.
     pub(super) fn apply(&self, problem: &QuasistaticProblem, direction: &ProblemDirection, dv: &mut [f64]) {
         dv.copy_from_slice(&direction.linear);
-        for ((contact, slope), dy) in problem.contacts().iter().zip(&self.slopes).zip(&direction.contacts) {
-            let pushed = slope * dy;
+        for (index, (contact, slope)) in problem.contacts().iter().zip(&self.slopes).enumerate() {
+            let stronger = direction.weights[index] / contact.barrier_weight;
+            let pushed = slope * direction.contacts[index] - self.contacts[index] * stronger;
             for (dof, column) in problem.columns(contact) {
                 dv[*dof as usize] -= column.dot(&pushed);
             }

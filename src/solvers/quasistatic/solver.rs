@@ -6,6 +6,7 @@ use super::coulomb::CoulombRounds;
 use super::derivative::{Linearization, ProblemDirection};
 use super::interior_point::{self, ClarabelResult};
 use super::lcp::solve_lcp;
+use super::limited_springs::LimitedSprings;
 use super::problem::FrictionChange;
 use super::residuals::{Impulses, Residuals};
 use super::smoothing::{SmoothedStep, strictly_feasible};
@@ -14,6 +15,9 @@ use super::{
     QuasistaticSettings,
 };
 use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
+
+/// The largest number of times that Lemke's method is repeated with other springs at their limits.
+const SPRING_ROUNDS_MAX: u32 = 20;
 
 /// The largest number of rounds for Coulomb's law at points.
 const COULOMB_PASSES_MAX: u32 = 100;
@@ -219,6 +223,7 @@ impl QuasistaticSolver {
             (direction.contacts.len(), problem.contacts().len()),
             (direction.bounds.len(), problem.bounds.len()),
             (direction.targets.len(), problem.rows.len()),
+            (direction.weights.len(), problem.contacts().len()),
         ] {
             if given != expected {
                 return Err(QuasistaticError::Size { given, expected });
@@ -408,13 +413,24 @@ impl QuasistaticSolver {
         settings: &QuasistaticSettings,
     ) -> Result<Run, QuasistaticError> {
         let FrictionCone::Pyramid { rays } = settings.friction else { return Err(QuasistaticError::NotForLemke) };
-        let solution = solve_lcp(problem, rays, &[])?;
-        v.copy_from_slice(&solution.v);
-        self.contacts = solution.contacts;
-        self.bounds = solution.bounds;
-        self.rows.clear();
-        self.patches.clear();
-        Ok(Run { engine: Engine::Lemke, fallback: false, iterations: solution.pivots, outer_iterations: 0 })
+        let mut springs = LimitedSprings::new(problem);
+        let mut iterations = 0;
+        for _ in 0..=SPRING_ROUNDS_MAX {
+            let solution = solve_lcp(springs.problem(problem), rays, &[])?;
+            iterations += solution.pivots;
+            if springs.update(problem, &solution.v) {
+                continue;
+            }
+            v.copy_from_slice(&solution.v);
+            self.contacts = solution.contacts;
+            self.bounds = solution.bounds;
+            self.rows.clear();
+            self.rows.extend(problem.rows.iter().map(|row| row.impulse(row.speed(v)).0));
+            self.patches.clear();
+            return Ok(Run { engine: Engine::Lemke, fallback: false, iterations, outer_iterations: 0 });
+        }
+        let status = "effort limits alternate in Lemke's method: use the solver `cone`".to_owned();
+        Err(QuasistaticError::NotConverged { iterations, residual: f64::INFINITY, status })
     }
 
     fn take(&mut self, result: ClarabelResult, v: &mut [f64]) {

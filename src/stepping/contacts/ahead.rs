@@ -19,7 +19,7 @@ pub(in crate::stepping) struct FreePath<'a> {
 }
 
 /// The poses of all bodies on their free path, after a fraction of the step.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::stepping) struct Ahead {
     data: Option<Box<Data>>,
     q: Vec<f64>,

@@ -6,7 +6,7 @@ use crate::multibody::{Data, Model};
 use crate::solvers::PatchBlock;
 
 /// Scratch memory for the columns of J. V = J v is the velocity of B relative to A at C, in world axes.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct RelativeColumns {
     columns_A: Vec<Vector6>,
     columns_B: Vec<Vector6>,

@@ -21,7 +21,7 @@ use crate::solvers::dynamic::ContactProblem;
 const RESOLVED: f64 = 0.5;
 
 /// The contacts of all pairs of a scene, and their memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::stepping) struct DynamicContacts {
     pub(in crate::stepping) pairs: Pairs,
     active: Vec<ActivePatch>,

@@ -8,7 +8,7 @@ use crate::scene::{ContactPair, Scene};
 const PAIRS_MIN: usize = 64;
 
 /// Finds pairs by the boxes of their geometries.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct NearPairs {
     sweep: BroadPhase,
     /// For each geometry, the range in `others` of the pairs whose geometry A it is. The pairs of a scene are

@@ -4,7 +4,7 @@ use crate::geometry::{ContactSurface, HydroelasticWorkspace, PointContacts};
 use crate::math::{ByteReader, ByteWriter, BytesError};
 
 /// Data of a pair that are kept from step to step.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PairMemory {
     pub(super) workspace: HydroelasticWorkspace,
     pub(super) surface: ContactSurface,
@@ -27,7 +27,7 @@ pub(super) struct Loads {
 }
 
 /// The loads of all pairs at one time.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct SavedLoads {
     idle: Loads,
     /// The pairs with a memory.
@@ -35,7 +35,7 @@ struct SavedLoads {
 }
 
 /// The memories by pair. Pairs that are not near each other share their loads, and have no memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     /// The index of each pair's memory, or [`NONE`].
     slots: Vec<u32>,

@@ -47,7 +47,7 @@ pub(in crate::stepping) fn surface_velocity(scene: &Scene, data: &Data, pair: &C
 }
 
 /// The geometries of a scene at their poses, and the contact of each pair.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::stepping) struct Pairs {
     X_WG: IndexVec<GeometryIndex, RigidTransform>,
     boxes_W: IndexVec<GeometryIndex, Aabb>,

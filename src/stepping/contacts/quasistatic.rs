@@ -31,6 +31,11 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
+/// The part of the detection distance from which the barrier of a contact point fades [-], and the weight that
+/// remains at the detection distance and beyond: so little that a point that is found makes no jump.
+const FADE_START: f64 = 0.5;
+const FADED: f64 = 1e-8;
+
 /// A contact point that moves farther than this between two nearby poses is a different point \[m\]: a
 /// hundred times the change of a configuration for derivatives.
 const SAME_POINT: f64 = 1e-3;
@@ -61,7 +66,7 @@ pub(in crate::stepping) struct FieldMotion {
 }
 
 /// The contacts of all pairs of a scene, and their memory.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::stepping) struct QuasistaticContacts {
     /// The geometries at the start of the step, where points are found.
     start: Pairs,
@@ -69,6 +74,8 @@ pub(in crate::stepping) struct QuasistaticContacts {
     end: Pairs,
     /// The distance below which each pair of rigid geometries takes part in this step \[m\].
     detection: Vec<f64>,
+    /// The detection distance of pairs that do not move \[m\].
+    at_rest: f64,
     active: Vec<ActivePatch>,
     carriers: Vec<Carrier>,
     impulses: Vec<SpatialForce>,
@@ -125,6 +132,7 @@ impl QuasistaticContacts {
         self.start.place(scene, data);
         self.start.bound_speeds(scene, data);
         self.detection.clear();
+        self.at_rest = detection;
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             let mut expected = DETECTION_MARGIN * h * self.start.speed_bound(pair);
             if expected > detection {
@@ -183,6 +191,7 @@ impl QuasistaticContacts {
     ) -> Option<usize> {
         self.start.place(scene, to);
         self.detection.clone_from(&like.detection);
+        self.at_rest = like.at_rest;
         let (mut number, mut lost) = (0, None);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             if pair.kind != ContactKind::Points {
@@ -299,6 +308,7 @@ impl QuasistaticContacts {
                 let u = R_FW * moving;
                 problem.set_surface_velocity([u.y, u.z]);
                 problem.set_compliance(compliance);
+                problem.set_barrier_weight(faded(phi / self.at_rest));
             }
             self.faces += points.len() as u32;
             // The lever arms of the Jacobians.
@@ -429,6 +439,13 @@ impl QuasistaticContacts {
             }
         }
     }
+}
+
+/// The weight of a barrier at `part` of the detection distance [-]: 1 up to [`FADE_START`] and [`FADED`] from 1
+/// on, with two continuous derivatives.
+fn faded(part: f64) -> f64 {
+    let t = ((1.0 - part) / (1.0 - FADE_START)).clamp(0.0, 1.0);
+    FADED + (1.0 - FADED) * t * t * t * (10.0 + t * (6.0 * t - 15.0))
 }
 
 /// The nearest point to p with nearly the normal n.

@@ -34,7 +34,7 @@ pub(super) const UNSEEN: f64 = 0.25;
 const POINT_MARGIN: f64 = 1.25;
 
 /// The motions of the solves of one step, and the pairs that are searched along them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Reached {
     /// The number of solves whose motion had to be searched.
     rounds: usize,

@@ -1,7 +1,7 @@
 //! The reasons why a step has no derivatives.
 
 use crate::solvers::quasistatic::QuasistaticError;
-use crate::stepping::error::StepError;
+use crate::stepping::error::{SimulationError, StepError};
 
 /// The reason why a step has no derivatives.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,9 @@ pub enum DerivativeError {
     /// The command is malformed, or the step itself cannot be taken.
     #[error(transparent)]
     Step(#[from] StepError),
+    /// The end of a smoothed step that no state can have.
+    #[error("the smoothed step ends in no valid state")]
+    State(#[from] SimulationError),
     /// The step is taken, but its solution has no derivatives; or the smoothed step has no solution.
     #[error("the step has no derivatives")]
     Solver(#[from] QuasistaticError),

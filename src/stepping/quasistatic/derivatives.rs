@@ -50,7 +50,7 @@ const SMALL_ANGLE: f64 = 1e-4;
 /// let first_joint_by_its_command = derivatives.B(0, 0);
 /// # Ok(()) }
 /// ```
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct QuasistaticDerivatives {
     step: QuasistaticStep,
     place: Place,

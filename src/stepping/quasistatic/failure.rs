@@ -8,7 +8,7 @@ use crate::stepping::error::{StepError, Unsettled, joint_of_dof};
 use crate::stepping::input::StepInput;
 
 /// The state and the command of a part of a step. Memory is reused.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PartStart {
     pub(super) state: State,
     pub(super) command: JointCommand,

@@ -27,7 +27,7 @@ enum EffortSource {
 
 /// The impedances of the present step, and the positions that hold until new ones are commanded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Impedances {
+pub(in crate::stepping) struct Impedances {
     /// The position that each joint's impedance pulls towards, in the order of `Scene::joint_names` \[rad\]
     /// or \[m\].
     targets: Vec<f64>,
@@ -89,8 +89,13 @@ impl Impedances {
     }
 
     /// The positions that hold until new ones are commanded \[rad\] or \[m\].
-    pub(super) fn targets(&self) -> &[f64] {
+    pub(in crate::stepping) fn targets(&self) -> &[f64] {
         &self.targets
+    }
+
+    /// Sets the positions that hold until new ones are commanded.
+    pub(in crate::stepping) fn hold(&mut self, targets: &[f64]) {
+        self.targets.copy_from_slice(targets);
     }
 
     /// Writes the positions that hold until new ones are commanded.

@@ -17,7 +17,7 @@ pub(in crate::stepping) struct InertialPart {
 }
 
 /// Sums of contact impulses by degree of freedom. Memory is reused.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct InertialForces {
     /// The first degree of freedom of the group that counts together: the translation of a free body, or a
     /// passive joint. `None` for actuated joints and for the rotation of free bodies.

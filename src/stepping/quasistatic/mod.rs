@@ -8,10 +8,12 @@ mod impedances;
 mod inertia;
 mod parts;
 mod place;
+mod rollout;
 mod step;
 mod support;
 
 pub use derivative_error::DerivativeError;
 pub use derivatives::QuasistaticDerivatives;
 pub(super) use inertia::InertialPart;
+pub use rollout::{RolloutStep, SmoothedRollout};
 pub(super) use step::QuasistaticStep;

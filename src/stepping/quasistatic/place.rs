@@ -22,10 +22,12 @@ pub(super) struct Sample {
     /// The active limits, and those that may become active [m/s] or [rad/s].
     bounds: Vec<f64>,
     targets: Vec<f64>,
+    /// The weights of the contacts' barriers [-].
+    weights: Vec<f64>,
 }
 
 /// The point at which data are sampled.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Place {
     pub(super) state: State,
     pub(super) command: JointCommand,
@@ -148,6 +150,8 @@ impl Place {
             let upper = *impulse < 0.0 || !bound.lower.is_finite();
             if upper { bound.upper } else { bound.lower }
         }));
+        sample.weights.clear();
+        sample.weights.extend(problem.contacts().iter().map(|contact| contact.barrier_weight));
         sample.targets.clear();
         sample.targets.extend(problem.rows.iter().map(|row| row.target));
     }
@@ -162,6 +166,7 @@ pub(super) fn difference(a: &Sample, b: &Sample, width: f64, direction: &mut Pro
     numbers(&mut direction.linear, &a.linear, &b.linear);
     numbers(&mut direction.bounds, &a.bounds, &b.bounds);
     numbers(&mut direction.targets, &a.targets, &b.targets);
+    numbers(&mut direction.weights, &a.weights, &b.weights);
     direction.contacts.clear();
     direction.contacts.extend(a.contacts.iter().zip(&b.contacts).map(|(a, b)| (a - b) / width));
 }

@@ -74,10 +74,10 @@ const BALANCE: f64 = 4e-7;
 const ROUNDING: f64 = 1e-9;
 
 /// The memory of quasistatic steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::stepping) struct QuasistaticStep {
     options: QuasistaticStepping,
-    pub(super) impedances: Impedances,
+    pub(in crate::stepping) impedances: Impedances,
     pub(super) contacts: QuasistaticContacts,
     support: Support,
     pub(super) problem: QuasistaticProblem,

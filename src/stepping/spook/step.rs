@@ -21,7 +21,7 @@ use crate::stepping::settings::{DissipationModel, DynamicStepping, SpookStepping
 use crate::stepping::snapshot::{StepReport, StepTimes};
 
 /// The memory of complementarity steps.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::stepping) struct SpookStep {
     options: SpookStepping,
     /// Motion, joints and contact pairs.

@@ -306,3 +306,42 @@ fn boxes_do_not_turn_an_object_that_is_pushed_near_a_corner() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// Compares quasistatic pushes with their references along the whole path: 0.3 mm and 0.3 degrees, at each of
+/// `steps` \[s\].
+fn check_quasistatic(model: &str, support: Support, steps: &[f64]) {
+    let Some(folder) = golden::measurements().map(|data| data.join("planar_push")) else { return };
+    let mut wrong = Vec::new();
+    for push in PUSHES {
+        let reference = reference(&folder, push, model);
+        for step in steps {
+            let with = StepSettings { stepping: planar_push::quasistatic(), ..settings(*step) };
+            let Push { along: (mm, degrees, _), failed, .. } = errors(&reference, support, Pusher::Sphere, with);
+            let line = format!("{model} {push}, step {step} s: {mm:.3} mm, {degrees:.3} degrees, {failed} failed");
+            println!("{line}");
+            if mm > 0.3 || degrees > 0.3 || failed > 0 {
+                wrong.push(line);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Oracle: paths of minimum power, at steps from 0.1 s to 1 ms for feet.
+#[test]
+fn quasistatic_steps_of_any_length_follow_the_reference_on_feet() {
+    check_quasistatic("corners4", Support::Feet, &[0.1, 0.01, 0.001]);
+}
+
+/// The same for a compliant pad.
+#[test]
+fn quasistatic_steps_of_any_length_follow_the_reference_on_a_pad() {
+    check_quasistatic("uniform", Support::Pad, &[0.1, 0.01]);
+}
+
+/// Steps of 1 ms on a pad.
+#[test]
+#[ignore = "some minutes"]
+fn short_quasistatic_steps_follow_the_reference_on_a_pad() {
+    check_quasistatic("uniform", Support::Pad, &[0.001]);
+}

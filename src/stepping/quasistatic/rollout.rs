@@ -1,0 +1,93 @@
+//! Rollouts of smoothed steps: the motion that a planner optimises, with its derivatives.
+
+use super::derivative_error::DerivativeError;
+use super::derivatives::QuasistaticDerivatives;
+use crate::multibody::State;
+use crate::stepping::command::{JointCommand, JointTarget};
+use crate::stepping::simulation::Simulation;
+
+/// A step of a smoothed rollout.
+#[derive(Clone, Debug)]
+pub struct RolloutStep {
+    /// The configuration where the step ends.
+    pub q: Vec<f64>,
+    /// Velocities of the step [rad/s, m/s].
+    pub v: Vec<f64>,
+    /// dq+/dq in tangent coordinates, by rows ([`QuasistaticDerivatives::A`]).
+    pub A: Vec<f64>,
+    /// dq+/dq_cmd, by rows ([`QuasistaticDerivatives::B`]).
+    pub B: Vec<f64>,
+}
+
+/// Smoothed quasistatic steps, one after the other, each with its derivatives.
+///
+/// ```no_run
+/// use isobar::stepping::{DerivativeError, JointCommand, Simulation, SmoothedRollout};
+/// # fn run(simulation: &Simulation, commands: &[JointCommand]) -> Result<f64, DerivativeError> {
+/// let mut rollout = SmoothedRollout::new(simulation)?;
+/// let steps = rollout.run(commands, 1e-4)?;
+/// let last = steps.last().map_or(0.0, |step| step.q[0]);
+/// # Ok(last) }
+/// ```
+#[derive(Clone, Debug)]
+pub struct SmoothedRollout {
+    simulation: Simulation,
+    derivatives: QuasistaticDerivatives,
+    /// The command with the held position of each joint that has no new one.
+    command: JointCommand,
+}
+
+impl SmoothedRollout {
+    /// A rollout that begins at the present state of `simulation`, which does not change.
+    ///
+    /// # Errors
+    /// A simulation that does not take quasistatic steps.
+    pub fn new(simulation: &Simulation) -> Result<Self, DerivativeError> {
+        let step = simulation.quasistatic_step().ok_or(DerivativeError::NotQuasistatic)?;
+        let held = step.impedances.targets().iter();
+        let command = held.map(|held| JointTarget { position: Some(*held), ..JointTarget::default() }).collect();
+        Ok(Self { simulation: simulation.clone(), derivatives: QuasistaticDerivatives::new(simulation)?, command })
+    }
+
+    /// The simulation at the end of the last step.
+    pub fn simulation(&self) -> &Simulation {
+        &self.simulation
+    }
+
+    /// Takes the step smoothed by a barrier of weight `kappa` \[J\]; its derivatives are returned.
+    ///
+    /// # Errors
+    /// The errors of [`QuasistaticDerivatives::differentiate_smoothed`]; a step whose end is not finite.
+    pub fn step(&mut self, command: &JointCommand, kappa: f64) -> Result<&QuasistaticDerivatives, DerivativeError> {
+        let Self { simulation, derivatives, command: merged } = self;
+        let new = command.targets.as_slice().iter().copied().chain(std::iter::repeat(JointTarget::default()));
+        for (held, new) in merged.targets.iter_mut().zip(new) {
+            *held = JointTarget { position: new.position.or(held.position), ..new };
+        }
+        derivatives.differentiate_smoothed(simulation, merged, kappa)?;
+        simulation.set_state(State { q: derivatives.q_next().to_vec(), v: derivatives.v().to_vec() })?;
+        simulation.resume_at(simulation.step_count() + 1);
+        Ok(derivatives)
+    }
+
+    /// Takes one smoothed step for each command.
+    ///
+    /// # Errors
+    /// The errors of [`SmoothedRollout::step`].
+    pub fn run(&mut self, commands: &[JointCommand], kappa: f64) -> Result<Vec<RolloutStep>, DerivativeError> {
+        commands.iter().map(|command| self.step(command, kappa).map(RolloutStep::of)).collect()
+    }
+}
+
+impl RolloutStep {
+    /// A copy of the numbers of a step.
+    pub fn of(step: &QuasistaticDerivatives) -> Self {
+        let (n, m) = (step.size(), step.commands());
+        Self {
+            q: step.q_next().to_vec(),
+            v: step.v().to_vec(),
+            A: (0..n * n).map(|index| step.A(index / n, index % n)).collect(),
+            B: (0..n * m).map(|index| step.B(index / m, index % m)).collect(),
+        }
+    }
+}
