@@ -8,7 +8,10 @@ use super::motion::{Footprint, exact_ratio};
 use crate::experiments::error::{make_folder, write_text};
 use crate::experiments::study::power_law;
 use crate::experiments::{Chart, ExperimentError, Scale, Series, draw};
-use crate::stepping::{ContactSurfaces, DynamicStepping, FrictionBound, Integrator, StepSettings, Stepping};
+use crate::stepping::{
+    ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound, Integrator, StepSettings,
+    Stepping,
+};
 
 /// The larger of both speeds at the start of a sweep [m/s].
 const START: f64 = 5.0;
@@ -39,17 +42,29 @@ pub struct CoinScheme {
 }
 
 impl CoinScheme {
-    /// The schemes that there are.
+    /// Lagged friction as in the paper and by default, and the other schemes. SAP needs linear dissipation and a
+    /// friction compliance, which have Drake's values.
     pub fn all() -> Vec<Self> {
-        let lagged = DynamicStepping {
+        let published = DynamicStepping {
             integrator: Integrator::SemiImplicit,
             surfaces: ContactSurfaces::Start,
             friction_bound: FrictionBound::Lagged,
             ..DynamicStepping::default()
         };
+        let of = |name, options| Self { name, stepping: Stepping::Dynamic(options) };
+        let with = |scheme| DynamicStepping { scheme, ..published };
+        let sap = DynamicStepping {
+            dissipation: DissipationModel::Linear,
+            friction_compliance: 1e-3,
+            ..with(ContactScheme::Sap { near_rigid: 1.0 })
+        };
         vec![
-            Self { name: "lagged", stepping: Stepping::Dynamic(lagged) },
-            Self { name: "lagged, solved bounds (default)", stepping: Stepping::default() },
+            of("lagged", published),
+            of("lagged, solved bounds (default)", DynamicStepping::default()),
+            of("coupled", with(ContactScheme::Coupled)),
+            of("tamsi", with(ContactScheme::Tamsi)),
+            of("similar", with(ContactScheme::Similar)),
+            of("sap", sap),
         ]
     }
 
