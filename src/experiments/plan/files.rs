@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::super::error::{ExperimentError, make_folder, write_text};
 use super::super::plot::{Chart, Series, draw};
-use super::Task;
+use super::task::Task;
 use crate::picture::write_png;
 
 /// Writes `plan.csv`, and a plot and the pictures of each task, into a folder.

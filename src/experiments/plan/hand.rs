@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::super::error::ExperimentError;
-use super::{ITERATIONS, KAPPAS, PlanCost, Task, execute, execute_dynamic, ilqr};
+use super::ilqr::{self, PlanCost};
+use super::task::{ITERATIONS, KAPPAS, Task, execute, execute_dynamic};
 use crate::contact::ContactProperties;
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};

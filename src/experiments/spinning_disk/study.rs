@@ -42,8 +42,8 @@ pub struct CoinScheme {
 }
 
 impl CoinScheme {
-    /// Lagged friction as in the paper and by default, and the other schemes. SAP needs linear dissipation and a
-    /// friction compliance, which have Drake's values.
+    /// Lagged friction as in the paper and by default, and the other schemes. SAP needs linear dissipation
+    /// and a friction compliance, which have Drake's values.
     pub fn all() -> Vec<Self> {
         let published = DynamicStepping {
             integrator: Integrator::SemiImplicit,

@@ -31,9 +31,10 @@ const MOTION_PART: f64 = 0.2;
 /// points share a load.
 const POINT_STIFFNESS: f64 = 1e8;
 
-/// The part of the detection distance from which the barrier of a contact point fades [-], and the weight that
-/// remains at the detection distance and beyond: so little that a point that is found makes no jump.
+/// The part of the detection distance from which the barrier of a contact point fades. [-]
 const FADE_START: f64 = 0.5;
+/// The weight that remains at the detection distance and beyond: so little that a point that is found makes
+/// no jump. [-]
 const FADED: f64 = 1e-8;
 
 /// A contact point that moves farther than this between two nearby poses is a different point \[m\]: a
@@ -441,8 +442,8 @@ impl QuasistaticContacts {
     }
 }
 
-/// The weight of a barrier at `part` of the detection distance [-]: 1 up to [`FADE_START`] and [`FADED`] from 1
-/// on, with two continuous derivatives.
+/// The weight of a barrier at `part` of the detection distance [-]: 1 up to [`FADE_START`] and [`FADED`] from
+/// 1 on, with two continuous derivatives.
 fn faded(part: f64) -> f64 {
     let t = ((1.0 - part) / (1.0 - FADE_START)).clamp(0.0, 1.0);
     FADED + (1.0 - FADED) * t * t * t * (10.0 + t * (6.0 * t - 15.0))

@@ -315,7 +315,8 @@ fn check_quasistatic(model: &str, support: Support, steps: &[f64]) {
     for push in PUSHES {
         let reference = reference(&folder, push, model);
         for step in steps {
-            let with = StepSettings { stepping: planar_push::quasistatic(), ..settings(*step) };
+            let with =
+                StepSettings { stepping: Stepping::Quasistatic(QuasistaticStepping::default()), ..settings(*step) };
             let Push { along: (mm, degrees, _), failed, .. } = errors(&reference, support, Pusher::Sphere, with);
             let line = format!("{model} {push}, step {step} s: {mm:.3} mm, {degrees:.3} degrees, {failed} failed");
             println!("{line}");
