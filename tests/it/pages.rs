@@ -231,6 +231,9 @@ fn the_command_line_page_lists_every_option() {
                 "spatula-slip",
                 "planar-push",
                 "prehensile-push",
+                "spinning-disk",
+                "laws",
+                "cube-tosses",
             ],
             _ => &[""],
         };

@@ -101,7 +101,8 @@ pub fn identify(fit: Fit, tosses: &[&Toss], progress: &mut dyn FnMut(u64)) -> Re
                         break;
                     }
                     let found = try_out(&other)?;
-                    if found >= best {
+                    let improves = found < best;
+                    if !improves {
                         break;
                     }
                     (best, values) = (found, other);

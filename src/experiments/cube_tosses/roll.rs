@@ -6,7 +6,7 @@ use super::file::{Toss, TossState, WIDTH};
 use crate::contact::ContactProperties;
 use crate::experiments::ExperimentError;
 use crate::geometry::Shape;
-use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use crate::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
 use crate::scene::SceneBuilder;
 use crate::stepping::{JointCommand, Simulation, StepSettings};
 
@@ -106,10 +106,33 @@ pub fn roll(toss: &Toss, contact: CubeContact) -> Result<(Vec<TossState>, TossEr
             errors.failed += u32::from(!report.solver_converged);
         }
         let (X_WB, V_WB) = (simulation.data().X_WB[cube], simulation.data().V_WB[cube]);
-        let position = X_WB.translation.vector;
+        let (position, rotation) = (X_WB.translation.vector, X_WB.rotation);
         errors.position += share * 100.0 / WIDTH * (position - measured.position).norm();
-        errors.rotation += share * X_WB.rotation.angle_to(&measured.rotation).to_degrees();
-        states.push(TossState { position, rotation: X_WB.rotation, velocity: V_WB.v, spin: V_WB.w });
+        errors.rotation += share * angle_between(&rotation, &measured.rotation).to_degrees();
+        states.push(TossState { position, rotation, velocity: V_WB.v, spin: V_WB.w });
     }
     Ok((states, errors))
+}
+
+/// The angle between two rotations \[rad\]. The trace alone gives no number if rounding takes it beyond 3.
+fn angle_between(a: &Rotation, b: &Rotation) -> f64 {
+    let turn = a.inverse() * b;
+    let m = turn.matrix();
+    let axis = Vector3::new(m.m32 - m.m23, m.m13 - m.m31, m.m21 - m.m12);
+    axis.norm().atan2(m.trace() - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_angle_of_equal_rotations_is_a_number() {
+        for i in 0..1000 {
+            let a = Rotation::from_euler_angles(0.1 * f64::from(i), 0.2, -0.07 * f64::from(i));
+            assert!(angle_between(&a, &a) < 1e-15, "{i}");
+            let b = a * Rotation::from_euler_angles(3.0, 0.0, 0.0);
+            assert!((angle_between(&a, &b) - 3.0).abs() < 1e-14, "{i}");
+        }
+    }
 }

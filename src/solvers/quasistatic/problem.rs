@@ -40,6 +40,8 @@ pub struct ConeContact {
     /// The weight of the contact's barrier in smoothed steps, relative to that of the others: from 1 for near
     /// contacts to almost 0 where contacts begin to be found [-].
     pub barrier_weight: f64,
+    /// The derivative of `barrier_weight` by the gap rate [s/m].
+    pub barrier_slope: f64,
     columns: Range<usize>,
 }
 
@@ -165,6 +167,7 @@ impl QuasistaticProblem {
             compliance: 0.0,
             friction_bound: None,
             barrier_weight: 1.0,
+            barrier_slope: 0.0,
             columns,
         });
     }
@@ -180,10 +183,11 @@ impl QuasistaticProblem {
             contact.compliance = compliance;
         }
     }
-    /// Sets [`ConeContact::barrier_weight`] of the contact that was added last.
-    pub fn set_barrier_weight(&mut self, weight: f64) {
+    /// Sets [`ConeContact::barrier_weight`] and [`ConeContact::barrier_slope`] of the contact that was added
+    /// last.
+    pub fn set_barrier_weight(&mut self, (weight, slope): (f64, f64)) {
         if let Some(contact) = self.contacts.last_mut() {
-            contact.barrier_weight = weight;
+            (contact.barrier_weight, contact.barrier_slope) = (weight, slope);
         }
     }
     /// Sets [`ConeContact::friction_bound`] of a contact.

@@ -309,7 +309,8 @@ impl QuasistaticContacts {
                 let u = R_FW * moving;
                 problem.set_surface_velocity([u.y, u.z]);
                 problem.set_compliance(compliance);
-                problem.set_barrier_weight(faded(phi / self.at_rest));
+                let (weight, slope) = faded(phi / self.at_rest);
+                problem.set_barrier_weight((weight, slope * problem.step / self.at_rest));
             }
             self.faces += points.len() as u32;
             // The lever arms of the Jacobians.
@@ -442,11 +443,12 @@ impl QuasistaticContacts {
     }
 }
 
-/// The weight of a barrier at `part` of the detection distance [-]: 1 up to [`FADE_START`] and [`FADED`] from
-/// 1 on, with two continuous derivatives.
-fn faded(part: f64) -> f64 {
+/// The weight of a barrier at `part` of the detection distance and its derivative [-]. The weight is 1 up to
+/// [`FADE_START`] and [`FADED`] from 1 on, with two continuous derivatives.
+fn faded(part: f64) -> (f64, f64) {
     let t = ((1.0 - part) / (1.0 - FADE_START)).clamp(0.0, 1.0);
-    FADED + (1.0 - FADED) * t * t * t * (10.0 + t * (6.0 * t - 15.0))
+    let weight = FADED + (1.0 - FADED) * t * t * t * (10.0 + t * (6.0 * t - 15.0));
+    (weight, -30.0 * (1.0 - FADED) / (1.0 - FADE_START) * (t * (1.0 - t)).powi(2))
 }
 
 /// The nearest point to p with nearly the normal n.

@@ -151,7 +151,9 @@ impl Place {
             if upper { bound.upper } else { bound.lower }
         }));
         sample.weights.clear();
-        sample.weights.extend(problem.contacts().iter().map(|contact| contact.barrier_weight));
+        // The weights themselves bend too much for differences.
+        let contacts = step.problem.contacts().iter().zip(problem.contacts());
+        sample.weights.extend(contacts.map(|(there, contact)| there.barrier_slope * contact.gap_rate));
         sample.targets.clear();
         sample.targets.extend(problem.rows.iter().map(|row| row.target));
     }
