@@ -8,16 +8,22 @@
 //! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa
 //! goes to zero, the step converges to the exact one. Each contact has its own weight times kappa, which
 //! vanishes where contacts are no longer found.
+//!
+//! A contact of little weight that is pressed keeps y = 2 kappa/gamma, which may be 1e-11 m/s: rounding of v
+//! leaves an impulse from y five digits, and rounding of the Hessian, in which the slope of the impulse is
+//! 1e10, leaves five digits of the motions that keep the contact. At the minimum and in derivatives the impulses are
+//! therefore unknowns of their own, corrected until the forces balance. Each correction uses the same factor.
 
 use super::interior_point::ray;
-use super::{FrictionCone, ProblemDirection, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
+use super::{FrictionCone, ProblemDirection, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 
 /// The limit of Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
-/// The minimum is found when half the squared Newton decrement, relative to kappa, falls to this [-]. Its
-/// square root is a measure of the error in v.
+/// The minimum is found when half the squared Newton decrement falls to this, relative to kappa times the
+/// smallest weight of a contact [-]. Its square root is the relative error in y of that contact, and so in its
+/// impulse.
 const DECREMENT: f64 = 1e-20;
 /// A step that leaves the constraints is multiplied by (1 + this)/4 [-].
 const TO_THE_BORDER: f64 = 0.95;
@@ -29,51 +35,57 @@ const REGULARIZATION: [f64; 3] = [1e-6, 100.0, 1.0];
 const ARMIJO: f64 = 1e-4;
 /// The limit of halvings of a step.
 const HALVINGS_MAX: u32 = 60;
+/// The number of corrections of the impulses at the minimum. Each reduces their errors by the relative error
+/// of the Hessian, 1e-4 or less.
+const CORRECTIONS: u32 = 3;
+/// The largest number of solves for a derivative.
+const ROUNDS_MAX: u32 = 10;
+/// The solves end when the last change is below this, relative to the derivative [-].
+const CHANGE: f64 = 1e-12;
 
 /// A smoothed step: the point, and the factor of its Hessian.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SmoothedStep {
     gradient: Vec<f64>,
+    /// The Hessian without barriers, which has no large entries: Q, rows and patches.
+    smooth: Vec<f64>,
+    /// The factor of the Hessian.
     factor: Vec<f64>,
     direction: Vec<f64>,
     trial: Vec<f64>,
+    /// Multipliers of the rays of pyramids, contact by contact [N s].
+    rays: Vec<f64>,
+    /// Multipliers of the lower and the upper limit of each bound [N s] or [N m s].
+    limits: Vec<[f64; 2]>,
     /// Minus the derivative of each contact's impulse by y.
     slopes: Vec<Matrix3>,
     bound_slopes: Vec<f64>,
     row_slopes: Vec<f64>,
+    /// Changes of the impulses of contacts and bounds in a derivative.
+    changes: Vec<Vector3>,
+    limit_changes: Vec<f64>,
     /// Impulses at the point.
     pub(super) contacts: Vec<Vector3>,
     pub(super) bounds: Vec<f64>,
 }
 
-/// -log of a contact: value, gradient and Hessian by y; `None` outside the constraint.
-fn contact_barrier(friction: FrictionCone, mu: f64, y: &Vector3) -> Option<(f64, Vector3, Matrix3)> {
+/// -log of a contact; `None` outside the constraint.
+fn contact_barrier(friction: FrictionCone, mu: f64, y: &Vector3) -> Option<f64> {
     match friction {
         FrictionCone::Exact => {
-            let mirrored = Vector3::new(y.x, -mu * mu * y.y, -mu * mu * y.z);
-            let d = mirrored.dot(y);
-            if !(y.x > 0.0 && d > 0.0) {
-                return None;
-            }
-            let gradient = mirrored * (-2.0 / d);
-            let flat = Matrix3::from_diagonal(&Vector3::new(1.0, -mu * mu, -mu * mu));
-            Some((-d.ln(), gradient, gradient * gradient.transpose() - flat * (2.0 / d)))
+            let d = mirrored(mu, y).dot(y);
+            (y.x > 0.0 && d > 0.0).then(|| -d.ln())
         }
-        FrictionCone::Pyramid { rays } => {
-            let (mut value, mut gradient, mut hessian) = (0.0, Vector3::zeros(), Matrix3::zeros());
-            for j in 0..rays {
-                let ray = ray(mu, j, rays);
-                let s = ray.dot(y);
-                if s.is_nan() || s <= 0.0 {
-                    return None;
-                }
-                value -= s.ln();
-                gradient -= ray / s;
-                hessian += ray * ray.transpose() / (s * s);
-            }
-            Some((value, gradient, hessian))
-        }
+        FrictionCone::Pyramid { rays } => (0..rays).try_fold(0.0, |value, j| {
+            let s = ray(mu, j, rays).dot(y);
+            (s > 0.0).then(|| value - s.ln())
+        }),
     }
+}
+
+/// (y_n, -mu^2 y_t).
+fn mirrored(mu: f64, y: &Vector3) -> Vector3 {
+    Vector3::new(y.x, -mu * mu * y.y, -mu * mu * y.z)
 }
 
 impl SmoothedStep {
@@ -91,6 +103,8 @@ impl SmoothedStep {
             residual,
             status: status.to_owned(),
         };
+        let weights = problem.contacts().iter().map(|contact| contact.barrier_weight);
+        let least = kappa * weights.fold(1.0, f64::min);
         let mut decrement = f64::INFINITY;
         let mut previous = f64::INFINITY;
         for iterations in 0..ITERATIONS_MAX {
@@ -110,12 +124,13 @@ impl SmoothedStep {
             self.direction.extend(self.gradient.iter().map(|g| -g));
             cholesky_solve_in_place(&self.factor, n, &mut self.direction);
             let slope = dot(&self.gradient, &self.direction);
-            decrement = -0.5 * slope / kappa;
+            decrement = -0.5 * slope / least;
             // After quadratic convergence has ended in rounding, more iterations only fluctuate.
             let trembles = decrement <= DECREMENT.sqrt() && decrement > 0.5 * previous;
             previous = decrement;
             if decrement <= DECREMENT || trembles || !self.descend(problem, friction, kappa, v, value, slope) {
                 return if decrement <= DECREMENT.sqrt() && regular {
+                    self.correct(problem, friction, kappa, v)?;
                     Ok(iterations)
                 } else {
                     Err(failed(iterations, decrement, "the smoothed step does not descend"))
@@ -188,7 +203,7 @@ impl SmoothedStep {
         }
         for contact in problem.contacts() {
             let y = problem.contact_velocity(contact, v);
-            value += kappa * contact.barrier_weight * contact_barrier(friction, contact.friction, &y)?.0;
+            value += kappa * contact.barrier_weight * contact_barrier(friction, contact.friction, &y)?;
         }
         for bound in &problem.bounds {
             let speed = v[bound.dof as usize];
@@ -213,8 +228,40 @@ impl SmoothedStep {
         Some(value)
     }
 
-    /// Computes the gradient, the Hessian and the impulses at v.
+    /// Computes the impulses, the gradient and the Hessian at v.
     fn assemble(&mut self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) {
+        self.rays.clear();
+        self.contacts.clear();
+        for contact in problem.contacts() {
+            let y = problem.contact_velocity(contact, v);
+            let weight = kappa * contact.barrier_weight;
+            let gamma = match friction {
+                FrictionCone::Exact => {
+                    let mirrored = mirrored(contact.friction, &y);
+                    mirrored * (2.0 * weight / mirrored.dot(&y))
+                }
+                FrictionCone::Pyramid { rays } => (0..rays).fold(Vector3::zeros(), |gamma, j| {
+                    let ray = ray(contact.friction, j, rays);
+                    let multiplier = weight / ray.dot(&y);
+                    self.rays.push(multiplier);
+                    gamma + ray * multiplier
+                }),
+            };
+            self.contacts.push(gamma);
+        }
+        self.limits.clear();
+        self.limits.extend(problem.bounds.iter().map(|bound| {
+            let speed = v[bound.dof as usize];
+            [kappa / (speed - bound.lower), kappa / (bound.upper - speed)]
+        }));
+        self.assemble_with_impulses(problem, friction, kappa, v);
+    }
+
+    /// Computes the gradient and the Hessian from v and the impulses.
+    ///
+    /// The slope of a cone is gamma gamma^T/w - diag(1, -mu^2, -mu^2) gamma_n/y_n, with its weight w: without
+    /// the difference y_n^2 - mu^2 |y_t|^2, which has few digits where contacts slide.
+    fn assemble_with_impulses(&mut self, problem: &QuasistaticProblem, friction: FrictionCone, kappa: f64, v: &[f64]) {
         let n = problem.size();
         self.factor.clear();
         self.factor.extend_from_slice(&problem.quadratic);
@@ -222,36 +269,6 @@ impl SmoothedStep {
         self.gradient.extend((0..n).map(|i| dot(&problem.quadratic[i * n..(i + 1) * n], v) - problem.linear[i]));
         for list in [&mut self.bound_slopes, &mut self.row_slopes, &mut self.bounds] {
             list.clear();
-        }
-        self.slopes.clear();
-        self.contacts.clear();
-        for contact in problem.contacts() {
-            let y = problem.contact_velocity(contact, v);
-            let weight = kappa * contact.barrier_weight;
-            let (gamma, slope) = contact_barrier(friction, contact.friction, &y)
-                .map_or((Vector3::zeros(), Matrix3::zeros()), |(_, gradient, hessian)| {
-                    (gradient * -weight, hessian * weight)
-                });
-            let columns = problem.columns(contact);
-            for (row, column) in columns {
-                let row = *row as usize;
-                self.gradient[row] -= column.dot(&gamma);
-                let weighted = slope * column;
-                for (other, other_column) in columns {
-                    self.factor[row * n + *other as usize] += weighted.dot(other_column);
-                }
-            }
-            self.slopes.push(slope);
-            self.contacts.push(gamma);
-        }
-        for bound in &problem.bounds {
-            let dof = bound.dof as usize;
-            let (low, high) = (1.0 / (v[dof] - bound.lower), 1.0 / (bound.upper - v[dof]));
-            let slope = kappa * (low * low + high * high);
-            self.gradient[dof] -= kappa * (low - high);
-            self.factor[dof * n + dof] += slope;
-            self.bound_slopes.push(slope);
-            self.bounds.push(kappa * (low - high));
         }
         for row in &problem.rows {
             let dof = row.dof as usize;
@@ -273,26 +290,132 @@ impl SmoothedStep {
                 }
             }
         }
+        self.smooth.clone_from(&self.factor);
+        self.slopes.clear();
+        for (index, (contact, gamma)) in problem.contacts().iter().zip(&self.contacts).enumerate() {
+            let (mu, weight) = (contact.friction, kappa * contact.barrier_weight);
+            let slope = match friction {
+                FrictionCone::Exact => {
+                    let y = problem.contact_velocity(contact, v);
+                    let flat = Matrix3::from_diagonal(&Vector3::new(1.0, -mu * mu, -mu * mu));
+                    gamma * gamma.transpose() / weight - flat * (gamma.x / y.x)
+                }
+                FrictionCone::Pyramid { rays } => (0..rays).fold(Matrix3::zeros(), |slope, j| {
+                    let (ray, multiplier) = (ray(mu, j, rays), self.rays[index * rays as usize + j as usize]);
+                    slope + ray * ray.transpose() * (multiplier * multiplier / weight)
+                }),
+            };
+            let columns = problem.columns(contact);
+            for (row, column) in columns {
+                let row = *row as usize;
+                self.gradient[row] -= column.dot(gamma);
+                let weighted = slope * column;
+                for (other, other_column) in columns {
+                    self.factor[row * n + *other as usize] += weighted.dot(other_column);
+                }
+            }
+            self.slopes.push(slope);
+        }
+        for (bound, [low, high]) in problem.bounds.iter().zip(&self.limits) {
+            let dof = bound.dof as usize;
+            let slope = (low * low + high * high) / kappa;
+            self.gradient[dof] -= low - high;
+            self.factor[dof * n + dof] += slope;
+            self.bound_slopes.push(slope);
+            self.bounds.push(low - high);
+        }
     }
 
-    /// Computes dv of `direction` at the minimum: H dv = db - sum J^T (W dy - gamma dw/w), with the weights
-    /// w of the barriers.
-    pub(super) fn apply(&self, problem: &QuasistaticProblem, direction: &ProblemDirection, dv: &mut [f64]) {
-        dv.copy_from_slice(&direction.linear);
-        for (index, (contact, slope)) in problem.contacts().iter().zip(&self.slopes).enumerate() {
-            let stronger = direction.weights[index] / contact.barrier_weight;
-            let pushed = slope * direction.contacts[index] - self.contacts[index] * stronger;
-            for (dof, column) in problem.columns(contact) {
-                dv[*dof as usize] -= column.dot(&pushed);
+    /// Corrects v and the impulses, each by its own change, until the forces balance to rounding. Leaves the
+    /// factor of the Hessian there.
+    fn correct(
+        &mut self,
+        problem: &QuasistaticProblem,
+        friction: FrictionCone,
+        kappa: f64,
+        v: &mut [f64],
+    ) -> Result<(), QuasistaticError> {
+        for _ in 0..CORRECTIONS {
+            self.direction.clear();
+            self.direction.extend(self.gradient.iter().map(|g| -g));
+            cholesky_solve_in_place(&self.factor, problem.size(), &mut self.direction);
+            v.iter_mut().zip(&self.direction).for_each(|(v, d)| *v += d);
+            for (index, contact) in problem.contacts().iter().enumerate() {
+                let weight = kappa * contact.barrier_weight;
+                let columns = problem.columns(contact).iter();
+                let dy = columns.fold(Vector3::zeros(), |dy, (dof, column)| dy + column * self.direction[*dof as usize]);
+                match friction {
+                    FrictionCone::Exact => self.contacts[index] -= self.slopes[index] * dy,
+                    FrictionCone::Pyramid { rays } => {
+                        self.contacts[index] = (0..rays).fold(Vector3::zeros(), |gamma, j| {
+                            let ray = ray(contact.friction, j, rays);
+                            let multiplier = &mut self.rays[index * rays as usize + j as usize];
+                            *multiplier -= *multiplier * *multiplier / weight * ray.dot(&dy);
+                            gamma + ray * *multiplier
+                        });
+                    }
+                }
+            }
+            for (bound, [low, high]) in problem.bounds.iter().zip(&mut self.limits) {
+                let change = self.direction[bound.dof as usize] / kappa;
+                *low -= *low * *low * change;
+                *high += *high * *high * change;
+            }
+            self.assemble_with_impulses(problem, friction, kappa, v);
+            if let Err(singular) = cholesky_in_place(&mut self.factor, problem.size()) {
+                return Err(QuasistaticError::NoDerivatives {
+                    part: ProblemPart::Velocity(singular.pivot),
+                    reason: "nothing determines its motion",
+                });
             }
         }
-        for ((bound, slope), moved) in problem.bounds.iter().zip(&self.bound_slopes).zip(&direction.bounds) {
-            dv[bound.dof as usize] += slope * moved;
+        Ok(())
+    }
+
+    /// Computes dv of `direction` at the minimum:
+    ///   S dv = db + sum J^T dgamma,   dgamma = gamma dw/w - W (dy + J dv),
+    /// with the weights w of the barriers and the Hessian S without them.
+    pub(super) fn apply(&mut self, problem: &QuasistaticProblem, direction: &ProblemDirection, dv: &mut [f64]) {
+        let n = problem.size();
+        let Self { smooth, factor, direction: change, slopes, contacts, .. } = self;
+        dv.fill(0.0);
+        self.changes.clear();
+        self.changes.extend(problem.contacts().iter().zip(slopes.iter()).zip(contacts).enumerate().map(
+            |(index, ((contact, slope), gamma))| {
+                *gamma * (direction.weights[index] / contact.barrier_weight) - slope * direction.contacts[index]
+            },
+        ));
+        self.limit_changes.clear();
+        self.limit_changes.extend(self.bound_slopes.iter().zip(&direction.bounds).map(|(slope, moved)| slope * moved));
+        for _ in 0..ROUNDS_MAX {
+            change.clear();
+            change.extend((0..n).map(|i| direction.linear[i] - dot(&smooth[i * n..(i + 1) * n], dv)));
+            for (contact, delta) in problem.contacts().iter().zip(&self.changes) {
+                for (dof, column) in problem.columns(contact) {
+                    change[*dof as usize] += column.dot(delta);
+                }
+            }
+            for (bound, delta) in problem.bounds.iter().zip(&self.limit_changes) {
+                change[bound.dof as usize] += delta;
+            }
+            for ((row, slope), target) in problem.rows.iter().zip(&self.row_slopes).zip(&direction.targets) {
+                change[row.dof as usize] += row.coefficient * slope * target;
+            }
+            cholesky_solve_in_place(factor, n, change);
+            dv.iter_mut().zip(change.iter()).for_each(|(dv, change)| *dv += change);
+            for ((contact, slope), delta) in problem.contacts().iter().zip(slopes.iter()).zip(&mut self.changes) {
+                let columns = problem.columns(contact).iter();
+                let dy = columns.fold(Vector3::zeros(), |dy, (dof, column)| dy + column * change[*dof as usize]);
+                *delta -= slope * dy;
+            }
+            for ((bound, slope), delta) in problem.bounds.iter().zip(&self.bound_slopes).zip(&mut self.limit_changes) {
+                *delta -= slope * change[bound.dof as usize];
+            }
+            let largest = |x: &[f64]| x.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
+            if largest(change) <= CHANGE * largest(dv) {
+                break;
+            }
         }
-        for ((row, slope), target) in problem.rows.iter().zip(&self.row_slopes).zip(&direction.targets) {
-            dv[row.dof as usize] += row.coefficient * slope * target;
-        }
-        cholesky_solve_in_place(&self.factor, problem.size(), dv);
     }
 }
 
