@@ -40,6 +40,19 @@ const DIVIDED_PART_SHARE: f64 = 1.0 / 16.0;
 /// squares and rectangles up to 3 : 1 have the friction torque of a uniform pressure to 1 %.
 const SPIN_SHARE: f64 = 0.6;
 
+/// The force of a face whose pressure falls along its normal fades until its gradient has this part of the size
+/// of the largest one. The rim of a box has the gradients that its tilt gives it, and the force must not jump
+/// with their sign; faces beyond the middle of a body have gradients as large as the others. [-]
+const FALLING_PART: f64 = 0.5;
+
+/// A face whose pressure rises along its normal with at least this part of the largest gradient has all of its
+/// force, whatever its direction. With less, its direction counts: the sides of a rigid block in soft ground
+/// carry nothing of its weight, and friction of their pressure would hold the block by more than mu N. [-]
+const RISING_PART: f64 = 1e-2;
+
+/// A face has at least this part of the largest gradient as its stiffness, so that its force is a spring's. [-]
+const STIFFNESS_PART: f64 = 1e-3;
+
 /// Counts of a surface's faces.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Discretized {
@@ -76,6 +89,40 @@ pub fn push_faces(
     kept: &mut Vec<u32>,
 ) -> Discretized {
     let spring = |i| is_kept(surface, i).then(|| Spring::of(surface, i, surface.gradient(i)));
+    push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
+}
+
+/// The share of its force with which face `i` pushes. If one body is rigid, with the face's gradient over the
+/// largest one, x, and the angle a between its normal and that of the patch:
+///   max(x/0.01, cos^2 a min(1, 1 + 2 x)), between 0 and 1.
+/// A surface between two compliant bodies has both gradients near zero only where their sides coincide, and may
+/// count there twice, once with each sign: rising faces have the share 1 and falling ones 0.
+fn pushing_share(surface: &ContactSurface, i: usize, size: &PatchSize) -> f64 {
+    if surface.g_A[i].is_finite() && surface.g_B[i].is_finite() {
+        return if is_kept(surface, i) { 1.0 } else { 0.0 };
+    }
+    let x = surface.g_A[i].min(surface.g_B[i]) / size.gradient;
+    let falling = (1.0 + x / FALLING_PART).clamp(0.0, 1.0);
+    let along = surface.normal[i].dot(&size.along).max(0.0).powi(2);
+    (x / RISING_PART).max(along * falling).min(1.0)
+}
+
+/// Does the same as [`push_faces`], and keeps the faces whose pressure hardly depends on the depth, as at the
+/// rim of a box: their gradients have the sign of a tilt or of rounding, and the force of the field has no
+/// jump there. Such a face has nearly no stiffness, and the share of its force that [`pushing_share`] gives.
+pub fn push_faces_with_rims(
+    surface: &ContactSurface,
+    (p_WC, size): (&Vector3, &PatchSize),
+    friction: FaceFriction,
+    block: &mut PatchBlock,
+    kept: &mut Vec<u32>,
+) -> Discretized {
+    let spring = |i: usize| {
+        let share = pushing_share(surface, i, size);
+        let own = if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
+        let Spring { stiffness, elastic_force } = Spring::of(surface, i, own.max(STIFFNESS_PART * size.gradient));
+        (share > 0.0).then_some(Spring { stiffness: share * stiffness, elastic_force: share * elastic_force })
+    };
     push_each(surface, p_WC, friction, kept, spring, block, PatchBlock::push_face)
 }
 
@@ -135,6 +182,8 @@ pub struct Hold {
     pub ahead: f64,
     /// The velocity of B relative to A at the patch point on that path, in world axes [rad/s, m/s].
     pub V_free: SpatialVelocity,
+    /// Whether the bodies touch at the start of the step.
+    pub touches: bool,
     /// The elastic force of the patch at the end of the previous step \[N\]; `None` in the first step.
     pub force_before: Option<f64>,
     /// Largest speed at which an overlap that is not due to a load separates, in a step that does not resolve
@@ -266,7 +315,7 @@ pub fn approach_speed(surface: &ContactSurface, p_WC: &Vector3, V: &SpatialVeloc
     (0..surface.len()).map(speed).fold(0.0, f64::max)
 }
 
-/// Does the same as [`push_faces`] for a step that may be longer than the contact:
+/// Does the same as [`push_faces_with_rims`] for a step that may be longer than the contact:
 /// - Every face is kept, also one whose pressure does not rise along its normal. At the rim of a box
 ///   faces come in pairs, g and -g; one without the other is a force that no motion of the step reduces.
 /// - The force of every face vanishes before the bodies have parted by the depth of the patch:
@@ -293,11 +342,11 @@ pub fn push_faces_held(
     let PatchSize { depth, along, .. } = size;
     let own = |i: usize| if is_kept(surface, i) { surface.gradient(i) } else { 0.0 };
     let plane = DepthPlane::of(surface, p_WC, &size);
-    let rests = hold.force_before.is_some_and(|force| force > 0.0);
+    let rests = hold.touches || hold.force_before.is_some_and(|force| force > 0.0);
     // The face without its weak part, the force of that part at the start, and the motion along the normal
     // until the surface was found. In a step that does not resolve the contact, faces across a patch that
-    // already carried a force are left out, as in [`push_faces`]: their pressure does not depend on motion
-    // across the patch, and the free path of a held body leads far across it.
+    // touches or already carried a force are left out: their pressure does not depend on motion across the
+    // patch, and the free path of a body that is held, or that slides, leads far across it.
     let face = |i: usize| {
         let (p_CF, normal, area) = (surface.centroid[i] - p_WC, surface.normal[i], surface.area[i]);
         let (pressure, gradient) = (surface.pressure[i], own(i));
@@ -308,7 +357,7 @@ pub fn push_faces_held(
         let stiffness = area * gradient;
         let elastic_force = area * strong + stiffness * moved.dot(&normal);
         let across = if rests { 1.0 - normal.dot(&along).max(0.0).powi(2) } else { 0.0 };
-        let part = if stiffness > 0.0 { 1.0 - hold.share * across } else { hold.share * (1.0 - across) };
+        let part = (1.0 - hold.share) * pushing_share(surface, i, &size) + hold.share * (1.0 - across);
         let weak = area * (pressure - strong) * left * part;
         (Spring { stiffness, elastic_force }, weak, moved.dot(&normal))
     };

@@ -1,6 +1,6 @@
 //! The faces of steps that may be longer than their contact, against closed forms of their fields.
 
-use isobar::contact::{FaceFriction, Hold, patch_point, push_faces_held};
+use isobar::contact::{FaceFriction, Hold, patch_point, patch_size, push_faces_held, push_faces_with_rims};
 use isobar::geometry::{ContactSurface, HydroelasticGeometry, HydroelasticWorkspace, Shape, contact_surface};
 use isobar::math::{RigidTransform, SpatialVelocity, Vector3};
 use isobar::solvers::{DissipationLaw, PatchBlock, PatchLaw};
@@ -29,13 +29,14 @@ fn hold(moved: f64, force_before: Option<f64>) -> Hold {
         share: 1.0,
         ahead: STEP,
         V_free: SpatialVelocity::new(Vector3::zeros(), Vector3::z() * (moved / STEP)),
+        touches: force_before.is_some_and(|force| force > 0.0),
         force_before,
         recovery: f64::INFINITY,
     }
 }
 
-/// The sum of the faces' forces at the start \[N\].
-fn force(surface: &ContactSurface, hold: &Hold) -> f64 {
+/// A patch without faces.
+fn empty_block() -> PatchBlock {
     let mut block = PatchBlock::new();
     block.reset(PatchLaw {
         step: STEP,
@@ -44,6 +45,12 @@ fn force(surface: &ContactSurface, hold: &Hold) -> f64 {
         stiction_tolerance: 1e-6,
         friction_compliance: 0.0,
     });
+    block
+}
+
+/// The sum of the faces' forces at the start \[N\].
+fn force(surface: &ContactSurface, hold: &Hold) -> f64 {
+    let mut block = empty_block();
     let p_WC = patch_point(surface).expect("faces");
     push_faces_held(surface, &p_WC, hold, FaceFriction::Centroid, &mut block, &mut Vec::new());
     block.elastic_sums().0
@@ -90,5 +97,53 @@ fn sides_of_a_body_that_rests_do_not_push_it() {
     for (force_before, exact) in [(None, below + sides), (Some(0.0), below + sides), (Some(1e6), below)] {
         let force = force(&surface, &hold(0.0, force_before));
         assert!((force / exact - 1.0).abs() < 1e-9, "{force_before:?}: {force} and not {exact} N");
+    }
+}
+
+/// The sum of the faces' forces in a step that resolves the contact \[N\].
+fn resolved_force(surface: &ContactSurface) -> f64 {
+    let mut block = empty_block();
+    let p_WC = patch_point(surface).expect("faces");
+    let size = patch_size(surface);
+    push_faces_with_rims(surface, (&p_WC, &size), FaceFriction::Centroid, &mut block, &mut Vec::new());
+    block.elastic_sums().0
+}
+
+/// Closed form: a soft square box at the depth d in a rigid plane has the force g (a^2 d - 2 a d^2 + 4 d^3/3)
+/// with its rim, whose gradients have the sign of the tilt. A tilt t turns one side of the rim, a quarter of
+/// 2 a d^2 g, into one whose pressure falls, with the share 1 - 2 t of its force; and it adds the variance of
+/// the depth under the rest, t^2 a^4/12, to sums of squares. Without the rim of the falling sides the force
+/// would jump by a d^2 g/2, 2 % of it.
+#[test]
+fn the_force_of_a_rim_does_not_jump_with_a_tilt() {
+    let modulus = 1e7;
+    let pad = build(&Shape::Box { size: Vector3::new(SIDE, SIDE, 0.02) }, Some(modulus), None);
+    let (depth, gradient) = (2e-3, modulus / 0.01);
+    let exact = gradient * (SIDE * SIDE * depth - 2.0 * SIDE * depth * depth + 4.0 * depth.powi(3) / 3.0);
+    for tilt in [0.0_f64, 1e-12, -1e-12, 1e-9, -1e-6, 1e-4, -1e-4] {
+        let mut X_WB = at(0.0, 0.0, 0.01 - depth);
+        X_WB.rotation = isobar::math::Rotation::from_euler_angles(0.5 * tilt, tilt, 0.0);
+        let force = resolved_force(&surface_of(&HydroelasticGeometry::RigidHalfSpace, &pad, &X_WB));
+        let change = 3.0 * tilt.abs() * 0.5 * SIDE * depth * depth * gradient
+            + gradient * tilt * tilt * SIDE.powi(3)
+            + 1e-9 * exact;
+        assert!((force - exact).abs() < change, "tilt {tilt}: {force} and not {exact} N");
+    }
+}
+
+/// A rigid block in soft ground is carried by the pressure below it, whether rounding makes the pressure of its
+/// sides rise or fall along their normals.
+#[test]
+fn sides_do_not_push_in_steps_that_resolve_the_contact() {
+    let gradient = 1e8;
+    let block = build(&Shape::Box { size: Vector3::new(SIDE, SIDE, 0.02) }, None, None);
+    let ground = HydroelasticGeometry::CompliantHalfSpace { stiffness: gradient, margin: 0.0 };
+    let depth = 2e-3;
+    for turn in [0.0, 0.1, 0.7, 1.3] {
+        let mut X_WB = at(0.0, 0.0, 0.01 - depth);
+        X_WB.rotation = isobar::math::Rotation::from_euler_angles(0.0, 0.0, turn);
+        let force = resolved_force(&surface_of(&ground, &block, &X_WB));
+        let below = gradient * depth * SIDE * SIDE;
+        assert!((force / below - 1.0).abs() < 1e-9, "turn {turn}: {force} and not {below} N");
     }
 }

@@ -5,6 +5,7 @@
 
 mod checkpoints;
 mod coherence;
+mod coin;
 mod contact_laws;
 mod contact_properties;
 mod contact_schemes;

@@ -43,7 +43,9 @@ pub struct CoinScheme {
 
 impl CoinScheme {
     /// Lagged friction as in the paper and by default, and the other schemes. SAP needs linear dissipation
-    /// and a friction compliance, which have Drake's values.
+    /// and a friction compliance, which have Drake's values. The paper's integrator is explicit in the gyroscopic
+    /// moment. The convex friction of `similar` and `sap` throws the coin up, and the fast tumbling that follows
+    /// would gain energy until its speed overflows; these two have the default integrator and surfaces.
     pub fn all() -> Vec<Self> {
         let published = DynamicStepping {
             integrator: Integrator::SemiImplicit,
@@ -56,16 +58,23 @@ impl CoinScheme {
         let sap = DynamicStepping {
             dissipation: DissipationModel::Linear,
             friction_compliance: 1e-3,
-            ..with(ContactScheme::Sap { near_rigid: 1.0 })
+            scheme: ContactScheme::Sap { near_rigid: 1.0 },
+            ..DynamicStepping::default()
         };
         vec![
             of("lagged", published),
             of("lagged, solved bounds (default)", DynamicStepping::default()),
             of("coupled", with(ContactScheme::Coupled)),
             of("tamsi", with(ContactScheme::Tamsi)),
-            of("similar", with(ContactScheme::Similar)),
+            of("similar", DynamicStepping { scheme: ContactScheme::Similar, ..DynamicStepping::default() }),
             of("sap", sap),
         ]
+    }
+
+    /// Whether friction lifts a sliding coin, so that its path does not converge.
+    fn throws_up(&self) -> bool {
+        let Stepping::Dynamic(DynamicStepping { scheme, .. }) = self.stepping else { return false };
+        matches!(scheme, ContactScheme::Similar | ContactScheme::Sap { .. })
     }
 
     fn settings(&self, step: f64) -> StepSettings {
@@ -204,6 +213,9 @@ pub fn study(step: f64, out: &Path, progress: &mut dyn FnMut(&str, u64, u64)) ->
                 Err(error) => study.failures.push(format!("{name}: {error}")),
             }
         }
+        if scheme.throws_up() {
+            continue;
+        }
         for (name, orders, result) in
             [("time", &mut study.time, time_order(&scheme)), ("grid", &mut study.grid, grid_order(&scheme))]
         {
@@ -245,7 +257,7 @@ impl CoinStudy {
     fn ratio_chart(&self, cap: &str) -> Chart {
         let rows: Vec<&SweepRow> = self.sweeps.iter().filter(|row| cap_name(row.cap) == cap).collect();
         let line = |name: &str, rows: &mut dyn Iterator<Item = &&SweepRow>, of: &dyn Fn(&SweepRow) -> Option<f64>| {
-            Series::new(name, rows.filter_map(|row| Some((row.start.log10(), of(row)?))).collect::<Vec<_>>())
+            Series::new(name, rows.filter_map(|row| Some((row.start, of(row)?))).collect::<Vec<_>>())
         };
         let mut series: Vec<Series> = Vec::new();
         for row in &rows {
@@ -259,7 +271,8 @@ impl CoinStudy {
             series.push(line("exact", &mut own, &|row| row.exact));
         }
         let title = if cap == "fan" { "Fan of 152 triangles" } else { "Uniform pressure, 8 rings" };
-        Chart::new(title, ["log10 of the initial v/(omega R)", "v/(omega R) at omega R = 1 mm/s"], series)
+        let axes = ["v/(omega R) at the start", "v/(omega R) at omega R = 1 mm/s"];
+        Chart { scale: Scale::Logarithmic, ..Chart::new(title, axes, series) }
     }
 }
 
@@ -290,6 +303,7 @@ impl std::fmt::Display for CoinStudy {
             writeln!(f, "| {scheme} | {cap} | {start:.3} | {end} | {exact} | {off_plane:.1e} | {failed} |")?;
         }
         writeln!(f, "\n| scheme | order in time | order in the grid |\n|---|---|---|")?;
+        // `similar` and `sap` have no path that converges
         for row in &self.time {
             let grid = self.grid.iter().find(|other| other.scheme == row.scheme);
             let grid = grid.map_or("-".to_owned(), |row| format!("{:.2}", row.order));

@@ -8,7 +8,8 @@ use super::missed::{Missed, thinnest};
 use super::pairs::{ActivePatch, Pairs, origins};
 use super::reached::{ACCELERATION_BOUND, Found, Reached, UNSEEN, poses};
 use crate::contact::{
-    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held, push_points,
+    Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
+    push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
 use crate::scene::{ContactKind, ContactPair, Scene};
@@ -153,6 +154,7 @@ impl DynamicContacts {
             share: 1.0,
             ahead: 0.0,
             V_free: SpatialVelocity::ZERO,
+            touches: here.is_some(),
             force_before,
             recovery: path.step * path.model.gravity_W().norm(),
         };
@@ -166,10 +168,11 @@ impl DynamicContacts {
             let (block, momentum_matrix) = problem.add_patch();
             input.start_patch(pair, momentum_matrix, &self.columns, block);
             let (surface, kept) = self.pairs.surface_mut(index);
-            let count = push_faces(surface, &p_WC, settings.face_friction, block, kept);
+            let size = patch_size(surface);
+            let PatchSize { depth, along, .. } = size;
+            let count = push_faces_with_rims(surface, (&p_WC, &size), settings.face_friction, block, kept);
             let (force, stiffness) = block.elastic_sums();
             let (surface, _) = self.pairs.surface(index);
-            let PatchSize { depth, along, .. } = patch_size(surface);
             let inverse_mass = self.columns.patch_inverse_mass(&along, momentum_matrix);
             let ratio = path.step * path.step * inverse_mass * stiffness.max(force / depth);
             let reach = path.step * (V.v.norm() + V.w.norm() * 2.0 * self.pairs.smaller_radius(pair, scene));
