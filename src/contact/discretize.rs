@@ -40,17 +40,19 @@ const DIVIDED_PART_SHARE: f64 = 1.0 / 16.0;
 /// squares and rectangles up to 3 : 1 have the friction torque of a uniform pressure to 1 %.
 const SPIN_SHARE: f64 = 0.6;
 
-/// The force of a face whose pressure falls along its normal fades until its gradient has this part of the size
-/// of the largest one. The rim of a box has the gradients that its tilt gives it, and the force must not jump
-/// with their sign; faces beyond the middle of a body have gradients as large as the others. [-]
+/// The force of a face whose pressure falls along its normal fades until its gradient has this part of the
+/// size of the largest one. The rim of a box has the gradients that its tilt gives it, and the force must not
+/// jump with their sign; faces beyond the middle of a body have gradients as large as the others. [-]
 const FALLING_PART: f64 = 0.5;
 
-/// A face whose pressure rises along its normal with at least this part of the largest gradient has all of its
-/// force, whatever its direction. With less, its direction counts: the sides of a rigid block in soft ground
-/// carry nothing of its weight, and friction of their pressure would hold the block by more than mu N. [-]
+/// A face whose pressure rises along its normal with at least this part of the largest gradient has all of
+/// its force, whatever its direction. With less, its direction counts: the sides of a rigid block in soft
+/// ground carry nothing of its weight, and friction of their pressure would hold the block by more than mu N.
+/// [-]
 const RISING_PART: f64 = 1e-2;
 
-/// A face has at least this part of the largest gradient as its stiffness, so that its force is a spring's. [-]
+/// A face has at least this part of the largest gradient as its stiffness, so that its force is a spring's.
+/// [-]
 const STIFFNESS_PART: f64 = 1e-3;
 
 /// Counts of a surface's faces.
@@ -95,8 +97,8 @@ pub fn push_faces(
 /// The share of its force with which face `i` pushes. If one body is rigid, with the face's gradient over the
 /// largest one, x, and the angle a between its normal and that of the patch:
 ///   max(x/0.01, cos^2 a min(1, 1 + 2 x)), between 0 and 1.
-/// A surface between two compliant bodies has both gradients near zero only where their sides coincide, and may
-/// count there twice, once with each sign: rising faces have the share 1 and falling ones 0.
+/// A surface between two compliant bodies has both gradients near zero only where their sides coincide, and
+/// may count there twice, once with each sign: rising faces have the share 1 and falling ones 0.
 fn pushing_share(surface: &ContactSurface, i: usize, size: &PatchSize) -> f64 {
     if surface.g_A[i].is_finite() && surface.g_B[i].is_finite() {
         return if is_kept(surface, i) { 1.0 } else { 0.0 };

@@ -10,9 +10,9 @@ fn scheme(name: &str) -> CoinScheme {
     CoinScheme::all().into_iter().find(|scheme| scheme.name == name).expect("a scheme of this name")
 }
 
-/// The limit is reached from 5 m/s before the rim is slower than 1 mm/s, to 1e-4 (the equations of the coin in
-/// `spinning_disk::motion`). Steps of 1 ms err by mu g dt = 2 mm/s in the last speeds; 0.5 % is the aim of the
-/// paper's figure 5. The weight presses the coin in by 0.105 nm, and its base never leaves that layer.
+/// The limit is reached from 5 m/s before the rim is slower than 1 mm/s, to 1e-4 (the equations of the coin
+/// in `spinning_disk::motion`). Steps of 1 ms err by mu g dt = 2 mm/s in the last speeds; 0.5 % is the aim of
+/// the paper's figure 5. The weight presses the coin in by 0.105 nm, and its base never leaves that layer.
 #[test]
 fn coins_end_with_the_ratio_of_their_fan() {
     for name in ["lagged", "lagged, solved bounds (default)", "coupled", "tamsi"] {
@@ -55,9 +55,9 @@ fn errors_of_the_coin_fall_with_the_step_and_with_the_square_of_the_grid() {
     }
 }
 
-/// Coulomb: a coin that slides without spin loses mu g h in its first step, however long this is, and not more.
-/// It falls by g h^2 on its free path, far below the plane, but its sides touch nothing. Residual: 1e-6 of mu g h
-/// and the regularization v_s.
+/// Coulomb: a coin that slides without spin loses mu g h in its first step, however long this is, and not
+/// more. It falls by g h^2 on its free path, far below the plane, but its sides touch nothing. Residual: 1e-6
+/// of mu g h and the regularization v_s.
 #[test]
 fn the_first_step_of_a_coin_takes_what_coulomb_says() {
     for step_ns in [8_000_000, 4_000_000, 1_000_000] {

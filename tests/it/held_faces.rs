@@ -131,8 +131,8 @@ fn the_force_of_a_rim_does_not_jump_with_a_tilt() {
     }
 }
 
-/// A rigid block in soft ground is carried by the pressure below it, whether rounding makes the pressure of its
-/// sides rise or fall along their normals.
+/// A rigid block in soft ground is carried by the pressure below it, whether rounding makes the pressure of
+/// its sides rise or fall along their normals.
 #[test]
 fn sides_do_not_push_in_steps_that_resolve_the_contact() {
     let gradient = 1e8;

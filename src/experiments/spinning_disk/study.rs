@@ -43,9 +43,10 @@ pub struct CoinScheme {
 
 impl CoinScheme {
     /// Lagged friction as in the paper and by default, and the other schemes. SAP needs linear dissipation
-    /// and a friction compliance, which have Drake's values. The paper's integrator is explicit in the gyroscopic
-    /// moment. The convex friction of `similar` and `sap` throws the coin up, and the fast tumbling that follows
-    /// would gain energy until its speed overflows; these two have the default integrator and surfaces.
+    /// and a friction compliance, which have Drake's values. The paper's integrator is explicit in the
+    /// gyroscopic moment. The convex friction of `similar` and `sap` throws the coin up, and the fast
+    /// tumbling that follows would gain energy until its speed overflows; these two have the default
+    /// integrator and surfaces.
     pub fn all() -> Vec<Self> {
         let published = DynamicStepping {
             integrator: Integrator::SemiImplicit,

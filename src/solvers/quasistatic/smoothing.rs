@@ -1,18 +1,19 @@
-//! The step with its constraints smoothed by a logarithmic barrier, as in planners. Forces act at a
-//! distance. Derivatives exist everywhere, and include contacts that are not closed yet.
+//! The step with its constraints smoothed by a logarithmic barrier, as in planners. Forces act at a distance.
+//! Derivatives exist everywhere, and include contacts that are not closed yet.
 //!
 //!   min 1/2 v^T Q v - b^T v + rows + patches - kappa sum log(y_n^2 - mu^2 |y_t|^2)      (exact cone;
 //!   pyramid: - kappa sum_j log(r_j . y))
 //!
 //! with y = J v + phi/h n, and - kappa log of the distance to each bound. The impulse is gamma = 2 kappa
-//! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa
-//! goes to zero, the step converges to the exact one. Each contact has its own weight times kappa, which
-//! vanishes where contacts are no longer found.
+//! (y_n, -mu^2 y_t)/(y_n^2 - mu^2 |y_t|^2), inside the friction cone, with gamma . y = 2 kappa. As kappa goes
+//! to zero, the step converges to the exact one. Each contact has its own weight times kappa, which vanishes
+//! where contacts are no longer found.
 //!
 //! A contact of little weight that is pressed keeps y = 2 kappa/gamma, which may be 1e-11 m/s: rounding of v
 //! leaves an impulse from y five digits, and rounding of the Hessian, in which the slope of the impulse is
-//! 1e10, leaves five digits of the motions that keep the contact. At the minimum and in derivatives the impulses are
-//! therefore unknowns of their own, corrected until the forces balance. Each correction uses the same factor.
+//! 1e10, leaves five digits of the motions that keep the contact. At the minimum and in derivatives the
+//! impulses are therefore unknowns of their own, corrected until the forces balance. Each correction uses the
+//! same factor.
 
 use super::interior_point::ray;
 use super::{FrictionCone, ProblemDirection, ProblemPart, QuasistaticError, QuasistaticProblem, QuasistaticSettings};
@@ -22,8 +23,8 @@ use crate::math::{Matrix3, Matrix6, SpatialVelocity, Vector3};
 /// The limit of Newton iterations for one kappa.
 const ITERATIONS_MAX: u32 = 200;
 /// The minimum is found when half the squared Newton decrement falls to this, relative to kappa times the
-/// smallest weight of a contact [-]. Its square root is the relative error in y of that contact, and so in its
-/// impulse.
+/// smallest weight of a contact [-]. Its square root is the relative error in y of that contact, and so in
+/// its impulse.
 const DECREMENT: f64 = 1e-20;
 /// A step that leaves the constraints is multiplied by (1 + this)/4 [-].
 const TO_THE_BORDER: f64 = 0.95;
@@ -343,7 +344,8 @@ impl SmoothedStep {
             for (index, contact) in problem.contacts().iter().enumerate() {
                 let weight = kappa * contact.barrier_weight;
                 let columns = problem.columns(contact).iter();
-                let dy = columns.fold(Vector3::zeros(), |dy, (dof, column)| dy + column * self.direction[*dof as usize]);
+                let dy =
+                    columns.fold(Vector3::zeros(), |dy, (dof, column)| dy + column * self.direction[*dof as usize]);
                 match friction {
                     FrictionCone::Exact => self.contacts[index] -= self.slopes[index] * dy,
                     FrictionCone::Pyramid { rays } => {
