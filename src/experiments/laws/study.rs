@@ -5,7 +5,10 @@ use std::path::Path;
 use super::law::{Law, LawRow};
 use super::{free, friction, grips, pressure, slopes};
 use crate::experiments::error::{make_folder, write_text};
-use crate::experiments::{Chart, ExperimentError, Scale, Series, draw};
+use crate::experiments::{Chart, ExperimentError, GAP, Scale, Series, draw};
+
+/// The smallest part of a tolerance that is drawn [-].
+const SMALLEST: f64 = 1e-6;
 
 /// The laws.
 pub const LAWS: [Law; 19] = [
@@ -66,15 +69,20 @@ pub fn study(
 /// The differences of all rows over their tolerances, and the creep of a pinch against its load.
 fn charts(results: &[(Law, Vec<LawRow>)]) -> Vec<Chart> {
     let all: Vec<&LawRow> = results.iter().flat_map(|(_, rows)| rows).collect();
+    // A spike for each row, up to the logarithm of its part of the tolerance
+    let part = |row: &LawRow| (row.found - row.exact).abs() / row.tolerance.max(f64::MIN_POSITIVE);
     let line = |mode: &str| {
         let of_mode = all.iter().enumerate().filter(|(_, row)| row.mode == mode);
-        let part = |row: &LawRow| (row.found - row.exact).abs() / row.tolerance.max(f64::MIN_POSITIVE);
-        Series::new(mode, of_mode.map(|(number, row)| ((number + 1) as f64, part(row).max(1e-9))))
+        let spike = |(number, row): (usize, &&LawRow)| {
+            let x = (number + 1) as f64;
+            [(x, SMALLEST.log10()), (x, part(row).max(SMALLEST).log10()), GAP]
+        };
+        Series::new(mode, of_mode.flat_map(spike))
     };
-    let axes = ["number of the row in laws.csv", "difference over its tolerance"];
-    let modes = ["dynamic", "quasistatic", "spook"].map(line);
-    let title = "Differences from the closed forms: below 1, a law holds";
-    let mut charts = vec![Chart { scale: Scale::Logarithmic, ..Chart::new(title, axes, modes.into()) }];
+    let axes = ["number of the row in laws.csv", "log10 of the difference over its tolerance"];
+    let mut lines: Vec<Series> = ["dynamic", "quasistatic", "spook"].map(line).into();
+    lines.push(Series::new("tolerance", [(1.0, 0.0), (all.len() as f64, 0.0)]));
+    let mut charts = vec![Chart::new("Differences from the closed forms: below 0, a law holds", axes, lines)];
     let creep = grips::creep_series(results);
     if !creep.is_empty() {
         let axes = ["load over its limit", "creep [m/s]"];

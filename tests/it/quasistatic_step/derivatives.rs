@@ -282,8 +282,8 @@ fn derivatives_of_a_planar_hand_are_those_of_its_steps() {
     agrees(&planar_hand("planar hand", (2.1, -1.1), 0.01, TOUCHING));
 }
 
-/// The links turn by 0.06 rad, until the tips press the disc from 16.5 mm away, where it is not found at rest:
-/// its barrier has a weight of 1e-8, and the tips press it at a distance of 1e-11 m/s times the step.
+/// The links turn by 0.06 rad, until the tips press the disc from 16.5 mm away, where it is not found at
+/// rest: its barrier has a weight of 1e-8, and the tips press it at a distance of 1e-11 m/s times the step.
 /// (A squeeze that drives the disc out, as 0.08 rad do at 1.9 and -1.0, is unstable: there A has entries of
 /// thousands, and the differences are those of another step.)
 #[test]
