@@ -19,6 +19,7 @@ mod reach;
 mod recording_charts;
 pub mod spatula_slip;
 pub mod spinning_disk;
+pub mod step_error;
 pub mod study;
 
 pub use error::ExperimentError;

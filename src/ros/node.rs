@@ -280,6 +280,7 @@ impl Session {
             dynamic: loaded.dynamic,
             quasistatic: loaded.quasistatic,
             spook: loaded.spook,
+            continuous: loaded.continuous,
         };
         let checkpoints = PathBuf::from(parameters.text("checkpoint"));
         if settings.checkpoint_period_ns > 0 && checkpoints.as_os_str().is_empty() {

@@ -26,8 +26,19 @@ pub(super) fn check_steps(scene: &Scene, settings: &StepSettings) -> Result<(), 
             check_scheme(scene, settings, &options)?;
             check_bounces(scene)
         }
+        Stepping::Continuous(_) => {
+            check_closures(scene)?;
+            check_points(scene)
+        }
         _ => check_points(scene),
     }
+}
+
+/// Checks that a scene has no loop closures, which have no force in the continuous model.
+fn check_closures(scene: &Scene) -> Result<(), SimulationError> {
+    let Some(closure) = scene.closures().first() else { return Ok(()) };
+    let [a, b] = [closure.A.0, closure.B.0].map(|body| scene.model().bodies()[body].name.clone());
+    Err(SimulationError::Closure { a, b })
 }
 
 /// Checks that all settings and materials have a meaning in the contact scheme.
@@ -124,6 +135,7 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
                 UnactuatedInertia::None | UnactuatedInertia::Mass => Ok(()),
             }
         }
+        Stepping::Continuous(options) => positive("tolerance of the continuous model", options.tolerance),
         Stepping::Spook(options) => {
             positive("tolerance of the complementarity solver", options.solver.tolerance)?;
             Ok(options.solver.check()?)

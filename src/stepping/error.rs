@@ -38,6 +38,16 @@ pub enum SimulationError {
         /// The geometry.
         geometry: String,
     },
+    /// A loop closure in the continuous model.
+    #[error(
+        "the continuous model has no force for the loop closure of bodies '{a}' and '{b}': remove it from `closures`, or use `stepping: dynamic`"
+    )]
+    Closure {
+        /// A body.
+        a: String,
+        /// The other one.
+        b: String,
+    },
     /// A setting that has no meaning in the contact scheme.
     #[error("the contact scheme `{scheme}` has no {setting}: {way_out}")]
     Scheme {
@@ -128,6 +138,30 @@ pub enum StepError {
         parts: u32,
         /// The part of the step that did not settle.
         reason: Unsettled,
+    },
+    /// Two rigid geometries that touch in the continuous model.
+    #[error(
+        "t = {time} s: the rigid geometries '{a}' and '{b}' touch, and the continuous model has no force between them; the last good state stays. Make one of them compliant, exclude their contact with `no_contact`, or use `stepping: dynamic`"
+    )]
+    RigidContact {
+        /// Simulated time \[s\].
+        time: f64,
+        /// A geometry.
+        a: String,
+        /// The other one.
+        b: String,
+    },
+    /// The continuous model did not meet its tolerance.
+    #[error(
+        "t = {time} s: the continuous model does not meet its tolerance of {tolerance:.1e}, not even in parts of {part:.1e} s; the last good state stays. Use a larger tolerance or stiction tolerance"
+    )]
+    Continuous {
+        /// Simulated time \[s\].
+        time: f64,
+        /// The length of the last part \[s\].
+        part: f64,
+        /// The tolerance [m, rad].
+        tolerance: f64,
     },
     /// A contact scheme that did not find a solution.
     #[error(

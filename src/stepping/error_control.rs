@@ -161,7 +161,7 @@ impl Simulation {
     pub(super) fn error_control(&self) -> Option<ErrorControl> {
         match self.stepper.stepping() {
             Stepping::Dynamic(options) => options.error_control,
-            Stepping::Quasistatic(_) | Stepping::Spook(_) => None,
+            Stepping::Quasistatic(_) | Stepping::Spook(_) | Stepping::Continuous(_) => None,
         }
     }
 

@@ -44,19 +44,31 @@ impl ExternalWrenches {
     /// Computes tau = sum of J^T F over the bodies, at the poses in `data` [N m] or \[N\].
     pub(super) fn project(&mut self, model: &Model, data: &Data) {
         let Self { F_BBo_W, columns, generalized } = self;
-        generalized.fill(0.0);
-        for (body, F) in F_BBo_W.iter_enumerated().filter(|(_, F)| **F != SpatialForce::ZERO) {
-            let F = F.to_vector();
-            let dofs = model.body_dofs(body);
-            write_columns(model, data, body, &data.X_WB[body].translation.vector, columns);
-            for (column, dof) in columns.iter().zip(dofs) {
-                generalized[dof.to_usize()] += column.dot(&F);
-            }
-        }
+        project(model, data, F_BBo_W, columns, generalized);
     }
 
     /// The result of [`ExternalWrenches::project`] [N m] or \[N\], by generalized velocity.
     pub(super) fn generalized(&self) -> &[f64] {
         &self.generalized
+    }
+}
+
+/// Computes `generalized` = sum of J^T F over the bodies, at the poses in `data` [N m] or \[N\]. `columns`
+/// is memory for the Jacobian of one body.
+pub(super) fn project(
+    model: &Model,
+    data: &Data,
+    F_BBo_W: &IndexVec<BodyIndex, SpatialForce>,
+    columns: &mut [Vector6],
+    generalized: &mut [f64],
+) {
+    generalized.fill(0.0);
+    for (body, F) in F_BBo_W.iter_enumerated().filter(|(_, F)| **F != SpatialForce::ZERO) {
+        let F = F.to_vector();
+        let dofs = model.body_dofs(body);
+        write_columns(model, data, body, &data.X_WB[body].translation.vector, columns);
+        for (column, dof) in columns.iter().zip(dofs) {
+            generalized[dof.to_usize()] += column.dot(&F);
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::command::JointCommand;
 use super::settings::CommonSettings;
+use crate::math::{BodyIndex, IndexVec, SpatialForce};
 use crate::multibody::State;
 use crate::scene::Scene;
 
@@ -19,6 +20,8 @@ pub(super) struct StepStart<'a> {
     pub(super) command: &'a JointCommand,
     /// Generalized forces of the external wrenches [N m] or \[N\].
     pub(super) external: &'a [f64],
+    /// The external wrenches on the bodies about their origins, in world axes [N m, N].
+    pub(super) wrenches: &'a IndexVec<BodyIndex, SpatialForce>,
 }
 
 /// Everything that a step reads and does not change.

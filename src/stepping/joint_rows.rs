@@ -11,7 +11,7 @@ use crate::solvers::dynamic::ContactProblem;
 
 /// Time constant with which a joint beyond its limit returns \[s\]; full correction in one step would throw
 /// it back.
-const RECOVERY_TIME: f64 = 0.02;
+pub(super) const RECOVERY_TIME: f64 = 0.02;
 
 /// The origin of an actuator's effort.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl JointRows {
 
 /// The command of a joint. A joint without a command is held at its initial position by its stiffness, or
 /// stopped by its damping if it has no stiffness.
-fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64) -> JointTarget {
+pub(super) fn standing_target(target: Option<&JointTarget>, actuator: &Actuator, start: f64) -> JointTarget {
     match target {
         Some(target) if *target != JointTarget::default() => *target,
         _ if actuator.stiffness > 0.0 => JointTarget { position: Some(start), ..JointTarget::default() },

@@ -130,7 +130,7 @@ impl ForceTorqueSensor {
     pub fn measure(&self, simulation: &Simulation, before: &CarriedMotion) -> SpatialForce {
         let (model, data) = (simulation.scene().model(), simulation.data());
         let rate = match simulation.settings().stepping {
-            Stepping::Dynamic(_) | Stepping::Spook(_) => 1.0 / simulation.settings().step(),
+            Stepping::Dynamic(_) | Stepping::Spook(_) | Stepping::Continuous(_) => 1.0 / simulation.settings().step(),
             Stepping::Quasistatic(_) => 0.0,
         };
         let after = self.motion(simulation);

@@ -5,6 +5,7 @@ mod checks;
 mod command;
 mod command_schedule;
 mod contacts;
+mod continuous;
 mod control_memory;
 mod dynamic;
 mod error;
@@ -43,8 +44,8 @@ pub use overlap::{Overlap, overlaps};
 pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, SmoothedRollout};
 pub use schedules::schedules;
 pub use settings::{
-    ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, ErrorControl, FrictionBound, Integrator,
-    QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia,
+    ContactScheme, ContactSurfaces, ContinuousStepping, DissipationModel, DynamicStepping, ErrorControl, FrictionBound,
+    Integrator, QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

@@ -22,7 +22,7 @@ impl Simulation {
         patch.p_WC = p_WC;
         patch.F_BC_W = contact.impulse * (1.0 / self.last_length());
         let faces = &mut patch.faces;
-        self.stepper.face_forces(number, &self.state.v, &mut faces.force_B_W);
+        self.stepper.face_forces(&self.scene, number, &self.state.v, &mut faces.force_B_W);
         faces.clear();
         match pair.kind {
             ContactKind::PressureField => {

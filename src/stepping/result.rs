@@ -5,7 +5,7 @@ use super::error::{StepError, joint_of_dof};
 use super::input::StepInput;
 use super::quasistatic::InertialPart;
 use super::snapshot::{StepReport, StepTimes};
-use crate::math::{ByteReader, ByteWriter, BytesError, SpatialForce};
+use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce};
 use crate::multibody::{State, integrate};
 
 /// A pair in contact over a step.
@@ -37,6 +37,9 @@ pub(super) struct StepResult {
     pub(super) contacts: Vec<StepContact>,
     /// Efforts of the actuators over the step [N m] or \[N\].
     pub(super) efforts: Vec<f64>,
+    /// Mean net contact wrenches on the bodies over the step, about their origins, in world axes [N m, N];
+    /// empty if they follow from the impulses of the contacts.
+    pub(super) wrenches: IndexVec<BodyIndex, SpatialForce>,
     /// A pair that met too fast for the step, or that its pressure did not stop.
     pub(super) missed: Option<Missed>,
     /// The pair whose friction is still wrong after all rounds.
@@ -56,6 +59,7 @@ impl StepResult {
     /// Discards the contacts of the last step and all findings about them.
     pub(super) fn forget_contacts(&mut self) {
         self.contacts.clear();
+        self.wrenches.clear();
         self.missed = None;
         self.wrong_friction = None;
         self.inertial = InertialPart::default();

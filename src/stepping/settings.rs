@@ -113,6 +113,9 @@ pub enum Stepping {
     /// Newton's law with contacts as regularized and stabilized complementarity conditions [Andersson 2021,
     /// chapter 3].
     Spook(SpookStepping),
+    /// Accelerations from the forces of the present state, integrated with error control [Elandt 2019]. Faces
+    /// are triangles whose friction acts at their centroids, whatever the other settings are.
+    Continuous(ContinuousStepping),
 }
 
 impl Default for Stepping {
@@ -224,6 +227,21 @@ pub struct SpookStepping {
 impl Default for SpookStepping {
     fn default() -> Self {
         Self { solver: ComplementaritySettings::default(), surfaces: ContactSurfaces::FreePath }
+    }
+}
+
+/// Options of the continuous model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ContinuousStepping {
+    /// Dissipation law.
+    pub dissipation: DissipationModel,
+    /// The largest error of one part of a step: of positions [m, rad], and of velocities times 0.1 s.
+    pub tolerance: f64,
+}
+
+impl Default for ContinuousStepping {
+    fn default() -> Self {
+        Self { dissipation: DissipationModel::default(), tolerance: 1e-6 }
     }
 }
 

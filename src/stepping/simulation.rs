@@ -164,6 +164,11 @@ impl Simulation {
     pub fn state(&self) -> &State {
         &self.state
     }
+    /// The state `after` \[s\] the start of the last step in the continuous model, by the polynomials of its
+    /// parts; `None` outside of this step and in other modes.
+    pub fn state_within(&self, after: f64) -> Option<State> {
+        self.stepper.state_within(self.scene.model(), after)
+    }
     /// Present poses and velocities of the bodies.
     pub fn data(&self) -> &Data {
         &self.data
@@ -390,6 +395,7 @@ impl Simulation {
                 v_before: &self.v_before,
                 command,
                 external: self.external.generalized(),
+                wrenches: self.external.wrenches(),
             },
             time: (self.time_ns() + after_ns) as f64 * 1e-9,
             clock,
@@ -428,6 +434,7 @@ impl Simulation {
                 v_before: &self.v_before,
                 command,
                 external,
+                wrenches: self.external.wrenches(),
             },
             time: self.time(),
             clock: None,
@@ -453,8 +460,13 @@ impl Simulation {
         Ok(())
     }
 
-    /// Sums the net contact wrench on each body about its origin, from the patches' impulses.
+    /// Sums the net contact wrench on each body about its origin, from the patches' impulses, or takes the
+    /// means that the step has.
     fn accumulate_body_wrenches(&mut self, step: f64) {
+        if !self.result.wrenches.is_empty() {
+            self.F_BBo_W.clone_from(&self.result.wrenches);
+            return;
+        }
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
         let rate = 1.0 / step;
         for contact in &self.result.contacts {

@@ -1,6 +1,7 @@
 //! The modes of stepping. Outside this file the mode only matters for the checks of settings and masses, for
 //! force-torque sensors and for derivatives.
 
+use super::continuous::ContinuousStep;
 use super::dynamic::DynamicStep;
 use super::error::StepError;
 use super::input::StepInput;
@@ -10,7 +11,7 @@ use super::settings::{ContactScheme, Stepping};
 use super::spook::SpookStep;
 use crate::geometry::{ContactSurface, PointContacts};
 use crate::math::{ByteReader, ByteWriter, BytesError, Vector3};
-use crate::multibody::{Data, State};
+use crate::multibody::{Data, Model, State};
 use crate::scene::Scene;
 
 /// A mode with its options, and the memory of its steps.
@@ -19,6 +20,7 @@ pub(super) enum Stepper {
     Dynamic(Box<DynamicStep>),
     Quasistatic(Box<QuasistaticStep>),
     Spook(Box<SpookStep>),
+    Continuous(Box<ContinuousStep>),
 }
 
 impl Stepper {
@@ -29,6 +31,7 @@ impl Stepper {
                 Self::Quasistatic(Box::new(QuasistaticStep::new(options, scene, initial)))
             }
             Stepping::Spook(options) => Self::Spook(Box::new(SpookStep::new(options, scene.model()))),
+            Stepping::Continuous(options) => Self::Continuous(Box::new(ContinuousStep::new(options, scene.model()))),
         }
     }
 
@@ -38,6 +41,7 @@ impl Stepper {
             Self::Dynamic(step) => Stepping::Dynamic(*step.options()),
             Self::Quasistatic(step) => Stepping::Quasistatic(*step.options()),
             Self::Spook(step) => Stepping::Spook(*step.options()),
+            Self::Continuous(step) => Stepping::Continuous(*step.options()),
         }
     }
 
@@ -45,7 +49,7 @@ impl Stepper {
     pub(super) fn scheme(&self) -> Option<ContactScheme> {
         match self {
             Self::Dynamic(step) => Some(step.options().scheme),
-            Self::Quasistatic(_) | Self::Spook(_) => None,
+            Self::Quasistatic(_) | Self::Spook(_) | Self::Continuous(_) => None,
         }
     }
 
@@ -62,10 +66,18 @@ impl Stepper {
         }
     }
 
+    /// The state `after` \[s\] the start of the last continuous step.
+    pub(super) fn state_within(&self, model: &Model, after: f64) -> Option<State> {
+        match self {
+            Self::Continuous(step) => step.state_within(model, after),
+            Self::Dynamic(_) | Self::Quasistatic(_) | Self::Spook(_) => None,
+        }
+    }
+
     /// The memory of quasistatic steps.
     pub(super) fn quasistatic(&self) -> Option<&QuasistaticStep> {
         match self {
-            Self::Dynamic(_) | Self::Spook(_) => None,
+            Self::Dynamic(_) | Self::Spook(_) | Self::Continuous(_) => None,
             Self::Quasistatic(step) => Some(step),
         }
     }
@@ -83,6 +95,7 @@ impl Stepper {
             Self::Dynamic(step) => step.write_memory(writer),
             Self::Quasistatic(step) => step.write_memory(writer),
             Self::Spook(step) => step.write_memory(writer),
+            Self::Continuous(step) => step.write_memory(writer),
         }
     }
     /// Reads the output of [`Stepper::write_memory`] for the same mode.
@@ -91,6 +104,7 @@ impl Stepper {
             Self::Dynamic(step) => step.read_memory(scene, reader),
             Self::Quasistatic(step) => step.read_memory(reader),
             Self::Spook(step) => step.read_memory(scene, reader),
+            Self::Continuous(step) => step.read_memory(reader),
         }
     }
 
@@ -107,16 +121,18 @@ impl Stepper {
             Self::Dynamic(step) => step.step(input, data, result),
             Self::Quasistatic(step) => step.step(input, result),
             Self::Spook(step) => step.step(input, data, result),
+            Self::Continuous(step) => step.step(input, result),
         }
     }
 
     /// Computes the forces on B of the faces or points of contact `number` of the last step [N, world]. `v`
     /// are the velocities at its end.
-    pub(super) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
+    pub(super) fn face_forces(&self, scene: &Scene, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
         match self {
             Self::Dynamic(step) => step.face_forces(number, v, forces),
             Self::Quasistatic(step) => step.face_forces(number, v, forces),
             Self::Spook(step) => step.face_forces(number, forces),
+            Self::Continuous(step) => step.face_forces(scene, number, v, forces),
         }
     }
     /// The contact points of a pair of rigid geometries.
@@ -125,6 +141,7 @@ impl Stepper {
             Self::Dynamic(step) => step.pairs().points(pair),
             Self::Quasistatic(step) => step.points(pair),
             Self::Spook(step) => step.pairs().points(pair),
+            Self::Continuous(step) => step.pairs().points(pair),
         }
     }
     /// The contact surface of a pair, and the indices of the faces that the solver uses.
@@ -133,6 +150,7 @@ impl Stepper {
             Self::Dynamic(step) => step.pairs().surface(pair),
             Self::Quasistatic(step) => step.surface(pair),
             Self::Spook(step) => step.pairs().surface(pair),
+            Self::Continuous(step) => step.pairs().surface(pair),
         }
     }
 }

@@ -13,6 +13,7 @@ mod contact_surface_file;
 mod contact_surfaces;
 mod contacts_csv;
 mod continuity;
+mod continuous;
 mod controllers;
 mod drawing;
 mod error_control;

@@ -1,5 +1,5 @@
 //! `isobar experiment planar-gripper | cube-stacking | time-step-study | plan | pancake-flip | spatula-slip
-//! | planar-push | prehensile-push | spinning-disk | cube-tosses | laws`
+//! | planar-push | prehensile-push | spinning-disk | cube-tosses | laws | step-error`
 
 use std::error::Error;
 use std::io;
@@ -15,6 +15,7 @@ use isobar::experiments::{
 use isobar::solvers::quasistatic::{LcpDiagnosis, SolutionRange};
 
 use crate::pushes::{PlanarPush, PrehensilePush};
+use crate::step_error::StepError;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -83,6 +84,8 @@ enum Experiment {
         #[arg(long, default_value = "out/cube_tosses")]
         out: PathBuf,
     },
+    /// Errors of discrete steps, fixed and with error control, against the continuous model.
+    StepError(StepError),
 }
 
 #[derive(clap::Args)]
@@ -200,6 +203,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         }
         Experiment::PlanarPush(push) => {
             let text = push.run(&clock, &mut progress)?;
+            bar.clear();
+            say!("{text}");
+            Ok(())
+        }
+        Experiment::StepError(study) => {
+            let text = study.run(&mut progress)?;
             bar.clear();
             say!("{text}");
             Ok(())

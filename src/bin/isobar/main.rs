@@ -15,6 +15,7 @@ mod plot;
 mod pushes;
 mod render;
 mod run;
+mod step_error;
 
 use std::error::Error;
 use std::fmt;

@@ -92,6 +92,8 @@ enum Mode {
     Quasistatic,
     /// Momentum, and contacts as complementarity conditions.
     Spook,
+    /// Accelerations, integrated with error control.
+    Continuous,
 }
 
 /// The largest number of steps of a run: at a microsecond each, more than a year.
@@ -195,7 +197,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         if scheme != ContactScheme::default() {
             return Err(RunError::DynamicOnly { setting: format!("`contact: {{ scheme: {} }}`", scheme.name()) }.into());
         }
-        if loaded.dynamic.error_control.is_some() {
+        let controls = matches!(arguments.stepping, Some(Mode::Continuous));
+        if loaded.dynamic.error_control.is_some() && !controls {
             return Err(RunError::DynamicOnly { setting: "`step: { tolerance: ... }`".to_owned() }.into());
         }
     }
@@ -203,6 +206,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic(loaded.dynamic),
         Some(Mode::Quasistatic) => loaded.settings.stepping = Stepping::Quasistatic(loaded.quasistatic),
         Some(Mode::Spook) => loaded.settings.stepping = Stepping::Spook(loaded.spook),
+        Some(Mode::Continuous) => loaded.settings.stepping = Stepping::Continuous(loaded.continuous),
         None => {}
     }
     if let Some(step) = arguments.step {

@@ -26,7 +26,8 @@ use crate::recording::Outputs;
 use crate::robot::{PlacedRobot, visuals};
 use crate::scene::{ContactKind, Scene, SceneBuilder};
 use crate::stepping::{
-    BodyWrench, CommandSchedule, JointSchedule, Overlap, StepSettings, Stepping, TimedWrenches, overlaps,
+    BodyWrench, CommandSchedule, ContinuousStepping, JointSchedule, Overlap, StepSettings, Stepping, TimedWrenches,
+    overlaps,
 };
 
 /// Columns of a recording whose names outputs cannot have.
@@ -138,6 +139,7 @@ pub(super) fn assemble(
         dynamic: spec.contact.dynamic,
         quasistatic: spec.stepping.quasistatic,
         spook: spec.stepping.spook,
+        continuous: continuous(spec),
         publish: spec.publish,
         robot_descriptions,
         models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),
@@ -157,10 +159,19 @@ fn settings(spec: &SceneSpec) -> StepSettings {
             SteppingMode::Dynamic => Stepping::Dynamic(spec.contact.dynamic),
             SteppingMode::Quasistatic => Stepping::Quasistatic(spec.stepping.quasistatic),
             SteppingMode::Spook => Stepping::Spook(spec.stepping.spook),
+            SteppingMode::Continuous => Stepping::Continuous(continuous(spec)),
         },
         stiction_tolerance: spec.contact.stiction_tolerance.unwrap_or(StepSettings::default().stiction_tolerance),
         faces: spec.contact.faces,
         face_friction: spec.contact.face_friction,
+    }
+}
+
+fn continuous(spec: &SceneSpec) -> ContinuousStepping {
+    let ContinuousStepping { tolerance, .. } = ContinuousStepping::default();
+    ContinuousStepping {
+        dissipation: spec.contact.dynamic.dissipation,
+        tolerance: spec.stepping.error_control.map_or(tolerance, |control| control.tolerance),
     }
 }
 

@@ -16,6 +16,30 @@ const VALUES: [(&str, &str, &str); 2] = [
     ("dissipation", "hunt_crossley", "`lagged`, `coupled`, `similar` and `tamsi`"),
 ];
 
+/// The keys of `contact` that the continuous model does not have.
+const DISCRETE: [&str; 4] = ["near_rigid", "friction_compliance", "surfaces", "friction_bound"];
+/// The values of keys that the continuous model does not have, and those that it has.
+const DISCRETE_VALUES: [(&str, &str, &str); 2] =
+    [("faces", "polygons", "triangles"), ("face_friction", "spread", "centroid")];
+
+/// Refuses keys of `contact` that have no meaning in the continuous model.
+fn check_continuous(contact: &Section<'_>) -> Result<(), SceneError> {
+    for key in DISCRETE {
+        if let Some(node) = contact.get(key) {
+            let problem =
+                format!("`{key}` has no meaning in the continuous model, which has no discrete steps: remove it");
+            return Err(SceneError::Conflict { place: node.place.clone(), problem });
+        }
+    }
+    for (key, value, own) in DISCRETE_VALUES {
+        if let Some(named) = contact.text(key)?.filter(|stated| stated.name == value) {
+            let problem = format!("the continuous model has `{key}: {own}` only: remove `{key}`, or state that");
+            return Err(SceneError::Conflict { place: named.place, problem });
+        }
+    }
+    Ok(())
+}
+
 /// Reads the scheme of `contact`, and refuses keys that have no meaning in it.
 pub(super) fn read_scheme(contact: &Section<'_>, mode: SteppingMode) -> Result<ContactScheme, SceneError> {
     let near_rigid = contact.number("near_rigid", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?.unwrap_or(0.0);
@@ -36,6 +60,9 @@ pub(super) fn read_scheme(contact: &Section<'_>, mode: SteppingMode) -> Result<C
     if named.is_some() && mode != SteppingMode::Dynamic {
         let problem = "`scheme` is a choice of dynamic steps: remove it, or use `stepping: dynamic`";
         conflict("scheme", problem.to_owned())?;
+    }
+    if mode == SteppingMode::Continuous {
+        check_continuous(contact)?;
     }
     for (key, schemes) in KEYS {
         if !schemes.contains(&format!("`{name}`")) {

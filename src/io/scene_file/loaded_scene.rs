@@ -9,8 +9,8 @@ use crate::multibody::State;
 use crate::recording::Outputs;
 use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::{
-    CommandSchedule, DynamicStepping, QuasistaticStepping, Simulation, SimulationError, SpookStepping, StepSettings,
-    TimedWrenches,
+    CommandSchedule, ContinuousStepping, DynamicStepping, QuasistaticStepping, Simulation, SimulationError,
+    SpookStepping, StepSettings, TimedWrenches,
 };
 
 /// The joints of one model.
@@ -57,6 +57,8 @@ pub struct LoadedScene {
     /// The options of complementarity steps: those in `settings` if the file selects them, and for a change
     /// of mode.
     pub spook: SpookStepping,
+    /// The options of continuous steps, also if the scene selects others.
+    pub continuous: ContinuousStepping,
     /// Publishing rates of a node.
     pub publish: PublishSettings,
     /// The named outputs.

@@ -30,13 +30,14 @@ pub(super) enum SteppingMode {
     Dynamic,
     Quasistatic,
     Spook,
+    Continuous,
 }
 
 /// The stepping settings of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteppingSpec {
     pub(super) step_ns: u64,
-    /// The error control of dynamic steps.
+    /// The error control of dynamic and continuous steps.
     pub(super) error_control: Option<ErrorControl>,
     pub(super) mode: SteppingMode,
     /// The integration of free motion in dynamic steps.
@@ -55,6 +56,7 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
         ("dynamic", SteppingMode::Dynamic),
         ("quasistatic", SteppingMode::Quasistatic),
         ("spook", SteppingMode::Spook),
+        ("continuous", SteppingMode::Continuous),
     ];
     let mode = choice(scene, "stepping", "stepping mode", &modes)?.unwrap_or_default();
     let integrators = [("implicit", Integrator::Implicit), ("semi_implicit", Integrator::SemiImplicit)];
@@ -63,7 +65,12 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
         SteppingMode::Dynamic => (DYNAMIC_STEP, STEPS.0),
         SteppingMode::Quasistatic => (QUASISTATIC_STEP, STEPS.1),
         SteppingMode::Spook => (DYNAMIC_STEP, SPOOK_STEP),
+        SteppingMode::Continuous => (DYNAMIC_STEP, CONTROLLED_STEP),
     };
+    if let (SteppingMode::Continuous, Some(node)) = (mode, scene.get("integrator")) {
+        let problem = "the continuous model has an integrator of its own: remove `integrator`";
+        return Err(SceneError::Conflict { place: node.place.clone(), problem: problem.to_owned() });
+    }
     let controlled = scene.get("step").filter(|node| matches!(node.value, Value::Map(_)));
     let (step, error_control) = match controlled {
         Some(node) => read_error_control(node, mode)?,
@@ -75,8 +82,9 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
 
 /// `step: { tolerance: 1e-4, every: 0.01 }`.
 fn read_error_control(node: &Node, mode: SteppingMode) -> Result<(f64, Option<ErrorControl>), SceneError> {
-    if mode != SteppingMode::Dynamic {
-        let problem = "only dynamic steps have error control: give `step` as a number, or use `stepping: dynamic`";
+    if !matches!(mode, SteppingMode::Dynamic | SteppingMode::Continuous) {
+        let problem = "only dynamic and continuous steps have error control: give `step` as a number, or use \
+                       `stepping: dynamic` or `stepping: continuous`";
         return Err(SceneError::Conflict { place: node.place.clone(), problem: problem.to_owned() });
     }
     let section = Section::new(node, "`step`", &["tolerance", "every"])?;

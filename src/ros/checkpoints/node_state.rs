@@ -11,7 +11,7 @@ use crate::stepping::{Checkpoint, HeldWrench};
 const MARK: &[u8; 8] = b"ISONODE3";
 /// The version before, without the name of the world.
 const MARK_2: &[u8; 8] = b"ISONODE2";
-const MODES: [Mode; 4] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic, Mode::Spook];
+const MODES: [Mode; 5] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic, Mode::Spook, Mode::Continuous];
 
 /// The node's part of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,7 +126,7 @@ mod tests {
         }
         // A new mode does not compile until it is in this match; add it to MODES too.
         let known = |mode| match mode {
-            Mode::Scene | Mode::Dynamic | Mode::Quasistatic | Mode::Spook => MODES.contains(&mode),
+            Mode::Scene | Mode::Dynamic | Mode::Quasistatic | Mode::Spook | Mode::Continuous => MODES.contains(&mode),
         };
         assert!(MODES.into_iter().all(known));
         let bytes = state.write();

@@ -3,7 +3,9 @@
 use crate::math::{Index, ScalarJointIndex, Vector3};
 use crate::recording::Rates;
 use crate::scene::{Scene, SceneChangeError};
-use crate::stepping::{DynamicStepping, QuasistaticStepping, Simulation, SpookStepping, StepSettings, Stepping};
+use crate::stepping::{
+    ContinuousStepping, DynamicStepping, QuasistaticStepping, Simulation, SpookStepping, StepSettings, Stepping,
+};
 
 /// Settings that can change while the simulation runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,6 +39,7 @@ pub(crate) enum Mode {
     Dynamic,
     Quasistatic,
     Spook,
+    Continuous,
 }
 
 /// The scene's own stepping mode, and its options for each mode.
@@ -46,6 +49,7 @@ pub(crate) struct SceneStepping {
     pub(crate) dynamic: DynamicStepping,
     pub(crate) quasistatic: QuasistaticStepping,
     pub(crate) spook: SpookStepping,
+    pub(crate) continuous: ContinuousStepping,
 }
 
 impl SceneStepping {
@@ -58,6 +62,7 @@ impl SceneStepping {
                 Mode::Dynamic => Stepping::Dynamic(self.dynamic),
                 Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),
                 Mode::Spook => Stepping::Spook(self.spook),
+                Mode::Continuous => Stepping::Continuous(self.continuous),
             },
             ..self.settings
         }

@@ -191,6 +191,7 @@ impl RunningWorld {
                     Stepping::Dynamic(_) => "dynamic",
                     Stepping::Quasistatic(_) => "quasistatic",
                     Stepping::Spook(_) => "spook",
+                    Stepping::Continuous(_) => "continuous",
                 };
                 tracing::info!("reset: {mode} steps of {} s from now on", wanted.step());
             }
@@ -358,6 +359,7 @@ mod tests {
                 dynamic: loaded.dynamic,
                 quasistatic: loaded.quasistatic,
                 spook: loaded.spook,
+                continuous: loaded.continuous,
             };
             let simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).unwrap();
             let (commands, wrenches) = (loaded.commands.clone(), loaded.wrenches.clone());

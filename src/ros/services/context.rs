@@ -182,6 +182,7 @@ impl ServiceContext {
                 dynamic: loaded.dynamic,
                 quasistatic: loaded.quasistatic,
                 spook: loaded.spook,
+                continuous: loaded.continuous,
             },
             commands: loaded.commands,
             wrenches: loaded.wrenches,

@@ -3,11 +3,13 @@
 //!
 //! [`Pairs`] does the geometric half for all modes. [`DynamicContacts`] turns surfaces and points into
 //! patches of the dynamic problem, whose faces complementarity steps use too. [`QuasistaticContacts`] turns
-//! points into friction cones and surfaces into patches of the quasistatic problem.
+//! points into friction cones and surfaces into patches of the quasistatic problem. [`ContinuousContacts`]
+//! sums the forces of all faces of the surfaces at one instant.
 
 mod ahead;
 mod closures;
 mod columns;
+mod continuous;
 mod dynamic;
 mod input;
 mod missed;
@@ -18,6 +20,7 @@ mod quasistatic;
 mod reached;
 
 pub(super) use ahead::FreePath;
+pub(super) use continuous::{ContinuousContacts, FaceLaw};
 pub(super) use dynamic::DynamicContacts;
 pub(super) use input::ContactInput;
 pub(super) use missed::Missed;

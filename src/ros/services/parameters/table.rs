@@ -43,7 +43,7 @@ pub(super) const REAL_TIME_FACTOR_MAX: f64 = 1e3;
 pub(super) const REAL_TIME_FACTOR_MIN: f64 = 1e-6;
 const ON_TIMEOUT: [&str; 3] = ["hold", "abort", "continue"];
 /// The allowed values of `stepping`; the empty text selects the scene's own mode.
-const STEPPING: [&str; 4] = ["", "dynamic", "quasistatic", "spook"];
+const STEPPING: [&str; 5] = ["", "dynamic", "quasistatic", "spook", "continuous"];
 /// The longest step \[s\], as in scene files.
 pub(super) const STEP_MAX: f64 = 1.0;
 /// The shortest step, except that 0 selects the scene's \[s\].
@@ -78,7 +78,7 @@ pub(super) fn fixed() -> Vec<Declaration> {
             Kind::Choice(&STEPPING),
             ParameterValue::Text(STEPPING[0].to_owned()),
             true,
-            "dynamic, quasistatic, spook, or empty for the scene's own; a change while running applies from the next ~/reset on.",
+            "dynamic, quasistatic, spook, continuous, or empty for the scene's own; a change while running applies from the next ~/reset on.",
         ),
         number(
             "step",

@@ -176,6 +176,7 @@ impl Parameters {
                 "dynamic" => Mode::Dynamic,
                 "quasistatic" => Mode::Quasistatic,
                 "spook" => Mode::Spook,
+                "continuous" => Mode::Continuous,
                 _ => Mode::Scene,
             },
             step_ns: (self.number("step") * 1e9).round() as u64,

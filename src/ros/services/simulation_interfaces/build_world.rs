@@ -128,6 +128,7 @@ fn build(
         dynamic: loaded.dynamic,
         quasistatic: loaded.quasistatic,
         spook: loaded.spook,
+        continuous: loaded.continuous,
     };
     let settings = stepping.under(&present.settings);
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings)
