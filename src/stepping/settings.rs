@@ -114,7 +114,7 @@ pub enum Stepping {
     /// chapter 3].
     Spook(SpookStepping),
     /// Accelerations from the forces of the present state, integrated with error control [Elandt 2019]. Faces
-    /// are triangles whose friction acts at their centroids, whatever the other settings are.
+    /// are triangles with friction at their centroids, also if the other settings differ.
     Continuous(ContinuousStepping),
 }
 

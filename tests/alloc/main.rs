@@ -27,7 +27,8 @@ use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionLaw};
 use isobar::solvers::quasistatic::{FrictionCone, QuasistaticSettings, QuasistaticSolver};
 use isobar::stepping::{
-    DynamicStepping, ErrorControl, JointCommand, Simulation, Snapshot, SpookStepping, StepSettings, Stepping,
+    ContinuousStepping, DynamicStepping, ErrorControl, JointCommand, Simulation, Snapshot, SpookStepping, StepSettings,
+    Stepping,
 };
 
 thread_local! {
@@ -96,8 +97,8 @@ fn a_steady_step_allocates_nothing() {
     assert_eq!(allocations, 0);
 }
 
-/// A box that slides on the ground, in steps with error control: after the first steps neither they nor
-/// snapshots allocate.
+/// A box that slides on the ground, in dynamic steps with error control and in continuous ones: after the
+/// first steps neither they nor snapshots allocate.
 #[test]
 fn a_steady_step_with_error_control_allocates_nothing() {
     let mut builder = SceneBuilder::new();
@@ -114,23 +115,24 @@ fn a_steady_step_with_error_control_allocates_nothing() {
     scene.model().set_free_body_pose(&mut state, body, &RigidTransform::translation(0.0, 0.0, 0.05));
     let options =
         DynamicStepping { error_control: Some(ErrorControl { tolerance: 1e-5 }), ..DynamicStepping::default() };
-    let settings =
-        StepSettings { step_ns: 10_000_000, stepping: Stepping::Dynamic(options), ..StepSettings::default() };
-    let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
-    let mut snapshot = Snapshot::default();
-    let (mut before, mut parts) = (0, 0);
-    for step in 0..120_u32 {
-        if step == 60 {
-            before = allocations();
+    for stepping in [Stepping::Dynamic(options), Stepping::Continuous(ContinuousStepping::default())] {
+        let settings = StepSettings { step_ns: 10_000_000, stepping, ..StepSettings::default() };
+        let mut simulation = Simulation::new(scene.clone(), state.clone(), settings).expect("a simulation");
+        let mut snapshot = Snapshot::default();
+        let (mut before, mut parts) = (0, 0);
+        for step in 0..120_u32 {
+            if step == 60 {
+                before = allocations();
+            }
+            // A push to and fro keeps the length of the parts changing
+            let push = Vector3::x() * if step % 10 < 5 { 8.0 } else { -8.0 };
+            simulation.set_external_wrench(body, SpatialForce::new(Vector3::zeros(), push)).expect("a finite wrench");
+            parts += simulation.step(&JointCommand::default()).expect("a step").parts;
+            simulation.snapshot_into(&mut snapshot);
         }
-        // A push to and fro keeps the length of the parts changing
-        let push = Vector3::x() * if step % 10 < 5 { 8.0 } else { -8.0 };
-        simulation.set_external_wrench(body, SpatialForce::new(Vector3::zeros(), push)).expect("a finite wrench");
-        parts += simulation.step(&JointCommand::default()).expect("a step").parts;
-        simulation.snapshot_into(&mut snapshot);
+        assert!(parts > 120, "{stepping:?}: {parts} parts");
+        assert_eq!(allocations() - before, 0, "{stepping:?}");
     }
-    assert!(parts > 120, "{parts} parts");
-    assert_eq!(allocations() - before, 0);
 }
 
 /// Quasistatic steps of the stacked cubes, while the arm's wrist turns and an external wrench pushes the

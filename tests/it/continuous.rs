@@ -1,5 +1,5 @@
-//! Laws of the continuous model: closed forms, its tolerance, its refusals, and the convergence of the discrete
-//! steps to it.
+//! Laws of the continuous model: closed forms, its tolerance, its refusals, and the convergence of the
+//! discrete steps to it.
 
 mod convergence;
 mod laws;

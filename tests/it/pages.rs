@@ -233,6 +233,7 @@ fn the_command_line_page_lists_every_option() {
                 "prehensile-push",
                 "spinning-disk",
                 "laws",
+                "step-error",
                 "cube-tosses",
             ],
             _ => &[""],

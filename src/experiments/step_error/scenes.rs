@@ -20,6 +20,10 @@ const GRAVITY: f64 = 9.81;
 const SAMPLE_NS: u64 = 10_000_000;
 /// The free body of the spatula's scene.
 const SPATULA: &str = "spatula";
+/// The tolerances of the reference of the spatula. At 1e-8 its parts are ten times shorter than at 1e-7.
+const OF_SPATULA: [f64; 2] = [1e-8, 1e-7];
+/// Those of the others [m, rad].
+const OF_OTHERS: [f64; 2] = [1e-9, 1e-8];
 /// The spatula is held for the first half of this time, and turns in the other \[ns\].
 const GRIP_NS: u64 = 800_000_000;
 
@@ -37,6 +41,8 @@ pub struct Case {
     pub(super) end_ns: u64,
     /// A turn by one radian counts as this distance \[m\].
     pub(super) radius: f64,
+    /// The tolerance of the reference [m, rad], and one whose difference from it bounds its error.
+    pub(super) reference: [f64; 2],
 }
 
 /// The path of a body: its position \[m\] and its axes times the radius \[m\], at each sample.
@@ -168,7 +174,7 @@ fn case(
     scene.model().set_free_body_pose(&mut initial, body, &RigidTransform::translation(0.0, 0.0, height));
     scene.model().set_free_body_velocity(&mut initial, body, &V);
     let (commands, settings) = (CommandSchedule::default(), triangles(StepSettings::default()));
-    Ok(Case { name, scene, initial, body, commands, settings, end_ns, radius })
+    Ok(Case { name, scene, initial, body, commands, settings, end_ns, radius, reference: OF_OTHERS })
 }
 
 /// The spatula of [Masterjohn 2022, section V-C]: gripped for 0.4 s with the first of the scene's forces, and
@@ -194,5 +200,6 @@ pub fn spatula(file: &Path) -> Result<Case, ExperimentError> {
         settings: triangles(loaded.settings),
         end_ns: GRIP_NS,
         radius: 0.1,
+        reference: OF_SPATULA,
     })
 }

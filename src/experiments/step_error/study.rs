@@ -11,8 +11,6 @@ use crate::stepping::{
     ContactScheme, ContactSurfaces, ContinuousStepping, DynamicStepping, ErrorControl, FrictionBound, Stepping,
 };
 
-/// The tolerance of the reference [m, rad], and the one whose difference from it bounds its error.
-const REFERENCE: [f64; 2] = [1e-9, 1e-8];
 /// The fixed steps \[ns\]; all divide the interval of the samples.
 const STEPS_NS: [u64; 6] = [2_000_000, 1_000_000, 500_000, 250_000, 125_000, 62_500];
 /// The tolerances of error control [m, rad].
@@ -107,8 +105,8 @@ fn measure(case: &Case, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<Step
     };
     let continuous =
         |tolerance| Stepping::Continuous(ContinuousStepping { tolerance, ..ContinuousStepping::default() });
-    let reference = run("continuous", continuous(REFERENCE[0]), EVERY_NS)?;
-    let coarser = run("continuous", continuous(REFERENCE[1]), EVERY_NS)?;
+    let reference = run("continuous", continuous(case.reference[0]), EVERY_NS)?;
+    let coarser = run("continuous", continuous(case.reference[1]), EVERY_NS)?;
     let mut errors = StepErrors {
         name: case.name,
         reference_parts: reference.parts,

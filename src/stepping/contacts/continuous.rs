@@ -1,4 +1,5 @@
-//! The contacts of the continuous model: the surfaces of all pairs at one pose, and the forces of their faces.
+//! The contacts of the continuous model: the surfaces of all pairs at one pose, and the forces of their
+//! faces.
 //!
 //! Each triangle of a surface pushes with its whole pressure at its centroid [Elandt 2019; Masterjohn 2022,
 //! section II]. With fe = A p, the normal speed vn of B relative to A and the slip vt:

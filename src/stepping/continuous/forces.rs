@@ -32,6 +32,12 @@ impl Loads {
         });
     }
 
+    /// Takes the loads of `other`; keeps the memory.
+    fn copy_from(&mut self, other: &Self) {
+        self.efforts.clone_from(&other.efforts);
+        self.wrenches.clone_from(&other.wrenches);
+    }
+
     /// Adds `other`, times `weight`.
     pub(super) fn add(&mut self, other: &Self, weight: f64) {
         self.efforts.iter_mut().zip(&other.efforts).for_each(|(sum, effort)| *sum += weight * effort);
@@ -160,6 +166,6 @@ impl Rates for World<'_, '_> {
     }
     fn keep(&mut self, stage: usize) {
         let Forces { now, stages, .. } = &mut *self.forces;
-        stages[stage].clone_from(now);
+        stages[stage].copy_from(now);
     }
 }

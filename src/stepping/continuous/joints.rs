@@ -12,8 +12,9 @@ const LIMIT_TIME: f64 = 1e-4;
 /// The depth beyond a limit at which its effort has set in fully \[rad\] or \[m\]: the effort is continuous.
 const LIMIT_DEPTH: f64 = 1e-6;
 
-/// Adds the efforts of springs, dampers, actuators, dry friction and limits to the generalized forces `forces`
-/// [N m] or \[N\], and fills the `efforts` of the actuators. `data` has the mass matrix and the weight.
+/// Adds the efforts of springs, dampers, actuators, dry friction and limits to the generalized forces
+/// `forces` [N m] or \[N\], and fills the `efforts` of the actuators. `data` has the mass matrix and the
+/// weight.
 ///
 /// With u the speed of a joint, x its depth beyond a limit and m its inertia:
 ///   actuator  clamp(K (q_cmd - q) + D (v_cmd - u) + tau_ff, +-limit)
@@ -53,8 +54,11 @@ pub(super) fn add_efforts(
         efforts.push(effort);
         let spring = joint.spring.stiffness * (joint.spring.reference - at);
         let friction = joint.friction * (u / stiction_tolerance).clamp(-1.0, 1.0);
-        let inertia = data.M.diagonal(dof) / (ratio * ratio);
-        forces[dof] += ratio * (effort + spring - friction + limit_effort(joint, at, u, inertia));
+        let limit = match ratio {
+            0.0 => 0.0, // a mimic joint that does not move
+            _ => limit_effort(joint, at, u, data.M.diagonal(dof) / (ratio * ratio)),
+        };
+        forces[dof] += ratio * (effort + spring - friction + limit);
     }
 }
 

@@ -1,8 +1,8 @@
 //! Radau IIA with three stages: order 5, stiffly accurate [Hairer & Wanner 1996, sections IV.5 and IV.8].
 //!
-//! The unknowns are y = (r, v) with the displacement r of the positions from those of the start: q = q0 (+) r.
-//! A rotation vector r has the rate w - r x w/2 + c(|r|) r x (r x w) with c(a) = (1 - (a/2) cot(a/2))/a^2. The
-//! stages Z_i = h sum_j a_ij f(y0 + Z_j) are found by Newton's method with the Jacobian of the start, by
+//! The unknowns are y = (r, v) with the displacement r of the positions from those of the start: q = q0 (+)
+//! r. A rotation vector r has the rate w - r x w/2 + c(|r|) r x (r x w) with c(a) = (1 - (a/2) cot(a/2))/a^2.
+//! The stages Z_i = h sum_j a_ij f(y0 + Z_j) are found by Newton's method with the Jacobian of the start, by
 //! differences. The error is that of an embedded formula of order 3,
 //!   (g/h - J)^-1 (f(y0) + (d_1 Z_1 + d_2 Z_2 + d_3 Z_3)/h),
 //! with the real eigenvalue g of the inverse of (a_ij).

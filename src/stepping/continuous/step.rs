@@ -26,7 +26,7 @@ const SHORTER: f64 = 0.25;
 /// rotation well.
 const TURN_MAX: f64 = 1.0;
 /// The largest number of trials in a step.
-const TRIALS_MAX: u32 = 1_000_000;
+const TRIALS_MAX: u32 = 100_000;
 
 /// The memory of continuous steps.
 #[derive(Clone, Debug)]
@@ -105,9 +105,12 @@ impl ContinuousStep {
         self.sums.clear(scene.joints().len(), model.bodies().len());
         self.radau.begin();
         let mut done = 0.0;
-        let mut longest = self.longest(scene, whole);
+        let (mut longest, mut turn) = self.longest(scene, whole);
         while done < whole {
             let time = input.time + done;
+            if turn > f64::from(TRIALS_MAX) * TURN_MAX {
+                return Err(StepError::Spin { time, turn });
+            }
             if report.solves == TRIALS_MAX || self.next < LEAST {
                 return Err(StepError::Continuous { time, part: self.next, tolerance });
             }
@@ -148,7 +151,7 @@ impl ContinuousStep {
             self.next = if length < self.next { self.next.max(length * growth) } else { length * growth };
             report.parts += 1;
             report.solver_residual = report.solver_residual.max(error / tolerance);
-            longest = self.longest(scene, whole - done);
+            (longest, turn) = self.longest(scene, whole - done);
             self.check_rigid(scene, input.time + done)?;
         }
         let solved = input.now();
@@ -157,15 +160,16 @@ impl ContinuousStep {
         Ok(())
     }
 
-    /// The longest part from the present state, up to `left` \[s\].
-    fn longest(&mut self, scene: &Scene, left: f64) -> f64 {
+    /// The longest part from the present state, up to `left` \[s\], and the largest turn of a free body in
+    /// this time \[rad\].
+    fn longest(&mut self, scene: &Scene, left: f64) -> (f64, f64) {
         let Self { forces, state, .. } = self;
         kinematics(scene.model(), state, &mut forces.data);
         let free = scene.model().joints().iter().filter(|joint| joint.kind == JointKind::Floating);
         let spin = free.map(|joint| Vector3::from_column_slice(&state.v[joint.v_start..joint.v_start + 3]).norm());
         let spin = spin.fold(0.0, f64::max);
         let longest = forces.contacts.longest(scene, &forces.data, left);
-        if spin * longest > TURN_MAX { TURN_MAX / spin } else { longest }
+        (if spin * longest > TURN_MAX { TURN_MAX / spin } else { longest }, spin * left)
     }
 
     /// Rigid geometries have no pressure field, and no force in this model.

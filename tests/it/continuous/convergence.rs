@@ -103,21 +103,16 @@ fn the_error_is_below_the_tolerance() {
     }
 }
 
-/// The discrete schemes converge to the continuous model at first order. `similar` lifts a body that slides by
-/// mu h |v| (`contact_schemes`), more than the depth of the coin at any of these steps: it is compared on the
-/// box alone, and with a wider bound.
+/// The discrete schemes with Coulomb friction converge to the continuous model at first order.
 #[test]
 fn discrete_steps_converge_to_the_continuous_model_at_first_order() {
-    let schemes = [ContactScheme::Lagged, ContactScheme::Coupled, ContactScheme::Tamsi];
-    let cases = [("box", box_drop(), &[ContactScheme::Similar][..]), ("coin", coin(), &[])];
-    for (name, world, more) in cases {
+    for (name, world) in [("box", box_drop()), ("coin", coin())] {
         let (reference, ..) = end(&world, continuous(0.01, 1e-8));
-        for scheme in schemes.iter().chain(more) {
-            let errors =
-                [1e-3, 5e-4, 2.5e-4, 1.25e-4].map(|step| distance(&end(&world, discrete(step, *scheme)).0, &reference));
+        for scheme in [ContactScheme::Lagged, ContactScheme::Coupled, ContactScheme::Tamsi] {
+            let steps = [1e-3, 5e-4, 2.5e-4, 1.25e-4];
+            let errors = steps.map(|step| distance(&end(&world, discrete(step, scheme)).0, &reference));
             let orders = [0, 1, 2].map(|i| (errors[i] / errors[i + 1]).log2());
-            let least = if more.contains(scheme) { 0.8 } else { 0.95 };
-            let good = orders.iter().all(|order| (least..1.1).contains(order));
+            let good = orders.iter().all(|order| (0.95..1.1).contains(order));
             assert!(good, "{name}, {}: {errors:?} m, orders {orders:?}", scheme.name());
         }
     }

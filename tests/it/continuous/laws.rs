@@ -113,9 +113,9 @@ fn a_box_rests_at_the_depth_of_its_weight() {
     assert!((contact.f.z / (mass * GRAVITY) - 1.0).abs() < 1e-6, "{contact:?}");
 }
 
-/// A sphere on a rigid plane: F = pi E d^2 (1 - 2 d/(3 R)), to the error of a tessellation into edges of 4 mm.
-/// In the middle of a triangle it lies up to h^2/(6 R) = 53 um below the sphere, 5 % of the depth of 1 mm; the
-/// force goes with its square.
+/// A sphere on a rigid plane: F = pi E d^2 (1 - 2 d/(3 R)), to the error of a tessellation into edges of 4
+/// mm. In the middle of a triangle it lies up to h^2/(6 R) = 53 um below the sphere, 5 % of the depth of 1
+/// mm; the force goes with its square.
 #[test]
 fn a_sphere_rests_at_the_depth_of_its_weight() {
     let (radius, modulus, mass) = (0.05, 1.5e6, 0.5);
@@ -262,9 +262,9 @@ fn states_within_a_step_are_those_of_the_motion() {
     assert!(worst < 1e-8, "{worst:e}");
 }
 
-/// v/(omega R) of a flat coin at omega R = `read` [m/s], from its speed and its rim speed [m/s]: Euler's equations
-/// of the plane with the friction of equal triangles at their centroids `points` \[m\], in steps of 0.1 % of the
-/// time to stop.
+/// v/(omega R) of a flat coin at omega R = `read` [m/s], from its speed and its rim speed [m/s]: Euler's
+/// equations of the plane with the friction of equal triangles at their centroids `points` \[m\], in steps of
+/// 0.1 % of the time to stop.
 fn flat_coin(points: &[[f64; 2]], radius: f64, mu: f64, (mut v, mut rim): (f64, f64), read: f64) -> f64 {
     let rates = |v: f64, rim: f64| {
         let (mut force, mut torque) = (0.0, 0.0);
@@ -285,9 +285,9 @@ fn flat_coin(points: &[[f64; 2]], radius: f64, mu: f64, (mut v, mut rim): (f64, 
     v / rim
 }
 
-/// A coin that slides and spins stops doing both at the same ratio of its speeds, that of a flat coin with the
-/// same triangles: each of the 152 of its cap is a fan of three. 0.5 %, as the paper's coin is judged: the
-/// moment of friction about the centre of mass shifts the pressure.
+/// A coin that slides and spins stops doing both at the same ratio of its speeds, that of a flat coin with
+/// the same triangles: each of the 152 of its cap is a fan of three. 0.5 %, as the paper's coin is judged:
+/// the moment of friction about the centre of mass shifts the pressure.
 #[test]
 fn a_coin_stops_at_the_ratio_of_its_faces() {
     let world = super::convergence::coin();
