@@ -18,7 +18,7 @@ from launch_ros.substitutions import FindPackageShare
 
 # Arguments that become parameters of the node if they are given: type and meaning.
 PARAMETERS = {
-    "stepping": (str, "dynamic, quasistatic or spook"),
+    "stepping": (str, "dynamic, quasistatic, spook or continuous"),
     "step": (float, "step [s]"),
     "real_time_factor": (float, "0 is as fast as possible"),
     "lockstep": (bool, "take turns with the controllers"),

@@ -11,7 +11,7 @@ from launch_ros.substitutions import FindPackageShare
 
 # Arguments that are passed to isobar.launch.py if they are given: default and meaning.
 HANDED_ON = {
-    "stepping": ("", "dynamic, quasistatic or spook; empty: the scene's"),
+    "stepping": ("", "dynamic, quasistatic, spook or continuous; empty: the scene's"),
     "step": ("", "step [s]; empty: the scene's"),
     "real_time_factor": ("", "0 is as fast as possible; empty: 1"),
     "lockstep": ("", "take turns with the controller; empty: no"),
