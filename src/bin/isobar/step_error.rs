@@ -33,10 +33,12 @@ pub(crate) struct StepError {
 impl StepError {
     /// Runs the experiment and returns its tables in Markdown.
     pub(crate) fn run(&self, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<String, Box<dyn Error>> {
-        let case = |name: &Name| match name {
-            Name::Box => box_drop(),
-            Name::Coin => coin(),
-            Name::Spatula => spatula(&self.scene),
+        let case = |name: &Name| -> Result<Case, Box<dyn Error>> {
+            Ok(match name {
+                Name::Box => box_drop()?,
+                Name::Coin => coin()?,
+                Name::Spatula => spatula(&self.scene)?,
+            })
         };
         let cases = self.cases.iter().map(case).collect::<Result<Vec<Case>, _>>()?;
         let mut text = String::new();
