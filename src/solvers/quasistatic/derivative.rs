@@ -19,6 +19,8 @@ use crate::math::dense::cholesky_solve_in_envelope;
 const ROUNDS_MAX: u32 = 60;
 /// The rounds end when the largest change of dv in a round falls to this, relative to the largest dv [-].
 const CHANGE: f64 = 1e-13;
+/// Rounds that do not reach this have no derivative to show [-].
+const ENDED: f64 = 1e-6;
 /// If sticking contacts miss their constraints by more than this fraction of the motion, they contradict each
 /// other [-].
 const CONSISTENT: f64 = 1e-6;
@@ -68,6 +70,8 @@ pub(super) struct Linearization {
     multipliers: Vec<f64>,
     bound_multipliers: Vec<f64>,
     scratch: Vec<f64>,
+    /// Whether the rounds of the last [`Linearization::apply`] have ended in all islands.
+    ended: bool,
     /// Velocities of the step before it is solved again.
     start: Vec<f64>,
 }
@@ -195,7 +199,7 @@ impl Linearization {
                 }
             }
         }
-        if error > CONSISTENT * scale { [false; 2] } else { holds }
+        if error > CONSISTENT * scale || !self.ended { [false; 2] } else { holds }
     }
 
     /// Computes the changes of the contacts' normal impulses in the last [`Linearization::apply`], by
@@ -232,11 +236,13 @@ impl Linearization {
             buffer.clear();
             buffer.resize(len, 0.0);
         }
+        self.ended = true;
         for (number, island) in islands.islands.iter().enumerate() {
             let part = islands.part(problem, island, law);
             let offset = part.offset();
             let size = part.dofs().len();
             let factor = &self.factors[self.starts[number]..][..size * size];
+            let mut ended = false;
             for _ in 0..ROUNDS_MAX {
                 for index in part.dofs() {
                     self.right_side[index] =
@@ -288,10 +294,12 @@ impl Linearization {
                     size = size.max(self.right_side[index].abs());
                     self.previous[index] = self.right_side[index];
                 }
+                ended = change <= ENDED * size;
                 if change <= CHANGE * size {
                     break;
                 }
             }
+            self.ended &= ended;
         }
         for (index, dof) in islands.dofs.iter().enumerate() {
             dv[*dof as usize] = self.previous[index];

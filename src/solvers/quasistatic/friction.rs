@@ -171,7 +171,16 @@ impl FrictionLaw {
                 _ => Mode::Sliding,
             }
         };
-        mode(&z) == mode(&there)
+        // The derivative has the mode of the bound, which may differ from the law's where hardly any force acts.
+        let here = match law.bound {
+            Some(bound) if z.x <= 0.0 && bound > 0.0 => return false,
+            Some(bound) if z.x > 0.0 && z.yz().norm() <= bound => Mode::Sticking,
+            Some(_) if z.x > 0.0 => Mode::Sliding,
+            _ => mode(&z),
+        };
+        // The direction of slip has no linear change over a motion that exceeds the slip itself.
+        let turns = here == Mode::Sliding && (there.yz() - z.yz()).norm() > z.yz().norm();
+        here == mode(&there) && !turns
     }
 
     /// The impulse of the given multipliers.
@@ -278,6 +287,26 @@ impl Hypotenuse for f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A point that hardly pushes has a bound above mu gamma_n by the tolerance of the bounds: its derivative is
+    /// that of sticking, which the law does not keep over a reach of 1e-5.
+    #[test]
+    fn a_point_that_sticks_by_the_error_of_its_bound_does_not_stay() {
+        let law = FrictionLaw::default();
+        let point = PointLaw { friction: 0.4, compliance: 0.0, bound: Some(1e-9) };
+        let (still, along) = (Vector3::zeros(), Vector3::new(0.0, 1.0, 0.0));
+        let stays = |gamma: [f64; 3], point: &PointLaw, dy: &Vector3| {
+            law.stays(point, 1.0, (&gamma, &[0.0; 3]), (&still, dy), 1e-5)
+        };
+        assert!(!stays([1e-10, 8e-10, 0.0], &point, &along), "it slides by the law, and sticks by its bound");
+        assert!(!stays([-1e-10, 0.0, 0.0], &point, &along), "it is open, and sticks by its bound");
+        let bound = PointLaw { bound: Some(0.4), ..point };
+        assert!(stays([1.0, 0.1, 0.0], &bound, &along), "it sticks");
+        assert!(stays([1.0, 0.5, 0.0], &bound, &along), "it slides");
+        let hardly = PointLaw { bound: Some(1e-12), ..point };
+        assert!(!stays([2.5e-12, 2e-12, 0.0], &hardly, &along), "a slip of 2e-12 m/s turns");
+        assert!(stays([-1e-3, 0.0, 0.0], &PointLaw { bound: Some(0.0), ..point }, &along), "it is open");
+    }
 
     /// Moreau: z = P_K(z) - P_K*(-z) with orthogonal parts, and the slope is the derivative.
     #[test]
