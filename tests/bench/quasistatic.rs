@@ -1,6 +1,8 @@
 //! Steps of an arm that stacks ten cubes (69 velocities, 54 contacts on average): our engine, cold and warm,
 //! compared with Clarabel in one run. Then whole steps of the same task as it ships (96 contacts on average),
-//! with geometry and Jacobians, and the solver's part of them.
+//! with geometry and Jacobians, and the solver's part of them. At last rows of 10, 30 and 60 boxes that a
+//! finger pushes along the ground (the only part with the argument `rows`): whole steps with Coulomb's law, with the relaxed friction, and with the
+//! relaxed friction by Clarabel, and the derivatives of the first, beside the time of its step.
 //!
 //! How to read it: each line is a set of problems. The time of a problem is the shortest of the rounds [us];
 //! `median` and `worst` are over the problems, and `iter.` is the mean number of iterations. The rounds go
@@ -17,13 +19,23 @@ mod golden;
 mod problems;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
+use isobar::contact::ContactProperties;
 use isobar::experiments::cube_stacking::{self, Script};
+use isobar::geometry::Shape;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::solvers::quasistatic::{Engine, FrictionCone, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver};
-use isobar::stepping::Stepping;
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
+use isobar::multibody::{JointKind, JointSpec};
+use isobar::scene::{Actuator, SceneBuilder};
+use isobar::solvers::quasistatic::{
+    Engine, FrictionCone, FrictionModel, QuasistaticProblem, QuasistaticSettings, QuasistaticSolver,
+};
+use isobar::stepping::{
+    JointCommand, JointTarget, QuasistaticDerivatives, QuasistaticStepping, Simulation, StepSettings, Stepping,
+};
 
 const ROUNDS: usize = 15;
 /// The tolerance of the settings that gives Clarabel its own default, 1e-8.
@@ -96,6 +108,9 @@ fn compare(name: &str, problems: &mut [QuasistaticProblem], friction: FrictionCo
 }
 
 fn main() {
+    if std::env::args().any(|argument| argument == "rows") {
+        return rows_of_boxes();
+    }
     println!("{:28} | {:^24} | {:^24} | {:^24}", "", "ours, cold", "ours, warm", "clarabel");
     let columns = "  median    worst  iter.";
     println!("{:28} | {columns:24} | {columns:24} | {columns:24}", "[us]");
@@ -117,6 +132,82 @@ fn main() {
         );
     }
     whole_steps();
+    rows_of_boxes();
+}
+
+/// A row of `count` boxes that touch each other, and a finger at the first.
+fn row_of_boxes(count: u32, model: FrictionModel, engine: Engine) -> Simulation {
+    let rigid = ContactProperties { compliant: Some(false), mu_dynamic: Some(0.3), ..ContactProperties::default() };
+    let mut builder = SceneBuilder::new();
+    let at = RigidTransform::translation;
+    builder.add_geometry(BodyIndex::WORLD, "ground", at(0.0, 0.0, 0.0), Shape::HalfSpace, &rigid).unwrap();
+    let (side, mass) = (0.04, 0.1);
+    let inertia =
+        |mass: f64, moment: f64| SpatialInertia::from_central(mass, &Vector3::zeros(), &(Matrix3::identity() * moment));
+    let finger = builder.add_body("finger", inertia(0.01, 1e-6));
+    let spec = JointSpec {
+        axis_F: Vector3::x(),
+        X_PF: at(-0.5 * side - 0.005, 0.0, 0.2 * side),
+        ..JointSpec::new("finger_joint", BodyIndex::WORLD, finger, JointKind::Prismatic)
+    };
+    let joint = builder.add_joint(spec).unwrap();
+    builder.set_actuator(joint, Actuator { stiffness: 1e5, gravity_compensation: true, ..Actuator::PASSIVE });
+    let tip = Shape::Sphere { radius: 0.005 };
+    builder.add_geometry(finger, "tip", at(0.0, 0.0, 0.0), tip, &rigid).unwrap();
+    let boxes: Vec<_> = (0..count)
+        .map(|i| {
+            let body = builder.add_body(&format!("box_{i}"), inertia(mass, mass * side * side / 6.0));
+            let shape = Shape::Box { size: Vector3::repeat(side) };
+            builder.add_geometry(body, "box", at(0.0, 0.0, 0.0), shape, &rigid).unwrap();
+            (body, side * f64::from(i))
+        })
+        .collect();
+    let scene = Arc::new(builder.build(Vector3::z() * -9.81).unwrap());
+    let mut state = scene.model().default_state();
+    for (body, x) in boxes {
+        scene.model().set_free_body_pose(&mut state, body, &at(x, 0.0, 0.5 * side));
+    }
+    let mut options = QuasistaticStepping::default();
+    (options.solver.model, options.solver.engine) = (model, engine);
+    let settings =
+        StepSettings { step_ns: 10_000_000, stepping: Stepping::Quasistatic(options), ..StepSettings::default() };
+    Simulation::new(scene, state, settings).unwrap()
+}
+
+/// Medians over 20 steps of each row. The rounds alternate between the kinds.
+fn rows_of_boxes() {
+    let kinds = [
+        (FrictionModel::Coulomb, Engine::Cone),
+        (FrictionModel::Relaxed, Engine::Cone),
+        (FrictionModel::Relaxed, Engine::Clarabel),
+    ];
+    println!(
+        "{:12} | {:>9} {:>9} {:>9} | {:>11} {:>7}",
+        "[ms]", "coulomb", "relaxed", "clarabel", "derivatives", "ratio"
+    );
+    for count in [10, 30, 60] {
+        let mut rows = kinds.map(|(model, engine)| row_of_boxes(count, model, engine));
+        let mut times: [Vec<f64>; 4] = Default::default();
+        for step in 1..=20 {
+            let target = JointTarget { position: Some(2e-4 * f64::from(step)), ..JointTarget::default() };
+            let command: JointCommand = [target].into_iter().collect();
+            let start = Instant::now();
+            let mut derivatives = QuasistaticDerivatives::new(&rows[0]).unwrap();
+            derivatives.differentiate(&rows[0], &command).unwrap();
+            times[3].push(1e3 * start.elapsed().as_secs_f64());
+            for (row, times) in rows.iter_mut().zip(&mut times) {
+                let start = Instant::now();
+                row.step(&command).unwrap();
+                times.push(1e3 * start.elapsed().as_secs_f64());
+            }
+        }
+        let [coulomb, relaxed, clarabel, derivatives] = times.map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        let ratio = derivatives / coulomb;
+        println!("{count:3} boxes    | {coulomb:9.2} {relaxed:9.2} {clarabel:9.2} | {derivatives:11.2} {ratio:7.1}");
+    }
 }
 
 /// Whole steps of the task, each with its shortest time of the rounds.
