@@ -19,6 +19,9 @@ use crate::math::dense::cholesky_solve_in_envelope;
 const ROUNDS_MAX: u32 = 60;
 /// The rounds end when the largest change of dv in a round falls to this, relative to the largest dv [-].
 const CHANGE: f64 = 1e-13;
+/// Below this change, relative to the largest dv, the rounds also end when one does not halve the change: the
+/// rest is rounding [-].
+const ROUNDING: f64 = 1e-9;
 /// Rounds that do not reach this have no derivative to show [-].
 const ENDED: f64 = 1e-6;
 /// If sticking contacts miss their constraints by more than this fraction of the motion, they contradict each
@@ -242,7 +245,7 @@ impl Linearization {
             let offset = part.offset();
             let size = part.dofs().len();
             let factor = &self.factors[self.starts[number]..][..size * size];
-            let mut ended = false;
+            let (mut ended, mut last) = (false, f64::INFINITY);
             for _ in 0..ROUNDS_MAX {
                 for index in part.dofs() {
                     self.right_side[index] =
@@ -295,9 +298,10 @@ impl Linearization {
                     self.previous[index] = self.right_side[index];
                 }
                 ended = change <= ENDED * size;
-                if change <= CHANGE * size {
+                if change <= CHANGE * size || (change <= ROUNDING * size && change > 0.5 * last) {
                     break;
                 }
+                last = change;
             }
             self.ended &= ended;
         }

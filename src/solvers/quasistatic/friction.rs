@@ -171,7 +171,7 @@ impl FrictionLaw {
                 _ => Mode::Sliding,
             }
         };
-        // The derivative has the mode of the bound, which may differ from the law's where hardly any force acts.
+        // The derivative has the mode of the bound, which may differ from the law's where the force is tiny.
         let here = match law.bound {
             Some(bound) if z.x <= 0.0 && bound > 0.0 => return false,
             Some(bound) if z.x > 0.0 && z.yz().norm() <= bound => Mode::Sticking,
@@ -288,8 +288,8 @@ impl Hypotenuse for f64 {
 mod tests {
     use super::*;
 
-    /// A point that hardly pushes has a bound above mu gamma_n by the tolerance of the bounds: its derivative is
-    /// that of sticking, which the law does not keep over a reach of 1e-5.
+    /// A point that hardly pushes has a bound above mu gamma_n by the tolerance of the bounds: its derivative
+    /// is that of sticking, which the law does not keep over a reach of 1e-5.
     #[test]
     fn a_point_that_sticks_by_the_error_of_its_bound_does_not_stay() {
         let law = FrictionLaw::default();

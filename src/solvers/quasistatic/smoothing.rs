@@ -43,6 +43,9 @@ const CORRECTIONS: u32 = 3;
 const ROUNDS_MAX: u32 = 10;
 /// The solves end when the last change is below this, relative to the derivative [-].
 const CHANGE: f64 = 1e-12;
+/// Below this, relative to the derivative, they also end when a solve does not halve the change: what remains
+/// is rounding [-].
+const ROUNDING: f64 = 1e-9;
 
 /// A smoothed step: the point, and the factor of its Hessian.
 #[derive(Clone, Debug, Default)]
@@ -389,6 +392,7 @@ impl SmoothedStep {
         ));
         self.limit_changes.clear();
         self.limit_changes.extend(self.bound_slopes.iter().zip(&direction.bounds).map(|(slope, moved)| slope * moved));
+        let mut last = f64::INFINITY;
         for _ in 0..ROUNDS_MAX {
             change.clear();
             change.extend((0..n).map(|i| direction.linear[i] - dot(&smooth[i * n..(i + 1) * n], dv)));
@@ -414,9 +418,11 @@ impl SmoothedStep {
                 *delta -= slope * change[bound.dof as usize];
             }
             let largest = |x: &[f64]| x.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
-            if largest(change) <= CHANGE * largest(dv) {
+            let (changed, size) = (largest(change), largest(dv));
+            if changed <= CHANGE * size || (changed <= ROUNDING * size && changed > 0.5 * last) {
                 break;
             }
+            last = changed;
         }
     }
 }

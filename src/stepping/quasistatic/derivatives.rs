@@ -206,7 +206,10 @@ impl QuasistaticDerivatives {
             && scene.closures().is_empty()
             && match self.differentiate_program(&input, step, kappa) {
                 Ok(settled) => settled,
-                Err(DerivativeError::Solver(QuasistaticError::NoDerivatives { .. })) => false,
+                // The step is solved, but its impulses are not known well enough, or determine no derivative.
+                Err(DerivativeError::Solver(
+                    QuasistaticError::NoDerivatives { .. } | QuasistaticError::NotConverged { .. },
+                )) => false,
                 Err(error) => return Err(error),
             };
         if !has_program {
