@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[3]
 COLUMNS = ["x", "y", "z", "vx", "vy", "vz", "wx", "wy", "wz"]
 
 
@@ -39,6 +40,21 @@ def scene_file(scene, step, folder):
     return json.dumps(text, indent=1)
 
 
+def run_spatula(scene, step, program):
+    """Does the same as `run` with the scene file of the spatula, and friction at the centroids as in Drake."""
+    with tempfile.TemporaryDirectory() as temporary:
+        file, table = Path(temporary) / "scene.yaml", Path(temporary) / "out.csv"
+        text = (ROOT / "config/spatula_slip.yaml").read_text().replace("../urdf", str(ROOT / "urdf"))
+        file.write_text(text.replace("dissipation:", "face_friction: centroid\n  dissipation:"))
+        command = [program, "run", file, "--step", step, "--duration"]
+        loading = spent([*command, step])
+        whole = spent([*command, scene.duration, "--csv", table, "--every", round(scene.duration / step)])
+        rows = csv.DictReader(line for line in table.read_text().splitlines() if not line.startswith("#"))
+        names = [f"spatula.{c}" for c in COLUMNS] + ["pitch"]
+        states = [(float(row["time"]), {"spatula": [float(row[name]) for name in names]}) for row in rows]
+        return states, max(whole - loading, 1e-6) / scene.duration
+
+
 def spent(command):
     """The processor time of a program [s]."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -49,6 +65,8 @@ def spent(command):
 
 def run(scene, step, folder, program):
     """States at the samples, and the processor time per simulated second [s], without that of loading."""
+    if scene.spatula:
+        return run_spatula(scene, step, program)
     with tempfile.TemporaryDirectory() as temporary:
         file, table = Path(temporary) / "scene.yaml", Path(temporary) / "out.csv"
         file.write_text(scene_file(scene, step, folder))

@@ -1,8 +1,12 @@
 //! Bodies at rest on a part of their faces, and bodies that come to rest, in steps that are longer than their
 //! contacts.
 
+use std::path::Path;
+
 use isobar::geometry::Shape;
-use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialInertia, SpatialVelocity, Vector3};
 use isobar::multibody::{JointKind, JointSpec};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
@@ -168,6 +172,36 @@ fn a_foot_that_cannot_slide_has_the_friction_of_the_ground_that_moves_below_it()
                 found >= least && found < 1.415 * exact,
                 "{solver:?} {law:?}, {speed} m/s: {found} and not {exact} N"
             );
+        }
+    }
+}
+
+/// Coulomb: a rigid pad that 59 N press on a soft wall, with a friction coefficient of 0.5, carries its
+/// weight of 2 N and stays. It touches the wall at the start, and its sides, which its free path leads deep
+/// into the wall, carry nothing. Regularized friction lets it creep by v_s x = 0.07 um/s for 2 s, and it
+/// sinks before it is pressed; 10 um is a hundredth of the distance by which the sides drove it up in the
+/// first step.
+#[test]
+fn a_pad_pressed_on_a_wall_does_not_climb() {
+    let text = "gravity: [0, 0, -9.81]
+models:
+  - { name: wall, box: [0.1, 0.6, 0.6], weld: { xyz: [-0.05, 0, 0] } }
+  - name: pad
+    box: [0.02, 0.06, 0.06]
+    mass: 0.2
+    free: { xyz: [0.01, 0, 0] }
+    material: { compliant: false }
+";
+    for (step, count) in [(5e-3, 400), (1.0 / 60.0, 120), (0.05, 40)] {
+        for (name, with) in modes(step) {
+            let loaded = scene_file::load_str(text, Path::new("wall.yaml"), &PackageMap::new()).expect("a scene");
+            let body = loaded.scene.model().body("pad").expect("the pad");
+            let mut simulation = Simulation::new(loaded.scene, loaded.initial, with).expect("a simulation");
+            let press = SpatialForce::new(Vector3::zeros(), Vector3::new(-59.0, 0.0, 0.0));
+            simulation.set_external_wrench(body, press).expect("a wrench");
+            steps(&mut simulation, count, |_| ());
+            let height = simulation.data().X_WB[body].translation.z;
+            assert!(height.abs() < 1e-5, "{name}, {step} s: {height} m");
         }
     }
 }
