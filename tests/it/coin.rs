@@ -27,8 +27,8 @@ fn coins_end_with_the_ratio_of_their_fan() {
 }
 
 /// The convex friction of `similar` and SAP lifts a body that slides at v by mu dt v, 1 mm at 5 m/s, where
-/// its pressure ends at 0.1 nm: the coin is thrown up, tumbles, and does not tend to the ratio. Drake's SAP
-/// does the same: 0.8 to 48 mm off the plane, and ratios of 0.83 to 15 from 0.5 m/s
+/// its pressure ends at 0.1 nm: the coin is thrown up, tumbles, and does not tend to the ratio. Drake's coin
+/// does the same with both: 0.5 to 180 mm off the plane, and ratios of 0.15 to 86 at a rim speed of 1 mm/s
 /// (`oracle/spinning_disk/drake_coin.json`).
 #[test]
 fn similar_and_sap_throw_the_coin_off_the_plane() {
@@ -56,8 +56,8 @@ fn errors_of_the_coin_fall_with_the_step_and_with_the_square_of_the_grid() {
 }
 
 /// Coulomb: a coin that slides without spin loses mu g h in its first step, however long this is, and not
-/// more. It falls by g h^2 on its free path, far below the plane, but its sides touch nothing. Residual: 1e-6
-/// of mu g h and the regularization v_s.
+/// more. It falls by g h^2 on its free path, far below the plane, but its sides touch nothing. The bound of
+/// friction is right to 1 % (`friction_bound: solved`).
 #[test]
 fn the_first_step_of_a_coin_takes_what_coulomb_says() {
     for step_ns in [8_000_000, 4_000_000, 1_000_000] {

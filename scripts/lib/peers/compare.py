@@ -59,9 +59,12 @@ def plot(scene, results, file):
     pyplot.close(figure)
 
 
-def ahead(results):
+def ahead(results, resolution):
     """Sentences on the programs with a smaller error, or the same error in less time, than Isobar."""
-    valid = {name: [row for row in rows if not isinstance(row[1], str) and row[1] == row[1]] for name, rows in results.items()}
+    valid = {
+        name: [(row[0], max(row[1], resolution), row[2]) for row in rows if not isinstance(row[1], str) and row[1] == row[1]]
+        for name, rows in results.items()
+    }
     ours = valid.pop("Isobar")
     found = []
     for name, rows in valid.items():
@@ -82,7 +85,7 @@ def page(measured, versions, command):
     text += [f"Programs: {', '.join(versions)}. Machine: {platform.processor() or platform.machine()}, "
              f"{os.cpu_count()} cores, shared with other work. Times are processor times.", ""]
     text += ["## What the others do better", ""]
-    lines = [f"- *{scene.title}*: {line}." for scene, results in measured for line in ahead(results)]
+    lines = [f"- *{scene.title}*: {line}." for scene, results in measured for line in ahead(results, scene.resolution)]
     text += lines or ["- Nothing in these scenes."]
     for scene, results in measured:
         text += ["", f"## {scene.title[0].upper()}{scene.title[1:]}", "", f"![Error against time]({scene.name}.png)", ""]

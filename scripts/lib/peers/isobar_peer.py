@@ -41,7 +41,7 @@ def scene_file(scene, step, folder):
 
 
 def run_spatula(scene, step, program):
-    """Does the same as `run` with the scene file of the spatula, and friction at the centroids as in Drake."""
+    """Does the same as `run` with the scene file of the spatula and friction at centroids, as in Drake."""
     with tempfile.TemporaryDirectory() as temporary:
         file, table = Path(temporary) / "scene.yaml", Path(temporary) / "out.csv"
         text = (ROOT / "config/spatula_slip.yaml").read_text().replace("../urdf", str(ROOT / "urdf"))

@@ -47,6 +47,11 @@ fn parse_solver(text: &str) -> Result<ComplementaritySolver, String> {
         .ok_or_else(|| format!("expected one of {}", ComplementaritySolver::ALL.map(|solver| solver.name()).join(", ")))
 }
 
+fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
 /// The materials of the object and the wall combine to at most twice the coefficient of the object.
 fn parse_wall_friction(text: &str) -> Result<f64, String> {
     let friction = text.parse().ok().filter(|friction| (0.0..prehensile_push::WALL_FRICTION_END).contains(friction));
@@ -54,8 +59,11 @@ fn parse_wall_friction(text: &str) -> Result<f64, String> {
 }
 
 impl Steps {
-    /// Refuses options that have no effect.
-    fn check(&self) -> Result<(), String> {
+    /// Refuses options that have no effect. `compliant` states whether a body has a pressure field.
+    fn check(&self, compliant: bool) -> Result<(), String> {
+        if self.surfaces.is_some() && self.stepping == "spook" && !compliant {
+            return Err("--surfaces has no effect without a pad or a patch; leave it out".to_owned());
+        }
         let (stepping, friction) = (self.stepping.as_str(), self.friction.as_deref().unwrap_or("none"));
         let (spook, of_stepping) = (stepping == "spook", format!("with --stepping {stepping}"));
         let of_friction = format!("with --friction {friction}");
@@ -75,8 +83,8 @@ impl Steps {
         Ok(())
     }
 
-    fn settings(&self) -> Result<StepSettings, String> {
-        self.check()?;
+    fn settings(&self, compliant: bool) -> Result<StepSettings, String> {
+        self.check(compliant)?;
         let solver = self.solver.unwrap_or(ComplementaritySolver::Direct);
         let directions = self.directions.unwrap_or(32);
         let frame = match self.frame.as_deref() {
@@ -114,7 +122,7 @@ impl Steps {
 #[derive(clap::Args)]
 pub(crate) struct PlanarPush {
     /// Contact point on the pushed side, from 0 to 1; only the push with this point and --angle is run.
-    #[arg(long, requires = "angle")]
+    #[arg(long, requires = "angle", value_parser = parse_share)]
     contact: Option<f64>,
     /// Angle of the push in degrees.
     #[arg(long, requires = "contact", allow_negative_numbers = true)]
@@ -140,7 +148,7 @@ pub(crate) struct PlanarPush {
     ])]
     compare: bool,
     /// Folder for the CSV files and the plots.
-    #[arg(long, default_value = "out/planar_push")]
+    #[arg(long, default_value = "out/planar_push", conflicts_with_all = ["measured", "compare"])]
     out: PathBuf,
 }
 
@@ -160,7 +168,11 @@ impl PlanarPush {
             let rows = planar_push::compare((support, pusher), &planar_push::THESIS_STEPS, clock, progress)?;
             return Ok(planar_push::compare_table(&rows));
         }
-        let settings = self.steps.settings()?;
+        let settings = self.steps.settings(support == Support::Pad || pusher == Pusher::Patch)?;
+        if pusher == Pusher::TwoPoints && self.steps.stepping == "quasistatic" {
+            let error = "--pusher two-points has no effect with --stepping quasistatic, whose points have no stiffness";
+            return Err(format!("{error}; take `point`").into());
+        }
         if let Some(file) = &self.measured {
             let errors = planar_push::grid(file, (support, pusher), settings, clock, progress)?;
             return Ok(format!(
@@ -223,7 +235,9 @@ impl PrehensilePush {
         let mut text = String::from(
             "mass [g] wall   x [mm]  z [mm]  closed form  turn [deg]  wall [N]  C point  C net    A point  A net [deg]  unconverged  ms a step (longest)\n",
         );
-        for row in prehensile_push::study(&pushes, fingers, self.steps.settings()?, &self.out, clock)? {
+        for row in
+            prehensile_push::study(&pushes, fingers, self.steps.settings(fingers == Fingers::Patch)?, &self.out, clock)?
+        {
             let ((mass, friction), [x, z, turn]) = (row.push, row.summary.end);
             let exact = row.closed_form.map_or("falls".to_owned(), |drop| format!("{:.3}", -drop));
             let mass = 1e3 * mass;

@@ -171,9 +171,15 @@ fn read_spook(node: &Node) -> Result<SpookStepping, SceneError> {
     let solver = choice(&section, "solver", "solver", &solvers)?.unwrap_or_default();
     let frames = [("world", FrictionFrame::World), ("body", FrictionFrame::Body), ("slip", FrictionFrame::Slip)];
     let frame = choice(&section, "frame", "frame of friction", &frames)?.unwrap_or_default();
+    let conflict = |problem: String| SceneError::Conflict { place: node.place.clone(), problem };
     let count = |key: &str, unit: &'static str, range: (f64, f64), default: u32| {
-        let number = section.number(key, unit, Range::Between(range.0, range.1, "(no unit)"))?;
-        Ok(number.map_or(default, |number| number.round() as u32))
+        let Some(number) = section.number(key, unit, Range::Between(range.0, range.1, "(no unit)"))? else {
+            return Ok(default);
+        };
+        match number.fract() == 0.0 {
+            true => Ok(number as u32),
+            false => Err(conflict(format!("`{key}` is a count: {number} is not a whole number"))),
+        }
     };
     let directions = count("directions", "[-]", (2.0, 1e4), 32)?;
     let edges = count("edges", "[-]", (3.0, 1e4), 8)?;
@@ -191,7 +197,6 @@ fn read_spook(node: &Node) -> Result<SpookStepping, SceneError> {
     .map(|law| (law.name(), law));
     let default = ComplementaritySettings::default();
     let friction = choice(&section, "friction", "friction model", &laws)?.unwrap_or(solver.default_friction());
-    let conflict = |problem: String| SceneError::Conflict { place: node.place.clone(), problem };
     for (key, needs) in [
         ("frame", "oriented_box"),
         ("directions", "multi_directional"),
@@ -212,7 +217,7 @@ fn read_spook(node: &Node) -> Result<SpookStepping, SceneError> {
     }
     let iterations = count("iterations", "[-]", (1.0, 1e6), default.iterations)?;
     let tolerance =
-        section.number("tolerance", "[-]", Range::Between(1e-12, 1.0, "(no unit)"))?.unwrap_or(default.tolerance);
+        section.number("tolerance", "[-]", Range::Between(1e-12, 1e-2, "(no unit)"))?.unwrap_or(default.tolerance);
     let settings = ComplementaritySettings { solver, friction, iterations, tolerance, ..default };
     settings.check().map_err(|refused| conflict(refused.to_string()))?;
     let places = [("start", ContactSurfaces::Start), ("free_path", ContactSurfaces::FreePath)];

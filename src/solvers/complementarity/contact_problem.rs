@@ -27,6 +27,8 @@ pub struct ComplementarityProblem {
     pub mass: Vec<f64>,
     /// The friction of the contact points, each after its normal row.
     pub pairs: Vec<FrictionPair>,
+    /// Rows other than friction, and the impulses from which sweeps start [N s, N m s].
+    pub starts: Vec<(usize, f64)>,
 }
 
 impl ComplementarityProblem {

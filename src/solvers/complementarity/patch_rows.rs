@@ -46,9 +46,11 @@ pub struct TangentInput {
     pub normal: Vector3,
     /// Velocity of slip of B over A at the start of the step [m/s, world].
     pub slip: Vector3,
-    /// The normal impulse that the elastic force and the damping at the start of the step give [N s].
-    pub elastic_impulse: f64,
-    /// The normal impulse that would stop the approach of the two bodies [N s].
+    /// The share of the face in the normal impulse of its patch: that of its elastic force at the start, or
+    /// of its stiffness if no face is pressed [-].
+    pub share: f64,
+    /// The normal impulse at this face alone that would stop the approach of the two bodies within the step,
+    /// at the velocities that they would have without contact [N s].
     pub impact_impulse: f64,
 }
 
@@ -144,8 +146,9 @@ impl ComplementarityProblem {
     /// A face with the elastic force fe0 and the stiffness k has g = -fe0/k and [Andersson 2021, eqs. 3.8 and
     /// 3.9]:
     ///   gamma = 1/(1 + 4 tau/h),   Sigma = 4 gamma/(h^2 k),   c = 4 gamma/h g - gamma G v0,
-    /// which is the force k (-g - tau u - h/4 (u - u0)). Deviations: a contact that oscillates faster than
-    /// the step has at least tau = 2 h; a near-rigid point with a gap may close it within the step, c = g/h.
+    /// which is the force k (-g - tau u - h/4 (u - u0)). Deviations: a contact of the stiffness k and
+    /// mobility w has at least tau = 2 h p/(1 + p), p = h^2 k w; a near-rigid point with a gap may close it
+    /// within the step, c = g/h.
     pub fn add_patch(
         &mut self,
         block: &PatchBlock,
@@ -168,6 +171,7 @@ impl ComplementarityProblem {
         let mut of_face = None;
         let mut estimates = (0.0, 0.0);
         let (_, total_stiffness) = block.elastic_sums();
+        let pressed: f64 = (0..block.len()).map(|number| face(block, number).2.max(0.0)).sum();
         for number in 0..block.len() {
             let (p_CF, normal, elastic_force, stiffness) = face(block, number);
             let is_part = !parts.is_empty();
@@ -179,15 +183,16 @@ impl ComplementarityProblem {
                 None => {
                     of_face =
                         self.add_normal(block, input, total_stiffness, (&p_CF, &normal, elastic_force, stiffness));
-                    let speed = block.V0.shift(&p_CF).v.dot(&normal);
-                    let elastic = elastic_force - stiffness * input.relaxation_time * speed;
-                    let mobility =
-                        of_face.map_or(0.0, |row| self.rows.diagonal(row) - self.rows.rows()[row].regularization);
-                    // A point with a gap has an impact only if the step closes the gap
-                    let gap = if stiffness > 0.0 { (-elastic_force / stiffness).max(0.0) } else { 0.0 };
-                    let closing = (-speed - gap / input.step).max(0.0);
-                    let impact = if mobility > 0.0 { closing / mobility } else { 0.0 };
-                    estimates = (input.step * elastic.max(0.0), impact);
+                    estimates = of_face.map_or((0.0, 0.0), |row| {
+                        let mobility = self.rows.diagonal(row) - self.rows.rows()[row].regularization;
+                        // A point with a gap has an impact only if the step closes the gap
+                        let gap = if stiffness > 0.0 { (-elastic_force / stiffness).max(0.0) } else { 0.0 };
+                        let closing = (-self.rows.free_speed(row) - gap / input.step).max(0.0);
+                        let impact = if mobility > 0.0 { closing / mobility } else { 0.0 };
+                        let part =
+                            if pressed > 0.0 { elastic_force.max(0.0) / pressed } else { stiffness / total_stiffness };
+                        (part, impact)
+                    });
                     match divided.next_if(|(face, ..)| *face == number) {
                         Some((_, shares, _)) => {
                             parts = shares;
@@ -197,6 +202,14 @@ impl ComplementarityProblem {
                     }
                 }
             };
+            let choose = |p_CF: Vector3, tangents: &mut dyn FnMut(&TangentInput) -> Tangents| {
+                let slip = block.V0.shift(&p_CF).v + block.surface_velocity;
+                let slip = slip - normal * slip.dot(&normal);
+                tangents(&TangentInput { p_CF, normal, slip, share: estimates.0, impact_impulse: estimates.1 })
+            };
+            if let Some(row) = of_face.filter(|_| !is_part) {
+                self.starts.push((row, choose(p_CF, &mut tangents).normal_before.max(0.0)));
+            }
             let coefficient = share * block.law.friction;
             let mut friction = [None; SPIN_POINTS];
             if let Some(normal_row) = of_face.filter(|_| coefficient > 0.0) {
@@ -204,10 +217,7 @@ impl ComplementarityProblem {
                     friction_points(&p_CF, &normal, if input.spread { spin_arm(block, number) } else { 0.0 });
                 let part = 1.0 / count as f64;
                 for (point, p_CF) in friction.iter_mut().zip(positions).take(count) {
-                    let slip = block.V0.shift(&p_CF).v + block.surface_velocity;
-                    let slip = slip - normal * slip.dot(&normal);
-                    let (elastic_impulse, impact_impulse) = estimates;
-                    let chosen = tangents(&TangentInput { p_CF, normal, slip, elastic_impulse, impact_impulse });
+                    let chosen = choose(p_CF, &mut tangents);
                     let coefficient = part * coefficient;
                     let least = MOBILITY_LEAST * block_mobility(self, block, &p_CF, &normal);
                     let tangent = self.add_friction(block, input, &p_CF, &chosen, coefficient, least);

@@ -93,6 +93,13 @@ impl MixedProblem {
         Ok(())
     }
 
+    /// G M^-1 r of row `i`: its speed without any impulse [m/s] or [rad/s].
+    pub(super) fn free_speed(&self, i: usize) -> f64 {
+        let start = if i == 0 { 0 } else { self.response_ends[i - 1] };
+        let responses = &self.responses[start..self.response_ends[i]];
+        responses.iter().map(|(dof, value)| value * self.momentum[*dof as usize]).sum()
+    }
+
     /// Adds a row with the non-zero (velocity, coefficient) of its Jacobian; returns its number.
     pub fn add_row(&mut self, row: Row, jacobian: impl Iterator<Item = (u32, f64)>) -> usize {
         debug_assert!(row.regularization >= 0.0 && row.lower <= row.upper, "a row has bounds in order");
@@ -243,10 +250,14 @@ impl MixedProblem {
         self.relative(violations.fold(0.0, worse), impulses)
     }
 
-    /// A violation as a part of the largest impulse; 1 if it is larger than all [-].
+    /// A violation as a part of the largest impulse; 1 if no row has an impulse [-].
     pub(super) fn relative(&self, violation: f64, impulses: &[f64]) -> f64 {
         let sizes = impulses.iter().enumerate().map(|(i, impulse)| impulse.abs() * self.unit(i));
-        if violation == 0.0 { 0.0 } else { violation / violation.max(sizes.fold(0.0, f64::max)) }
+        let largest = sizes.fold(0.0, f64::max);
+        match violation == 0.0 {
+            true => 0.0,
+            false => violation / if largest > 0.0 { largest } else { violation },
+        }
     }
 }
 

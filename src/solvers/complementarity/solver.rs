@@ -82,10 +82,11 @@ impl ContactSolver {
         impulses.resize(problem.rows.len(), 0.0);
         self.bounds.clear();
         self.bounds.extend(problem.pairs.iter().map(|pair| pair.coefficient * pair.normal_before.max(0.0)));
-        // Sweeps start from the friction of the step before
+        // Sweeps start from the impulses of the step before
         if matches!(settings.solver, ComplementaritySolver::GaussSeidel | ComplementaritySolver::Split) {
-            for pair in &problem.pairs {
-                impulses[pair.normal] = pair.normal_before.max(0.0);
+            for (row, impulse) in &problem.starts {
+                let law = problem.rows.rows()[*row];
+                impulses[*row] = impulse.clamp(law.lower, law.upper);
             }
             for (pair, bound) in problem.pairs.iter().zip(&self.bounds) {
                 let (guess, _) = set.project(pair.guess, *bound);

@@ -155,8 +155,13 @@ impl SpookStep {
         let reset = problem.rows.reset(base.blocks(), &problem.mass, &base.momentum);
         reset.map_err(|error| singular(model, input.time, error))?;
         problem.pairs.clear();
+        problem.starts.clear();
         for row in &base.rows {
             problem.add_box_row(row);
+        }
+        // Rows that are not those of the last step have no known impulses
+        if memory.joints().len() == base.rows.len() {
+            problem.starts.extend(memory.joints().iter().copied().enumerate());
         }
         let angle = match law {
             FrictionLaw::Randomized { seed } => random_angle(seed, (input.time / h).round() as u64),
@@ -191,7 +196,10 @@ impl SpookStep {
                 };
                 let normal_before = match (pair.kind, known) {
                     // Faces are cut anew in each step, and the nearest old one may be of another size
-                    (ContactKind::PressureField, _) => point.elastic_impulse,
+                    (ContactKind::PressureField, _) => {
+                        let before = memory.normal_impulse(active.pair);
+                        point.share * if before > 0.0 { before } else { point.impact_impulse }
+                    }
                     // A point that was near and not loaded may land in this step
                     (ContactKind::Points, Some(known)) if known.normal_impulse > 0.0 => known.normal_impulse,
                     (ContactKind::Points, _) => point.impact_impulse,
@@ -208,21 +216,29 @@ impl SpookStep {
     fn remember(&mut self, scene: &Scene, data: &Data) {
         self.net.clear();
         self.memory.clear();
+        self.memory.set_joints(&self.impulses[..self.base.problem.rows.len()]);
         for number in 0..self.base.contacts.active().len() {
             let active = self.base.contacts.active()[number];
             let faces = &self.faces[self.start_of(number)..self.ends[number]];
             self.net.push(net_impulse(faces, &self.impulses));
             let pair = &scene.contact_pairs()[active.pair];
             let X_WB = &data.X_WB[moving_body(scene, pair)];
+            let normal = |face: &FaceRows| face.normal_row.map_or(0.0, |row| self.impulses[row]);
+            let sum = faces.iter().filter(|face| face.pushes).map(normal).sum();
+            self.memory.push_pair(active.pair, sum);
             let mut largest = 0.0_f64;
             for face in faces {
-                let normal_impulse = face.normal_row.map_or(0.0, |row| self.impulses[row]);
+                let normal_impulse = normal(face);
                 largest = largest.max(normal_impulse);
+                let known = |p_CF: &Vector3, friction: Vector3| {
+                    let p_BoF_B = X_WB.inverse_transform_point(&(active.p_WC + p_CF).into()).coords;
+                    KnownPoint { p_BoF_B, normal_impulse, friction }
+                };
+                if face.pushes && face.points().next().is_none() {
+                    self.memory.push(known(&face.p_CF, Vector3::zeros()));
+                }
                 for point in face.points() {
-                    let p_WF = active.p_WC + point.p_CF;
-                    let p_BoF_B = X_WB.inverse_transform_point(&p_WF.into()).coords;
-                    let friction = point.impulse(&self.impulses);
-                    self.memory.push(active.pair, KnownPoint { p_BoF_B, normal_impulse, friction });
+                    self.memory.push(known(&point.p_CF, point.impulse(&self.impulses)));
                 }
             }
             if pair.kind == ContactKind::Points {

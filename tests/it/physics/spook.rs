@@ -119,6 +119,33 @@ fn friction_begins_at_the_landing() {
     }
 }
 
+/// A stiff pad that lands with 0.5 m/s while it slides with 2 m/s has the friction mu times its own normal
+/// impulses, m (u + g T). The bounds of a box are those of the step before, and those of the impact in the
+/// first one: the landing counts once more, m u. Before the damping of the start was its bound, the box
+/// stopped the pad at once.
+#[test]
+fn friction_of_a_landing_pad_is_bounded_by_its_impact() {
+    let size = Vector3::new(0.1, 0.1, 0.04);
+    let moments = box_inertia(1.0, &size).central().diagonal();
+    let (gravity, mu, u, time) = (Vector3::new(0.0, 0.0, -GRAVITY), 0.3, 0.5, 0.1);
+    for step in [1.0 / 60.0, 5e-3, 1e-3] {
+        for law in [FrictionLaw::Box, FrictionLaw::ScaledBox, FrictionLaw::ExactCone] {
+            let pad = compliant(1e7, 10.0, mu);
+            let (scene, mut state, body) = body_on_ground(Shape::Box { size }, 1.0, moments, &pad, gravity);
+            scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 0.5 * size.z));
+            let velocity = SpatialVelocity::new(Vector3::zeros(), Vector3::new(2.0, 0.0, -u));
+            scene.model().set_free_body_velocity(&mut state, body, &velocity);
+            let settings = spook(step, ComplementaritySolver::Direct, law);
+            let mut simulation = Simulation::new(scene, state, settings).expect("a simulation");
+            steps(&mut simulation, (time / step).round() as u32);
+            let lost = 2.0 - simulation.data().V_WB[body].v.x;
+            let (least, most) = (mu * (u + GRAVITY * time), mu * (2.0 * u + GRAVITY * (time + step)));
+            println!("{law:?}, {step} s: lost {lost} m/s, {least} to {most}");
+            assert!((0.9 * least..1.05 * most).contains(&lost), "{law:?}, {step} s: lost {lost} m/s of {most}");
+        }
+    }
+}
+
 /// Closed form: a block that slides along an axis of the world loses mu g t of its speed, with every solver
 /// and friction model but the box that turns at random. The last normal force bounds the box from the second
 /// step on, so that the friction of a new contact is that of its impact: none.
