@@ -23,7 +23,8 @@ pub(crate) fn read(path: &Path, bytes_max: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
-        return Err(Error::other(format!("the file is longer than the {bytes_max} bytes that are read")));
+        let why = format!("the file is longer than the {bytes_max} bytes that are read");
+        return Err(Error::new(ErrorKind::FileTooLarge, why));
     }
     Ok(bytes)
 }
@@ -43,6 +44,7 @@ pub(crate) fn way_out(error: &Error) -> &'static str {
         ErrorKind::NotFound => "there is no such file; check the path",
         ErrorKind::PermissionDenied => "check the permissions",
         ErrorKind::IsADirectory => "it is a folder; name a file in it",
+        ErrorKind::FileTooLarge => "make it smaller",
         ErrorKind::InvalidData => "it is not text in UTF-8; save it in that encoding",
         _ => "check the path and the permissions",
     }
@@ -72,6 +74,9 @@ mod tests {
     fn files_are_read_up_to_the_limit() {
         let refused = read(Path::new("/dev/zero"), 1000).unwrap_err();
         assert!(refused.to_string().contains("longer than the 1000 bytes"), "{refused}");
+        let file = "big.obj".into();
+        let mesh = crate::io::mesh_files::MeshFileError::Read { file, source: refused }.to_string();
+        assert!(mesh.contains("longer than the 1000 bytes that are read; make it smaller"), "{mesh}");
         assert!(read(Path::new("/dev/null"), 1000).unwrap().is_empty());
     }
 }

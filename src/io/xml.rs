@@ -57,16 +57,28 @@ pub(crate) struct XmlError {
 /// declared on the root.
 pub(crate) fn parse(text: &str) -> Result<Element, XmlError> {
     let mut text = std::borrow::Cow::Borrowed(text.trim_start_matches('\u{feff}'));
-    if let Some(at) = entity_declaration(&text) {
-        let line = 1 + text[..at].matches('\n').count();
-        let detail = "entity declarations are refused, because a few lines of them can make a document of any \
-                      size; write the text itself, and remove the <!ENTITY ...> lines";
-        return Err(XmlError { detail: detail.to_owned(), line: u32::try_from(line).unwrap_or(u32::MAX), column: 1 });
+    if let Some((at, found)) = text.char_indices().find(|(_, c)| !is_xml(*c)) {
+        let detail = format!("no XML document contains the character {found:?}; remove it");
+        return Err(XmlError { detail, ..at_byte(&text, at) });
     }
+    let mut allow_dtd = false;
     for _ in 0..UNDECLARED_PREFIXES_MAX {
-        let options = roxmltree::ParsingOptions { allow_dtd: true, nodes_limit: XML_NODES_MAX, ..Default::default() };
+        let options = roxmltree::ParsingOptions { allow_dtd, nodes_limit: XML_NODES_MAX, ..Default::default() };
         match roxmltree::Document::parse_with_options(&text, options) {
-            Ok(document) => return convert(&document, document.root_element(), 0),
+            Ok(document) => {
+                // To look for the line of each element from the start takes minutes for large documents.
+                let line_ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+                return convert(&document, document.root_element(), &line_ends, 0);
+            }
+            // Without a document type no entity can be declared.
+            Err(roxmltree::Error::DtdDetected) => match text.find("<!ENTITY") {
+                Some(at) => {
+                    let detail = "entity declarations are refused, because a few lines of them can make a document of \
+                                  any size; write the text itself, and remove the <!ENTITY ...> lines";
+                    return Err(XmlError { detail: detail.to_owned(), ..at_byte(&text, at) });
+                }
+                None => allow_dtd = true,
+            },
             Err(roxmltree::Error::UnknownNamespace(prefix, position)) => match declare(&text, &prefix) {
                 Some(repaired) => text = repaired.into(),
                 None => return Err(error(format!("the prefix `{prefix}:` is not declared"), position)),
@@ -93,13 +105,18 @@ fn without_position(message: &str) -> String {
     message.rsplit_once(" at ").map_or(message, |(head, _)| head).to_owned()
 }
 
-/// The start of the document type, if it declares entities.
-fn entity_declaration(text: &str) -> Option<usize> {
-    let root = root_element(text).unwrap_or(text.len());
-    let prolog = &text[..root];
-    let document_type = prolog.find("<!DOCTYPE")?;
-    // A declaration may contain elements, so the first element may be inside it.
-    text[document_type..].contains("<!ENTITY").then_some(document_type)
+/// Whether XML 1.0 allows the character. The parser does not look at those of a document type.
+fn is_xml(c: char) -> bool {
+    !matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+/// An error without a detail at the byte `at` of a text.
+fn at_byte(text: &str, at: usize) -> XmlError {
+    let before = text.get(..at).unwrap_or(text);
+    let line = 1 + before.matches('\n').count();
+    let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+    XmlError { detail: String::new(), line: number(line), column: number(column) }
 }
 
 /// The start of the first element.
@@ -110,7 +127,9 @@ fn root_element(text: &str) -> Option<usize> {
         let rest = text.get(at..)?;
         if rest.starts_with("<!--") {
             at += rest.find("-->")?;
-        } else if rest.starts_with("<?") || rest.starts_with("<!") {
+        } else if rest.starts_with("<?") {
+            at += rest.find("?>")?;
+        } else if rest.starts_with("<!") {
             at += rest.find('>')?;
         } else {
             return Some(at);
@@ -126,10 +145,16 @@ fn declare(text: &str, prefix: &str) -> Option<String> {
     Some(format!("{} xmlns:{prefix}=\"{uri}\"{}", text.get(..name_end)?, text.get(name_end..)?))
 }
 
-fn convert(document: &roxmltree::Document, node: roxmltree::Node, depth: usize) -> Result<Element, XmlError> {
-    let position = document.text_pos_at(node.range().start);
+/// The element `node` with its children. `line_ends` are the bytes of the document at which lines end.
+fn convert(
+    document: &roxmltree::Document,
+    node: roxmltree::Node,
+    line_ends: &[usize],
+    depth: usize,
+) -> Result<Element, XmlError> {
+    let start = node.range().start;
     if depth > DEPTH_MAX {
-        return Err(error(format!("elements nest deeper than {DEPTH_MAX}"), position));
+        return Err(error(format!("elements nest deeper than {DEPTH_MAX}"), document.text_pos_at(start)));
     }
     let qualify = |namespace: Option<&str>, name: &str| match namespace {
         Some(DRAKE_NAMESPACE) => format!("drake:{name}"),
@@ -149,20 +174,20 @@ fn convert(document: &roxmltree::Document, node: roxmltree::Node, depth: usize) 
     if let Some(control) = inside.find(|c| c.is_control()) {
         return Err(error(
             format!("names and values must not contain the control character {control:?}; remove it"),
-            position,
+            document.text_pos_at(start),
         ));
     }
     let children = node
         .children()
         .filter(roxmltree::Node::is_element)
-        .map(|child| convert(document, child, depth + 1))
+        .map(|child| convert(document, child, line_ends, depth + 1))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Element {
         name: qualify(node.tag_name().namespace(), node.tag_name().name()),
         attributes,
         children,
         text: text.trim().to_owned(),
-        line: position.row,
+        line: u32::try_from(1 + line_ends.partition_point(|end| *end < start)).unwrap_or(u32::MAX),
     })
 }
 
@@ -187,7 +212,20 @@ mod tests {
             "<?xml version='1.0'?>\n<!-- <a> -->\n<!DOCTYPE r [<!ENTITY a 'x'><!ENTITY b '&a;&a;'>]>\n<r n='&b;'/>";
         let refused = parse(bomb).unwrap_err();
         assert!(refused.detail.contains("entity declarations") && refused.line == 3, "{refused}");
+        // Instructions and texts may have what looks like the root or a comment.
+        for before in
+            ["<?p > <a ?>", "<?p <!-- ?>", "<!-- <? -->", "<!DOCTYPE r SYSTEM '<!--' [", "<!DOCTYPE r [<?p ]> <r/> ?>"]
+        {
+            let start = if before.starts_with("<!DOCTYPE") { "" } else { "<!DOCTYPE r [" };
+            let refused = parse(&format!("{before}{start}<!ENTITY a 'x'>]>\n<r n='&a;'/>")).unwrap_err();
+            assert!(refused.detail.contains("entity declarations"), "{before}: {refused}");
+        }
+        for type_ in ["<!DOCTYPE r SYSTEM 'a\0b'>", "<!DOCTYPE r [\n<!ELEMENT r '\0'>]>", "<!-- \u{1} -->"] {
+            let refused = parse(&format!("{type_}<r/>")).unwrap_err();
+            assert!(refused.detail.contains("no XML document contains"), "{type_:?}: {refused}");
+        }
         assert!(parse("<!DOCTYPE r>\n<r n='&lt;&#65;'/>").is_ok(), "a document type without entities");
+        assert!(parse("<?p > <a ?><r><x:y/></r>").is_ok(), "a prefix that is declared on the root");
         assert!(parse("<r><!-- <!DOCTYPE r [<!ENTITY a 'x'>]> --></r>").is_ok(), "a comment");
         for control in ["&#1;", "&#x7f;", "&#0;", "\0", "&#10;", "\u{85}"] {
             let refused = parse(&format!("<r>\n<link name='a{control}b'/></r>")).unwrap_err();
@@ -196,6 +234,10 @@ mod tests {
         assert!(parse("<r>\n<a xyz='0 0\n1'>two\n\tlines</a></r>").is_ok(), "layout");
         let wide = format!("<r>{}</r>", "<a/>".repeat(XML_NODES_MAX as usize + 1));
         assert!(parse(&wide).unwrap_err().detail.contains("200000 nodes"));
+        // As many elements as are read, behind a long text: each has its line.
+        let many = format!("<r><!--{}-->{}</r>", "\n".repeat(1 << 20), "<a/>\n".repeat(90_000));
+        let root = parse(&many).unwrap();
+        assert!(root.children.iter().enumerate().all(|(number, child)| child.line as usize == (1 << 20) + 1 + number));
     }
 
     #[test]

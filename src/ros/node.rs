@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use crate::io::bag::{BagError, BagPlan};
-use crate::io::checkpoint_file::{self, CheckpointFileError};
+use crate::io::bag::BagPlan;
+use crate::io::checkpoint_file;
 use crate::io::package::PackageMap;
-use crate::io::scene_file::{LoadedScene, SceneError, SceneSource, SourceChanges};
+use crate::io::scene_file::{LoadedScene, SceneSource, SourceChanges};
 use crate::recording::Rates;
 use crate::ros::checkpoints::file::checkpoint_queue;
 use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::checkpoints::services::PERIOD_WITHOUT_FILE;
-use crate::ros::client::{ClientError, Node, retry_responses};
+use crate::ros::client::{Node, ParameterValue, retry_responses};
 use crate::ros::commands::standing_command::StandingCommand;
 use crate::ros::exchange::disk_watch::STALLED_AFTER;
 use crate::ros::exchange::mailbox::Mailbox;
@@ -26,17 +26,17 @@ use crate::ros::exchange::state_queue::state_queue;
 use crate::ros::exchange::step_watch::LONG;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::names::shown;
+use crate::ros::node_error::NodeError;
 use crate::ros::publish::publishers::{PublishPlan, Publishers};
 use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
 use crate::ros::runtime::simulation_thread::{SimulationSetup, SimulationThread};
-use crate::ros::scheduling::SchedulingError;
 use crate::ros::services::context::{CurrentWorld, WorldOrigin, WorldSetup};
 use crate::ros::services::parameters::Parameters;
 use crate::ros::services::server::ServiceServer;
-use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers, lockstep_controllers};
-use crate::scene::{SceneChangeError, SceneSignature};
+use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers};
+use crate::scene::SceneSignature;
 use crate::stepping::{Checkpoint, CheckpointError, Simulation, SimulationError, schedules};
 
 /// The name of the node, unless arguments rename it.
@@ -45,87 +45,15 @@ pub const NODE_NAME: &str = "isobar";
 /// The longest wait of a spin for messages, and so the longest delay of a stop.
 const SPIN_TIMEOUT: Duration = Duration::from_millis(20);
 
+/// Stack of the thread that loads the scene, as large as the main thread's, because parsing meshes and scenes
+/// is recursive \[bytes\].
+const LOADING_STACK: usize = 8 << 20;
+
 /// The name of the thread that writes checkpoints.
 const CHECKPOINTS: &str = "checkpoints";
 
 /// At the end, the time between two checks whether other threads have ended.
 const END_WAIT: Duration = Duration::from_millis(10);
-
-/// The reason why the node did not start, or stopped.
-#[derive(Debug, thiserror::Error)]
-pub enum NodeError {
-    /// An error of ROS.
-    #[error("ROS 2")]
-    Ros(#[from] ClientError),
-    /// Values that parameters cannot take, one per line, and a table of all parameters.
-    #[error("{0}\nThe parameters are:\n{1}")]
-    Parameters(String, String),
-    /// No scene was named.
-    #[error("no scene was given: add --ros-args -p scene:=FILE.yaml")]
-    NoScene,
-    /// The scene cannot be loaded.
-    #[error(transparent)]
-    Scene(Box<SceneError>),
-    /// The scene cannot be simulated.
-    #[error(transparent)]
-    Simulation(#[from] SimulationError),
-    /// The scene refuses gravity or gains.
-    #[error(transparent)]
-    SceneChange(#[from] SceneChangeError),
-    /// The recording cannot be made.
-    #[error("parameter 'record'")]
-    Record(#[from] BagError),
-    /// The recording has no name of its own.
-    #[error("parameter 'record': {} is {kind}: name a file that does not exist yet, such as FOLDER/run.mcap", file.display())]
-    RecordKind {
-        /// The value of the parameter.
-        file: PathBuf,
-        /// Its kind.
-        kind: &'static str,
-    },
-    /// Checkpoints cannot be written.
-    #[error("parameter 'checkpoint'")]
-    CheckpointOutput(#[source] CheckpointFileError),
-    /// The checkpoint belongs to another scene.
-    #[error(
-        "parameter 'checkpoint': it was made in {world}: start with that scene, remove the file or name another one"
-    )]
-    OtherScene {
-        /// The name of its world.
-        world: String,
-        /// The difference.
-        source: CheckpointFileError,
-    },
-    /// The simulation cannot continue from the checkpoint.
-    #[error("parameter 'checkpoint': to begin at the start, remove the file or name another one")]
-    Checkpoint(#[from] CheckpointFileError),
-    /// The entities of the checkpoint cannot be made again.
-    #[error(
-        "parameter 'checkpoint': {}: the world has {entities}, which cannot be made again: {reason}. To begin at the start, \
-         remove the file or name another one",
-        file.display()
-    )]
-    Entities {
-        /// The checkpoint.
-        file: PathBuf,
-        /// The spawned and deleted entities.
-        entities: String,
-        /// The reason.
-        reason: String,
-    },
-    /// The operating system refuses priority, processors or locked memory.
-    #[error(transparent)]
-    Scheduling(#[from] SchedulingError),
-    /// The operating system refused a thread or a signal handler.
-    #[error("operating system")]
-    System(#[from] std::io::Error),
-    /// The simulation ended itself, as its settings require.
-    #[error("{0}")]
-    Aborted(String),
-    /// A thread ended by itself, which is a defect.
-    #[error("the {0} thread panicked; the lines above give the reason. Please report this defect")]
-    ThreadDied(&'static str),
-}
 
 /// The command line of the node, and the parameters that do not depend on the scene.
 pub fn usage() -> String {
@@ -149,14 +77,23 @@ pub fn run() -> Result<(), NodeError> {
 
 async fn run_async() -> Result<(), NodeError> {
     // Installed before anything slow, so that a signal during loading also ends the program cleanly.
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+    let mut signals = Signals::new()?;
     let node = scheduled(Node::create(NODE_NAME)?)?;
-    let (parameters, world) = World::load(&node)?;
+    let given = node.initial_parameters();
+    // Loading may take long. Its thread ends with the process.
+    let (sender, loaded) = oneshot::channel();
+    let load = move || drop(sender.send(World::load(given)));
+    std::thread::Builder::new().name("loading".to_owned()).stack_size(LOADING_STACK).spawn(load)?;
+    let (parameters, world) = tokio::select! {
+        () = signals.next() => {
+            tracing::info!("shutting down before the scene is loaded");
+            return Ok(());
+        }
+        loaded = loaded => loaded.map_err(|_| NodeError::ThreadDied("loading"))??,
+    };
     let mut session = Session::start(node, world, parameters)?;
     let died = tokio::select! {
-        _ = interrupt.recv() => None,
-        _ = terminate.recv() => None,
+        () = signals.next() => None,
         _ = &mut session.simulation_ended => Some("simulation"),
         _ = &mut session.publishing_ended => Some("publishing"),
         _ = &mut session.spinning_ended => Some("spinning"),
@@ -168,6 +105,25 @@ async fn run_async() -> Result<(), NodeError> {
         (None, Some(_)) if session.mailbox.quitting() => Ok(()),
         (None, Some(thread)) => Err(NodeError::ThreadDied(thread)),
         (None, None) => Ok(()),
+    }
+}
+
+/// The signals that end the node.
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
     }
 }
 
@@ -199,8 +155,9 @@ struct World {
 }
 
 impl World {
-    fn load(node: &Node) -> Result<(Parameters, Self), NodeError> {
-        let mut parameters = Parameters::new(node.initial_parameters().into_iter());
+    /// Reads the scene with the parameters that the process was started with.
+    fn load(given: Vec<(String, ParameterValue)>) -> Result<(Parameters, Self), NodeError> {
+        let mut parameters = Parameters::new(given.into_iter());
         let refuse =
             |parameters: &Parameters| NodeError::Parameters(parameters.problems().join("\n"), parameters.help());
         if !parameters.problems().is_empty() {
@@ -221,6 +178,9 @@ impl World {
         let mut origin = WorldOrigin { is_of_start: true, ..WorldOrigin::file(parameters.text("scene"), source) };
         check_record(Path::new(parameters.text("record")))?;
         let file = PathBuf::from(parameters.text("checkpoint"));
+        if !parameters.text("record").is_empty() && parameters.text("record") == parameters.text("checkpoint") {
+            return Err(NodeError::OneFile { file });
+        }
         let checkpoint = read_checkpoint(&file)?;
         if let Some(checkpoint) = &checkpoint {
             loaded = restore_entities(checkpoint, &file, &mut origin, &packages)?.unwrap_or(loaded);
@@ -236,6 +196,7 @@ impl World {
 
 fn load_scene(path: &Path, packages: &PackageMap) -> Result<(SceneSource, LoadedScene), NodeError> {
     let started = Instant::now();
+    tracing::info!("loading {}", path.display());
     let refused = |error| NodeError::Scene(Box::new(error));
     let source = SceneSource::read(path, packages).map_err(refused)?;
     let loaded = source.build(packages).map_err(refused)?;
@@ -272,7 +233,7 @@ impl Session {
     fn start(mut node: Node, world: World, mut parameters: Parameters) -> Result<Self, NodeError> {
         let World { origin, mut loaded, checkpoint, rates, packages } = world;
         let markers = loaded.publish.contact_markers;
-        let settings = parameters.run_settings(&rates, markers);
+        let mut settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
         let joints = loaded.scene.joint_names().len();
         let stepping = SceneStepping {
@@ -307,6 +268,12 @@ impl Session {
                 };
                 let (simulation, state) = restore(&checkpoint, &settings, &schedules, begin)?.map_err(refused)?;
                 parameters.set_physics(start.joint_names(), &Physics::of(simulation.scene()));
+                if let Some(state) = &state
+                    && stepping.under(&settings) != simulation.settings()
+                {
+                    parameters.set_stepping(state.mode, state.step_ns);
+                    settings = parameters.run_settings(&rates, markers);
+                }
                 (simulation, state)
             }
             None => {
@@ -344,15 +311,17 @@ impl Session {
         topics.publish_texts();
         let (topics_sender, topics_receiver) = channel();
         let mut publishers = Publishers::new(&mut node, plan, topics, topics_receiver)?;
-        let lockstep = parameters.lockstep(lockstep_controllers(&loaded.joint_groups, namespaces));
         let modes = parameters.control_modes(scene.joint_names());
         let gains = parameters.physics(scene.joint_names()).gains;
         let options =
             ControllerOptions { lockstep: parameters.flag("lockstep"), namespaces, modes: &modes, gains: &gains };
         let controllers = Controllers::new(&mut node, &scene, &loaded.joint_groups, options, mailbox.clone())?;
+        let lockstep = parameters.lockstep(controllers.awaited_topics());
         let source = origin.for_checkpoints();
         let (models, warnings) = (loaded.models, loaded.warnings.into());
-        let world = CurrentWorld { number: 0, scene: scene.clone(), models, rates, markers, origin, warnings };
+        let scheduled = loaded.commands.joints.iter().map(|schedule| schedule.joint).collect();
+        let scene_now = scene.clone();
+        let world = CurrentWorld { number: 0, scene: scene_now, models, rates, markers, origin, scheduled, warnings };
         let scene = PathBuf::from(parameters.text("scene"));
         let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages, scene };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;
@@ -581,5 +550,6 @@ fn spin(mut node: Node, mut server: ServiceServer) -> Node {
         server.answer_all(&mut node);
         retry_responses();
     }
+    server.end();
     node
 }

@@ -7,7 +7,7 @@
 //! length, the simulation, and an attachment of the caller.
 
 use super::settings::StepSettings;
-use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce, Vector6};
+use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce, SpatialVelocity, Vector6};
 use crate::scene::SceneSignature;
 
 const MARK: &[u8; 8] = b"ISOBAR-C";
@@ -253,11 +253,30 @@ pub(super) fn read_wrenches(
     reader: &mut ByteReader<'_>,
 ) -> Result<(), BytesError> {
     for F_BBo_W in wrenches.iter_mut() {
-        let mut stacked = Vector6::zeros();
-        for number in stacked.iter_mut() {
-            *number = reader.finite()?;
-        }
-        *F_BBo_W = SpatialForce::from_vector(&stacked);
+        *F_BBo_W = SpatialForce::from_vector(&read_six(reader)?);
     }
     Ok(())
+}
+
+/// Writes the velocities of the bodies.
+pub(super) fn write_velocities(velocities: &IndexVec<BodyIndex, SpatialVelocity>, writer: &mut ByteWriter) {
+    for V_WB in velocities.iter() {
+        V_WB.to_vector().iter().for_each(|number| writer.f64(*number));
+    }
+}
+
+/// Reads the output of [`write_velocities`] for this number of bodies.
+pub(super) fn read_velocities(
+    bodies: usize,
+    reader: &mut ByteReader<'_>,
+) -> Result<IndexVec<BodyIndex, SpatialVelocity>, BytesError> {
+    (0..bodies).map(|_| Ok(SpatialVelocity::from_vector(&read_six(reader)?))).collect()
+}
+
+fn read_six(reader: &mut ByteReader<'_>) -> Result<Vector6, BytesError> {
+    let mut stacked = Vector6::zeros();
+    for number in stacked.iter_mut() {
+        *number = reader.finite()?;
+    }
+    Ok(stacked)
 }

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::checkpoint::{Checkpoint, CheckpointError, read_wrenches, write_wrenches};
+use super::checkpoint::{
+    Checkpoint, CheckpointError, read_velocities, read_wrenches, write_velocities, write_wrenches,
+};
 use super::checks::{check_state, check_steps};
 use super::command::JointCommand;
 use super::control_memory::ControlMemory;
@@ -235,6 +237,17 @@ impl Simulation {
         Ok(())
     }
 
+    /// The positions at which quasistatic steps hold the joints that a command does not move: those commanded
+    /// last, or the initial ones [rad or m]. Empty in other modes.
+    pub fn held_positions(&self) -> &[f64] {
+        self.stepper.quasistatic().map_or(&[], QuasistaticStep::held_positions)
+    }
+
+    /// Sets a position of [`Simulation::held_positions`] [rad or m]; without effect in other modes.
+    pub fn hold_position(&mut self, joint: ScalarJointIndex, position: f64) {
+        self.stepper.hold_position(joint.to_usize(), position);
+    }
+
     /// Continues from the present state as if there had been no step before.
     fn forget_steps(&mut self, stepping: Stepping) {
         self.stepper = Stepper::new(stepping, &self.scene, &self.initial);
@@ -273,6 +286,7 @@ impl Simulation {
         }
         write_wrenches(self.external.wrenches(), &mut writer);
         write_wrenches(&self.F_BBo_W, &mut writer);
+        write_velocities(&self.V_before, &mut writer);
         self.result.write(&mut writer);
         writer.u64(self.control.next_ns);
         self.stepper.write_memory(&mut writer);
@@ -309,6 +323,7 @@ impl Simulation {
         external.read(&mut reader)?;
         let mut F_BBo_W = self.F_BBo_W.clone();
         read_wrenches(&mut F_BBo_W, &mut reader)?;
+        let V_before = read_velocities(scene.model().bodies().len(), &mut reader)?;
         let mut result = StepResult::new(&initial, scene.joints().len());
         result.read(&mut reader)?;
         if checkpoint.step_count() > 0 {
@@ -322,6 +337,7 @@ impl Simulation {
         (self.external, self.F_BBo_W, self.result, self.stepper) = (external, F_BBo_W, result, stepper);
         (self.step_count, self.control) = (checkpoint.step_count(), control);
         self.place();
+        self.V_before = V_before;
         Ok(())
     }
 

@@ -89,6 +89,13 @@ impl Stepper {
         }
     }
 
+    /// Sets the position at which quasistatic steps hold a joint without a command [rad or m].
+    pub(super) fn hold_position(&mut self, joint: usize, position: f64) {
+        if let Self::Quasistatic(step) = self {
+            step.hold_position(joint, position);
+        }
+    }
+
     /// Writes the data that the next step takes from the last one.
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         match self {

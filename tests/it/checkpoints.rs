@@ -10,8 +10,9 @@ use isobar::math::{BodyIndex, Index, RigidTransform, ScalarJointIndex, SpatialFo
 use isobar::multibody::JointLimits;
 use isobar::scene::{Actuator, SceneBuilder};
 use isobar::stepping::{
-    BodyWrench, Checkpoint, CheckpointError, CommandSchedule, JointCommand, JointSchedule, QuasistaticStepping,
-    Simulation, StepSettings, Stepping, TimedWrenches, UnactuatedInertia, Waveform, WrenchAxes, schedules,
+    BodyWrench, Checkpoint, CheckpointError, CommandSchedule, ContactScheme, DynamicStepping, JointCommand,
+    JointSchedule, QuasistaticStepping, Simulation, StepSettings, Stepping, TimedWrenches, UnactuatedInertia, Waveform,
+    WrenchAxes, schedules,
 };
 
 use crate::random::Random;
@@ -23,7 +24,9 @@ fn bits(simulation: &Simulation) -> Vec<u64> {
     let mut snapshot = isobar::stepping::Snapshot::default();
     simulation.snapshot_into(&mut snapshot);
     let wrenches = simulation.body_wrenches().iter().flat_map(|F| F.to_vector().iter().copied().collect::<Vec<_>>());
-    let numbers = state.q.iter().chain(&state.v).copied().chain(snapshot.joint_effort.iter().copied()).chain(wrenches);
+    let accelerations = snapshot.A_WB.iter().flat_map(|A| A.to_vector().iter().copied().collect::<Vec<_>>());
+    let numbers = state.q.iter().chain(&state.v).copied().chain(snapshot.joint_effort.iter().copied());
+    let numbers = numbers.chain(wrenches).chain(accelerations);
     let counts = [report.solver_iterations, report.faces, report.faces_dropped, report.solver_fallbacks];
     let counts = counts.into_iter().map(u64::from).chain([simulation.step_count(), report.solver_residual.to_bits()]);
     numbers.map(f64::to_bits).chain(counts).collect()
@@ -110,6 +113,47 @@ fn a_restored_run_of_a_shipped_scene_has_the_same_bits() {
             continues(&make, steps, &mut random, &format!("{name}, {mode}"));
         }
     }
+}
+
+/// Bricks and balls that fall into a heap: pairs come near each other and part, and only those near each
+/// other have a memory.
+#[test]
+fn a_restored_run_of_a_heap_has_the_same_bits() {
+    let mut random = Random::new(13);
+    let loaded = config("start/heap.yaml");
+    for scheme in [ContactScheme::Lagged, ContactScheme::Coupled] {
+        let dynamic = DynamicStepping { scheme, ..loaded.dynamic };
+        let settings = StepSettings { stepping: Stepping::Dynamic(dynamic), step_ns: 5_000_000, ..loaded.settings };
+        let make = || {
+            let simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings).unwrap();
+            (simulation, CommandSchedule::default())
+        };
+        continues(&make, 30, &mut random, &format!("{scheme:?}"));
+    }
+}
+
+/// Balls that bounce, roll and spin on a conveyor, two of them on a string.
+const CONVEYOR: &str = "
+ground: { surface_velocity: [0.1, 0, 0], torsional_radius: 0.002, rolling_friction: 0.001, restitution: 0.5, mu_dynamic: 0.5 }
+models:
+  - { name: left, sphere: 0.03, density: 700, free: { xyz: [0, 0, 0.06] } }
+  - { name: right, sphere: 0.03, density: 700, free: { xyz: [0, 0.2, 0.04] } }
+  - name: ball
+    sphere: 0.02
+    density: 700
+    free: {}
+    count: 12
+    random: { within: [[0.1, -0.2, 0.01], [0.4, 0.2, 0.15]], seed: 3 }
+materials: [{ compliant: false, restitution: 0.5, torsional_radius: 0.002, rolling_friction: 0.001 }]
+closures: [{ distance: { a: { body: left }, b: { body: right }, length: 0.201 } }]
+";
+
+#[test]
+fn a_restored_run_with_bounces_rolling_and_closures_has_the_same_bits() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("config/conveyor.yaml");
+    let loaded = scene_file::load_str(CONVEYOR, &file, &PackageMap::default()).unwrap();
+    let make = || (loaded.simulation().unwrap(), CommandSchedule::default());
+    continues(&make, 200, &mut Random::new(14), "conveyor");
 }
 
 /// A rigid box that lands on rigid ground and slides under changing wrenches, beside an impedance with

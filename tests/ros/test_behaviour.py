@@ -161,6 +161,30 @@ def test_parameters_have_ranges_and_can_be_set_together(start, listener):
     listener.wait_until(lambda: states and abs(slide(states[-1])[0] + 1e-3) < 1e-6, "rest")
 
 
+def test_a_mimic_joint_has_no_gains(start, listener):
+    """Regression, observed on the built node: a gain of the finger that mimics pulled both fingers back."""
+    start(scene="cell.yaml")
+    names = listener.call(ListParameters, "/isobar/list_parameters", ListParameters.Request()).result.names
+    assert "gains.finger.stiffness" in names and "control_modes.finger_2" in names
+    assert not any(name.startswith("gains.finger_2") for name in names), names
+    refused = listener.set_parameter("gains.finger_2.stiffness", 1000.0)
+    assert not refused.successful and "unknown parameter" in refused.reason, refused
+
+
+def test_a_joint_that_gets_gains_is_held_where_it_is(start, listener):
+    """Regression, observed on the built node: it snapped to its start."""
+    start(parameters=["gains.slide.stiffness:=0.0", "gains.slide.damping:=100.0"])
+    states = listener.listen(JointState, "joint_states")
+    slide = lambda: states[-1].position[states[-1].name.index("slide")]
+    # It sinks at 5 cm/s, the weight over the damping.
+    listener.wait_until(lambda: states and slide() < -0.02, "it sinks")
+    assert listener.set_parameter("gains.slide.stiffness", 2000.0).successful
+    begin = len(states)
+    listener.wait_for_time(states, 0.5)
+    positions = [state.position[state.name.index("slide")] for state in states[begin:]]
+    assert max(positions) < -0.015 and abs(positions[-1] - positions[-10]) < 1e-4, (max(positions), positions[-1])
+
+
 def test_joints_are_held_when_commands_stop(start, listener):
     node = start(parameters=["command_timeout:=0.2"])
     states = listener.listen(JointState, "joint_states")

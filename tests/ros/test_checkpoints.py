@@ -5,6 +5,7 @@ import signal
 import pytest
 from conftest import PATIENCE, RUNNING, SCENES, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import GetParameters
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -193,6 +194,52 @@ def test_a_checkpoint_after_a_change_of_mode_and_another_world_is_restored(start
     assert second.end() == 0
 
 
+def test_a_checkpoint_sets_the_step_and_the_mode_of_the_node(start, listener, tmp_path):
+    """Regression, observed on the built node: those given at the start had no effect, but were the values of
+    the parameters."""
+    file = tmp_path / "run.checkpoint"
+    first = start(scene="swing.yaml", parameters=[f"checkpoint:={file}", "step:=0.002"])
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    assert first.end() == 0
+    second = start(scene="swing.yaml", parameters=[f"checkpoint:={file}", "step:=0.005", "stepping:=quasistatic"])
+    RUNNING[:] = [second]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in second.log(), "start")
+    names = ["step", "stepping"]
+    step, stepping = listener.call(GetParameters, "/isobar/get_parameters", GetParameters.Request(names=names)).values
+    assert (step.double_value, stepping.string_value) == (0.002, "")
+    for name in names:
+        assert f"parameter '{name}' now has the value of the checkpoint" in second.log(), second.log()
+    # After a reset, too.
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    states = listener.listen(JointState, "joint_states", 100)
+    assert listener.set_parameter("joint_state_rate", 1000.0).successful
+    listener.wait_until(lambda: len(states) > 20, "states")
+    assert stamp_ns(states[-1]) - stamp_ns(states[-2]) == 2_000_000
+
+
+MASSLESS = """<robot name="m"><link name="base"/><link name="a"/><joint name="j" type="revolute"><parent link="base"/>
+<child link="a"/><axis xyz="0 0 1"/><limit lower="-2" upper="2" effort="10" velocity="5"/></joint></robot>"""
+
+
+def test_a_checkpoint_after_a_refused_mode_can_be_started_from(start, listener, tmp_path):
+    """Regression, observed on the built node: the checkpoint had the mode that the reset could not take."""
+    (tmp_path / "massless.urdf").write_text(MASSLESS)
+    scene, file = tmp_path / "massless.yaml", tmp_path / "run.checkpoint"
+    actuators = "{ j: { stiffness: 100, damping: 1 } }"
+    scene.write_text(
+        f"step: 0.01\nstepping: quasistatic\nmodels: [{{ name: m, urdf: massless.urdf, weld: {{}}, actuators: {actuators} }}]\n"
+    )
+    first = start(scene_path=scene, parameters=[f"checkpoint:={file}"])
+    assert listener.set_parameter("stepping", "dynamic").successful
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    listener.wait_until(lambda: "The reset keeps the previous stepping settings" in first.log(), "the reason")
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    assert first.end() == 0
+    second = start(scene_path=scene, parameters=[f"checkpoint:={file}"])
+    RUNNING[:] = [second]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in second.log(), "start")
+
+
 def test_a_disk_that_takes_no_checkpoints_is_reported_once_and_in_diagnostics(start, listener, tmp_path):
     """The simulation continues, and so do the attempts."""
     folder = tmp_path / "disk"
@@ -307,6 +354,13 @@ def test_another_world_keeps_the_periodic_checkpoint_of_the_scene(start, listene
     third = start(**arguments)
     assert third.process.wait(PATIENCE) == 1
     assert "it was made in" in third.log() and "two_presses.yaml: start with that scene" in third.log(), third.log()
+
+
+def test_one_file_is_not_both_a_recording_and_a_checkpoint(start, tmp_path):
+    """Regression, observed on the built node: the first checkpoint replaced the recording."""
+    node = start(parameters=[f"record:={tmp_path}/run", f"checkpoint:={tmp_path}/run"])
+    assert node.process.wait(PATIENCE) == 1
+    assert f"name one file, {tmp_path}/run" in node.log() and not (tmp_path / "run").exists(), node.log()
 
 
 @pytest.mark.parametrize(

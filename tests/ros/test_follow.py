@@ -4,7 +4,7 @@ import math
 
 import pytest
 from action_msgs.msg import GoalStatus
-from conftest import PATIENCE
+from conftest import PATIENCE, RUNNING
 from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
@@ -132,6 +132,34 @@ def test_goals_are_canceled_and_preempted(start, listener):
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
     assert third.result()[0] == GoalStatus.STATUS_ABORTED
     assert not third.cancel()
+
+
+def test_a_cancellation_leaves_the_next_goal_alone(start, listener):
+    """Regression, observed on the built node: a goal that was sent just after the cancellation of another one
+    was ended by it in half of the cases."""
+    start()
+    client = Client(listener)
+    for number in range(10):
+        first = client.send(trajectory((30.0, 0.02)))
+        listener.spin_for(0.05)
+        canceled = first.handle.cancel_goal_async()
+        second = client.send(trajectory((0.1, 0.01 + 0.001 * number)))
+        status, result = second.result()
+        assert status == GoalStatus.STATUS_SUCCEEDED, result
+        listener.wait_until(canceled.done, "answer to the cancellation")
+        assert first.result()[0] in (GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
+
+
+def test_goals_end_with_the_node(start, listener):
+    """Regression, observed on the built node: their clients waited for ever."""
+    node = start()
+    client = Client(listener)
+    goal = client.send(trajectory((30.0, 0.02)))
+    listener.spin_for(0.5)
+    RUNNING.clear()
+    assert node.end() == 0
+    status, result = goal.result()
+    assert status == GoalStatus.STATUS_ABORTED and result.error_string == "the node ends", (status, result)
 
 
 def test_malformed_goals_are_aborted_with_their_reason(start, listener):

@@ -1,6 +1,7 @@
 """Everything that arrives is heard, or refused with a reason: bursts, unheard publishers, nodes of one name,
 commands without effect, commands that no step can follow."""
 
+import math
 import signal
 
 import pytest
@@ -115,6 +116,28 @@ def test_a_command_without_effect_is_refused_until_there_are_gains(start, listen
     assert listener.set_parameter("gains.turn.damping", 0.5).successful
     commands.publish(both)
     listener.wait_until(lambda: abs(position(states[-1], "turn") - 0.3) < 0.02, "the turn")
+
+
+def test_values_that_no_control_mode_takes_are_refused(start, listener):
+    """Regression, observed on the built node: they had no effect, and nothing said so."""
+    node = start(scene="cell.yaml", parameters=["control_modes.shoulder:=effort"])
+    commands = listener.publisher(JointState, "/joint_commands")
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    said = lambda text: lambda: text in node.log()  # noqa: E731
+    message = JointState(name=["shoulder"], position=[0.3])
+    listener.publish_until(commands, message, said("joint 'shoulder', whose control mode is effort"), "refusal")
+    message = JointState(name=["finger_2"], position=[0.03])
+    listener.publish_until(commands, message, said("joint 'finger_2', whose control mode is none"), "refusal")
+    listener.wait_until(lambda: reports and int(diagnosed(reports, "commands rejected")) >= 2, "their count")
+    # NaN is no command, and values of other joints act.
+    count = node.log().count("whose control mode")
+    states = listener.listen(JointState, "/joint_states")
+    commands.publish(JointState(name=["shoulder", "finger_2"], position=[math.nan, math.nan]))
+    commands.publish(JointState(name=["shoulder", "finger"], position=[0.3, 0.02]))
+    listener.wait_until(lambda: states and abs(position(states[-1], "finger") - 0.02) < 1e-3, "the finger")
+    assert abs(position(states[-1], "shoulder")) < 1e-6
+    listener.spin_for(1.5)
+    assert node.log().count("whose control mode") <= count + 2, node.log()
 
 
 def test_a_goal_on_a_joint_without_gains_is_aborted_with_the_reason(start, listener):

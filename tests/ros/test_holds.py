@@ -58,6 +58,15 @@ def test_a_command_for_one_joint_holds_the_other_where_its_trajectory_has_brough
     assert min(held) > 0.25 and max(held) - min(held) < 0.05, f"{min(held)} to {max(held)}"
 
 
+def test_a_trajectory_that_another_command_ends_is_in_the_log(start, listener):
+    node = start(parameters=GAINS)
+    states = listener.listen(JointState, "joint_states")
+    commands, _ = moved(listener, states)
+    assert "a trajectory was ended" not in node.log()
+    commands.publish(JointState(name=["slide"], position=[-0.02]))
+    listener.wait_until(lambda: "a trajectory was ended by a command that does not set all its joints" in node.log(), "the line")
+
+
 def test_a_newer_trajectory_on_fewer_joints_holds_the_other_without_velocity(start, listener):
     # A velocity v that remains in the command moves the joint by damping / stiffness * v = 0.3 rad.
     start(parameters=["gains.turn.stiffness:=10.0", "gains.turn.damping:=6.0"])

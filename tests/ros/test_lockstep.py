@@ -168,6 +168,27 @@ def test_what_a_run_waits_for_is_said(start, listener):
     assert node.log().count("waits for a message") == 1
 
 
+def test_the_robot_whose_command_is_missing_is_named(start, listener):
+    """Regression, observed on the built node: the lines named the common topic, which is not awaited."""
+    node = start(scene="two_presses.yaml", parameters=[*LOCKSTEP, "robot_namespaces:=true", "lockstep_timeout:=0.2"])
+    both = "waits for a message on left/joint_commands and right/joint_commands with its stamp"
+    listener.wait_until(lambda: both in node.log(), "what is waited for")
+    hold = lambda state: JointState(name=["slide"], position=[0.01])
+    right = Controller(hold, "/right/joint_states", "/right/joint_commands", "right_controller")
+    left = Controller(lambda state: hold(state) if stamp_ns(state) == 0 else None, "/left/joint_states", "/left/joint_commands", "left_controller")
+    try:
+
+        def named():
+            left.executor.spin_once(timeout_sec=0.01)
+            right.executor.spin_once(timeout_sec=0.01)
+            return "within 0.2 s on left/joint_commands; the simulation waits" in node.log()
+
+        listener.wait_until(named, "the robot that is missing")
+    finally:
+        left.end()
+        right.end()
+
+
 def test_a_step_for_which_no_command_comes_is_answered(start, listener):
     """Paused: the step is taken if the state has its command, else the answer says what is missing."""
     node = start(parameters=["lockstep:=true", "start_paused:=true"])

@@ -3,6 +3,7 @@ good state."""
 
 import struct
 
+import pytest
 from conftest import SCENES, stamp_ns
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import JointState, PointCloud2
@@ -111,3 +112,43 @@ def test_without_support_the_last_good_state_stays_and_the_body_is_named(start, 
     assert listener.set_parameter("step", 0.001).successful
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
     listener.wait_until(lambda: states and stamp_ns(states[-1]) > 100_000_000, "dynamic steps")
+
+
+BOUNCING = """<robot name="bouncing"><link name="bouncing">
+  <inertial><mass value="0.2"/><inertia ixx="1e-4" iyy="1e-4" izz="1e-4" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><sphere radius="0.05"/></geometry>
+    <drake:proximity_properties><isobar:restitution value="0.5"/></drake:proximity_properties></collision>
+</link></robot>"""
+
+
+def test_positions_stand_when_bodies_are_placed_spawned_and_deleted(start, listener):
+    """Regression, observed on the built node: a joint whose last message had no position moved to its initial
+    position, and with another stepping mode pending the whole world started again, in that mode."""
+    pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    from test_worlds import BRICK, Worlds
+
+    node = start(parameters=QUASISTATIC)
+    states = listener.listen(JointState, "joint_states", 1000)
+    worlds = Worlds(listener)
+    worlds.wait()
+    commands = listener.publisher(JointState, "joint_commands")
+    lifted = lambda: states and abs(slide(states[-1])[0] - (0.05 - WEIGHT / STIFFNESS)) < 1e-6
+    commands.publish(JointState(name=["slide"], position=[0.05]))
+    listener.wait_until(lifted, "the command")
+    commands.publish(JointState(name=["slide"], effort=[0.0]))
+    listener.wait_for_time(states, 0.2)
+    assert lifted(), "the last position stands"
+    assert listener.set_parameter("stepping", "dynamic").successful
+    assert listener.set_parameter("step", 0.001).successful
+    before = len(states)
+    assert worlds.place("ball", (0.5, 0.0, 0.06)).result == 1
+    assert worlds.spawn("brick", text=BRICK, position=(2.0, 0.0, 0.05)).result.result == 1
+    refused = worlds.spawn("bouncing", text=BOUNCING, position=(3.0, 0.0, 0.05)).result
+    assert refused.result != 1 and "restitution" in refused.error_message, refused
+    assert worlds.call("DeleteEntity", entity="ball").result.result == 1
+    listener.wait_for_time(states, 0.2)
+    times = [stamp_ns(state) for state in states[before:]]
+    assert times == sorted(times) and all(time % STEP_NS == 0 for time in times), times
+    assert all(abs(slide(state)[0] - slide(states[before])[0]) < 1e-6 for state in states[before:])
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    listener.wait_until(lambda: "dynamic steps of 0.001 s" in node.log(), "the change, which waited for the reset")

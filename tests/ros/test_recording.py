@@ -156,6 +156,33 @@ def test_a_recording_is_switched_off_and_on(start, listener, tmp_path):
     assert not (tmp_path / "run_3.mcap").exists()
 
 
+def test_a_recording_that_is_switched_on_after_a_reset_of_time_uses_the_file_that_it_names(start, listener, tmp_path):
+    """Regression, observed on the built node: that file stayed empty, and the next one was recorded to."""
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    node = start(parameters=[f"record:={tmp_path / 'run.mcap'}"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_until(lambda: len(states) > 100, "states")
+    switch = lambda on: listener.call(SetBool, "/isobar/record", SetBool.Request(data=on))  # noqa: E731
+
+    def set_state(state):
+        request = srv.SetSimulationState.Request()
+        request.state.state = state
+        assert listener.call(srv.SetSimulationState, "/isobar/set_simulation_state", request).result.result == 1
+
+    assert switch(False).success
+    # Stopped, which sets the time to zero, then playing.
+    set_state(0)
+    answer = switch(True)
+    assert answer.success and answer.message == f"recording to {tmp_path / 'run_2.mcap'}", answer
+    set_state(1)
+    del states[:]
+    listener.wait_until(lambda: len(states) > 100, "states that are recorded")
+    assert node.end() == 0
+    topics = read(tmp_path / "run_2.mcap")
+    assert len(topics["/joint_states"]) > 50 and topics["/robot_description"]
+    assert not (tmp_path / "run_3.mcap").exists()
+
+
 def test_without_a_file_the_service_says_how_to_name_one(start, listener):
     start()
     answer = listener.call(SetBool, "/isobar/record", SetBool.Request(data=True))
@@ -190,6 +217,14 @@ def test_a_killed_node_leaves_a_file_that_reads_to_its_last_flush(start, listene
     listener.wait_until(lambda: kept() > 100, "messages on the disk")
     assert file.stat().st_size < 768 * 1024
     node.end(with_signal=signal.SIGKILL)
+    # As docs/how-to/record-and-replay.md reads it.
+    mcap = pytest.importorskip("mcap.reader", reason="mcap is not installed")
+    topics, messages = set(), 0
+    with file.open("rb") as stream, pytest.raises(Exception):  # noqa: B017
+        for _, channel, _ in mcap.NonSeekingReader(stream).iter_messages(log_time_order=False):
+            topics.add(channel.topic)
+            messages += 1
+    assert messages > 100 and {"/joint_states", "/clock"} <= topics, (messages, topics)
 
 
 def test_a_full_disk_is_reported_once_and_in_diagnostics(start, listener, tmp_path):

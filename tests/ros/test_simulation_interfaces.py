@@ -5,7 +5,7 @@ import math
 import pytest
 import rclpy
 from action_msgs.msg import GoalStatus
-from conftest import BEST_EFFORT, PATIENCE, client_starter
+from conftest import BEST_EFFORT, PATIENCE, SCENES, client_starter
 from rclpy.action import ActionClient
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -351,6 +351,26 @@ def test_parts_of_a_state_are_set(simulator, listener):
     assert place(set_acceleration=True) == (1.0, 0.3)
     assert place(set_pose=True) == (2.0, 0.3)
     assert place(set_twist=True) == (2.0, -0.7)
+
+
+def test_a_halted_simulation_is_not_said_to_run(simulator, listener, tmp_path):
+    """Regression, observed on the built node: ~/pause with false answered "running", and so did the state."""
+    text = (SCENES / "press.yaml").read_text().replace("urdf: ", f"urdf: {SCENES}/")
+    scene = tmp_path / "halted.yaml"
+    scene.write_text(text + "wrenches: { ball: { force: [0, 0, { table: [[0, 0], [0.1, 0], [0.2, 1.0e+300]] }] } }\n")
+    simulator = simulator(scene_path=scene)
+    listener.wait_until(lambda: "The simulation is halted" in simulator.node.log(), "the failed step")
+    assert simulator.state() == SimulationState.STATE_PAUSED
+    for pause, success in ((False, False), (True, True), (False, False)):
+        answer = listener.call(SetBool, "/isobar/pause", SetBool.Request(data=pause))
+        assert answer.success == success and (success or "Reset the simulation first" in answer.message), answer
+    refused = simulator.call("StepSimulation", steps=1).result
+    assert refused.result != Result.RESULT_OK, refused
+    assert simulator.set_state(SimulationState.STATE_PLAYING).result != Result.RESULT_OK
+    # After a reset it runs until the wrench acts again.
+    assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
+    assert listener.call(SetBool, "/isobar/pause", SetBool.Request(data=False)).success
+    assert simulator.set_state(SimulationState.STATE_STOPPED).result == Result.RESULT_OK
 
 
 def test_entities_answer_while_lockstep_waits(simulator):

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 from conftest import PATIENCE, RUNNING, SCENES, stamp_ns
@@ -197,6 +198,34 @@ def test_a_step_that_takes_long_is_reported_and_does_not_hold_the_end(start, lis
     assert node.end() == 0
     assert "the node ends without it" in node.log()
     assert (folder / "run.mcap").read_bytes().endswith(MCAP_END), "the recording is complete"
+
+
+def test_a_first_step_that_takes_long_is_reported(start, listener, disk):
+    """Regression, observed on the built node: before the first second of steps there were no diagnostics, and
+    nothing was logged."""
+    folder, wrapper = disk
+    (folder / "stall_simulation").touch()
+    node = start(wrapper=wrapper)
+    reports = listener.listen(DiagnosticArray, "/diagnostics")
+    reported = lambda: reports and "the present step has taken" in reports[-1].status[0].message  # noqa: E731
+    listener.wait_until(lambda: reported() and "the present step has taken" in node.log(), "diagnostics and the line")
+    assert node.log().count("the present step has taken") == 1
+    (folder / "stall_simulation").unlink()
+    listener.wait_until(lambda: not reported() and "the long step has ended" in node.log(), "its end")
+
+
+def test_a_node_that_is_loading_its_scene_ends_with_a_signal(start, disk):
+    """Regression, observed on the built node: signals had no effect until the scene was loaded."""
+    folder, wrapper = disk
+    (folder / "scene.yaml").write_text(WORLD.format(folder=folder))
+    (folder / "stall").touch()
+    for end in (signal.SIGINT, signal.SIGTERM):
+        node = start(scene_path=folder / "scene.yaml", wrapper=wrapper)
+        deadline = time.monotonic() + PATIENCE
+        while f"loading {folder}/scene.yaml" not in node.log() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert node.end(end) == 0
+        assert "before the scene is loaded" in node.log(), node.log()
 
 
 def test_the_file_of_another_world_is_created_while_services_answer(start, listener, disk):

@@ -3,15 +3,17 @@
 import math
 import re
 import signal
+import threading
 from pathlib import Path
 
 import pytest
-from conftest import SCENES, client_starter
+from conftest import SCENES, Controller, client_starter
 from geometry_msgs.msg import PoseStamped, WrenchStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
+from visualization_msgs.msg import Marker, MarkerArray
 
 pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
 from simulation_interfaces import srv  # noqa: E402
@@ -161,6 +163,25 @@ def test_spawning_in_lockstep_does_not_wait_for_controllers(worlds):
     assert worlds.names().entities == ["press", "ball", "one"] and worlds.time() == 0
 
 
+def test_a_controller_that_answers_once_goes_on_through_spawning_and_deleting(worlds):
+    """Regression, observed on the built node: another world discarded its answer to the present state, and
+    the run stood."""
+    worlds = worlds(parameters=["lockstep:=true", "real_time_factor:=0.0"])
+    controller = Controller(lambda state: JointState(name=["slide"], position=[0.02]))
+    spinning = threading.Thread(target=controller.executor.spin, daemon=True)
+    spinning.start()
+    goes_on = lambda: worlds.listener.wait_until(lambda seen=len(controller.states): len(controller.states) > seen + 20, "states")
+    try:
+        goes_on()
+        for number in range(6):
+            assert worlds.spawn(f"brick_{number}", text=BRICK, position=(2.0, 0.0, 0.05)).result.result == OK
+            goes_on()
+            assert worlds.call("DeleteEntity", entity=f"brick_{number}").result.result == OK
+            goes_on()
+    finally:
+        controller.end()
+
+
 def test_names_and_addresses_are_checked(worlds):
     worlds = worlds(parameters=["file_access:=/"])
 
@@ -222,6 +243,20 @@ def test_several_are_spawned_at_once(worlds):
     assert [result.result.result for result in answer.results] == [OK, codes.RESOURCE_PARSE_ERROR, OK]
     assert worlds.names().entities == ["press", "ball", "brick0", "brick2"]
     assert worlds.call("SpawnEntities", spawn_requests=[]).result.result == OK
+
+
+def test_markers_of_the_scene_follow_the_models(worlds, listener):
+    worlds = worlds()
+    latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    heard = listener.listen(MarkerArray, "/isobar/scene_markers", latched)
+    models = lambda: {marker.ns for marker in heard[-1].markers if marker.action == Marker.ADD}
+    listener.wait_until(lambda: heard and models() == {"ball"}, "markers of the scene")
+    assert worlds.spawn("brick", text=BRICK).result.result == OK
+    listener.wait_until(lambda: models() == {"ball", "brick"}, "markers with the brick")
+    assert worlds.call("DeleteEntity", entity="ball").result.result == OK
+    listener.wait_until(lambda: models() == {"brick"}, "markers without the ball")
+    # Each message deletes the markers before it.
+    assert all(message.markers[0].action == Marker.DELETEALL for message in heard)
 
 
 def test_a_warning_about_the_world_is_logged_once(worlds):
@@ -310,6 +345,15 @@ def test_worlds_are_loaded_and_unloaded(worlds, listener):
     assert worlds.set_state(SimulationState.STATE_PLAYING).result == OK
     listener.wait_until(lambda: worlds.time() > 0, "time")
     assert "panicked" not in worlds.node.log()
+
+
+def test_without_a_world_nothing_is_stepped_or_reset(worlds, listener):
+    """Regression, observed on the built node: both answered success."""
+    worlds = worlds()
+    assert worlds.call("UnloadWorld").result.result == OK
+    for service in ("step", "reset"):
+        answer = listener.call(Trigger, f"/isobar/{service}", Trigger.Request())
+        assert not answer.success and "there is no world" in answer.message, (service, answer)
 
 
 def test_what_can_be_spawned_and_loaded_is_listed(worlds):

@@ -27,7 +27,7 @@ use malformed::Malformed;
 #[derive(Debug, thiserror::Error)]
 pub enum MeshFileError {
     /// The file cannot be read.
-    #[error("cannot read the mesh file {file}: {}", limits::way_out(source))]
+    #[error("cannot read the mesh file {file}: {}{}", limit(source), limits::way_out(source))]
     Read {
         /// The file.
         file: PathBuf,
@@ -75,6 +75,11 @@ pub enum MeshData {
 /// Whether the extension of `path` is that of a format that [`read`] supports.
 pub fn is_supported(path: &Path) -> bool {
     matches!(extension(path).as_str(), "stl" | "obj" | "dae" | "gltf" | "glb" | "vtk")
+}
+
+/// The limit that a file exceeds, if that is why it is not read.
+fn limit(source: &std::io::Error) -> String {
+    if source.kind() == std::io::ErrorKind::FileTooLarge { format!("{source}; ") } else { String::new() }
 }
 
 /// Reads the mesh in `path`, each vertex multiplied by `scale` per axis.

@@ -20,6 +20,9 @@ pub enum ClientError {
     /// The client library does not start, for a reason that it does not give.
     #[error("the client library does not start: {0}")]
     Environment(String),
+    /// A message that the client library does not take.
+    #[error("the message is not sent: it has a text with a NUL character, or another value that C cannot hold")]
+    Message,
     /// A topic or a service that is refused.
     #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
     Endpoint {
@@ -32,8 +35,28 @@ pub enum ClientError {
     },
 }
 
+/// Calls `send`, which panics at texts with a NUL character; the panic becomes an error.
+pub(super) fn guarded<T>(send: impl FnOnce() -> r2r::Result<T>) -> Result<T, ClientError> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(send)) {
+        Ok(sent) => Ok(sent?),
+        Err(_) => Err(ClientError::Message),
+    }
+}
+
 /// A name of up to this length is seldom refused for its length: ROS takes 247 characters, including the
 /// namespace and the node's name.
 const NAME_USUAL: usize = 150;
 const TOO_LONG: &str = "; with the namespace and the node's name it may have 247 characters: shorten the names of models, \
                         bodies, joints and outputs in the scene";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_at_which_the_client_library_panics_is_an_error() {
+        let sent = guarded(|| -> r2r::Result<()> { panic!("nul byte found in provided data at position: 1") });
+        assert!(matches!(sent, Err(ClientError::Message)));
+        assert!(guarded(|| Ok(1)).is_ok_and(|one| one == 1));
+    }
+}

@@ -9,7 +9,7 @@ use r2r::qos::{DurabilityPolicy, HistoryPolicy, QosProfile, ReliabilityPolicy};
 
 use super::endpoints::{Endpoints, InUse};
 use super::environment;
-use super::error::ClientError;
+use super::error::{ClientError, guarded};
 use super::interfaces::{Message, ServiceType};
 use super::parameter_value::ParameterValue;
 use super::remap::renamed_topics;
@@ -195,7 +195,7 @@ pub(crate) struct Publisher<T: Message> {
 impl<T: Message + 'static> Publisher<T> {
     /// Publishes a message.
     pub(crate) fn publish(&self, message: &T) -> Result<(), ClientError> {
-        Ok(self.publisher.publish(message)?)
+        guarded(|| self.publisher.publish(message))
     }
 
     /// Whether there is a subscriber; false if that cannot be determined.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use futures::{FutureExt, Stream, StreamExt};
 
 use super::endpoints::InUse;
+use super::error::{ClientError, guarded};
 use super::interfaces::ServiceType;
 
 /// A response is dropped if its client has not been found this long after the first attempt to send it. A
@@ -47,8 +48,12 @@ impl<S: ServiceType + 'static> Request<S> {
     /// Sends the response, now or through [`retry_responses`] on the same thread.
     pub(crate) fn respond(self, response: S::Response) {
         let request = self.0;
-        let send = move || request.clone().respond(response.clone());
-        if send().is_err() {
+        let send = move || guarded(|| request.clone().respond(response.clone()));
+        if let Err(error) = send() {
+            // Another attempt would not succeed either.
+            if matches!(error, ClientError::Message) {
+                return tracing::error!("a response was dropped: {error}");
+            }
             let now = Instant::now();
             UNSENT.with_borrow_mut(|unsent| unsent.push_back(Unsent { send: Box::new(send), since: now, tried: now }));
         }
@@ -56,7 +61,7 @@ impl<S: ServiceType + 'static> Request<S> {
 }
 
 struct Unsent {
-    send: Box<dyn Fn() -> r2r::Result<()>>,
+    send: Box<dyn Fn() -> Result<(), ClientError>>,
     since: Instant,
     tried: Instant,
 }

@@ -171,6 +171,8 @@ pub(crate) enum CommandError {
          command its effort"
     )]
     NoGains { name: String, gain: &'static str },
+    #[error("no value acts on joint '{name}', whose control mode is {mode}: set the parameter control_modes.{name}")]
+    NotTaken { name: String, mode: &'static str },
     #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
     Empty,
     #[error("stamp {stamp_ns} ns: {problem}; in lockstep each command carries the stamp of the present state")]
@@ -255,6 +257,8 @@ pub(crate) fn check(
     let indices = find(joints, message.name)?;
     let slots = value_indices(joints, &indices, message)?;
     let mut checked = CheckedCommand { whole: true, ..CheckedCommand::default() };
+    // A joint whose control mode takes none of its values.
+    let mut not_taken = None;
     for (number, &index) in indices.iter().enumerate() {
         let joint = &joints[index];
         let takes = joint.mode.takes();
@@ -280,7 +284,12 @@ pub(crate) fn check(
             effort: take(2, -joint.effort, joint.effort),
         };
         match joint.lacks(&target) {
-            _ if target == JointTarget::default() => {}
+            _ if target == JointTarget::default() => {
+                let given = |quantity: usize| slots[quantity][number].map(|at| message.arrays()[quantity].1[at]);
+                if (0..3).filter_map(given).any(f64::is_finite) {
+                    not_taken = not_taken.or(Some(joint));
+                }
+            }
             Some(gain) => checked.idle = checked.idle.or(Some((index, gain))),
             None => checked.joints.push((joint.target, target)),
         }
@@ -288,6 +297,11 @@ pub(crate) fn check(
     match checked.idle {
         Some((index, gain)) if checked.joints.is_empty() => {
             Err(CommandError::NoGains { name: joints[index].name.clone(), gain })
+        }
+        None if checked.joints.is_empty()
+            && let Some(joint) = not_taken =>
+        {
+            Err(CommandError::NotTaken { name: joint.name.clone(), mode: joint.mode.name() })
         }
         _ => Ok(checked),
     }
@@ -428,6 +442,11 @@ mod tests {
         joints[0].mode = ControlMode::of("effort");
         let (targets, _) = checked(&joints, &["left_finger"], [&[0.01], &[0.1], &[2.0]]).unwrap();
         assert_eq!(targets, [(0, target(None, None, Some(2.0)))]);
+        let refused = checked(&joints, &["left_finger"], [&[0.01], &[], &[]]).unwrap_err();
+        assert!(refused.to_string().contains("control mode is effort"), "{refused}");
+        assert_eq!(checked(&joints, &["left_finger"], [&[f64::NAN], &[], &[]]).unwrap().0, [], "no command");
+        let both = checked(&joints, &["left_finger", "right_finger"], [&[0.01, 0.02], &[], &[]]).unwrap().0;
+        assert_eq!(both, [(1, target(Some(0.02), None, None))], "the other joint acts");
     }
 
     /// Messages as written by the topic-based interface of ros2_control: NaN for an interface that no

@@ -79,6 +79,8 @@ pub(crate) enum CommandEvent {
     TrajectoryClamped,
     /// The timeout of commanded joints expired: they are held.
     TimedOut,
+    /// A trajectory from a topic was ended by a command that does not set all its joints.
+    TrajectoryInterrupted,
 }
 
 /// The standing command of all joints of a world.
@@ -89,6 +91,8 @@ pub(crate) struct StandingCommand {
     /// Time of the last step boundary \[ns\].
     now_ns: u64,
     goals: GoalNews,
+    /// Whether the next step reports [`CommandEvent::TrajectoryInterrupted`].
+    interrupted: bool,
 }
 
 impl StandingCommand {
@@ -99,6 +103,7 @@ impl StandingCommand {
             trajectories: Vec::new(),
             now_ns: 0,
             goals: GoalNews::default(),
+            interrupted: false,
         }
     }
 
@@ -108,9 +113,8 @@ impl StandingCommand {
         if joints.is_empty() {
             return;
         }
-        self.end_trajectories(|ended| {
-            ended.controller() == controller || joints.iter().any(|(joint, _)| ended.joints().contains(joint))
-        });
+        let names = |joint: &ScalarJointIndex| joints.iter().any(|(named, _)| named == joint);
+        self.replace_trajectories(controller, names);
         for (joint, given) in joints {
             if let Some(standing) = self.joints.get_mut(*joint) {
                 standing.command(given, command.whole);
@@ -124,10 +128,7 @@ impl StandingCommand {
     /// Its time is over, or belongs to another clock. Nothing changes in either case.
     pub(crate) fn start(&mut self, controller: usize, trajectory: Trajectory) -> Result<(), TrajectoryError> {
         trajectory.check_start(self.now_ns)?;
-        self.end_trajectories(|ended| {
-            let shares = ended.joints().iter().any(|joint| trajectory.joints().contains(joint));
-            ended.controller() == controller || shares
-        });
+        self.replace_trajectories(controller, |joint| trajectory.joints().contains(joint));
         self.trajectories.push(Tracking::new(controller, trajectory));
         Ok(())
     }
@@ -147,9 +148,9 @@ impl StandingCommand {
         }
     }
 
-    /// Ends the trajectories of a controller that follow goals; their joints are held.
-    pub(crate) fn cancel_goals(&mut self, controller: usize) {
-        self.end_trajectories(|ended| ended.controller() == controller && ended.goal().is_some());
+    /// Ends the trajectories that follow the goals with these numbers; their joints are held.
+    pub(crate) fn cancel_goals(&mut self, numbers: &[u64]) {
+        self.end_trajectories(|ended| ended.goal().is_some_and(|goal| numbers.contains(&goal)));
     }
 
     /// Ends all trajectories and clears all commands.
@@ -161,6 +162,18 @@ impl StandingCommand {
     /// Ends all trajectories and holds their joints, because time has changed.
     pub(crate) fn hold_trajectories(&mut self) {
         self.end_trajectories(|_| true);
+    }
+
+    /// Holds those of `joints` that nothing commands where they are.
+    pub(crate) fn hold_idle(&mut self, joints: &[ScalarJointIndex]) {
+        let moves = |joint: &ScalarJointIndex| self.trajectories.iter().any(|of| of.joints().contains(joint));
+        for joint in joints.iter().filter(|joint| !moves(joint)) {
+            if let Some(standing) = self.joints.get_mut(*joint)
+                && standing.target == StandingTarget::NOTHING
+            {
+                standing.hold();
+            }
+        }
     }
 
     /// Drops all commands after a failed step: commanded joints are held where they are. False if there was
@@ -202,6 +215,16 @@ impl StandingCommand {
         self.joints = renumbered;
     }
 
+    /// Ends the trajectories of a controller and those that move a joint that `sets` selects, for a newer
+    /// command to these joints.
+    fn replace_trajectories(&mut self, controller: usize, sets: impl Fn(&ScalarJointIndex) -> bool) {
+        let ends = |of: &Tracking| of.controller() == controller || of.joints().iter().any(&sets);
+        // The client of a goal gets its result.
+        let stops = |of: &&Tracking| ends(of) && of.goal().is_none() && !of.joints().iter().all(&sets);
+        self.interrupted |= self.trajectories.iter().any(|of| stops(&of));
+        self.end_trajectories(ends);
+    }
+
     /// Ends trajectories early: their joints are held, and their goals are interrupted.
     fn end_trajectories(&mut self, ends: impl Fn(&Tracking) -> bool) {
         let Self { joints, trajectories, goals, .. } = self;
@@ -224,6 +247,9 @@ impl StandingCommand {
         events: &mut Vec<CommandEvent>,
     ) {
         self.now_ns = states.time_ns;
+        if std::mem::take(&mut self.interrupted) {
+            events.push(CommandEvent::TrajectoryInterrupted);
+        }
         for standing in self.joints.iter_mut() {
             if std::mem::take(&mut standing.is_new) {
                 standing.commanded_ns = states.time_ns;

@@ -141,7 +141,9 @@ impl RecordingStatus {
 /// The simulation thread's activity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Activity {
+    /// It has not reported yet.
     #[default]
+    Starting,
     Running,
     Paused,
     /// Lockstep: the present state waits for commands.

@@ -1,9 +1,10 @@
-//! A model checker for threads runs interleavings of commands, trajectories, timeouts, resets and changes of
-//! world with the steps that follow them. Laws: no command is lost, a reset remains in force, and no target
-//! reaches a joint of another world.
+//! A model checker for threads runs every interleaving of commands, trajectories, timeouts, resets and
+//! changes of world with a step, and many of those with several steps. Laws: no command is lost, a reset
+//! remains in force, and no target reaches a joint of another world.
 
+use shuttle::scheduler::DfsScheduler;
 use shuttle::sync::{Arc, Mutex};
-use shuttle::thread;
+use shuttle::{Config, Runner, thread};
 
 use std::time::Duration;
 
@@ -19,11 +20,25 @@ use crate::ros::commands::tracking::JointStates;
 use crate::ros::commands::trajectory::{PointMessage, Trajectory};
 use crate::stepping::{JointCommand, JointTarget};
 
-/// The number of schedules tried; each of the faults below is found within the first few hundred.
-const SCHEDULES: usize = 20_000;
+/// More than the schedules of any law with one step.
+const SCHEDULES_MAX: usize = 300_000;
+/// The number of schedules of several steps that are tried.
+const SCHEDULES: usize = 10_000;
 const STEPS: u64 = 3;
 const STEP_NS: u64 = 1_000_000;
 const NAMES: [&str; 2] = ["slide", "turn"];
+
+/// Runs `law` under every schedule of its threads.
+fn under_every_schedule(law: impl Fn() + Send + Sync + 'static) {
+    let schedules = Runner::new(DfsScheduler::new(Some(SCHEDULES_MAX), false), Config::default()).run(law);
+    assert!(schedules < SCHEDULES_MAX, "{schedules} schedules, and there are more");
+}
+
+/// Runs `law` with one step under every schedule, and with [`STEPS`] steps under a random sample.
+fn with_steps(law: impl Fn(u64) + Copy + Send + Sync + 'static) {
+    under_every_schedule(move || law(1));
+    shuttle::check_random(move || law(STEPS), SCHEDULES);
+}
 
 fn settings() -> RunSettings {
     RunSettings {
@@ -102,13 +117,17 @@ fn at(position: f64) -> JointTarget {
     JointTarget { position: Some(position), ..JointTarget::default() }
 }
 
-/// Runs `other` while steps are taken, then a few more steps; returns the targets of all steps.
-fn run(timeout_ns: u64, other: impl FnOnce(&Mailbox<(u64, usize)>) + Send + 'static) -> Vec<Vec<JointTarget>> {
+/// Runs `other` while this number of steps is taken, then takes a few more; returns the targets of all steps.
+fn run(
+    during: u64,
+    timeout_ns: u64,
+    other: impl FnOnce(&Mailbox<(u64, usize)>) + Send + 'static,
+) -> Vec<Vec<JointTarget>> {
     let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
     let shared = mailbox.clone();
     let spinning = thread::spawn(move || other(&shared));
     let mut steps = Steps::new(timeout_ns);
-    let mut targets: Vec<_> = (0..STEPS).map(|_| steps.step(&mailbox)).collect();
+    let mut targets: Vec<_> = (0..during).map(|_| steps.step(&mailbox)).collect();
     spinning.join().unwrap();
     targets.extend((0..STEPS).map(|_| steps.step(&mailbox)));
     targets
@@ -118,268 +137,236 @@ fn run(timeout_ns: u64, other: impl FnOnce(&Mailbox<(u64, usize)>) + Send + 'sta
 /// it: the first state of the new time waits for an answer of its own.
 #[test]
 fn a_reset_discards_the_answers_and_wrenches_before_it() {
-    shuttle::check_random(
-        || {
-            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
-            let stamp = Some(Stamp { controller: 0, time_ns: 0 });
-            let command = positions(&["slide"], &[1.0]);
-            mailbox.await_commands(0, 1);
-            assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
-            assert!(mailbox.wait_for_commands(Duration::ZERO));
-            mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
-            mailbox.request_reset(ResetScope { state: true, time: true });
-            assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
-            let order = mailbox.collect().boundary;
-            assert!(matches!(order[..], [BoundaryChange::Wrench(..), BoundaryChange::Reset(_)]), "{order:?}");
-            mailbox.await_commands(0, 1);
-            assert_eq!(mailbox.command(0, &command, stamp), Ok(()), "no answer was kept");
-            assert!(mailbox.wait_for_commands(Duration::ZERO));
-        },
-        1,
-    );
+    under_every_schedule(|| {
+        let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+        let stamp = Some(Stamp { controller: 0, time_ns: 0 });
+        let command = positions(&["slide"], &[1.0]);
+        mailbox.await_commands(0, 1);
+        assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
+        assert!(mailbox.wait_for_commands(Duration::ZERO));
+        mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
+        mailbox.request_reset(ResetScope { state: true, time: true });
+        assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
+        let order = mailbox.collect().boundary;
+        assert!(matches!(order[..], [BoundaryChange::Wrench(..), BoundaryChange::Reset(_)]), "{order:?}");
+        mailbox.await_commands(0, 1);
+        assert_eq!(mailbox.command(0, &command, stamp), Ok(()), "no answer was kept");
+        assert!(mailbox.wait_for_commands(Duration::ZERO));
+    });
 }
 
 /// Wrenches, placements, checkpoints and resets of one boundary are made in the order in which they arrived:
 /// a checkpoint has the wrench before it, and not the reset after it.
 #[test]
 fn changes_of_one_boundary_keep_their_order() {
-    shuttle::check_random(
-        || {
-            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
-            let push = |force: f64| {
-                let wrench = SpatialForce::new(Vector3::zeros(), Vector3::x() * force);
-                mailbox.apply_wrench(BodyIndex::from_usize(1), wrench);
-            };
-            push(1.0);
-            push(2.0);
-            mailbox.request_checkpoint(None);
-            push(3.0);
-            mailbox.request_reset(ResetScope { state: false, time: true });
-            mailbox.request_reset(ResetScope { state: true, time: false });
-            push(4.0);
-            let number =
-                mailbox.request_state(Some(Placement { body: BodyIndex::from_usize(1), X_WB: None, V_WB: None }));
-            mailbox.request_checkpoint(None);
-            let collected = mailbox.collect();
-            assert_eq!(collected.state_requests, Some(number));
-            let order = collected.boundary;
-            let both = ResetScope { state: true, time: true };
-            let [
-                BoundaryChange::Wrench(_, first),
-                BoundaryChange::Checkpoint(_),
-                BoundaryChange::Wrench(_, second),
-                BoundaryChange::Reset(reset),
-                BoundaryChange::Wrench(_, third),
-                BoundaryChange::Place(_),
-                BoundaryChange::Checkpoint(_),
-            ] = &order[..]
-            else {
-                panic!("{order:?}")
-            };
-            assert_eq!((first.f.x, second.f.x, third.f.x, *reset), (2.0, 3.0, 4.0, both));
-            assert!(mailbox.collect().boundary.is_empty());
-        },
-        1,
-    );
+    under_every_schedule(|| {
+        let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+        let push = |force: f64| {
+            let wrench = SpatialForce::new(Vector3::zeros(), Vector3::x() * force);
+            mailbox.apply_wrench(BodyIndex::from_usize(1), wrench);
+        };
+        push(1.0);
+        push(2.0);
+        mailbox.request_checkpoint(None);
+        push(3.0);
+        mailbox.request_reset(ResetScope { state: false, time: true });
+        mailbox.request_reset(ResetScope { state: true, time: false });
+        push(4.0);
+        let number = mailbox.request_state(Some(Placement { body: BodyIndex::from_usize(1), X_WB: None, V_WB: None }));
+        mailbox.request_checkpoint(None);
+        let collected = mailbox.collect();
+        assert_eq!(collected.state_requests, Some(number));
+        let order = collected.boundary;
+        let both = ResetScope { state: true, time: true };
+        let [
+            BoundaryChange::Wrench(_, first),
+            BoundaryChange::Checkpoint(_),
+            BoundaryChange::Wrench(_, second),
+            BoundaryChange::Reset(reset),
+            BoundaryChange::Wrench(_, third),
+            BoundaryChange::Place(_),
+            BoundaryChange::Checkpoint(_),
+        ] = &order[..]
+        else {
+            panic!("{order:?}")
+        };
+        assert_eq!((first.f.x, second.f.x, third.f.x, *reset), (2.0, 3.0, 4.0, both));
+        assert!(mailbox.collect().boundary.is_empty());
+    });
 }
 
 /// Positions that another world takes over stay with their joints.
 #[test]
 fn positions_are_those_of_the_joints_of_the_newest_world() {
-    shuttle::check_random(
-        || {
-            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
-            mailbox.set_positions(0, &[1.0, 2.0]);
-            let kept = [Some(ScalarJointIndex::from_usize(2)), None];
-            mailbox.set_world(1, 3, Some(&kept), physics(), ());
-            mailbox.set_positions(0, &[3.0, 4.0]);
-            let carried = mailbox.with_positions(<[f64]>::to_vec);
-            assert!(carried[0].is_nan() && carried[1].is_nan() && carried[2] == 1.0, "{carried:?}");
-            mailbox.set_positions(1, &[5.0, 6.0, 7.0]);
-            assert_eq!(mailbox.with_positions(<[f64]>::to_vec), [5.0, 6.0, 7.0]);
-        },
-        1,
-    );
+    under_every_schedule(|| {
+        let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+        mailbox.set_positions(0, &[1.0, 2.0]);
+        let kept = [Some(ScalarJointIndex::from_usize(2)), None];
+        mailbox.set_world(1, 3, Some(&kept), &[], physics(), ());
+        mailbox.set_positions(0, &[3.0, 4.0]);
+        let carried = mailbox.with_positions(<[f64]>::to_vec);
+        assert!(carried[0].is_nan() && carried[1].is_nan() && carried[2] == 1.0, "{carried:?}");
+        mailbox.set_positions(1, &[5.0, 6.0, 7.0]);
+        assert_eq!(mailbox.with_positions(<[f64]>::to_vec), [5.0, 6.0, 7.0]);
+    });
 }
 
 /// A reset that was requested after a restored checkpoint is not undone by it: the commands of the checkpoint
 /// are discarded, and those after the reset stay.
 #[test]
 fn a_reset_after_a_restored_checkpoint_stands() {
-    shuttle::check_random(
-        || {
-            let slide = |mailbox: &Mailbox<()>| {
-                let states = JointStates { time_ns: 0, position: &[0.5, 1.5], velocity: &[0.0; 2] };
-                let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
-                let mut command = JointCommand::for_joints(2);
-                assert!(mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new()));
-                command.targets.as_slice()[0]
-            };
-            let saved = || {
-                let mut saved = StandingCommand::new(NAMES.len());
-                saved.command(1, &positions(&["slide"], &[1.0]));
-                saved
-            };
-            let state = ResetScope { state: true, time: false };
-            // Collected together with the checkpoint, or later.
-            for later in [true, false] {
-                let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
-                mailbox.request_reset(state);
-                mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
-                let reset = later.then(|| resets(&mailbox.collect().boundary)).flatten();
-                assert!(mailbox.restore_commands(0, saved(), reset));
-                mailbox.collect();
-                assert_eq!(slide(&mailbox), at(0.25), "{later}");
-            }
+    under_every_schedule(|| {
+        let slide = |mailbox: &Mailbox<()>| {
+            let states = JointStates { time_ns: 0, position: &[0.5, 1.5], velocity: &[0.0; 2] };
+            let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
+            let mut command = JointCommand::for_joints(2);
+            assert!(mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new()));
+            command.targets.as_slice()[0]
+        };
+        let saved = || {
+            let mut saved = StandingCommand::new(NAMES.len());
+            saved.command(1, &positions(&["slide"], &[1.0]));
+            saved
+        };
+        let state = ResetScope { state: true, time: false };
+        // Collected together with the checkpoint, or later.
+        for later in [true, false] {
             let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+            mailbox.request_reset(state);
             mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
-            assert!(mailbox.restore_commands(0, saved(), None));
-            assert_eq!(slide(&mailbox), at(1.0), "the command of the checkpoint");
-            let time = ResetScope { state: false, time: true };
-            assert!(mailbox.restore_commands(0, saved(), Some(time)));
-            assert_eq!(slide(&mailbox), at(1.0), "a reset of time keeps commands");
-        },
-        1,
-    );
+            let reset = later.then(|| resets(&mailbox.collect().boundary)).flatten();
+            assert!(mailbox.restore_commands(0, saved(), reset));
+            mailbox.collect();
+            assert_eq!(slide(&mailbox), at(0.25), "{later}");
+        }
+        let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
+        mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
+        assert!(mailbox.restore_commands(0, saved(), None));
+        assert_eq!(slide(&mailbox), at(1.0), "the command of the checkpoint");
+        let time = ResetScope { state: false, time: true };
+        assert!(mailbox.restore_commands(0, saved(), Some(time)));
+        assert_eq!(slide(&mailbox), at(1.0), "a reset of time keeps commands");
+    });
 }
 
 /// The last command remains the target, whether it came before, between or after the steps of an ending
 /// trajectory.
 #[test]
 fn no_command_is_lost_to_the_end_of_a_trajectory() {
-    shuttle::check_random(
-        || {
-            let targets = run(0, |mailbox| {
-                mailbox.start_trajectory(1, trajectory("turn")).unwrap();
-                mailbox.command(2, &positions(&["slide"], &[0.25]), None).unwrap();
-            });
-            assert_eq!(targets.last().unwrap(), &[at(0.25), at(5.0)]);
-        },
-        SCHEDULES,
-    );
+    with_steps(|during| {
+        let targets = run(during, 0, |mailbox| {
+            mailbox.start_trajectory(1, trajectory("turn")).unwrap();
+            mailbox.command(2, &positions(&["slide"], &[0.25]), None).unwrap();
+        });
+        assert_eq!(targets.last().unwrap(), &[at(0.25), at(5.0)]);
+    });
 }
 
 /// A command and the end of the trajectory that it replaces take effect together: once `slide` has its
 /// command, the trajectory never moves it again.
 #[test]
 fn a_command_and_the_end_of_its_trajectory_are_one() {
-    shuttle::check_random(
-        || {
-            let targets = run(0, |mailbox| {
-                mailbox.start_trajectory(1, trajectory("slide")).unwrap();
-                mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
-            });
-            let commanded = targets.iter().skip_while(|step| step[0].position != Some(0.25));
-            assert!(commanded.clone().count() > 0, "{targets:?}");
-            assert!(commanded.clone().all(|step| step[0] == at(0.25)), "{targets:?}");
-        },
-        SCHEDULES,
-    );
+    with_steps(|during| {
+        let targets = run(during, 0, |mailbox| {
+            mailbox.start_trajectory(1, trajectory("slide")).unwrap();
+            mailbox.command(1, &positions(&["slide"], &[0.25]), None).unwrap();
+        });
+        let commanded = targets.iter().skip_while(|step| step[0].position != Some(0.25));
+        assert!(commanded.clone().count() > 0, "{targets:?}");
+        assert!(commanded.clone().all(|step| step[0] == at(0.25)), "{targets:?}");
+    });
 }
 
 #[test]
 fn a_timeout_takes_no_newer_command_away() {
-    shuttle::check_random(
-        || {
-            let targets = run(STEP_NS * (2 * STEPS), |mailbox| {
-                mailbox.command(1, &positions(&["slide", "turn"], &[0.1, 0.2]), None).unwrap();
-                mailbox.command(1, &positions(&["slide"], &[0.3]), None).unwrap();
-            });
-            assert_eq!(targets.last().unwrap(), &[at(0.3), at(0.2)]);
-            let held = run(1, |mailbox| {
-                mailbox.command(1, &positions(&["slide"], &[0.3]), None).unwrap();
-            });
-            assert!(held.iter().any(|step| step[0] == at(0.3)), "it was followed once: {held:?}");
-            assert_eq!(held.last().unwrap()[0], at(0.5), "then held where it is");
-        },
-        SCHEDULES / 2,
-    );
+    with_steps(|during| {
+        let targets = run(during, STEP_NS * (2 * STEPS), |mailbox| {
+            mailbox.command(1, &positions(&["slide", "turn"], &[0.1, 0.2]), None).unwrap();
+            mailbox.command(1, &positions(&["slide"], &[0.3]), None).unwrap();
+        });
+        assert_eq!(targets.last().unwrap(), &[at(0.3), at(0.2)]);
+    });
+    with_steps(|during| {
+        let held = run(during, 1, |mailbox| {
+            mailbox.command(1, &positions(&["slide"], &[0.3]), None).unwrap();
+        });
+        assert!(held.iter().any(|step| step[0] == at(0.3)), "it was followed once: {held:?}");
+        assert_eq!(held.last().unwrap()[0], at(0.5), "then held where it is");
+    });
 }
 
 /// Commands before a reset are discarded; commands after it remain in force.
 #[test]
 fn a_reset_stands_and_so_do_the_commands_after_it() {
-    shuttle::check_random(
-        || {
-            let targets = run(0, |mailbox| {
-                mailbox.command(1, &positions(&["slide"], &[0.1]), None).unwrap();
-                mailbox.start_trajectory(2, trajectory("turn")).unwrap();
-                mailbox.request_reset(ResetScope { state: true, time: false });
-                mailbox.command(1, &positions(&["turn"], &[0.4]), None).unwrap();
-            });
-            assert_eq!(targets.last().unwrap(), &[JointTarget::default(), at(0.4)]);
-        },
-        SCHEDULES,
-    );
+    with_steps(|during| {
+        let targets = run(during, 0, |mailbox| {
+            mailbox.command(1, &positions(&["slide"], &[0.1]), None).unwrap();
+            mailbox.start_trajectory(2, trajectory("turn")).unwrap();
+            mailbox.request_reset(ResetScope { state: true, time: false });
+            mailbox.command(1, &positions(&["turn"], &[0.4]), None).unwrap();
+        });
+        assert_eq!(targets.last().unwrap(), &[JointTarget::default(), at(0.4)]);
+    });
 }
 
 /// A trajectory that arrives after a reset begins where the reset brings its joint: no step comes between.
 #[test]
 fn a_step_does_not_begin_the_trajectory_after_a_reset_that_waits() {
-    shuttle::check_random(
-        || {
-            let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), false);
-            mailbox.request_reset(ResetScope { state: true, time: false });
-            mailbox.start_trajectory(2, trajectory("turn")).unwrap();
-            let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
-            let mut command = JointCommand::for_joints(NAMES.len());
-            let mut advance = |position: &[f64]| {
-                let states = JointStates { time_ns: 0, position, velocity: &[0.0; 2] };
-                mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new())
-            };
-            assert!(!advance(&[0.5, 1.5]), "the reset comes first");
-            assert_eq!(resets(&mailbox.collect().boundary), Some(ResetScope { state: true, time: false }));
-            assert!(advance(&[0.0, 0.1]));
-            assert_eq!(command.targets.as_slice()[1].position, Some(0.1));
-        },
-        1,
-    );
+    under_every_schedule(|| {
+        let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), false);
+        mailbox.request_reset(ResetScope { state: true, time: false });
+        mailbox.start_trajectory(2, trajectory("turn")).unwrap();
+        let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
+        let mut command = JointCommand::for_joints(NAMES.len());
+        let mut advance = |position: &[f64]| {
+            let states = JointStates { time_ns: 0, position, velocity: &[0.0; 2] };
+            mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new())
+        };
+        assert!(!advance(&[0.5, 1.5]), "the reset comes first");
+        assert_eq!(resets(&mailbox.collect().boundary), Some(ResetScope { state: true, time: false }));
+        assert!(advance(&[0.0, 0.1]));
+        assert_eq!(command.targets.as_slice()[1].position, Some(0.1));
+    });
 }
 
 /// In lockstep, the step that an answer releases has the command of that answer.
 #[test]
 fn an_answer_and_its_command_are_one() {
-    shuttle::check_random(
-        || {
-            let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
-            mailbox.await_commands(0, 1);
-            let shared = mailbox.clone();
-            let controller = thread::spawn(move || {
-                let stamp = Some(Stamp { controller: 0, time_ns: 0 });
-                shared.command(1, &positions(&["slide"], &[0.25]), stamp).unwrap();
-            });
-            while !mailbox.wait_for_commands(Duration::ZERO) {}
-            assert_eq!(Steps::new(0).step(&mailbox)[0], at(0.25));
-            controller.join().unwrap();
-        },
-        SCHEDULES,
-    );
+    under_every_schedule(|| {
+        let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
+        mailbox.await_commands(0, 1);
+        let shared = mailbox.clone();
+        let controller = thread::spawn(move || {
+            let stamp = Some(Stamp { controller: 0, time_ns: 0 });
+            shared.command(1, &positions(&["slide"], &[0.25]), stamp).unwrap();
+        });
+        while !mailbox.wait_for_commands(Duration::ZERO) {}
+        assert_eq!(Steps::new(0).step(&mailbox)[0], at(0.25));
+        controller.join().unwrap();
+    });
 }
 
 /// `slide` is gone and `turn` is joint 0 of the new world, which has three joints. No step of either world
 /// uses a target that was meant for a joint of the other.
 #[test]
 fn targets_reach_only_the_joints_of_their_world() {
-    shuttle::check_random(
-        || {
-            let targets = run(0, |mailbox| {
-                mailbox.command(1, &positions(&["slide"], &[1.0]), None).unwrap();
-                mailbox.start_trajectory(2, trajectory("turn")).unwrap();
-                let indices = [None, Some(ScalarJointIndex::from_usize(0))];
-                mailbox.set_world(1, 3, Some(&indices), physics(), (1, 3));
-                mailbox.command(1, &positions(&["turn"], &[-2.0]), None).unwrap();
-            });
-            let last = targets.last().unwrap();
-            assert_eq!(last[1..], [at(-2.0), JointTarget::default()], "`turn` of the message is joint 1 of its world");
-            assert_eq!(last[0], at(5.0), "the trajectory went on");
-            for step in &targets {
-                let of_old = [JointTarget::default(), at(1.0)];
-                assert!(step.len() == 3 || of_old.contains(&step[0]), "{targets:?}");
-                assert!(step.len() == 2 || step[0] != at(1.0), "{targets:?}");
-            }
-        },
-        SCHEDULES,
-    );
+    with_steps(|during| {
+        let targets = run(during, 0, |mailbox| {
+            mailbox.command(1, &positions(&["slide"], &[1.0]), None).unwrap();
+            mailbox.start_trajectory(2, trajectory("turn")).unwrap();
+            let indices = [None, Some(ScalarJointIndex::from_usize(0))];
+            mailbox.set_world(1, 3, Some(&indices), &[], physics(), (1, 3));
+            mailbox.command(1, &positions(&["turn"], &[-2.0]), None).unwrap();
+        });
+        let last = targets.last().unwrap();
+        assert_eq!(last[1..], [at(-2.0), JointTarget::default()], "`turn` of the message is joint 1 of its world");
+        assert_eq!(last[0], at(5.0), "the trajectory went on");
+        for step in &targets {
+            let of_old = [JointTarget::default(), at(1.0)];
+            assert!(step.len() == 3 || of_old.contains(&step[0]), "{targets:?}");
+            assert!(step.len() == 2 || step[0] != at(1.0), "{targets:?}");
+        }
+    });
 }
 
 /// The protocol that this mailbox replaced: the step thread owned a second standing command, and wrote it
@@ -431,7 +418,7 @@ impl TwoOwners {
 
 /// Whether the model checker finds a schedule in which `law` fails.
 fn is_broken(law: impl Fn() + Send + Sync + 'static) -> bool {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| shuttle::check_random(law, SCHEDULES))).is_err()
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| under_every_schedule(law))).is_err()
 }
 
 /// The model checker finds the faults of the protocol with two owners: an overwritten command, an undone

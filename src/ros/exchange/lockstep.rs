@@ -14,13 +14,13 @@ pub(crate) enum OnTimeout {
 }
 
 /// Settings for stepping in turns with the controllers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Lockstep {
     /// Real time allowed for a command; zero is unlimited.
     pub(crate) timeout: Duration,
     pub(crate) on_timeout: OnTimeout,
-    /// The number of controllers that the simulation waits for.
-    pub(crate) controllers: usize,
+    /// The topics of the controllers that the simulation waits for.
+    pub(crate) controllers: Vec<String>,
 }
 
 /// The reason why a stamped command does not answer the state that waits for commands.
@@ -56,6 +56,13 @@ impl AwaitedState {
         *self = Self::default();
     }
 
+    /// Keeps the state open in another world, in which each controller had this index before. A controller
+    /// that answers each stamp once does not answer it again.
+    pub(super) fn renumber_controllers(&mut self, before: &[Option<usize>]) {
+        let answered = |index: &Option<usize>| index.and_then(|index| self.answered.get(index).copied());
+        self.answered = before.iter().map(|index| answered(index).unwrap_or(false)).collect();
+    }
+
     /// Whether a command of a controller, stamped `stamp_ns`, answers the state.
     pub(super) fn check(&self, controller: usize, stamp_ns: u64) -> Result<(), StampMismatch> {
         match self.time_ns {
@@ -70,6 +77,11 @@ impl AwaitedState {
         if let Some(answered) = self.answered.get_mut(controller) {
             *answered = true;
         }
+    }
+
+    /// The controllers that have not answered the open state.
+    pub(super) fn missing(&self) -> impl Iterator<Item = usize> {
+        self.answered.iter().enumerate().filter(|(_, answered)| !**answered).map(|(controller, _)| controller)
     }
 
     /// Whether a state is open and all controllers have answered it.
@@ -98,5 +110,23 @@ mod tests {
         awaited.set(0, 1);
         assert!(!awaited.is_answered());
         assert_eq!(awaited.check(0, 0), Ok(()));
+    }
+
+    /// Regression, observed on the built node: a spawned entity discarded the answers to the present state,
+    /// which a controller that answers each stamp once did not repeat.
+    #[test]
+    fn answers_stay_with_their_controllers_in_another_world() {
+        let mut awaited = AwaitedState::default();
+        awaited.set(5, 2);
+        awaited.answer(1);
+        // The first controller is gone, the second one is the first, and there is a new one.
+        awaited.renumber_controllers(&[Some(1), None]);
+        awaited.set(5, 2);
+        assert_eq!((awaited.check(0, 5), awaited.check(1, 5)), (Err(StampMismatch::Stale), Ok(())));
+        assert!(!awaited.is_answered());
+        awaited.answer(1);
+        assert!(awaited.is_answered());
+        awaited.renumber_controllers(&[Some(0)]);
+        assert!(awaited.is_answered());
     }
 }

@@ -12,7 +12,7 @@ use super::requests::{
     BodyStates, BoundaryChange, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope, StepRefusal,
     resets,
 };
-use super::settings::{Physics, RunSettings};
+use super::settings::{Mode, Physics, RunSettings};
 use super::step_watch::StepWatch;
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::NewWorld;
@@ -43,12 +43,12 @@ pub(crate) struct Mailbox<W = NewWorld> {
     pub(crate) checkpoint: CheckpointStatus,
     pub(crate) step_watch: StepWatch,
     /// The reason why the simulation ended by itself.
-    failure: Mutex<Option<String>>,
+    pub(super) failure: Mutex<Option<String>>,
     /// The reason why no step can be taken until a reset.
-    halted: Mutex<Option<String>>,
+    pub(super) halted: Mutex<Option<String>>,
     /// The reason why no requested step is taken in lockstep.
-    unanswered: Mutex<Option<String>>,
-    health: Mutex<Option<Health>>,
+    pub(super) unanswered: Mutex<Option<String>>,
+    pub(super) health: Mutex<Option<Health>>,
     body_states: Mutex<Arc<BodyStates>>,
     /// The newest world whose topics are published.
     published: AtomicU64,
@@ -62,6 +62,8 @@ struct MailboxState<W> {
     commands: StandingCommand,
     awaited: AwaitedState,
     settings: RunSettings,
+    /// Mode and length \[ns\] of the steps in force. Those of `settings` apply from the next reset on.
+    stepping: (Mode, u64),
     physics: Option<Physics>,
     /// The numbers of the newest request for the states of the bodies, and of the last one answered.
     state_requests: u64,
@@ -121,6 +123,7 @@ impl<W> Mailbox<W> {
             commands: StandingCommand::new(joints),
             awaited: AwaitedState::default(),
             settings,
+            stepping: (settings.mode, settings.step_ns),
             physics: None,
             state_requests: 0,
             state_requests_answered: 0,
@@ -207,9 +210,9 @@ impl<W> Mailbox<W> {
         self.lock().commands.cancel(controller, joints);
     }
 
-    /// Ends a controller's goals; their joints are held where they are.
-    pub(crate) fn cancel_goals(&self, controller: usize) {
-        self.lock().commands.cancel_goals(controller);
+    /// Ends the goals with these numbers; their joints are held where they are.
+    pub(crate) fn cancel_goals(&self, numbers: &[u64]) {
+        self.lock().commands.cancel_goals(numbers);
     }
 
     /// The goal updates since the last call.
@@ -268,6 +271,7 @@ impl<W> Mailbox<W> {
     /// Requests a reset. A reset of the state discards all commands that came before it; any reset ends
     /// trajectories and wrenches, and in lockstep the state that waits for commands.
     pub(crate) fn request_reset(&self, scope: ResetScope) {
+        self.set_halted(None);
         self.change(|state| {
             if scope.state {
                 state.commands.clear();
@@ -315,13 +319,15 @@ impl<W> Mailbox<W> {
         self.body_states.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Hands over the world with that number, which has `joints` joints. Commands refer to its joints from
-    /// now on: `indices` has the new index of each old joint, if anything is carried over.
+    /// Hands over the world with that number, which has `joints` joints: commands refer to those from now on.
+    /// If anything is carried over, `indices` has the new index of each old joint. Then the state that waits
+    /// for commands still waits, with its answers: `controllers` has the old index of each new controller.
     pub(crate) fn set_world(
         &self,
         number: u64,
         joints: usize,
         indices: Option<&[Option<ScalarJointIndex>]>,
+        controllers: &[Option<usize>],
         physics: Physics,
         world: W,
     ) {
@@ -334,7 +340,10 @@ impl<W> Mailbox<W> {
             state.positions = positions;
             state.commands.enter_world(joints, indices);
             state.boundary.retain(|change| !matches!(change, BoundaryChange::Wrench(..)));
-            state.awaited.close();
+            match indices {
+                Some(_) => state.awaited.renumber_controllers(controllers),
+                None => state.awaited.close(),
+            }
             state.physics = Some(physics);
             state.worlds = number;
             state.world = Some(Box::new(world));
@@ -406,15 +415,29 @@ impl<W> Mailbox<W> {
         state.steps_wanted - state.steps_taken
     }
 
-    pub(crate) fn set_settings(&self, settings: RunSettings, physics: Physics) {
+    /// Sets the settings from the next step on. The joints `stiffened`, whose actuators get a stiffness, are
+    /// held where they are if nothing commands them.
+    pub(crate) fn set_settings(&self, settings: RunSettings, physics: Physics, stiffened: &[ScalarJointIndex]) {
         self.change(|state| {
             state.settings = settings;
             state.physics = Some(physics);
+            state.commands.hold_idle(stiffened);
         });
     }
 
     pub(crate) fn settings(&self) -> RunSettings {
         self.lock().settings
+    }
+
+    /// Records the mode and the length \[ns\] of the steps from now on.
+    pub(crate) fn set_stepping(&self, stepping: (Mode, u64)) {
+        self.lock().stepping = stepping;
+    }
+
+    /// The settings, with the mode and the length of the steps that are in force.
+    pub(crate) fn settings_in_force(&self) -> RunSettings {
+        let state = self.lock();
+        RunSettings { mode: state.stepping.0, step_ns: state.stepping.1, ..state.settings }
     }
 
     /// Takes the changes since the last call.
@@ -506,6 +529,11 @@ impl<W> Mailbox<W> {
         fits
     }
 
+    /// The controllers that have not answered the state that waits for commands.
+    pub(crate) fn missing_answers(&self) -> Vec<usize> {
+        self.lock().awaited.missing().collect()
+    }
+
     /// Waits at most `timeout` for a change after `changes`.
     pub(crate) fn wait_for_change(&self, changes: u64, timeout: Duration) {
         let state = self.lock();
@@ -514,50 +542,13 @@ impl<W> Mailbox<W> {
         }
     }
 
-    /// Waits at most `timeout` until all controllers have answered or an urgent request arrives. Returns
-    /// whether all have answered.
+    /// Waits at most `timeout` for all answers or an urgent request. Returns whether all have answered.
     pub(crate) fn wait_for_commands(&self, timeout: Duration) -> bool {
         let mut state = self.lock();
         if !state.awaited.is_answered() && !state.is_urgent() && !self.stopped() {
             state = self.changed.wait_timeout(state, timeout).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.awaited.is_answered()
-    }
-
-    /// Records the reason why no step can be taken, or that steps are possible again.
-    pub(crate) fn set_halted(&self, reason: Option<String>) {
-        *self.halted.lock().unwrap_or_else(PoisonError::into_inner) = reason;
-    }
-
-    pub(crate) fn halted(&self) -> Option<String> {
-        self.halted.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Records the reason why no requested step is taken in lockstep, or that steps are possible again.
-    pub(crate) fn set_unanswered(&self, reason: Option<String>) {
-        *self.unanswered.lock().unwrap_or_else(PoisonError::into_inner) = reason;
-    }
-
-    /// Takes the reason why no requested step is taken in lockstep.
-    pub(crate) fn take_unanswered(&self) -> Option<String> {
-        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    pub(crate) fn set_health(&self, health: Health) {
-        *self.health.lock().unwrap_or_else(PoisonError::into_inner) = Some(health);
-    }
-
-    pub(crate) fn health(&self) -> Option<Health> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Records the reason why the simulation ends by itself.
-    pub(crate) fn fail(&self, reason: String) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
-    }
-
-    pub(crate) fn failure(&self) -> Option<String> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Requests the end of the node.

@@ -8,6 +8,7 @@ mod interleavings;
 pub(crate) mod lockstep;
 #[cfg_attr(not(isobar_simulation), allow(dead_code))]
 pub(crate) mod mailbox;
+mod mailbox_status;
 #[cfg_attr(not(isobar_simulation), allow(dead_code))]
 pub(crate) mod requests;
 pub(crate) mod settings;

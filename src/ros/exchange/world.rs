@@ -30,8 +30,8 @@ pub(crate) struct NewWorld {
     pub(crate) wrenches: TimedWrenches,
     pub(crate) force_torque: Vec<JointIndex>,
     pub(crate) source: WorldSource,
-    /// The number of controllers that lockstep waits for.
-    pub(crate) controllers: usize,
+    /// The topics of the controllers that lockstep waits for.
+    pub(crate) controllers: Vec<String>,
     /// The parts of the old state that it takes over; `None` if it starts at time zero.
     pub(crate) carryover: Option<Carryover>,
 }
@@ -78,20 +78,30 @@ impl Carryover {
 }
 
 impl NewWorld {
-    /// Continues its simulation from the state of `old`, if state is carried over.
+    /// Continues its simulation from the state of `old`, if state is carried over. Returns whether it takes
+    /// the steps of `old`.
     ///
     /// # Errors
     /// The simulation refuses the state, which is a defect.
-    pub(crate) fn go_on(&mut self, old: &Simulation) -> Result<(), SimulationError> {
-        let Some(carryover) = &self.carryover else { return Ok(()) };
-        // A change of the stepping mode that waits for a reset remains pending.
-        if self.simulation.settings() != old.settings() {
-            self.simulation.reset_with(old.settings())?;
+    pub(crate) fn go_on(&mut self, old: &Simulation) -> Result<bool, SimulationError> {
+        let Some(carryover) = &self.carryover else { return Ok(false) };
+        let mut keeps = true;
+        // A reset has changed the stepping mode while this world was built.
+        if self.simulation.settings() != old.settings()
+            && let Err(error) = self.simulation.reset_with(old.settings())
+        {
+            tracing::error!("{error}. The new world keeps the stepping settings that it was built with");
+            keeps = false;
         }
         let mut state = self.simulation.state().clone();
         carryover.copy(old.state(), &mut state);
         self.simulation.set_state(state)?;
-        self.simulation.resume_at(old.step_count());
-        Ok(())
+        for (joint, position) in carryover.joints.iter().zip(old.held_positions()) {
+            if let Some(joint) = joint {
+                self.simulation.hold_position(*joint, *position);
+            }
+        }
+        self.simulation.resume_at(old.time_ns() / self.simulation.step_ns());
+        Ok(keeps)
     }
 }

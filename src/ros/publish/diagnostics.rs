@@ -75,6 +75,7 @@ impl Diagnostics {
                 (WARN, format!("the friction of {} steps is wrong", health.wrong_friction))
             }
             _ if !grown.is_empty() => (WARN, grown.join(", ")),
+            Activity::Starting => (OK, "starting".to_owned()),
             Activity::Running => (OK, "running".to_owned()),
             Activity::Paused => (OK, "paused".to_owned()),
             Activity::Waiting => (OK, "lockstep: waiting for a command with the stamp of the present state".to_owned()),

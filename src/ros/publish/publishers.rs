@@ -194,7 +194,8 @@ impl Publishers {
     }
 
     fn publish_diagnostics(&mut self, mailbox: &Mailbox) {
-        let Some(health) = mailbox.health() else { return };
+        // Before the first report, which comes after the first second of steps, a step or a disk may stall.
+        let health = mailbox.health().unwrap_or_default();
         let wanted = mailbox.settings().real_time_factor;
         let message = self.diagnostics.message(&self.name, &health, mailbox, wanted);
         note_failure(&mut self.failures, self.diagnostics_topic.publish(&message));

@@ -129,7 +129,11 @@ impl WorldTopics {
         let pairs = ContactPairs::new(scene);
         let latched_texts = [("~/contact_pairs".to_owned(), pairs.to_json())].into_iter().chain(plan.descriptions);
         let texts = latched_texts
-            .map(|(topic, data)| Ok((publishers.texts.publisher(node, number, &topic, Qos::Latched)?, Text { data })))
+            .map(|(topic, data)| {
+                // A NUL character would end the text in C, and the client library panics at it.
+                let data = data.replace('\0', "?");
+                Ok((publishers.texts.publisher(node, number, &topic, Qos::Latched)?, Text { data }))
+            })
             .collect::<Result<Vec<_>, ClientError>>()?;
         Ok(Self {
             number,

@@ -172,6 +172,8 @@ impl Recorder {
             return;
         }
         if self.status.is_paused() {
+            // The recording goes on in a new file, also if time does not go back.
+            self.last_ns = None;
             return;
         }
         let mut batch = match self.spare.try_recv() {

@@ -56,14 +56,14 @@ impl LockstepTurn {
         }
     }
 
-    /// Sets the number of controllers that the simulation waits for.
-    pub(super) fn set_controllers(&mut self, controllers: usize) {
+    /// Sets the topics of the controllers that the simulation waits for.
+    pub(super) fn set_controllers(&mut self, controllers: Vec<String>) {
         self.lockstep.controllers = controllers;
     }
 
     /// Opens the state at `time_ns` for commands.
     pub(super) fn open(&mut self, mailbox: &Mailbox, time_ns: u64) {
-        mailbox.await_commands(time_ns, self.lockstep.controllers);
+        mailbox.await_commands(time_ns, self.lockstep.controllers.len());
         (self.waiting_since, self.counted) = (None, false);
         self.forget_wait(mailbox);
     }
@@ -77,6 +77,13 @@ impl LockstepTurn {
     pub(super) fn rest(&mut self, mailbox: &Mailbox) {
         self.waiting_since = None;
         self.forget_wait(mailbox);
+    }
+
+    /// The topics of the commands that are missing.
+    fn missing(&self, mailbox: &Mailbox) -> String {
+        let topic = |controller: usize| self.lockstep.controllers.get(controller).map(String::as_str);
+        let topics: Vec<_> = mailbox.missing_answers().into_iter().filter_map(topic).collect();
+        topics.join(" and ")
     }
 
     fn forget_wait(&mut self, mailbox: &Mailbox) {
@@ -98,8 +105,9 @@ impl LockstepTurn {
         }
         self.step_since = Some(now);
         mailbox.set_unanswered(Some(format!(
-            "lockstep: no message on joint_commands with the stamp of t = {:.6} s within {} s, so the rest is not taken; start \
-             the controller, then ask again",
+            "lockstep: no message on {} with the stamp of t = {:.6} s within {} s, so the rest is not taken; start the \
+             controller, then ask again",
+            self.missing(mailbox),
             time_ns as f64 * 1e-9,
             limit.as_secs_f64()
         )));
@@ -109,7 +117,7 @@ impl LockstepTurn {
     pub(super) fn wait(&mut self, mailbox: &Mailbox, time_ns: u64, timeout: Duration) -> Turn {
         if mailbox.wait_for_commands(timeout) {
             // Without controllers there has been no answer yet.
-            (self.engaged, self.announced) = (self.engaged || self.lockstep.controllers > 0, false);
+            (self.engaged, self.announced) = (self.engaged || !self.lockstep.controllers.is_empty(), false);
             self.forget_wait(mailbox);
             return Turn::Step;
         }
@@ -126,9 +134,10 @@ impl LockstepTurn {
         let unlimited = !self.engaged || limit.is_zero();
         if unlimited && now.duration_since(since) >= ANNOUNCE_AFTER && !std::mem::replace(&mut self.announced, true) {
             tracing::info!(
-                "lockstep: the state at t = {:.6} s waits for a message on joint_commands with its stamp; ros2_control's \
-                 topic-based hardware sends one each cycle with trigger_joint_command_threshold -1",
-                time_ns as f64 * 1e-9
+                "lockstep: the state at t = {:.6} s waits for a message on {} with its stamp; ros2_control's topic-based \
+                 hardware sends one each cycle with trigger_joint_command_threshold -1",
+                time_ns as f64 * 1e-9,
+                self.missing(mailbox)
             );
         }
         if self.repeated_at.is_none_or(|at| now.duration_since(at) >= REPEAT_PERIOD) {
@@ -143,9 +152,10 @@ impl LockstepTurn {
             count(&mailbox.counters.late);
         }
         let what = format!(
-            "lockstep: no command with the stamp of t = {:.6} s within {} s",
+            "lockstep: no command with the stamp of t = {:.6} s within {} s on {}",
             time_ns as f64 * 1e-9,
-            self.lockstep.timeout.as_secs_f64()
+            self.lockstep.timeout.as_secs_f64(),
+            self.missing(mailbox)
         );
         if self.lockstep.on_timeout == OnTimeout::Abort {
             mailbox.fail(format!(

@@ -7,7 +7,8 @@ use crate::multibody::{JointKind, State, energy};
 use crate::ros::exchange::health::Health;
 use crate::ros::exchange::requests::{BodyStates, Placement};
 use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping};
-use crate::ros::exchange::world::{Carryover, NewWorld, WorldSource};
+use crate::ros::exchange::world::{NewWorld, WorldSource};
+use crate::ros::log::names::Number;
 use crate::scene::SceneSignature;
 use crate::stepping::{
     CarriedMotion, Checkpoint, CheckpointError, CommandSchedule, ForceTorqueSensor, HeldWrench, JointCommand,
@@ -44,6 +45,16 @@ pub(super) struct RunningWorld {
     before: State,
 }
 
+/// The world that was entered.
+pub(super) struct Entered {
+    /// Whether its state and time are those of the world before.
+    pub(super) carries: bool,
+    /// The topics of the controllers that lockstep waits for.
+    pub(super) controllers: Vec<String>,
+    /// The kind and the length of its steps, if they are not those of the world before.
+    pub(super) chosen: Option<(Mode, u64)>,
+}
+
 impl RunningWorld {
     pub(super) fn new(
         number: u64,
@@ -75,16 +86,16 @@ impl RunningWorld {
         }
     }
 
-    /// Continues the next world from the state of this one. Returns the joints carried over, the number of
-    /// controllers, and the kind and the length of its steps.
-    pub(super) fn enter(&mut self, mut next: NewWorld) -> (Option<Carryover>, usize, (Mode, u64)) {
-        if let Err(error) = next.go_on(&self.simulation) {
+    /// Continues the next world from the state of this one.
+    pub(super) fn enter(&mut self, mut next: NewWorld) -> Entered {
+        let keeps_stepping = next.go_on(&self.simulation).unwrap_or_else(|error| {
             tracing::error!("{error}. The new world starts from its initial state");
-        }
+            false
+        });
         let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, source, .. } = next;
         let NewWorld { controllers, carryover, chosen, .. } = next;
         *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque, source);
-        (carryover, controllers, chosen)
+        Entered { carries: carryover.is_some(), controllers, chosen: (!keeps_stepping).then_some(chosen) }
     }
 
     /// A checkpoint of the simulation.
@@ -182,10 +193,12 @@ impl RunningWorld {
         }
     }
 
-    /// Restores the initial poses and velocities, with the stepping mode selected now.
-    pub(super) fn reset_state(&mut self, settings: &RunSettings) {
+    /// Restores the initial poses and velocities, with the stepping mode selected now. False if the scene
+    /// refuses that mode; then the steps are those from before.
+    pub(super) fn reset_state(&mut self, settings: &RunSettings) -> bool {
         let (before, wanted) = (self.simulation.settings(), self.stepping.under(settings));
-        match self.simulation.reset_with(wanted) {
+        let reset = self.simulation.reset_with(wanted);
+        match &reset {
             Ok(()) if wanted != before => {
                 let mode = match wanted.stepping {
                     Stepping::Dynamic(_) => "dynamic",
@@ -193,7 +206,7 @@ impl RunningWorld {
                     Stepping::Spook(_) => "spook",
                     Stepping::Continuous(_) => "continuous",
                 };
-                tracing::info!("reset: {mode} steps of {} s from now on", wanted.step());
+                tracing::info!("reset: {mode} steps of {} s from now on", Number(wanted.step_ns as f64 / 1e9));
             }
             Ok(()) => {}
             Err(error) => {
@@ -203,6 +216,7 @@ impl RunningWorld {
         }
         self.release_wrenches();
         self.measured.fill(SpatialForce::ZERO);
+        reset.is_ok()
     }
 
     /// Sets the time since the start of this run to zero; the state does not change.

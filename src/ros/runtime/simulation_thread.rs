@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::lockstep_turn::{LockstepTurn, Turn};
 use super::pacer::Pacer;
-use super::running_world::RunningWorld;
+use super::running_world::{Entered, RunningWorld};
 use super::statistics::Statistics;
 use crate::math::{Index, JointIndex};
 use crate::recording::{Due, Rates};
@@ -21,7 +21,7 @@ use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::{NewWorld, WorldSource};
 use crate::ros::log::causes::with_causes;
-use crate::ros::log::names::shown;
+use crate::ros::log::names::{Number, shown};
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::scheduling::share_processor;
 use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, TimedWrenches};
@@ -62,6 +62,7 @@ pub(crate) struct SimulationThread<'a> {
     impossible: Throttle,
     /// Reports of wrenches with which a step failed.
     pushed: Throttle,
+    interrupted: Throttle,
     /// The queue to the thread that writes checkpoints, if there is a file for them.
     checkpoints: Option<CheckpointSender>,
     /// The mode and the length \[ns\] of the steps, as chosen at the start or at the last reset.
@@ -94,6 +95,7 @@ impl<'a> SimulationThread<'a> {
             world.set_held_wrenches(&state.held);
             (time_offset_ns, stepping) = (state.time_offset_ns, (state.mode, state.step_ns));
         }
+        mailbox.set_stepping(stepping);
         Self {
             mailbox,
             world,
@@ -112,6 +114,7 @@ impl<'a> SimulationThread<'a> {
             missed: Throttle::default(),
             impossible: Throttle::default(),
             pushed: Throttle::default(),
+            interrupted: Throttle::default(),
         }
     }
 
@@ -204,9 +207,16 @@ impl<'a> SimulationThread<'a> {
 
     /// Continues in another world. Time continues too, unless the world starts at its own time zero.
     fn enter(&mut self, next: NewWorld) {
-        let (carryover, controllers, chosen) = self.world.enter(next);
-        if carryover.is_none() {
-            (self.time_offset_ns, self.halted, self.stepping) = (0, false, chosen);
+        let time_ns = self.time_ns();
+        let Entered { carries, controllers, chosen } = self.world.enter(next);
+        if let Some(chosen) = chosen {
+            self.set_stepping(chosen);
+        }
+        if carries {
+            // The same, unless the length of a step has changed.
+            self.time_offset_ns = time_ns.saturating_sub(self.world.time_ns());
+        } else {
+            (self.time_offset_ns, self.halted) = (0, false);
             self.mailbox.set_halted(None);
             self.mailbox.checkpoint.world_changed();
         }
@@ -222,8 +232,9 @@ impl<'a> SimulationThread<'a> {
     fn reset(&mut self, scope: ResetScope, settings: &RunSettings) {
         let time_ns = self.time_ns();
         if scope.state {
-            self.stepping = (settings.mode, settings.step_ns);
-            self.world.reset_state(settings);
+            if self.world.reset_state(settings) {
+                self.set_stepping((settings.mode, settings.step_ns));
+            }
         } else {
             self.world.restart_time();
         }
@@ -233,6 +244,11 @@ impl<'a> SimulationThread<'a> {
             tracing::info!("reset: the simulation runs again");
         }
         self.mailbox.set_halted(None);
+    }
+
+    fn set_stepping(&mut self, stepping: (Mode, u64)) {
+        self.stepping = stepping;
+        self.mailbox.set_stepping(stepping);
     }
 
     /// Saves, or continues from a checkpoint; `later` are the resets that follow. True if the state has
@@ -492,11 +508,21 @@ impl<'a> SimulationThread<'a> {
                     count(&self.mailbox.counters.clamped);
                     tracing::warn!("t = {time:.4} s: trajectory beyond the limits of a joint; the limits are used");
                 }
+                CommandEvent::TrajectoryInterrupted => {
+                    if let Some(suppressed) = self.interrupted.due(Instant::now()) {
+                        tracing::info!(
+                            "t = {time:.4} s: a trajectory was ended by a command that does not set all its joints; the \
+                             others are held{}",
+                            and_more(suppressed)
+                        );
+                    }
+                }
                 CommandEvent::TimedOut => {
                     count(&self.mailbox.counters.timeouts);
-                    let limit = settings.command_timeout_ns as f64 * 1e-9;
+                    let limit = settings.command_timeout_ns as f64 / 1e9;
                     tracing::warn!(
-                        "t = {time:.4} s: no command for {limit} s to one or more joints, which are held where they are"
+                        "t = {time:.4} s: no command for {} s to one or more joints, which are held where they are",
+                        Number(limit)
                     );
                 }
             }

@@ -6,6 +6,7 @@ use std::sync::mpsc::Sender;
 
 use crate::io::package::PackageMap;
 use crate::io::scene_file::{LoadedScene, SceneModel, SceneSource};
+use crate::math::ScalarJointIndex;
 use crate::recording::Rates;
 use crate::ros::client::{ClientError, Node};
 use crate::ros::exchange::mailbox::Mailbox;
@@ -17,7 +18,7 @@ use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
 use crate::ros::services::parameters::{Parameters, SceneDefaults};
-use crate::ros::subscriptions::controllers::{Controllers, lockstep_controllers};
+use crate::ros::subscriptions::controllers::Controllers;
 use crate::scene::Scene;
 use crate::stepping::Simulation;
 
@@ -32,6 +33,8 @@ pub(crate) struct CurrentWorld {
     /// Rate of the contact markers [Hz of real time].
     pub(crate) markers: f64,
     pub(crate) origin: WorldOrigin,
+    /// The joints that the scene itself commands.
+    pub(crate) scheduled: Vec<ScalarJointIndex>,
     /// The warnings about its scene.
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) warnings: Arc<[String]>,
@@ -163,13 +166,14 @@ impl ServiceContext {
         self.parameters.redeclare_scene(&defaults, carryover.is_some());
         let modes = self.parameters.control_modes(scene.joint_names());
         let physics = self.parameters.physics(scene.joint_names());
-        self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes, &physics.gains);
+        let before = self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes, &physics.gains);
         // The receiver is dropped only when the node ends.
         let _ = self.setup.topics.send(topics);
         let source = origin.for_checkpoints();
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
-        let warnings = loaded.warnings.into();
-        self.world = CurrentWorld { number, scene, models: loaded.models, rates, markers, origin, warnings };
+        let (models, warnings) = (loaded.models, loaded.warnings.into());
+        let scheduled = loaded.commands.joints.iter().map(|schedule| schedule.joint).collect();
+        self.world = CurrentWorld { number, scene, models, rates, markers, origin, scheduled, warnings };
         let mailbox = &self.control.mailbox;
         let joints = self.world.scene.joint_names().len();
         let indices = carryover.as_ref().map(|carryover| carryover.joints().to_vec());
@@ -188,11 +192,11 @@ impl ServiceContext {
             wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,
             source,
-            controllers: lockstep_controllers(&loaded.joint_groups, namespaces),
+            controllers: self.controllers.awaited_topics(),
             carryover,
         };
-        mailbox.set_world(number, joints, indices.as_deref(), physics.clone(), next);
-        mailbox.set_settings(self.parameters.run_settings(&rates, markers), physics);
+        mailbox.set_world(number, joints, indices.as_deref(), &before, physics.clone(), next);
+        mailbox.set_settings(self.parameters.run_settings(&rates, markers), physics, &[]);
         Ok(())
     }
 }

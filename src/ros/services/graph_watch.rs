@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_publisher_is_reported_once_and_by_its_name() {
         let fault = |node: &str| Fault::BestEffort { topic: "/joint_commands".to_owned(), node: node.to_owned() };
-        let unknown = fault(&NAME_UNKNOWN);
+        let unknown = fault(NAME_UNKNOWN);
         let mut known = Vec::new();
         let mut reports = |found: &Fault| {
             known = counted(&known, vec![found.clone(), found.clone()]);

@@ -28,15 +28,26 @@ impl PauseStepReset {
     /// Takes and answers all requests that have arrived.
     pub(crate) fn answer_all(&mut self, context: &mut ServiceContext) {
         let control = &mut context.control;
+        let exists = context.world.origin.exists;
+        let no_world = || Trigger::Response { success: false, message: "there is no world: load one first".to_owned() };
         while let Some(request) = self.reset.next() {
+            if !exists {
+                request.respond(no_world());
+                continue;
+            }
             control.mailbox.request_reset(ResetScope { state: true, time: false });
             let message = "the simulation restarts at its next step; time continues".to_owned();
             request.respond(Trigger::Response { success: true, message });
         }
         while let Some(request) = self.pause.next() {
             let paused = request.message().data;
-            if !paused && !context.world.origin.exists {
+            if !paused && !exists {
                 let message = "there is no world: load one first".to_owned();
+                request.respond(SetBool::Response { success: false, message });
+                continue;
+            }
+            if let Some(reason) = control.mailbox.halted().filter(|_| !paused) {
+                let message = format!("{reason}. Reset the simulation first");
                 request.respond(SetBool::Response { success: false, message });
                 continue;
             }
@@ -46,6 +57,10 @@ impl PauseStepReset {
         }
         self.switch_recording(&control.mailbox.recording);
         while let Some(request) = self.step.next() {
+            if !exists {
+                request.respond(no_world());
+                continue;
+            }
             control.stopped = false;
             let ended = Box::new(move |taken: Result<u64, StepFailure>| {
                 let (success, message) = match taken {

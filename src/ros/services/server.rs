@@ -68,6 +68,13 @@ impl ServiceServer {
         self.context.control.mailbox.stopped()
     }
 
+    /// Ends the goals of clients, which would wait for their results.
+    pub(crate) fn end(&mut self) {
+        self.context.controllers.end_goals();
+        #[cfg(isobar_simulation)]
+        self.simulation_interfaces.end_goals();
+    }
+
     /// Takes and answers all messages and requests that have arrived.
     pub(crate) fn answer_all(&mut self, node: &mut Node) {
         let ServiceContext { parameters, controllers, control, world, .. } = &mut self.context;
@@ -84,8 +91,10 @@ impl ServiceServer {
                 tracing::warn!("{PERIOD_WITHOUT_FILE}");
             }
             let physics = parameters.physics(joints);
-            controllers.set_modes(&parameters.control_modes(joints), &physics.gains);
-            control.mailbox.set_settings(settings, physics);
+            let mut stiffened = controllers.set_modes(&parameters.control_modes(joints), &physics.gains);
+            // A checkpoint has its own commands.
+            stiffened.retain(|joint| !restored && !world.scheduled.contains(joint));
+            control.mailbox.set_settings(settings, physics, &stiffened);
         }
         self.pause_step_reset.answer_all(&mut self.context);
         #[cfg(isobar_simulation)]

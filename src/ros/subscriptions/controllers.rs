@@ -93,6 +93,8 @@ pub(crate) struct Controllers {
     /// Of each topic and reason.
     reports: Reports<(String, Reason)>,
     namespaces: bool,
+    /// The models of the controllers that lockstep waits for.
+    awaited: Vec<String>,
     ids: usize,
     #[cfg(isobar_control)]
     goals: u64,
@@ -110,10 +112,14 @@ pub(crate) struct ControllerOptions<'a> {
     pub(crate) gains: &'a [(f64, f64)],
 }
 
-/// The number of controllers that lockstep waits for. Without joints there is nothing to command: each step
-/// follows at once.
-pub(crate) fn lockstep_controllers(groups: &[JointGroup], namespaces: bool) -> usize {
-    if namespaces { groups.len() } else { usize::from(groups.iter().any(|group| !group.joints.is_empty())) }
+/// The models of the controllers that lockstep waits for; empty for the controller of all joints. Without
+/// joints there is nothing to command: each step follows at once.
+fn awaited_models(groups: &[JointGroup], namespaces: bool) -> Vec<String> {
+    match namespaces {
+        true => groups.iter().map(|group| group.model.clone()).collect(),
+        false if groups.iter().any(|group| !group.joints.is_empty()) => vec![String::new()],
+        false => Vec::new(),
+    }
 }
 
 impl Controllers {
@@ -133,6 +139,7 @@ impl Controllers {
             idle: None,
             reports: Reports::default(),
             namespaces: options.namespaces,
+            awaited: Vec::new(),
             ids: 0,
             #[cfg(isobar_control)]
             goals: 0,
@@ -168,7 +175,7 @@ impl Controllers {
     }
 
     /// Takes commands for the joints of another scene from now on; `made` has its new topics. Topics that
-    /// stay keep their waiting messages.
+    /// stay keep their waiting messages. Returns the old index of each controller that lockstep waits for.
     pub(crate) fn enter(
         &mut self,
         made: NewControllers,
@@ -176,8 +183,11 @@ impl Controllers {
         groups: &[JointGroup],
         modes: &[ControlMode],
         gains: &[(f64, f64)],
-    ) {
-        if self.lockstep && lockstep_controllers(groups, self.namespaces) == 0 {
+    ) -> Vec<Option<usize>> {
+        let before = std::mem::replace(&mut self.awaited, awaited_models(groups, self.namespaces));
+        let same = |model: &String| before.iter().position(|known| known == model);
+        let indices = self.awaited.iter().map(same).collect();
+        if self.lockstep && self.awaited.is_empty() {
             tracing::info!("lockstep: the scene has no joints, so that no step waits for a command");
         }
         let everything = JointGroup {
@@ -199,14 +209,40 @@ impl Controllers {
             }
         }
         #[cfg(isobar_control)]
-        before.iter_mut().for_each(|gone| gone.follow.abandon());
-        self.set_modes(modes, gains);
+        before.iter_mut().for_each(|gone| gone.follow.abandon("its robot was deleted"));
+        // A joint of a new world begins with its gains.
+        let _ = self.set_modes(modes, gains);
+        indices
     }
 
-    /// Sets the control mode and the gains of each joint of the scene.
-    pub(crate) fn set_modes(&mut self, modes: &[ControlMode], gains: &[(f64, f64)]) {
+    /// Ends all goals, because the node ends.
+    pub(crate) fn end_goals(&mut self) {
+        #[cfg(isobar_control)]
+        self.controllers.iter_mut().for_each(|controller| {
+            // Clients may have asked for results since the last spin.
+            controller.follow.take_cancellations();
+            controller.follow.abandon("the node ends");
+        });
+    }
+
+    /// The topics of the controllers that lockstep waits for.
+    pub(crate) fn awaited_topics(&self) -> Vec<String> {
+        let topic = |index| {
+            let of = self.controllers.iter().find(|controller| controller.awaited == Some(index));
+            of.map(|controller| format!("{}joint_commands", controller.prefix))
+        };
+        (0..self.awaited.len()).filter_map(topic).collect()
+    }
+
+    /// Sets the control mode and the gains of each joint of the scene. Returns the joints whose actuators had
+    /// no stiffness.
+    pub(crate) fn set_modes(&mut self, modes: &[ControlMode], gains: &[(f64, f64)]) -> Vec<ScalarJointIndex> {
+        let mut stiffened = Vec::new();
         for joint in self.controllers.iter_mut().flat_map(|controller| &mut controller.joints) {
             if let Some((stiffness, damping)) = gains.get(joint.target.to_usize()) {
+                if *stiffness > 0.0 && !joint.gains.0 {
+                    stiffened.push(joint.target);
+                }
                 joint.gains = (*stiffness > 0.0, *damping > 0.0);
             }
             if let Some(mode) = modes.get(joint.target.to_usize()) {
@@ -216,6 +252,7 @@ impl Controllers {
                 };
             }
         }
+        stiffened
     }
 
     /// The prefixes of the topics of all controllers, without the namespace of the node.
@@ -260,9 +297,9 @@ impl Controllers {
                 self.controllers[number].follow.refuse(self.goals, refusal);
             }
         }
-        let Controller { id, follow, .. } = &mut self.controllers[number];
-        if follow.take_cancellations() {
-            self.mailbox.cancel_goals(*id);
+        let canceled = self.controllers[number].follow.take_cancellations();
+        if !canceled.is_empty() {
+            self.mailbox.cancel_goals(&canceled);
         }
     }
 
@@ -318,7 +355,7 @@ impl Controllers {
         clamped.clear();
         let command = check(joints, message, clamped);
         // Values without effect answer the state all the same: without an answer no step would follow.
-        if let (Err(CommandError::NoGains { .. }), Some(stamp)) = (&command, stamp) {
+        if let (Err(CommandError::NoGains { .. } | CommandError::NotTaken { .. }), Some(stamp)) = (&command, stamp) {
             mailbox.command(*id, &CheckedCommand::default(), Some(stamp)).map_err(refused)?;
         }
         let command = command?;

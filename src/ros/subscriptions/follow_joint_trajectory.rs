@@ -78,21 +78,23 @@ impl FollowJointTrajectoryServer {
         self.end(number, GoalOutcome::Aborted, refusal);
     }
 
-    /// Ends all goals, because the joints are gone.
-    pub(crate) fn abandon(&mut self) {
+    /// Ends all goals, for this reason.
+    pub(crate) fn abandon(&mut self, reason: &str) {
         while let Some(number) = self.goals.first().map(|goal| goal.number) {
-            self.refuse(number, Refusal::invalid("its robot was deleted"));
+            self.refuse(number, Refusal::invalid(reason));
         }
     }
 
-    /// Serves the clients, and marks the active goals to be canceled. Returns whether there are any.
-    pub(crate) fn take_cancellations(&mut self) -> bool {
+    /// Serves the clients, and marks the active goals to be canceled. Returns their numbers.
+    pub(crate) fn take_cancellations(&mut self) -> Vec<u64> {
         let asked = self.server.serve_clients();
-        let mut any = false;
-        for goal in self.goals.iter_mut().filter(|goal| asked.contains(&goal.id)) {
-            (goal.canceled, any) = (true, true);
-        }
-        any
+        let canceled = self.goals.iter_mut().filter(|goal| asked.contains(&goal.id));
+        canceled
+            .map(|goal| {
+                goal.canceled = true;
+                goal.number
+            })
+            .collect()
     }
 
     /// Ends a goal if it belongs to this controller, whose names of the scene's joints are in `joints`.

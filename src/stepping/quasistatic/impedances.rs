@@ -98,6 +98,13 @@ impl Impedances {
         self.targets.copy_from_slice(targets);
     }
 
+    /// Sets one of them; without effect if there is no such joint or the position is not finite.
+    pub(super) fn hold_position(&mut self, joint: usize, position: f64) {
+        if let Some(target) = self.targets.get_mut(joint).filter(|_| position.is_finite()) {
+            *target = position;
+        }
+    }
+
     /// Writes the positions that hold until new ones are commanded.
     pub(super) fn write_memory(&self, writer: &mut ByteWriter) {
         writer.numbers(&self.targets);

@@ -172,6 +172,16 @@ impl QuasistaticStep {
     pub(in crate::stepping) fn surface(&self, pair: usize) -> (&ContactSurface, &[u32]) {
         self.contacts.surface(pair)
     }
+    /// The positions that hold until new ones are commanded [rad or m].
+    pub(in crate::stepping) fn held_positions(&self) -> &[f64] {
+        self.impedances.targets()
+    }
+
+    /// Sets one of them.
+    pub(in crate::stepping) fn hold_position(&mut self, joint: usize, position: f64) {
+        self.impedances.hold_position(joint, position);
+    }
+
     /// Writes the data that the next step takes from the last one.
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
         self.impedances.write_memory(writer);

@@ -46,6 +46,14 @@ impl Bench {
         self.standing.start(controller, trajectory).unwrap();
     }
 
+    /// Starts a goal of controller 0 that moves a joint by 1 within a second.
+    fn start_goal(&mut self, number: u64, joint: &str) {
+        let point = PointMessage { positions: &[1.0], velocities: &[], accelerations: &[], time_ns: 1_000_000_000 };
+        let mut trajectory = Trajectory::new(&joints(), &[joint.to_owned()], None, [point].into_iter()).unwrap();
+        trajectory.terms = Some(GoalTerms { number, ..GoalTerms::default() });
+        self.standing.start(0, trajectory).unwrap();
+    }
+
     /// Returns the targets of the next step, then moves the joints to them and advances the time.
     fn step(&mut self) -> Vec<JointTarget> {
         let states = JointStates { time_ns: self.time_ns, position: &self.position, velocity: &[0.0; JOINTS] };
@@ -176,17 +184,26 @@ fn a_cancelled_goal_leaves_joints_of_other_commands_alone() {
     let mut bench = Bench::new();
     bench.command(0, &["turn"], &[], &[0.5]);
     bench.command(0, &["lift"], &[0.3], &[]);
-    let names = ["slide".to_owned()];
-    let point = PointMessage { positions: &[1.0], velocities: &[], accelerations: &[], time_ns: 1_000_000_000 };
-    let mut trajectory = Trajectory::new(&joints(), &names, None, [point].into_iter()).unwrap();
-    trajectory.terms = Some(GoalTerms { number: 7, ..GoalTerms::default() });
-    bench.standing.start(0, trajectory).unwrap();
+    bench.start_goal(7, "slide");
     (0..6).for_each(|_| drop(bench.step()));
-    bench.standing.cancel_goals(0);
+    bench.standing.cancel_goals(&[6, 7]);
     let slide = bench.position[0];
     assert!(slide > 0.0);
     assert_eq!(bench.step(), [at(slide), velocity, at(0.3)]);
     assert_eq!(bench.standing.take_goal_news().ended, [(7, GoalEnd::Interrupted)]);
+}
+
+/// Regression, observed on the built node: a goal that was sent just after the cancellation of the one
+/// before it was ended by that cancellation.
+#[test]
+fn a_cancellation_leaves_a_newer_goal_alone() {
+    let mut bench = Bench::new();
+    bench.start_goal(7, "slide");
+    (0..6).for_each(|_| drop(bench.step()));
+    bench.start_goal(8, "slide");
+    bench.standing.cancel_goals(&[7]);
+    assert_eq!(bench.standing.take_goal_news().ended, [(7, GoalEnd::Interrupted)]);
+    assert!(bench.step()[0].velocity.is_some(), "the newer goal moves the joint");
 }
 
 /// Regression, observed on the built node: each cancellation moved the target of a joint at rest to where
@@ -242,6 +259,40 @@ fn stamps_count_from_zero_after_a_reset_of_time() {
     let point = PointMessage { positions: &[1.0], velocities: &[], accelerations: &[], time_ns: 1_000_000_000 };
     let trajectory = Trajectory::new(&joints(), &names, Some(500_000_000), [point].into_iter()).unwrap();
     assert_eq!(bench.standing.start(0, trajectory), Ok(()));
+}
+
+/// Joints whose actuators get gains are held unless a command, a trajectory or an earlier hold has them.
+#[test]
+fn only_idle_joints_are_held_when_they_get_gains() {
+    let all: Vec<_> = (0..JOINTS).map(ScalarJointIndex::from_usize).collect();
+    let mut bench = Bench::new();
+    bench.command(0, &["turn"], &[], &[0.5]);
+    bench.start(1, &["lift"], &[1.0], 10 * STEP_NS);
+    bench.position[0] = 0.7;
+    bench.standing.hold_idle(&all);
+    let targets = bench.step();
+    assert_eq!((targets[0], targets[1].velocity), (at(0.7), Some(0.5)));
+    assert!(targets[2].velocity.is_some(), "the trajectory");
+    assert!(bench.standing.hold_all());
+    assert!(!bench.standing.hold_all(), "a joint that is held is not commanded");
+}
+
+/// A command ends a trajectory of its controller: that is reported if joints stop that it does not set.
+#[test]
+fn a_trajectory_that_a_command_ends_is_reported_once() {
+    for (names, reported) in [(&["slide", "turn"][..], 0), (&["slide"], 1)] {
+        let mut bench = Bench::new();
+        bench.start(0, &["slide", "turn"], &[1.0, 1.0], 10 * STEP_NS);
+        bench.step();
+        bench.command(0, names, &vec![0.1; names.len()], &[]);
+        let mut events = Vec::new();
+        for _ in 0..3 {
+            let states = JointStates { time_ns: bench.time_ns, position: &[0.0; JOINTS], velocity: &[0.0; JOINTS] };
+            let settings = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
+            bench.standing.advance(&states, &settings, &mut events);
+        }
+        assert_eq!(events, vec![CommandEvent::TrajectoryInterrupted; reported], "{names:?}");
+    }
 }
 
 /// After a step that fails, all commanded joints are held where they are. A second call finds nothing to

@@ -1,6 +1,6 @@
 //! The table of parameters: names, types, ranges, defaults, descriptions.
 
-use crate::math::Vector3;
+use crate::math::{JointIndex, Vector3};
 use crate::ros::client::ParameterValue;
 use crate::ros::commands::joint_command::ControlMode;
 use crate::scene::{Actuator, Scene};
@@ -223,16 +223,19 @@ pub(super) const MODES: &str = "control_modes.";
 pub(crate) struct SceneDefaults {
     pub(crate) gravity_W: Vector3,
     pub(crate) joints: Vec<String>,
-    pub(crate) actuators: Vec<Actuator>,
+    /// The actuator of each; none for a mimic joint, which moves with its leader.
+    pub(crate) actuators: Vec<Option<Actuator>>,
 }
 
 impl SceneDefaults {
     /// The parameter values of a scene without changes.
     pub(crate) fn of(scene: &Scene) -> Self {
+        let moves = |joint: &JointIndex| scene.model().joints()[*joint].mimic.is_none();
+        let own = scene.joints().iter().zip(scene.actuators());
         Self {
             gravity_W: *scene.model().gravity_W(),
             joints: scene.joint_names().to_vec(),
-            actuators: scene.actuators().to_vec(),
+            actuators: own.map(|(joint, actuator)| moves(joint).then_some(*actuator)).collect(),
         }
     }
 }
@@ -249,9 +252,10 @@ pub(super) fn of_scene(scene: &SceneDefaults) -> Vec<Declaration> {
         "Gravity [m/s2, world]; applies from the next step on.".to_owned(),
     )];
     for (joint, actuator) in scene.joints.iter().zip(&scene.actuators) {
-        for (gain, unit, value) in
+        let gains = actuator.map(|actuator| {
             [("stiffness", "N m/rad or N/m", actuator.stiffness), ("damping", "N m s/rad or N s/m", actuator.damping)]
-        {
+        });
+        for (gain, unit, value) in gains.into_iter().flatten() {
             declarations.push(declare(
                 format!("{GAINS}{joint}.{gain}"),
                 Kind::Number(0.0, GAIN_MAX),

@@ -191,9 +191,36 @@ impl Parameters {
             Some(ParameterValue::Numbers(g)) if g.len() == 3 => Vector3::new(g[0], g[1], g[2]),
             _ => Vector3::zeros(),
         };
-        let gain = |joint: &str, gain: &str| self.number(&format!("{GAINS}{joint}.{gain}"));
+        // A mimic joint has no gains.
+        let gain = |joint: &str, gain: &str| match self.value(&format!("{GAINS}{joint}.{gain}")) {
+            Some(ParameterValue::Number(value)) => *value,
+            _ => 0.0,
+        };
         let gains = joints.iter().map(|joint| (gain(joint, "stiffness"), gain(joint, "damping"))).collect();
         Physics { gravity_W, gains }
+    }
+
+    /// Takes over the mode and the length \[ns\] of the steps of a restored simulation.
+    pub(crate) fn set_stepping(&mut self, mode: Mode, step_ns: u64) {
+        let mode = match mode {
+            Mode::Scene => "",
+            Mode::Dynamic => "dynamic",
+            Mode::Quasistatic => "quasistatic",
+            Mode::Spook => "spook",
+            Mode::Continuous => "continuous",
+        };
+        self.take_over("stepping", ParameterValue::Text(mode.to_owned()));
+        self.take_over("step", ParameterValue::Number(step_ns as f64 / 1e9));
+    }
+
+    /// Sets a parameter to the value of a checkpoint.
+    fn take_over(&mut self, name: &str, value: ParameterValue) {
+        if let Some(index) = self.index_of(name)
+            && self.values[index] != value
+        {
+            tracing::info!("parameter '{name}' now has the value of the checkpoint");
+            self.values[index] = value;
+        }
     }
 
     /// Takes over gravity and gains of a restored simulation, whose scene has these joints.
@@ -206,12 +233,7 @@ impl Parameters {
             }
         }
         for (name, value) in values {
-            if let Some(index) = self.index_of(&name)
-                && self.values[index] != value
-            {
-                tracing::info!("parameter '{name}' now has the value of the checkpoint");
-                self.values[index] = value;
-            }
+            self.take_over(&name, value);
         }
     }
 
@@ -220,8 +242,8 @@ impl Parameters {
         joints.iter().map(|joint| ControlMode::of(self.text(&format!("{MODES}{joint}")))).collect()
     }
 
-    /// Settings of lockstep with `controllers` controllers; `None` without lockstep.
-    pub(crate) fn lockstep(&self, controllers: usize) -> Option<Lockstep> {
+    /// Settings of lockstep with the controllers of these topics; `None` without lockstep.
+    pub(crate) fn lockstep(&self, controllers: Vec<String>) -> Option<Lockstep> {
         self.flag("lockstep").then(|| Lockstep {
             timeout: std::time::Duration::from_secs_f64(self.number("lockstep_timeout")),
             on_timeout: match self.text("lockstep_on_timeout") {

@@ -67,6 +67,11 @@ impl SimulationInterfaces {
         })
     }
 
+    /// Ends all goals, because the node ends.
+    pub(crate) fn end_goals(&mut self) {
+        self.steps.end_goals();
+    }
+
     /// Takes and answers all requests that have arrived.
     pub(crate) fn answer_all(&mut self, node: &mut Node, context: &mut ServiceContext) {
         while let Some(request) = self.features.next() {

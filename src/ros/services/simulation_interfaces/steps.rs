@@ -34,6 +34,8 @@ pub(super) fn state(control: &SimulationControl) -> u8 {
         _ if control.mailbox.quitting() => QUITTING,
         (true, true) => STOPPED,
         (true, false) => PAUSED,
+        // No step is taken until a reset.
+        (false, _) if control.mailbox.halted().is_some() => PAUSED,
         (false, _) => PLAYING,
     }
 }
@@ -68,6 +70,10 @@ pub(super) fn change(control: &mut SimulationControl, wanted: u8) -> Result<(), 
 /// Whether steps can be requested, or the reason why not.
 fn check_paused(control: &SimulationControl) -> Result<(), Outcome> {
     match state(control) {
+        PAUSED if !control.mailbox.paused() => {
+            let reason = control.mailbox.halted().unwrap_or_default();
+            Err(refused(FAILED, format!("{reason}. Reset the simulation first")))
+        }
         PAUSED => Ok(()),
         STOPPED => Err(refused(FAILED, "the simulation is stopped: pause it first")),
         _ => Err(refused(FAILED, "the simulation is running: pause it first")),
@@ -96,6 +102,15 @@ impl StepServices {
             simulate_steps: ActionServer::new(node, "~/simulate_steps")?,
             goals: Vec::new(),
         })
+    }
+
+    /// Ends all goals, because the node ends.
+    pub(super) fn end_goals(&mut self) {
+        let _ = self.simulate_steps.serve_clients();
+        for goal in std::mem::take(&mut self.goals) {
+            let result = refused(FAILED, "the node ends");
+            self.simulate_steps.finish(&goal.id, GoalOutcome::Aborted, SimulateSteps::Result { result });
+        }
     }
 
     /// Takes and answers all requests that have arrived.

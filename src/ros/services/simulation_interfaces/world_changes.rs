@@ -267,11 +267,16 @@ impl WorldChanges {
             return request.refuse(refused(load::NO_WORLD_LOADED, "no world is loaded"));
         }
         let world = &context.world;
+        let mailbox = &context.control.mailbox;
         let present = PresentWorld {
             origin: world.origin.clone(),
             scene: world.scene.clone(),
             physics: context.parameters.physics(world.scene.joint_names()),
-            settings: context.control.mailbox.settings(),
+            // A world that is loaded begins anew, as with a reset.
+            settings: match change {
+                WorldChange::Load(_) | WorldChange::Unload => mailbox.settings(),
+                _ => mailbox.settings_in_force(),
+            },
             frame: self.frame.clone(),
             packages: context.setup.packages.clone(),
             scene_of_start: context.setup.scene.clone(),
