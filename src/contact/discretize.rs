@@ -370,9 +370,10 @@ pub fn push_faces_held(
         if depth > 0.0 && weak > 0.0 {
             let (own_depth, limited) = plane.depth_at(surface, i, p_WC);
             let start = ((own_depth + moved) / own_depth).clamp(0.0, 1.0);
-            let lacks = share * weak / own_depth * (start + (1.0 - start) / limited);
+            let at_start = weak * (start + (1.0 - start) / limited);
+            let lacks = share * at_start / own_depth;
             face.stiffness += lacks;
-            face.elastic_force += (1.0 - share) * weak + lacks * (own_depth + moved);
+            face.elastic_force += (1.0 - share) * at_start * start + lacks * (own_depth + moved);
         }
         face
     };

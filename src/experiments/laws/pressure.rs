@@ -84,6 +84,25 @@ fn box_depths() -> Result<Vec<LawRow>, ExperimentError> {
         let between = size.z - (ground.pose(1).translation.z - ground.pose(0).translation.z);
         rows.push(row("a box on an equal box", between, 2.0 * one));
     }
+    // Steps that resolve the contact, that do not, and those between
+    let (size, mass, modulus) = (Vector3::repeat(0.08), 0.3, 1e6);
+    let exact = box_depth(mass * GRAVITY, modulus, [size.x, size.y, 0.5 * size.z]);
+    for mode in Mode::MOVING {
+        for step in [5e-4, 1.5e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2] {
+            let body = Body::cuboid(size, mass, 0.5 * size.z - exact);
+            let settings = mode.settings(step);
+            let mut ground = Ground::new(&[body], &compliant(modulus, 50.0, 0.3), DOWN, settings)?;
+            ground.run(1.0)?;
+            rows.push(LawRow {
+                case: format!("a cube on a plane, steps of {} ms", 1e3 * step),
+                mode: mode.name(),
+                found: 1e6 * (0.5 * size.z - ground.pose(0).translation.z),
+                exact: 1e6 * exact,
+                tolerance: 1e3 * exact,
+                unit: "um",
+            });
+        }
+    }
     Ok(rows)
 }
 
