@@ -80,7 +80,7 @@ impl Simulation {
             };
             let ratio = (control.tolerance / error).sqrt();
             let growth = (MARGIN * ratio).clamp(GROWTH.0, GROWTH.1);
-            let next_ns = ((trial_ns as f64 * growth) as u64).clamp(LEAST_NS, whole_ns);
+            let next_ns = ((trial_ns as f64 * growth) as u64).clamp(LEAST_NS.min(whole_ns), whole_ns);
             let accurate = error <= control.tolerance;
             if !accurate && !shortest {
                 put_back(&memory.start, self);

@@ -28,7 +28,8 @@ impl Simulation {
             ContactKind::PressureField => {
                 add_parts(self.stepper.surface(index).1, &mut faces.force_B_W);
                 self.write_surface(index, faces);
-                patch.penetration = penetration(self.stepper.surface(index).0);
+                let (surface, kept) = self.stepper.surface(index);
+                patch.penetration = penetration(surface, kept);
             }
             ContactKind::Points => {
                 let points = self.stepper.points(index);

@@ -198,10 +198,12 @@ impl Snapshot {
     }
 }
 
-/// The depth by which two geometries with this contact surface overlap \[m\]; see
-/// [`ContactPatch::penetration`].
-pub(super) fn penetration(surface: &ContactSurface) -> f64 {
-    let pressure = surface.corner_pressure.iter().copied().fold(0.0, f64::max);
+/// The depth by which two geometries overlap \[m\], from their contact surface and its faces that push, whose
+/// pressures are those of the end of the step; see [`ContactPatch::penetration`]. Other faces, as those on the
+/// sides of a box, have the pressure of the poses at which the surface was found.
+pub(super) fn penetration(surface: &ContactSurface, kept: &[u32]) -> f64 {
+    let pressures = kept.iter().flat_map(|face| surface.polygon(*face as usize).1);
+    let pressure = pressures.copied().fold(0.0, f64::max);
     let gradient = patch_size(surface).gradient;
     if gradient > 0.0 { pressure / gradient } else { 0.0 }
 }

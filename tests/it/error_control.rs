@@ -172,6 +172,12 @@ fn scene_files_state_a_tolerance_in_place_of_a_step() {
     let every = load("step: { tolerance: 1e-4, every: 0.002 }").expect("a scene");
     assert_eq!(every.settings.step_ns, 2_000_000);
     assert_eq!(load("step: 0.001").expect("a scene").dynamic.error_control, None);
+    // Shorter than the shortest part of a longer step
+    let shortest = load("step: { tolerance: 1e-4, every: 1e-6 }").expect("a scene");
+    let (mut simulation, command) = (shortest.simulation().expect("a simulation"), JointCommand::new(&shortest.scene));
+    for _ in 0..3 {
+        simulation.step(&command).expect("a step");
+    }
     for (text, way_out) in [
         ("step: { every: 0.01 }", "tolerance: 1e-4"),
         ("step: { tolerance: 0 }", "tolerance"),

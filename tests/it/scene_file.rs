@@ -12,7 +12,7 @@ use isobar::recording::{Outputs, Quantity};
 use isobar::scene::ClosureKind;
 use isobar::solvers::complementarity::ComplementaritySettings;
 use isobar::solvers::quasistatic::QuasistaticSettings;
-use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping};
+use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, SpookStepping, UnactuatedInertia};
 
 use crate::worlds::other_warnings;
 
@@ -118,6 +118,9 @@ fn sections_of_stepping_keep_the_defaults_of_other_keys() {
         load(&format!("{GRIPPER}quasistatic: {{ tolerance: 1.0e-8 }}\nspook: {{ tolerance: 1.0e-5 }}\n")).unwrap();
     let solver = QuasistaticSettings { tolerance: 1e-8, ..plain.quasistatic.solver };
     assert_eq!(section.quasistatic, QuasistaticStepping { solver, ..plain.quasistatic });
+    // Drag is the default: its time constant counts without `inertia: drag`, too.
+    let slow = load(&format!("{GRIPPER}quasistatic: {{ time_constant: 10 }}\n")).unwrap();
+    assert_eq!(slow.quasistatic.inertia, UnactuatedInertia::Drag { time_constant: 10.0 });
     let solver = ComplementaritySettings { tolerance: 1e-5, ..plain.spook.solver };
     assert_eq!(section.spook, SpookStepping { solver, ..plain.spook });
 }

@@ -107,7 +107,12 @@ fn read_quasistatic(node: &Node) -> Result<QuasistaticStepping, SceneError> {
     let drag = time_constant.map_or(UnactuatedInertia::DRAG, |time_constant| UnactuatedInertia::Drag { time_constant });
     let inertias =
         [("drag", drag), ("none", UnactuatedInertia::None), ("mass", UnactuatedInertia::Mass), ("scaled", scaled)];
-    let inertia = choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(default.inertia);
+    let of_default = match default.inertia {
+        UnactuatedInertia::Drag { .. } => drag,
+        UnactuatedInertia::Scaled { .. } => scaled,
+        other => other,
+    };
+    let inertia = choice(&section, "inertia", "inertia", &inertias)?.unwrap_or(of_default);
     let used = match inertia {
         UnactuatedInertia::Scaled { .. } => "divisor",
         UnactuatedInertia::Drag { .. } => "time_constant",
