@@ -50,8 +50,17 @@ pub fn topic_part(name: &str) -> String {
 
 /// [`topic_part`] of each name, numbered if two names would share a topic.
 pub fn topic_parts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut taken: Vec<String> = Vec::new();
-    for name in names {
+    topic_parts_beside(&names.collect::<Vec<_>>(), &[])
+}
+
+/// As [`topic_parts`], but the names in `kept`, each with its part, keep that.
+pub fn topic_parts_beside(names: &[&str], kept: &[(&str, &str)]) -> Vec<String> {
+    let part_of = |name: &str| kept.iter().find(|(other, _)| *other == name).map(|(_, part)| *part);
+    let mut taken: Vec<String> = names.iter().filter_map(|name| part_of(name)).map(str::to_owned).collect();
+    let part = |name: &&str| {
+        if let Some(part) = part_of(name) {
+            return part.to_owned();
+        }
         let plain = topic_part(name);
         let mut topic = plain.clone();
         let mut number = 2;
@@ -59,9 +68,10 @@ pub fn topic_parts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
             topic = format!("{plain}_{number}");
             number += 1;
         }
-        taken.push(topic);
-    }
-    taken
+        taken.push(topic.clone());
+        topic
+    };
+    names.iter().map(part).collect()
 }
 
 #[cfg(test)]
@@ -92,5 +102,7 @@ mod tests {
         assert_eq!(topic_part("//arm//7link/"), "arm/_7link");
         assert_eq!(topic_part("é"), "_");
         assert_eq!(topic_parts(["a b", "a_b"].into_iter()), ["a_b", "a_b_2"]);
+        assert_eq!(topic_parts_beside(&["a_b", "a-b"], &[("a b", "a_b"), ("a_b", "a_b_2")]), ["a_b_2", "a_b"]);
+        assert_eq!(topic_parts_beside(&["a-b", "a_b"], &[("a_b", "a_b")]), ["a_b_2", "a_b"]);
     }
 }

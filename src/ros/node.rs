@@ -32,10 +32,10 @@ use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
 use crate::ros::recording::recorder::Recording;
 use crate::ros::runtime::simulation_thread::{SimulationSetup, SimulationThread};
-use crate::ros::services::context::{CurrentWorld, WorldOrigin, WorldSetup};
+use crate::ros::services::context::{CurrentWorld, WorldOrigin, WorldSetup, namespaced};
 use crate::ros::services::parameters::Parameters;
 use crate::ros::services::server::ServiceServer;
-use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers};
+use crate::ros::subscriptions::controllers::{ControllerOptions, Controllers, topic_prefixes};
 use crate::scene::SceneSignature;
 use crate::stepping::{Checkpoint, CheckpointError, Simulation, SimulationError, schedules};
 
@@ -66,7 +66,7 @@ pub fn usage() -> String {
     )
 }
 
-/// Runs the node until SIGINT or SIGTERM.
+/// Runs the node until SIGINT, SIGTERM or SIGHUP.
 ///
 /// # Errors
 /// The node cannot start, a late command in lockstep aborts, or a thread died.
@@ -112,19 +112,36 @@ async fn run_async() -> Result<(), NodeError> {
 struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Of a terminal that closes; `None` if `nohup` started this process.
+    hang_up: Option<Signal>,
 }
 
 impl Signals {
     fn new() -> std::io::Result<Self> {
-        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+        let hang_up = if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) };
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())?, hang_up })
     }
 
     async fn next(&mut self) {
+        let hang_up = async {
+            match &mut self.hang_up {
+                Some(hang_up) => hang_up.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            _ = hang_up => {}
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
         }
     }
+}
+
+/// Whether this process was started with SIGHUP ignored.
+fn ignores_hang_up() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 /// The node, made anew with the scheduling that its parameters request, if they do: the middleware's threads
@@ -302,7 +319,7 @@ impl Session {
             scene_markers: scene_markers(&loaded, parameters.text("world_frame")),
             outputs: loaded.outputs,
             force_torque: loaded.force_torque.clone(),
-            namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
+            namespaces: namespaced(&topic_prefixes(&loaded.joint_groups, namespaces, &[]), &loaded.joint_groups),
             descriptions: descriptions(parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
         };
         let mut publisher_pool = PublisherPool::new();
@@ -320,8 +337,8 @@ impl Session {
         let source = origin.for_checkpoints();
         let (models, warnings) = (loaded.models, loaded.warnings.into());
         let scheduled = loaded.commands.joints.iter().map(|schedule| schedule.joint).collect();
-        let scene_now = scene.clone();
-        let world = CurrentWorld { number: 0, scene: scene_now, models, rates, markers, origin, scheduled, warnings };
+        let (number, loaded_as, now) = (0, 0, scene.clone());
+        let world = CurrentWorld { number, loaded_as, scene: now, models, rates, markers, origin, scheduled, warnings };
         let scene = PathBuf::from(parameters.text("scene"));
         let setup = WorldSetup { publishers: publisher_pool, topics: topics_sender, recording, packages, scene };
         let server = ServiceServer::new(&mut node, world, setup, parameters, controllers, mailbox.clone())?;

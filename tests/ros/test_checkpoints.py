@@ -385,3 +385,37 @@ def test_files_and_values_that_cannot_be_used_end_the_start_with_the_reason(star
     assert node.process.wait(PATIENCE) == 1
     assert reason in node.log(), node.log()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "folder"] and not list(folder.iterdir())
+
+
+def test_a_trajectory_stays_that_of_its_robot(start, listener, tmp_path):
+    """The first robot is gone when the checkpoint is made, so that the next node numbers the topics of the
+    second one differently. A command for another joint of this robot ends the trajectory."""
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    arguments = {"scene": "two_presses.yaml", "parameters": ["robot_namespaces:=true", f"checkpoint:={tmp_path}/run.checkpoint"]}
+    first = start(**arguments)
+    states = listener.listen(JointState, "/right/joint_states", 1000)
+    publisher = listener.publisher(JointTrajectory, "/right/joint_trajectory")
+    assert listener.call(srv.DeleteEntity, "/isobar/delete_entity", srv.DeleteEntity.Request(entity="left")).result.result == 1
+    point = JointTrajectoryPoint(positions=[0.08])
+    point.time_from_start.sec = 30
+    publisher.publish(JointTrajectory(joint_names=["slide"], points=[point]))
+    listener.wait_for_time(states, 4.0)
+    assert listener.call(Trigger, "/isobar/save_checkpoint", Trigger.Request()).success
+    assert first.end() == 0
+    second = start(**arguments)
+    RUNNING[:] = [second]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in second.log(), "start")
+    commands = listener.publisher(JointState, "/right/joint_commands")
+    del states[:]
+
+    def travel(seconds):
+        listener.wait_for_time(states, seconds)
+        return abs(position(states[-1], "slide") - position(states[0], "slide"))
+
+    # From rest to 0.08 m in 30 s: 1.8 mm/s after 4 s, and more later.
+    assert travel(1.0) > 1e-3
+    commands.publish(JointState(name=["turn"], effort=[0.0]))
+    listener.wait_for_time(states, 1.0)
+    del states[:]
+    assert travel(2.0) < 1e-3
+    assert second.end() == 0

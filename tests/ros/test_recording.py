@@ -217,6 +217,11 @@ def test_a_killed_node_leaves_a_file_that_reads_to_its_last_flush(start, listene
     listener.wait_until(lambda: kept() > 100, "messages on the disk")
     assert file.stat().st_size < 768 * 1024
     node.end(with_signal=signal.SIGKILL)
+    # Whole records only: readers take the end of the file for the end of the data.
+    data, at = file.read_bytes(), 8
+    while at < len(data):
+        at += 9 + struct.unpack_from("<Q", data, at + 1)[0]
+    assert at == len(data)
     # As docs/how-to/record-and-replay.md reads it.
     mcap = pytest.importorskip("mcap.reader", reason="mcap is not installed")
     topics, messages = set(), 0
@@ -293,3 +298,9 @@ def test_every_file_begins_with_the_latched_messages(recorded, listener):
         topics = read(folder / name)
         for topic in ("/robot_description", "/isobar/contact_pairs", "/tf_static"):
             assert len(topics[topic]) == 1 and topics[topic][0][0] <= topics["/joint_states"][0][0], (name, topic)
+
+
+def test_a_terminal_that_closes_ends_the_node_with_its_files_complete(recorded):
+    folder, node, _, _ = recorded
+    assert node.end(with_signal=signal.SIGHUP) == 0
+    assert (folder / "run.mcap").read_bytes().endswith(b"\x89MCAP0\r\n")

@@ -9,8 +9,10 @@ import subprocess
 import time
 
 import pytest
+import rclpy
 from conftest import PATIENCE, RUNNING, SCENES, stamp_ns
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 
@@ -219,13 +221,35 @@ def test_a_node_that_is_loading_its_scene_ends_with_a_signal(start, disk):
     folder, wrapper = disk
     (folder / "scene.yaml").write_text(WORLD.format(folder=folder))
     (folder / "stall").touch()
-    for end in (signal.SIGINT, signal.SIGTERM):
+    for end in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         node = start(scene_path=folder / "scene.yaml", wrapper=wrapper)
         deadline = time.monotonic() + PATIENCE
         while f"loading {folder}/scene.yaml" not in node.log() and time.monotonic() < deadline:
             time.sleep(0.05)
         assert node.end(end) == 0
         assert "before the scene is loaded" in node.log(), node.log()
+
+
+def test_requests_that_wait_for_a_long_step_are_limited(start, listener, disk):
+    srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
+    folder, wrapper = disk
+    node = start(wrapper=wrapper)
+    # Keeps all answers until they are taken.
+    client = listener.node.create_client(srv.GetEntities, "/isobar/get_entities", qos_profile=QoSProfile(depth=2000))
+    listener.wait_until(client.service_is_ready, "the service")
+    listener.meet()
+    (folder / "stall_simulation").touch()
+    answers = []
+    for _ in range(1010):
+        answers.append(client.call_async(srv.GetEntities.Request()))
+        rclpy.spin_once(listener.node, timeout_sec=0)
+    listener.wait_until(lambda: any(answer.done() for answer in answers), "refusals")
+    refused = [answer.result().result for answer in answers if answer.done()]
+    assert all("1000 requests wait for the end of the present step" in result.error_message for result in refused), refused[0]
+    assert len(refused) <= 10
+    (folder / "stall_simulation").unlink()
+    listener.wait_until(lambda: sum(answer.done() for answer in answers) >= 1000, "the other answers")
+    assert node.end() == 0
 
 
 def test_the_file_of_another_world_is_created_while_services_answer(start, listener, disk):

@@ -148,6 +148,41 @@ def test_a_robot_is_spawned_from_a_file_and_commanded(worlds, listener):
     assert list(theirs[-1].name) == ["slide", "turn"]
 
 
+def test_a_robot_keeps_its_topics_when_another_is_deleted(worlds, listener):
+    """Regression, observed on the built node: the topics of `arm-1`, `arm_1/`, became those of `arm_1`."""
+    worlds = worlds(parameters=["robot_namespaces:=true"])
+    file = str(SCENES / "press.urdf")
+    for number, name in enumerate(["arm-1", "arm_1"]):
+        assert worlds.spawn(name, uri=file, position=(0.0, 2.0 + 2.0 * number, 0.0)).result.result == OK
+    states = listener.listen(JointState, "/arm_1_2/joint_states")
+    commands = listener.publisher(JointState, "/arm_1_2/joint_commands")
+    listener.wait_until(lambda: states, "joint states")
+    assert worlds.call("DeleteEntity", entity="arm-1").result.result == OK
+    listener.wait_until(lambda: not listener.node.get_publishers_info_by_topic("/arm_1/joint_states"), "end of its topics")
+
+    def turns():
+        commands.publish(JointState(name=["turn"], effort=[0.2]))
+        return abs(states[-1].velocity[1] - 2.0) < 0.05
+
+    listener.wait_until(turns, "the speed of the other one")
+    assert worlds.spawn("arm-1", uri=file, position=(0.0, 2.0, 0.0)).result.result == OK
+    back = listener.listen(JointState, "/arm_1/joint_states")
+    listener.wait_until(lambda: back, "joint states of the robot that came back")
+    assert abs(states[-1].velocity[1] - 2.0) < 0.05
+
+
+def test_descriptions_of_entities_end_with_their_world(worlds):
+    """Regression, observed on the built node: a `ball` of the next world was `the first ball`."""
+    worlds = worlds(parameters=[f"file_access:={SCENES}"])
+    info = worlds.call("GetEntityInfo", entity="ball").info
+    info.description = "the first ball"
+    assert worlds.call("SetEntityInfo", entity="ball", info=info).result.result == OK
+    assert worlds.spawn("one", text=BRICK).result.result == OK
+    assert worlds.call("GetEntityInfo", entity="ball").info.description == "the first ball"
+    assert worlds.load(uri=str(SCENES / "swing.yaml")).result.result == OK
+    assert worlds.call("GetEntityInfo", entity="ball").info.description == ""
+
+
 def test_descriptions_follow_the_models(worlds, listener):
     worlds = worlds(parameters=["publish_robot_description:=true"])
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

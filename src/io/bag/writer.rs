@@ -71,6 +71,8 @@ impl BagWriter {
         let fail = |error: mcap::McapError| fail(file, &error);
         let library = format!("isobar {}", env!("CARGO_PKG_VERSION"));
         let options = mcap::WriteOptions::new().profile("ros2").library(library).compression(None);
+        // A chunk reaches the file when it is complete: readers cannot skip the length of an incomplete one.
+        let options = options.disable_seeking(true);
         let mut writer = options.create(BufWriter::new(sink)).map_err(fail)?;
         let mut channels = Vec::with_capacity(topics.len());
         for topic in topics {
@@ -169,6 +171,8 @@ mod tests {
         writer.write(0, 5000, &[0; 12]).unwrap();
         let unknown = writer.write(1, 5000, &[0; 12]);
         assert!(matches!(unknown, Err(BagError::UnknownTopic { topic: 1, count: 1, .. })), "{unknown:?}");
+        // Larger than the buffer of the file; the chunk is not complete.
+        writer.write(0, 5001, &[0; 100_000]).unwrap();
         std::mem::forget(writer);
         let bytes = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
@@ -176,6 +180,12 @@ mod tests {
         let stream = mcap::MessageStream::new_with_options(&bytes, options).unwrap();
         let read: Vec<_> = stream.map_while(Result::ok).collect();
         assert_eq!(read.len(), 200);
+        // All records are complete: an opcode, a length of 8 bytes and the content.
+        let mut at = 8;
+        while at < bytes.len() {
+            at += 9 + u64::from_le_bytes(bytes[at + 1..at + 9].try_into().unwrap()) as usize;
+        }
+        assert_eq!(at, bytes.len());
         assert_eq!(read[199].channel.schema.as_ref().unwrap().name, "std_msgs/msg/Float64");
         assert_eq!(read[199].log_time, 1099);
     }

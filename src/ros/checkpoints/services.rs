@@ -21,6 +21,10 @@ use crate::stepping::Checkpoint;
 pub(crate) const PERIOD_WITHOUT_FILE: &str = "parameter 'checkpoint_period' has no effect without a file: no checkpoint is \
                                               written; start the node with --ros-args -p checkpoint:=FILE";
 
+/// The largest number of requests that wait for a step boundary or for the disk. Each of those to restore
+/// holds a whole checkpoint.
+const WAITING_MAX: usize = 16;
+
 /// The services, and the requests that wait for a step boundary or for the disk.
 pub(crate) struct CheckpointServices {
     save: Service<Trigger::Service>,
@@ -78,6 +82,8 @@ impl CheckpointServices {
         while let Some(request) = self.save.next() {
             if file.is_empty() {
                 refuse(request, no_file());
+            } else if self.waiting.len() >= WAITING_MAX {
+                refuse(request, too_many());
             } else if !world.origin.exists {
                 refuse(request, format!("{file} is kept as it is: there is no world to save; load one first"));
             } else {
@@ -125,6 +131,7 @@ impl CheckpointServices {
                 if let Some(request) = reading.request.take() {
                     let changes = world.origin.source.changes();
                     match read.and_then(|checkpoint| same_entities(checkpoint, &reading.file, changes)) {
+                        Ok(_) if self.waiting.len() >= WAITING_MAX => refuse(request, too_many()),
                         Ok(checkpoint) => self.waiting.push((mailbox.request_checkpoint(Some(checkpoint)), request)),
                         Err(problem) => refuse(request, problem),
                     }
@@ -159,6 +166,10 @@ fn unanswered(file: &str) -> String {
         "{file}: the disk has not answered for {} s, and nothing was restored; check the disk, then try again",
         STALLED_AFTER.as_secs()
     )
+}
+
+fn too_many() -> String {
+    format!("{WAITING_MAX} requests for checkpoints wait for the present step or the disk: try again later")
 }
 
 fn no_file() -> String {

@@ -118,7 +118,8 @@ impl Trajectory {
             limits: indices.iter().map(|index| limits(&joints[*index])).collect(),
             start_ns,
             times_ns: Vec::with_capacity(points.len()),
-            knots: Vec::with_capacity(points.len() * names.len()),
+            // Grows with the points that are checked: a short message can state many points and joints.
+            knots: Vec::new(),
             terms: None,
         };
         let mut turns = vec![0.0; indices.len()];
@@ -388,6 +389,21 @@ mod tests {
             make(&["a"], vec![point(2, &short), point(2, &short)]),
             Err(TrajectoryError::Time { point: 1 })
         ));
+    }
+
+    /// 100,000 points without a position for 3,000 joints are a message of 2.4 MB; memory for all their
+    /// targets would be 12 GB.
+    #[test]
+    fn a_short_message_of_many_points_is_refused_at_its_first_one() {
+        let names: Vec<String> = (0..3_000).map(|number| format!("j{number}")).collect();
+        let joints: Vec<_> =
+            names.iter().enumerate().map(|(target, name)| CommandedJoint::test(name, target)).collect();
+        let points = (0..POINTS_MAX).map(|number| point(number as i64, &[]));
+        let refused = Trajectory::new(&joints, &names, None, points);
+        assert!(
+            matches!(refused, Err(TrajectoryError::Length { point: 0, joints: 3_000, values: 0, .. })),
+            "{refused:?}"
+        );
     }
 
     /// Between points with very large velocities the cubic leaves the joint's limits or overflows. Samples

@@ -158,6 +158,8 @@ pub(crate) struct Health {
     pub(crate) activity: Activity,
     /// Measured real-time factor: simulated seconds per second.
     pub(crate) real_time_factor: f64,
+    /// Whether the simulation kept its pace all the time: it was not paused, and time did not jump.
+    pub(crate) paced: bool,
     pub(crate) steps: u64,
     /// Median and 99th percentile of a step \[s\].
     pub(crate) step_p50: f64,

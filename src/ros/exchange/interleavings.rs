@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use super::lockstep::StampMismatch;
 use super::mailbox::{Mailbox, Stamp};
-use super::requests::{BoundaryChange, Placement, ResetScope, resets};
+use super::requests::{BoundaryChange, Placement, REQUESTS_MAX, ResetScope, StepRefusal, resets};
 use super::settings::{Mode, Physics, RunSettings};
+use super::step_requests::{StepFailure, StepRequests};
 use crate::math::{BodyIndex, Index, ScalarJointIndex, SpatialForce, Vector3};
 use crate::recording::Rates;
 use crate::ros::commands::joint_command::{CheckedCommand, CommandMessage, CommandedJoint, check};
@@ -145,6 +146,11 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
         assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
         assert!(mailbox.wait_for_commands(Duration::ZERO));
         mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
+        // Also those between two resets, so that many of both take no room.
+        for _ in 0..3 {
+            mailbox.request_reset(ResetScope { state: true, time: false });
+            mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
+        }
         mailbox.request_reset(ResetScope { state: true, time: true });
         assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
         let order = mailbox.collect().boundary;
@@ -152,6 +158,27 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
         mailbox.await_commands(0, 1);
         assert_eq!(mailbox.command(0, &command, stamp), Ok(()), "no answer was kept");
         assert!(mailbox.wait_for_commands(Duration::ZERO));
+    });
+}
+
+/// A step may take minutes. Requests for steps beyond a limit are refused; those that wait are served.
+#[test]
+fn requests_for_steps_that_wait_are_limited() {
+    under_every_schedule(|| {
+        let (mailbox, mut requests) = (Mailbox::new(NAMES.len(), settings(), true), StepRequests::default());
+        let (sender, ended) = std::sync::mpsc::channel();
+        let request = |requests: &mut StepRequests| {
+            let sender = sender.clone();
+            requests.request(&mailbox, 1, Box::new(move |end| sender.send(end).unwrap())).is_some()
+        };
+        assert!((0..REQUESTS_MAX).all(|_| request(&mut requests)));
+        assert!(!request(&mut requests));
+        assert_eq!(ended.try_recv(), Ok(Err(StepFailure::Refused(StepRefusal::Waiting))));
+        (0..REQUESTS_MAX).for_each(|_| {
+            mailbox.step_taken();
+        });
+        requests.settle(&mailbox);
+        assert!(ended.try_iter().all(|end| end == Ok(1)) && request(&mut requests));
     });
 }
 

@@ -284,13 +284,17 @@ impl<W> Mailbox<W> {
                 state.commands.reset_time();
             }
             state.awaited.close();
-            // Resets that follow each other are one.
-            match state.boundary.last_mut() {
-                Some(BoundaryChange::Reset(before)) => {
-                    *before = ResetScope { state: before.state || scope.state, time: before.time || scope.time };
-                }
-                _ => state.boundary.push(BoundaryChange::Reset(scope)),
+            // It ends the wrenches before it: with a reset before these it is one.
+            let wrench = |change: &BoundaryChange| matches!(change, BoundaryChange::Wrench(..));
+            let last = state.boundary.iter().rposition(|change| !wrench(change));
+            let mut scope = scope;
+            if let Some(last) = last
+                && let Some(before) = state.boundary[last].reset()
+            {
+                state.boundary.truncate(last);
+                scope = ResetScope { state: before.state || scope.state, time: before.time || scope.time };
             }
+            state.boundary.push(BoundaryChange::Reset(scope));
         });
     }
 

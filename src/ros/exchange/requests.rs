@@ -4,6 +4,9 @@ use crate::math::{BodyIndex, IndexVec, RigidTransform, SpatialForce, SpatialVelo
 use crate::ros::exchange::settings::Physics;
 use crate::stepping::Checkpoint;
 
+/// The largest number of requests of a kind that wait for a step boundary: a step may take minutes.
+pub(crate) const REQUESTS_MAX: usize = 1000;
+
 /// The parts of the simulation that a reset restores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ResetScope {
@@ -86,4 +89,6 @@ pub(crate) enum StepRefusal {
     NotPaused,
     #[error("the total of requested steps must be below 2^64: request fewer")]
     TooMany,
+    #[error("{REQUESTS_MAX} requests for steps are waiting: try again later")]
+    Waiting,
 }

@@ -1,7 +1,7 @@
 //! Requests for steps of a paused simulation, served one after the other.
 
 use super::mailbox::Mailbox;
-use super::requests::StepRefusal;
+use super::requests::{REQUESTS_MAX, StepRefusal};
 
 /// The reason why a request ended before all its steps were taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,7 +49,8 @@ impl StepRequests {
     /// Requests `count` steps. `ended` is called when they are over, or at once if they are refused. Returns
     /// the id of the request.
     pub(crate) fn request(&mut self, mailbox: &Mailbox, count: u64, ended: Ended) -> Option<u64> {
-        match mailbox.request_steps(count) {
+        let room = self.requests.len() < REQUESTS_MAX;
+        match room.then_some(()).ok_or(StepRefusal::Waiting).and_then(|()| mailbox.request_steps(count)) {
             Ok((from, to)) => {
                 self.ids += 1;
                 self.requests.push(Request { id: self.ids, from, to, withdrawn: false, ended });

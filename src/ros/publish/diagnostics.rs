@@ -63,6 +63,7 @@ impl Diagnostics {
             .collect();
         self.before = counted.iter().map(|(_, count)| *count).collect();
         let slow = health.activity == Activity::Running
+            && health.paced
             && real_time_factor > 0.0
             && health.real_time_factor < PACE_TOLERATED * real_time_factor;
         let (level, message) = match health.activity {

@@ -38,8 +38,8 @@ pub(crate) struct TopicPlan {
     pub(crate) outputs: Outputs,
     /// Joints with a force-torque sensor.
     pub(crate) force_torque: Vec<JointIndex>,
-    /// Models with topics of their own.
-    pub(crate) namespaces: Vec<JointGroup>,
+    /// Models with topics of their own, and the prefixes of these.
+    pub(crate) namespaces: Vec<(String, JointGroup)>,
     /// Topics of the URDF texts, and the texts.
     pub(crate) descriptions: Vec<(String, String)>,
     /// The markers of tables, objects and tools.
@@ -121,9 +121,8 @@ impl WorldTopics {
             Ok::<_, ClientError>(JointTopic { joints: group.joints.clone(), message, publisher })
         };
         let mut joint_states = vec![joint_topic(&everything, "joint_states")?];
-        let parts = names::topic_parts(plan.namespaces.iter().map(|group| group.model.as_str()));
-        for (group, part) in plan.namespaces.iter().zip(parts) {
-            joint_states.push(joint_topic(group, &format!("{part}/joint_states"))?);
+        for (prefix, group) in &plan.namespaces {
+            joint_states.push(joint_topic(group, &format!("{prefix}joint_states"))?);
         }
         let external = joint_topic(&everything, "~/external_joint_torques")?;
         let pairs = ContactPairs::new(scene);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::io::bag::{BagEncoder, BagError, BagPlan, BagWriter, Batch, Topic, write_batch};
 use crate::recording::{Due, Outputs};
-use crate::ros::exchange::health::RecordingStatus;
+use crate::ros::exchange::health::{RecordingState, RecordingStatus};
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::throttle::{Throttle, and_more};
 use crate::ros::scheduling::ordinary;
@@ -22,6 +22,12 @@ const BATCHES: usize = 512;
 const FLUSH_PERIOD: Duration = Duration::from_secs(1);
 /// The longest wait of the writing thread, and so the delay with which a file is completed.
 const WAIT_MAX: Duration = Duration::from_millis(100);
+
+/// The largest number of threads that write files of earlier worlds and of the present one: each has a queue
+/// of messages, which stays while the disk does not answer.
+const WRITERS_MAX: usize = 32;
+/// The name of such a thread.
+const THREAD: &str = "recording";
 
 /// The name of the recording's disk in log lines.
 const DISK: &str = "recording";
@@ -125,12 +131,32 @@ impl Recording {
         Ok(self.recorder(encoder, number, writer, false))
     }
 
-    /// The recorder of another world. The thread that writes its file also creates it, because the disk may
-    /// not answer.
-    pub(crate) fn next(&mut self, scene: &Scene, outputs: &Outputs, descriptions: &[(String, String)]) -> Recorder {
-        let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
+    /// The recorder of another world; `None` once the recording has ended. The thread that writes its file
+    /// also creates it, because the disk may not answer.
+    pub(crate) fn next(
+        &mut self,
+        scene: &Scene,
+        outputs: &Outputs,
+        descriptions: &[(String, String)],
+    ) -> Option<Recorder> {
+        if let RecordingState::Stopped(_) = self.status.state() {
+            return None;
+        }
         let number = self.status.take_over();
-        self.recorder(encoder, number, None, !self.status.is_paused())
+        if self.writers() >= WRITERS_MAX {
+            let reason =
+                format!("recording: {WRITERS_MAX} worlds wait for the disk, which does not answer or is too slow");
+            self.status.stop(number, reason);
+            return None;
+        }
+        let encoder = BagEncoder::new(scene, outputs, descriptions, &self.plan);
+        Some(self.recorder(encoder, number, None, !self.status.is_paused()))
+    }
+
+    /// The number of threads that write the files of this world and of earlier ones.
+    fn writers(&self) -> usize {
+        let disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
+        disks.iter().filter(|disk| disk.thread().name() == Some(THREAD) && !disk.is_finished()).count()
     }
 
     /// A recorder and the thread that writes its file: `writer`, or one that it creates first.
@@ -148,7 +174,7 @@ impl Recording {
         let of_recorder = status.clone();
         let disk =
             RecorderDisk { asked, topics, writer, latched, empty: true, filled, spare: spare_sender, number, status };
-        let thread = std::thread::Builder::new().name("recording".to_owned()).spawn(move || {
+        let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(move || {
             ordinary();
             disk.run(creates)
         });
@@ -243,7 +269,8 @@ impl RecorderDisk {
             let all_written = received.is_err();
             match received {
                 Ok(Filled { batch, begins }) => {
-                    if begins {
+                    // A file without a message needs no other one: it was begun after time had gone back.
+                    if begins && !self.empty {
                         self.finish()?;
                     }
                     if self.writer.is_none() && !self.status.is_paused() {
@@ -308,4 +335,92 @@ impl RecorderDisk {
 
 fn missing(file: &Path) -> String {
     format!("{} was removed or renamed while it was written", file.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::package::PackageMap;
+    use crate::io::scene_file::{self, LoadedScene};
+
+    fn loaded() -> LoadedScene {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ros/scenes/press.yaml");
+        scene_file::load(&file, &PackageMap::new()).unwrap()
+    }
+
+    fn recording(file: &Path) -> Recording {
+        let (node, world_frame) = ("/isobar".to_owned(), "world".to_owned());
+        let plan = BagPlan { node, namespace: String::new(), world_frame, renamed: Vec::new() };
+        Recording::new(file.to_path_buf(), plan, Arc::default(), Arc::default())
+    }
+
+    /// The disk was full: another world begins no file, and the reason stays.
+    #[test]
+    fn a_recording_that_has_ended_stays_so_in_other_worlds() {
+        let (loaded, mut recording) = (loaded(), recording(Path::new("/nowhere/run.mcap")));
+        let number = recording.status.take_over();
+        recording.status.stop(number, "no space".to_owned());
+        for _ in 0..2 {
+            assert!(recording.next(&loaded.scene, &loaded.outputs, &[]).is_none());
+        }
+        assert!(matches!(recording.status.state(), RecordingState::Stopped(reason) if reason == "no space"));
+        assert!(recording.disks.lock().unwrap().is_empty(), "no thread");
+    }
+
+    /// The threads of earlier worlds wait for a disk that does not answer, each with its queue.
+    #[test]
+    fn worlds_that_wait_for_the_disk_are_limited() {
+        let (loaded, mut recording) = (loaded(), recording(Path::new("/nowhere/run.mcap")));
+        let (_answers, disk) = sync_channel::<()>(0);
+        let disk = Arc::new(Mutex::new(disk));
+        for _ in 0..WRITERS_MAX {
+            let disk = disk.clone();
+            let wait = move || drop(disk.lock().map(|disk| disk.recv()));
+            let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(wait).unwrap();
+            recording.disks.lock().unwrap().push(thread);
+        }
+        assert!(recording.next(&loaded.scene, &loaded.outputs, &[]).is_none());
+        assert!(matches!(recording.status.state(), RecordingState::Stopped(_)));
+    }
+
+    /// Regression, observed on the built node: the file that the service had named was closed without a
+    /// message, and the messages went to the next one.
+    #[test]
+    fn a_recording_switched_on_after_a_reset_of_time_goes_on_in_its_file() {
+        let folder = std::env::temp_dir().join(format!("isobar_recorder_{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let (loaded, mut recording) = (loaded(), recording(&folder.join("run.mcap")));
+        let mut recorder = recording.first(&loaded.scene, &loaded.outputs, &[]).unwrap();
+        let switch = |on: bool| {
+            let number = recording.status.switch(on);
+            let outcome = std::iter::repeat_with(|| {
+                std::thread::sleep(Duration::from_millis(1));
+                recording.status.switch_outcome(number)
+            });
+            outcome.take(30_000).flatten().next().unwrap().unwrap()
+        };
+        let simulation =
+            crate::stepping::Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings);
+        let mut snapshot = Snapshot::default();
+        simulation.unwrap().snapshot_into(&mut snapshot);
+        let values = vec![0.0; loaded.outputs.outputs().len()];
+        let mut record = |time_ns| {
+            snapshot.time_ns = time_ns;
+            recorder.record(Due::ALL, &snapshot, &values);
+        };
+        record(1_000_000_000);
+        switch(false);
+        let answer = switch(true);
+        assert!(answer.ends_with("run_2.mcap"), "{answer}");
+        record(0);
+        record(1_000_000);
+        drop(recorder);
+        for thread in recording.disks.lock().unwrap().drain(..) {
+            thread.join().unwrap();
+        }
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        let length = |name: &str| std::fs::metadata(folder.join(name)).unwrap().len();
+        assert!(files.len() == 2 && length("run_2.mcap") > length("run.mcap"), "{files:?}");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -122,6 +122,12 @@ impl<'a> SimulationThread<'a> {
         self.time_offset_ns + self.world.time_ns()
     }
 
+    /// The simulation rests, or its time jumps: from the next step on it keeps its pace again.
+    fn restart_pace(&mut self) {
+        self.pacer.restart();
+        self.statistics.restart_pace();
+    }
+
     /// Runs until the mailbox requests a stop or a late command ends the run.
     pub(crate) fn run(&mut self) {
         self.mailbox.set_positions(self.world.number, self.world.positions());
@@ -223,7 +229,7 @@ impl<'a> SimulationThread<'a> {
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.set_controllers(controllers);
         }
-        self.pacer.restart();
+        self.restart_pace();
         self.mailbox.world_entered(self.world.number);
     }
 
@@ -239,7 +245,7 @@ impl<'a> SimulationThread<'a> {
             self.world.restart_time();
         }
         self.time_offset_ns = if scope.time { 0 } else { time_ns + self.world.step_ns() };
-        self.pacer.restart();
+        self.restart_pace();
         if std::mem::take(&mut self.halted) {
             tracing::info!("reset: the simulation runs again");
         }
@@ -296,7 +302,7 @@ impl<'a> SimulationThread<'a> {
         self.world.set_measured(state.as_ref().map_or(&[], |state| &state.measured));
         self.world.set_held_wrenches(state.as_ref().map_or(&[], |state| &state.held));
         self.time_offset_ns = state.map_or(0, |state| state.time_offset_ns);
-        self.pacer.restart();
+        self.restart_pace();
         self.halted = false;
         self.mailbox.set_halted(None);
         Ok(format!("the simulation continues from the checkpoint, at {:.4} s", self.time_ns() as f64 * 1e-9))
@@ -317,7 +323,7 @@ impl<'a> SimulationThread<'a> {
 
     /// Waits a short time for a change while the simulation is paused or halted.
     fn rest(&mut self, changes: u64) {
-        self.pacer.restart();
+        self.restart_pace();
         if let Some(lockstep) = &mut self.lockstep {
             lockstep.rest(self.mailbox);
         }
@@ -342,6 +348,7 @@ impl<'a> SimulationThread<'a> {
     fn is_due(&mut self, collected: &Collected) -> bool {
         if collected.paused {
             self.pacer.restart();
+            self.statistics.unpaced();
             return true;
         }
         let delay = self.pacer.delay(Instant::now(), self.time_ns(), collected.settings.real_time_factor);

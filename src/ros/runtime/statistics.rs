@@ -58,7 +58,11 @@ pub(super) struct Statistics {
     wrong_friction: u64,
     friction_error_max: f64,
     fallbacks: u64,
-    began: Option<(Instant, u64)>,
+    began: Option<Instant>,
+    /// The real and the simulated time \[ns\] from which the pace is measured.
+    paced_since: Option<(Instant, u64)>,
+    /// Whether the simulation did not keep its pace for a part of the window.
+    unpaced: bool,
 }
 
 impl Statistics {
@@ -85,18 +89,29 @@ impl Statistics {
         self.node_times.add(took.saturating_sub(std::mem::take(&mut self.tried)));
     }
 
+    /// The simulation takes steps on request, without a pace.
+    pub(super) fn unpaced(&mut self) {
+        self.unpaced = true;
+    }
+
+    /// The simulation is paused, or its time jumps: the pace is measured anew.
+    pub(super) fn restart_pace(&mut self) {
+        (self.paced_since, self.unpaced) = (None, true);
+    }
+
     /// Whether the window has lasted `period` at `now`.
     pub(super) fn is_over(&mut self, now: Instant, time_ns: u64, period: Duration) -> bool {
-        let (began, _) = *self.began.get_or_insert((now, time_ns));
-        now.duration_since(began) >= period
+        self.paced_since.get_or_insert((now, time_ns));
+        now.duration_since(*self.began.get_or_insert(now)) >= period
     }
 
     /// Returns the results of the window and starts the next one.
     pub(super) fn finish(&mut self, now: Instant, time_ns: u64) -> Health {
-        let (began, began_ns) = self.began.unwrap_or((now, time_ns));
-        let wall = now.duration_since(began).as_secs_f64().max(f64::MIN_POSITIVE);
+        let (since, since_ns) = self.paced_since.unwrap_or((now, time_ns));
+        let wall = now.duration_since(since).as_secs_f64().max(f64::MIN_POSITIVE);
         let health = Health {
-            real_time_factor: time_ns.saturating_sub(began_ns) as f64 * 1e-9 / wall,
+            paced: !self.unpaced,
+            real_time_factor: time_ns.saturating_sub(since_ns) as f64 * 1e-9 / wall,
             steps: self.step_times.count,
             step_p50: self.step_times.percentile(0.5),
             step_p99: self.step_times.percentile(0.99),
@@ -110,7 +125,7 @@ impl Statistics {
             fallbacks: self.fallbacks,
             ..Health::default()
         };
-        *self = Self { began: Some((now, time_ns)), ..Self::default() };
+        *self = Self { began: Some(now), paced_since: Some((now, time_ns)), ..Self::default() };
         health
     }
 }
@@ -139,6 +154,23 @@ mod tests {
         assert!((health.real_time_factor - 0.05).abs() < 1e-12);
         assert_eq!((health.steps, health.iterations_mean, health.unconverged, health.fallbacks), (100, 3.0, 0, 100));
         assert_eq!(statistics.finish(later, 100_000_000).steps, 0);
+    }
+
+    /// A pause of 0.9 s, or a return to time zero, in a window of 1 s: the pace is that of the time since,
+    /// and it is not judged. The next window is.
+    #[test]
+    fn a_pause_or_a_jump_of_time_is_no_slow_pace() {
+        let (mut statistics, start, second) = (Statistics::default(), Instant::now(), Duration::from_secs(1));
+        assert!(!statistics.is_over(start, 5_000_000_000, second));
+        statistics.restart_pace();
+        assert!(!statistics.is_over(start + second * 9 / 10, 0, second));
+        assert!(statistics.is_over(start + second, 100_000_000, second));
+        let health = statistics.finish(start + second, 100_000_000);
+        assert!(!health.paced && (health.real_time_factor - 1.0).abs() < 1e-6, "{health:?}");
+        let health = statistics.finish(start + 2 * second, 1_100_000_000);
+        assert!(health.paced && (health.real_time_factor - 1.0).abs() < 1e-6, "{health:?}");
+        statistics.unpaced();
+        assert!(!statistics.finish(start + 3 * second, 1_200_000_000).paced, "steps on request");
     }
 
     /// A turn of 10.1 ms whose step took 10 ms and failed: 0.1 ms are the node's own, also after a step of 1

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use crate::io::package::PackageMap;
-use crate::io::scene_file::{LoadedScene, SceneModel, SceneSource};
+use crate::io::scene_file::{JointGroup, LoadedScene, SceneModel, SceneSource};
 use crate::math::ScalarJointIndex;
 use crate::recording::Rates;
 use crate::ros::client::{ClientError, Node};
@@ -26,6 +26,9 @@ use crate::stepping::Simulation;
 pub(crate) struct CurrentWorld {
     /// The number of worlds before it.
     pub(crate) number: u64,
+    /// The number of the first of its versions: that of the world as it was loaded.
+    #[cfg_attr(not(isobar_simulation), allow(dead_code))]
+    pub(crate) loaded_as: u64,
     pub(crate) scene: Arc<Scene>,
     #[cfg_attr(not(isobar_simulation), allow(dead_code))]
     pub(crate) models: Vec<SceneModel>,
@@ -125,6 +128,12 @@ pub(crate) struct BuiltWorld {
     pub(crate) origin: WorldOrigin,
 }
 
+/// The models with topics of their own, if there are any, with the prefixes of these. The first of `prefixes`
+/// is that of all joints.
+pub(crate) fn namespaced(prefixes: &[String], groups: &[JointGroup]) -> Vec<(String, JointGroup)> {
+    prefixes.iter().skip(1).cloned().zip(groups.iter().cloned()).collect()
+}
+
 /// Shared data of all services.
 pub(crate) struct ServiceContext {
     pub(crate) parameters: Parameters,
@@ -146,22 +155,22 @@ impl ServiceContext {
         let BuiltWorld { loaded, defaults, simulation, chosen, carryover, origin } = built;
         let number = self.world.number + 1;
         let scene = loaded.scene.clone();
-        let namespaces = self.parameters.flag("robot_namespaces");
+        let prefixes = self.controllers.prefixes(&loaded.joint_groups, carryover.is_some());
         let plan = TopicPlan {
             scene_markers: scene_markers(&loaded, self.parameters.text("world_frame")),
             outputs: loaded.outputs.clone(),
             force_torque: loaded.force_torque.clone(),
-            namespaces: if namespaces { loaded.joint_groups.clone() } else { Vec::new() },
+            namespaces: namespaced(&prefixes, &loaded.joint_groups),
             descriptions: descriptions(self.parameters.flag("publish_robot_description"), &loaded.robot_descriptions),
         };
         let mut topics = WorldTopics::new(node, &mut self.setup.publishers, number, &scene, plan)?;
-        let controllers = self.controllers.subscribe(node, &loaded.joint_groups).inspect_err(|_| {
+        let controllers = self.controllers.subscribe(node, prefixes).inspect_err(|_| {
             self.setup.publishers.forget(number);
         })?;
         // No step from here on can fail.
         let recording = self.setup.recording.as_mut();
         topics.recorder =
-            recording.map(|recording| recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions));
+            recording.and_then(|recording| recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions));
         topics.publish_texts();
         self.parameters.redeclare_scene(&defaults, carryover.is_some());
         let modes = self.parameters.control_modes(scene.joint_names());
@@ -173,7 +182,8 @@ impl ServiceContext {
         let (rates, markers) = (Rates::from(&loaded.publish), loaded.publish.contact_markers);
         let (models, warnings) = (loaded.models, loaded.warnings.into());
         let scheduled = loaded.commands.joints.iter().map(|schedule| schedule.joint).collect();
-        self.world = CurrentWorld { number, scene, models, rates, markers, origin, scheduled, warnings };
+        let loaded_as = if carryover.is_some() { self.world.loaded_as } else { number };
+        self.world = CurrentWorld { number, loaded_as, scene, models, rates, markers, origin, scheduled, warnings };
         let mailbox = &self.control.mailbox;
         let joints = self.world.scene.joint_names().len();
         let indices = carryover.as_ref().map(|carryover| carryover.joints().to_vec());

@@ -13,6 +13,7 @@ use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectory;
 use crate::io::scene_file::JointGroup;
 use crate::math::{Index, ScalarJointIndex};
 use crate::multibody::JointKind;
+use crate::names::topic_parts_beside;
 use crate::ros::client::messages::nanoseconds;
 use crate::ros::client::{ClientError, Node, Subscription};
 use crate::ros::commands::joint_command::{
@@ -54,8 +55,10 @@ enum Quantity {
 
 /// A controller's topics, and the joints that it can command.
 struct Controller {
-    /// A unique number, which stays the same when other controllers are added or removed.
+    /// Its number, from [`id_of`].
     id: usize,
+    /// The model whose joints it commands; empty for that of all joints.
+    model: String,
     /// The prefix of its topics, as in `arm/`; empty for the controller of all joints.
     prefix: String,
     /// Its index among the controllers that lockstep waits for.
@@ -70,8 +73,12 @@ struct Controller {
     groups: [(Quantity, Subscription<Float64MultiArray>); 3],
 }
 
-/// The controllers of a scene that the previous scene does not have.
-pub(crate) struct NewControllers(Vec<Controller>);
+/// The prefixes of the topics of a scene's controllers, and the controllers that the previous scene does not
+/// have.
+pub(crate) struct NewControllers {
+    prefixes: Vec<String>,
+    made: Vec<Controller>,
+}
 
 /// The reason of a report about messages of a topic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,7 +102,6 @@ pub(crate) struct Controllers {
     namespaces: bool,
     /// The models of the controllers that lockstep waits for.
     awaited: Vec<String>,
-    ids: usize,
     #[cfg(isobar_control)]
     goals: u64,
 }
@@ -122,6 +128,14 @@ fn awaited_models(groups: &[JointGroup], namespaces: bool) -> Vec<String> {
     }
 }
 
+/// The prefixes of the topics of a scene's controllers: of all joints, and in namespaces of each model.
+/// Models in `kept` have these names in their topics.
+pub(crate) fn topic_prefixes(groups: &[JointGroup], namespaces: bool, kept: &[(&str, &str)]) -> Vec<String> {
+    let models: Vec<&str> = groups.iter().filter(|_| namespaces).map(|group| group.model.as_str()).collect();
+    let parts = topic_parts_beside(&models, kept);
+    std::iter::once(String::new()).chain(parts.into_iter().map(|part| format!("{part}/"))).collect()
+}
+
 impl Controllers {
     /// Subscribes for all joints of `scene` and, in namespaces, for those of each model.
     pub(crate) fn new(
@@ -140,38 +154,34 @@ impl Controllers {
             reports: Reports::default(),
             namespaces: options.namespaces,
             awaited: Vec::new(),
-            ids: 0,
             #[cfg(isobar_control)]
             goals: 0,
         };
-        let made = all.subscribe(node, groups)?;
+        let made = all.subscribe(node, all.prefixes(groups, false))?;
         all.enter(made, scene, groups, options.modes, options.gains);
         Ok(all)
     }
 
-    /// The prefixes of the topics of a scene's controllers: of all joints, and in namespaces of each model.
-    fn prefixes(&self, groups: &[JointGroup]) -> Vec<String> {
-        let mut prefixes = vec![String::new()];
-        if self.namespaces {
-            let parts = crate::names::topic_parts(groups.iter().map(|group| group.model.as_str()));
-            prefixes.extend(parts.into_iter().map(|part| format!("{part}/")));
-        }
-        prefixes
+    /// The prefixes of the topics of another scene's controllers. If the scene is a changed version of the
+    /// present one, models that stay keep theirs.
+    pub(crate) fn prefixes(&self, groups: &[JointGroup], is_changed: bool) -> Vec<String> {
+        let robots = self.controllers.iter().filter(|_| is_changed);
+        let kept: Vec<_> = robots.filter_map(|known| Some((&*known.model, known.prefix.strip_suffix('/')?))).collect();
+        topic_prefixes(groups, self.namespaces, &kept)
     }
 
-    /// Subscribes to the topics that the controllers of another scene need and the present ones do not have.
+    /// Subscribes to the topics with these `prefixes` of another scene that the present one does not have.
     ///
     /// # Errors
     /// ROS refuses a topic; the topics created before it are removed.
-    pub(crate) fn subscribe(&mut self, node: &mut Node, groups: &[JointGroup]) -> Result<NewControllers, ClientError> {
+    pub(crate) fn subscribe(&mut self, node: &mut Node, prefixes: Vec<String>) -> Result<NewControllers, ClientError> {
         let mut made = Vec::new();
-        for prefix in self.prefixes(groups) {
-            if self.controllers.iter().all(|known| known.prefix != prefix) {
-                self.ids += 1;
-                made.push(Controller::new(node, self.ids, prefix)?);
+        for prefix in &prefixes {
+            if self.controllers.iter().all(|known| known.prefix != *prefix) {
+                made.push(Controller::new(node, prefix.clone())?);
             }
         }
-        Ok(NewControllers(made))
+        Ok(NewControllers { prefixes, made })
     }
 
     /// Takes commands for the joints of another scene from now on; `made` has its new topics. Topics that
@@ -196,8 +206,8 @@ impl Controllers {
             names: scene.joint_names().to_vec(),
         };
         let mut before = std::mem::take(&mut self.controllers);
-        before.extend(made.0);
-        for (number, prefix) in self.prefixes(groups).into_iter().enumerate() {
+        before.extend(made.made);
+        for (number, prefix) in made.prefixes.into_iter().enumerate() {
             let (group, awaited) = match number.checked_sub(1) {
                 None => (&everything, (!self.namespaces).then_some(0)),
                 Some(robot) => (&groups[robot], Some(robot)),
@@ -487,11 +497,13 @@ impl Controller {
         let leads = |joint: &&CommandedJoint| model.joints()[scene.joints()[joint.target.to_usize()]].mimic.is_none();
         self.group = joints.iter().filter(leads).map(|joint| joint.name.clone()).collect();
         (self.joints, self.awaited) = (joints, awaited);
+        self.model.clone_from(&group.model);
     }
 
-    fn new(node: &mut Node, id: usize, prefix: String) -> Result<Self, ClientError> {
+    fn new(node: &mut Node, prefix: String) -> Result<Self, ClientError> {
         Ok(Self {
-            id,
+            id: id_of(&prefix),
+            model: String::new(),
             awaited: None,
             group: Vec::new(),
             joints: Vec::new(),
@@ -507,6 +519,17 @@ impl Controller {
             prefix,
         })
     }
+}
+
+/// The number of the controller whose topics have that prefix: 1 for that of all joints, else the FNV-1a hash
+/// of the prefix. Checkpoints contain the numbers of controllers with trajectories, so they must be the same
+/// in every run.
+fn id_of(prefix: &str) -> usize {
+    if prefix.is_empty() {
+        return 1;
+    }
+    let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    prefix.bytes().fold(0xcbf2_9ce4_8422_2325, hash) as usize
 }
 
 fn targets(joints: &[CommandedJoint]) -> Vec<ScalarJointIndex> {
@@ -526,4 +549,33 @@ fn read_trajectory(joints: &[CommandedJoint], message: &JointTrajectory) -> Resu
         time_ns: i64::from(point.time_from_start.sec) * 1_000_000_000 + i64::from(point.time_from_start.nanosec),
     });
     Trajectory::new(joints, &message.joint_names, (start_ns > 0).then_some(start_ns), points)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(model: &str) -> JointGroup {
+        JointGroup { model: model.to_owned(), joints: Vec::new(), names: Vec::new() }
+    }
+
+    /// The names of `arm-1` and `arm_1` in topics are the same. After the first is gone, the second keeps its
+    /// topics: who commanded `arm-1` does not move it.
+    #[test]
+    fn a_model_keeps_its_topics_when_another_is_gone() {
+        let prefixes = topic_prefixes(&[group("arm-1"), group("arm_1")], true, &[]);
+        assert_eq!(prefixes, ["", "arm_1/", "arm_1_2/"]);
+        let kept = [("arm-1", "arm_1"), ("arm_1", "arm_1_2")];
+        assert_eq!(topic_prefixes(&[group("arm_1")], true, &kept), ["", "arm_1_2/"]);
+        assert_eq!(topic_prefixes(&[group("arm_1"), group("arm.1")], true, &kept), ["", "arm_1_2/", "arm_1/"]);
+        assert_eq!(topic_prefixes(&[group("arm_1")], false, &kept), [""]);
+    }
+
+    /// Reference values of 64-bit FNV-1a: of "a" and of "foobar".
+    #[test]
+    fn the_number_of_a_controller_depends_on_its_topics_only() {
+        assert_eq!(id_of("a"), 0xaf63_dc4c_8601_ec8c_u64 as usize);
+        assert_eq!(id_of("foobar"), 0x8594_4171_f739_67e8_u64 as usize);
+        assert_eq!(id_of(""), 1);
+    }
 }

@@ -366,7 +366,7 @@ impl Parameters {
                 other => format!("{other:?}"),
             };
             // Writing to a string cannot fail.
-            let _ = writeln!(text, "  {name:26}{description} Default {default}.");
+            let _ = writeln!(text, "  {name:25} {description} Default {default}.");
         }
         text
     }

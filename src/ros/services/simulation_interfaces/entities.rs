@@ -35,6 +35,8 @@ const INFO_LENGTH_MAX: usize = 64 << 10;
 #[derive(Default)]
 pub(crate) struct EntityInfos {
     infos: BTreeMap<String, EntityInfo>,
+    /// The number of the world that they belong to, as it was loaded.
+    world: u64,
 }
 
 /// The entities at a step boundary.
@@ -83,8 +85,12 @@ impl EntityInfos {
         Ok(())
     }
 
-    /// Discards the info of entities that are no longer among `models`.
-    pub(crate) fn keep(&mut self, models: &[SceneModel]) {
+    /// Discards the info of entities that are no longer among `models`, and all info if another world was
+    /// loaded: its entities of the same names are others.
+    pub(crate) fn keep(&mut self, world: u64, models: &[SceneModel]) {
+        if std::mem::replace(&mut self.world, world) != world {
+            self.infos.clear();
+        }
         self.infos.retain(|name, _| models.iter().any(|model| model.name == *name));
     }
 }

@@ -13,7 +13,7 @@ use crate::ros::client::interfaces::simulation_interfaces::srv::{
 };
 
 use crate::ros::client::{ClientError, Node, Service};
-use crate::ros::exchange::requests::{Placement, ResetScope};
+use crate::ros::exchange::requests::{Placement, REQUESTS_MAX, ResetScope};
 use crate::ros::log::names::shown;
 use crate::ros::services::context::{CurrentWorld, ServiceContext, SimulationControl};
 
@@ -99,7 +99,7 @@ impl SimulationInterfaces {
             self.finish_waiting(&context.control, &context.world);
             return;
         }
-        self.infos.keep(&context.world.models);
+        self.infos.keep(context.world.loaded_as, &context.world.models);
         self.change_state(context);
         self.steps.answer_all(context);
         let ServiceContext { control, world, .. } = context;
@@ -114,6 +114,14 @@ impl SimulationInterfaces {
             true => steps::state(&context.control),
             false => codes::NO_WORLD,
         }
+    }
+
+    /// Whether another request may wait for a step boundary.
+    fn has_room(&self) -> Result<(), Outcome> {
+        if self.waiting.len() < REQUESTS_MAX {
+            return Ok(());
+        }
+        Err(refused(FAILED, format!("{REQUESTS_MAX} requests wait for the end of the present step: try again later")))
     }
 
     /// Calls `then` at the next step boundary, after `placement`.
@@ -152,6 +160,12 @@ impl SimulationInterfaces {
                 request.respond(SetSimulationState::Response { result });
                 continue;
             }
+            if wanted != codes::QUITTING
+                && let Err(result) = self.has_room()
+            {
+                request.respond(SetSimulationState::Response { result });
+                continue;
+            }
             let stops = wanted == codes::STOPPED && present != wanted;
             let Some(request) = (if stops { self.world_changes.stop(context, request) } else { Some(request) }) else {
                 continue;
@@ -167,6 +181,10 @@ impl SimulationInterfaces {
             }
         }
         while let Some(request) = self.reset.next() {
+            if let Err(result) = self.has_room() {
+                request.respond(ResetSimulation::Response { result });
+                continue;
+            }
             let scope = match request.message().scope {
                 codes::SCOPE_DEFAULT => codes::SCOPE_ALL,
                 scope => scope,
@@ -199,6 +217,10 @@ impl SimulationInterfaces {
 
     fn answer_queries(&mut self, control: &SimulationControl, world: &CurrentWorld) {
         while let Some(request) = self.entities.next() {
+            if let Err(result) = self.has_room() {
+                request.respond(GetEntities::Response { result, ..Default::default() });
+                continue;
+            }
             self.at_boundary(control, None, move |at| {
                 let (result, entities) = match at.select(&request.message().filters) {
                     Ok(models) => (ok(), models.iter().map(|model| model.name.clone()).collect()),
@@ -208,6 +230,10 @@ impl SimulationInterfaces {
             });
         }
         while let Some(request) = self.entities_states.next() {
+            if let Err(result) = self.has_room() {
+                request.respond(GetEntitiesStates::Response { result, ..Default::default() });
+                continue;
+            }
             self.at_boundary(control, None, move |at| {
                 let (result, entities, states) = match at.select(&request.message().filters) {
                     Ok(models) => {
@@ -220,6 +246,10 @@ impl SimulationInterfaces {
             });
         }
         while let Some(request) = self.get_entity_state.next() {
+            if let Err(result) = self.has_room() {
+                request.respond(GetEntityState::Response { result, ..Default::default() });
+                continue;
+            }
             self.at_boundary(control, None, move |at| {
                 let found = find(at.world, &request.message().entity).map(|model| at.state(model));
                 let (result, state) = parts(found, EntityState::default());
@@ -227,6 +257,10 @@ impl SimulationInterfaces {
             });
         }
         while let Some(request) = self.entity_bounds.next() {
+            if let Err(result) = self.has_room() {
+                request.respond(GetEntityBounds::Response { result, ..Default::default() });
+                continue;
+            }
             self.at_boundary(control, None, move |at| {
                 let found = find(at.world, &request.message().entity).map(|model| at.bounds(model));
                 let (result, bounds) = parts(found, Bounds::default());
@@ -247,7 +281,7 @@ impl SimulationInterfaces {
             request.respond(SetEntityInfo::Response { result: set.err().unwrap_or_else(ok) });
         }
         while let Some(request) = self.set_entity_state.next() {
-            match self.placement(request.message(), world) {
+            match self.has_room().and_then(|()| self.placement(request.message(), world)) {
                 Ok(placement) => self.at_boundary(control, Some(placement), move |_| {
                     request.respond(SetEntityState::Response { result: ok() });
                 }),
