@@ -23,7 +23,7 @@ const VELOCITY_TIME: f64 = 0.1;
 /// The shortest step \[ns\]. An impact of rigid bodies is an error at any length: it is accepted at this one.
 const LEAST_NS: u64 = 2_000;
 /// The part of the predicted length that is tried [-].
-const MARGIN: f64 = 0.9;
+const MARGIN: f64 = 0.8;
 /// The largest and the smallest ratio of a length to the one before [-].
 const GROWTH: (f64, f64) = (0.2, 4.0);
 

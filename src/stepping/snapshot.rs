@@ -2,7 +2,6 @@
 
 use super::friction_errors::FrictionErrors;
 use super::settings::ContactScheme;
-use crate::contact::patch_size;
 use crate::geometry::ContactSurface;
 use crate::math::{
     BodyIndex, GeometryIndex, IndexVec, RigidTransform, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
@@ -198,12 +197,17 @@ impl Snapshot {
     }
 }
 
+/// A face shows the depth of its contact if its pressure gradient is at least this part of the largest [-].
+/// The pressure on the side of a body hardly changes along its normal.
+const SHOWS_DEPTH: f64 = 0.5;
+
 /// The depth by which two geometries overlap \[m\], from their contact surface and its faces that push, whose
-/// pressures are those of the end of the step; see [`ContactPatch::penetration`]. Other faces, as those on the
-/// sides of a box, have the pressure of the poses at which the surface was found.
+/// pressures are those of the end of the step; see [`ContactPatch::penetration`]. Other faces have the pressure
+/// of the poses at which the surface was found.
 pub(super) fn penetration(surface: &ContactSurface, kept: &[u32]) -> f64 {
-    let pressures = kept.iter().flat_map(|face| surface.polygon(*face as usize).1);
-    let pressure = pressures.copied().fold(0.0, f64::max);
-    let gradient = patch_size(surface).gradient;
+    let faces = || kept.iter().map(|face| *face as usize);
+    let gradient = faces().map(|face| surface.gradient(face)).fold(0.0, f64::max);
+    let shows = faces().filter(|face| surface.gradient(*face) >= SHOWS_DEPTH * gradient);
+    let pressure = shows.flat_map(|face| surface.polygon(face).1).copied().fold(0.0, f64::max);
     if gradient > 0.0 { pressure / gradient } else { 0.0 }
 }

@@ -30,6 +30,11 @@ def take_domain():
     return str(1 + os.getpid() % 100), None
 
 
+# A node that these tests start receives SIGHUP as from a terminal, also if they run under nohup: a new program
+# inherits that a signal is ignored, and does not inherit a handler.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
+
 # Set before rclpy reads these variables.
 if "ISOBAR_TEST_DOMAIN" in os.environ:
     os.environ["ROS_DOMAIN_ID"] = os.environ["ISOBAR_TEST_DOMAIN"]
