@@ -202,8 +202,8 @@ impl Snapshot {
 const SHOWS_DEPTH: f64 = 0.5;
 
 /// The depth by which two geometries overlap \[m\], from their contact surface and its faces that push, whose
-/// pressures are those of the end of the step; see [`ContactPatch::penetration`]. Other faces have the pressure
-/// of the poses at which the surface was found.
+/// pressures are those of the end of the step; see [`ContactPatch::penetration`]. Other faces have the
+/// pressure of the poses at which the surface was found.
 pub(super) fn penetration(surface: &ContactSurface, kept: &[u32]) -> f64 {
     let faces = || kept.iter().map(|face| *face as usize);
     let gradient = faces().map(|face| surface.gradient(face)).fold(0.0, f64::max);

@@ -30,8 +30,8 @@ def take_domain():
     return str(1 + os.getpid() % 100), None
 
 
-# A node that these tests start receives SIGHUP as from a terminal, also if they run under nohup: a new program
-# inherits that a signal is ignored, and does not inherit a handler.
+# A node that these tests start receives SIGHUP as from a terminal, also if they run under nohup: a new
+# program inherits that a signal is ignored, and does not inherit a handler.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
