@@ -111,7 +111,7 @@ fn pushing_share(surface: &ContactSurface, i: usize, size: &PatchSize) -> f64 {
 
 /// Does the same as [`push_faces`], and keeps the faces whose pressure hardly depends on the depth, as at the
 /// rim of a box: their gradients have the sign of a tilt or of rounding, and the force of the field has no
-/// jump there. Such a face has nearly no stiffness, and the share of its force that [`pushing_share`] gives.
+/// jump there. Such a face has nearly no stiffness, and the share of its force that `pushing_share` gives.
 pub fn push_faces_with_rims(
     surface: &ContactSurface,
     (p_WC, size): (&Vector3, &PatchSize),

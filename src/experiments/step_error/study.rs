@@ -137,7 +137,7 @@ fn measure(case: &Case, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<Step
 /// Measures all `cases`, and writes the tables and the plots to the folder `out`.
 ///
 /// # Errors
-/// Those of [`measure`], and a file that cannot be written.
+/// Those of `measure`, and a file that cannot be written.
 pub fn study(
     cases: &[Case],
     out: &Path,
