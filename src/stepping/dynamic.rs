@@ -150,6 +150,7 @@ impl DynamicStep {
         result.integrate_from(&self.free.base, &mut self.change, input)?;
         self.contacts.note_loads(input.scene, &self.problem, &result.state.v, settings.step());
         self.joint_rows.efforts(&self.problem, &result.state.v, settings.step(), &mut result.efforts);
+        self.joint_rows.speed_limit_impulses(&self.problem, &result.state.v, &mut result.speed_limits);
         // The patches of loop closures come after those of contacts
         let impulses = match self.options.scheme {
             ContactScheme::Tamsi => self.tamsi.patch_impulses(),
@@ -385,7 +386,8 @@ impl DynamicStep {
         }
         self.free.reference(model, state, dt, &mut self.reference);
         let joints = StepStart { state: &self.reference, ..*start };
-        self.joint_rows.assemble(scene, settings, &joints, &data.gravity, problem);
+        let limits = self.options.enforce_velocity_limit;
+        self.joint_rows.assemble(scene, (settings, limits), &joints, &data.gravity, problem);
         Ok(())
     }
 

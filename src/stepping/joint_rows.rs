@@ -1,9 +1,10 @@
-//! Actuators, limits and dry friction of the joints, as rows of the convex problem.
+//! Actuators, limits of positions and speeds, and dry friction of the joints, as rows of the convex problem.
 
 use super::command::JointTarget;
 use super::input::StepStart;
 use super::settings::CommonSettings;
 use crate::contact::NEAR_RIGID_BETA;
+use crate::math::{Index, ScalarJointIndex};
 use crate::multibody::Joint;
 use crate::scene::{Actuator, Scene};
 use crate::solvers::BoxRow;
@@ -12,6 +13,10 @@ use crate::solvers::dynamic::ContactProblem;
 /// Time constant with which a joint beyond its limit returns \[s\]; full correction in one step would throw
 /// it back.
 pub(super) const RECOVERY_TIME: f64 = 0.02;
+
+/// A joint at its velocity limit exceeds it by this fraction of the change of velocity that the limit
+/// prevents [-].
+const SPEED_LIMIT_SLIP: f64 = 1e-6;
 
 /// The origin of an actuator's effort.
 #[derive(Clone, Copy, Debug)]
@@ -22,25 +27,30 @@ enum EffortSource {
     Row(usize),
 }
 
-/// The actuators' rows of the present step, kept to compute the efforts afterwards.
+/// The rows of actuators and of velocity limits in the present step, kept to compute efforts and impulses
+/// afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct JointRows {
     sources: Vec<EffortSource>,
+    /// The joints whose velocity limits are enforced, with the first of their two rows.
+    speed_limits: Vec<(ScalarJointIndex, usize)>,
 }
 
 impl JointRows {
     /// Adds all rows of the joints to `problem`, and adds constant efforts, dampers and springs to its
-    /// momentum equation. `gravity` is the generalized gravity force [N m] or \[N\].
+    /// momentum equation. `gravity` is the generalized gravity force [N m] or \[N\]. Velocity limits have
+    /// rows if `speed_limits` is set.
     pub(super) fn assemble(
         &mut self,
         scene: &Scene,
-        settings: &CommonSettings,
+        (settings, speed_limits): (&CommonSettings, bool),
         StepStart { initial, state, command, .. }: &StepStart<'_>,
         gravity: &[f64],
         problem: &mut ContactProblem,
     ) {
         let model = scene.model();
         self.sources.clear();
+        self.speed_limits.clear();
         let dt = settings.step();
         for (dof, damping) in model.dof_damping().iter().enumerate() {
             problem.momentum_matrix.add(dof, dof, dt * damping);
@@ -70,7 +80,25 @@ impl JointRows {
                 problem.rows.push(friction_row(joint, ratio, dt, settings.stiction_tolerance));
             }
             scalar.push_limits(problem);
+            if speed_limits && has_speed_limit(joint) {
+                self.speed_limits.push((ScalarJointIndex::from_usize(position), problem.rows.len()));
+                scalar.push_speed_limits(problem);
+            }
         }
+    }
+
+    /// Writes the impulses of the velocity limits that act at the end velocities `v`, by joint [N s] or
+    /// [N m s].
+    pub(super) fn speed_limit_impulses(
+        &self,
+        problem: &ContactProblem,
+        v: &[f64],
+        impulses: &mut Vec<(ScalarJointIndex, f64)>,
+    ) {
+        let impulse = |row: usize| problem.rows[row].impulse(problem.rows[row].speed(v)).0;
+        let limits = self.speed_limits.iter().map(|(joint, row)| (*joint, impulse(*row) + impulse(row + 1)));
+        impulses.clear();
+        impulses.extend(limits.filter(|(_, impulse)| *impulse != 0.0));
     }
 
     /// Computes the efforts of the actuators over the step that ended with the velocities `v` [N m] or \[N\].
@@ -88,6 +116,12 @@ impl JointRows {
             EffortSource::Row(row) => impulse(*row) / step,
         }));
     }
+}
+
+/// Whether a joint has a velocity limit. A limit of 0 counts as none: many URDF files state it if no limit is
+/// known.
+pub(super) fn has_speed_limit(joint: &Joint) -> bool {
+    joint.limits.velocity > 0.0 && joint.limits.velocity.is_finite()
 }
 
 /// The command of a joint. A joint without a command is held at its initial position by its stiffness, or
@@ -166,6 +200,13 @@ impl ScalarJoint<'_> {
             problem.momentum[self.joint.v_start] += self.dt * self.ratio * effort;
             EffortSource::Constant(effort)
         }
+    }
+
+    /// Adds two rows that keep the speed within the velocity limit.
+    fn push_speed_limits(&self, problem: &mut ContactProblem) {
+        let (limit, regularization) = (self.joint.limits.velocity, SPEED_LIMIT_SLIP * self.inverse_mass);
+        problem.rows.push(self.row(-limit, regularization, 0.0, f64::INFINITY));
+        problem.rows.push(self.row(limit, regularization, f64::NEG_INFINITY, 0.0));
     }
 
     /// Adds the rows of the limits: the joint may reach a limit within the step, but not pass it.

@@ -37,7 +37,7 @@ pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{SimulationError, StepError, Unsettled};
 pub use friction_errors::FrictionErrors;
 pub use inertial_load::InertialLoad;
-pub use joint_speed::FastJoint;
+pub use joint_speed::{FastJoint, LimitedJoint};
 pub use joint_wrench::{CarriedMotion, ForceTorqueSensor, JointPaths};
 pub use missed_contact::MissedContact;
 pub use overlap::{Overlap, overlaps};

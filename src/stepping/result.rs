@@ -5,7 +5,7 @@ use super::error::{StepError, joint_of_dof};
 use super::input::StepInput;
 use super::quasistatic::InertialPart;
 use super::snapshot::{StepReport, StepTimes};
-use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce};
+use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, ScalarJointIndex, SpatialForce};
 use crate::multibody::{State, integrate};
 
 /// A pair in contact over a step.
@@ -40,6 +40,8 @@ pub(super) struct StepResult {
     /// Mean net contact wrenches on the bodies over the step, about their origins, in world axes [N m, N];
     /// empty if they follow from the impulses of the contacts.
     pub(super) wrenches: IndexVec<BodyIndex, SpatialForce>,
+    /// The joints that their velocity limits held back, with the impulses on them [N s] or [N m s].
+    pub(super) speed_limits: Vec<(ScalarJointIndex, f64)>,
     /// A pair that met too fast for the step, or that its pressure did not stop.
     pub(super) missed: Option<Missed>,
     /// The pair whose friction is still wrong after all rounds.
@@ -62,6 +64,7 @@ impl StepResult {
         self.wrenches.clear();
         self.missed = None;
         self.wrong_friction = None;
+        self.speed_limits.clear();
         self.inertial = InertialPart::default();
     }
 

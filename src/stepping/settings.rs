@@ -150,6 +150,9 @@ pub struct DynamicStepping {
     /// The normal impulses that bound friction in the scheme [`ContactScheme::Lagged`]; the others do not use
     /// it.
     pub friction_bound: FrictionBound,
+    /// Whether joints keep the velocity limits of their robot files
+    /// ([`JointLimits::velocity`](crate::multibody::JointLimits)).
+    pub enforce_velocity_limit: bool,
     /// Error control; without it, all steps have the length of the settings.
     pub error_control: Option<ErrorControl>,
     /// The solver's tolerance and limits.

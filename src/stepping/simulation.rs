@@ -429,6 +429,11 @@ impl Simulation {
         Ok(())
     }
 
+    /// The impulses of the velocity limits in the last step, by joint [N s] or [N m s].
+    pub(super) fn speed_limits(&self) -> &[(ScalarJointIndex, f64)] {
+        &self.result.speed_limits
+    }
+
     /// The external wrenches.
     pub(super) fn external(&self) -> &ExternalWrenches {
         &self.external

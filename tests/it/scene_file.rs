@@ -68,6 +68,7 @@ fn mistakes_are_refused_with_place_and_way_out() {
         ("  - { name: s, urdf: ../urdf/spatula.urdf, weld: { parent: §griper } }", "did you mean `gripper`?"),
         ("§step: 0.001", "duplicate mapping key: step;"),
         ("stepping: §dinamic", "did you mean `dynamic`?"),
+        ("stepping: spook\nenforce_velocity_limit: §true", "only dynamic steps enforce velocity limits"),
         ("quasistatic: { divisor: §3 }", "without `inertia: scaled`"),
         ("quasistatic: { inertia: mass, time_constant: §3 }", "without `inertia: drag`"),
         ("contact: { dissipation: §hunt-crossley }", "did you mean `hunt_crossley`?"),

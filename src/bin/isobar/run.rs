@@ -144,6 +144,10 @@ struct Totals {
     wrong_pairs: BTreeSet<usize>,
     /// Pairs of geometries that may have passed through each other.
     missed: BTreeSet<usize>,
+    /// Steps in which the velocity limit of a joint acted.
+    limited: u64,
+    /// The largest impulse of a velocity limit [N s] or [N m s], its joint, and the time.
+    largest_limit: Option<(f64, String, f64)>,
     /// Steps after which a joint was above its velocity limit.
     fast: u64,
     /// The joints that were above it.
@@ -330,6 +334,15 @@ fn simulate(
                 progress.suspend(|| eprintln!("warning: t = {} s: {fast}", simulation.time()));
             }
         }
+        if let Some(largest) =
+            simulation.limited_joints().max_by(|a, b| a.impulse().abs().total_cmp(&b.impulse().abs()))
+        {
+            totals.limited += 1;
+            if totals.largest_limit.as_ref().is_none_or(|(impulse, ..)| largest.impulse().abs() > *impulse) {
+                let name = largest.name().to_owned();
+                totals.largest_limit = Some((largest.impulse().abs(), name, simulation.time()));
+            }
+        }
         if let Some(load) = simulation.inertial_load()
             && totals.inertial.insert(load.body())
             && !arguments.quiet
@@ -468,6 +481,11 @@ fn summary(simulation: &Simulation, loaded: &LoadedScene, totals: &Totals) -> St
         let joints: Vec<_> =
             totals.fast_joints.iter().map(|joint| loaded.scene.joint_names()[joint.to_usize()].as_str()).collect();
         rows.push(("joints too fast".to_owned(), format!("{} steps (`{}`)", totals.fast, joints.join("`, `"))));
+    }
+    if let Some((impulse, name, time)) = &totals.largest_limit {
+        let steps = totals.limited;
+        let most = format!("{steps} steps, impulse at most {impulse:.3e} N s or N m s (`{name}`, t = {time} s)");
+        rows.push(("velocity limits".to_owned(), most));
     }
     if totals.fallbacks > 0 {
         rows.push(("solved by Clarabel".to_owned(), format!("{} programs", totals.fallbacks)));

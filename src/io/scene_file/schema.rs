@@ -26,10 +26,11 @@ const MODULUS: Range = Range::Between(1.0, 1e13, "Pa (1e5 is soft foam, 1e7 rubb
 /// Standard gravity as Drake and most simulators round it [m/s2].
 const GRAVITY: f64 = 9.81;
 
-const SCENE_KEYS: [&str; 19] = [
+const SCENE_KEYS: [&str; 20] = [
     "step",
     "stepping",
     "integrator",
+    "enforce_velocity_limit",
     "quasistatic",
     "spook",
     "gravity",
@@ -194,6 +195,7 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
         scene.get("contact").map(|node| read_contact(node, stepping.mode)).transpose()?.unwrap_or_default();
     contact.dynamic.integrator = stepping.integrator;
     contact.dynamic.error_control = stepping.error_control;
+    contact.dynamic.enforce_velocity_limit = stepping.enforce_velocity_limit;
     Ok(SceneSpec {
         place: scene.place.clone(),
         stepping,

@@ -1,4 +1,5 @@
-//! The keys `step`, `stepping`, `integrator`, `quasistatic` and `spook` of a scene file.
+//! The keys `step`, `stepping`, `integrator`, `enforce_velocity_limit`, `quasistatic` and `spook` of a scene
+//! file.
 
 use super::error::SceneError;
 use super::reader::{Range, Section, number, unknown_name, wrong_type};
@@ -42,13 +43,15 @@ pub(super) struct SteppingSpec {
     pub(super) mode: SteppingMode,
     /// The integration of free motion in dynamic steps.
     pub(super) integrator: Integrator,
+    /// Whether dynamic steps enforce the velocity limits of joints.
+    pub(super) enforce_velocity_limit: bool,
     /// The options of quasistatic steps, also if the file selects dynamic ones.
     pub(super) quasistatic: QuasistaticStepping,
     /// The options of complementarity steps, also if the file selects others.
     pub(super) spook: SpookStepping,
 }
 
-/// Reads `step`, `stepping`, `integrator`, `quasistatic` and `spook` of the scene.
+/// Reads `step`, `stepping`, `integrator`, `enforce_velocity_limit`, `quasistatic` and `spook` of the scene.
 pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneError> {
     let quasistatic = scene.get("quasistatic").map(read_quasistatic).transpose()?.unwrap_or_default();
     let spook = scene.get("spook").map(read_spook).transpose()?.unwrap_or_default();
@@ -76,8 +79,15 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
         Some(node) => read_error_control(node, mode)?,
         None => (scene.number("step", "[s]", range)?.unwrap_or(default), None),
     };
+    let enforce_velocity_limit = scene.truth("enforce_velocity_limit")?.unwrap_or(false);
+    if let Some(node) = scene.get("enforce_velocity_limit").filter(|_| mode != SteppingMode::Dynamic) {
+        let problem = "only dynamic steps enforce velocity limits: use `stepping: dynamic`, or remove \
+                       `enforce_velocity_limit`";
+        return Err(SceneError::Conflict { place: node.place.clone(), problem: problem.to_owned() });
+    }
     // A step of whole nanoseconds, so that times compare equal; the range keeps it at 1000 or more.
-    Ok(SteppingSpec { step_ns: (step * 1e9).round() as u64, error_control, mode, integrator, quasistatic, spook })
+    let step_ns = (step * 1e9).round() as u64;
+    Ok(SteppingSpec { step_ns, error_control, mode, integrator, enforce_velocity_limit, quasistatic, spook })
 }
 
 /// `step: { tolerance: 1e-4, every: 0.01 }`.

@@ -18,5 +18,6 @@ mod resting;
 mod rigid_force;
 mod rigid_points;
 mod sensors;
+mod speed_limits;
 mod spook;
 mod units;
