@@ -20,6 +20,7 @@ mod place_model;
 mod publish;
 mod reader;
 mod resolve;
+mod robot_files;
 mod scatter;
 mod schema;
 mod source;

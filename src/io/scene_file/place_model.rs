@@ -8,7 +8,6 @@ use super::names::{matches, suggestion};
 use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec, Placed};
 use crate::contact::ContactProperties;
-use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::srdf::{self, GroupState};
 use crate::io::urdf::{self, LoadOptions};
@@ -53,8 +52,8 @@ pub(super) fn load_model<'a>(
         }
         (None, None) => {
             let file = resolve(&spec.urdf, "the URDF file", packages)?;
-            let text =
-                limits::read_text(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+            let text = urdf::read_text(&file, &spec.xacro_arguments)
+                .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
             (text, file, folder)
         }

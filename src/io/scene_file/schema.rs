@@ -8,10 +8,11 @@ use super::copies::{COPIES, Copies, RandomPose, read_copies};
 use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
+use super::robot_files::{read_group_states, read_robot_file, read_xacro_arguments};
 use super::stepping::{SteppingMode, SteppingSpec, read_stepping};
 use super::tree::Tree;
 use super::wrenches::{WrenchSpec, read_wrench};
-use super::yaml::Node;
+use super::yaml::{Key, Node, Value};
 use super::{PublishSettings, publish};
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
@@ -108,6 +109,8 @@ pub(super) struct ModelSpec {
     pub(super) urdf: Named,
     /// The URDF's text and the folder of its relative paths, if it does not come from the file `urdf`.
     pub(super) text: Option<(String, std::path::PathBuf)>,
+    /// Values for the arguments of a xacro file by name.
+    pub(super) xacro_arguments: Vec<(String, String)>,
     /// The body that the scene file describes itself, in place of a URDF.
     pub(super) body: Option<BodySpec>,
     pub(super) srdf: Option<Named>,
@@ -317,9 +320,10 @@ fn read_contact(node: &Node, mode: SteppingMode) -> Result<ContactSpec, SceneErr
     })
 }
 
-const MODEL_KEYS: [&str; 18] = [
+const MODEL_KEYS: [&str; 19] = [
     "name",
     "urdf",
+    "xacro_arguments",
     "sdf",
     "srdf",
     "prefix",
@@ -370,6 +374,7 @@ fn read_model(node: &Node) -> Result<Vec<ModelSpec>, SceneError> {
         place: model.place.clone(),
         urdf,
         text: None,
+        xacro_arguments: read_xacro_arguments(&model)?,
         body,
         srdf: model.text("srdf")?,
         group_states: read_group_states(&model)?,
@@ -416,38 +421,11 @@ fn copied(section: &Section<'_>, model: ModelSpec) -> Result<Vec<ModelSpec>, Sce
     Ok((0..count).map(copy).collect())
 }
 
-/// One name of a group state, or a list.
-fn read_group_states(model: &Section<'_>) -> Result<Vec<Named>, SceneError> {
-    let Some(node) = model.get("group_state") else { return Ok(Vec::new()) };
-    if model.get("srdf").is_none() {
-        return Err(SceneError::Conflict {
-            place: model.key_place("group_state").clone(),
-            problem: "group states are those of an SRDF file; name it, as in `srdf: arm.srdf`".to_owned(),
-        });
-    }
-    match &node.value {
-        super::yaml::Value::List(states) => states.iter().map(|state| text(state, "a group state")).collect(),
-        _ => Ok(vec![text(node, "`group_state`")?]),
-    }
-}
-
 /// The properties of the shape of a body, as a rule for all geometries of its model.
 fn read_material(node: &Node) -> Result<MaterialRule, SceneError> {
     let material = Section::new(node, "`material`", &PROPERTY_KEYS)?;
     let properties = read_properties(&material)?;
     Ok(MaterialRule { place: material.place.clone(), body: None, geometry: None, properties })
-}
-
-/// The robot file of a model, under either key. The root element of the file determines its format.
-fn read_robot_file(model: &Section<'_>) -> Result<Named, SceneError> {
-    match (model.get("urdf"), model.get("sdf")) {
-        (Some(_), Some(_)) => Err(SceneError::Conflict {
-            place: model.key_place("sdf").clone(),
-            problem: "the model has both `urdf` and `sdf`; keep one of them".to_owned(),
-        }),
-        (None, Some(file)) => text(file, "`sdf`"),
-        _ => text(model.require("urdf", "urdf: ../urdf/arm.urdf` or a shape, as in `box: [0.1, 0.1, 0.1]")?, "`urdf`"),
-    }
 }
 
 /// A section with a number for each joint, such as `joints`.
@@ -555,7 +533,7 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
 }
 
 fn read_ground(node: &Node) -> Result<Option<GroundSpec>, SceneError> {
-    if matches!(&node.value, super::yaml::Value::Text(none) if none == "none") {
+    if matches!(&node.value, Value::Text(none) if none == "none") {
         return Ok(None);
     }
     let keys: Vec<&str> = ["xyz", "rpy"].into_iter().chain(PROPERTY_KEYS).collect();

@@ -201,3 +201,34 @@ fn xacro_is_recognised() {
         );
     }
 }
+
+/// A file that ends in `.xacro` is expanded by the program `xacro`, with the arguments of the scene. Without
+/// the program, and for a file that it refuses, the error says what to do.
+#[test]
+fn xacro_files_are_expanded() {
+    let folder = std::env::temp_dir().join(format!("isobar_xacro_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("ball.urdf.xacro");
+    let text = "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'><xacro:arg name='mass' default='1'/>
+        <xacro:arg name='fail' default='0'/>
+        <link name='ball'><inertial><mass value='${$(arg mass) / (1 - $(arg fail))}'/>
+        <inertia ixx='1e-3' iyy='1e-3' izz='1e-3' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>";
+    std::fs::write(&file, text).unwrap();
+    let load = |arguments: &str| {
+        let text = format!("models: [{{ name: m, urdf: ball.urdf.xacro, xacro_arguments: {arguments}, free: {{}} }}]");
+        scene_file::load_str(&text, &folder.join("scene.yaml"), &PackageMap::new())
+    };
+    match load("{ mass: 2.5 }") {
+        Ok(loaded) => {
+            assert_eq!(loaded.scene.model().bodies()[1].inertia.mass, 2.5);
+            let message = chain(&load("{ fail: 1 }").unwrap_err());
+            assert!(message.contains("scene.yaml:1:") && message.contains("division by zero"), "{message}");
+        }
+        Err(error) => {
+            let message = chain(&error);
+            assert!(message.contains("pip install xacro"), "{message}");
+            crate::golden::skip("install the Python package xacro");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
