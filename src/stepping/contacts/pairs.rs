@@ -63,7 +63,7 @@ pub(in crate::stepping) struct Pairs {
     /// Whether `near` has the pairs of a search.
     searched: bool,
     rigid_workspace: RigidWorkspace,
-    /// For queries beside those of the step.
+    /// The memory of queries that must not change that of the step.
     spare: PairMemory,
 }
 
@@ -127,7 +127,7 @@ impl Pairs {
         &self.memory.get(pair).points
     }
 
-    /// The same, to be replaced by other points.
+    /// The contact points of a pair, which may be replaced.
     pub(in crate::stepping) fn points_mut(&mut self, pair: usize) -> &mut PointContacts {
         &mut self.memory.of(pair).points
     }
