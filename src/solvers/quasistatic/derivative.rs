@@ -22,7 +22,7 @@ const CHANGE: f64 = 1e-13;
 /// Below this change, relative to the largest dv, the rounds also end when one does not halve the change: the
 /// rest is rounding [-].
 const ROUNDING: f64 = 1e-9;
-/// Rounds that do not reach this have no derivative to show [-].
+/// Rounds whose change stays above this, relative to the largest dv, give no derivative [-].
 const ENDED: f64 = 1e-6;
 /// If sticking contacts miss their constraints by more than this fraction of the motion, they contradict each
 /// other [-].
