@@ -38,11 +38,12 @@ pub struct ProblemDirection {
     pub linear: Vec<f64>,
     /// Per contact, in its axes: (dphi/h, 0, 0) + dJ v [m/s per unit of the parameter].
     pub contacts: Vec<Vector3>,
-    /// Per bound: the derivative of the active limit, such as -dq/h for a joint limit.
+    /// Per bound: the derivative of the active limit, such as -dq/h for a joint limit [m/s or rad/s per unit
+    /// of the parameter].
     pub bounds: Vec<f64>,
-    /// Per row: the derivative of its target.
+    /// Per row: the derivative of its target [m/s or rad/s per unit of the parameter].
     pub targets: Vec<f64>,
-    /// Per contact: the derivative of its barrier weight, for smoothed steps.
+    /// Per contact: the derivative of its barrier weight, for smoothed steps [1 per unit of the parameter].
     pub weights: Vec<f64>,
 }
 

@@ -145,8 +145,8 @@ impl QuasistaticDerivatives {
     pub fn A(&self, row: usize, column: usize) -> f64 {
         self.ends[column * self.v.len() + row]
     }
-    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`. Zero for joints without
-    /// stiffness.
+    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`, in the quotient of their units.
+    /// Zero for joints without stiffness.
     pub fn B(&self, row: usize, joint: usize) -> f64 {
         self.A(row, self.v.len() + joint)
     }
@@ -172,7 +172,7 @@ impl QuasistaticDerivatives {
     pub fn v(&self) -> &[f64] {
         &self.v
     }
-    /// The configuration where the step ends.
+    /// The coordinates q where the step ends \[rad\], \[m\], or unit quaternions [-].
     pub fn q_next(&self) -> &[f64] {
         &self.q_next
     }
