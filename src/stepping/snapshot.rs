@@ -24,11 +24,13 @@ pub struct StepReport {
     /// Final residual of the solver as a multiple of its tolerance [-]: at most 1 if the solver reached it.
     /// In dynamic steps the residual is that of the momentum balance, in quasistatic steps the largest
     /// violation of a constraint, and in complementarity steps that of the conditions, relative to the
-    /// largest impulse, both times the square root of the row's inverse inertia.
+    /// largest impulse, both times the square root of the row's inverse inertia. In continuous steps it is
+    /// the largest error of a part.
     pub solver_residual: f64,
     /// Whether the step counts as solved. Dynamic: the solver reached its tolerance, or stopped at a residual
-    /// that still counts as a solution. Quasistatic: always, because a step that does not settle is an error.
-    /// Complementarity: the residual is within the tolerance, and no row is infeasible.
+    /// that still counts as a solution. Quasistatic and continuous: always, because a step that does not
+    /// settle or does not meet its tolerance is an error. Complementarity: the residual is within the
+    /// tolerance, and no row is infeasible.
     pub solver_converged: bool,
     /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
     /// did not converge.
@@ -41,11 +43,12 @@ pub struct StepReport {
     /// normal force. 0 in all other steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged),
     /// which do not compare the two.
     pub friction_error: f64,
-    /// The number of parts in which a step was taken: more than 1 if a quasistatic step did not settle in
-    /// one, or if a dynamic step has error control.
+    /// The number of parts in which a step was taken. It may exceed 1 if a quasistatic step did not settle in
+    /// one, in dynamic steps with error control, and in continuous steps.
     pub parts: u32,
     /// The number of dynamic steps that were solved: with error control three for each part, accepted or
-    /// rejected; otherwise 1 in dynamic steps and 0 in others.
+    /// rejected; otherwise 1. In continuous steps it is the number of parts, accepted or rejected. 0 in the
+    /// other modes.
     pub solves: u32,
     /// In quasistatic steps, the largest inertial force on a body or passive joint relative to the contact
     /// forces on it [-].
