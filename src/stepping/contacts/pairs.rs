@@ -291,7 +291,7 @@ impl Pairs {
 
     /// The pairs that may touch in a step of length `step` \[s\], and those of `more`; ascending. Each
     /// geometry reaches as far as its speed ([`Pairs::bound_speeds`]) takes it, and by step^2 `acceleration`
-    /// \[m/s2\] farther. All other pairs lose their loads; `fields` says that the loads of surfaces count.
+    /// \[m/s2\] farther. All other pairs lose their loads, with `fields` also those of surfaces.
     /// The caller gives the list back.
     pub(in crate::stepping) fn select(
         &mut self,
