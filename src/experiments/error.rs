@@ -34,7 +34,7 @@ pub enum ExperimentError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file of measured pushes with other contents.
+    /// A file that is not one of measured pushes.
     #[error("{path} is not a file of measured pushes: {problem}", path = path.display())]
     Measurements {
         /// The file.
@@ -83,7 +83,7 @@ pub enum ExperimentError {
     /// A pose out of the arm's reach.
     #[error(transparent)]
     Reach(#[from] ReachError),
-    /// A name that a scene lacks.
+    /// A name that is not in the scene.
     #[error("the scene has no {what} called '{name}': give that name to one")]
     Missing {
         /// The kind of element.

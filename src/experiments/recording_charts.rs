@@ -1,4 +1,4 @@
-//! Charts of a recording: the quantities that someone looks at first.
+//! Charts of a recording: its main quantities, or named columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub enum ChartError {
     Nothing,
 }
 
-/// Charts of the first things to look at, one below the other:
+/// Charts of the main columns, one below the other:
 /// - of a recording of contacts, force and penetration of the pairs with the largest forces;
 /// - of a recording of a run, its named outputs by unit, the positions of joints, the heights of free bodies,
 ///   and the contact forces on bodies;

@@ -475,7 +475,7 @@ fn check_record(file: &Path) -> Result<(), NodeError> {
             let kind = if found.is_dir() { "a folder" } else { "not a regular file" };
             Err(NodeError::RecordKind { file: file.to_path_buf(), kind })
         }
-        // A file that exists is not overwritten, and one that cannot be made is refused when it is made.
+        // A file that exists is not overwritten. If a file cannot be created, it is refused at its creation.
         _ => Ok(()),
     }
 }

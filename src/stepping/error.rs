@@ -19,7 +19,7 @@ pub enum SimulationError {
         /// Velocities of the model.
         nv: usize,
     },
-    /// A setting that is not positive and finite, such as a step of zero.
+    /// A setting that is out of range, such as a step of zero.
     #[error("{setting} is {value}; it must be positive and finite")]
     Setting {
         /// The name of the setting.
@@ -55,7 +55,7 @@ pub enum SimulationError {
         scheme: &'static str,
         /// The setting or property, with the geometry that it belongs to.
         setting: String,
-        /// The way out.
+        /// The remedy.
         way_out: &'static str,
     },
     /// A pair with both restitution and a stiffness of its contact points.
@@ -172,7 +172,7 @@ pub enum StepError {
         time: f64,
         /// The scheme.
         scheme: &'static str,
-        /// How far it came.
+        /// The state of its iteration when it stopped.
         reason: String,
     },
     /// A body or link that turns many times within a step.

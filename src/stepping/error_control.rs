@@ -24,7 +24,7 @@ const VELOCITY_TIME: f64 = 0.1;
 const LEAST_NS: u64 = 2_000;
 /// The part of the predicted length that is tried [-].
 const MARGIN: f64 = 0.8;
-/// The largest and the smallest ratio of a length to the one before [-].
+/// The smallest and the largest ratio of a length to the one before [-].
 const GROWTH: (f64, f64) = (0.2, 4.0);
 
 impl Simulation {
@@ -112,8 +112,8 @@ impl Simulation {
         Ok(report)
     }
 
-    /// Takes one step of the length `trial_ns`, and instead of it two of half the length, from `done_ns`
-    /// after the start of the step. Returns the error.
+    /// Takes one step of the length `trial_ns`, and from the same start, `done_ns` after that of the step,
+    /// two of half the length. The simulation then is at the end of these two. Returns the error.
     fn try_part(
         &mut self,
         command: &JointCommand,

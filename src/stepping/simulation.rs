@@ -58,9 +58,9 @@ impl Simulation {
     /// A simulation of `scene` from `initial`.
     ///
     /// # Errors
-    /// A state that has the wrong size or is not finite, a setting out of range, or, unless the steps are
-    /// quasistatic, a joint whose motion has no inertia
-    /// ([`Model::check_mass`](crate::multibody::Model::check_mass)).
+    /// A state that has the wrong size or is not finite; a setting that is out of range, or that has no
+    /// meaning with other settings or with the scene; unless the steps are quasistatic, a joint whose motion
+    /// has no inertia ([`Model::check_mass`](crate::multibody::Model::check_mass)).
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
@@ -204,8 +204,7 @@ impl Simulation {
     /// Does the same as [`Simulation::reset`], and takes later steps with `settings`, also in another mode.
     ///
     /// # Errors
-    /// A setting out of range or, unless the steps are to be quasistatic, a joint whose motion has no
-    /// inertia; nothing changes then.
+    /// The errors of [`Simulation::new`], except those of the state; nothing changes then.
     pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
         check_steps(&self.scene, &settings)?;
         self.settings = settings.common();
@@ -358,8 +357,8 @@ impl Simulation {
     /// Advances by one step under `command`.
     ///
     /// # Errors
-    /// A malformed command, a singular mass matrix, a solution that is not finite, or a step that does not
-    /// settle. The state and the loads of contacts are then unchanged.
+    /// A malformed command, or a step without a valid solution ([`StepError`]). The state and the loads of
+    /// contacts are then unchanged.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.advance(command, None)
     }

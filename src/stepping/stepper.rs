@@ -1,5 +1,5 @@
-//! The modes of stepping. Outside this file the mode only matters for the checks of settings and masses, for
-//! force-torque sensors and for derivatives.
+//! The modes of stepping. Outside this file the mode only matters for the checks of settings and scenes, for
+//! error control, for accelerations, for force-torque sensors and for derivatives.
 
 use super::continuous::ContinuousStep;
 use super::dynamic::DynamicStep;

@@ -16,7 +16,7 @@ const MU_COIN: f64 = 0.2;
 pub(super) const COIN: Law =
     Law { name: "coin", tolerance: "0.5 % of the limit 0.64415, which the coin nears as it slows", rows: coin };
 
-/// The ratio v/(omega R) of a coin tends to 0.64415, whatever it was.
+/// The ratio v/(omega R) of a coin tends to 0.64415 from any initial ratio.
 fn coin() -> Result<Vec<LawRow>, ExperimentError> {
     let mut rows = Vec::new();
     for mode in Mode::MOVING {

@@ -74,7 +74,7 @@ fn kinds() -> Vec<(String, Stepping)> {
     kinds
 }
 
-/// Takes the thesis's pushes with every mode, solver and friction model at each of `steps` \[s\].
+/// Runs the thesis's pushes with every mode, solver and friction model at each of `steps` \[s\].
 ///
 /// # Errors
 /// A step that fails.

@@ -68,7 +68,8 @@ impl CoinPath {
         Some((before[0] + part * (after[0] - before[0])) / rim)
     }
 
-    /// The place at `time` \[s\], which is that of a step; the last one if it ended before.
+    /// Position of the centre \[m\] and turn \[rad\] at `time` \[s\], which is that of a step; those of the
+    /// last step if it ended before.
     pub fn place_at(&self, time: f64) -> [f64; 3] {
         let before = |sample: &&CoinSample| sample.time <= time + 1e-9;
         self.samples.iter().rev().find(before).map_or([0.0; 3], |sample| sample.place)

@@ -99,8 +99,8 @@ fn triangles(settings: StepSettings) -> StepSettings {
     StepSettings { faces: FaceRepresentation::TriangleFan, face_friction: FaceFriction::Centroid, ..settings }
 }
 
-/// A wide compliant box of 0.5 kg drops flat from 0.02 mm while it slides. It is wide because discrete steps
-/// leave out the faces at the rim, whose pressure does not rise.
+/// A wide compliant box of 0.5 kg drops flat from 0.02 mm while it slides. It is wide because steps
+/// with the surfaces of their start leave out the faces at the rim, whose pressure does not rise.
 ///
 /// # Errors
 /// A scene that cannot be built.

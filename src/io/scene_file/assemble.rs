@@ -384,7 +384,7 @@ fn overlaps_inside(
 
 /// Collision meshes of neighbouring links often overlap although no joint connects the two. Such links would
 /// press against each other permanently. Rigid ones therefore pass through each other from the start, and
-/// compliant ones if the scene says so.
+/// compliant ones if the scene states it.
 fn ignore_overlapping_links(
     scene: &mut Scene,
     overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,

@@ -338,7 +338,7 @@ impl StandingCommand {
         writer.u64(self.now_ns);
     }
 
-    /// Reads what [`StandingCommand::write`] wrote, for a world of `count` joints.
+    /// Reads the output of [`StandingCommand::write`] for a world of `count` joints.
     pub(crate) fn read(bytes: &[u8], count: usize) -> Result<Self, BytesError> {
         let mut reader = ByteReader::new(bytes);
         let mut standing = Self::new(count);

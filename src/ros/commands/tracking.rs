@@ -169,7 +169,7 @@ impl Tracking {
         writer.flag(self.clamped);
     }
 
-    /// Reads what [`Tracking::write`] wrote, for a world of `count` joints.
+    /// Reads the output of [`Tracking::write`] for a world of `count` joints.
     pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
         let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let trajectory = Trajectory::read(reader, count)?;

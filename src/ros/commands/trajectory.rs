@@ -235,7 +235,7 @@ impl Trajectory {
         write_knots(&self.knots, writer);
     }
 
-    /// Reads what [`Trajectory::write`] wrote, for a world of `count` joints.
+    /// Reads the output of [`Trajectory::write`] for a world of `count` joints.
     pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
         let (mut joints, mut limits) = (Vec::new(), Vec::new());
         for _ in 0..reader.len(32)? {
@@ -267,7 +267,7 @@ pub(super) fn write_knots(knots: &[Knot], writer: &mut ByteWriter) {
     }
 }
 
-/// Reads what [`write_knots`] wrote.
+/// Reads the output of [`write_knots`].
 pub(super) fn read_knots(reader: &mut ByteReader<'_>) -> Result<Vec<Knot>, BytesError> {
     let len = reader.len(26)?;
     let knot = |_| {

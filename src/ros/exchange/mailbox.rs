@@ -284,7 +284,7 @@ impl<W> Mailbox<W> {
                 state.commands.reset_time();
             }
             state.awaited.close();
-            // It ends the wrenches before it: with a reset before these it is one.
+            // It ends the wrenches before it. A reset before these wrenches becomes a part of it.
             let wrench = |change: &BoundaryChange| matches!(change, BoundaryChange::Wrench(..));
             let last = state.boundary.iter().rposition(|change| !wrench(change));
             let mut scope = scope;

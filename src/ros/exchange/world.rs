@@ -24,7 +24,7 @@ pub(crate) struct NewWorld {
     pub(crate) number: u64,
     pub(crate) simulation: Simulation,
     pub(crate) stepping: SceneStepping,
-    /// The kind and the length of the steps that it was built for.
+    /// The mode and the length \[ns\] of the steps that it was built for.
     pub(crate) chosen: (Mode, u64),
     pub(crate) commands: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,

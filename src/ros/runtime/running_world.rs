@@ -51,7 +51,7 @@ pub(super) struct Entered {
     pub(super) carries: bool,
     /// The topics of the controllers that lockstep waits for.
     pub(super) controllers: Vec<String>,
-    /// The kind and the length of its steps, if they are not those of the world before.
+    /// The mode and the length \[ns\] of its steps, if they are not those of the world before.
     pub(super) chosen: Option<(Mode, u64)>,
 }
 

@@ -122,7 +122,7 @@ pub(crate) struct BuiltWorld {
     pub(crate) loaded: LoadedScene,
     pub(crate) defaults: SceneDefaults,
     pub(crate) simulation: Simulation,
-    /// The kind and the length of its steps.
+    /// The mode and the length \[ns\] of its steps.
     pub(crate) chosen: (Mode, u64),
     pub(crate) carryover: Option<Carryover>,
     pub(crate) origin: WorldOrigin,

@@ -560,7 +560,7 @@ mod tests {
     }
 
     /// The names of `arm-1` and `arm_1` in topics are the same. After the first is gone, the second keeps its
-    /// topics: who commanded `arm-1` does not move it.
+    /// topics: a controller of `arm-1` does not move it.
     #[test]
     fn a_model_keeps_its_topics_when_another_is_gone() {
         let prefixes = topic_prefixes(&[group("arm-1"), group("arm_1")], true, &[]);

@@ -12,7 +12,7 @@ use super::tangent_set::TangentSet;
 use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot};
 use crate::solvers::line_search::find_zero;
 
-/// Iterations of one solve; most take less than 10.
+/// The largest number of iterations of one solve.
 const ITERATIONS_MAX: u32 = 100;
 /// The gradient counts as zero at this part of the impulses in it [-].
 const GRADIENT: f64 = 1e-14;

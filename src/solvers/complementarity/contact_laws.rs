@@ -108,7 +108,7 @@ fn the_damping_of_a_patch_does_not_depend_on_its_mesh() {
 }
 
 /// Two stops without regularization that contradict each other have no solution: each solver that pivots
-/// names a row of the two, and does not claim to have converged. With room between the stops each of them
+/// names a row of the two, and does not report convergence. With room between the stops each of them
 /// converges.
 #[test]
 fn solvers_name_one_of_the_rows_that_contradict_each_other() {

@@ -11,7 +11,8 @@ use super::tangent_set::TangentSet;
 const BOUNDS_SETTLED: f64 = 1e-9;
 /// The least and the largest part of a change of the bounds that is made [-].
 const RELAXATION: (f64, f64) = (0.05, 2.0);
-/// A change of the bounds that is left with more than this part of itself is not made in full [-].
+/// If a change of the bounds leaves more than this part of their difference, the next ones are made in part
+/// [-].
 const SLOW: f64 = 0.5;
 
 /// The report of a solve.
@@ -162,7 +163,8 @@ impl ContactSolver {
         false
     }
 
-    /// The direct solution with the present bounds: its pivots. `infeasible` becomes the row that has none.
+    /// Finds the direct solution with the present bounds. Returns the number of pivots. If there is no
+    /// solution, `infeasible` becomes the row that proves it.
     fn solve_direct(
         &mut self,
         problem: &ComplementarityProblem,

@@ -9,9 +9,9 @@
 //! to zero, the step converges to the exact one. Each contact has its own weight times kappa, which vanishes
 //! where contacts are no longer found.
 //!
-//! A contact of little weight that is pressed keeps y = 2 kappa/gamma, which may be 1e-11 m/s: rounding of v
-//! leaves an impulse from y five digits, and rounding of the Hessian, in which the slope of the impulse is
-//! 1e10, leaves five digits of the motions that keep the contact. At the minimum and in derivatives the
+//! A contact of little weight that is pressed keeps y = 2 kappa/gamma, which may be 1e-11 m/s. Because of the
+//! rounding of v, an impulse computed from y then has five digits. The Hessian, in which the slope of the
+//! impulse is 1e10, has as many for the motions that keep the contact. At the minimum and in derivatives the
 //! impulses are therefore unknowns of their own, corrected until the forces balance. Each correction uses the
 //! same factor.
 

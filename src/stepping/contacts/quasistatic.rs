@@ -60,7 +60,7 @@ pub(in crate::stepping) struct FieldMotion {
     pub(in crate::stepping) bound: f64,
     /// The fraction of the motion that is allowed at once [-]; above 1 if they may move farther.
     pub(in crate::stepping) part: f64,
-    /// The same for a longer motion in the same direction: it also heeds fields that this one does not reach.
+    /// The same for a longer motion in the same direction, with the fields that only this one reaches.
     pub(in crate::stepping) farthest: f64,
     /// The pair that moves most.
     pub(in crate::stepping) pair: usize,

@@ -46,7 +46,7 @@ pub(super) trait Rates {
     fn keep(&mut self, stage: usize);
 }
 
-/// The accuracy that is asked for.
+/// The required accuracy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accuracy {
     /// Of positions [m, rad], and of velocities times 0.1 s.

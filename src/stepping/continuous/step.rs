@@ -15,10 +15,11 @@ use crate::scene::Scene;
 
 /// The first part \[s\].
 const FIRST: f64 = 1e-5;
-/// The shortest part \[s\]. The rounding of forces hides what happens in a shorter one.
+/// The shortest part \[s\]. The rounding of forces exceeds their change in a shorter one.
 const LEAST: f64 = 1e-12;
-/// The part of the predicted length that is tried, and the limits of its change [-].
+/// The part of the predicted length that is tried [-].
 const MARGIN: f64 = 0.9;
+/// The smallest and the largest ratio of a length to the one before [-].
 const GROWTH: (f64, f64) = (0.1, 4.0);
 /// A part whose equations were not solved is tried again with this fraction of its length [-].
 const SHORTER: f64 = 0.25;

@@ -21,7 +21,7 @@ const FOREIGN: [&str; 1] = ["start_type_description_service"];
 const FOREIGN_PREFIX: &str = "qos_overrides.";
 /// Durations for which 0 means none.
 const DURATIONS: [&str; 3] = ["command_timeout", "checkpoint_period", "lockstep_timeout"];
-/// Whether tf2 takes a frame of that name.
+/// Whether tf2 accepts a frame of that name.
 fn is_frame(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('/') && !name.chars().any(char::is_control)
 }
