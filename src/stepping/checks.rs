@@ -124,6 +124,10 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
     match settings.stepping {
         Stepping::Dynamic(options) => {
             options.error_control.map_or(Ok(()), |control| positive("tolerance of the steps", control.tolerance))?;
+            if !(options.friction_compliance >= 0.0 && options.friction_compliance.is_finite()) {
+                let value = options.friction_compliance;
+                return Err(SimulationError::Setting { setting: "friction_compliance", value });
+            }
             positive("solver tolerance", options.solver.tolerance)
         }
         Stepping::Quasistatic(options) => {

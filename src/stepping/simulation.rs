@@ -18,10 +18,9 @@ use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping};
-use super::snapshot::{ContactPatch, Snapshot, StepReport, StepTimes};
+use super::snapshot::{ContactPatch, Snapshot, StepReport, StepTimes, penetration};
 use super::stepper::Stepper;
 use super::wrong_friction::WrongFriction;
-use crate::contact::patch_depth;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
@@ -133,11 +132,14 @@ impl Simulation {
         self.external.wrenches()
     }
 
-    /// The greatest depth of a contact of the last step \[m\]: for a patch its largest pressure over its
-    /// largest gradient, for a point of rigid contact -phi; 0 without contact.
+    /// The greatest depth of a contact of the last step \[m\], as in [`ContactPatch::penetration`]; 0 without
+    /// contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
-            ContactKind::PressureField => patch_depth(self.stepper.surface(pair).0),
+            ContactKind::PressureField => {
+                let (surface, kept) = self.stepper.surface(pair);
+                penetration(surface, kept)
+            }
             ContactKind::Points => self.stepper.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)

@@ -262,3 +262,18 @@ fn scene_files_choose_a_scheme_and_its_defaults() {
     }
     std::fs::remove_dir_all(&folder).expect("to remove the folder");
 }
+
+/// A compliance of friction that is no number or below 0 is refused, in every scheme.
+#[test]
+fn friction_compliance_is_a_number_from_zero() {
+    for scheme in ContactScheme::ALL {
+        for wrong in [-1e-3, f64::NAN, f64::INFINITY] {
+            let (scene, state, _) = sliding_box(1e-5, 0.5);
+            let mut settings = with_scheme(scheme, 1e-3);
+            if let Stepping::Dynamic(options) = &mut settings.stepping {
+                options.friction_compliance = wrong;
+            }
+            assert!(Simulation::new(scene, state, settings).is_err(), "{scheme:?} with {wrong}");
+        }
+    }
+}

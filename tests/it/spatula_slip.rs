@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use isobar::contact::FaceFriction;
 use isobar::experiments::spatula_slip::{Slip, stretches, succeeded};
 use isobar::experiments::study::{Cost, MeanCost, power_law};
 use isobar::geometry::FaceRepresentation;
@@ -50,6 +51,7 @@ fn compare(key: &str, reference: &serde_json::Value) {
         ..loaded.dynamic
     };
     loaded.settings.stepping = Stepping::Dynamic(dynamic);
+    loaded.settings.face_friction = FaceFriction::Centroid;
     let mut simulation =
         Simulation::new(loaded.scene.clone(), loaded.initial.clone(), loaded.settings).expect("a simulation");
     let mut command_now = JointCommand::new(&loaded.scene);
