@@ -2,18 +2,27 @@
 
 use std::collections::BTreeMap;
 
-use super::description::{Inertial, LoadWarning, RobotDescription};
-use crate::math::{Matrix3, RigidTransform};
+use super::description::{Inertial, Joint, LoadWarning, RobotDescription};
+use crate::math::{Matrix3, RigidTransform, Vector3};
 use crate::multibody::JointKind;
 
 /// The mass that a link without mass gets if it moves \[kg\].
 const MASS: f64 = 1e-3;
 /// The moments of inertia that it gets, those of a ball with a radius of 16 mm [kg m2].
 const MOMENT: f64 = 1e-7;
+/// The radius of gyration of a link that turns about its own axis with mass and without inertia \[m\].
+const GYRATION: f64 = 0.01;
+/// Links with a smaller radius of gyration are point masses. \[m\]
+const POINT: f64 = 1e-4;
+/// Point masses nearer to their joint's axis than this are on it. \[m\]
+const ON_AXIS: f64 = 1e-3;
 
-/// Gives a small mass and inertia to moving links if neither they nor the links that they carry have mass,
-/// because their acceleration would have no value. `is_free` states whether the root moves. Returns a warning
-/// for each such link.
+/// Gives a small mass and inertia to links whose acceleration would have no value:
+/// - moving links if neither they nor the links that they carry have mass;
+/// - turning links without inertia about their own axis. What they carry gives them none if its mass comes to
+///   lie on the axis, as the leg of a hip of three joints does.
+///
+/// `is_free` states whether the root moves. Returns a warning for each such link.
 pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWarning> {
     let number: BTreeMap<&str, usize> =
         robot.links.iter().enumerate().map(|(number, link)| (link.name.as_str(), number)).collect();
@@ -46,6 +55,20 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
         };
         found.extend(mover.map(|mover| (link, mover)));
     }
+    let turning: Vec<(usize, usize)> = (0..robot.links.len()).filter_map(|link| Some((link, above[link]?.1))).collect();
+    let turns = |joint: &Joint| {
+        let is_driven = joint.mimic.is_some() || joint.reflected_inertia() > 0.0;
+        matches!(joint.kind, JointKind::Revolute | JointKind::Continuous) && !is_driven
+    };
+    let mut warnings = Vec::new();
+    for (link, joint) in turning {
+        if carried[link] > 0.0
+            && turns(&robot.joints[joint])
+            && is_without_inertia(robot, link, &robot.joints[joint].axis)
+        {
+            warnings.push(give_inertia(robot, link, joint));
+        }
+    }
     let warning = |(link, mover): (usize, String)| {
         let inertia_I = Matrix3::identity() * MOMENT;
         robot.links[link].inertial = Some(Inertial { mass: MASS, X_BI: RigidTransform::identity(), inertia_I });
@@ -58,5 +81,51 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
             ),
         }
     };
-    found.into_iter().map(warning).collect()
+    warnings.extend(found.into_iter().map(warning));
+    warnings
+}
+
+/// Whether a link, with the links fixed to it, has no inertia about an axis through its frame's origin: it has
+/// no mass, or it consists of point masses on the axis.
+fn is_without_inertia(robot: &RobotDescription, link: usize, axis: &Vector3) -> bool {
+    let mut fixed = vec![(robot.links[link].name.as_str(), RigidTransform::identity())];
+    let mut next = 0;
+    while let Some((name, X_LB)) = fixed.get(next).copied() {
+        next += 1;
+        let joints = robot.joints.iter().filter(|joint| joint.kind == JointKind::Fixed && joint.parent == name);
+        fixed.extend(joints.map(|joint| (joint.child.as_str(), X_LB * joint.X_PF)));
+        let Some(inertial) = robot.link(name).and_then(|link| link.inertial.as_ref()) else { continue };
+        let center = (X_LB * inertial.X_BI).translation.vector;
+        let is_point = inertial.inertia_I.trace() <= inertial.mass * POINT * POINT;
+        if !(is_point && (inertial.mass == 0.0 || axis.cross(&center).norm() < ON_AXIS * axis.norm())) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Gives inertia to a link that turns about `joint`. Returns the warning.
+fn give_inertia(robot: &mut RobotDescription, link: usize, joint: usize) -> LoadWarning {
+    let found = robot.links[link].inertial.take().filter(|inertial| inertial.mass > 0.0);
+    let had_mass = found.is_some();
+    let mut inertial = found.unwrap_or_else(|| Inertial {
+        mass: MASS,
+        X_BI: RigidTransform::identity(),
+        inertia_I: Matrix3::identity() * MOMENT,
+    });
+    if had_mass {
+        inertial.inertia_I = Matrix3::identity() * (inertial.mass * GYRATION * GYRATION);
+    }
+    let (lacks, mass, moment) = (if had_mass { "inertia" } else { "mass" }, inertial.mass, inertial.inertia_I.m11);
+    robot.links[link].inertial = Some(inertial);
+    LoadWarning {
+        file: robot.file.clone(),
+        line: robot.links[link].line,
+        element: format!("link `{}`", robot.links[link].name),
+        message: format!(
+            "it has no {lacks} about the axis of its joint `{}`, and what it carries can come to lie on that axis; {mass} kg \
+             and {moment:.3e} kg m2 are used; give it an <inertial>",
+            robot.joints[joint].name
+        ),
+    }
 }

@@ -60,6 +60,13 @@ pub(super) fn load_model<'a>(
     };
     let mut robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+    if robot.links.is_empty() {
+        let problem = format!(
+            "{}: the robot has no links; if this is a xacro file, name it FILE.xacro, so that it is expanded",
+            file.display()
+        );
+        return Err(SceneError::Conflict { place: spec.urdf.place.clone(), problem });
+    }
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
     if needs_mass {
         let filled = fill_massless(&mut robot, matches!(spec.base, BaseSpec::Free { .. }));

@@ -12,7 +12,7 @@ use super::robot_files::{read_group_states, read_robot_file, read_xacro_argument
 use super::stepping::{SteppingMode, SteppingSpec, read_stepping};
 use super::tree::Tree;
 use super::wrenches::{WrenchSpec, read_wrench};
-use super::yaml::{Key, Node, Value};
+use super::yaml::{Node, Value};
 use super::{PublishSettings, publish};
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;

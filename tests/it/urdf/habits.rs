@@ -3,7 +3,7 @@
 use isobar::geometry::Shape;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::math::Vector3;
+use isobar::math::{BodyIndex, Index, Vector3};
 use isobar::multibody::JointKind;
 use isobar::stepping::JointCommand;
 
@@ -196,7 +196,7 @@ fn xacro_is_recognised() {
     ] {
         let message = load(&text).unwrap_err().to_string();
         assert!(
-            message.contains("test.urdf:") && message.contains("this is a xacro file; expand it first"),
+            message.contains("test.urdf:") && message.contains("this is a xacro file; name it FILE.xacro"),
             "{message}"
         );
     }
@@ -220,7 +220,7 @@ fn xacro_files_are_expanded() {
     };
     match load("{ mass: 2.5 }") {
         Ok(loaded) => {
-            assert_eq!(loaded.scene.model().bodies()[1].inertia.mass, 2.5);
+            assert_eq!(loaded.scene.model().bodies()[BodyIndex::from_usize(1)].inertia.mass, 2.5);
             let message = chain(&load("{ fail: 1 }").unwrap_err());
             assert!(message.contains("scene.yaml:1:") && message.contains("division by zero"), "{message}");
         }
@@ -231,4 +231,27 @@ fn xacro_files_are_expanded() {
         }
     }
     std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Links that turn without inertia about their own axis get a small one: frames without mass between three
+/// joints of a hip, and point masses on the axis. The bob of a pendulum keeps its own.
+#[test]
+fn links_without_inertia_about_their_axis_get_one() {
+    let point = "<inertial><mass value='2'/><inertia ixx='0' ixy='0' ixz='0' iyy='0' iyz='0' izz='0'/></inertial>";
+    let bob = point.replace("<mass", "<origin xyz='0 0 -1'/><mass");
+    let text = robot(&format!(
+        "<link name='base'/><link name='hip'/><link name='leg'>{point}</link><link name='foot'>{MASS}</link>
+        <link name='rod'>{bob}</link>
+        <joint name='z' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='hip'/></joint>
+        <joint name='x' type='continuous'><axis xyz='1 0 0'/><parent link='hip'/><child link='leg'/></joint>
+        <joint name='y' type='continuous'><axis xyz='0 1 0'/><parent link='leg'/><child link='foot'/></joint>
+        <joint name='pivot' type='continuous'><axis xyz='0 1 0'/><parent link='base'/><child link='rod'/></joint>"
+    ));
+    let loaded = scene_of(&text, "weld: {}").unwrap();
+    let about = |name: &str| loaded.warnings.iter().find(|warning| warning.contains(name)).cloned();
+    let hip = about("link `hip`").expect("a warning");
+    assert!(hip.contains("no mass about the axis of its joint `z`") && hip.contains("0.001 kg"), "{hip}");
+    let leg = about("link `leg`").expect("a warning");
+    assert!(leg.contains("no inertia about the axis of its joint `x`") && leg.contains("2.000e-4"), "{leg}");
+    assert_eq!(about("link `rod`"), None);
 }
