@@ -19,8 +19,8 @@ const ON_AXIS: f64 = 1e-3;
 
 /// Gives a small mass and inertia to links whose acceleration would have no value:
 /// - moving links if neither they nor the links that they carry have mass;
-/// - turning links without inertia about their own axis. What they carry gives them none if its mass comes to
-///   lie on the axis, as the leg of a hip of three joints does.
+/// - turning links whose mass is on their own axis, and two links without mass in a chain, as in a hip of
+///   three joints: what they carry can come to lie on the axis.
 ///
 /// `is_free` states whether the root moves. Returns a warning for each such link.
 pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWarning> {
@@ -55,17 +55,27 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
         };
         found.extend(mover.map(|mover| (link, mover)));
     }
-    let turning: Vec<(usize, usize)> = (0..robot.links.len()).filter_map(|link| Some((link, above[link]?.1))).collect();
     let turns = |joint: &Joint| {
         let is_driven = joint.mimic.is_some() || joint.reflected_inertia() > 0.0;
         matches!(joint.kind, JointKind::Revolute | JointKind::Continuous) && !is_driven
     };
+    let bare: Vec<bool> = (0..robot.links.len())
+        .map(|link| {
+            above[link].is_some_and(|(_, joint)| {
+                let joint = &robot.joints[joint];
+                carried[link] > 0.0 && turns(joint) && is_without_inertia(robot, link, &joint.axis)
+            })
+        })
+        .collect();
     let mut warnings = Vec::new();
-    for (link, joint) in turning {
-        if carried[link] > 0.0
-            && turns(&robot.joints[joint])
-            && is_without_inertia(robot, link, &robot.joints[joint].axis)
-        {
+    for link in (0..robot.links.len()).filter(|link| bare[*link]) {
+        // Both axes of a single link without mass are fixed in it, so they never come to lie on each other.
+        let mut neighbours = (0..robot.links.len()).filter(|other| {
+            let is_above = |a: usize, b: usize| above[b].is_some_and(|(parent, _)| parent == a);
+            bare[*other] && (is_above(*other, link) || is_above(link, *other))
+        });
+        let has_mass = robot.links[link].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
+        if let Some((_, joint)) = above[link].filter(|_| has_mass || neighbours.next().is_some()) {
             warnings.push(give_inertia(robot, link, joint));
         }
     }

@@ -240,18 +240,19 @@ fn links_without_inertia_about_their_axis_get_one() {
     let point = "<inertial><mass value='2'/><inertia ixx='0' ixy='0' ixz='0' iyy='0' iyz='0' izz='0'/></inertial>";
     let bob = point.replace("<mass", "<origin xyz='0 0 -1'/><mass");
     let text = robot(&format!(
-        "<link name='base'/><link name='hip'/><link name='leg'>{point}</link><link name='foot'>{MASS}</link>
+        "<link name='base'/><link name='hip'/><link name='side'/><link name='leg'>{point}</link><link name='foot'>{MASS}</link>
         <link name='rod'>{bob}</link>
         <joint name='z' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='hip'/></joint>
-        <joint name='x' type='continuous'><axis xyz='1 0 0'/><parent link='hip'/><child link='leg'/></joint>
+        <joint name='x' type='continuous'><axis xyz='1 0 0'/><parent link='hip'/><child link='side'/></joint>
+        <joint name='w' type='continuous'><axis xyz='0 1 0'/><parent link='side'/><child link='leg'/></joint>
         <joint name='y' type='continuous'><axis xyz='0 1 0'/><parent link='leg'/><child link='foot'/></joint>
         <joint name='pivot' type='continuous'><axis xyz='0 1 0'/><parent link='base'/><child link='rod'/></joint>"
     ));
     let loaded = scene_of(&text, "weld: {}").unwrap();
-    let about = |name: &str| loaded.warnings.iter().find(|warning| warning.contains(name)).cloned();
+    let about = |name: &str| loaded.warnings.iter().find(|w| w.contains(name) && w.contains("about the axis")).cloned();
     let hip = about("link `hip`").expect("a warning");
     assert!(hip.contains("no mass about the axis of its joint `z`") && hip.contains("0.001 kg"), "{hip}");
     let leg = about("link `leg`").expect("a warning");
-    assert!(leg.contains("no inertia about the axis of its joint `x`") && leg.contains("2.000e-4"), "{leg}");
+    assert!(leg.contains("no inertia about the axis of its joint `w`") && leg.contains("2.000e-4"), "{leg}");
     assert_eq!(about("link `rod`"), None);
 }
