@@ -5,7 +5,9 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, RigidTransform, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
-use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, StepSettings, Stepping};
+use isobar::stepping::{
+    ContinuousStepping, FrictionErrors, JointCommand, QuasistaticStepping, Simulation, Snapshot, StepSettings, Stepping,
+};
 
 use super::bodies::{add_pusher, finish, rigid};
 use super::spook::spook;
@@ -24,9 +26,11 @@ fn every_mode_reports_the_errors_of_its_friction() {
     let turned = (45.0 - degrees).to_radians();
     let quasistatic =
         StepSettings { stepping: Stepping::Quasistatic(QuasistaticStepping::default()), ..settings(step) };
+    let continuous = StepSettings { stepping: Stepping::Continuous(ContinuousStepping::default()), ..settings(0.01) };
     for (name, with, cone, alignment) in [
         ("dynamic", settings(step), 0.0, 0.0),
         ("quasistatic", quasistatic, 0.0, 0.0),
+        ("continuous", continuous, 0.0, 0.0),
         ("spook, exact cone", direct(FrictionLaw::ExactCone), 0.0, 0.0),
         ("spook, box", direct(FrictionLaw::Box), outside, turned),
         ("spook, scaled box", direct(FrictionLaw::ScaledBox), outside, turned),
@@ -47,6 +51,11 @@ fn every_mode_reports_the_errors_of_its_friction() {
             let mut snapshot = Snapshot::default();
             simulation.snapshot_into(&mut snapshot);
             assert_eq!(snapshot.contact_patches().len(), 1, "{name}");
+            let patch = &snapshot.contact_patches()[0];
+            let each = &patch.faces.friction;
+            assert_eq!(each.len(), patch.faces.force_B_W.len(), "{name}: an error for each face");
+            let largest = each.iter().copied().fold(FrictionErrors::default(), FrictionErrors::max);
+            assert_eq!(largest, patch.friction, "{name}");
             let (points, net) = snapshot.friction_errors();
             println!("{name}: {points:?} {net:?}");
             for errors in [points, net] {
