@@ -36,9 +36,9 @@ struct Steps {
     /// Contact surfaces of compliant bodies in complementarity steps; free_path if none are given.
     #[arg(long, value_parser = ["start", "free_path"])]
     surfaces: Option<String>,
-    /// Step, in seconds.
-    #[arg(long, default_value_t = 1.0 / 60.0, allow_negative_numbers = true, value_parser = parse_positive)]
-    step: f64,
+    /// Step, in seconds; 1/60 if none is given.
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_positive)]
+    step: Option<f64>,
 }
 
 fn parse_solver(text: &str) -> Result<ComplementaritySolver, String> {
@@ -131,7 +131,11 @@ impl Steps {
                 Stepping::Spook(SpookStepping { solver, surfaces })
             }
         };
-        Ok(StepSettings { step_ns: (self.step * 1e9).round() as u64, stepping, ..StepSettings::default() })
+        Ok(StepSettings {
+            step_ns: (self.step.unwrap_or(1.0 / 60.0) * 1e9).round() as u64,
+            stepping,
+            ..StepSettings::default()
+        })
     }
 }
 
@@ -174,10 +178,10 @@ pub(crate) struct PlanarPush {
     /// A file of measured pushes, whose ends are drawn in the figures.
     #[arg(long)]
     poses: Option<PathBuf>,
-    /// Runs the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s,
-    /// and prints a table of errors and times.
+    /// Takes the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s
+    /// or in those of --step, and prints a table of errors and times.
     #[arg(long, conflicts_with_all = [
-        "contact", "measured", "poses", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed", "step",
+        "contact", "measured", "poses", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed",
         "mass", "ground_friction", "rod_friction", "speed", "modulus",
     ])]
     compare: bool,
@@ -210,7 +214,9 @@ impl PlanarPush {
             modulus: self.modulus.unwrap_or(thesis.modulus),
         };
         if self.compare {
-            let rows = planar_push::compare((support, pusher), &planar_push::THESIS_STEPS, clock, progress)?;
+            let given = self.steps.step.map(|step| [step]);
+            let steps = given.as_ref().map_or(&planar_push::THESIS_STEPS[..], |step| step);
+            let rows = planar_push::compare((support, pusher), steps, clock, progress)?;
             return Ok(planar_push::compare_table(&rows));
         }
         let settings = self.steps.settings(support == Support::Pad || pusher == Pusher::Patch)?;

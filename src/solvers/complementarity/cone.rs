@@ -14,6 +14,10 @@ use crate::solvers::line_search::find_zero;
 
 /// The largest number of iterations of one solve.
 const ITERATIONS_MAX: u32 = 100;
+/// Iterations with each of the softer rows.
+const SOFT_ITERATIONS_MAX: u32 = 40;
+/// The factors of the regularizations of rows with two bounds, if the first iterations fail.
+const SOFTER: [f64; 3] = [1e6, 1e4, 1e2];
 /// The gradient counts as zero at this part of the impulses in it [-].
 const GRADIENT: f64 = 1e-14;
 /// The full step is taken if it leaves at most this part of the slope [-].
@@ -30,6 +34,8 @@ pub(super) struct ConeSolver {
     hessian: Vec<f64>,
     /// The first velocity that each one meets in a body or a row.
     first: Vec<u32>,
+    /// The inverse regularization of each row.
+    stiffness: Vec<f64>,
     impulses: Vec<f64>,
 }
 
@@ -58,21 +64,45 @@ impl ConeSolver {
         v: &mut [f64],
     ) -> u32 {
         problem.rows.find_envelope(&mut self.first);
+        let (mut sum, solved) = self.minimize(problem, friction, (1.0, SOFT_ITERATIONS_MAX), r, impulses, v);
+        if solved {
+            return sum;
+        }
+        // Stiff rows with two bounds are nearly kinks, of which each iteration passes a few. Softer ones first
+        // find the side of most.
+        for softer in SOFTER {
+            sum += self.minimize(problem, friction, (softer, SOFT_ITERATIONS_MAX), r, impulses, v).0;
+        }
+        sum + self.minimize(problem, friction, (1.0, ITERATIONS_MAX), r, impulses, v).0
+    }
+
+    /// Minimizes with at most `limit` iterations, with the regularization of rows with two bounds multiplied
+    /// by `softer`. Returns their number, and whether the minimum is reached.
+    fn minimize(
+        &mut self,
+        problem: &ComplementarityProblem,
+        friction: Friction<'_>,
+        (softer, limit): (f64, u32),
+        r: &[f64],
+        impulses: &mut Vec<f64>,
+        v: &mut [f64],
+    ) -> (u32, bool) {
+        self.set_stiffness(problem, friction.pairs, softer);
         let mut least = f64::INFINITY;
-        for iteration in 0..ITERATIONS_MAX {
+        for iteration in 0..limit {
             let size = self.evaluate(problem, friction, r, v, true);
             impulses.clone_from(&self.impulses);
             let norm = self.gradient.iter().map(|g| g.abs()).fold(0.0, f64::max);
             if norm.is_nan() || norm <= GRADIENT * size {
-                return iteration;
+                return (iteration, true);
             }
             // Rounding ends the descent
             if iteration > 8 && norm >= least && norm <= 1e4 * GRADIENT * size {
-                return iteration;
+                return (iteration, true);
             }
             least = least.min(norm);
             if cholesky_in_envelope(&mut self.hessian, &self.first).is_err() {
-                return iteration;
+                return (iteration, false);
             }
             self.direction.clear();
             self.direction.extend(self.gradient.iter().map(|g| -g));
@@ -87,7 +117,22 @@ impl ConeSolver {
         }
         self.evaluate(problem, friction, r, v, false);
         impulses.clone_from(&self.impulses);
-        ITERATIONS_MAX
+        (limit, false)
+    }
+
+    fn set_stiffness(&mut self, problem: &ComplementarityProblem, pairs: &[FrictionPair], softer: f64) {
+        self.stiffness.clear();
+        self.stiffness.extend(problem.rows.rows().iter().map(|row| {
+            let factor = if row.lower.is_finite() && row.upper.is_finite() { softer } else { 1.0 };
+            1.0 / (factor * row.regularization).max(f64::MIN_POSITIVE)
+        }));
+        // The bounds of a pair are not those of its rows
+        for pair in pairs {
+            for stiffness in &mut self.stiffness[pair.tangent..pair.tangent + 2] {
+                let regularization = problem.rows.rows()[pair.tangent].regularization;
+                *stiffness = 1.0 / (softer * regularization).max(f64::MIN_POSITIVE);
+            }
+        }
     }
 
     /// The line from `v` along the direction: the slacks without impulses and their change along it, and the
@@ -120,7 +165,7 @@ impl ConeSolver {
         let rows = problem.rows.rows();
         let free = |i: usize| {
             let (slack, rate) = self.slacks[i];
-            -(slack + alpha * rate) / rows[i].regularization.max(f64::MIN_POSITIVE)
+            -(slack + alpha * rate) * self.stiffness[i]
         };
         let mut pairs = pairs.iter().zip(bounds).peekable();
         let mut i = 0;
@@ -146,7 +191,7 @@ impl ConeSolver {
         v: &[f64],
         with_hessian: bool,
     ) -> f64 {
-        let Self { gradient, hessian, impulses, .. } = self;
+        let Self { gradient, hessian, impulses, stiffness: stiffnesses, .. } = self;
         let (rows, n) = (&problem.rows, v.len());
         gradient.clear();
         let mut size = 0.0_f64;
@@ -164,7 +209,7 @@ impl ConeSolver {
         let mut pairs = pairs.iter().zip(bounds).peekable();
         let mut i = 0;
         while i < rows.len() {
-            let stiffness = 1.0 / rows.rows()[i].regularization.max(f64::MIN_POSITIVE);
+            let stiffness = stiffnesses[i];
             if let Some((pair, bound)) = pairs.next_if(|(pair, _)| pair.tangent == i) {
                 debug_assert_eq!(pair.tangent, i, "pairs are in the order of their rows");
                 let free = [0, 1].map(|k| -stiffness * (rows.speed(i + k, v) + rows.rows()[i + k].constant));
