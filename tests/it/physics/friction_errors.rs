@@ -35,14 +35,16 @@ fn every_mode_reports_the_errors_of_its_friction() {
         ("spook, box", direct(FrictionLaw::Box), outside, turned),
         ("spook, scaled box", direct(FrictionLaw::ScaledBox), outside, turned),
     ] {
-        for material in [rigid(mu), compliant(1e7, 10.0, mu)] {
+        // Continuous steps have no contact of two rigid bodies
+        let materials = [rigid(mu), compliant(1e7, 10.0, mu)];
+        for material in &materials[usize::from(name == "continuous")..] {
             let mut builder = SceneBuilder::new();
             let belt =
                 ContactProperties { surface_velocity: Some(Vector3::new(0.5 * cos, 0.5 * sin, 0.0)), ..rigid(mu) };
             let here = RigidTransform::identity();
             builder.add_geometry(BodyIndex::WORLD, "belt", here, Shape::HalfSpace, &belt).expect("a belt");
             let size = Vector3::new(0.06, 0.06, 0.02);
-            add_pusher(&mut builder, ("foot", 0.5), at(0.0, 0.0, 0.5 * size.z), Vector3::z(), size, &material);
+            add_pusher(&mut builder, ("foot", 0.5), at(0.0, 0.0, 0.5 * size.z), Vector3::z(), size, material);
             let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[]);
             let mut simulation = Simulation::new(scene, state, with).expect("a simulation");
             for _ in 0..60 {
