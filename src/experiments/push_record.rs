@@ -134,8 +134,8 @@ impl Labels<'_> {
         text
     }
 
-    /// Charts over time: displacement with the lines of `exact`, force, and the cone error and alignment error
-    /// of each contact.
+    /// Charts over time: displacement with the lines of `exact`, force, and the cone error and alignment
+    /// error of each contact.
     fn charts(&self, samples: &[PushSample], exact: Option<Series>) -> Vec<Chart> {
         let line = |name: &str, of: &dyn Fn(&PushSample) -> f64| {
             Series::new(name, samples.iter().map(|sample| (sample.time, of(sample))))

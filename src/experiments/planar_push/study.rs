@@ -20,7 +20,7 @@ pub struct PushRow {
     pub summary: PushSummary,
     /// Mean size of the force of the pusher \[N\].
     pub force: f64,
-    /// What is known of this push.
+    /// The reference and the measured ends of this push.
     pub expected: Expected,
 }
 

@@ -53,8 +53,8 @@ impl Friction<'_> {
 }
 
 impl ConeSolver {
-    /// Minimizes from `v` on. The rows of each pair of `friction` have its set and bound, and all others their
-    /// own bounds. On return `impulses` are those of `v`. Returns the number of iterations.
+    /// Minimizes from `v` on. The rows of each pair of `friction` have its set and bound, and all others
+    /// their own bounds. On return `impulses` are those of `v`. Returns the number of iterations.
     pub(super) fn solve(
         &mut self,
         problem: &ComplementarityProblem,
@@ -68,8 +68,8 @@ impl ConeSolver {
         if solved {
             return sum;
         }
-        // Stiff rows with two bounds are nearly kinks, of which each iteration passes a few. Softer ones first
-        // find the side of most.
+        // Stiff rows with two bounds are nearly kinks, of which each iteration passes a few. Softer ones
+        // first find the side of most.
         for softer in SOFTER {
             sum += self.minimize(problem, friction, (softer, SOFT_ITERATIONS_MAX), r, impulses, v).0;
         }
@@ -182,7 +182,8 @@ impl ConeSolver {
         slope
     }
 
-    /// The gradient and the impulses at `v`, and the lower triangle of the Hessian. Returns the size of the terms of the gradient.
+    /// The gradient and the impulses at `v`, and the lower triangle of the Hessian. Returns the size of the
+    /// terms of the gradient.
     fn evaluate(
         &mut self,
         problem: &ComplementarityProblem,

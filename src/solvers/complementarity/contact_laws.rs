@@ -139,9 +139,9 @@ fn solvers_name_one_of_the_rows_that_contradict_each_other() {
     }
 }
 
-/// A chain of 60 blocks, each with four points of box friction on both of its neighbours, pulled sideways: the
-/// direct solver meets the conditions to 1e-6 of the largest impulse without thousands of pivots. Newton's
-/// method alone stops at its limit, because a stiff row with two bounds is nearly a kink.
+/// A chain of 60 blocks, each with four points of box friction on both of its neighbours, pulled sideways:
+/// the direct solver meets the conditions to 1e-6 of the largest impulse without thousands of pivots.
+/// Newton's method alone stops at its limit, because a stiff row with two bounds is nearly a kink.
 #[test]
 fn boxes_of_many_stiff_points_are_solved() {
     let (blocks, points) = (60_u32, 4_u32);

@@ -191,8 +191,8 @@ impl DirectSolver {
         }
     }
 
-    /// Pivots to the solution of the problem with the shift, at most `limit` times. Returns whether it got there, and the
-    /// factorizations.
+    /// Pivots to the solution of the problem with the shift, at most `limit` times. Returns whether it got
+    /// there, and the factorizations.
     fn pivot(&mut self, problem: &MixedProblem, shift: Shift, limit: u32, impulses: &mut [f64]) -> (bool, u32) {
         let (mut fewest, mut patience) = (usize::MAX, PATIENCE);
         for pivots in 1..=limit {
