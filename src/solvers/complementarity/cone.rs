@@ -16,8 +16,9 @@ use crate::solvers::line_search::find_zero;
 const ITERATIONS_MAX: u32 = 100;
 /// Iterations with each of the softer rows.
 const SOFT_ITERATIONS_MAX: u32 = 40;
-/// The factors of the regularizations of rows with two bounds, if the first iterations fail.
-const SOFTER: [f64; 3] = [1e6, 1e4, 1e2];
+/// The factors of the regularizations of rows with two bounds, if the first iterations fail. With hundredths
+/// from one to the next, the solution with one is no start for the next.
+const SOFTER: [f64; 12] = [1e6, 3e5, 1e5, 3e4, 1e4, 3e3, 1e3, 3e2, 1e2, 3e1, 1e1, 3.0];
 /// The gradient counts as zero at this part of the impulses in it [-].
 const GRADIENT: f64 = 1e-14;
 /// The full step is taken if it leaves at most this part of the slope [-].
