@@ -120,7 +120,7 @@ fn the_errors_of_each_contact_are_recorded() {
     let most = each.each_ref().map(|errors| errors.iter().copied().fold(0.0, f64::max));
     println!("{corners:?}: {most:?}");
     assert!((most.into_iter().fold(0.0, f64::max) - root).abs() < 1e-3, "{most:?}");
-    assert!(most[0] != most[3], "the corners slide in other directions: {most:?}");
+    assert!((most[0] - most[3]).abs() > 1e-3, "the corners slide in other directions: {most:?}");
     let rod = numbers("rod.alignment_error");
     assert_eq!(rod.len(), 300);
     let chart = std::fs::read_to_string(out.join("push_0.5_40.svg")).expect("a chart");
