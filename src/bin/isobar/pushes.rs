@@ -178,7 +178,7 @@ pub(crate) struct PlanarPush {
     /// A file of measured pushes, whose ends are drawn in the figures.
     #[arg(long)]
     poses: Option<PathBuf>,
-    /// Takes the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s
+    /// Runs the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s
     /// or in those of --step, and prints a table of errors and times.
     #[arg(long, conflicts_with_all = [
         "contact", "measured", "poses", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed",
