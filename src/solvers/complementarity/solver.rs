@@ -164,9 +164,9 @@ impl ContactSolver {
     }
 
     /// Finds the direct solution with the present bounds of the rows. Returns the number of iterations and
-    /// pivots. If there is no solution, `infeasible` becomes the row that proves it. There is one if every row
-    /// has a regularization: Newton's method from the present velocities finds the states of the rows in a few
-    /// iterations, where pivots alone may take thousands, and pivots make it exact.
+    /// pivots. If there is no solution, `infeasible` becomes the row that proves it. There is one if every
+    /// row has a regularization: Newton's method from the present velocities finds the states of the rows
+    /// in a few iterations, where pivots alone may take thousands, and pivots make it exact.
     fn solve_direct(
         &mut self,
         problem: &ComplementarityProblem,
