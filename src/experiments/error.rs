@@ -42,6 +42,9 @@ pub enum ExperimentError {
         /// The fault.
         problem: String,
     },
+    /// A push that cannot be taken.
+    #[error("{0}")]
+    Push(String),
     /// A folder or a file that is not one of measured tosses.
     #[error("{path} is not one of measured tosses: {problem}", path = path.display())]
     Tosses {

@@ -219,7 +219,12 @@ fn contacts(table: &Table, x: &Axis<'_>) -> Vec<Chart> {
         true => format!("contacts: the {LINES_MAX} of {count} with the largest forces"),
         false => "contacts".to_owned(),
     };
-    let panels = [("force [N]", of(&force)), ("penetration [m]", of(numbers("penetration")))];
+    let panels = [
+        ("force [N]", of(&force)),
+        ("penetration [m]", of(numbers("penetration"))),
+        ("cone error of friction [-]", of(numbers("cone_error"))),
+        ("alignment error of friction [rad]", of(numbers("alignment_error"))),
+    ];
     panels.into_iter().filter_map(|(y, lines)| chart(x, &title, y, lines)).collect()
 }
 

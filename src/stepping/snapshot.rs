@@ -100,6 +100,8 @@ pub struct PatchFaces {
     pub pressure: Vec<f64>,
     /// Contact force of each face on B, friction included [N, world].
     pub force_B_W: Vec<Vector3>,
+    /// Errors of the friction of each face.
+    pub friction: Vec<FrictionErrors>,
 }
 
 /// The contact between two geometries: its net wrench and its faces. Two rigid geometries touch at points
