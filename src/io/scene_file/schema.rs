@@ -10,6 +10,7 @@ use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
 use super::stepping::{SteppingMode, SteppingSpec, read_stepping};
 use super::tree::Tree;
+use super::used_keys::stated;
 use super::wrenches::{WrenchSpec, read_wrench};
 use super::yaml::Node;
 use super::{PublishSettings, publish};
@@ -75,8 +76,10 @@ pub(super) struct SceneSpec {
 }
 
 /// The contact settings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ContactSpec {
+    /// The keys that are given, with their values as far as these are texts.
+    pub(super) stated: Vec<(String, String)>,
     pub(super) stiction_tolerance: Option<f64>,
     /// The options of dynamic steps.
     pub(super) dynamic: DynamicStepping,
@@ -194,6 +197,7 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
         scene.get("contact").map(|node| read_contact(node, stepping.mode)).transpose()?.unwrap_or_default();
     contact.dynamic.integrator = stepping.integrator;
     contact.dynamic.error_control = stepping.error_control;
+    contact.stated.extend(stated(&scene).into_iter().filter(|(key, _)| key == "integrator"));
     Ok(SceneSpec {
         place: scene.place.clone(),
         stepping,
@@ -299,6 +303,7 @@ fn read_contact(node: &Node, mode: SteppingMode) -> Result<ContactSpec, SceneErr
         },
     };
     Ok(ContactSpec {
+        stated: stated(&contact),
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
         dynamic: DynamicStepping {
             friction_compliance: contact
