@@ -53,6 +53,14 @@ pub enum ExperimentError {
         /// The fault.
         problem: String,
     },
+    /// A text that is in the name of no law.
+    #[error("no law has `{text}` in its name; the laws are: {names}")]
+    NoLaw {
+        /// The text.
+        text: String,
+        /// All names.
+        names: String,
+    },
     /// A scene that cannot be built.
     #[error(transparent)]
     Build(#[from] SceneBuildError),

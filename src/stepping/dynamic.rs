@@ -191,6 +191,12 @@ impl DynamicStep {
         }
     }
 
+    /// Removes from `x` the motion against stiff contacts and joints of the last solve, at its velocities `v`
+    /// ([`NewtonSolver::soften`]).
+    pub(super) fn soften(&mut self, (model, time): (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
+        self.solver.soften(&self.problem, v, x).map_err(|error| singular(model, time, error))
+    }
+
     fn solve_tamsi(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
         let report = self.tamsi.solve(&self.problem, &self.warm_start, &self.options.solver, v);
         let stalled = report.status == SolveStatus::Stalled && report.residual < STALLED_RESIDUAL_MAX;

@@ -22,7 +22,8 @@ impl Simulation {
         patch.p_WC = p_WC;
         patch.F_BC_W = contact.impulse * (1.0 / self.last_length());
         let faces = &mut patch.faces;
-        self.stepper.face_forces(&self.scene, number, &self.state.v, &mut faces.force_B_W);
+        // With error control, the state goes on from the end of the last solve
+        self.stepper.face_forces(&self.scene, number, &self.result.state.v, &mut faces.force_B_W);
         faces.clear();
         match pair.kind {
             ContactKind::PressureField => {
@@ -45,10 +46,12 @@ impl Simulation {
         self.write_friction_errors(pair, patch);
     }
 
-    /// Writes the errors of friction, at the poses and velocities at the end of the step.
+    /// Writes the errors of friction, at the poses and velocities at the end of the step, or of its last
+    /// solve.
     fn write_friction_errors(&self, pair: &ContactPair, patch: &mut ContactPatch) {
-        let moving = surface_velocity(&self.scene, &self.data, pair);
-        let motion = |body: BodyIndex| (&self.data.V_WB[body], &self.data.X_WB[body].translation.vector);
+        let data = self.control.solved.as_deref().unwrap_or(&self.data);
+        let moving = surface_velocity(&self.scene, data, pair);
+        let motion = |body: BodyIndex| (&data.V_WB[body], &data.X_WB[body].translation.vector);
         let (A, B) = (motion(patch.body_A), motion(patch.body_B));
         let PatchFaces { force_B_W, normal_W, centroid_W, friction: errors, .. } = &mut patch.faces;
         let each = force_B_W.iter().zip(&*normal_W).zip(&*centroid_W);

@@ -119,6 +119,18 @@ pub enum Stepping {
     Continuous(ContinuousStepping),
 }
 
+impl Stepping {
+    /// The name of the mode in scene files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Dynamic(_) => "dynamic",
+            Self::Quasistatic(_) => "quasistatic",
+            Self::Spook(_) => "spook",
+            Self::Continuous(_) => "continuous",
+        }
+    }
+}
+
 impl Default for Stepping {
     fn default() -> Self {
         Self::Dynamic(DynamicStepping::default())

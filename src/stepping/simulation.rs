@@ -383,7 +383,7 @@ impl Simulation {
         self.check_command(command)?;
         self.V_before.clone_from(&self.data.V_WB);
         let report = match self.error_control() {
-            Some(control) => self.advance_controlled(command, control)?,
+            Some(control) => self.advance_controlled(command, control, clock)?,
             None => {
                 self.take_step(command, clock, 0, self.settings.step_ns)?;
                 self.result.report

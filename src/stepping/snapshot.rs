@@ -81,6 +81,15 @@ pub struct StepTimes {
     pub solver: f64,
 }
 
+impl StepTimes {
+    /// Adds the times of another part.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.motion += other.motion;
+        self.contact += other.contact;
+        self.solver += other.solver;
+    }
+}
+
 /// The faces of one contact patch; each array has one entry per face.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PatchFaces {

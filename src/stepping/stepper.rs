@@ -66,6 +66,15 @@ impl Stepper {
         }
     }
 
+    /// Removes from `x` the motion against stiff contacts and joints of the last dynamic step, at its
+    /// velocities `v`.
+    pub(super) fn soften(&mut self, at: (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
+        match self {
+            Self::Dynamic(step) => step.soften(at, v, x),
+            Self::Quasistatic(_) | Self::Spook(_) | Self::Continuous(_) => Ok(()),
+        }
+    }
+
     /// The state `after` \[s\] the start of the last continuous step.
     pub(super) fn state_within(&self, model: &Model, after: f64) -> Option<State> {
         match self {

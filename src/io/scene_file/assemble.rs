@@ -140,6 +140,7 @@ pub(super) fn assemble(
         quasistatic: spec.stepping.quasistatic,
         spook: spec.stepping.spook,
         continuous: continuous(spec),
+        stated: spec.contact.stated.clone(),
         publish: spec.publish,
         robot_descriptions,
         models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),

@@ -27,6 +27,7 @@ mod source;
 mod source_changes;
 mod stepping;
 mod tree;
+mod used_keys;
 mod wrenches;
 mod yaml;
 

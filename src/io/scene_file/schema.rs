@@ -11,6 +11,7 @@ use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
 use super::robot_files::{read_group_states, read_robot_file, read_xacro_arguments};
 use super::stepping::{SteppingMode, SteppingSpec, read_stepping};
 use super::tree::Tree;
+use super::used_keys::stated;
 use super::wrenches::{WrenchSpec, read_wrench};
 use super::yaml::{Node, Value};
 use super::{PublishSettings, publish};
@@ -76,8 +77,10 @@ pub(super) struct SceneSpec {
 }
 
 /// The contact settings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ContactSpec {
+    /// The keys that are given, with their values as far as these are texts.
+    pub(super) stated: Vec<(String, String)>,
     pub(super) stiction_tolerance: Option<f64>,
     /// The options of dynamic steps.
     pub(super) dynamic: DynamicStepping,
@@ -197,6 +200,7 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
         scene.get("contact").map(|node| read_contact(node, stepping.mode)).transpose()?.unwrap_or_default();
     contact.dynamic.integrator = stepping.integrator;
     contact.dynamic.error_control = stepping.error_control;
+    contact.stated.extend(stated(&scene).into_iter().filter(|(key, _)| key == "integrator"));
     Ok(SceneSpec {
         place: scene.place.clone(),
         stepping,
@@ -302,6 +306,7 @@ fn read_contact(node: &Node, mode: SteppingMode) -> Result<ContactSpec, SceneErr
         },
     };
     Ok(ContactSpec {
+        stated: stated(&contact),
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
         dynamic: DynamicStepping {
             friction_compliance: contact

@@ -150,6 +150,35 @@ impl NewtonSolver {
         whole
     }
 
+    /// Multiplies `x` by H^-1 A, with the Hessian H of `problem` at the velocities `v`: motion against stiff
+    /// contacts and rows, which change a velocity within the step, becomes small, and free motion stays.
+    ///
+    /// # Errors
+    /// A matrix that is not positive definite.
+    pub fn soften(&mut self, problem: &ContactProblem, v: &[f64], x: &mut [f64]) -> Result<(), NotPositiveDefinite> {
+        self.prepare(problem)?;
+        let mut islands = std::mem::take(&mut self.islands);
+        islands.build(problem);
+        let mut done = Ok(());
+        for part in islands.parts(problem).filter(|part| !part.is_free()) {
+            self.evaluate(part, v, true);
+            for block in part.blocks() {
+                for (row, i) in part.momentum_rows(block).zip(block.dofs.clone()) {
+                    self.gradient[i] = -dot(row, &x[block.dofs.clone()]);
+                }
+            }
+            done = self.newton_direction(part);
+            if done.is_err() {
+                break;
+            }
+            for span in part.spans() {
+                x[span.dofs.clone()].copy_from_slice(&self.direction[span.dofs.clone()]);
+            }
+        }
+        self.islands = islands;
+        done
+    }
+
     fn solve_part(
         &mut self,
         part: Part<'_>,

@@ -87,7 +87,8 @@ impl ContinuousContacts {
         self.pairs.select(scene, (time, ACCELERATION_BOUND), false, std::iter::empty())
     }
 
-    /// The longest part, up to `left` \[s\], in which no two bodies pass through each other unseen.
+    /// The longest part, up to `left` \[s\], in which no two bodies pass through each other unseen, compliant
+    /// or not.
     pub(in crate::stepping) fn longest(&mut self, scene: &Scene, data: &Data, left: f64) -> f64 {
         let near = self.near(scene, data, left);
         let geometries = scene.geometries();
@@ -96,7 +97,7 @@ impl ContinuousContacts {
             let pair = &scene.contact_pairs()[*index as usize];
             let speed = self.pairs.speed_bound(pair) + left * ACCELERATION_BOUND;
             // A half space that moves has no largest speed
-            if pair.kind == ContactKind::PressureField && speed.is_finite() {
+            if speed.is_finite() {
                 let thickness = thickness_of_pair(&geometries[pair.A], &geometries[pair.B]);
                 let way = self.pairs.gap(pair, scene).max(0.0) + THROUGH * thickness;
                 longest = longest.min(way / speed);

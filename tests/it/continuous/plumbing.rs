@@ -3,7 +3,8 @@
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::io::{package::PackageMap, scene_file};
-use isobar::math::{SpatialVelocity, Vector3};
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::scene::SceneBuilder;
 use isobar::stepping::{Checkpoint, JointCommand, Simulation, SimulationError, StepError, Stepping};
 
 use super::continuous;
@@ -58,6 +59,32 @@ fn rigid_contact_is_refused_by_name() {
     assert!(matches!(refused, StepError::RigidContact { .. }), "{refused}");
     let text = refused.to_string();
     assert!(text.contains("ground'") && text.contains("compliant") && text.contains("stepping: dynamic"), "{text}");
+}
+
+/// A thin rigid plate in free flight towards a thin rigid wall: its parts would be as long as a step of the
+/// simulation, 20 mm. The contact is found before the plate is beyond the middle of the wall.
+#[test]
+fn rigid_bodies_do_not_pass_through_each_other_unseen() {
+    let rigid = ContactProperties { compliant: Some(false), mu_dynamic: Some(0.5), ..ContactProperties::default() };
+    let size = Vector3::new(0.1, 0.1, 0.002);
+    let mut builder = SceneBuilder::new();
+    let here = RigidTransform::identity();
+    builder.add_geometry(BodyIndex::WORLD, "wall", here, Shape::Box { size }, &rigid).expect("a wall");
+    let plate =
+        builder.add_body("plate", SpatialInertia::from_central(0.1, &Vector3::zeros(), &(Matrix3::identity() * 1e-4)));
+    builder.add_geometry(plate, "plate", here, Shape::Box { size }, &rigid).expect("a plate");
+    let scene = std::sync::Arc::new(builder.build(Vector3::zeros()).expect("a scene"));
+    for height in [0.05, 0.061, 0.0737] {
+        let mut state = scene.model().default_state();
+        scene.model().set_free_body_pose(&mut state, plate, &at(0.0, 0.0, height));
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.0, 0.0, -2.0));
+        scene.model().set_free_body_velocity(&mut state, plate, &V);
+        let mut simulation = Simulation::new(scene.clone(), state, continuous(0.01, 1e-6)).expect("a simulation");
+        let refused = (0..10).find_map(|_| simulation.step(&JointCommand::default()).err());
+        let Some(StepError::RigidContact { time, .. }) = refused else { panic!("from {height} m: {refused:?}") };
+        let gone = height - 2.0 * time;
+        assert!((-1e-3..=2e-3).contains(&gone), "from {height} m: found at {gone} m");
+    }
 }
 
 /// A tolerance that is not positive is refused.
