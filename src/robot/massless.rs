@@ -95,8 +95,8 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
     warnings
 }
 
-/// Whether a link, with the links fixed to it, has no inertia about an axis through its frame's origin: it has
-/// no mass, or it consists of point masses on the axis.
+/// Whether a link, with the links fixed to it, has no inertia about an axis through its frame's origin: it
+/// has no mass, or it consists of point masses on the axis.
 fn is_without_inertia(robot: &RobotDescription, link: usize, axis: &Vector3) -> bool {
     let mut fixed = vec![(robot.links[link].name.as_str(), RigidTransform::identity())];
     let mut next = 0;

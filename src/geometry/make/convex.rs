@@ -1,6 +1,6 @@
 //! Convex meshes: hulls of points, and the star of tetrahedra around the centroid.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use super::star::{MedialMesh, star};
 use super::volume::outward_shifts;
@@ -150,13 +150,13 @@ fn assign(points: &[Vector3], candidates: &[u32], facets: &mut [Facet], toleranc
 struct GrowingHull {
     /// All facets that ever were, in the order of their making.
     facets: Vec<Facet>,
-    facet_of_edge: HashMap<(u32, u32), usize>,
+    facet_of_edge: BTreeMap<(u32, u32), usize>,
     tolerance: f64,
 }
 
 impl GrowingHull {
     fn new(facets: Vec<Facet>, tolerance: f64) -> Self {
-        let mut hull = Self { facets: Vec::new(), facet_of_edge: HashMap::new(), tolerance };
+        let mut hull = Self { facets: Vec::new(), facet_of_edge: BTreeMap::new(), tolerance };
         facets.into_iter().for_each(|facet| hull.push(facet));
         hull
     }

@@ -146,8 +146,8 @@ fn solvers_name_one_of_the_rows_that_contradict_each_other() {
 fn boxes_of_many_stiff_points_are_solved() {
     let (blocks, points) = (60_u32, 4_u32);
     let n = 3 * blocks as usize;
-    let mut problem = ComplementarityProblem::default();
-    problem.mass = (0..n * n).map(|i| if i % (n + 1) == 0 { 1.0 } else { 0.0 }).collect();
+    let mass = (0..n * n).map(|i| if i % (n + 1) == 0 { 1.0 } else { 0.0 }).collect();
+    let mut problem = ComplementarityProblem { mass, ..ComplementarityProblem::default() };
     let mut random = 1_u64;
     let mut next = move || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
