@@ -27,7 +27,7 @@ fn all_example_robots_step_on_fixed_bases() {
 /// Steps every robot for a second, with its base free or welded.
 fn all_step(is_free: bool) {
     let Some(folder) = crate::golden::robots_of_others() else { return };
-    let base = if is_free { "free" } else { "weld" };
+    let (base, step) = if is_free { ("free", 0.002) } else { ("weld", 0.004) };
     let mut packages = PackageMap::new();
     packages.insert("example-robot-data", &folder);
     let mut files = Vec::new();
@@ -36,7 +36,7 @@ fn all_step(is_free: bool) {
     let mut faults = Vec::new();
     for file in &files {
         let name = file.strip_prefix(&folder).unwrap().display();
-        let text = format!("step: 0.002\nmodels: [{{ name: robot, urdf: '{}', {base}: {{}} }}]\n", file.display());
+        let text = format!("step: {step}\nmodels: [{{ name: robot, urdf: '{}', {base}: {{}} }}]\n", file.display());
         let began = Instant::now();
         let loaded = match scene_file::load_str(&text, &folder.join("scene.yaml"), &packages) {
             Ok(loaded) => loaded,
@@ -51,7 +51,7 @@ fn all_step(is_free: bool) {
         let mut simulation = loaded.simulation().unwrap();
         let command = JointCommand::new(&loaded.scene);
         let mut not_converged = 0;
-        let stepped = (0..500).try_for_each(|_| {
+        let stepped = (0..(1.0 / step) as usize).try_for_each(|_| {
             simulation.step(&command).map(|report| not_converged += u32::from(!report.solver_converged))
         });
         if let Err(error) = stepped {
