@@ -71,6 +71,16 @@ impl Carryover {
         copy(&self.v, &old.v, &mut new.v);
     }
 
+    /// Sets the state of `new` to the shared parts of `old`.
+    ///
+    /// # Errors
+    /// The simulation refuses the state; it is unchanged then.
+    pub(crate) fn apply(&self, old: &State, new: &mut Simulation) -> Result<(), SimulationError> {
+        let mut state = new.state().clone();
+        self.copy(old, &mut state);
+        new.set_state(state)
+    }
+
     /// For each joint of the old scene, its index in the new scene.
     pub(crate) fn joints(&self) -> &[Option<ScalarJointIndex>] {
         &self.joints
@@ -82,7 +92,8 @@ impl NewWorld {
     /// the steps of `old`.
     ///
     /// # Errors
-    /// The simulation refuses the state, which is a defect.
+    /// The simulation refuses the state, which is a defect: a state like it was tried when the world was
+    /// built. The new world is whole all the same, and begins at its initial state.
     pub(crate) fn go_on(&mut self, old: &Simulation) -> Result<bool, SimulationError> {
         let Some(carryover) = &self.carryover else { return Ok(false) };
         let mut keeps = true;
@@ -93,9 +104,7 @@ impl NewWorld {
             tracing::error!("{error}. The new world keeps the stepping settings that it was built with");
             keeps = false;
         }
-        let mut state = self.simulation.state().clone();
-        carryover.copy(old.state(), &mut state);
-        self.simulation.set_state(state)?;
+        carryover.apply(old.state(), &mut self.simulation)?;
         for (joint, position) in carryover.joints.iter().zip(old.held_positions()) {
             if let Some(joint) = joint {
                 self.simulation.hold_position(*joint, *position);
