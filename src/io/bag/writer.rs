@@ -122,8 +122,8 @@ impl BagWriter {
         self.attempt(|writer| writer.finish().map(drop))
     }
 
-    /// Writes. After a failure the rest is given up: to write it again, also when this is dropped, could put it
-    /// into the file a second time, or wait for a disk that does not answer.
+    /// Writes. After a failure the rest is given up: to write it again, also when this is dropped, could put
+    /// it into the file a second time, or wait for a disk that does not answer.
     fn attempt(
         &mut self,
         write: impl FnOnce(&mut mcap::Writer<BufWriter<File>>) -> Result<(), mcap::McapError>,

@@ -23,8 +23,8 @@ pub(crate) fn canonical(file: &Path) -> PathBuf {
     }
 }
 
-/// A held lock. It is a file of its own, `FILE.lock`, because each new checkpoint replaces the file. The system
-/// releases it also if the node is killed; the file without a lock that is then left has no effect.
+/// A held lock. It is a file of its own, `FILE.lock`, because each new checkpoint replaces the file. The
+/// system releases it also if the node is killed; the file without a lock that is then left has no effect.
 #[derive(Debug)]
 pub(crate) struct CheckpointLock {
     path: PathBuf,

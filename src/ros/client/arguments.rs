@@ -189,8 +189,8 @@ mod tests {
         }
     }
 
-    /// Regression, observed on the built node: it started without the scene of `--scene`, and with the default
-    /// of each parameter behind a `-p` without `--ros-args`.
+    /// Regression, observed on the built node: it started without the scene of `--scene`, and with the
+    /// default of each parameter behind a `-p` without `--ros-args`.
     #[test]
     fn arguments_that_nothing_reads_are_refused_with_what_is_meant() {
         let refusal = |line: &str| {

@@ -355,8 +355,8 @@ fn a_step_does_not_begin_the_trajectory_after_a_reset_that_waits() {
     });
 }
 
-/// A command to `turn` makes each step fail, and one to `slide` arrives at any instant of that: only the first
-/// is withdrawn.
+/// A command to `turn` makes each step fail, and one to `slide` arrives at any instant of that: only the
+/// first is withdrawn.
 #[test]
 fn a_failing_step_takes_no_other_command_away() {
     under_every_schedule(|| {

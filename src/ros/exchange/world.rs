@@ -114,3 +114,26 @@ impl NewWorld {
         Ok(keeps)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::package::PackageMap;
+    use crate::io::scene_file;
+
+    /// The trial before a world is handed over finds a state that it does not take, and the world is whole.
+    #[test]
+    fn a_state_that_is_refused_changes_nothing() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ros/scenes/press.yaml");
+        let loaded = scene_file::load(&file, &PackageMap::new()).unwrap();
+        let mut next = loaded.simulation().unwrap();
+        let carryover = Carryover::new(&loaded.scene, &loaded.scene);
+        let mut old = loaded.initial.clone();
+        (old.q[0], old.v[0]) = (0.05, 0.1);
+        carryover.apply(&old, &mut next).unwrap();
+        assert_eq!(next.state(), &old);
+        let broken = State { v: vec![f64::NAN; old.v.len()], ..old.clone() };
+        assert!(carryover.apply(&broken, &mut next).is_err());
+        assert_eq!(next.state(), &old);
+    }
+}

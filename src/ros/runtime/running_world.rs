@@ -286,8 +286,8 @@ impl RunningWorld {
         self.simulation.missed_contact()
     }
 
-    /// Finds the joints that turn by more than [`TURN_MAX`] within the next step; returns the largest of their
-    /// turns \[rad\]. Quasistatic steps have no momentum.
+    /// Finds the joints that turn by more than [`TURN_MAX`] within the next step; returns the largest of
+    /// their turns \[rad\]. Quasistatic steps have no momentum.
     fn find_spinning(&mut self) -> Option<f64> {
         self.spinning.clear();
         let step = self.simulation.settings().step();

@@ -24,10 +24,11 @@ const IMPOSSIBLE: f64 = 7.0;
 /// A position with which the third step fails, as under an effort that makes a joint faster and faster.
 const GROWING: f64 = 8.0;
 
-/// 100,000 random sequences of commands, trajectories, cancellations, timeouts, resets and failing steps. Some
-/// commands come on the topics of one quantity, and some trajectories have stamps in the past. A commanded
-/// joint keeps its target, whatever arrives for other joints. A trajectory begins where its joints are. If it
-/// ends early, its joints are held where they are, or keep their earlier targets if it has not begun.
+/// 100,000 random sequences of commands, trajectories, cancellations, timeouts, resets and failing steps.
+/// Some commands come on the topics of one quantity, and some trajectories have stamps in the past. A
+/// commanded joint keeps its target, whatever arrives for other joints. A trajectory begins where its joints
+/// are. If it ends early, its joints are held where they are, or keep their earlier targets if it has not
+/// begun.
 ///
 /// If a failure names the joint, exactly its command is withdrawn, whatever its age. If it names none, all
 /// commands since the last step are, or everything if the cause is older.
