@@ -142,8 +142,8 @@ def test_values_that_no_control_mode_takes_are_refused(start, listener):
 
 @pytest.mark.parametrize("damping", [0.0, 3.0])
 def test_a_goal_on_a_joint_without_stiffness_is_aborted_with_the_reason(start, listener, damping):
-    """Regression, observed on the built node: with damping alone the goal succeeded, and nothing pulled the joint
-    to it."""
+    """Regression, observed on the built node: with damping alone the goal succeeded, and nothing pulled the
+    joint to it."""
     pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
     from action_msgs.msg import GoalStatus
     from test_follow import Client, trajectory
@@ -155,8 +155,8 @@ def test_a_goal_on_a_joint_without_stiffness_is_aborted_with_the_reason(start, l
 
 
 def test_impossible_commands_do_not_halt_the_simulation(start, listener):
-    """A position far beyond any turn is refused; an effort that no step can follow is withdrawn, and the joints
-    are held."""
+    """A position far beyond any turn is refused; an effort that no step can follow is withdrawn, and the
+    joints are held."""
     node = start(scene="arm.yaml")
     states = listener.listen(JointState, "/joint_states")
     commands = listener.publisher(JointState, "/joint_commands")

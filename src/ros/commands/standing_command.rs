@@ -14,33 +14,9 @@ use super::goal::{GoalEnd, GoalNews};
 use super::joint_command::CheckedCommand;
 use super::tracking::{JointStates, Progress, Tracking};
 use super::trajectory::{Trajectory, TrajectoryError};
+use super::trial::{Stage, Trial};
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex};
 use crate::stepping::{JointCommand, JointTarget};
-use withdrawal::Stage;
-pub(crate) use withdrawal::Withdrawal;
-
-/// Whether a step has succeeded with a command or a trajectory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Trial {
-    /// No step has used it yet.
-    New,
-    /// The present step, or one that failed, is the first to use it.
-    Attempted,
-    /// Yes.
-    #[default]
-    Passed,
-}
-
-impl Trial {
-    /// A step begins; the one before has succeeded if it `passed`.
-    pub(super) fn begin_step(&mut self, passed: bool) {
-        *self = match *self {
-            Self::New => Self::Attempted,
-            Self::Attempted if passed => Self::Passed,
-            trial => trial,
-        };
-    }
-}
 
 /// The standing command of one joint.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

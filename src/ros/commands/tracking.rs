@@ -2,8 +2,8 @@
 
 use super::goal::GoalFeedback;
 use super::interpolation::Knot;
-use super::standing_command::Trial;
 use super::trajectory::{Sample, Trajectory, read_knots, write_knots};
+use super::trial::Trial;
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
 use crate::stepping::JointTarget;
 

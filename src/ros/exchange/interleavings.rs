@@ -442,7 +442,7 @@ fn an_answer_during_a_change_of_world_counts_for_the_controller_that_gave_it() {
 /// The state of a world that another one replaces without its state is not answered: its commands would move
 /// the joints of the new world.
 #[test]
-fn nobody_answers_the_state_of_a_world_that_ends() {
+fn the_state_of_a_world_that_ends_takes_no_answer() {
     under_every_schedule(|| {
         let mailbox = Mailbox::new(NAMES.len(), settings(), false);
         mailbox.set_world(1, 2, None, &[None], physics(), ());

@@ -19,9 +19,10 @@ use super::world::NewWorld;
 use crate::math::{BodyIndex, ByteWriter, Index, ScalarJointIndex, SpatialForce};
 use crate::ros::commands::goal::GoalNews;
 use crate::ros::commands::joint_command::CheckedCommand;
-use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand, Withdrawal};
+use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::JointStates;
 use crate::ros::commands::trajectory::{Trajectory, TrajectoryError};
+use crate::ros::commands::trial::Withdrawal;
 use crate::stepping::{Checkpoint, JointCommand};
 
 /// A stamped command in lockstep: the controller that sent it, and the stamp \[ns\].
@@ -267,8 +268,8 @@ impl<W> Mailbox<W> {
     }
 
     /// Opens the state at `time_ns` of the world with that number for commands. If another world waits that
-    /// carries the state over, its controllers answer, by their numbers in that world; if it does not, nobody
-    /// does.
+    /// carries the state over, its controllers answer, by their numbers in that world; if it does not, no
+    /// answer counts.
     pub(crate) fn await_commands(&self, world: u64, time_ns: u64, controllers: usize) {
         let mut state = self.lock();
         match if state.worlds == world { Some(controllers) } else { state.controllers } {

@@ -1,4 +1,4 @@
-//! What the log says about steps: the events of commands, failures, and solutions that are not good enough.
+//! Log lines about steps: the events of commands, failures, and solutions that are not good enough.
 
 use std::time::Instant;
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::ros::commands::goal::GoalTerms;
 use crate::ros::commands::joint_command::{CommandMessage, CommandedJoint, check};
 use crate::ros::commands::trajectory::PointMessage;
+use crate::ros::commands::trial::Withdrawal;
 
 mod sequences;
 
@@ -350,8 +351,8 @@ fn a_failed_step_withdraws_the_newest_command_and_leaves_older_targets_alone() {
     }
 }
 
-/// What is withdrawn in vain was not the cause: it acts again. A command under which a joint gets faster from
-/// step to step is found by its joint.
+/// A command that is withdrawn in vain was not the cause: it acts again. A command under which a joint gets
+/// faster from step to step is found by its joint.
 #[test]
 fn a_command_that_is_not_the_cause_is_given_back() {
     let mut bench = Bench::new();

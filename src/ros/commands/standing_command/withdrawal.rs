@@ -5,50 +5,12 @@
 //! Joints of withdrawn commands are held where they are. If the step fails without them, too, they were not
 //! the cause: they are given back, and the next ones are withdrawn. All other joints keep their targets.
 
-use super::{GoalEnd, StandingCommand, StandingTarget, Trial};
+use super::{StandingCommand, StandingTarget};
 use crate::math::ScalarJointIndex;
+use crate::ros::commands::goal::GoalEnd;
 use crate::ros::commands::tracking::Tracking;
+use crate::ros::commands::trial::{Stage, Trial, Withdrawal};
 use crate::stepping::JointTarget;
-
-/// The commands without which the failed step is tried again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// No step has failed.
-    #[default]
-    None,
-    /// New commands of the joints that the failure names.
-    NewNamed,
-    /// All new commands.
-    New,
-    /// Commands of the joints that the failure names.
-    Named,
-    /// Trajectories.
-    Trajectories,
-    All,
-}
-
-impl Stage {
-    fn next(self) -> Self {
-        match self {
-            Self::None => Self::NewNamed,
-            Self::NewNamed => Self::New,
-            Self::New => Self::Named,
-            Self::Named => Self::Trajectories,
-            Self::Trajectories | Self::All => Self::All,
-        }
-    }
-}
-
-/// The outcome of [`StandingCommand::withdraw`].
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Withdrawal {
-    /// These targets are withdrawn; `all` says that no others are left.
-    Targets { targets: Vec<(ScalarJointIndex, JointTarget)>, all: bool },
-    /// Nothing is left, but commands have come that no step has used yet.
-    Newer,
-    /// Nothing is left.
-    Nothing,
-}
 
 impl StandingTarget {
     /// Whether the failed step used a command to the joint.
@@ -115,7 +77,7 @@ impl StandingCommand {
         targets
     }
 
-    /// Restores what is withdrawn, except where a newer command came.
+    /// Restores withdrawn commands, except where a newer command came.
     fn give_back(&mut self) {
         for standing in self.joints.iter_mut() {
             if let Some(target) = standing.withdrawn.take() {
@@ -125,14 +87,14 @@ impl StandingCommand {
         self.trajectories.append(&mut self.suspended);
     }
 
-    /// What is withdrawn has ended.
+    /// Withdrawn commands and trajectories have ended.
     fn drop_withdrawn(&mut self) {
         self.joints.iter_mut().for_each(|standing| standing.withdrawn = None);
         let ended = self.suspended.drain(..).filter_map(|tracking| tracking.goal());
         self.goals.ended.extend(ended.map(|goal| (goal, GoalEnd::Interrupted)));
     }
 
-    /// A step has succeeded without what is withdrawn.
+    /// A step has succeeded without the withdrawn commands.
     pub(super) fn settle(&mut self) {
         if self.stage != Stage::None {
             self.drop_withdrawn();
