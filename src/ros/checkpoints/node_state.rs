@@ -11,7 +11,7 @@ use crate::stepping::{Checkpoint, HeldWrench};
 const MARK: &[u8; 8] = b"ISONODE3";
 /// That of the version before, without the name of the world.
 const MARK_2: &[u8; 8] = b"ISONODE2";
-const MODES: [Mode; 5] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic, Mode::Spook, Mode::Continuous];
+const MODES: [Mode; 5] = Mode::ALL;
 
 /// The node's part of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
