@@ -80,13 +80,23 @@ pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// The largest number of steps of a push.
+const STEPS_MAX: f64 = 1e7;
+
 /// The number of steps of `step` \[s\] in `duration` \[s\].
 ///
 /// # Errors
-/// Steps that do not end there, to a thousandth of a step.
+/// Steps that do not end there, to a thousandth of a step, or too many steps.
 pub(super) fn whole_steps(duration: f64, step: f64) -> Result<u32, ExperimentError> {
     let count = (duration / step).round();
-    if count >= 1.0 && (duration / step - count).abs() < 1e-3 {
+    if !(count <= STEPS_MAX) {
+        let shortest = duration / STEPS_MAX;
+        return Err(ExperimentError::Push(format!(
+            "a push of {duration} s has too many steps of {step:e} s; take steps of {shortest:e} s or longer"
+        )));
+    }
+    // Steps are whole nanoseconds
+    if count >= 1.0 && (count * step - duration).abs() < 1e-3 * step + count * 0.5e-9 {
         return Ok(count as u32);
     }
     let near = duration / count.max(1.0);

@@ -67,18 +67,31 @@ pub fn fill_massless(robot: &mut RobotDescription, is_free: bool) -> Vec<LoadWar
             })
         })
         .collect();
-    let mut warnings = Vec::new();
-    for link in (0..robot.links.len()).filter(|link| bare[*link]) {
-        // Both axes of a single link without mass are fixed in it, so they never come to lie on each other.
-        let mut neighbours = (0..robot.links.len()).filter(|other| {
-            let is_above = |a: usize, b: usize| above[b].is_some_and(|(parent, _)| parent == a);
-            bare[*other] && (is_above(*other, link) || is_above(link, *other))
-        });
-        let has_mass = robot.links[link].inertial.as_ref().is_some_and(|inertial| inertial.mass > 0.0);
-        if let Some((_, joint)) = above[link].filter(|_| has_mass || neighbours.next().is_some()) {
-            warnings.push(give_inertia(robot, link, joint));
+    // The link that moves a link: the first one above that is not fixed to its parent.
+    let mover = |mut link: usize| {
+        while let Some((parent, _)) = above[link].filter(|(_, joint)| robot.joints[*joint].kind == JointKind::Fixed) {
+            link = parent;
         }
-    }
+        link
+    };
+    let movers: Vec<usize> = (0..robot.links.len()).map(mover).collect();
+    let mut masses = vec![0.0; robot.links.len()];
+    (0..robot.links.len()).for_each(|link| masses[movers[link]] += own(link));
+    let without: Vec<(usize, usize)> = (0..robot.links.len())
+        .filter(|link| bare[*link])
+        .filter_map(|link| {
+            // Both axes of a single link without mass are fixed in it, so they never come to lie on each
+            // other.
+            let mut neighbours = (0..robot.links.len()).filter(|other| {
+                let is_above = |a: usize, b: usize| above[b].is_some_and(|(parent, _)| movers[parent] == a);
+                bare[*other] && (is_above(*other, link) || is_above(link, *other))
+            });
+            let (_, joint) = above[link]?;
+            (masses[link] > 0.0 || neighbours.next().is_some()).then_some((link, joint))
+        })
+        .collect();
+    let mut warnings: Vec<LoadWarning> =
+        without.into_iter().map(|(link, joint)| give_inertia(robot, (link, joint), masses[link])).collect();
     let warning = |(link, mover): (usize, String)| {
         let inertia_I = Matrix3::identity() * MOMENT;
         robot.links[link].inertial = Some(Inertial { mass: MASS, X_BI: RigidTransform::identity(), inertia_I });
@@ -114,27 +127,21 @@ fn is_without_inertia(robot: &RobotDescription, link: usize, axis: &Vector3) -> 
     true
 }
 
-/// Gives inertia to a link that turns about `joint`. Returns the warning.
-fn give_inertia(robot: &mut RobotDescription, link: usize, joint: usize) -> LoadWarning {
+/// Gives inertia to a link that turns about a joint and, with the links fixed to it, has the mass `mass`
+/// \[kg\]. Returns the warning.
+fn give_inertia(robot: &mut RobotDescription, (link, joint): (usize, usize), mass: f64) -> LoadWarning {
     let found = robot.links[link].inertial.take().filter(|inertial| inertial.mass > 0.0);
-    let had_mass = found.is_some();
-    let mut inertial = found.unwrap_or_else(|| Inertial {
-        mass: MASS,
-        X_BI: RigidTransform::identity(),
-        inertia_I: Matrix3::identity() * MOMENT,
-    });
-    if had_mass {
-        inertial.inertia_I = Matrix3::identity() * (inertial.mass * GYRATION * GYRATION);
-    }
-    let (lacks, mass, moment) = (if had_mass { "inertia" } else { "mass" }, inertial.mass, inertial.inertia_I.m11);
-    robot.links[link].inertial = Some(inertial);
+    let moment = f64::max(MOMENT, mass * GYRATION * GYRATION);
+    let (own, X_BI) = found.map_or((MASS, RigidTransform::identity()), |found| (found.mass, found.X_BI));
+    robot.links[link].inertial = Some(Inertial { mass: own, X_BI, inertia_I: Matrix3::identity() * moment });
     LoadWarning {
         file: robot.file.clone(),
         line: robot.links[link].line,
         element: format!("link `{}`", robot.links[link].name),
         message: format!(
-            "it has no {lacks} about the axis of its joint `{}`, and what it carries can come to lie on that axis; {mass} kg \
+            "it has no {} about the axis of its joint `{}`, and what it carries can come to lie on that axis; {own} kg \
              and {moment:.3e} kg m2 are used; give it an <inertial>",
+            if mass > 0.0 { "inertia" } else { "mass" },
             robot.joints[joint].name
         ),
     }

@@ -22,7 +22,7 @@ use crate::ros::client::{Node, ParameterValue, check_command_line, retry_respons
 use crate::ros::commands::standing_command::StandingCommand;
 use crate::ros::exchange::disk_watch::STALLED_AFTER;
 use crate::ros::exchange::mailbox::Mailbox;
-use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, warn_of_unused};
 use crate::ros::exchange::state_queue::state_queue;
 use crate::ros::exchange::step_watch::LONG;
 use crate::ros::log::causes::with_causes;
@@ -212,6 +212,8 @@ impl World {
             loaded = restore_entities(checkpoint, &file, &mut origin, &packages)?.unwrap_or(loaded);
         }
         parameters.declare_scene(&loaded.scene, SceneStepping::of(&loaded));
+        let mode = Mode::named(parameters.text("stepping"));
+        warn_of_unused(&loaded, &SceneStepping::of(&loaded).with(mode, 0).stepping);
         if !parameters.problems().is_empty() {
             return Err(refuse(&parameters));
         }

@@ -22,6 +22,8 @@ pub(super) struct ControlMemory {
     /// The motion in the part, and the change of positions and velocities from the long step to the two short
     /// ones.
     pub(super) change: [Vec<f64>; 3],
+    /// For each tree, whether the change resolves its motion.
+    pub(super) resolved: Vec<bool>,
     /// Poses and velocities at the end of the last solve, to which its contact forces belong.
     pub(super) solved: Option<Box<Data>>,
     pub(super) times: StepTimes,

@@ -5,9 +5,12 @@
 //! is accepted if |x2 - x1| is within the tolerance. The next length is
 //!   h sqrt(tolerance/|x2 - x1|), times a margin and within limits.
 //! The simulation continues from x2 + P (x2 - x1), with P = H^-1 A of the last solve: x2 - x1 is no power of
-//! h for motion against forces that are stiff at this length. Trees at rest continue from x2.
+//! h for motion against forces that are stiff at this length. Islands with a tree at
+//! rest continue from x2.
 //! Steps end exactly where the step of the simulation ends, because commands may change there. The length of
 //! the next step is part of checkpoints.
+
+use std::ops::Range;
 
 use super::command::JointCommand;
 use super::control_memory::{ControlMemory, Kept};
@@ -126,12 +129,12 @@ impl Simulation {
     }
 
     /// Adds the change from the long step to the two short ones to the end of the latter, as far as the
-    /// forces of contacts and joints leave it to the motion. A tree whose motion the change does not resolve
-    /// stays there: one that rests would move by the difference of what two lengths of a step make of its
-    /// contact.
+    /// forces of contacts and joints leave it to the motion. If the change does not resolve the motion of a tree,
+    /// all bodies of its island stay there: a body that rests would move by the difference of what two lengths
+    /// of a step make of its contact, and its neighbours would push it.
     fn extrapolate(&mut self, memory: &mut ControlMemory, time: f64) -> Result<(), StepError> {
         let (model, state) = (self.scene.model(), &mut self.state);
-        let ControlMemory { start, long, change: [moved, dq, dv], .. } = memory;
+        let ControlMemory { start, long, change: [moved, dq, dv], resolved, .. } = memory;
         for buffer in [&mut *moved, &mut *dq, &mut *dv] {
             buffer.resize(state.v.len(), 0.0);
         }
@@ -141,14 +144,14 @@ impl Simulation {
         for change in [&mut *dq, &mut *dv] {
             self.stepper.soften((model, time), &self.result.state.v, change)?;
         }
-        for tree in model.trees() {
-            let resolves =
-                |change: &[f64], of: &[f64]| size(&change[tree.clone()]) <= RESOLVED * size(&of[tree.clone()]);
-            if !(resolves(dq, moved) && resolves(dv, &state.v)) {
-                dq[tree.clone()].fill(0.0);
-                dv[tree.clone()].fill(0.0);
-            }
+        {
+            let resolves = |tree: &Range<usize>, change: &[f64], of: &[f64]| {
+                size(&change[tree.clone()]) <= RESOLVED * size(&of[tree.clone()])
+            };
+            resolved.clear();
+            resolved.extend(model.trees().iter().map(|tree| resolves(tree, dq, moved) && resolves(tree, dv, &state.v)));
         }
+        self.stepper.keep_resolved_islands(model, resolved, [dq, dv]);
         integrate(model, &mut state.q, dq, 1.0);
         state.v.iter_mut().zip(&*dv).for_each(|(v, change)| *v += change);
         kinematics(model, &self.state, &mut self.data);

@@ -45,6 +45,8 @@ pub struct Simulation {
     pub(super) data: Data,
     /// Velocities of the bodies at the start of the last step, or those of `data` if there was none.
     V_before: IndexVec<BodyIndex, SpatialVelocity>,
+    /// The value of `V_before` during the last step, which comes back if a step fails.
+    V_last: IndexVec<BodyIndex, SpatialVelocity>,
     external: ExternalWrenches,
     /// The last step.
     pub(super) result: StepResult,
@@ -72,6 +74,7 @@ impl Simulation {
             step_count: 0,
             data: Data::new(model),
             V_before: IndexVec::default(),
+            V_last: IndexVec::default(),
             external: ExternalWrenches::new(model),
             result: StepResult::new(&initial, scene.joints().len()),
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
@@ -381,14 +384,13 @@ impl Simulation {
 
     fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
         self.check_command(command)?;
+        std::mem::swap(&mut self.V_before, &mut self.V_last);
         self.V_before.clone_from(&self.data.V_WB);
-        let report = match self.error_control() {
-            Some(control) => self.advance_controlled(command, control, clock)?,
-            None => {
-                self.take_step(command, clock, 0, self.settings.step_ns)?;
-                self.result.report
-            }
+        let taken = match self.error_control() {
+            Some(control) => self.advance_controlled(command, control, clock),
+            None => self.take_step(command, clock, 0, self.settings.step_ns).map(|()| self.result.report),
         };
+        let report = taken.inspect_err(|_| std::mem::swap(&mut self.V_before, &mut self.V_last))?;
         self.step_count += 1;
         Ok(report)
     }

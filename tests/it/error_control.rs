@@ -177,6 +177,7 @@ fn a_step_that_fails_leaves_the_results_of_the_last_good_one() {
     simulation.step(&push(1e308)).expect_err("a speed that overflows");
     simulation.snapshot_into(&mut after);
     assert_eq!(before.joint_effort, after.joint_effort);
+    assert_eq!(before.A_WB, after.A_WB);
     assert_eq!((report, simulation.state()), (*simulation.report(), other.state()));
     for _ in 0..3 {
         let again = simulation.step(&push(1.0)).expect("a step");

@@ -93,7 +93,7 @@ impl Case {
             let report = simulation.step(&command)?;
             path.parts += u64::from(report.parts);
             path.solves += u64::from(report.solves);
-            path.unsolved += u64::from(!report.solver_converged);
+            path.unsolved += u64::from(!(report.solver_converged && report.friction_converged()));
             if simulation.time_ns().is_multiple_of(SAMPLE_NS) {
                 progress(simulation.time_ns() / SAMPLE_NS, self.end_ns / SAMPLE_NS);
                 let X = simulation.data().X_WB[self.body];

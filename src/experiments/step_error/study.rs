@@ -166,9 +166,12 @@ fn measure(case: &Case, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<Step
 /// The limit of a method, from its paths with all steps; `None` if some have failed.
 fn limit(method: &'static str, paths: &[(f64, BodyPath)], reference: &BodyPath) -> Option<LimitRow> {
     let [longer @ .., (_, coarse), (_, fine)] = paths else { return None };
+    if paths.len() != STEPS_NS.len() {
+        return None;
+    }
     let limit = coarse.limit(fine);
     let points: Vec<(f64, f64)> = longer.iter().map(|(step, path)| (*step, path.distance(&limit))).collect();
-    let order = power_law(&points).filter(|_| paths.len() == STEPS_NS.len()).map(|(_, order)| order);
+    let order = power_law(&points).map(|(_, order)| order);
     Some(LimitRow { method, distance: limit.distance(reference), order })
 }
 

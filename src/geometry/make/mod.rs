@@ -32,7 +32,8 @@ use star::MedialMesh;
 
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
 /// resolution of its own: it is exact without one. A quarter of the longest semi-axis of a sphere or
-/// ellipsoid (512 tetrahedra); a 32nd of the rim of a cylinder or capsule. A tessellated sphere or ellipsoid then has 98 % of the shape's volume, a cylinder or capsule 99 %.
+/// ellipsoid (512 tetrahedra); a 32nd of the rim of a cylinder or capsule. A tessellated sphere or ellipsoid
+/// then has 98 % of the shape's volume, a cylinder or capsule 99 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
     match shape {
         Shape::Sphere { radius } => Some(0.25 * radius),

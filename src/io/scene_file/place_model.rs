@@ -44,6 +44,8 @@ pub(super) fn load_model<'a>(
         source,
     };
     let what = || format!("the URDF of model `{}`", spec.name.name);
+    urdf::refuse_xacro_arguments(Path::new(&spec.urdf.name), &spec.xacro_arguments)
+        .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     let (urdf_text, file, folder) = match (&spec.text, &spec.body) {
         (Some((text, folder)), _) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
         (None, Some(body)) => {

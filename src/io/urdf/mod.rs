@@ -34,6 +34,7 @@ pub use error::{SdformatProblem, UrdfError, UrdfProblem};
 pub use options::{LoadOptions, OnUnreadableMesh};
 pub use write::urdf_text;
 pub use xacro::XacroError;
+pub(crate) use xacro::refuse_arguments as refuse_xacro_arguments;
 
 use super::limits;
 use super::package::PackageMap;
@@ -54,6 +55,7 @@ const AXIS_LENGTH_MIN: f64 = 1e-9;
 /// The file cannot be read or is malformed; the error names file, line, element and the remedy.
 pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
     let folder = path.parent().unwrap_or(Path::new(""));
+    xacro::refuse_arguments(path, &options.xacro_arguments)?;
     if xacro::is_xacro(path) {
         return load_str(&xacro::expand(path, &options.xacro_arguments)?, path, folder, packages, options);
     }

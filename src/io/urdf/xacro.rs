@@ -8,7 +8,8 @@ use crate::io::limits;
 
 /// The programs that expand a xacro file, in the order in which they are tried: the one on the PATH, then the
 /// package of the Python on the PATH.
-const PROGRAMS: [&[&str]; 2] = [&["xacro"], &["python3", "-c", "import xacro; xacro.main()"]];
+const PROGRAMS: [&[&str]; 2] =
+    [&["xacro"], &["python3", "-c", "import sys; sys.path.pop(0); import xacro; xacro.main()"]];
 /// The number of lines of the program's messages that an error repeats.
 const LINES_MAX: usize = 4;
 
@@ -33,6 +34,25 @@ pub enum XacroError {
         /// The file.
         file: PathBuf,
     },
+    /// A file without arguments has some.
+    #[error(
+        "{file}: it takes no arguments, because its name does not end in `.xacro`; remove them, or rename the file"
+    )]
+    NoArguments {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The program cannot be started.
+    #[error("{file}: `{program}` cannot be started to expand the file ({source}); check its permissions")]
+    Start {
+        /// The file.
+        file: PathBuf,
+        /// The program.
+        program: &'static str,
+        /// The error of the system.
+        #[source]
+        source: Error,
+    },
     /// The program refused the file.
     #[error("{file}: `xacro` refused the file: {messages}; arguments of the file: {arguments}")]
     Refused {
@@ -56,6 +76,14 @@ pub enum XacroError {
 /// Whether a file is a xacro file, by its ending.
 pub(super) fn is_xacro(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xacro"))
+}
+
+/// Refuses arguments of a file that is no xacro file.
+pub(crate) fn refuse_arguments(file: &Path, arguments: &[(String, String)]) -> Result<(), XacroError> {
+    match arguments.is_empty() || is_xacro(file) {
+        true => Ok(()),
+        false => Err(XacroError::NoArguments { file: file.to_path_buf() }),
+    }
 }
 
 /// The URDF text of the xacro file `file`, with values for its arguments (`<xacro:arg>`) by name.
@@ -92,7 +120,7 @@ fn run(file: &Path, arguments: &[String]) -> Result<Output, XacroError> {
             Ok(output) if is_missing(&output) => {}
             Ok(output) => return Ok(output),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(source) => return Err(XacroError::Read { file: file.to_path_buf(), source }),
+            Err(source) => return Err(XacroError::Start { file: file.to_path_buf(), program: program[0], source }),
         }
     }
     Err(XacroError::NoProgram { file: file.to_path_buf() })

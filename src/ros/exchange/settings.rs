@@ -108,6 +108,13 @@ pub(crate) fn check_step(settings: &StepSettings) -> Result<(), String> {
     ))
 }
 
+/// Logs the settings of a scene that steps of its own mode or of the parameter's do not use.
+pub(crate) fn warn_of_unused(loaded: &LoadedScene, stepping: &Stepping) {
+    for unused in loaded.unused_settings(stepping) {
+        tracing::warn!("{unused}");
+    }
+}
+
 /// The scene's own stepping mode, and its options for each mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SceneStepping {

@@ -157,8 +157,9 @@ impl DirectSolver {
         self.center.resize(problem.len(), 0.0);
         let (_, pivots) = self.pivot(problem, Shift { size: 0.0 }, REFINEMENTS_MAX, impulses);
         problem.velocities(impulses, v);
-        // A residual that is not a number is not better
-        if problem.residual(impulses, v) < before {
+        // A residual that is not a number is worse than any other
+        let after = problem.residual(impulses, v);
+        if after < before || (before.is_nan() && !after.is_nan()) {
             return pivots;
         }
         impulses.clone_from(&self.first);

@@ -3,6 +3,8 @@
 //! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. Islands are solved
 //! one after the other, each to a tolerance relative to its own momentum.
 
+use std::ops::Range;
+
 use super::islands::{Islands, Part};
 use super::newton_matrix::{Curvature, NewtonMatrix};
 use super::problem::ContactProblem;
@@ -177,6 +179,14 @@ impl NewtonSolver {
         }
         self.islands = islands;
         done
+    }
+
+    /// The velocities of each island of `problem`, which was solved or softened last, as ranges.
+    pub fn islands<'a>(
+        &'a self,
+        problem: &'a ContactProblem,
+    ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
+        self.islands.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
     }
 
     fn solve_part(

@@ -87,6 +87,25 @@ fn rigid_bodies_do_not_pass_through_each_other_unseen() {
     }
 }
 
+/// A ball falls beside a flat rigid mesh, which has no inside: parts are limited by the size of the ball only.
+#[test]
+fn flat_rigid_meshes_do_not_shorten_parts_to_nothing() {
+    let folder = std::env::temp_dir().join(format!("isobar_flat_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mesh = "v -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nf 1 2 3\nf 1 3 4\n";
+    std::fs::write(folder.join("ramp.obj"), mesh).expect("a file");
+    let scene = "step: 0.01\nstepping: continuous\nmodels:
+  - { name: ramp, mesh: ramp.obj, weld: { rpy: [0, 0.6, 0] }, material: { compliant: false } }
+  - { name: ball, sphere: 0.05, mass: 1, free: { xyz: [0.3, 0, 0.4] }, material: { compliant: false } }\n";
+    let loaded = scene_file::load_str(scene, &folder.join("scene.yaml"), &PackageMap::new()).expect("a scene");
+    std::fs::remove_dir_all(&folder).expect("to remove the folder");
+    let mut simulation = loaded.simulation().expect("a simulation");
+    for _ in 0..10 {
+        let report = simulation.step(&JointCommand::new(&loaded.scene)).expect("a step");
+        assert!(report.parts < 10, "{report:?}");
+    }
+}
+
 /// A tolerance that is not positive is refused.
 #[test]
 fn the_tolerance_must_be_positive() {

@@ -2,6 +2,8 @@
 
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
+use isobar::io::package::PackageMap;
+use isobar::io::scene_file;
 use isobar::math::Vector3;
 use isobar::stepping::{JointCommand, Simulation};
 
@@ -60,6 +62,47 @@ fn cubes_at_rest_stay_at_rest() {
             assert!(speed <= 2.0 * law + residual, "{case}: {speed:e} m/s reported, {law:e} m/s by the law");
             let height = after.z - 0.5 * size.z;
             assert!(-depth <= height && height < 0.0, "{case}: {height:e} m over the ground");
+        }
+    }
+}
+
+/// A box at rest on a spring-borne platform, on which a wheel spins that touches nothing: the wheel's motion
+/// does not move the box. The platform carries it to the solver's tolerance, as above.
+#[test]
+fn a_box_rests_on_a_platform_with_a_spinning_wheel() {
+    let folder = std::env::temp_dir().join(format!("isobar-platform-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let inertial = |mass: f64, moment: f64| {
+        format!(
+            "<inertial><mass value='{mass}'/><inertia ixx='{moment}' iyy='{moment}' izz='{moment}' ixy='0' ixz='0' iyz='0'/></inertial>"
+        )
+    };
+    let (lift, wheel) = (inertial(1.0, 1e-2), inertial(0.1, 1e-3));
+    let urdf = format!(
+        "<robot name='r'><link name='base'/><link name='lift'>{lift}<collision><geometry><box size='0.3 0.3 0.02'/></geometry></collision></link>
+        <link name='wheel'>{wheel}</link>
+        <joint name='z' type='prismatic'><axis xyz='0 0 1'/><limit lower='-1' upper='1' effort='1e6' velocity='1e3'/>
+        <parent link='base'/><child link='lift'/></joint>
+        <joint name='w' type='continuous'><axis xyz='0 0 1'/><parent link='lift'/><child link='wheel'/></joint></robot>"
+    );
+    std::fs::write(folder.join("lift.urdf"), urdf).expect("a file");
+    let scene = "step: { tolerance: 1e-3, every: 0.05 }
+models:
+  - { name: m, urdf: lift.urdf, weld: { xyz: [0, 0, 1] }, joint_velocities: { w: 20 },
+      springs: { z: { stiffness: 500 } }, actuators: { z: { stiffness: 0, damping: 60 } } }
+  - { name: box, box: [0.1, 0.1, 0.1], mass: 5, free: { xyz: [0, 0, 1.0599] } }
+materials: [{ compliant: false, mu_dynamic: 0.5 }]
+";
+    let loaded = scene_file::load_str(scene, &folder.join("scene.yaml"), &PackageMap::new()).expect("a scene");
+    std::fs::remove_dir_all(&folder).expect("to remove the folder");
+    let body = loaded.scene.model().body("box").expect("the box");
+    let mut simulation = loaded.simulation().expect("a simulation");
+    let command = JointCommand::new(&loaded.scene);
+    for step in 0..200 {
+        simulation.step(&command).expect("a step");
+        if step >= 150 {
+            let (speed, force) = (simulation.data().V_WB[body].v.norm(), simulation.body_wrenches()[body].f.z);
+            assert!(speed < 1e-7 && (force / (5.0 * GRAVITY) - 1.0).abs() < 1e-5, "{speed:e} m/s, {force} N");
         }
     }
 }

@@ -120,7 +120,8 @@ fn the_errors_of_each_contact_are_recorded() {
     let most = each.each_ref().map(|errors| errors.iter().copied().fold(0.0, f64::max));
     println!("{corners:?}: {most:?}");
     assert!((most.into_iter().fold(0.0, f64::max) - root).abs() < 1e-3, "{most:?}");
-    assert!((most[0] - most[3]).abs() > 1e-3, "the corners slide in other directions: {most:?}");
+    let least = most.into_iter().fold(f64::INFINITY, f64::min);
+    assert!(root - least > 1e-2, "the corners slide in other directions: {most:?}");
     let rod = numbers("rod.alignment_error");
     assert_eq!(rod.len(), 300);
     let chart = std::fs::read_to_string(out.join("push_0.5_40.svg")).expect("a chart");
@@ -147,6 +148,8 @@ fn odd_options_of_a_push_are_refused() {
         ("prehensile-push --mass -1 --wall-friction 0.1", "expected a number above 0"),
         ("prehensile-push --mass 0.1 --wall-friction 0.4", "less than 0.4"),
         ("prehensile-push --step 0.4", "no whole number of steps"),
+        ("planar-push --speed 1e-200", "too many steps"),
+        ("planar-push --step 1e-11", "too many steps"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_isobar"))
             .arg("experiment")

@@ -223,6 +223,10 @@ fn xacro_files_are_expanded() {
             assert_eq!(loaded.scene.model().bodies()[BodyIndex::from_usize(1)].inertia.mass, 2.5);
             let message = chain(&load("{ fail: 1 }").unwrap_err());
             assert!(message.contains("scene.yaml:1:") && message.contains("division by zero"), "{message}");
+            std::fs::copy(&file, folder.join("ball.urdf")).unwrap();
+            let text = "models: [{ name: m, urdf: ball.urdf, xacro_arguments: { mass: 1 }, free: {} }]";
+            let refused = scene_file::load_str(text, &folder.join("scene.yaml"), &PackageMap::new()).unwrap_err();
+            assert!(chain(&refused).contains("takes no arguments"), "{}", chain(&refused));
         }
         Err(error) => {
             let message = chain(&error);
@@ -255,4 +259,21 @@ fn links_without_inertia_about_their_axis_get_one() {
     let leg = about("link `leg`").expect("a warning");
     assert!(leg.contains("no inertia about the axis of its joint `w`") && leg.contains("2.000e-4"), "{leg}");
     assert_eq!(about("link `rod`"), None);
+    // A fixed joint between two links without mass, and the mass of a link on a fixed one
+    let text = robot(&format!(
+        "<link name='base'/><link name='hip'/><link name='mount'/><link name='side'/><link name='leg'>{MASS}</link>
+        <link name='wheel'/><link name='rim'>{point}</link>
+        <joint name='z' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='hip'/></joint>
+        <joint name='f' type='fixed'><parent link='hip'/><child link='mount'/></joint>
+        <joint name='x' type='continuous'><axis xyz='1 0 0'/><parent link='mount'/><child link='side'/></joint>
+        <joint name='y' type='continuous'><axis xyz='0 1 0'/><parent link='side'/><child link='leg'/></joint>
+        <joint name='turn' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='wheel'/></joint>
+        <joint name='g' type='fixed'><parent link='wheel'/><child link='rim'/></joint>"
+    ));
+    let loaded = scene_of(&text, "weld: {}").unwrap();
+    for name in ["`hip`", "`side`", "`wheel`"] {
+        let found =
+            loaded.warnings.iter().filter(|warning| warning.contains(name) && warning.contains("about the axis"));
+        assert_eq!(found.count(), 1, "{name}: {:?}", loaded.warnings);
+    }
 }

@@ -24,6 +24,18 @@ fn all_example_robots_step_on_fixed_bases() {
     all_step(false);
 }
 
+/// Robots whose limbs jam within a second on a fixed base. They jam for up to 46 of the 250 steps.
+const JAMS: [&str; 8] = [
+    "/g1_29dof_with_hand_rev_1_0.urdf",
+    "/icub.urdf",
+    "/icub_reduced.urdf",
+    "/romeo.urdf",
+    "/romeo_small.urdf",
+    "/talos_reduced.urdf",
+    "/talos_reduced_box.urdf",
+    "/talos_reduced_corrected.urdf",
+];
+
 /// Steps every robot for a second, with its base free or welded.
 fn all_step(is_free: bool) {
     let Some(folder) = crate::golden::robots_of_others() else { return };
@@ -56,7 +68,10 @@ fn all_step(is_free: bool) {
         });
         if let Err(error) = stepped {
             faults.push(format!("{name}: t = {} s: {error}", simulation.time()));
-        } else if (is_free && not_converged > 0) || !simulation.state().q.iter().all(|q| q.is_finite()) {
+        } else if not_converged
+            > if !is_free && JAMS.iter().any(|jams| name.to_string().ends_with(jams)) { 60 } else { 0 }
+            || !simulation.state().q.iter().all(|q| q.is_finite())
+        {
             faults.push(format!("{name}: {not_converged} steps have not converged"));
         }
         println!(

@@ -14,7 +14,7 @@ use crate::io::package::PackageMap;
 use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
 use crate::io::urdf::{SdformatProblem, UrdfError, UrdfProblem};
 use crate::math::Index;
-use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, check_step};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, check_step, warn_of_unused};
 use crate::ros::exchange::world::Carryover;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::names::{did_you_mean, shown};
@@ -127,6 +127,9 @@ fn build(
     let settings = stepping.under(&present.settings);
     if present.settings.mode != Mode::Scene || present.settings.step_ns > 0 {
         check_step(&settings).map_err(|problem| refused(FAILED, problem))?;
+    }
+    if !carries {
+        warn_of_unused(&loaded, &settings.stepping);
     }
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings)
         .map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;
