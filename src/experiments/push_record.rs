@@ -89,7 +89,7 @@ const STEPS_MAX: f64 = 1e7;
 /// Steps that do not end there, to a thousandth of a step, or too many steps.
 pub(super) fn whole_steps(duration: f64, step: f64) -> Result<u32, ExperimentError> {
     let count = (duration / step).round();
-    if !(count <= STEPS_MAX) {
+    if count.is_nan() || count > STEPS_MAX {
         let shortest = duration / STEPS_MAX;
         return Err(ExperimentError::Push(format!(
             "a push of {duration} s has too many steps of {step:e} s; take steps of {shortest:e} s or longer"
