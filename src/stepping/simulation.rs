@@ -269,6 +269,7 @@ impl Simulation {
     fn place(&mut self) {
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.V_before.clone_from(&self.data.V_WB);
+        self.V_last.clone_from(&self.data.V_WB);
     }
 
     /// Sets the number of steps taken, and with it the simulated time. Nothing else changes.
