@@ -73,7 +73,7 @@ pub(in crate::stepping) struct FieldMotion {
     pub(in crate::stepping) pair: usize,
 }
 
-/// What the solutions of a step have left of a closure's error.
+/// The correction of a closure by the errors that the solutions of a step have left.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClosureCorrection {
     /// The sum of the errors at the end of earlier solutions, by row \[m\] or \[rad\].
@@ -390,8 +390,8 @@ impl QuasistaticContacts {
     }
 
     /// Adds the loop closures: their errors at the poses in `start` with the corrections, and their Jacobians
-    /// at those in `middle`. Their stiffness follows from the diagonal entries of Q and of the rows, or of the
-    /// mass matrix, whichever is larger.
+    /// at those in `middle`. Their stiffness follows from the diagonal entries of Q and of the rows, or of
+    /// the mass matrix, whichever is larger.
     pub(in crate::stepping) fn add_closures(
         &mut self,
         scene: &Scene,
@@ -509,8 +509,8 @@ impl QuasistaticContacts {
     }
 }
 
-/// Where the point p on a geometry touches when its body has moved from its pose in `start` to that in `end`: it
-/// moves with the body, except that a round surface that turns about its center or axis rolls beneath it.
+/// Where the point p on a geometry touches when its body has moved from its pose in `start` to that in `end`:
+/// it moves with the body, except that a round surface that turns about its center or axis rolls beneath it.
 fn carried_along(geometry: &CollisionGeometry, (start, end): (&Data, &Data), p: &Vector3) -> Vector3 {
     let (X_WB, Y_WB) = (start.X_WB[geometry.body], end.X_WB[geometry.body]);
     let X_WG = X_WB * geometry.X_BG;

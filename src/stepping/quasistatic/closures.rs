@@ -1,12 +1,11 @@
-//! Loop closures of a quasistatic step: closed at its end, with forces that have the directions of its middle.
+//! Loop closures of a quasistatic step: closed at its end, with forces that have the directions of its
+//! middle.
 
 use super::failure::Failure;
 use super::step::{QuasistaticStep, TURN_MIN};
 use crate::multibody::{integrate, positions};
 use crate::stepping::input::StepInput;
 
-/// The largest number of rounds in which closures are closed within a step, apart from those of pressure fields.
-pub(super) const CLOSING_ROUNDS_MAX: u32 = 40;
 /// The largest error of a closure at the end of a step \[m\] or \[rad\].
 const ACCEPTED_OPENING: f64 = 1e-6;
 /// The same for an error that was there at the start and that no motion closes, as across the plane of a

@@ -25,7 +25,8 @@ pub(super) enum Failure {
     Friction { pair: Option<usize>, excess: f64 },
     /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
     Balance { dof: usize, excess: f64 },
-    /// This loop closure is open by this much at the end of the step, or its force still turns \[m\] or \[rad\].
+    /// This loop closure is open by this much at the end of the step, or its force still turns \[m\] or
+    /// \[rad\].
     Closure { closure: usize, open: f64 },
     /// The solver found no solution.
     Solver(StepError),

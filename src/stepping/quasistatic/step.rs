@@ -7,7 +7,6 @@
 //! ends in equilibrium with the fields. If the solution moves a pair farther than its search distance, the
 //! search is repeated.
 
-use super::closures::CLOSING_ROUNDS_MAX;
 use super::failure::{Failure, PartStart, explain_solver, name_of_tree};
 use super::impedances::{Impedances, InertiaLaw};
 use super::inertia::InertialForces;
@@ -32,6 +31,8 @@ use crate::stepping::snapshot::{StepReport, StepTimes};
 const LOOKS_MAX: u32 = 12;
 /// The largest number of linearisations of the pressure fields within a step.
 const LINEARIZATIONS_MAX: u32 = 100;
+/// The largest number of rounds in which loop closures are closed, apart from those of pressure fields.
+const CLOSING_ROUNDS_MAX: u32 = 40;
 /// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
 /// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
 /// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and

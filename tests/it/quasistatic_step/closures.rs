@@ -52,8 +52,8 @@ fn open(simulation: &Simulation) -> f64 {
 /// length, with an effort limit and without: each step ends on the closure. A spring with the period 0.1 h on
 /// the masses gives by F beta^2 h^2/(4 pi^2 m), 0.1 m under 300 N at 0.4 s, and one solution with constant
 /// Jacobians misses 0.3 m (1 - cos 1) of a turn. Only rods on a rod are refused at times: a double pendulum
-/// that swings too fast for 32 parts, or buckles under a jump back. The error names the closure, and the state
-/// stays.
+/// that swings too fast for 32 parts, or buckles under a jump back. The error names the closure, and the
+/// state stays.
 #[test]
 fn bodies_on_closures_follow_commands_that_jump() {
     let (mut taken, mut refused) = (0, 0);

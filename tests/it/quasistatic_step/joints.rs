@@ -167,11 +167,11 @@ fn weights_on_passive_pivots_come_to_rest_below_them() {
     }
 }
 
-/// A frictionless finger rolls a ball, or a capsule on its side, along the floor in steps of half a radius: each
-/// stays on the floor and never runs ahead, and turns by its path over its radius, x/r, unless its mass makes it
-/// slide. Without inertia nothing resists the rolling, and it ends each step at the finger. A contact point that
-/// turned along with the ball to the middle of a step would rise and let the ball sink. Points yield by 10 nm
-/// in each step.
+/// A frictionless finger rolls a ball, or a capsule on its side, along the floor in steps of half a radius:
+/// each stays on the floor and never runs ahead, and turns by its path over its radius, x/r, unless its mass
+/// makes it slide. Without inertia nothing resists the rolling, and it ends each step at the finger. A
+/// contact point that turned along with the ball to the middle of a step would rise and let the ball sink.
+/// Points yield by 10 nm in each step.
 #[test]
 fn a_finger_rolls_a_ball_along_the_floor() {
     let (radius, mass) = (0.02, 0.1);
