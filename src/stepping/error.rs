@@ -246,6 +246,14 @@ pub enum Unsettled {
         /// The difference, in N or N m.
         excess: f64,
     },
+    /// A loop closure that the motion of the step does not close.
+    #[error("the loop closure '{name}' is open by {open:.1e} m (or rad) at the end, or its force still turns")]
+    Closure {
+        /// The closure.
+        name: String,
+        /// The error at the end of the step \[m\] or \[rad\].
+        open: f64,
+    },
     /// Contacts and limits of joints that contradict each other.
     #[error("no motion satisfies all contacts and limits of {parts}")]
     Contradiction {
@@ -253,13 +261,20 @@ pub enum Unsettled {
         parts: String,
     },
     /// The solver of the step failed.
-    #[error("{status}, at residual {residual:.1e}")]
+    #[error("{status}, at residual {residual:.1e}{}", farthest(at))]
     Solver {
         /// Its status.
         status: String,
+        /// The body or pair that is farthest from a solution; empty if it is not known.
+        at: String,
         /// Its residual.
         residual: f64,
     },
+}
+
+/// The end of a message that names the part with the largest residual.
+fn farthest(at: &str) -> String {
+    if at.is_empty() { String::new() } else { format!(", farthest from a solution at {at}") }
 }
 
 /// The name of the joint that a generalized velocity belongs to.
