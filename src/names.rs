@@ -53,7 +53,7 @@ pub fn topic_parts<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     topic_parts_beside(&names.collect::<Vec<_>>(), &[])
 }
 
-/// As [`topic_parts`], but the names in `kept`, each with its part, keep that.
+/// As [`topic_parts`]; each of the names in `kept` keeps the part beside it.
 pub fn topic_parts_beside(names: &[&str], kept: &[(&str, &str)]) -> Vec<String> {
     let part_of = |name: &str| kept.iter().find(|(other, _)| *other == name).map(|(_, part)| *part);
     let mut taken: Vec<String> = names.iter().filter_map(|name| part_of(name)).map(str::to_owned).collect();

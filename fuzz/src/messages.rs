@@ -87,6 +87,7 @@ fn follow(standing: &mut StandingCommand, joints: &[CommandedJoint], source: &mu
         trajectory_tolerance: f64::from(source.byte()) / 64.0,
         command_timeout_ns: u64::from(source.byte()) * STEP_NS / 4,
         feedback: source.byte().is_multiple_of(2),
+        passed: true,
     };
     for step in 0..STEPS {
         let states = JointStates { time_ns: start_ns + step * STEP_NS, position: &position, velocity: &[0.0; 3] };

@@ -9,7 +9,7 @@ use crate::solvers::{FaceInput, FrictionPart, PatchBlock};
 /// [Pa/m]
 pub const GRADIENT_MIN: f64 = 1e-14;
 
-/// The place at which the friction of a face of a contact surface acts.
+/// The points of a face of a contact surface at which its friction acts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaceFriction {
     /// All over the face: a large face resists spin about its own normal, and a very large one is divided.

@@ -34,7 +34,7 @@ pub enum ExperimentError {
         /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A file of measured pushes with other contents.
+    /// A file that is not one of measured pushes.
     #[error("{path} is not a file of measured pushes: {problem}", path = path.display())]
     Measurements {
         /// The file.
@@ -42,6 +42,9 @@ pub enum ExperimentError {
         /// The fault.
         problem: String,
     },
+    /// A push that cannot be taken.
+    #[error("{0}")]
+    Push(String),
     /// A folder or a file that is not one of measured tosses.
     #[error("{path} is not one of measured tosses: {problem}", path = path.display())]
     Tosses {
@@ -49,6 +52,14 @@ pub enum ExperimentError {
         path: PathBuf,
         /// The fault.
         problem: String,
+    },
+    /// A text that is in the name of no law.
+    #[error("no law has `{text}` in its name; the laws are: {names}")]
+    NoLaw {
+        /// The text.
+        text: String,
+        /// All names.
+        names: String,
     },
     /// A scene that cannot be built.
     #[error(transparent)]
@@ -83,7 +94,7 @@ pub enum ExperimentError {
     /// A pose out of the arm's reach.
     #[error(transparent)]
     Reach(#[from] ReachError),
-    /// A name that a scene lacks.
+    /// A name that is not in the scene.
     #[error("the scene has no {what} called '{name}': give that name to one")]
     Missing {
         /// The kind of element.

@@ -1,4 +1,4 @@
-//! Materials and bodies of the pushes.
+//! Materials and bodies that several experiments share.
 
 use crate::contact::ContactProperties;
 use crate::math::{Matrix3, SpatialInertia, Vector3};
@@ -20,8 +20,13 @@ pub(super) fn compliant(modulus: f64, friction: f64) -> ContactProperties {
     ContactProperties { compliant: Some(true), hydroelastic_modulus, ..rigid(friction) }
 }
 
+/// Moments of inertia of a homogeneous box about its centre [kg m2].
+pub(super) fn box_moments(mass: f64, size: &Vector3) -> Vector3 {
+    let [x, y, z] = [0, 1, 2].map(|i| size[i] * size[i] * mass / 12.0);
+    Vector3::new(y + z, x + z, x + y)
+}
+
 /// Inertia of a homogeneous box about its centre.
 pub(super) fn box_inertia(mass: f64, size: &Vector3) -> SpatialInertia {
-    let [x, y, z] = [0, 1, 2].map(|i| size[i] * size[i] * mass / 12.0);
-    SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&Vector3::new(y + z, x + z, x + y)))
+    SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&box_moments(mass, size)))
 }

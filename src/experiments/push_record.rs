@@ -7,6 +7,9 @@ use super::error::write_text;
 use super::{Chart, ExperimentError, Series, draw};
 use crate::stepping::{ContactPatch, FrictionErrors};
 
+/// Contacts of a push whose errors are recorded; the last ones may have no name.
+pub(super) const CONTACTS: usize = 5;
+
 /// The end of one step of a push.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PushSample {
@@ -18,6 +21,8 @@ pub struct PushSample {
     pub angle: f64,
     /// Force of the pusher on the object in this plane \[N\].
     pub force: [f64; 2],
+    /// Friction errors of each contact, in the order of their names in the table.
+    pub contacts: [FrictionErrors; CONTACTS],
     /// Largest friction errors of a contact point of the object with its support.
     pub errors: FrictionErrors,
     /// Largest friction errors of a net force of the support.
@@ -45,7 +50,7 @@ pub struct PushSummary {
     pub alignment: [f64; 2],
     /// Steps that did not converge, as a part of all [-].
     pub failed: f64,
-    /// Mean and longest time of a step \[ms\].
+    /// Median and longest time of a step \[ms\].
     pub took: [f64; 2],
 }
 
@@ -63,9 +68,39 @@ impl PushSummary {
                 mean(&|sample| sample.net_errors.alignment.to_degrees()),
             ],
             failed: mean(&|sample| f64::from(u8::from(!sample.converged))),
-            took: [1e3 * mean(&|sample| sample.took), 1e3 * most(&|sample| sample.took)],
+            took: [1e3 * median(samples.iter().map(|sample| sample.took)), 1e3 * most(&|sample| sample.took)],
         }
     }
+}
+
+/// The median of some values, the upper of two in the middle; 0 without values.
+pub(super) fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The largest number of steps of a push.
+const STEPS_MAX: f64 = 1e7;
+
+/// The number of steps of `step` \[s\] in `duration` \[s\].
+///
+/// # Errors
+/// Steps that do not end there, to a thousandth of a step, or too many steps.
+pub(super) fn whole_steps(duration: f64, step: f64) -> Result<u32, ExperimentError> {
+    let count = (duration / step).round();
+    if count.is_nan() || count > STEPS_MAX {
+        let shortest = duration / STEPS_MAX;
+        return Err(ExperimentError::Push(format!(
+            "a push of {duration} s has too many steps of {step:e} s; take steps of {shortest:e} s or longer"
+        )));
+    }
+    // Steps are whole nanoseconds
+    if count >= 1.0 && (count * step - duration).abs() < 1e-3 * step + count * 0.5e-9 {
+        return Ok(count as u32);
+    }
+    let near = duration / count.max(1.0);
+    Err(ExperimentError::Push(format!("a push of {duration} s is no whole number of steps of {step} s; take {near} s")))
 }
 
 /// The mean of a quantity over all samples; 0 without samples.
@@ -81,6 +116,8 @@ pub(super) struct Labels<'a> {
     pub(super) position: [&'a str; 2],
     /// The names of both components of the force: in the table, and in the chart.
     pub(super) force: ([&'a str; 2], [&'a str; 2]),
+    /// The names of the contacts whose errors are recorded, at most [`CONTACTS`].
+    pub(super) contacts: &'a [&'a str],
     /// The title of the chart of the force.
     pub(super) force_title: &'a str,
 }
@@ -89,25 +126,26 @@ impl Labels<'_> {
     fn table(&self, samples: &[PushSample]) -> String {
         let ([x, y], [fx, fy]) = (self.position, self.force.0);
         let errors = "cone_error,alignment_error,net_cone_error,net_alignment_error";
-        let mut text = format!("time,{x},{y},angle,{fx},{fy},{errors},converged\n");
+        let mut text = format!("time,{x},{y},angle,{fx},{fy},{errors}");
+        for name in self.contacts {
+            let _ = write!(text, ",{0}.cone_error,{0}.alignment_error", name.replace(' ', "_"));
+        }
+        text.push_str(",converged\n");
         for sample in samples {
             let PushSample { time, position: [x, y], angle, force: [fx, fy], errors, net_errors, converged, .. } =
                 sample;
             // Writing to a string cannot fail
-            let _ = writeln!(
-                text,
-                "{time:.6},{x:.9},{y:.9},{angle:.9},{fx:.6},{fy:.6},{:.3e},{:.6},{:.3e},{:.6},{}",
-                errors.cone,
-                errors.alignment,
-                net_errors.cone,
-                net_errors.alignment,
-                u8::from(*converged)
-            );
+            let _ = write!(text, "{time:.6},{x:.9},{y:.9},{angle:.9},{fx:.6},{fy:.6}");
+            for errors in [errors, net_errors].into_iter().chain(sample.contacts.iter().take(self.contacts.len())) {
+                let _ = write!(text, ",{:.3e},{:.6}", errors.cone, errors.alignment);
+            }
+            let _ = writeln!(text, ",{}", u8::from(*converged));
         }
         text
     }
 
-    /// Charts over time: displacement with the lines of `exact`, force, cone error and alignment error.
+    /// Charts over time: displacement with the lines of `exact`, force, and the cone error and alignment
+    /// error of each contact.
     fn charts(&self, samples: &[PushSample], exact: Option<Series>) -> Vec<Chart> {
         let line = |name: &str, of: &dyn Fn(&PushSample) -> f64| {
             Series::new(name, samples.iter().map(|sample| (sample.time, of(sample))))
@@ -118,6 +156,14 @@ impl Labels<'_> {
             line(self.position[1], &|sample| 1e3 * sample.position[1]),
             line("turn", &|sample| sample.angle.to_degrees()),
         ];
+        // A line for each contact, as in the thesis, and one for the net force
+        let lines = |of: &dyn Fn(&FrictionErrors) -> f64| {
+            let contacts = self.contacts.iter().enumerate();
+            let mut lines: Vec<Series> =
+                contacts.map(|(k, name)| line(name, &|sample: &PushSample| of(&sample.contacts[k]))).collect();
+            lines.push(line("net force", &|sample| of(&sample.net_errors)));
+            lines
+        };
         let [along, across] = self.force.1;
         vec![
             chart(self.title, "displacement [mm], turn [degrees]", displacement.into_iter().chain(exact).collect()),
@@ -126,19 +172,8 @@ impl Labels<'_> {
                 "force [N]",
                 vec![line(along, &|sample| sample.force[0]), line(across, &|sample| sample.force[1])],
             ),
-            chart(
-                "Cone error C",
-                "C [-]",
-                vec![line("points", &|sample| sample.errors.cone), line("net force", &|sample| sample.net_errors.cone)],
-            ),
-            chart(
-                "Alignment error A",
-                "A [degrees]",
-                vec![
-                    line("points", &|sample| sample.errors.alignment.to_degrees()),
-                    line("net force", &|sample| sample.net_errors.alignment.to_degrees()),
-                ],
-            ),
+            chart("Cone error C", "C [-]", lines(&|errors| errors.cone)),
+            chart("Alignment error A", "A [degrees]", lines(&|errors| errors.alignment.to_degrees())),
         ]
     }
 

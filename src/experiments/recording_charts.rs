@@ -1,4 +1,4 @@
-//! Charts of a recording: the quantities that someone looks at first.
+//! Charts of a recording: its main quantities, or named columns.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub enum ChartError {
     Nothing,
 }
 
-/// Charts of the first things to look at, one below the other:
+/// Charts of the main columns, one below the other:
 /// - of a recording of contacts, force and penetration of the pairs with the largest forces;
 /// - of a recording of a run, its named outputs by unit, the positions of joints, the heights of free bodies,
 ///   and the contact forces on bodies;
@@ -219,7 +219,12 @@ fn contacts(table: &Table, x: &Axis<'_>) -> Vec<Chart> {
         true => format!("contacts: the {LINES_MAX} of {count} with the largest forces"),
         false => "contacts".to_owned(),
     };
-    let panels = [("force [N]", of(&force)), ("penetration [m]", of(numbers("penetration")))];
+    let panels = [
+        ("force [N]", of(&force)),
+        ("penetration [m]", of(numbers("penetration"))),
+        ("cone error of friction [-]", of(numbers("cone_error"))),
+        ("alignment error of friction [rad]", of(numbers("alignment_error"))),
+    ];
     panels.into_iter().filter_map(|(y, lines)| chart(x, &title, y, lines)).collect()
 }
 

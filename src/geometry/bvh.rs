@@ -107,7 +107,7 @@ fn build<B: Bounds>(elements: &mut [(u32, B)], nodes: &mut Vec<Node<B>>) {
 }
 
 /// Tests whether a box given in N can touch one fixed box given in M, by the six face axes of the two boxes.
-/// The nine axes of edge pairs are left out, so the test is conservative: it may answer "yes" for boxes that
+/// The nine axes of edge pairs are left out, so the test is conservative: it may also hold for boxes that
 /// are apart.
 pub(crate) struct OrientedOverlap {
     R_MN: Matrix3,

@@ -23,8 +23,8 @@ pub fn centroid(mesh: &SurfaceMesh) -> (f64, Vector3) {
 }
 
 /// Volume \[m3\] and centroid \[m\] of a closed surface, and the integral of x x^T over its inside about the
-/// centroid \[m5\]. Each triangle spans a tetrahedron with it; that with corners 0, a,
-/// b, c and volume V has V/20 ((a + b + c)(a + b + c)^T + a a^T + b b^T + c c^T).
+/// centroid \[m5\]. Each triangle spans a tetrahedron with the centroid. The integral over one with the
+/// corners 0, a, b, c and the volume V is V/20 ((a + b + c)(a + b + c)^T + a a^T + b b^T + c c^T).
 pub fn second_moments(mesh: &SurfaceMesh) -> (f64, Vector3, Matrix3) {
     let (volume, centroid) = centroid(mesh);
     let mut second = Matrix3::zeros();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::stepping::{Checkpoint, CheckpointError};
 
-/// The largest file that is read: a scene of a thousand bodies needs less than a megabyte.
+/// The largest file that is read \[bytes\].
 const BYTES_MAX: u64 = 1 << 30;
 
 /// The reason why a checkpoint was not written or not read.

@@ -160,8 +160,11 @@ pub fn read(file: &Path, packages: &PackageMap) -> Result<Drawing, DrawingError>
     let mut warnings = Vec::new();
     let mut shapes = Vec::new();
     for (number, robot) in raw.robots.iter().enumerate() {
-        let options =
-            LoadOptions { on_unreadable_collision_mesh: OnUnreadableMesh::WarnAndSkip, load_visual_meshes: true };
+        let options = LoadOptions {
+            on_unreadable_collision_mesh: OnUnreadableMesh::WarnAndSkip,
+            load_visual_meshes: true,
+            ..LoadOptions::default()
+        };
         let folder = file.parent().unwrap_or(Path::new(""));
         let description = urdf::load_str(&robot.urdf, Path::new("robot_description"), folder, packages, &options)
             .map_err(|source| DrawingError::Robot { file: file.to_path_buf(), number, source })?;

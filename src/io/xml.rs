@@ -61,24 +61,22 @@ pub(crate) fn parse(text: &str) -> Result<Element, XmlError> {
         let detail = format!("no XML document contains the character {found:?}; remove it");
         return Err(XmlError { detail, ..at_byte(&text, at) });
     }
-    let mut allow_dtd = false;
+    if let Some(blank) = without_document_type(&text)? {
+        text = blank.into();
+    }
     for _ in 0..UNDECLARED_PREFIXES_MAX {
-        let options = roxmltree::ParsingOptions { allow_dtd, nodes_limit: XML_NODES_MAX, ..Default::default() };
+        let options = roxmltree::ParsingOptions { nodes_limit: XML_NODES_MAX, ..Default::default() };
         match roxmltree::Document::parse_with_options(&text, options) {
             Ok(document) => {
                 // To look for the line of each element from the start takes minutes for large documents.
                 let line_ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
                 return convert(&document, document.root_element(), &line_ends, 0);
             }
-            // Without a document type no entity can be declared.
-            Err(roxmltree::Error::DtdDetected) => match text.find("<!ENTITY") {
-                Some(at) => {
-                    let detail = "entity declarations are refused, because a few lines of them can make a document of \
-                                  any size; write the text itself, and remove the <!ENTITY ...> lines";
-                    return Err(XmlError { detail: detail.to_owned(), ..at_byte(&text, at) });
-                }
-                None => allow_dtd = true,
-            },
+            Err(roxmltree::Error::DtdDetected) => {
+                let at = text.find("<!DOCTYPE").unwrap_or(0);
+                let detail = "this document type has no end, or is not the first one before the root; remove it";
+                return Err(XmlError { detail: detail.to_owned(), ..at_byte(&text, at) });
+            }
             Err(roxmltree::Error::UnknownNamespace(prefix, position)) => match declare(&text, &prefix) {
                 Some(repaired) => text = repaired.into(),
                 None => return Err(error(format!("the prefix `{prefix}:` is not declared"), position)),
@@ -117,6 +115,76 @@ fn at_byte(text: &str, at: usize) -> XmlError {
     let column = 1 + before.chars().rev().take_while(|c| *c != '\n').count();
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     XmlError { detail: String::new(), line: number(line), column: number(column) }
+}
+
+/// The text with spaces in place of its document type, if it has one. So no declaration in it has an effect,
+/// and references to entities other than those of XML itself are errors. Bytes and lines stay where they are.
+///
+/// # Errors
+/// The document type declares an entity.
+fn without_document_type(text: &str) -> Result<Option<String>, XmlError> {
+    let Some(start) = document_type(text) else { return Ok(None) };
+    let Some(length) = document_type_length(&text[start..]).map_err(|at| {
+        let detail = "entity declarations are refused, because a few lines of them can make a document of any size; write \
+                      the text itself, and remove the <!ENTITY ...> lines";
+        XmlError { detail: detail.to_owned(), ..at_byte(text, start + at) }
+    })?
+    else {
+        return Ok(None);
+    };
+    let (before, rest) = text.split_at(start);
+    let (inside, after) = rest.split_at(length);
+    let blank: String = inside.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }).collect();
+    Ok(Some([before, &blank, after].concat()))
+}
+
+/// The start of the document type, which only comments and instructions may precede.
+fn document_type(text: &str) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let rest = text[at..].trim_start();
+        at = text.len() - rest.len();
+        let end = match rest {
+            _ if rest.starts_with("<!DOCTYPE") => return Some(at),
+            _ if rest.starts_with("<!--") => "-->",
+            _ if rest.starts_with("<?") => "?>",
+            _ => return None,
+        };
+        at += rest.find(end)? + end.len();
+    }
+}
+
+/// The length of the document type at the start of `text`; `None` if it has no end. A quoted text, a comment
+/// or an instruction in it may contain what looks like its end or like a declaration.
+///
+/// # Errors
+/// The first entity declaration in it.
+fn document_type_length(text: &str) -> Result<Option<usize>, usize> {
+    let (mut at, mut in_subset, mut in_declaration) = ("<!DOCTYPE".len(), false, true);
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let past = |start: usize, end: &str| rest.get(start..)?.find(end).map(|found| start + found + end.len());
+        let length = match rest.as_bytes()[0] {
+            b'<' if !in_declaration && rest.starts_with("<!--") => past(4, "-->"),
+            b'<' if !in_declaration && rest.starts_with("<?") => past(2, "?>"),
+            b'<' if !in_declaration && rest.starts_with("<!ENTITY") => return Err(at),
+            b'"' if in_declaration => past(1, "\""),
+            b'\'' if in_declaration => past(1, "'"),
+            byte => {
+                match byte {
+                    b'<' => in_declaration = true,
+                    b'[' if in_declaration && !in_subset => (in_subset, in_declaration) = (true, false),
+                    b']' if in_subset && !in_declaration => (in_subset, in_declaration) = (false, true),
+                    b'>' if !in_subset => return Ok(Some(at + 1)),
+                    b'>' => in_declaration = false,
+                    _ => {}
+                }
+                rest.chars().next().map(char::len_utf8)
+            }
+        };
+        let Some(length) = length else { return Ok(None) };
+        at += length;
+    }
+    Ok(None)
 }
 
 /// The start of the first element.
@@ -225,6 +293,36 @@ mod tests {
             assert!(refused.detail.contains("no XML document contains"), "{type_:?}: {refused}");
         }
         assert!(parse("<!DOCTYPE r>\n<r n='&lt;&#65;'/>").is_ok(), "a document type without entities");
+        // Regression: a comment behind the document type was taken for a declaration.
+        for harmless in [
+            "<!DOCTYPE r>\n<!-- <!ENTITY a 'x'> -->",
+            "<!DOCTYPE r [<!-- <!ENTITY a 'x'> ]> --><!ELEMENT r ANY>]>",
+            "<!DOCTYPE r PUBLIC \"<!ENTITY\" ']>' [<?p <!ENTITY ]> ?><!ATTLIST r n CDATA '> <!ENTITY ]>'> ] >",
+            "<!-- <!DOCTYPE r [<!ENTITY a 'x'>]> --><!DOCTYPE r>",
+        ] {
+            assert!(parse(&format!("{harmless}\n<r n='é'/>")).is_ok_and(|root| root.line > 1), "{harmless}");
+        }
+        // No comment or quote hides a declaration.
+        for hidden in [
+            "<!DOCTYPE r [<!-- ' --><!ENTITY a 'x'><!-- ' -->]>",
+            "<!DOCTYPE r [<!ELEMENT r (a|b)><!ENTITY a 'x'>]>",
+            "<!DOCTYPE r [<?p <!-- ?><!ENTITY a 'x'><!-- -->]>",
+            "<!DOCTYPE r [<!ATTLIST r n CDATA \"'\"><!ENTITY a 'x'><!ATTLIST r m CDATA \"'\">]>",
+            "<!-- --><!DOCTYPE r SYSTEM \"<!--\" [ <!ENTITY % a 'x'> <!-- -->]>",
+        ] {
+            let refused = parse(&format!("{hidden}<r/>")).unwrap_err();
+            assert!(refused.detail.contains("entity declarations"), "{hidden}: {refused}");
+        }
+        for endless in [
+            "<!DOCTYPE r [<!ELEMENT r ANY>",
+            "<!DOCTYPE r '",
+            "<!DOCTYPE r [<!-- >",
+            "<!DOCTYPE",
+            "<!DOCTYPE r><!DOCTYPE r>",
+        ] {
+            assert!(parse(&format!("{endless}<r/>")).is_err(), "{endless}");
+        }
+        assert!(parse("<!DOCTYPE r>\n<r n='&a;'/>").unwrap_err().line == 2, "an unknown entity");
         assert!(parse("<?p > <a ?><r><x:y/></r>").is_ok(), "a prefix that is declared on the root");
         assert!(parse("<r><!-- <!DOCTYPE r [<!ENTITY a 'x'>]> --></r>").is_ok(), "a comment");
         for control in ["&#1;", "&#x7f;", "&#0;", "\0", "&#10;", "\u{85}"] {

@@ -178,7 +178,7 @@ impl SpatialInertia {
         let h = skew(&self.first_moment);
         Self { mass: self.mass, first_moment, rotational: self.rotational - p * h - h * p - p * p * self.mass }
     }
-    /// Spatial momentum I V, about the common reference point.
+    /// Spatial momentum I V about the common reference point [N m s, N s].
     pub fn mul_velocity(&self, velocity: &SpatialVelocity) -> SpatialForce {
         SpatialForce {
             tau: self.rotational * velocity.w + self.first_moment.cross(&velocity.v),

@@ -15,15 +15,16 @@ use crate::math::{
 pub struct Data {
     /// Poses of all bodies; by [`kinematics`](super::kinematics).
     pub X_WB: IndexVec<BodyIndex, RigidTransform>,
-    /// Spatial velocities of all bodies about their origins, in world axes; by
+    /// Spatial velocities of all bodies about their origins, in world axes [rad/s, m/s]; by
     /// [`kinematics`](super::kinematics).
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
-    /// Mass matrix, nv x nv, with a block for each of [`Model::trees`]; by
+    /// Mass matrix, nv x nv [kg m2, kg m or kg], with a block for each of [`Model::trees`]; by
     /// [`mass_matrix`](super::mass_matrix).
     pub M: BlockDiagonal,
-    /// c(q, v): the generalized forces that keep vdot = 0 without gravity; by [`bias`](super::bias).
+    /// c(q, v): the generalized forces that keep vdot = 0 without gravity [N m] or \[N\]; by
+    /// [`bias`](super::bias).
     pub coriolis: Vec<f64>,
-    /// tau_g(q): the generalized forces of gravity; by [`bias`](super::bias).
+    /// tau_g(q): the generalized forces of gravity [N m] or \[N\]; by [`bias`](super::bias).
     pub gravity: Vec<f64>,
     /// Motion of each column about T, in world axes.
     pub(super) S: Vec<SpatialVelocity>,

@@ -8,9 +8,9 @@ use crate::math::Vector3;
 /// Energy of a whole model \[J\].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
-    /// 1/2 v^T M v, rotors included.
+    /// 1/2 v^T M v, rotors included \[J\].
     pub kinetic: f64,
-    /// -sum m g . p_WBcm: zero with all masses at the world's origin.
+    /// -sum m g . p_WBcm: zero with all masses at the world's origin \[J\].
     pub potential: f64,
 }
 

@@ -32,6 +32,33 @@ pub fn integrate(model: &Model, q: &mut [f64], v: &[f64], dt: f64) {
     }
 }
 
+/// Computes the displacement `out` with `from` (+) `out` = `to`, the inverse of [`integrate`] over 1 s. Turns
+/// are below half a revolution.
+pub fn displacement(model: &Model, from: &[f64], to: &[f64], out: &mut [f64]) {
+    for joint in model.joints().iter().filter(|joint| joint.nv > 0) {
+        let coordinates = joint.q_start..joint.q_start + joint.nq;
+        let out = &mut out[joint.v_start..joint.v_start + joint.nv];
+        match (joint.kind, &from[coordinates.clone()], &to[coordinates]) {
+            (JointKind::Floating, [a @ .., ax, ay, az], [b @ .., bx, by, bz]) => {
+                out[..3].copy_from_slice(rotation_between(a, b).as_slice());
+                out[3..].copy_from_slice(&[bx - ax, by - ay, bz - az]);
+            }
+            (_, from, to) => out.iter_mut().zip(from).zip(to).for_each(|((out, from), to)| *out = to - from),
+        }
+    }
+}
+
+/// The rotation vector r \[rad\] with exp(r/2) A = B, of quaternions (w, x, y, z).
+fn rotation_between(a: &[f64], b: &[f64]) -> Vector3 {
+    let (&[aw, ax, ay, az], &[bw, bx, by, bz]) = (a, b) else { return Vector3::zeros() };
+    let (ua, ub) = (Vector3::new(ax, ay, az), Vector3::new(bx, by, bz));
+    let (w, u) = (aw * bw + ua.dot(&ub), ub * aw - ua * bw + ua.cross(&ub));
+    // Both signs of a quaternion are the same rotation
+    let (w, u) = if w < 0.0 { (-w, -u) } else { (w, u) };
+    let half_sine = u.norm();
+    if half_sine == 0.0 { Vector3::zeros() } else { u * (2.0 * half_sine.atan2(w) / half_sine) }
+}
+
 /// Q <- exp(r/2) Q for the quaternion (w, x, y, z) and the rotation vector r \[rad\] in the fixed frame's
 /// axes.
 pub(super) fn turn(quaternion: &mut [f64], rotation: &Vector3) {
@@ -43,4 +70,23 @@ pub(super) fn turn(quaternion: &mut [f64], rotation: &Vector3) {
     let (turned_w, turned_u) = (s * w - r.dot(&u), u * s + r * w + r.cross(&u));
     let scale = 1.0 / (turned_w * turned_w + turned_u.norm_squared()).sqrt();
     quaternion.copy_from_slice(&[turned_w * scale, turned_u.x * scale, turned_u.y * scale, turned_u.z * scale]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The rotation between two quaternions turns the first into the second, also if their signs differ.
+    #[test]
+    fn rotations_between_quaternions_turn_one_into_the_other() {
+        let start = [0.5, -0.5, 0.1, 0.7];
+        for r in [Vector3::zeros(), Vector3::new(1e-9, 0.0, -2e-9), Vector3::new(0.3, -1.2, 2.0)] {
+            let mut end = start;
+            turn(&mut end, &r);
+            for sign in [1.0, -1.0] {
+                let found = rotation_between(&start, &end.map(|x| sign * x));
+                assert!((found - r).norm() < 1e-15 + 1e-14 * r.norm(), "{found} and not {r}");
+            }
+        }
+    }
 }

@@ -51,7 +51,7 @@ pub use energy::{Energy, energy, spring_energy};
 pub use error::ModelError;
 pub use free_motion::FreeMotion;
 pub use free_start::{FreeMotionError, FreeStart};
-pub use integrate::integrate;
+pub use integrate::{displacement, integrate};
 pub use joint::{Joint, JointKind, JointLimits, JointSpec, JointSpring, Mimic, MimicOf};
 pub use kinematics::{kinematics, positions, velocities};
 pub use mass_matrix::mass_matrix;

@@ -15,13 +15,14 @@ use crate::io::package::PackageMap;
 use crate::io::scene_file::{LoadedScene, SceneSource, SourceChanges};
 use crate::recording::Rates;
 use crate::ros::checkpoints::file::checkpoint_queue;
+use crate::ros::checkpoints::lock::{CheckpointLock, canonical, lock_checkpoint};
 use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::checkpoints::services::PERIOD_WITHOUT_FILE;
-use crate::ros::client::{Node, ParameterValue, retry_responses};
+use crate::ros::client::{Node, ParameterValue, check_command_line, retry_responses};
 use crate::ros::commands::standing_command::StandingCommand;
 use crate::ros::exchange::disk_watch::STALLED_AFTER;
 use crate::ros::exchange::mailbox::Mailbox;
-use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, warn_of_unused};
 use crate::ros::exchange::state_queue::state_queue;
 use crate::ros::exchange::step_watch::LONG;
 use crate::ros::log::causes::with_causes;
@@ -78,6 +79,10 @@ pub fn run() -> Result<(), NodeError> {
 async fn run_async() -> Result<(), NodeError> {
     // Installed before anything slow, so that a signal during loading also ends the program cleanly.
     let mut signals = Signals::new()?;
+    let known = Parameters::new(std::iter::empty());
+    let names: Vec<&str> = known.iter().map(|(declaration, _)| declaration.name.as_str()).collect();
+    let arguments: Vec<_> = std::env::args_os().collect();
+    check_command_line(arguments.into_iter(), names.into_iter()).map_err(NodeError::Argument)?;
     let node = scheduled(Node::create(NODE_NAME)?)?;
     let given = node.initial_parameters();
     // Loading may take long. Its thread ends with the process.
@@ -166,6 +171,8 @@ struct World {
     loaded: LoadedScene,
     /// The checkpoint to continue from.
     checkpoint: Option<Checkpoint>,
+    /// The lock on its file.
+    lock: Option<CheckpointLock>,
     rates: Rates,
     /// The packages and folders that services read files from.
     packages: PackageMap,
@@ -195,19 +202,23 @@ impl World {
         let mut origin = WorldOrigin { is_of_start: true, ..WorldOrigin::file(parameters.text("scene"), source) };
         check_record(Path::new(parameters.text("record")))?;
         let file = PathBuf::from(parameters.text("checkpoint"));
-        if !parameters.text("record").is_empty() && parameters.text("record") == parameters.text("checkpoint") {
+        let record = parameters.text("record");
+        if !record.is_empty() && !file.as_os_str().is_empty() && canonical(Path::new(record)) == canonical(&file) {
             return Err(NodeError::OneFile { file });
         }
+        let lock = lock_checkpoint(&file)?;
         let checkpoint = read_checkpoint(&file)?;
         if let Some(checkpoint) = &checkpoint {
             loaded = restore_entities(checkpoint, &file, &mut origin, &packages)?.unwrap_or(loaded);
         }
-        parameters.declare_scene(&loaded.scene);
+        parameters.declare_scene(&loaded.scene, SceneStepping::of(&loaded));
+        let mode = Mode::named(parameters.text("stepping"));
+        warn_of_unused(&loaded, &SceneStepping::of(&loaded).with(mode, 0).stepping);
         if !parameters.problems().is_empty() {
             return Err(refuse(&parameters));
         }
         parameters.start();
-        Ok((parameters, Self { rates: Rates::from(&loaded.publish), origin, loaded, checkpoint, packages }))
+        Ok((parameters, Self { rates: Rates::from(&loaded.publish), origin, loaded, checkpoint, lock, packages }))
     }
 }
 
@@ -244,22 +255,18 @@ struct Session {
     simulation_ended: oneshot::Receiver<()>,
     publishing_ended: oneshot::Receiver<()>,
     spinning_ended: oneshot::Receiver<()>,
+    /// Held until the node ends.
+    _lock: Option<CheckpointLock>,
 }
 
 impl Session {
     fn start(mut node: Node, world: World, mut parameters: Parameters) -> Result<Self, NodeError> {
-        let World { origin, mut loaded, checkpoint, rates, packages } = world;
+        let World { origin, mut loaded, checkpoint, lock, rates, packages } = world;
         let markers = loaded.publish.contact_markers;
         let mut settings = parameters.run_settings(&rates, markers);
         let physics = parameters.physics(loaded.scene.joint_names());
         let joints = loaded.scene.joint_names().len();
-        let stepping = SceneStepping {
-            settings: loaded.settings,
-            dynamic: loaded.dynamic,
-            quasistatic: loaded.quasistatic,
-            spook: loaded.spook,
-            continuous: loaded.continuous,
-        };
+        let stepping = SceneStepping::of(&loaded);
         let checkpoints = PathBuf::from(parameters.text("checkpoint"));
         if settings.checkpoint_period_ns > 0 && checkpoints.as_os_str().is_empty() {
             tracing::warn!("{PERIOD_WITHOUT_FILE}");
@@ -386,6 +393,7 @@ impl Session {
             simulation_ended,
             publishing_ended,
             spinning_ended,
+            _lock: lock,
         })
     }
 
@@ -475,7 +483,7 @@ fn check_record(file: &Path) -> Result<(), NodeError> {
             let kind = if found.is_dir() { "a folder" } else { "not a regular file" };
             Err(NodeError::RecordKind { file: file.to_path_buf(), kind })
         }
-        // A file that exists is not overwritten, and one that cannot be made is refused when it is made.
+        // A file that exists is not overwritten. If a file cannot be created, it is refused at its creation.
         _ => Ok(()),
     }
 }

@@ -16,6 +16,9 @@ pub enum NodeError {
     /// An error of ROS.
     #[error("ROS 2")]
     Ros(#[from] ClientError),
+    /// An argument of the command line.
+    #[error(transparent)]
+    Argument(ClientError),
     /// Values that parameters cannot take, one per line, and a table of all parameters.
     #[error("{0}\nThe parameters are:\n{1}")]
     Parameters(String, String),
@@ -45,6 +48,14 @@ pub enum NodeError {
     /// One file for two purposes.
     #[error("parameters 'record' and 'checkpoint' name one file, {}: name two", file.display())]
     OneFile {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Another node has the file of checkpoints.
+    #[error(
+        "parameter 'checkpoint': another node uses {}: end that node, or name another file", file.display()
+    )]
+    CheckpointInUse {
         /// The file.
         file: PathBuf,
     },

@@ -14,7 +14,8 @@
 //!   gamma = n(vn) (n - mu g(x) vt/|vt|).
 //!
 //! G = -d gamma/d v. The first two are negative gradients of convex potentials, so that G is symmetric and
-//! not negative. That of TAMSI is not symmetric: its friction follows the normal force of the same velocity.
+//! positive semidefinite. That of TAMSI is not symmetric: its friction follows the normal force of the same
+//! velocity.
 
 use super::face_scheme::FaceScheme;
 use super::patch_block::PatchBlock;

@@ -1,10 +1,10 @@
 //! Checkpoints: all data that a step takes from the previous one, as bytes with a version and a checksum.
 //!
-//! All numbers are little-endian, and floating-point numbers keep their bits. The parts in order are the mark
-//! `ISOBAR-C`, the version of the format (32 bits), the length of the contents (64 bits), the contents, and a
-//! CRC-32 over all previous bytes. The contents are the version of Isobar, the scene's signature, that of
-//! its commands and wrenches over time, the settings of the steps, the number of steps taken and their
-//! length, the simulation, and an attachment of the caller.
+//! All numbers are little-endian, and floating-point numbers keep their bits. The parts in order are the
+//! magic number `ISOBAR-C`, the version of the format (32 bits), the length of the contents (64 bits), the
+//! contents, and a CRC-32 over all previous bytes. The contents are the version of Isobar, the scene's
+//! signature, that of its commands and wrenches over time, the settings of the steps, the number of steps
+//! taken and their length, the simulation, and an attachment of the caller.
 
 use super::settings::StepSettings;
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, IndexVec, SpatialForce, SpatialVelocity, Vector6};

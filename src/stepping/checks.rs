@@ -6,6 +6,70 @@ use crate::contact::{FaceFriction, PointProperties};
 use crate::multibody::{Model, State};
 use crate::scene::{ContactPair, Scene};
 
+/// A setting, by its key in scene files, and the modes whose steps use it.
+struct Use {
+    /// The key, in `contact` but for `integrator`.
+    key: &'static str,
+    /// The value that other modes do not have; `None` for any value.
+    value: Option<&'static str>,
+    modes: &'static [&'static str],
+    /// The value of the other modes.
+    instead: &'static str,
+}
+
+const DYNAMIC: &[&str] = &["dynamic"];
+const DISCRETE: &[&str] = &["dynamic", "quasistatic", "spook"];
+
+/// The settings that not all modes use.
+const USES: [Use; 9] = [
+    Use { key: "scheme", value: None, modes: DYNAMIC, instead: "" },
+    Use { key: "near_rigid", value: None, modes: DYNAMIC, instead: "" },
+    Use { key: "friction_compliance", value: None, modes: DYNAMIC, instead: "" },
+    Use { key: "friction_bound", value: None, modes: DYNAMIC, instead: "" },
+    Use { key: "surfaces", value: None, modes: DYNAMIC, instead: "" },
+    Use { key: "integrator", value: None, modes: DYNAMIC, instead: "" },
+    Use { key: "dissipation", value: None, modes: &["dynamic", "continuous"], instead: "" },
+    Use { key: "faces", value: Some("polygons"), modes: DISCRETE, instead: "`faces: triangles`" },
+    Use { key: "face_friction", value: Some("spread"), modes: DISCRETE, instead: "`face_friction: centroid`" },
+];
+
+/// A stated setting that the steps of a mode do not use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnusedSetting {
+    /// Its key in scene files.
+    pub key: &'static str,
+    value: Option<&'static str>,
+    mode: &'static str,
+    modes: &'static [&'static str],
+    instead: &'static str,
+}
+
+impl UnusedSetting {
+    /// Whether `stepping: mode` uses the setting `key` with this value.
+    pub fn find(key: &str, value: &str, mode: &'static str) -> Option<Self> {
+        let fits = |used: &&Use| used.key == key && used.value.is_none_or(|unused| unused == value);
+        let Use { key, value, modes, instead } = USES.iter().find(fits)?;
+        (!modes.contains(&mode)).then_some(Self { key, value: *value, mode, modes, instead })
+    }
+}
+
+impl std::fmt::Display for UnusedSetting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { key, value, mode, modes, instead } = self;
+        let stated = value.map_or_else(|| (*key).to_owned(), |value| format!("{key}: {value}"));
+        write!(f, "`{stated}` has no effect with `stepping: {mode}`")?;
+        if !instead.is_empty() {
+            write!(f, ", which has {instead} only")?;
+        }
+        let modes: Vec<String> = modes.iter().map(|mode| format!("`stepping: {mode}`")).collect();
+        let modes = match modes.as_slice() {
+            [others @ .., last] if !others.is_empty() => format!("{} and {last} use", others.join(", ")),
+            one => format!("{} uses", one.concat()),
+        };
+        write!(f, "; {modes} it: remove `{key}`, or change the mode")
+    }
+}
+
 /// Checks that a state has the size of `model` and is finite.
 pub(super) fn check_state(model: &Model, state: &State) -> Result<(), SimulationError> {
     let finite = state.q.iter().chain(&state.v).all(|x| x.is_finite());
@@ -124,6 +188,10 @@ fn check_settings(settings: &StepSettings) -> Result<(), SimulationError> {
     match settings.stepping {
         Stepping::Dynamic(options) => {
             options.error_control.map_or(Ok(()), |control| positive("tolerance of the steps", control.tolerance))?;
+            if !(options.friction_compliance >= 0.0 && options.friction_compliance.is_finite()) {
+                let value = options.friction_compliance;
+                return Err(SimulationError::Setting { setting: "friction_compliance", value });
+            }
             positive("solver tolerance", options.solver.tolerance)
         }
         Stepping::Quasistatic(options) => {

@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use super::JointCommand;
 use crate::math::ScalarJointIndex;
 
-/// A value over simulated time.
+/// A value over simulated time, in the unit of its quantity.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Waveform {
     /// A constant value.
@@ -38,7 +38,7 @@ pub enum Waveform {
 }
 
 impl Waveform {
-    /// The value at a time. The square wave switches on the nanosecond, free of rounding.
+    /// The value at `time_ns` \[ns\]. The square wave switches on the nanosecond, free of rounding.
     pub fn value(&self, time_ns: u64) -> f64 {
         let time = time_ns as f64 * 1e-9;
         match self {

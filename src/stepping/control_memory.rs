@@ -1,9 +1,10 @@
 //! The memory of steps with error control.
 
 use super::contacts::Missed;
-use super::result::PairFriction;
+use super::result::{PairFriction, StepResult};
+use super::snapshot::{StepReport, StepTimes};
 use crate::math::{BodyIndex, IndexVec, SpatialForce};
-use crate::multibody::State;
+use crate::multibody::{Data, State};
 
 /// The memory of steps with error control.
 #[derive(Clone, Debug, Default)]
@@ -14,8 +15,18 @@ pub(super) struct ControlMemory {
     pub(super) last_ns: u64,
     pub(super) begin: Kept,
     pub(super) start: Kept,
+    /// The results of the last good step.
+    pub(super) results: Results,
     /// The end of the long step.
     pub(super) long: State,
+    /// The motion in the part, and the change of positions and velocities from the long step to the two short
+    /// ones.
+    pub(super) change: [Vec<f64>; 3],
+    /// For each tree, whether the change resolves its motion.
+    pub(super) resolved: Vec<bool>,
+    /// Poses and velocities at the end of the last solve, to which its contact forces belong.
+    pub(super) solved: Option<Box<Data>>,
+    pub(super) times: StepTimes,
     /// Sums over the parts, times their lengths, and these sums at the start of the present part.
     pub(super) sums: Sums,
     pub(super) sums_before: Sums,
@@ -35,6 +46,31 @@ impl ControlMemory {
     /// The memory of a checkpoint whose next trial has the length `next_ns` \[ns\].
     pub(super) fn resuming(next_ns: u64) -> Self {
         Self { next_ns, ..Self::default() }
+    }
+}
+
+/// Results of a step, apart from its contacts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Results {
+    efforts: Vec<f64>,
+    wrenches: IndexVec<BodyIndex, SpatialForce>,
+    report: StepReport,
+    times: StepTimes,
+}
+
+impl Results {
+    pub(super) fn keep(&mut self, result: &StepResult, wrenches: &IndexVec<BodyIndex, SpatialForce>) {
+        self.efforts.clone_from(&result.efforts);
+        self.wrenches.clone_from(wrenches);
+        (self.report, self.times) = (result.report, result.times);
+    }
+
+    /// Returns to the kept results; there are no contacts after a failed step.
+    pub(super) fn put_back(&self, result: &mut StepResult, wrenches: &mut IndexVec<BodyIndex, SpatialForce>) {
+        result.forget_contacts();
+        result.efforts.clone_from(&self.efforts);
+        wrenches.clone_from(&self.wrenches);
+        (result.report, result.times) = (self.report, self.times);
     }
 }
 

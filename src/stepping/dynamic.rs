@@ -192,6 +192,25 @@ impl DynamicStep {
         }
     }
 
+    /// Removes from `x` the motion against stiff contacts and joints of the last solve, at its velocities `v`
+    /// ([`NewtonSolver::soften`]).
+    pub(super) fn soften(&mut self, (model, time): (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
+        self.solver.soften(&self.problem, v, x).map_err(|error| singular(model, time, error))
+    }
+
+    /// Sets the `changes` of all velocities of an island to 0, unless those of all its trees are `resolved`.
+    pub(super) fn keep_resolved_islands(&self, model: &Model, resolved: &[bool], changes: [&mut [f64]; 2]) {
+        let tree = model.tree_of_dof();
+        for island in self.solver.islands(&self.problem) {
+            if !island.clone().flatten().all(|dof| resolved[tree[dof]]) {
+                for dofs in island {
+                    changes[0][dofs.clone()].fill(0.0);
+                    changes[1][dofs].fill(0.0);
+                }
+            }
+        }
+    }
+
     fn solve_tamsi(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
         let report = self.tamsi.solve(&self.problem, &self.warm_start, &self.options.solver, v);
         let stalled = report.status == SolveStatus::Stalled && report.residual < STALLED_RESIDUAL_MAX;

@@ -19,7 +19,7 @@ pub enum SimulationError {
         /// Velocities of the model.
         nv: usize,
     },
-    /// A setting that is not positive and finite, such as a step of zero.
+    /// A setting that is out of range, such as a step of zero.
     #[error("{setting} is {value}; it must be positive and finite")]
     Setting {
         /// The name of the setting.
@@ -55,7 +55,7 @@ pub enum SimulationError {
         scheme: &'static str,
         /// The setting or property, with the geometry that it belongs to.
         setting: String,
-        /// The way out.
+        /// The remedy.
         way_out: &'static str,
     },
     /// A pair with both restitution and a stiffness of its contact points.
@@ -172,7 +172,7 @@ pub enum StepError {
         time: f64,
         /// The scheme.
         scheme: &'static str,
-        /// How far it came.
+        /// The state of its iteration when it stopped.
         reason: String,
     },
     /// A body or link that turns many times within a step.
@@ -246,6 +246,14 @@ pub enum Unsettled {
         /// The difference, in N or N m.
         excess: f64,
     },
+    /// A loop closure that the motion of the step does not close.
+    #[error("the loop closure '{name}' is open by {open:.1e} m (or rad) at the end, or its force still turns")]
+    Closure {
+        /// The closure.
+        name: String,
+        /// The error at the end of the step \[m\] or \[rad\].
+        open: f64,
+    },
     /// Contacts and limits of joints that contradict each other.
     #[error("no motion satisfies all contacts and limits of {parts}")]
     Contradiction {
@@ -253,13 +261,20 @@ pub enum Unsettled {
         parts: String,
     },
     /// The solver of the step failed.
-    #[error("{status}, at residual {residual:.1e}")]
+    #[error("{status}, at residual {residual:.1e}{}", farthest(at))]
     Solver {
         /// Its status.
         status: String,
+        /// The body or pair that is farthest from a solution; empty if it is not known.
+        at: String,
         /// Its residual.
         residual: f64,
     },
+}
+
+/// The end of a message that names the part with the largest residual.
+fn farthest(at: &str) -> String {
+    if at.is_empty() { String::new() } else { format!(", farthest from a solution at {at}") }
 }
 
 /// The name of the joint that a generalized velocity belongs to.

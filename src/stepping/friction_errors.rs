@@ -52,20 +52,26 @@ impl SlidingForce {
     }
 }
 
-/// The largest errors of the faces of a contact with the friction coefficient `mu`, and those of its net
-/// force `net`. The limit of the net friction is mu times the sum of the normal forces of the faces. Slip
-/// below `slip_min` [m/s] has no direction.
+/// Writes the errors of the faces of a contact with the friction coefficient `mu` to `each`, and returns
+/// those of its net force `net`. The limit of the net friction is mu times the sum of the normal forces of
+/// the faces. Slip below `slip_min` [m/s] has no direction.
 pub(super) fn friction_errors(
     faces: impl Iterator<Item = SlidingForce> + Clone,
     net: &SlidingForce,
     mu: f64,
     slip_min: f64,
-) -> (FrictionErrors, FrictionErrors) {
+    each: &mut Vec<FrictionErrors>,
+) -> FrictionErrors {
     let largest = faces.clone().map(|face| face.normal_force()).fold(0.0, f64::max);
     let total = faces.clone().map(|face| face.normal_force()).sum();
-    let of_faces = faces.map(|face| face.errors(mu, face.normal_force().max(NORMAL_MIN * largest), slip_min));
-    let of_faces = of_faces.fold(FrictionErrors::default(), FrictionErrors::max);
-    (of_faces, net.errors(mu, total, slip_min))
+    each.clear();
+    each.extend(faces.map(|face| face.errors(mu, face.normal_force().max(NORMAL_MIN * largest), slip_min)));
+    net.errors(mu, total, slip_min)
+}
+
+/// The larger value of each error.
+pub(super) fn largest_of(errors: &[FrictionErrors]) -> FrictionErrors {
+    errors.iter().copied().fold(FrictionErrors::default(), FrictionErrors::max)
 }
 
 /// The velocity of B relative to A at a point, for bodies with the velocities V about the origins p.
@@ -87,9 +93,15 @@ mod tests {
     fn errors_are_those_of_written_out_forces() {
         let normal = Vector3::z();
         let slip = Vector3::new(0.1, 0.1, 0.0);
+        let of_one = |face: SlidingForce| {
+            let mut each = Vec::new();
+            friction_errors(std::iter::once(face), &face, 0.5, 1e-5, &mut each);
+            assert_eq!(each.len(), 1);
+            largest_of(&each)
+        };
         let of = |x: f64, y: f64| {
             let face = SlidingForce { force: Vector3::new(x, y, 10.0), normal, slip };
-            friction_errors(std::iter::once(face), &face, 0.5, 1e-5).0
+            of_one(face)
         };
         assert_eq!(of(-1.0, -1.0), FrictionErrors { cone: 0.0, alignment: 0.0 });
         let corner = of(-5.0, -5.0);
@@ -99,7 +111,7 @@ mod tests {
         assert!(turned.cone < 1e-12 && (turned.alignment - 30.0_f64.to_radians()).abs() < 1e-12, "{turned:?}");
         // Friction without a normal force
         let dry = SlidingForce { force: Vector3::new(-5.0, 0.0, 0.0), normal, slip };
-        assert_eq!(friction_errors(std::iter::once(dry), &dry, 0.5, 1e-5).0.cone, f64::INFINITY);
+        assert_eq!(of_one(dry).cone, f64::INFINITY);
         // Two sides of a groove whose normals cancel in part: both faces are on their cones, and so is the
         // net force
         let side = |x: f64| {
@@ -108,7 +120,9 @@ mod tests {
         };
         let (left, right) = (side(1.0), side(-1.0));
         let net = SlidingForce { force: left.force + right.force, normal: Vector3::z(), slip: Vector3::y() };
-        assert!(friction_errors([left, right].into_iter(), &net, 0.5, 1e-5).1.cone < 1e-12);
+        let mut each = Vec::new();
+        assert!(friction_errors([left, right].into_iter(), &net, 0.5, 1e-5, &mut each).cone < 1e-12);
+        assert!(each.len() == 2 && largest_of(&each).cone < 1e-12, "{each:?}");
         // Friction along the slip instead of against it
         assert!((of(1.0, 1.0).alignment - std::f64::consts::PI).abs() < 1e-12);
     }

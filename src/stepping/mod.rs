@@ -19,6 +19,7 @@ mod joint_speed;
 mod joint_wrench;
 mod missed_contact;
 mod overlap;
+mod part_control;
 mod patches;
 mod quasistatic;
 mod result;
@@ -32,6 +33,7 @@ mod timed_wrenches;
 mod wrong_friction;
 
 pub use checkpoint::{Checkpoint, CheckpointError};
+pub use checks::UnusedSetting;
 pub use command::{JointCommand, JointTarget};
 pub use command_schedule::{CommandSchedule, JointSchedule, Waveform};
 pub use error::{SimulationError, StepError, Unsettled};

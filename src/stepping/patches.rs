@@ -1,7 +1,7 @@
 //! The contacts of the last step in a snapshot.
 
 use super::contacts::{ActivePatch, surface_velocity};
-use super::friction_errors::{SlidingForce, friction_errors, relative_velocity};
+use super::friction_errors::{SlidingForce, friction_errors, largest_of, relative_velocity};
 use super::result::StepContact;
 use super::simulation::Simulation;
 use super::snapshot::{ContactPatch, PatchFaces, penetration};
@@ -22,7 +22,8 @@ impl Simulation {
         patch.p_WC = p_WC;
         patch.F_BC_W = contact.impulse * (1.0 / self.last_length());
         let faces = &mut patch.faces;
-        self.stepper.face_forces(&self.scene, number, &self.state.v, &mut faces.force_B_W);
+        // With error control, the state goes on from the end of the last solve
+        self.stepper.face_forces(&self.scene, number, &self.result.state.v, &mut faces.force_B_W);
         faces.clear();
         match pair.kind {
             ContactKind::PressureField => {
@@ -45,13 +46,15 @@ impl Simulation {
         self.write_friction_errors(pair, patch);
     }
 
-    /// Writes the errors of friction, at the poses and velocities at the end of the step.
+    /// Writes the errors of friction, at the poses and velocities at the end of the step, or of its last
+    /// solve.
     fn write_friction_errors(&self, pair: &ContactPair, patch: &mut ContactPatch) {
-        let moving = surface_velocity(&self.scene, &self.data, pair);
-        let motion = |body: BodyIndex| (&self.data.V_WB[body], &self.data.X_WB[body].translation.vector);
+        let data = self.control.solved.as_deref().unwrap_or(&self.data);
+        let moving = surface_velocity(&self.scene, data, pair);
+        let motion = |body: BodyIndex| (&data.V_WB[body], &data.X_WB[body].translation.vector);
         let (A, B) = (motion(patch.body_A), motion(patch.body_B));
-        let faces = &patch.faces;
-        let each = faces.force_B_W.iter().zip(&faces.normal_W).zip(&faces.centroid_W);
+        let PatchFaces { force_B_W, normal_W, centroid_W, friction: errors, .. } = &mut patch.faces;
+        let each = force_B_W.iter().zip(&*normal_W).zip(&*centroid_W);
         let each = each.map(|((force, normal), p_WF)| SlidingForce {
             force: *force,
             normal: *normal,
@@ -64,8 +67,8 @@ impl Simulation {
             slip: relative_velocity(&patch.p_WC, A, B) + moving,
         };
         let slip_min = SLIP_MIN * self.settings.stiction_tolerance;
-        let (of_faces, of_net) = friction_errors(each, &net, pair.material.friction, slip_min);
-        (patch.friction, patch.net_friction) = (of_faces, of_net);
+        patch.net_friction = friction_errors(each, &net, pair.material.friction, slip_min, errors);
+        patch.friction = largest_of(errors);
     }
 
     fn write_surface(&self, pair: usize, faces: &mut PatchFaces) {

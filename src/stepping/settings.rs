@@ -36,9 +36,10 @@ pub enum ContactSurfaces {
     Start,
     /// Those on the free path, for bodies that meet in the step or would press each other in by more than the
     /// depth of their contact. If the step is too long to resolve a contact, the forces of all its faces
-    /// vanish before the bodies have separated by that depth. A dynamic step needs [`Integrator::Implicit`],
-    /// and [`FrictionBound::Solved`] if its scheme is lagged: without them, its surfaces are those of the
-    /// start.
+    /// vanish before the bodies have separated by that depth. In all steps, faces at the rims of bodies keep
+    /// their force, which [`ContactSurfaces::Start`] drops by the sign of their gradient. A dynamic step
+    /// needs [`Integrator::Implicit`], and [`FrictionBound::Solved`] if its scheme is lagged: without them,
+    /// its surfaces are those of the start.
     #[default]
     FreePath,
 }
@@ -116,6 +117,18 @@ pub enum Stepping {
     /// Accelerations from the forces of the present state, integrated with error control [Elandt 2019]. Faces
     /// are triangles with friction at their centroids, also if the other settings differ.
     Continuous(ContinuousStepping),
+}
+
+impl Stepping {
+    /// The name of the mode in scene files.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Dynamic(_) => "dynamic",
+            Self::Quasistatic(_) => "quasistatic",
+            Self::Spook(_) => "spook",
+            Self::Continuous(_) => "continuous",
+        }
+    }
 }
 
 impl Default for Stepping {

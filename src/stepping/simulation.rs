@@ -18,10 +18,9 @@ use super::missed_contact::MissedContact;
 use super::quasistatic::QuasistaticStep;
 use super::result::{StepContact, StepResult};
 use super::settings::{CommonSettings, StepSettings, Stepping};
-use super::snapshot::{ContactPatch, Snapshot, StepReport, StepTimes};
+use super::snapshot::{ContactPatch, Snapshot, StepReport, StepTimes, penetration};
 use super::stepper::Stepper;
 use super::wrong_friction::WrongFriction;
-use crate::contact::patch_depth;
 use crate::math::{
     BodyIndex, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex, SpatialForce, SpatialVelocity, Vector3,
 };
@@ -46,6 +45,8 @@ pub struct Simulation {
     pub(super) data: Data,
     /// Velocities of the bodies at the start of the last step, or those of `data` if there was none.
     V_before: IndexVec<BodyIndex, SpatialVelocity>,
+    /// The value of `V_before` during the last step, which comes back if a step fails.
+    V_last: IndexVec<BodyIndex, SpatialVelocity>,
     external: ExternalWrenches,
     /// The last step.
     pub(super) result: StepResult,
@@ -58,9 +59,9 @@ impl Simulation {
     /// A simulation of `scene` from `initial`.
     ///
     /// # Errors
-    /// A state that has the wrong size or is not finite, a setting out of range, or, unless the steps are
-    /// quasistatic, a joint whose motion has no inertia
-    /// ([`Model::check_mass`](crate::multibody::Model::check_mass)).
+    /// A state that has the wrong size or is not finite; a setting that is out of range, or that has no
+    /// meaning with other settings or with the scene; unless the steps are quasistatic, a joint whose motion
+    /// has no inertia ([`Model::check_mass`](crate::multibody::Model::check_mass)).
     pub fn new(scene: Arc<Scene>, initial: State, settings: StepSettings) -> Result<Self, SimulationError> {
         let model = scene.model();
         check_state(model, &initial)?;
@@ -73,6 +74,7 @@ impl Simulation {
             step_count: 0,
             data: Data::new(model),
             V_before: IndexVec::default(),
+            V_last: IndexVec::default(),
             external: ExternalWrenches::new(model),
             result: StepResult::new(&initial, scene.joints().len()),
             F_BBo_W: IndexVec::from_elem(SpatialForce::ZERO, model.bodies().len()),
@@ -133,11 +135,14 @@ impl Simulation {
         self.external.wrenches()
     }
 
-    /// The greatest depth of a contact of the last step \[m\]: for a patch its largest pressure over its
-    /// largest gradient, for a point of rigid contact -phi; 0 without contact.
+    /// The greatest depth of a contact of the last step \[m\], as in [`ContactPatch::penetration`]; 0 without
+    /// contact.
     pub fn penetration_max(&self) -> f64 {
         let depth = |pair: usize| match self.scene.contact_pairs()[pair].kind {
-            ContactKind::PressureField => patch_depth(self.stepper.surface(pair).0),
+            ContactKind::PressureField => {
+                let (surface, kept) = self.stepper.surface(pair);
+                penetration(surface, kept)
+            }
             ContactKind::Points => self.stepper.points(pair).phi.iter().map(|phi| -phi).fold(0.0, f64::max),
         };
         self.result.contacts.iter().map(|contact| depth(contact.patch.pair)).fold(0.0, f64::max)
@@ -204,8 +209,7 @@ impl Simulation {
     /// Does the same as [`Simulation::reset`], and takes later steps with `settings`, also in another mode.
     ///
     /// # Errors
-    /// A setting out of range or, unless the steps are to be quasistatic, a joint whose motion has no
-    /// inertia; nothing changes then.
+    /// The errors of [`Simulation::new`], except those of the state; nothing changes then.
     pub fn reset_with(&mut self, settings: StepSettings) -> Result<(), SimulationError> {
         check_steps(&self.scene, &settings)?;
         self.settings = settings.common();
@@ -265,6 +269,7 @@ impl Simulation {
     fn place(&mut self) {
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.V_before.clone_from(&self.data.V_WB);
+        self.V_last.clone_from(&self.data.V_WB);
     }
 
     /// Sets the number of steps taken, and with it the simulated time. Nothing else changes.
@@ -358,8 +363,8 @@ impl Simulation {
     /// Advances by one step under `command`.
     ///
     /// # Errors
-    /// A malformed command, a singular mass matrix, a solution that is not finite, or a step that does not
-    /// settle. The state and the loads of contacts are then unchanged.
+    /// A malformed command, or a step without a valid solution ([`StepError`]). The state and the loads of
+    /// contacts are then unchanged.
     pub fn step(&mut self, command: &JointCommand) -> Result<StepReport, StepError> {
         self.advance(command, None)
     }
@@ -380,14 +385,13 @@ impl Simulation {
 
     fn advance(&mut self, command: &JointCommand, clock: Option<&dyn Fn() -> f64>) -> Result<StepReport, StepError> {
         self.check_command(command)?;
+        std::mem::swap(&mut self.V_before, &mut self.V_last);
         self.V_before.clone_from(&self.data.V_WB);
-        let report = match self.error_control() {
-            Some(control) => self.advance_controlled(command, control)?,
-            None => {
-                self.take_step(command, clock, 0, self.settings.step_ns)?;
-                self.result.report
-            }
+        let taken = match self.error_control() {
+            Some(control) => self.advance_controlled(command, control, clock),
+            None => self.take_step(command, clock, 0, self.settings.step_ns).map(|()| self.result.report),
         };
+        let report = taken.inspect_err(|_| std::mem::swap(&mut self.V_before, &mut self.V_last))?;
         self.step_count += 1;
         Ok(report)
     }

@@ -13,7 +13,7 @@ use crate::scene::ContactKind;
 /// friction bounds from its own normal impulses.
 pub(super) const FRICTION_ERROR_MAX: f64 = 0.01;
 
-/// The solver report of one step.
+/// The report of one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct StepReport {
     /// The contact scheme of a dynamic step; `None` in other steps and before the first.
@@ -24,11 +24,13 @@ pub struct StepReport {
     /// Final residual of the solver as a multiple of its tolerance [-]: at most 1 if the solver reached it.
     /// In dynamic steps the residual is that of the momentum balance, in quasistatic steps the largest
     /// violation of a constraint, and in complementarity steps that of the conditions, relative to the
-    /// largest impulse, both times the square root of the row's inverse inertia.
+    /// largest impulse, both times the square root of the row's inverse inertia. In continuous steps it is
+    /// the largest error of a part.
     pub solver_residual: f64,
     /// Whether the step counts as solved. Dynamic: the solver reached its tolerance, or stopped at a residual
-    /// that still counts as a solution. Quasistatic: always, because a step that does not settle is an error.
-    /// Complementarity: the residual is within the tolerance, and no row is infeasible.
+    /// that still counts as a solution. Quasistatic and continuous: always, because a step that does not
+    /// settle or does not meet its tolerance is an error. Complementarity: the residual is within the
+    /// tolerance, and no row is infeasible.
     pub solver_converged: bool,
     /// In quasistatic steps, the number of the step's programs that Clarabel solved because the cone engine
     /// did not converge.
@@ -36,30 +38,31 @@ pub struct StepReport {
     /// The number of times a step was solved again with friction bounds from its own normal impulses. 0 in
     /// quasistatic steps, which include such solves in `solver_iterations`.
     pub friction_rounds: u32,
-    /// In dynamic steps, the largest remaining difference of a pair's friction from Coulomb's law, as a
-    /// fraction of its limit [-]; infinite if friction acts without a normal force. 0 in other steps and with
-    /// [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not compare the two.
+    /// In dynamic steps of the scheme [`ContactScheme::Lagged`], the largest remaining difference of a pair's
+    /// friction from Coulomb's law, as a fraction of its limit [-]; infinite if friction acts without a
+    /// normal force. 0 in all other steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged),
+    /// which do not compare the two.
     pub friction_error: f64,
-    /// The number of parts in which a step was taken: more than 1 if a quasistatic step did not settle in
-    /// one, or if a dynamic step has error control.
+    /// The number of parts in which a step was taken. It may exceed 1 if a quasistatic step did not settle in
+    /// one, in dynamic steps with error control, and in continuous steps.
     pub parts: u32,
-    /// The number of dynamic steps that were solved: with error control three for each part, and for each
-    /// part that was rejected; otherwise 1 in dynamic steps and 0 in others.
+    /// The number of dynamic steps that were solved: with error control three for each part, accepted or
+    /// rejected; otherwise 1. In continuous steps it is the number of parts, accepted or rejected. 0 in the
+    /// other modes.
     pub solves: u32,
     /// In quasistatic steps, the largest inertial force on a body or passive joint relative to the contact
     /// forces on it [-].
     pub inertial_share: f64,
     /// Contact faces that the solver kept; points of rigid contact are faces too.
     pub faces: u32,
-    /// Contact faces that were dropped because their pressure gradient is not positive along the normal.
+    /// Contact faces that the solver left out, because their pressure does not rise along the normal.
     pub faces_dropped: u32,
 }
 
 impl StepReport {
-    /// Whether friction is that of Coulomb's law to 1 % of its limit. Always true in quasistatic and
-    /// complementarity steps and with [`FrictionBound::Lagged`](super::FrictionBound::Lagged), which do not
-    /// compare the two. The friction of complementarity steps is judged by
-    /// [`FrictionErrors`](super::FrictionErrors) instead.
+    /// Whether friction is that of Coulomb's law to 1 % of its limit. Always true where
+    /// [`StepReport::friction_error`] is not computed. [`FrictionErrors`](super::FrictionErrors) are computed
+    /// in the steps of all modes.
     pub fn friction_converged(&self) -> bool {
         self.friction_error <= FRICTION_ERROR_MAX
     }
@@ -76,6 +79,15 @@ pub struct StepTimes {
     pub contact: f64,
     /// Solution of the step's problem, including its friction bounds \[s\].
     pub solver: f64,
+}
+
+impl StepTimes {
+    /// Adds the times of another part.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.motion += other.motion;
+        self.contact += other.contact;
+        self.solver += other.solver;
+    }
 }
 
 /// The faces of one contact patch; each array has one entry per face.
@@ -97,6 +109,8 @@ pub struct PatchFaces {
     pub pressure: Vec<f64>,
     /// Contact force of each face on B, friction included [N, world].
     pub force_B_W: Vec<Vector3>,
+    /// Errors of the friction of each face.
+    pub friction: Vec<FrictionErrors>,
 }
 
 /// The contact between two geometries: its net wrench and its faces. Two rigid geometries touch at points
@@ -148,8 +162,7 @@ pub struct Snapshot {
     /// Spatial velocities of all bodies about their origins.
     pub V_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// Mean accelerations of all bodies over the last step: the change of `V_WB` over the step [rad/s2,
-    /// m/s2]. They are 0 before the first step, after the state was set or restored, and in quasistatic
-    /// steps.
+    /// m/s2]. They are 0 before the first step, after the state was set, and in quasistatic steps.
     pub A_WB: IndexVec<BodyIndex, SpatialVelocity>,
     /// The gravity field [m/s2, world].
     pub gravity_W: Vector3,

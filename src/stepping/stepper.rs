@@ -1,5 +1,5 @@
-//! The modes of stepping. Outside this file the mode only matters for the checks of settings and masses, for
-//! force-torque sensors and for derivatives.
+//! The modes of stepping. Outside this file the mode only matters for the checks of settings and scenes, for
+//! error control, for accelerations, for force-torque sensors and for derivatives.
 
 use super::continuous::ContinuousStep;
 use super::dynamic::DynamicStep;
@@ -63,6 +63,24 @@ impl Stepper {
     pub(super) fn recall_loads(&mut self, number: usize) {
         if let Self::Dynamic(step) = self {
             step.contacts.pairs.recall_loads(number);
+        }
+    }
+
+    /// Removes from `x` the motion against stiff contacts and joints of the last dynamic step, at its
+    /// velocities `v`.
+    pub(super) fn soften(&mut self, at: (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
+        match self {
+            Self::Dynamic(step) => step.soften(at, v, x),
+            Self::Quasistatic(_) | Self::Spook(_) | Self::Continuous(_) => Ok(()),
+        }
+    }
+
+    /// Sets the `changes` of all velocities of an island of the last dynamic step to 0, unless those of all its
+    /// trees are `resolved`.
+    pub(super) fn keep_resolved_islands(&self, model: &Model, resolved: &[bool], changes: [&mut [f64]; 2]) {
+        match self {
+            Self::Dynamic(step) => step.keep_resolved_islands(model, resolved, changes),
+            Self::Quasistatic(_) | Self::Spook(_) | Self::Continuous(_) => {}
         }
     }
 

@@ -84,7 +84,7 @@ impl TimedWrenches {
     /// [`TimedWrenches::apply`], which sets those of the schedule again.
     ///
     /// # Errors
-    /// None in practice: a wrench of zero is always accepted.
+    /// Those of [`Simulation::set_external_wrench`], which accepts the zero wrenches of this call.
     pub fn release(&mut self, simulation: &mut Simulation) -> Result<(), StepError> {
         let held = std::mem::take(&mut self.held);
         held.iter().try_for_each(|wrench| simulation.set_external_wrench(wrench.body, SpatialForce::ZERO))

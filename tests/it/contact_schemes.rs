@@ -250,6 +250,11 @@ fn scene_files_choose_a_scheme_and_its_defaults() {
         ("contact: { scheme: tamsi, friction_compliance: 0.001 }", "`stiction_tolerance`"),
         ("stepping: quasistatic\ncontact: { scheme: tamsi }", "`stepping: dynamic`"),
         ("stepping: spook\ncontact: { scheme: lagged }", "`stepping: dynamic`"),
+        ("stepping: spook\ncontact: { dissipation: linear }", "`stepping: dynamic` and `stepping: continuous` use it"),
+        ("stepping: spook\ncontact: { friction_compliance: 0.001 }", "`stepping: dynamic` uses it"),
+        ("stepping: quasistatic\ncontact: { friction_bound: lagged }", "`stepping: dynamic` uses it"),
+        ("stepping: quasistatic\ncontact: { surfaces: start }", "`stepping: dynamic` uses it"),
+        ("stepping: spook\nintegrator: implicit", "remove `integrator`"),
     ] {
         let error = load(text).expect_err(text);
         let mut chain = error.to_string();
@@ -261,4 +266,48 @@ fn scene_files_choose_a_scheme_and_its_defaults() {
         assert!(chain.contains(way_out), "{text}\n{chain}\nexpected: {way_out}");
     }
     std::fs::remove_dir_all(&folder).expect("to remove the folder");
+}
+
+/// A compliance of friction that is no number or below 0 is refused, in every scheme.
+#[test]
+fn friction_compliance_is_a_number_from_zero() {
+    for scheme in ContactScheme::ALL {
+        for wrong in [-1e-3, f64::NAN, f64::INFINITY] {
+            let (scene, state, _) = sliding_box(1e-5, 0.5);
+            let mut settings = with_scheme(scheme, 1e-3);
+            if let Stepping::Dynamic(options) = &mut settings.stepping {
+                options.friction_compliance = wrong;
+            }
+            assert!(Simulation::new(scene, state, settings).is_err(), "{scheme:?} with {wrong}");
+        }
+    }
+}
+
+/// A mode that does not come from the scene file: each setting that it does not use is named, with the modes
+/// that use it.
+#[test]
+fn settings_without_effect_in_another_mode_are_named() {
+    let folder = std::env::temp_dir().join(format!("isobar-unused-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let file = folder.join("scene.yaml");
+    let models = "models: [{ name: box, box: [0.1, 0.1, 0.1], mass: 1, free: { xyz: [0, 0, 0.1] } }]\nground: {}\n";
+    let contact = "contact: { friction_bound: solved, dissipation: linear, faces: polygons, stiction_tolerance: 1e-5 }";
+    std::fs::write(&file, format!("{models}{contact}\nintegrator: implicit\n")).expect("a file");
+    let loaded = scene_file::load(&file, &PackageMap::new()).expect("a scene");
+    std::fs::remove_dir_all(&folder).expect("to remove the folder");
+    let modes = [
+        (Stepping::Dynamic(loaded.dynamic), vec![]),
+        (Stepping::Quasistatic(loaded.quasistatic), vec!["friction_bound", "dissipation", "integrator"]),
+        (Stepping::Spook(loaded.spook), vec!["friction_bound", "dissipation", "integrator"]),
+        (Stepping::Continuous(loaded.continuous), vec!["friction_bound", "faces", "integrator"]),
+    ];
+    for (stepping, expected) in modes {
+        let unused = loaded.unused_settings(&stepping);
+        let keys: Vec<&str> = unused.iter().map(|unused| unused.key).collect();
+        assert_eq!(keys, expected, "{}", stepping.name());
+        for unused in unused {
+            let text = unused.to_string();
+            assert!(text.contains(&format!("stepping: {}", stepping.name())) && text.contains("remove"), "{text}");
+        }
+    }
 }

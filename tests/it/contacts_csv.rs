@@ -58,6 +58,19 @@ fn a_recording_of_contacts_has_force_and_penetration_of_each_pair() {
         numbers("penetration")[soft]
     );
     assert!((numbers("area")[soft] / 0.01 - 1.0).abs() < 5e-3);
+    // The errors of each pair are those of its patch in the snapshot
+    for (index, patch) in snapshot.contact_patches().iter().enumerate() {
+        for (name, value) in [
+            ("cone_error", patch.friction.cone),
+            ("alignment_error", patch.friction.alignment),
+            ("net_cone_error", patch.net_friction.cone),
+            ("net_alignment_error", patch.net_friction.alignment),
+        ] {
+            assert_eq!(numbers(name)[index], value, "{name}");
+        }
+        assert_eq!(patch.faces.friction.len(), patch.faces.force_B_W.len());
+    }
+    assert_eq!(table.column("net_alignment_error").and_then(|column| column.unit.as_deref()), Some("rad"));
     // Points are stiff: a block sinks by less than a micrometre.
     assert!((0.0..1e-6).contains(&numbers("penetration")[hard]), "{}", numbers("penetration")[hard]);
     assert_eq!(numbers("area")[hard], 0.0);

@@ -1,5 +1,7 @@
 //! Laws of steps with error control: the tolerance, the number of solves, the times, checkpoints.
 
+mod rest;
+
 use std::sync::Arc;
 
 use isobar::contact::ContactProperties;
@@ -7,10 +9,12 @@ use isobar::geometry::Shape;
 use isobar::io::{package::PackageMap, scene_file};
 use isobar::math::{BodyIndex, SpatialVelocity, Vector3};
 use isobar::multibody::State;
-use isobar::scene::Scene;
-use isobar::stepping::{Checkpoint, DynamicStepping, ErrorControl, JointCommand, Simulation, StepSettings, Stepping};
+use isobar::scene::{Actuator, Scene};
+use isobar::stepping::{
+    Checkpoint, DynamicStepping, ErrorControl, JointCommand, JointTarget, Simulation, Snapshot, StepSettings, Stepping,
+};
 
-use crate::worlds::{GRAVITY, at, body_on_ground, compliant};
+use crate::worlds::{GRAVITY, Slider, at, body_on_ground, compliant};
 
 /// The step of the simulation with error control \[ns\].
 const EVERY_NS: u64 = 10_000_000;
@@ -153,6 +157,49 @@ fn the_mean_force_of_the_parts_is_the_change_of_momentum() {
         pushed = pushed.max(force.z);
     }
     assert!(pushed > 10.0 && parts > 0, "{pushed} N");
+}
+
+/// A step that fails after many good parts changes nothing: neither state, loads, efforts and report nor the
+/// steps that follow. The effort makes the speed overflow after 7.2 ms.
+#[test]
+fn a_step_that_fails_leaves_the_results_of_the_last_good_one() {
+    let slider = Slider { actuator: Actuator::PASSIVE, ..Slider::of_mass(4e-3) };
+    let mut simulation = slider.simulation(0.0, settings(EVERY_NS, Some(1e-4)));
+    let push = |effort: f64| -> JointCommand {
+        [JointTarget { effort: Some(effort), ..JointTarget::default() }].into_iter().collect()
+    };
+    simulation.step(&push(1.0)).expect("a step");
+    let mut other = simulation.clone();
+    let (mut before, mut after) = (Snapshot::default(), Snapshot::default());
+    simulation.snapshot_into(&mut before);
+    let report = *simulation.report();
+    assert_eq!(before.joint_effort.as_slice(), [1.0]);
+    simulation.step(&push(1e308)).expect_err("a speed that overflows");
+    simulation.snapshot_into(&mut after);
+    assert_eq!(before.joint_effort, after.joint_effort);
+    assert_eq!(before.A_WB, after.A_WB);
+    assert_eq!((report, simulation.state()), (*simulation.report(), other.state()));
+    for _ in 0..3 {
+        let again = simulation.step(&push(1.0)).expect("a step");
+        assert_eq!((again, simulation.state()), (other.step(&push(1.0)).expect("a step"), other.state()));
+    }
+}
+
+/// The forces of the faces are those of the last solve, although the state goes on from there by
+/// extrapolation: their sum is the net force.
+#[test]
+fn face_forces_sum_to_the_net_force() {
+    let fall = coin();
+    let mut simulation = Simulation::new(fall.scene.clone(), fall.initial.clone(), settings(EVERY_NS, Some(1e-3)))
+        .expect("a simulation");
+    let mut snapshot = Snapshot::default();
+    for _ in 0..15 {
+        simulation.step(&JointCommand::default()).expect("a step");
+        simulation.snapshot_into(&mut snapshot);
+        let [patch] = snapshot.contact_patches() else { panic!("{:?}", snapshot.contact_patches().len()) };
+        let sum: Vector3 = patch.faces.force_B_W.iter().sum();
+        assert!((sum - patch.F_BC_W.f).norm() < 1e-9 * patch.F_BC_W.f.norm(), "{sum} instead of {}", patch.F_BC_W.f);
+    }
 }
 
 /// The key of scene files, its default and the modes that refuse it.

@@ -1,5 +1,5 @@
-//! The pages: every command that is marked as one runs and prints what the page says; of all others, such as
-//! whole experiments, the options exist.
+//! The pages: every command that is marked as one runs and prints the output on the page. All others, such as
+//! whole experiments, are not run, but their options exist.
 //! Every link leads somewhere, every path that a page names exists, and prose fits 100 columns.
 //!
 //! The word after the language of a fence gives the kind of a block. `yaml NAME`, `xml NAME`, `python NAME`:

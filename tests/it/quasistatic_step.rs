@@ -1,5 +1,6 @@
 //! Quasistatic steps of whole scenes: the paper's gripper, laws of statics, pressure fields, failures.
 
+mod closures;
 mod derivatives;
 mod joints;
 mod jumps;

@@ -361,6 +361,38 @@ def test_one_file_is_not_both_a_recording_and_a_checkpoint(start, tmp_path):
     node = start(parameters=[f"record:={tmp_path}/run", f"checkpoint:={tmp_path}/run"])
     assert node.process.wait(PATIENCE) == 1
     assert f"name one file, {tmp_path}/run" in node.log() and not (tmp_path / "run").exists(), node.log()
+    # The same file by another path.
+    (tmp_path / "link").symlink_to(tmp_path)
+    for path in (f"{tmp_path}/link/run", f"{tmp_path}/0/../run"):
+        node = start(parameters=[f"record:={tmp_path}/run", f"checkpoint:={path}"])
+        assert node.process.wait(PATIENCE) == 1
+        assert f"name one file, {path}" in node.log() and not (tmp_path / "run").exists(), node.log()
+
+
+def test_two_nodes_do_not_share_a_file_of_checkpoints(start, listener, tmp_path):
+    """Regression, observed on the built node: two nodes overwrote each other's checkpoints."""
+    file = tmp_path / "run.checkpoint"
+    first = start(parameters=[f"checkpoint:={file}", "checkpoint_period:=0.1"])
+    states = listener.listen(JointState, "joint_states")
+    listener.wait_for_time(states, 0.3)
+    (tmp_path / "link").symlink_to(tmp_path)
+    for path in (file, tmp_path / "link" / "run.checkpoint"):
+        second = start(parameters=[f"checkpoint:={path}"], extra=["-r", "__node:=other"])
+        assert second.process.wait(PATIENCE) == 1
+        assert f"parameter 'checkpoint': another node uses {path}: end that node, or name another file" in second.log()
+        RUNNING.remove(second)
+    listener.wait_for_time(states, 0.2)
+    assert first.end() == 0
+    assert [path.name for path in tmp_path.glob("run.*")] == ["run.checkpoint"]
+    # A node that was killed leaves no lock.
+    third = start(parameters=[f"checkpoint:={file}"])
+    RUNNING[:] = [third]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in third.log(), "start")
+    third.process.kill()
+    third.process.wait()
+    fourth = start(parameters=[f"checkpoint:={file}"])
+    RUNNING[:] = [fourth]
+    listener.wait_until(lambda: "the simulation continues from its checkpoint" in fourth.log(), "start")
 
 
 @pytest.mark.parametrize(
@@ -387,15 +419,23 @@ def test_files_and_values_that_cannot_be_used_end_the_start_with_the_reason(star
     assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "folder"] and not list(folder.iterdir())
 
 
-def test_a_trajectory_stays_that_of_its_robot(start, listener, tmp_path):
+@pytest.mark.parametrize(
+    ("left", "right", "topics"),
+    # The second pair has equal names in topics, so that the topics of the second robot change.
+    [("left", "right", ("/right", "/right")), ("arm-1", "arm_1", ("/arm_1_2", "/arm_1"))],
+)
+def test_a_trajectory_stays_that_of_its_robot(start, listener, tmp_path, left, right, topics):
     """The first robot is gone when the checkpoint is made, so that the next node numbers the topics of the
     second one differently. A command for another joint of this robot ends the trajectory."""
+    text = (SCENES / "two_presses.yaml").read_text().replace("urdf: ", f"urdf: {SCENES}/")
+    scene = tmp_path / "two_presses.yaml"
+    scene.write_text(text.replace("name: left", f"name: {left}").replace("name: right", f"name: {right}"))
     srv = pytest.importorskip("simulation_interfaces.srv", reason="simulation_interfaces is not installed")
-    arguments = {"scene": "two_presses.yaml", "parameters": ["robot_namespaces:=true", f"checkpoint:={tmp_path}/run.checkpoint"]}
+    arguments = {"scene_path": scene, "parameters": ["robot_namespaces:=true", f"checkpoint:={tmp_path}/run.checkpoint"]}
     first = start(**arguments)
-    states = listener.listen(JointState, "/right/joint_states", 1000)
-    publisher = listener.publisher(JointTrajectory, "/right/joint_trajectory")
-    assert listener.call(srv.DeleteEntity, "/isobar/delete_entity", srv.DeleteEntity.Request(entity="left")).result.result == 1
+    states = listener.listen(JointState, f"{topics[0]}/joint_states", 1000)
+    publisher = listener.publisher(JointTrajectory, f"{topics[0]}/joint_trajectory")
+    assert listener.call(srv.DeleteEntity, "/isobar/delete_entity", srv.DeleteEntity.Request(entity=left)).result.result == 1
     point = JointTrajectoryPoint(positions=[0.08])
     point.time_from_start.sec = 30
     publisher.publish(JointTrajectory(joint_names=["slide"], points=[point]))
@@ -405,7 +445,9 @@ def test_a_trajectory_stays_that_of_its_robot(start, listener, tmp_path):
     second = start(**arguments)
     RUNNING[:] = [second]
     listener.wait_until(lambda: "the simulation continues from its checkpoint" in second.log(), "start")
-    commands = listener.publisher(JointState, "/right/joint_commands")
+    if topics[1] != topics[0]:
+        states = listener.listen(JointState, f"{topics[1]}/joint_states", 1000)
+    commands = listener.publisher(JointState, f"{topics[1]}/joint_commands")
     del states[:]
 
     def travel(seconds):

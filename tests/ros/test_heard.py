@@ -105,7 +105,7 @@ def test_a_command_without_effect_is_refused_until_there_are_gains(start, listen
     point = JointTrajectoryPoint(positions=[0.3])
     point.time_from_start.sec = 1
     trajectory = JointTrajectory(joint_names=["turn"], points=[point])
-    listener.publish_until(trajectories, trajectory, said("joint 'turn' cannot follow it: its actuator has no gains"), "refusal")
+    listener.publish_until(trajectories, trajectory, said("joint 'turn' cannot follow it: its actuator has no stiffness"), "refusal")
     # The other joints of a message follow.
     both = JointState(name=["turn", "slide"], position=[0.3, -0.02])
     commands.publish(both)
@@ -140,20 +140,23 @@ def test_values_that_no_control_mode_takes_are_refused(start, listener):
     assert node.log().count("whose control mode") <= count + 2, node.log()
 
 
-def test_a_goal_on_a_joint_without_gains_is_aborted_with_the_reason(start, listener):
+@pytest.mark.parametrize("damping", [0.0, 3.0])
+def test_a_goal_on_a_joint_without_stiffness_is_aborted_with_the_reason(start, listener, damping):
+    """Regression, observed on the built node: with damping alone the goal succeeded, and nothing pulled the
+    joint to it."""
     pytest.importorskip("control_msgs.action", reason="control_msgs is not installed")
     from action_msgs.msg import GoalStatus
     from test_follow import Client, trajectory
 
-    start()
+    start(parameters=[f"gains.turn.damping:={damping}"])
     client = Client(listener)
     status, result = client.send(trajectory((0.2, 0.1), names=("turn",))).result()
     assert status == GoalStatus.STATUS_ABORTED and "gains.turn.stiffness" in result.error_string, result
 
 
 def test_impossible_commands_do_not_halt_the_simulation(start, listener):
-    """A position far beyond any turn is refused; an effort that no step can follow is dropped, and the joints
-    are held."""
+    """A position far beyond any turn is refused; an effort that no step can follow is withdrawn, and the
+    joints are held."""
     node = start(scene="arm.yaml")
     states = listener.listen(JointState, "/joint_states")
     commands = listener.publisher(JointState, "/joint_commands")
@@ -162,13 +165,23 @@ def test_impossible_commands_do_not_halt_the_simulation(start, listener):
         message = JointState(name=["shoulder"], position=[value])
         listener.publish_until(commands, message, said(f"position {value:.0f} of joint 'shoulder'"), "refusal")
     message = JointState(name=["shoulder", "elbow"], effort=[1e9, -1e9])
-    listener.publish_until(commands, message, said("All commands are dropped"), "report")
+    listener.publish_until(commands, message, said("Withdrawn: effort 1e9 of joint 'shoulder'"), "report")
     assert "halted" not in node.log()
     now = stamp_ns(states[-1])
     listener.wait_until(lambda: stamp_ns(states[-1]) > now + 200_000_000, "later states")
     commands.publish(JointState(name=["shoulder", "elbow"], position=[0.3, -0.2]))
     there = lambda: abs(position(states[-1], "shoulder") - 0.3) < 0.05  # noqa: E731
     listener.wait_until(there, "the next command")
+
+
+def test_a_position_for_a_joint_with_damping_alone_is_dropped_and_its_velocity_acts(start, listener):
+    node = start(parameters=["gains.turn.damping:=3.0"])
+    states = listener.listen(JointState, "/joint_states")
+    commands = listener.publisher(JointState, "/joint_commands")
+    refused = lambda: "no stiffness: set the parameter gains.turn.stiffness, or command its velocity or effort" in node.log()
+    listener.publish_until(commands, JointState(name=["turn"], position=[0.5]), refused, "the refusal")
+    commands.publish(JointState(name=["turn"], velocity=[0.5]))
+    listener.wait_until(lambda: position(states[-1], "turn") > 0.1, "the velocity")
 
 
 def test_a_wheel_that_has_turned_far_takes_positions(start, listener, tmp_path):

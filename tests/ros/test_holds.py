@@ -2,6 +2,7 @@
 
 import math
 
+import pytest
 from sensor_msgs.msg import JointState
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -147,3 +148,49 @@ def test_not_a_number_is_no_command_for_its_joint(start, listener):
     commands.publish(nothing)
     listener.wait_for_time(states, 0.3)
     assert arrived() and "dropped" not in node.log()
+
+
+# The shoulder of the arm takes some seconds to its target.
+SLOW_SHOULDER = ["gains.shoulder.damping:=300.0"]
+
+
+@pytest.mark.parametrize(
+    ("message", "named"),
+    [
+        (JointState(name=["elbow"], effort=[1e9]), "effort 1e9 of joint 'elbow'"),
+        # The elbow gets faster for some steps before one fails: then the command is not the newest any more.
+        (JointState(name=["elbow"], position=[9000.0]), "position 9000 of joint 'elbow'"),
+    ],
+)
+def test_a_command_that_no_step_can_follow_is_withdrawn_alone(start, listener, message, named):
+    """Regression, observed on the built node: the step failed, and all joints were held where they were."""
+    node = start(scene="arm.yaml", parameters=SLOW_SHOULDER)
+    states = listener.listen(JointState, "joint_states")
+    commands = listener.publisher(JointState, "joint_commands")
+    listener.wait_until(lambda: states, "states")
+    commands.publish(JointState(name=["shoulder"], position=[0.5]))
+    listener.wait_until(lambda: position(states, "shoulder") > 0.02, "the shoulder under way")
+    listener.publish_until(commands, message, lambda: f"Withdrawn: {named}" in node.log(), "report")
+    assert "all other commands stay" in node.log()
+    at = position(states, "shoulder")
+    assert at < 0.4, f"{at}: too late to see that it goes on"
+    listener.wait_until(lambda: abs(position(states, "shoulder") - 0.5) < 0.02, "the older target")
+    assert "halted" not in node.log()
+    # The elbow takes commands again.
+    commands.publish(JointState(name=["elbow"], position=[position(states, "elbow")]))
+    listener.wait_for_time(states, 0.2)
+    assert node.process.poll() is None
+
+
+def test_goals_and_trajectories_survive_a_command_that_no_step_can_follow(start, listener):
+    node = start(scene="arm.yaml", parameters=["robot_namespaces:=true"])
+    states = listener.listen(JointState, "joint_states")
+    # The topics of the robot and of all joints are two controllers.
+    trajectories = listener.publisher(JointTrajectory, "arm/joint_trajectory")
+    commands = listener.publisher(JointState, "joint_commands")
+    trajectories.publish(trajectory(["shoulder"], [0.6], 6))
+    listener.wait_until(lambda: states and position(states, "shoulder") > 0.02, "the trajectory under way")
+    message = JointState(name=["elbow"], effort=[-1e9])
+    listener.publish_until(commands, message, lambda: "Withdrawn: effort -1e9 of joint 'elbow'" in node.log(), "report")
+    listener.wait_until(lambda: abs(position(states, "shoulder") - 0.6) < 0.02, "the end of the trajectory")
+    assert "halted" not in node.log()

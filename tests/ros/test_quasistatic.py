@@ -4,8 +4,10 @@ good state."""
 import struct
 
 import pytest
-from conftest import SCENES, stamp_ns
+from conftest import PATIENCE, SCENES, stamp_ns
 from geometry_msgs.msg import WrenchStamped
+from rcl_interfaces.srv import SetParametersAtomically
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import JointState, PointCloud2
 from std_srvs.srv import Trigger
 from visualization_msgs.msg import MarkerArray
@@ -94,6 +96,24 @@ def test_the_mode_changes_at_a_reset(start, listener):
     assert listener.set_parameter("step", 0.05).successful
     assert listener.call(Trigger, "/isobar/reset", Trigger.Request()).success
     listener.wait_until(lambda: "quasistatic steps of 0.05 s" in node.log(), "the change back")
+
+
+def test_steps_that_are_too_long_for_their_mode_are_refused(start, listener):
+    """Regression, observed on the built node: dynamic steps of 1 s were taken."""
+    first = start()
+    refused = listener.set_parameter("step", 1.0)
+    assert not refused.successful and "too long for dynamic steps, which take at most 0.1 s" in refused.reason, refused
+    values = {"step": 0.5, "stepping": "quasistatic"}
+    both = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
+    request = SetParametersAtomically.Request(parameters=both)
+    result = listener.call(SetParametersAtomically, "/isobar/set_parameters_atomically", request).result
+    assert result.successful, result
+    assert "a step of 0.5 s" in listener.set_parameter("stepping", "dynamic").reason
+    assert listener.set_parameter("step", 0.0).successful and listener.set_parameter("stepping", "dynamic").successful
+    assert first.end() == 0
+    node = start(parameters=["step:=0.5"])
+    assert node.process.wait(PATIENCE) == 1
+    assert "parameter 'step': a step of 0.5 s is too long for dynamic steps" in node.log(), node.log()
 
 
 def test_without_support_the_last_good_state_stays_and_the_body_is_named(start, listener, tmp_path):

@@ -12,7 +12,7 @@ pub(crate) struct Arguments {
     /// CSV file: a recording of `isobar run`, or another table of numbers whose first line names the columns.
     file: PathBuf,
     /// The columns to draw over the first one, separated by commas; those of one unit share a chart. Without
-    /// this option, the columns that one looks at first.
+    /// this option, the main columns of a recording, or all columns of another table.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Vec<String>,
     /// The SVG file to write; by default that of the table with the ending `.svg`.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use isobar::experiments::PushSummary;
-use isobar::experiments::planar_push::{self, Pusher, Support};
+use isobar::experiments::planar_push::{self, Properties, PushRow, Pusher, Support};
 use isobar::experiments::prehensile_push::{self, Fingers};
 use isobar::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
 use isobar::stepping::{ContactSurfaces, QuasistaticStepping, SpookStepping, StepSettings, Stepping};
@@ -36,9 +36,9 @@ struct Steps {
     /// Contact surfaces of compliant bodies in complementarity steps; free_path if none are given.
     #[arg(long, value_parser = ["start", "free_path"])]
     surfaces: Option<String>,
-    /// Step, in seconds.
-    #[arg(long, default_value_t = 1.0 / 60.0)]
-    step: f64,
+    /// Step, in seconds; 1/60 if none is given.
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_positive)]
+    step: Option<f64>,
 }
 
 fn parse_solver(text: &str) -> Result<ComplementaritySolver, String> {
@@ -50,6 +50,22 @@ fn parse_solver(text: &str) -> Result<ComplementaritySolver, String> {
 fn parse_share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+fn parse_positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number > 0.0 && number.is_finite());
+    number.ok_or_else(|| "expected a number above 0".to_owned())
+}
+
+fn parse_friction(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
+    number.ok_or_else(|| "expected a number from 0 on".to_owned())
+}
+
+/// At a right angle and beyond, the rod moves away from the object.
+fn parse_angle(text: &str) -> Result<f64, String> {
+    let angle = text.parse().ok().filter(|angle: &f64| angle.abs() < 90.0);
+    angle.ok_or_else(|| "expected degrees between -90 and 90".to_owned())
 }
 
 /// The materials of the object and the wall combine to at most twice the coefficient of the object.
@@ -115,17 +131,21 @@ impl Steps {
                 Stepping::Spook(SpookStepping { solver, surfaces })
             }
         };
-        Ok(StepSettings { step_ns: (self.step * 1e9).round() as u64, stepping, ..StepSettings::default() })
+        Ok(StepSettings {
+            step_ns: (self.step.unwrap_or(1.0 / 60.0) * 1e9).round() as u64,
+            stepping,
+            ..StepSettings::default()
+        })
     }
 }
 
 #[derive(clap::Args)]
 pub(crate) struct PlanarPush {
     /// Contact point on the pushed side, from 0 to 1; only the push with this point and --angle is run.
-    #[arg(long, requires = "angle", value_parser = parse_share)]
+    #[arg(long, requires = "angle", allow_negative_numbers = true, value_parser = parse_share)]
     contact: Option<f64>,
     /// Angle of the push in degrees.
-    #[arg(long, requires = "contact", allow_negative_numbers = true)]
+    #[arg(long, requires = "contact", allow_negative_numbers = true, value_parser = parse_angle)]
     angle: Option<f64>,
     #[command(flatten)]
     steps: Steps,
@@ -135,16 +155,34 @@ pub(crate) struct PlanarPush {
     /// Contact of the pusher.
     #[arg(long, default_value = "point", value_parser = ["point", "two-points", "patch"])]
     pusher: String,
+    /// Mass of the object in kilograms.
+    #[arg(long, default_value_t = Properties::default().mass, allow_negative_numbers = true, value_parser = parse_positive)]
+    mass: f64,
+    /// Friction coefficient of the object on the ground.
+    #[arg(long, value_name = "MU", default_value_t = Properties::default().mu_ground, allow_negative_numbers = true, value_parser = parse_friction)]
+    ground_friction: f64,
+    /// Friction coefficient of the object at the rod.
+    #[arg(long, value_name = "MU", default_value_t = Properties::default().mu_pusher, allow_negative_numbers = true, value_parser = parse_friction)]
+    rod_friction: f64,
+    /// Speed of the rod in metres per second; a push is 50 mm long.
+    #[arg(long, default_value_t = Properties::default().speed, allow_negative_numbers = true, value_parser = parse_positive)]
+    speed: f64,
+    /// Young's modulus of the rod's contact in pascals, with two points or a patch; 1e6 if none is given.
+    #[arg(long, allow_negative_numbers = true, value_parser = parse_positive)]
+    modulus: Option<f64>,
     /// A file of measured pushes, all of which are simulated.
-    #[arg(long, conflicts_with_all = ["contact", "poses"])]
+    #[arg(long, conflicts_with_all = [
+        "contact", "poses", "mass", "ground_friction", "rod_friction", "speed", "modulus",
+    ])]
     measured: Option<PathBuf>,
     /// A file of measured pushes, whose ends are drawn in the figures.
     #[arg(long)]
     poses: Option<PathBuf>,
-    /// Takes the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s,
-    /// and prints a table of errors and times.
+    /// Runs the thesis's pushes with every mode, solver and friction model, in steps of 1/60 and 1/600 s
+    /// or in those of --step, and prints a table of errors and times.
     #[arg(long, conflicts_with_all = [
-        "contact", "measured", "poses", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed", "step",
+        "contact", "measured", "poses", "stepping", "solver", "friction", "surfaces", "frame", "directions", "seed",
+        "mass", "ground_friction", "rod_friction", "speed", "modulus",
     ])]
     compare: bool,
     /// Folder for the CSV files and the plots.
@@ -164,8 +202,21 @@ impl PlanarPush {
             "patch" => Pusher::Patch,
             _ => Pusher::Point,
         };
+        let thesis = Properties::default();
+        if self.modulus.is_some() && pusher == Pusher::Point {
+            return Err("--modulus has no effect with --pusher point; leave it out".into());
+        }
+        let properties = Properties {
+            mass: self.mass,
+            mu_ground: self.ground_friction,
+            mu_pusher: self.rod_friction,
+            speed: self.speed,
+            modulus: self.modulus.unwrap_or(thesis.modulus),
+        };
         if self.compare {
-            let rows = planar_push::compare((support, pusher), &planar_push::THESIS_STEPS, clock, progress)?;
+            let given = self.steps.step.map(|step| [step]);
+            let steps = given.as_ref().map_or(&planar_push::THESIS_STEPS[..], |step| step);
+            let rows = planar_push::compare((support, pusher), steps, clock, progress)?;
             return Ok(planar_push::compare_table(&rows));
         }
         let settings = self.steps.settings(support == Support::Pad || pusher == Pusher::Patch)?;
@@ -194,23 +245,51 @@ impl PlanarPush {
         let mut text = String::from(
             "push        x [mm]  y [mm]  turn [deg]  force [N]  C point  C net    A point  A net [deg]  unconverged  ms a step (longest)\n",
         );
-        for row in planar_push::study(&pushes, (support, pusher), settings, poses, &self.out, clock)? {
+        let rows = planar_push::study(&pushes, (support, pusher, properties), settings, poses, &self.out, clock)?;
+        for row in &rows {
             let ((contact, angle), [x, y, turn]) = (row.push, row.summary.end);
             let start = format!("{contact:.1} {angle:5.0}  {x:8.3} {y:7.3} {turn:11.3} {:10.4}", row.force);
             text.push_str(&line(&start, &row.summary)?);
         }
+        text.push_str(&expected_table(&rows)?);
         write!(text, "figures and CSV files: {}", self.out.display())?;
         Ok(text)
     }
 }
 
+/// The table of the differences from the reference and from the measured pushes; empty if nothing is known.
+fn expected_table(rows: &[PushRow]) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    for PushRow { push: (contact, angle), summary: PushSummary { end, .. }, force, expected } in rows {
+        let Some((reference, reference_force)) = expected.reference else { continue };
+        if text.is_empty() {
+            text.push_str(
+                "\nreference   off [mm]  off [deg]  force [N]  force off  measured x, y [mm] and turn [deg] (standard \
+                 deviations)   end minus mean, in deviations\n",
+            );
+        }
+        let off = (end[0] - reference[0]).hypot(end[1] - reference[1]);
+        write!(text, "{contact:.1} {angle:5.0}   {off:9.3} {:10.3} {reference_force:10.4}", end[2] - reference[2])?;
+        if reference_force > 0.0 {
+            write!(text, " {:9.2}%", 100.0 * (force / reference_force - 1.0))?;
+        }
+        if let Some((mean, deviation)) = expected.measured {
+            let of = |i: usize| format!("{:.2} ({:.2})", mean[i], deviation[i]);
+            let scores = [0, 1, 2].map(|i| format!("{:.1}", (end[i] - mean[i]) / deviation[i])).join(", ");
+            write!(text, "  {:>12}, {:>12}, {:>14}          {scores}", of(0), of(1), of(2))?;
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
 #[derive(clap::Args)]
 pub(crate) struct PrehensilePush {
     /// Mass of the prism in kilograms; with --wall-friction, this push alone.
-    #[arg(long, requires = "wall_friction")]
+    #[arg(long, requires = "wall_friction", allow_negative_numbers = true, value_parser = parse_positive)]
     mass: Option<f64>,
     /// Friction coefficient of the wall, below 0.4.
-    #[arg(long, requires = "mass", value_parser = parse_wall_friction)]
+    #[arg(long, requires = "mass", allow_negative_numbers = true, value_parser = parse_wall_friction)]
     wall_friction: Option<f64>,
     #[command(flatten)]
     steps: Steps,

@@ -17,9 +17,7 @@ use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::{BodyIndex, Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
-use isobar::stepping::{
-    ContactScheme, JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules,
-};
+use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -110,8 +108,11 @@ enum RunError {
     TooLong { duration: f64, steps: f64, step: f64 },
     #[error("two options name the file {}; give each a name of its own", file.display())]
     Same { file: PathBuf },
-    #[error("the scene has {setting}, which only dynamic steps have: leave out --stepping, or remove it")]
-    DynamicOnly { setting: String },
+    #[error(
+        "the scene has `step: {{ tolerance: ... }}`, which only dynamic and continuous steps have: leave out \
+         --stepping, or state the step as a number"
+    )]
+    Controlled,
     #[error("cannot write {}; check the folder and the permissions", file.display())]
     Write { file: PathBuf, source: std::io::Error },
 }
@@ -196,15 +197,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             eprintln!("note: --all-warnings prints all {} warnings", loaded.warnings.len());
         }
     }
-    if arguments.stepping.is_some_and(|mode| !matches!(mode, Mode::Dynamic)) {
-        let scheme = loaded.dynamic.scheme;
-        if scheme != ContactScheme::default() {
-            return Err(RunError::DynamicOnly { setting: format!("`contact: {{ scheme: {} }}`", scheme.name()) }.into());
-        }
-        let controls = matches!(arguments.stepping, Some(Mode::Continuous));
-        if loaded.dynamic.error_control.is_some() && !controls {
-            return Err(RunError::DynamicOnly { setting: "`step: { tolerance: ... }`".to_owned() }.into());
-        }
+    // The scene's step has no fixed length then
+    if matches!(arguments.stepping, Some(Mode::Quasistatic | Mode::Spook)) && loaded.dynamic.error_control.is_some() {
+        return Err(RunError::Controlled.into());
     }
     match arguments.stepping {
         Some(Mode::Dynamic) => loaded.settings.stepping = Stepping::Dynamic(loaded.dynamic),
@@ -212,6 +207,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Some(Mode::Spook) => loaded.settings.stepping = Stepping::Spook(loaded.spook),
         Some(Mode::Continuous) => loaded.settings.stepping = Stepping::Continuous(loaded.continuous),
         None => {}
+    }
+    if !arguments.quiet {
+        let unused = loaded.unused_settings(&loaded.settings.stepping);
+        unused.iter().for_each(|unused| eprintln!("warning: {unused}"));
     }
     if let Some(step) = arguments.step {
         loaded.settings.step_ns = (step * 1e9).round() as u64;

@@ -56,19 +56,31 @@ fn table(result: &StepErrors, text: &mut String) -> std::fmt::Result {
     let methods = Method::all();
     let steps: Vec<f64> = result.fixed.iter().filter(|row| row.method == methods[0].name).map(|row| row.step).collect();
     let heads: Vec<String> = steps.iter().map(|step| format!("{} ms", step * 1e3)).collect();
-    writeln!(text, "| scheme | {} | order |", heads.join(" | "))?;
-    writeln!(text, "|---|{}---|", "---|".repeat(steps.len()))?;
+    writeln!(text, "| scheme | {} | order | limit: distance [m] | order |", heads.join(" | "))?;
+    writeln!(text, "|---|{}---|---|---|", "---|".repeat(steps.len()))?;
+    let order = |order: Option<f64>| order.map_or_else(|| "-".to_owned(), |order| format!("{order:.2}"));
     for method in &methods {
         let rows = result.fixed.iter().filter(|row| row.method == method.name);
-        let errors: Vec<String> =
-            rows.map(|row| row.error.map_or_else(|| "fails".to_owned(), |error| format!("{error:.2e}"))).collect();
-        let order = result.order(method.name).map_or_else(|| "-".to_owned(), |(_, order)| format!("{order:.2}"));
-        writeln!(text, "| {} | {} | {order} |", method.name, errors.join(" | "))?;
+        let errors: Vec<String> = rows
+            .map(|row| {
+                row.error.map_or_else(|| "fails".to_owned(), |error| format!("{error:.2e}{}", mark(row.unsolved)))
+            })
+            .collect();
+        let limit = result.limits.iter().find(|row| row.method == method.name);
+        let distance = limit.map_or_else(|| "-".to_owned(), |row| format!("{:.2e}", row.distance));
+        let (to_model, to_limit) = (result.order(method.name).map(|(_, order)| order), limit.and_then(|row| row.order));
+        let (to_model, to_limit) = (order(to_model), order(to_limit));
+        writeln!(text, "| {} | {} | {to_model} | {distance} | {to_limit} |", method.name, errors.join(" | "))?;
     }
     writeln!(text, "\n| tolerance | error [m] | solves | fixed steps of equal error |\n|---|---|---|---|")?;
-    for ControlRow { tolerance, error, solves, equal_steps } in &result.controlled {
+    for ControlRow { tolerance, error, solves, unsolved, equal_steps } in &result.controlled {
         let equal = equal_steps.map_or_else(|| "-".to_owned(), |steps| format!("{steps:.0}"));
-        writeln!(text, "| {tolerance:.0e} | {error:.2e} | {solves} | {equal} |")?;
+        writeln!(text, "| {tolerance:.0e} | {error:.2e}{} | {solves} | {equal} |", mark(*unsolved))?;
     }
     writeln!(text)
+}
+
+/// Says how many steps did not converge.
+fn mark(unsolved: u64) -> String {
+    if unsolved == 0 { String::new() } else { format!(" ({unsolved} steps not converged)") }
 }

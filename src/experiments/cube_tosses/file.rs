@@ -22,7 +22,7 @@ const ZIP: &[u8] = b"PK";
 const DOUBLES: &[u8] = b"DoubleStorage";
 /// Numbers in a row.
 const COLUMNS: usize = 19;
-/// A quaternion whose length differs from 1 by more than this is none [-].
+/// A quaternion whose length differs from 1 by more than this is refused [-].
 const UNIT: f64 = 1e-3;
 /// A file with fewer rows has no motion.
 const ROWS_MIN: usize = 2;

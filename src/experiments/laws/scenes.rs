@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use crate::contact::ContactProperties;
 use crate::experiments::ExperimentError;
+pub(super) use crate::experiments::materials::rigid;
+use crate::experiments::materials::{self, box_moments};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
 use crate::scene::SceneBuilder;
@@ -48,23 +50,8 @@ impl Mode {
     }
 }
 
-pub(super) fn rigid(friction: f64) -> ContactProperties {
-    ContactProperties { compliant: Some(false), mu_dynamic: Some(friction), ..ContactProperties::default() }
-}
-
 pub(super) fn compliant(modulus: f64, dissipation: f64, friction: f64) -> ContactProperties {
-    ContactProperties {
-        compliant: Some(true),
-        hydroelastic_modulus: Some(modulus),
-        hunt_crossley_dissipation: Some(dissipation),
-        ..rigid(friction)
-    }
-}
-
-/// Moments of inertia of a homogeneous box [kg m2].
-pub(super) fn box_moments(mass: f64, size: &Vector3) -> Vector3 {
-    let square = size.component_mul(size) * (mass / 12.0);
-    Vector3::new(square.y + square.z, square.x + square.z, square.x + square.y)
+    ContactProperties { hunt_crossley_dissipation: Some(dissipation), ..materials::compliant(modulus, friction) }
 }
 
 /// A body of a scene: its shape, mass, moments, and pose at the start.

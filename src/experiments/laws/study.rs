@@ -37,14 +37,14 @@ pub const LAWS: [Law; 19] = [
 /// folder `out`.
 ///
 /// # Errors
-/// A step that fails, or a file that cannot be written.
+/// A text that is in the name of no law, a step that fails, or a file that cannot be written.
 pub fn study(
     only: Option<&str>,
     out: &Path,
     progress: &mut dyn FnMut(&str, u64, u64),
 ) -> Result<Vec<(Law, Vec<LawRow>)>, ExperimentError> {
+    let chosen = choose(only)?;
     make_folder(out)?;
-    let chosen: Vec<Law> = LAWS.into_iter().filter(|law| only.is_none_or(|part| law.name.contains(part))).collect();
     let mut results = Vec::new();
     for (number, law) in chosen.iter().enumerate() {
         progress(law.name, number as u64, chosen.len() as u64);
@@ -64,6 +64,17 @@ pub fn study(
     write_text(&out.join("laws.csv"), &text)?;
     draw(&out.join("laws.svg"), &charts(&results))?;
     Ok(results)
+}
+
+/// The laws whose names contain `only`.
+fn choose(only: Option<&str>) -> Result<Vec<Law>, ExperimentError> {
+    let Some(text) = only else { return Ok(LAWS.to_vec()) };
+    let chosen: Vec<Law> = LAWS.into_iter().filter(|law| law.name.contains(text)).collect();
+    if chosen.is_empty() {
+        let names = LAWS.map(|law| format!("`{}`", law.name)).join(", ");
+        return Err(ExperimentError::NoLaw { text: text.to_owned(), names });
+    }
+    Ok(chosen)
 }
 
 /// The differences of all rows over their tolerances, and the creep of a pinch against its load.

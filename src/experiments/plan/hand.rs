@@ -31,7 +31,7 @@ const SQUEEZE: f64 = 0.04;
 const WEIGHTS: [f64; 4] = [2e4, 2e2, 1e-2, 0.05];
 const LAST: f64 = 10.0;
 const PICTURE: (usize, usize) = (960, 720);
-/// A disc of 0.1 kg in a plane that weight acts along [m/s2].
+/// Acceleration of gravity, along the plane of the disc [m/s2].
 const GRAVITY: f64 = 9.81;
 
 /// Plans the turn of the disc, and executes the plan.

@@ -5,10 +5,10 @@
 //! The control of a step is u = q_cmd - q_a, the command relative to the present positions of the driven
 //! joints. With S, which selects these from q,  dq+ = (A + B S) dq + B du.
 
-use nalgebra::{DMatrix, DVector, UnitQuaternion};
+use nalgebra::{DMatrix, DVector};
 
-use crate::math::{Index, ScalarJointIndex, Vector3};
-use crate::multibody::{JointKind, Model};
+use crate::math::{Index, ScalarJointIndex};
+use crate::multibody::{Model, displacement};
 use crate::stepping::{DerivativeError, JointCommand, JointTarget, Simulation, SmoothedRollout};
 
 /// Lengths of a step along the change of the controls, tried one after the other [-].
@@ -227,20 +227,9 @@ impl Planner<'_> {
     }
 }
 
-/// The tangent from configuration `a` to `b`: joints by difference, free bodies by rotation vector and
-/// displacement in world axes.
-pub(super) fn tangent(model: &Model, a: &[f64], b: &[f64]) -> DVector<f64> {
+/// The displacement from configuration `a` to `b`.
+fn tangent(model: &Model, a: &[f64], b: &[f64]) -> DVector<f64> {
     let mut change = DVector::zeros(model.nv());
-    for joint in model.joints().iter() {
-        let (q, v) = (joint.q_start, joint.v_start);
-        if joint.kind != JointKind::Floating {
-            (0..joint.nv).for_each(|k| change[v + k] = b[q + k] - a[q + k]);
-            continue;
-        }
-        let turn = |q: &[f64]| UnitQuaternion::from_quaternion(nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]));
-        let vector: Vector3 = (turn(&b[q..]) * turn(&a[q..]).inverse()).scaled_axis();
-        (0..3).for_each(|k| change[v + k] = vector[k]);
-        (0..3).for_each(|k| change[v + 3 + k] = b[q + 4 + k] - a[q + 4 + k]);
-    }
+    displacement(model, a, b, change.as_mut_slice());
     change
 }

@@ -11,7 +11,7 @@ const SAME: f64 = 1e-6;
 /// One measured push.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MeasuredPush {
-    /// The contact point [-] and the angle \[degrees\] that the robot was told.
+    /// The commanded contact point [-] and angle \[degrees\].
     pub nominal: (f64, f64),
     /// Measured contact point on the side [-].
     pub contact: f64,

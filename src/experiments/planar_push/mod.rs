@@ -6,7 +6,7 @@ mod measured;
 mod push;
 mod study;
 
-pub use compare::{CompareRow, THESIS_STEPS, compare, compare_table, reference_ends};
+pub use compare::{CompareRow, MEASURED_ENDS, THESIS_STEPS, compare, compare_table, reference_ends, reference_forces};
 pub use measured::MeasuredPush;
-pub use push::{Push, Pusher, Support, THESIS_PUSHES, take};
-pub use study::{GridErrors, GridPush, PushRow, grid, grid_table, study};
+pub use push::{Properties, Push, Pusher, Support, THESIS_PUSHES, take};
+pub use study::{Expected, GridErrors, GridPush, PushRow, grid, grid_table, study};

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use crate::contact::ContactProperties;
-use crate::experiments::materials::{MU_OBJECT, beside, box_inertia, compliant, rigid};
-use crate::experiments::push_record::largest_errors;
+use crate::experiments::materials::{box_inertia, compliant, rigid};
+use crate::experiments::push_record::{CONTACTS, largest_errors, whole_steps};
 use crate::experiments::{ExperimentError, PushSample};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, Vector3};
 use crate::multibody::{JointKind, JointSpec};
 use crate::scene::{Actuator, SceneBuilder};
-use crate::stepping::{JointTarget, Simulation, Snapshot, StepSettings};
+use crate::stepping::{FrictionErrors, JointTarget, Simulation, Snapshot, StepSettings};
 
 /// Edge of the object, seen from above \[m\].
 pub(super) const SIDE: f64 = 0.09;
@@ -28,6 +28,8 @@ const RADIUS: f64 = 4.75e-3;
 const SPEED: f64 = 0.01;
 /// Length of a push \[m\].
 const LENGTH: f64 = 0.05;
+/// Modulus of the pad \[Pa\].
+const MODULUS_PAD: f64 = 1e7;
 /// Acceleration of gravity [m/s2].
 const GRAVITY: f64 = 9.81;
 /// Young's modulus of the contact with the pusher, from the thesis \[Pa\].
@@ -58,6 +60,28 @@ pub enum Pusher {
     Patch,
 }
 
+/// The properties of the object, of its contacts and of the motion of the rod.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Properties {
+    /// Mass of the object \[kg\].
+    pub mass: f64,
+    /// Friction coefficient of the object on the ground [-].
+    pub mu_ground: f64,
+    /// Friction coefficient of the object at the rod [-].
+    pub mu_pusher: f64,
+    /// Speed of the rod [m/s].
+    pub speed: f64,
+    /// Young's modulus of the contact of the rod \[Pa\]; points of rigid contact have none.
+    pub modulus: f64,
+}
+
+/// Those of the thesis.
+impl Default for Properties {
+    fn default() -> Self {
+        Self { mass: MASS, mu_ground: MU_GROUND, mu_pusher: MU_PUSHER, speed: SPEED, modulus: MODULUS }
+    }
+}
+
 /// A push.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Push {
@@ -71,12 +95,14 @@ pub struct Push {
     pub support: Support,
     /// The contact of the pusher.
     pub pusher: Pusher,
+    /// Masses, coefficients and speed.
+    pub properties: Properties,
 }
 
 impl Push {
-    /// The push at `contact` and `degrees`, in touch from the start.
+    /// The push at `contact` and `degrees`, in touch from the start, with the thesis's properties.
     pub fn new((contact, degrees): (f64, f64), support: Support, pusher: Pusher) -> Self {
-        Self { contact, angle: degrees.to_radians(), gap: 0.0, support, pusher }
+        Self { contact, angle: degrees.to_radians(), gap: 0.0, support, pusher, properties: Properties::default() }
     }
 }
 
@@ -86,14 +112,16 @@ impl Push {
 /// # Errors
 /// A step that fails, or settings that are refused.
 pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Result<Vec<PushSample>, ExperimentError> {
+    let Properties { mass, mu_ground, mu_pusher, speed, modulus } = push.properties;
+    let count = whole_steps(LENGTH / speed, settings.step())?;
     let size = Vector3::from(SIZE);
     let mut builder = SceneBuilder::new();
     let here = RigidTransform::identity();
-    builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &rigid(beside(MU_GROUND)))?;
-    let object = builder.add_body("object", box_inertia(MASS, &size));
+    builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &rigid(mu_ground))?;
+    let object = builder.add_body("object", box_inertia(mass, &size));
     let base = match push.support {
-        Support::Corners => rigid(MU_OBJECT),
-        Support::Pad => compliant(1e7, MU_OBJECT),
+        Support::Corners => rigid(mu_ground),
+        Support::Pad => compliant(MODULUS_PAD, mu_ground),
     };
     builder.add_geometry(object, "base", here, Shape::Box { size }, &base)?;
     // The sides are pushed at the height of the ground, which does not tilt the object
@@ -102,7 +130,7 @@ pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Res
     builder.add_joint(JointSpec { X_PF: RigidTransform::translation(0.0, 0.0, -0.5 * size.z), ..weld })?;
     let height = 0.04;
     let around = Shape::Box { size: Vector3::new(size.x, size.y, height) };
-    builder.add_geometry(sides, "sides", here, around, &rigid(MU_OBJECT))?;
+    builder.add_geometry(sides, "sides", here, around, &rigid(mu_pusher))?;
     let tip = builder.add_body("pusher", SpatialInertia::from_central(1.0, &Vector3::zeros(), &Matrix3::identity()));
     let across = 0.5 * size.y * (1.0 - 2.0 * push.contact);
     let start = RigidTransform::translation(-0.5 * size.x - RADIUS - push.gap, across, 0.0);
@@ -110,19 +138,18 @@ pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Res
     let axis_F = Vector3::new(push.angle.cos(), push.angle.sin(), 0.0);
     let slide = builder.add_joint(JointSpec { X_PF: start, axis_F, ..slide })?;
     builder.set_actuator(slide, Actuator { stiffness: 1e6, damping: 1e3, ..Actuator::PASSIVE });
-    let mu = beside(MU_PUSHER);
     let length = 0.02;
     let (shape, properties) = match push.pusher {
-        Pusher::Point => (Shape::Sphere { radius: RADIUS }, rigid(mu)),
+        Pusher::Point => (Shape::Sphere { radius: RADIUS }, rigid(mu_pusher)),
         Pusher::TwoPoints => {
             // k = E A/h [eqs. 3.10 and 3.11]: each point has half of the rod's width times its height, and h
             // is the length of both bodies along the push
             let area = RADIUS * length;
-            let stiffness = MODULUS * area / (size.x + 2.0 * RADIUS);
-            let properties = ContactProperties { point_contact_stiffness: Some(stiffness), ..rigid(mu) };
+            let stiffness = modulus * area / (size.x + 2.0 * RADIUS);
+            let properties = ContactProperties { point_contact_stiffness: Some(stiffness), ..rigid(mu_pusher) };
             (Shape::Cylinder { radius: RADIUS, length }, properties)
         }
-        Pusher::Patch => (Shape::Cylinder { radius: RADIUS, length }, compliant(MODULUS, mu)),
+        Pusher::Patch => (Shape::Cylinder { radius: RADIUS, length }, compliant(modulus, mu_pusher)),
     };
     builder.add_geometry(tip, "tip", here, shape, &properties)?;
     builder.exclude_contact(BodyIndex::WORLD, tip);
@@ -133,18 +160,26 @@ pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Res
     scene.model().set_free_body_pose(&mut state, object, &RigidTransform::translation(0.0, 0.0, 0.5 * size.z));
     let mut simulation = Simulation::new(scene, state, settings)?;
     let (step, mut snapshot) = (settings.step(), Snapshot::default());
-    let count = (LENGTH / SPEED / step).round() as u32;
     let mut samples = Vec::with_capacity(count as usize);
     for number in 1..=count {
         let time = f64::from(number) * step;
-        let target = JointTarget { position: Some(SPEED * time), velocity: Some(SPEED), effort: None };
+        let target = JointTarget { position: Some(speed * time), velocity: Some(speed), effort: None };
         let before = clock();
         let report = simulation.step(&std::iter::once(target).collect())?;
         let took = clock() - before;
         simulation.snapshot_into(&mut snapshot);
+        if let Some(depth) = too_deep(&snapshot) {
+            return Err(ExperimentError::Push(format!(
+                "the rod sinks into the object by {:.1} mm, more than its radius of {:.2} mm, after {time:.3} s; take a \
+                 larger modulus",
+                1e3 * depth,
+                1e3 * RADIUS
+            )));
+        }
         let ground = snapshot.contact_patches().iter().filter(|patch| patch.body_A == BodyIndex::WORLD);
         let (errors, net_errors) = largest_errors(ground);
         let X_WB = simulation.data().X_WB[object];
+        let contacts = by_corner(&snapshot, &X_WB);
         let along = X_WB.rotation * Vector3::x();
         let force = simulation.body_wrenches()[sides].f;
         samples.push(PushSample {
@@ -152,11 +187,37 @@ pub fn take(push: &Push, settings: StepSettings, clock: &dyn Fn() -> f64) -> Res
             position: [X_WB.translation.x, X_WB.translation.y],
             angle: along.y.atan2(along.x),
             force: [force.x, force.y],
+            contacts,
             errors,
             net_errors,
-            converged: report.solver_converged,
+            converged: report.solver_converged && report.friction_converged(),
             took,
         });
     }
     Ok(samples)
+}
+
+/// The depth \[m\] by which the rod is in the object if it is more than its radius: it would go through.
+fn too_deep(snapshot: &Snapshot) -> Option<f64> {
+    let of_rod = snapshot.contact_patches().iter().filter(|patch| patch.body_A != BodyIndex::WORLD);
+    of_rod.map(|patch| patch.penetration).find(|depth| *depth > RADIUS)
+}
+
+/// The names of the contacts whose errors a push records: the corners of the base, or the quarters of its
+/// pad, as seen along the push, and the rod.
+pub(super) const CONTACT_NAMES: [&str; CONTACTS] = ["rear right", "rear left", "front right", "front left", "rod"];
+
+/// The largest friction errors of the points in each quarter of the base, and of those of the rod, in the
+/// order of [`CONTACT_NAMES`]. The object is at `X_WB`, and the rod pushes it along its own x axis.
+fn by_corner(snapshot: &Snapshot, X_WB: &RigidTransform) -> [FrictionErrors; CONTACTS] {
+    let mut errors = [FrictionErrors::default(); CONTACTS];
+    for patch in snapshot.contact_patches() {
+        for (p_WF, error) in patch.faces.centroid_W.iter().zip(&patch.faces.friction) {
+            let p = X_WB.inverse_transform_point(&(*p_WF).into());
+            let of_base = 2 * usize::from(p.x > 0.0) + usize::from(p.y > 0.0);
+            let contact = if patch.body_A == BodyIndex::WORLD { of_base } else { CONTACTS - 1 };
+            errors[contact] = errors[contact].max(*error);
+        }
+    }
+    errors
 }

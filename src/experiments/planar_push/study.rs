@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::compare::reference_ends;
+use super::compare::{MEASURED_ENDS, reference_ends, reference_forces};
 use super::measured::{self, MeasuredPush};
-use super::push::{Push, Pusher, SIDE, Support, THESIS_PUSHES, take};
+use super::push::{CONTACT_NAMES, Properties, Push, Pusher, SIDE, Support, THESIS_PUSHES, take};
 use crate::experiments::error::make_folder;
 use crate::experiments::plot::GAP;
 use crate::experiments::push_record::{Labels, mean};
@@ -20,6 +20,34 @@ pub struct PushRow {
     pub summary: PushSummary,
     /// Mean size of the force of the pusher \[N\].
     pub force: f64,
+    /// The reference and the measured ends of this push.
+    pub expected: Expected,
+}
+
+/// The reference of a push, and its measured ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Expected {
+    /// The end \[mm, mm, degrees\] and the mean force \[N\] of the path of minimum power. The path does not
+    /// depend on the mass and on the friction of the ground, to which the force is in proportion.
+    pub reference: Option<([f64; 3], f64)>,
+    /// Mean and standard deviation of the measured ends \[mm, mm, degrees\].
+    pub measured: Option<([f64; 3], [f64; 3])>,
+}
+
+impl Expected {
+    fn new(push: &Push, nominal: (f64, f64)) -> Self {
+        let Properties { mass, mu_ground, mu_pusher, speed, .. } = push.properties;
+        let thesis = Properties::default();
+        let known = THESIS_PUSHES.iter().position(|other| *other == nominal);
+        // Without friction on the ground the object flies ahead of the rod
+        let same_path = mu_pusher == thesis.mu_pusher && mu_ground > 0.0;
+        let reference = known.filter(|_| same_path).map(|number| {
+            let scale = mu_ground * mass / (thesis.mu_ground * thesis.mass);
+            (reference_ends(push.support)[number], scale * reference_forces(push.support)[number])
+        });
+        let same = same_path && mu_ground == thesis.mu_ground && mass == thesis.mass && speed == thesis.speed;
+        Self { reference, measured: known.filter(|_| same).map(|number| MEASURED_ENDS[number]) }
+    }
 }
 
 /// Takes `pushes`, writes a CSV and a figure for each to the folder `out`, and returns their table. The
@@ -29,7 +57,7 @@ pub struct PushRow {
 /// A step that fails, or a file that cannot be read or written.
 pub fn study(
     pushes: &[(f64, f64)],
-    (support, pusher): (Support, Pusher),
+    (support, pusher, properties): (Support, Pusher, Properties),
     settings: StepSettings,
     measured: Option<&Path>,
     out: &Path,
@@ -39,20 +67,21 @@ pub fn study(
     make_folder(out)?;
     let mut rows = Vec::new();
     for push in pushes {
-        let samples = take(&Push::new(*push, support, pusher), settings, clock)?;
+        let with = Push { properties, ..Push::new(*push, support, pusher) };
+        let (samples, expected) = (take(&with, settings, clock)?, Expected::new(&with, *push));
         let (title, name) = (format!("Push at {}, {} degrees", push.0, push.1), format!("push_{}_{}", push.0, push.1));
         let labels = Labels {
             title: &title,
             position: ["x", "y"],
             force: (["fx", "fy"], ["x", "y"]),
+            contacts: &CONTACT_NAMES,
             force_title: "Force of the pusher",
         };
-        let thesis = THESIS_PUSHES.iter().position(|other| other == push);
-        let reference = thesis.map(|number| reference_ends(support)[number]);
+        let reference = expected.reference.map(|(end, _)| end);
         let above = from_above(&samples, reference, &measured::ends_of(&measured, *push));
         labels.write((out, &name), &samples, None, vec![above])?;
         let force = mean(&samples, |sample| sample.force[0].hypot(sample.force[1]));
-        rows.push(PushRow { push: *push, summary: PushSummary::new(&samples), force });
+        rows.push(PushRow { push: *push, summary: PushSummary::new(&samples), force, expected });
     }
     Ok(rows)
 }
@@ -142,7 +171,8 @@ pub fn grid(
         progress("pushes", number as u64, rows.len() as u64);
         // The recorded poses overlap by up to a millimetre; the rod then starts in touch
         let MeasuredPush { contact, angle, gap, .. } = *measured;
-        let push = Push { contact, angle, gap: (1e-3 * gap).max(0.0), support, pusher };
+        let gap = (1e-3 * gap).max(0.0);
+        let push = Push { contact, angle, gap, support, pusher, properties: Properties::default() };
         let row = PushSummary::new(&take(&push, settings, clock)?);
         let pair = GridPush { measured: *measured, end: row.end };
         errors.position += share * pair.position();

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::experiments::materials::{MU_OBJECT, beside, box_inertia, compliant, rigid};
-use crate::experiments::push_record::largest_errors;
+use crate::experiments::push_record::{CONTACTS, largest_errors, whole_steps};
 use crate::experiments::{ExperimentError, PushSample};
 use crate::geometry::Shape;
 use crate::math::{BodyIndex, RigidTransform, Rotation, Vector3};
 use crate::multibody::{JointKind, JointSpec};
 use crate::scene::{Actuator, SceneBuilder};
-use crate::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
+use crate::stepping::{FrictionErrors, JointCommand, JointTarget, Simulation, Snapshot, StepSettings};
 
 /// Edge lengths of the prism \[m\].
 const SIZE: [f64; 3] = [0.1, 0.025, 0.025];
@@ -33,6 +33,9 @@ const MODULUS: f64 = 1e7;
 /// Friction coefficients of the wall on the prism are below this value [-], because two materials combine to
 /// less than twice the coefficient of either.
 pub const WALL_FRICTION_END: f64 = 2.0 * MU_OBJECT;
+
+/// The names of the contacts whose errors a push records.
+pub(super) const CONTACT_NAMES: [&str; 3] = ["left finger", "right finger", "wall"];
 
 /// The contact of the fingers with the prism.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,7 @@ pub fn take(
     settings: StepSettings,
     clock: &dyn Fn() -> f64,
 ) -> Result<Vec<PushSample>, ExperimentError> {
+    let count = whole_steps(DURATION, settings.step())?;
     let size = Vector3::from(SIZE);
     let here = RigidTransform::identity();
     let mut builder = SceneBuilder::new();
@@ -93,7 +97,7 @@ pub fn take(
         Vector3::zeros().into(),
         Rotation::from_euler_angles(0.5 * std::f64::consts::PI, 0.0, 0.0),
     );
-    let mut joints = Vec::new();
+    let mut touching = Vec::new();
     for (name, side) in [("left", 1.0), ("right", -1.0)] {
         let finger = builder.add_body(name, box_inertia(0.2, &Vector3::repeat(0.02)));
         let start = RigidTransform::translation(0.0, side * 0.5 * (size.y + length), 0.0);
@@ -102,9 +106,10 @@ pub fn take(
         // Nearly a constant force: the tips give way by micrometres
         builder.set_actuator(slide, Actuator { stiffness: 100.0, damping: 50.0, ..Actuator::PASSIVE });
         builder.add_geometry(finger, "tip", across, Shape::Cylinder { radius, length }, &tip)?;
-        joints.push(slide);
+        touching.push(finger);
     }
     let wall = builder.add_body("wall", box_inertia(1.0, &Vector3::repeat(0.1)));
+    touching.push(wall);
     let thickness = 0.02;
     let start = RigidTransform::translation(0.5 * (size.x + thickness), 0.0, 0.0);
     let slide = JointSpec::new("wall_slide", BodyIndex::WORLD, wall, JointKind::Prismatic);
@@ -126,7 +131,7 @@ pub fn take(
         };
         [grip, grip, target].into_iter().collect()
     };
-    let (closing, count) = ((CLOSING / step).round() as u32, (DURATION / step).round() as u32);
+    let closing = (CLOSING / step).ceil() as u32;
     for _ in 0..closing {
         simulation.step(&command(0.0))?;
     }
@@ -140,6 +145,11 @@ pub fn take(
         simulation.snapshot_into(&mut snapshot);
         let fingers = snapshot.contact_patches().iter().filter(|patch| ![patch.body_A, patch.body_B].contains(&wall));
         let (errors, net_errors) = largest_errors(fingers);
+        let mut contacts = [FrictionErrors::default(); CONTACTS];
+        for (errors, body) in contacts.iter_mut().zip(&touching) {
+            let patches = snapshot.contact_patches().iter();
+            *errors = largest_errors(patches.filter(|patch| [patch.body_A, patch.body_B].contains(body))).0;
+        }
         let X_WB = simulation.data().X_WB[prism];
         let (moved, along) = (X_WB.translation.vector - from, X_WB.rotation * Vector3::x());
         let force = simulation.body_wrenches()[wall].f;
@@ -148,9 +158,10 @@ pub fn take(
             position: [moved.x, moved.z],
             angle: (-along.z).atan2(along.x),
             force: [force.x, -force.z],
+            contacts,
             errors,
             net_errors,
-            converged: report.solver_converged,
+            converged: report.solver_converged && report.friction_converged(),
             took,
         });
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::push::{Fingers, HeldPush, drop_of_closed_form, take};
+use super::push::{CONTACT_NAMES, Fingers, HeldPush, drop_of_closed_form, take};
 use crate::experiments::error::make_folder;
 use crate::experiments::push_record::{Labels, mean};
 use crate::experiments::{ExperimentError, PushSummary, Series};
@@ -48,6 +48,7 @@ pub fn study(
             title: &title,
             position: ["x", "z"],
             force: (["wall_x", "wall_z"], ["push", "up"]),
+            contacts: &CONTACT_NAMES,
             force_title: "Force of the wall",
         };
         let end = samples.last().map_or(1.0, |sample| sample.time);

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::experiments::ExperimentError;
+use crate::experiments::materials::rigid;
 use crate::geometry::{Shape, SurfaceMesh};
 use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
-use crate::scene::SceneBuilder;
+use crate::multibody::State;
+use crate::scene::{Scene, SceneBuilder};
 use crate::stepping::{JointCommand, Simulation, StepSettings};
 
 /// Radius of the coin \[m\].
@@ -20,8 +22,10 @@ const MASS: f64 = 0.00567;
 pub(super) const MU: f64 = 0.2;
 /// Acceleration of gravity [m/s2].
 pub(super) const GRAVITY: f64 = 9.81;
-/// Modulus of the plane \[Pa\], and the thickness of its compliant layer \[m\].
-const PLANE: (f64, f64) = (1e9, 0.5 * THICKNESS);
+/// Modulus of the plane \[Pa\].
+const MODULUS: f64 = 1e9;
+/// Thickness of its compliant layer \[m\].
+const SLAB: f64 = 0.5 * THICKNESS;
 /// Triangles of the cap in the paper.
 const FAN: f64 = 152.0;
 /// The longest run \[s\]; from 5 m/s, a coin comes to rest within 3.6 s.
@@ -68,7 +72,8 @@ impl CoinPath {
         Some((before[0] + part * (after[0] - before[0])) / rim)
     }
 
-    /// The place at `time` \[s\], which is that of a step; the last one if it ended before.
+    /// Position of the centre \[m\] and turn \[rad\] at `time` \[s\], which is that of a step; those of the
+    /// last step if it ended before.
     pub fn place_at(&self, time: f64) -> [f64; 3] {
         let before = |sample: &&CoinSample| sample.time <= time + 1e-9;
         self.samples.iter().rev().find(before).map_or([0.0; 3], |sample| sample.place)
@@ -115,6 +120,59 @@ fn rings_mesh(rings: u32) -> SurfaceMesh {
     mesh
 }
 
+/// The coin on its plane at the depth of its weight, in motion.
+pub(in crate::experiments) struct Coin {
+    pub(in crate::experiments) scene: Arc<Scene>,
+    pub(in crate::experiments) initial: State,
+    pub(in crate::experiments) body: BodyIndex,
+    /// Height of its centre \[m\].
+    pub(in crate::experiments) height: f64,
+}
+
+impl Coin {
+    /// A coin with the speeds of its centre and its rim [m/s], on a plane of the modulus \[Pa\] and the
+    /// dissipation [s/m].
+    pub(in crate::experiments) fn new(
+        cap: Cap,
+        (modulus, dissipation): (f64, f64),
+        [speed, rim]: [f64; 2],
+    ) -> Result<Self, ExperimentError> {
+        let mut builder = SceneBuilder::new();
+        let rigid = ContactProperties {
+            hunt_crossley_dissipation: Some(dissipation),
+            relaxation_time: Some(0.0),
+            mesh_resolution_hint: Some(TAU * RADIUS / (FAN - 0.5)),
+            ..rigid(MU)
+        };
+        let plane = ContactProperties {
+            compliant: Some(true),
+            hydroelastic_modulus: Some(modulus),
+            slab_thickness: Some(SLAB),
+            ..rigid.clone()
+        };
+        let here = RigidTransform::identity();
+        builder.add_geometry(BodyIndex::WORLD, "plane", here, Shape::HalfSpace, &plane)?;
+        let square = RADIUS * RADIUS;
+        let across = MASS * (0.25 * square + THICKNESS * THICKNESS / 12.0);
+        let moments = Matrix3::from_diagonal(&Vector3::new(across, across, 0.5 * MASS * square));
+        let body = builder.add_body("coin", SpatialInertia::from_central(MASS, &Vector3::zeros(), &moments));
+        let shape = match cap {
+            Cap::Fan => Shape::Cylinder { radius: RADIUS, length: THICKNESS },
+            Cap::Rings(rings) => Shape::Mesh(Arc::new(rings_mesh(rings))),
+        };
+        builder.add_geometry(body, "coin", here, shape, &rigid)?;
+        let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY))?);
+        let mut initial = scene.model().default_state();
+        // The depth at which the pressure E d/H carries the weight
+        let depth = MASS * GRAVITY / (PI * square) * SLAB / modulus;
+        let height = 0.5 * THICKNESS - depth;
+        scene.model().set_free_body_pose(&mut initial, body, &RigidTransform::translation(0.0, 0.0, height));
+        let V_WB = SpatialVelocity::new(Vector3::z() * (rim / RADIUS), Vector3::x() * speed);
+        scene.model().set_free_body_velocity(&mut initial, body, &V_WB);
+        Ok(Self { scene, initial, body, height })
+    }
+}
+
 /// Lets the coin slide at `speed` and spin at the rim speed `rim` [m/s] from its resting depth, until its rim
 /// is slower than `stop` [m/s] or `until` \[s\] has passed.
 ///
@@ -126,42 +184,9 @@ pub fn slide(
     (stop, until): (f64, f64),
     settings: StepSettings,
 ) -> Result<CoinPath, ExperimentError> {
-    let mut builder = SceneBuilder::new();
-    let rigid = ContactProperties {
-        compliant: Some(false),
-        mu_dynamic: Some(MU),
-        hunt_crossley_dissipation: Some(0.0),
-        relaxation_time: Some(0.0),
-        mesh_resolution_hint: Some(TAU * RADIUS / (FAN - 0.5)),
-        ..ContactProperties::default()
-    };
-    let plane = ContactProperties {
-        compliant: Some(true),
-        hydroelastic_modulus: Some(PLANE.0),
-        slab_thickness: Some(PLANE.1),
-        ..rigid.clone()
-    };
-    let here = RigidTransform::identity();
-    builder.add_geometry(BodyIndex::WORLD, "plane", here, Shape::HalfSpace, &plane)?;
-    let square = RADIUS * RADIUS;
-    let across = MASS * (0.25 * square + THICKNESS * THICKNESS / 12.0);
-    let moments = Matrix3::from_diagonal(&Vector3::new(across, across, 0.5 * MASS * square));
-    let coin = builder.add_body("coin", SpatialInertia::from_central(MASS, &Vector3::zeros(), &moments));
-    let shape = match cap {
-        Cap::Fan => Shape::Cylinder { radius: RADIUS, length: THICKNESS },
-        Cap::Rings(rings) => Shape::Mesh(Arc::new(rings_mesh(rings))),
-    };
-    builder.add_geometry(coin, "coin", here, shape, &rigid)?;
-    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY))?);
-    let mut state = scene.model().default_state();
-    // The depth at which the pressure E d/H carries the weight
-    let depth = MASS * GRAVITY / (PI * square) * PLANE.1 / PLANE.0;
-    let height = 0.5 * THICKNESS - depth;
-    scene.model().set_free_body_pose(&mut state, coin, &RigidTransform::translation(0.0, 0.0, height));
-    let V_WB = SpatialVelocity::new(Vector3::z() * (rim / RADIUS), Vector3::x() * speed);
-    scene.model().set_free_body_velocity(&mut state, coin, &V_WB);
+    let Coin { scene, initial, body: coin, height } = Coin::new(cap, (MODULUS, 0.0), [speed, rim])?;
     let settings = StepSettings { face_friction: FaceFriction::Centroid, ..settings };
-    let mut simulation = Simulation::new(scene, state, settings)?;
+    let mut simulation = Simulation::new(scene, initial, settings)?;
     let step = settings.step();
     let mut path = CoinPath::default();
     path.samples.push(CoinSample { speeds: [speed, rim], ..CoinSample::default() });

@@ -144,7 +144,7 @@ pub struct OrderRow {
     pub order: f64,
 }
 
-/// Error norms against the limit that the last two places tend to, with the given order of convergence.
+/// Error norms against the limit of the last two positions and turns, with the given order of convergence.
 fn order(scheme: &'static str, sizes: &[f64], places: &[[f64; 3]], expected: f64) -> Option<OrderRow> {
     let count = sizes.len().checked_sub(2)?;
     let ([a, b], [coarse, fine]) = ([sizes[count], sizes[count + 1]], [places[count], places[count + 1]]);

@@ -5,4 +5,4 @@ mod scenes;
 mod study;
 
 pub use scenes::{Case, box_drop, coin, spatula};
-pub use study::{ControlRow, FixedRow, Method, StepErrors, study};
+pub use study::{ControlRow, FixedRow, LimitRow, Method, StepErrors, study};

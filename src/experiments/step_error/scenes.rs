@@ -1,15 +1,16 @@
 //! The scenes, with the faces of the continuous model: triangles with friction at their centroids.
 
-use std::f64::consts::{PI, TAU};
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::experiments::ExperimentError;
+use crate::experiments::materials::{box_inertia, compliant};
+use crate::experiments::spinning_disk::{Cap, Coin, RADIUS};
 use crate::geometry::{FaceRepresentation, Shape};
 use crate::io::package::PackageMap;
 use crate::io::scene_file;
-use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use crate::math::{BodyIndex, RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::State;
 use crate::scene::{Scene, SceneBuilder};
 use crate::stepping::{CommandSchedule, JointCommand, Simulation, StepSettings, Stepping, Waveform};
@@ -52,6 +53,8 @@ pub(super) struct BodyPath {
     /// Accepted parts, and solves, of all steps.
     pub(super) parts: u64,
     pub(super) solves: u64,
+    /// Steps whose solver did not converge.
+    pub(super) unsolved: u64,
 }
 
 impl BodyPath {
@@ -63,6 +66,13 @@ impl BodyPath {
             (position + 0.5 * (x + y + z)).sqrt()
         });
         each.fold(0.0, |a, b| if a >= b { a } else { b })
+    }
+
+    /// The limit of paths whose error is in proportion to the step, from this one and one of half the step.
+    pub(super) fn limit(&self, fine: &Self) -> Self {
+        let each = self.samples.iter().zip(&fine.samples);
+        let samples = each.map(|(a, b)| std::array::from_fn(|i| b[i] * 2.0 - a[i])).collect();
+        Self { samples, ..Self::default() }
     }
 }
 
@@ -83,6 +93,7 @@ impl Case {
             let report = simulation.step(&command)?;
             path.parts += u64::from(report.parts);
             path.solves += u64::from(report.solves);
+            path.unsolved += u64::from(!(report.solver_converged && report.friction_converged()));
             if simulation.time_ns().is_multiple_of(SAMPLE_NS) {
                 progress(simulation.time_ns() / SAMPLE_NS, self.end_ns / SAMPLE_NS);
                 let X = simulation.data().X_WB[self.body];
@@ -99,33 +110,31 @@ fn triangles(settings: StepSettings) -> StepSettings {
     StepSettings { faces: FaceRepresentation::TriangleFan, face_friction: FaceFriction::Centroid, ..settings }
 }
 
-/// A wide compliant box of 0.5 kg drops flat from 0.02 mm while it slides. It is wide because discrete steps
-/// leave out the faces at the rim, whose pressure does not rise.
+/// A wide compliant box of 0.5 kg drops flat from 0.02 mm while it slides. It is wide because steps
+/// with the surfaces of their start leave out the faces at the rim, whose pressure does not rise.
 ///
 /// # Errors
 /// A scene that cannot be built.
 pub fn box_drop() -> Result<Case, ExperimentError> {
     let (mass, size) = (0.5, Vector3::new(0.4, 0.4, 0.04));
     let soft = ContactProperties {
-        compliant: Some(true),
-        hydroelastic_modulus: Some(1e5),
         hunt_crossley_dissipation: Some(10.0),
-        mu_dynamic: Some(0.4),
         mesh_resolution_hint: Some(0.4),
-        ..ContactProperties::default()
+        ..compliant(1e5, 0.4)
     };
     let ground = ContactProperties { compliant: Some(false), ..soft.clone() };
     let mut builder = SceneBuilder::new();
     let here = RigidTransform::identity();
     builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &ground)?;
-    let squares = size.component_mul(&size);
-    let moments = Vector3::new(squares.y + squares.z, squares.x + squares.z, squares.x + squares.y) * (mass / 12.0);
-    let body = builder
-        .add_body("box", SpatialInertia::from_central(mass, &Vector3::zeros(), &Matrix3::from_diagonal(&moments)));
+    let body = builder.add_body("box", box_inertia(mass, &size));
     builder.add_geometry(body, "box", here, Shape::Box { size }, &soft)?;
-    let height = 0.5 * size.z + 2e-5;
+    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY))?);
+    let mut initial = scene.model().default_state();
+    let start = RigidTransform::translation(0.0, 0.0, 0.5 * size.z + 2e-5);
+    scene.model().set_free_body_pose(&mut initial, body, &start);
     let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.3, 0.0, -0.02));
-    case("box drop", builder, body, (height, V), 100_000_000, 0.2)
+    scene.model().set_free_body_velocity(&mut initial, body, &V);
+    Ok(case("box drop", (scene, initial, body), 100_000_000, 0.2))
 }
 
 /// The coin of [Masterjohn 2022, section V-A], a fan of 152 triangles, slides and spins on a compliant plane.
@@ -134,47 +143,13 @@ pub fn box_drop() -> Result<Case, ExperimentError> {
 /// # Errors
 /// A scene that cannot be built.
 pub fn coin() -> Result<Case, ExperimentError> {
-    let (radius, thickness, mass) = (0.01213, 0.00175, 0.00567);
-    let rigid = ContactProperties {
-        compliant: Some(false),
-        mu_dynamic: Some(0.2),
-        hunt_crossley_dissipation: Some(50.0),
-        mesh_resolution_hint: Some(TAU * radius / 151.5),
-        ..ContactProperties::default()
-    };
-    let (modulus, slab) = (1e6, 0.5 * thickness);
-    let plane = ContactProperties {
-        compliant: Some(true),
-        hydroelastic_modulus: Some(modulus),
-        slab_thickness: Some(slab),
-        ..rigid.clone()
-    };
-    let mut builder = SceneBuilder::new();
-    let here = RigidTransform::identity();
-    builder.add_geometry(BodyIndex::WORLD, "plane", here, Shape::HalfSpace, &plane)?;
-    let across = mass * (0.25 * radius * radius + thickness * thickness / 12.0);
-    let moments = Matrix3::from_diagonal(&Vector3::new(across, across, 0.5 * mass * radius * radius));
-    let body = builder.add_body("coin", SpatialInertia::from_central(mass, &Vector3::zeros(), &moments));
-    builder.add_geometry(body, "coin", here, Shape::Cylinder { radius, length: thickness }, &rigid)?;
-    let depth = mass * GRAVITY / (PI * radius * radius) * slab / modulus;
-    let V = SpatialVelocity::new(Vector3::z() * (0.5 / radius), Vector3::x() * 0.5);
-    case("coin", builder, body, (0.5 * thickness - depth, V), 200_000_000, radius)
+    let Coin { scene, initial, body, .. } = Coin::new(Cap::Fan, (1e6, 50.0), [0.5, 0.5])?;
+    Ok(case("coin", (scene, initial, body), 200_000_000, RADIUS))
 }
 
-fn case(
-    name: &'static str,
-    builder: SceneBuilder,
-    body: BodyIndex,
-    (height, V): (f64, SpatialVelocity),
-    end_ns: u64,
-    radius: f64,
-) -> Result<Case, ExperimentError> {
-    let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -GRAVITY))?);
-    let mut initial = scene.model().default_state();
-    scene.model().set_free_body_pose(&mut initial, body, &RigidTransform::translation(0.0, 0.0, height));
-    scene.model().set_free_body_velocity(&mut initial, body, &V);
+fn case(name: &'static str, (scene, initial, body): (Arc<Scene>, State, BodyIndex), end_ns: u64, radius: f64) -> Case {
     let (commands, settings) = (CommandSchedule::default(), triangles(StepSettings::default()));
-    Ok(Case { name, scene, initial, body, commands, settings, end_ns, radius, reference: OF_OTHERS })
+    Case { name, scene, initial, body, commands, settings, end_ns, radius, reference: OF_OTHERS }
 }
 
 /// The spatula of [Masterjohn 2022, section V-C]: gripped for 0.4 s with the first of the scene's forces, and

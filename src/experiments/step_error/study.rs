@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use super::scenes::Case;
+use super::scenes::{BodyPath, Case};
 use crate::experiments::error::{make_folder, write_text};
 use crate::experiments::study::power_law;
 use crate::experiments::{Chart, ExperimentError, Scale, Series, draw};
@@ -54,6 +54,19 @@ pub struct FixedRow {
     pub steps: u64,
     /// Largest error of a sample \[m\]; `None` if a step failed.
     pub error: Option<f64>,
+    /// Steps whose solver did not converge.
+    pub unsolved: u64,
+}
+
+/// The limit of a method as the step vanishes, from its two shortest steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitRow {
+    /// The method's name.
+    pub method: &'static str,
+    /// The largest distance of its limit from the continuous model \[m\].
+    pub distance: f64,
+    /// The order of convergence of the longer steps to this limit.
+    pub order: Option<f64>,
 }
 
 /// A run with error control, in the default scheme.
@@ -65,6 +78,8 @@ pub struct ControlRow {
     pub error: f64,
     /// Dynamic steps that were solved.
     pub solves: u64,
+    /// Steps of the simulation with a solve that did not converge.
+    pub unsolved: u64,
     /// Fixed steps of equal error, by the power law of the errors of the default scheme.
     pub equal_steps: Option<f64>,
 }
@@ -80,6 +95,8 @@ pub struct StepErrors {
     pub reference_error: f64,
     /// Runs with fixed steps.
     pub fixed: Vec<FixedRow>,
+    /// The limits of all methods.
+    pub limits: Vec<LimitRow>,
     /// Runs with error control.
     pub controlled: Vec<ControlRow>,
 }
@@ -112,15 +129,21 @@ fn measure(case: &Case, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<Step
         reference_parts: reference.parts,
         reference_error: coarser.distance(&reference),
         fixed: Vec::new(),
+        limits: Vec::new(),
         controlled: Vec::new(),
     };
     for Method { name, options } in Method::all() {
+        let mut paths = Vec::new();
         for step_ns in STEPS_NS {
             // A scheme may find no solution
-            let error = run(name, Stepping::Dynamic(options), step_ns).ok().map(|path| path.distance(&reference));
+            let path = run(name, Stepping::Dynamic(options), step_ns).ok();
+            let error = path.as_ref().map(|path| path.distance(&reference));
+            let unsolved = path.as_ref().map_or(0, |path| path.unsolved);
             let (step, steps) = (step_ns as f64 * 1e-9, case.end_ns / step_ns);
-            errors.fixed.push(FixedRow { method: name, step, steps, error });
+            errors.fixed.push(FixedRow { method: name, step, steps, error, unsolved });
+            paths.extend(path.map(|path| (step, path)));
         }
+        errors.limits.extend(limit(name, &paths, &reference));
     }
     let default = Method { name: "lagged, solved bounds (default)", options: DynamicStepping::default() };
     let law = errors.order(default.name);
@@ -129,9 +152,27 @@ fn measure(case: &Case, progress: &mut dyn FnMut(&str, u64, u64)) -> Result<Step
         let path = run("error control", Stepping::Dynamic(options), EVERY_NS)?;
         let error = path.distance(&reference);
         let equal_steps = law.map(|(factor, order)| case.end_ns as f64 * 1e-9 / (error / factor).powf(1.0 / order));
-        errors.controlled.push(ControlRow { tolerance, error, solves: path.solves, equal_steps });
+        errors.controlled.push(ControlRow {
+            tolerance,
+            error,
+            solves: path.solves,
+            unsolved: path.unsolved,
+            equal_steps,
+        });
     }
     Ok(errors)
+}
+
+/// The limit of a method, from its paths with all steps; `None` if some have failed.
+fn limit(method: &'static str, paths: &[(f64, BodyPath)], reference: &BodyPath) -> Option<LimitRow> {
+    let [longer @ .., (_, coarse), (_, fine)] = paths else { return None };
+    if paths.len() != STEPS_NS.len() {
+        return None;
+    }
+    let limit = coarse.limit(fine);
+    let points: Vec<(f64, f64)> = longer.iter().map(|(step, path)| (*step, path.distance(&limit))).collect();
+    let order = power_law(&points).map(|(_, order)| order);
+    Some(LimitRow { method, distance: limit.distance(reference), order })
 }
 
 /// Measures all `cases`, and writes the tables and the plots to the folder `out`.
@@ -145,15 +186,15 @@ pub fn study(
 ) -> Result<Vec<StepErrors>, ExperimentError> {
     make_folder(out)?;
     let results = cases.iter().map(|case| measure(case, progress)).collect::<Result<Vec<_>, _>>()?;
-    let mut text = String::from("scene,method,step,tolerance,solves,error\n");
+    let mut text = String::from("scene,method,step,tolerance,solves,error,unsolved\n");
     let mut charts = Vec::new();
     for result in &results {
-        for FixedRow { method, step, steps, error } in &result.fixed {
+        for FixedRow { method, step, steps, error, unsolved } in &result.fixed {
             let error = error.map_or_else(String::new, |error| format!("{error:.6e}"));
-            let _ = writeln!(text, "{},\"{method}\",{step:e},,{steps},{error}", result.name);
+            let _ = writeln!(text, "{},\"{method}\",{step:e},,{steps},{error},{unsolved}", result.name);
         }
-        for ControlRow { tolerance, error, solves, .. } in &result.controlled {
-            let _ = writeln!(text, "{},error control,,{tolerance:e},{solves},{error:.6e}", result.name);
+        for ControlRow { tolerance, error, solves, unsolved, .. } in &result.controlled {
+            let _ = writeln!(text, "{},error control,,{tolerance:e},{solves},{error:.6e},{unsolved}", result.name);
         }
         charts.push(chart(result));
     }

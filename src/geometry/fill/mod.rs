@@ -186,7 +186,7 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
     });
     let points_max = (POINTS_PER_TET * tets_max as f64).min(POINTS_MAX);
     if settings.resolution_hint.is_none() {
-        // Thin walls ask for more tetrahedra than allowed. A coarser lattice may still hold them.
+        // Thin walls may need more tetrahedra than allowed. A coarser lattice may still hold them.
         spacing = spacing.max((2.0 * TETS_PER_CELL * measure.enclosed / tets_max as f64).cbrt());
         while Lattice::points(&measure.bounds, spacing) > points_max {
             spacing /= REFINEMENT;

@@ -36,7 +36,7 @@ struct HalfSpace<'a> {
     margin: f64,
 }
 
-/// Decides how to find the elements of the mesh at `X_WM` near a half space. `Some(reach)` asks for a search;
+/// Decides how to find the elements of the mesh at `X_WM` near a half space. `Some(reach)` means a search;
 /// a reach for this pose alone covers only rounding.
 fn search(
     (memory, coherence): (&mut Memory, bool),

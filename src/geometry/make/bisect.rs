@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use crate::geometry::VolumeMesh;
 
 /// The largest number of tetrahedra. A pass makes at most eight of one, so no pass begins with more than an
-/// eighth of this number. A tetrahedron is then a few millionths of the box, which is finer than any need,
-/// and the memory in use is some hundred megabytes.
+/// eighth of this number.
 const TETS_MAX: usize = 500_000;
 
 /// A division of a mesh.
@@ -18,7 +17,7 @@ pub(super) struct Division {
     pub too_long: Option<f64>,
 }
 
-/// Divides all edges that are longer than `longest` \[m\] in the middle, again and again, until no such edge
+/// Divides all edges that are longer than `longest` \[m\] in the middle, and their halves, until no such edge
 /// is left or the mesh has more than an eighth of [`TETS_MAX`] tetrahedra.
 ///
 /// Each pass divides the longest edges first, with ties by the numbers of their ends: two tetrahedra that

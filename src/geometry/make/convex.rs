@@ -1,5 +1,7 @@
 //! Convex meshes: hulls of points, and the star of tetrahedra around the centroid.
 
+use std::collections::BTreeMap;
+
 use super::star::{MedialMesh, star};
 use super::volume::outward_shifts;
 use crate::geometry::mesh_measure::centroid;
@@ -95,20 +97,22 @@ pub fn hull(points: &[Vector3]) -> Result<SurfaceMesh, GeometryError> {
     crate::geometry::mesh::check_vertices(points)?;
     let flat = GeometryError::FlatHull { vertices: points.len() };
     let tolerance = HULL_TOLERANCE * size(points);
-    let mut facets = first_tetrahedron(points, tolerance).ok_or(flat)?;
+    let mut hull = GrowingHull::new(first_tetrahedron(points, tolerance).ok_or(flat)?, tolerance);
     let all: Vec<u32> = (0..points.len() as u32).collect();
-    assign(points, &all, &mut facets, tolerance);
-    // Every round uses a point or drops the outside points of a facet, so the loop ends within this bound.
-    for _ in 0..4 * points.len() + 16 {
-        let Some(at) = facets.iter().position(|facet| facet.alive && !facet.outside.is_empty()) else { break };
-        let facet = &facets[at];
+    assign(points, &all, &mut hull.facets, tolerance);
+    // New facets are appended, so those before `at` have no points outside, and each round moves on or uses a
+    // point.
+    let mut at = 0;
+    while let Some(facet) = hull.facets.get(at) {
         let farthest = facet.outside.iter().copied().max_by(|&a, &b| {
             facet.distance(&points[a as usize]).total_cmp(&facet.distance(&points[b as usize])).then(b.cmp(&a))
         });
-        let Some(apex) = farthest else { break };
-        add_apex(points, apex, &mut facets, tolerance);
+        match farthest {
+            Some(apex) if facet.alive => hull.add_apex(points, apex, at),
+            _ => at += 1,
+        }
     }
-    Ok(compact(points, &facets))
+    Ok(compact(points, &hull.facets))
 }
 
 /// Four points far from each other, as the first hull.
@@ -136,42 +140,81 @@ fn first_tetrahedron(points: &[Vector3], tolerance: f64) -> Option<Vec<Facet>> {
 fn assign(points: &[Vector3], candidates: &[u32], facets: &mut [Facet], tolerance: f64) {
     for &candidate in candidates {
         let point = &points[candidate as usize];
-        if let Some(facet) = facets.iter_mut().find(|facet| facet.alive && facet.distance(point) > tolerance) {
+        if let Some(facet) = facets.iter_mut().find(|facet| facet.distance(point) > tolerance) {
             facet.outside.push(candidate);
         }
     }
 }
 
-/// Replaces the facets that see `apex` by a cone from it to their border.
-fn add_apex(points: &[Vector3], apex: u32, facets: &mut Vec<Facet>, tolerance: f64) {
-    let position = points[apex as usize];
-    let mut border: Vec<(u32, u32)> = Vec::new();
-    let mut orphans = Vec::new();
-    for facet in facets.iter_mut().filter(|facet| facet.alive) {
-        if facet.distance(&position) > tolerance {
-            facet.alive = false;
-            border.extend(facet.edges());
-            orphans.append(&mut facet.outside);
-        }
+/// A hull to which points are added, with the facet of each directed edge.
+struct GrowingHull {
+    /// All facets that ever were, in the order of their making.
+    facets: Vec<Facet>,
+    facet_of_edge: BTreeMap<(u32, u32), usize>,
+    tolerance: f64,
+}
+
+impl GrowingHull {
+    fn new(facets: Vec<Facet>, tolerance: f64) -> Self {
+        let mut hull = Self { facets: Vec::new(), facet_of_edge: BTreeMap::new(), tolerance };
+        facets.into_iter().for_each(|facet| hull.push(facet));
+        hull
     }
-    facets.retain(|facet| facet.alive);
-    // An edge of two removed facets appears in both directions.
-    border.sort_unstable();
-    let outer: Vec<_> = border.iter().filter(|(a, b)| border.binary_search(&(*b, *a)).is_err()).collect();
-    let first_new = facets.len();
-    facets.extend(outer.into_iter().map(|&(a, b)| Facet::new(points, [a, b, apex])));
-    orphans.retain(|orphan| *orphan != apex);
-    assign(points, &orphans, &mut facets[first_new..], tolerance);
+
+    fn push(&mut self, facet: Facet) {
+        self.facet_of_edge.extend(facet.edges().map(|edge| (edge, self.facets.len())));
+        self.facets.push(facet);
+    }
+
+    /// Replaces the facets that see `apex`, which are connected with facet `first` of them, by a cone from it
+    /// to their border.
+    fn add_apex(&mut self, points: &[Vector3], apex: u32, first: usize) {
+        let position = points[apex as usize];
+        self.facets[first].alive = false;
+        let mut seeing = vec![first];
+        let mut border: Vec<(u32, u32)> = Vec::new();
+        let mut next = 0;
+        while let Some(&at) = seeing.get(next) {
+            next += 1;
+            for (a, b) in self.facets[at].edges() {
+                match self.facet_of_edge.get(&(b, a)).copied() {
+                    Some(beyond) if !self.facets[beyond].alive => {}
+                    Some(beyond) if self.facets[beyond].distance(&position) > self.tolerance => {
+                        self.facets[beyond].alive = false;
+                        seeing.push(beyond);
+                    }
+                    _ => border.push((a, b)),
+                }
+            }
+        }
+        seeing.sort_unstable();
+        let mut orphans = Vec::new();
+        for at in seeing {
+            let facet = &mut self.facets[at];
+            orphans.append(&mut facet.outside);
+            for edge in facet.edges() {
+                self.facet_of_edge.remove(&edge);
+            }
+        }
+        border.sort_unstable();
+        let first_new = self.facets.len();
+        for (a, b) in border {
+            self.push(Facet::new(points, [a, b, apex]));
+        }
+        orphans.retain(|orphan| *orphan != apex);
+        assign(points, &orphans, &mut self.facets[first_new..], self.tolerance);
+    }
 }
 
 /// The surface of the remaining facets, without unused points.
 fn compact(points: &[Vector3], facets: &[Facet]) -> SurfaceMesh {
-    let mut used: Vec<u32> = facets.iter().flat_map(|facet| facet.corners).collect();
+    let alive = || facets.iter().filter(|facet| facet.alive);
+    let mut used: Vec<u32> = alive().flat_map(|facet| facet.corners).collect();
     used.sort_unstable();
     used.dedup();
     let number = |vertex: u32| used.partition_point(|other| *other < vertex) as u32;
     SurfaceMesh {
         vertices: used.iter().map(|vertex| points[*vertex as usize]).collect(),
-        triangles: facets.iter().map(|facet| facet.corners.map(number)).collect(),
+        triangles: alive().map(|facet| facet.corners.map(number)).collect(),
     }
 }

@@ -31,14 +31,14 @@ use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
 use star::MedialMesh;
 
 /// The default edge length \[m\] of a shape's tessellation, or `None` for a shape whose tessellation has no
-/// resolution of its own: it is exact without one. Half the longest semi-axis of a sphere or ellipsoid (128
-/// tetrahedra); a sixteenth of the rim of a cylinder or capsule (80 of a long cylinder, 528 of a capsule).
-/// A tessellated sphere or ellipsoid then has 91 % of the shape's volume, a cylinder or capsule 97 %.
+/// resolution of its own: it is exact without one. A quarter of the longest semi-axis of a sphere or
+/// ellipsoid (512 tetrahedra); a 32nd of the rim of a cylinder or capsule. A tessellated sphere or ellipsoid
+/// then has 98 % of the shape's volume, a cylinder or capsule 99 %.
 pub fn default_resolution(shape: &Shape) -> Option<f64> {
     match shape {
-        Shape::Sphere { radius } => Some(0.5 * radius),
-        Shape::Ellipsoid { semi_axes } => Some(0.5 * semi_axes.max()),
-        Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => Some(std::f64::consts::TAU * radius / 16.0),
+        Shape::Sphere { radius } => Some(0.25 * radius),
+        Shape::Ellipsoid { semi_axes } => Some(0.25 * semi_axes.max()),
+        Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => Some(std::f64::consts::TAU * radius / 32.0),
         _ => None,
     }
 }

@@ -10,8 +10,8 @@ use crate::math::Vector3;
 /// A hole whose border is not longer than this share of the mesh's size is closed: a slit or a lost triangle.
 /// [-]
 const BORDER_MAX: f64 = 0.1;
-/// A hole whose area is not larger than this share of the surface is closed: a lost face. A tenth would be
-/// the lid of a box, whose absence is meant. [-]
+/// A hole whose area is not larger than this share of the surface is closed: a lost face. A tenth can be
+/// the lid of a box, whose absence is intended. [-]
 const AREA_MAX: f64 = 0.02;
 
 /// The directed edges that are missing where an edge is passed more often in one direction than in the other.

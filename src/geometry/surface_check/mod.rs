@@ -2,10 +2,10 @@
 //!
 //! In this order: positions and indices are checked; vertices at the same position are merged; neighbours are
 //! turned until they agree on the outer side; open parts inside closed ones are left out; small holes are
-//! closed, after which every edge must be passed
-//! equally often in both directions; a triangle without area that has a vertex on its longest edge has that
-//! edge flipped; triangles that intersect are counted, and the inside is then the union of the parts;
-//! components are turned so that material and cavities alternate from outside in.
+//! closed, after which every edge must be passed equally often in both directions; a triangle without area
+//! that has a vertex on its longest edge has that edge flipped; triangles that intersect are counted, and the
+//! inside is then the union of the parts; components are turned so that material and cavities alternate from
+//! outside in.
 
 mod close;
 mod defect;

@@ -44,7 +44,8 @@ pub enum BagError {
 /// was flushed.
 pub struct BagWriter {
     file: PathBuf,
-    writer: mcap::Writer<BufWriter<File>>,
+    /// `None` after a failure: nothing more is written then, not even when this is dropped.
+    writer: Option<mcap::Writer<BufWriter<File>>>,
     /// Channel and next sequence number of each topic.
     channels: Vec<(u16, u32)>,
 }
@@ -81,7 +82,7 @@ impl BagWriter {
             let metadata = BTreeMap::from([("offered_qos_profiles".to_owned(), qos(topic))]);
             channels.push((writer.add_channel(schema, &topic.name, "cdr", &metadata).map_err(fail)?, 0));
         }
-        Ok(Self { file: file.to_path_buf(), writer, channels })
+        Ok(Self { file: file.to_path_buf(), writer: Some(writer), channels })
     }
 
     /// The file.
@@ -101,7 +102,7 @@ impl BagWriter {
         *sequence += 1;
         let header =
             MessageHeader { channel_id: *channel_id, sequence: *sequence, log_time: time_ns, publish_time: time_ns };
-        self.writer.write_to_known_channel(&header, message).map_err(|error| fail(&self.file, &error))
+        self.attempt(|writer| writer.write_to_known_channel(&header, message))
     }
 
     /// Passes everything written so far to the system. If this program is killed after that, `mcap` tools
@@ -110,7 +111,7 @@ impl BagWriter {
     /// # Errors
     /// The file cannot be written.
     pub fn flush(&mut self) -> Result<(), BagError> {
-        self.writer.flush().map_err(|error| fail(&self.file, &error))
+        self.attempt(mcap::Writer::flush)
     }
 
     /// Writes the index and ends the file; nothing may be written after it.
@@ -118,7 +119,25 @@ impl BagWriter {
     /// # Errors
     /// The file cannot be written.
     pub fn finish(&mut self) -> Result<(), BagError> {
-        self.writer.finish().map(drop).map_err(|error| fail(&self.file, &error))
+        self.attempt(|writer| writer.finish().map(drop))
+    }
+
+    /// Writes. After a failure the rest is given up: to write it again, also when this is dropped, could put
+    /// it into the file a second time, or wait for a disk that does not answer.
+    fn attempt(
+        &mut self,
+        write: impl FnOnce(&mut mcap::Writer<BufWriter<File>>) -> Result<(), mcap::McapError>,
+    ) -> Result<(), BagError> {
+        let Some(writer) = &mut self.writer else {
+            let problem = "an earlier part of it could not be written".to_owned();
+            return Err(BagError::Write { file: self.file.clone(), problem });
+        };
+        write(writer).map_err(|error| {
+            if let Some(writer) = self.writer.take() {
+                drop(writer.into_inner().into_parts());
+            }
+            fail(&self.file, &error)
+        })
     }
 }
 
@@ -147,6 +166,33 @@ fn qos(topic: &Topic) -> String {
 mod tests {
     use super::*;
     use crate::io::bag::MessageType;
+
+    /// A full disk: what could not be written is given up. No later call writes it, and neither does the end
+    /// of the writer.
+    #[test]
+    fn after_a_failure_nothing_is_written_a_second_time() {
+        let file = std::env::temp_dir().join(format!("isobar_full_{}.mcap", std::process::id()));
+        let topic = Topic {
+            name: "/number".to_owned(),
+            message: MessageType::Float64,
+            depth: 1,
+            best_effort: false,
+            latched: false,
+        };
+        let mut writer = BagWriter::create_new(&file, &[topic]).unwrap();
+        writer.flush().unwrap();
+        writer.write(0, 0, &[0; 100_000]).unwrap();
+        let before = std::fs::metadata(&file).unwrap().len();
+        let full = writer.attempt(|_| Err(mcap::McapError::Io(std::io::Error::other("no space"))));
+        assert!(full.unwrap_err().to_string().contains("no space"));
+        for again in [writer.write(0, 0, &[0; 8]), writer.flush(), writer.finish()] {
+            let again = again.unwrap_err().to_string();
+            assert!(again.contains("an earlier part of it could not be written"), "{again}");
+        }
+        drop(writer);
+        assert_eq!(std::fs::metadata(&file).unwrap().len(), before);
+        std::fs::remove_file(&file).unwrap();
+    }
 
     /// A writer that is dropped without being finished leaves the flushed messages with their schemas, and no
     /// others. A message of an unknown topic is refused.

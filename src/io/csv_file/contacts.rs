@@ -2,7 +2,9 @@
 //!
 //! Columns: `time` \[s\]; `A` and `B`, the names of the two geometries; `penetration` \[m\], `area` \[m2\]
 //! and `faces`; the patch point `x y z`; the force on B `fx fy fz` and its moment about that point
-//! `tx ty tz`, over the last step, in world axes. An instant without contact has no row.
+//! `tx ty tz`, over the last step, in world axes; the largest errors of the friction of a face, `cone_error`
+//! and `alignment_error` \[rad\], and those of the net friction, `net_cone_error` and `net_alignment_error`
+//! \[rad\] ([`FrictionErrors`](crate::stepping::FrictionErrors)). An instant without contact has no row.
 
 use std::io::Write;
 
@@ -12,7 +14,7 @@ use crate::scene::Scene;
 use crate::stepping::Snapshot;
 
 /// The columns and their units.
-const COLUMNS: [(&str, &str); 15] = [
+const COLUMNS: [(&str, &str); 19] = [
     ("time", "s"),
     ("A", ""),
     ("B", ""),
@@ -28,6 +30,10 @@ const COLUMNS: [(&str, &str); 15] = [
     ("tx", "N m"),
     ("ty", "N m"),
     ("tz", "N m"),
+    ("cone_error", "1"),
+    ("alignment_error", "rad"),
+    ("net_cone_error", "1"),
+    ("net_alignment_error", "rad"),
 ];
 
 /// A CSV file of contacts being written.
@@ -73,6 +79,10 @@ impl<W: Write> ContactRecording<W> {
             self.rows.vector(&patch.p_WC)?;
             self.rows.vector(&patch.F_BC_W.f)?;
             self.rows.vector(&patch.F_BC_W.tau)?;
+            for errors in [patch.friction, patch.net_friction] {
+                self.rows.number(errors.cone)?;
+                self.rows.number(errors.alignment)?;
+            }
             self.rows.end()?;
         }
         Ok(())

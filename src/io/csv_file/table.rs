@@ -1,5 +1,5 @@
-//! Reads CSV files with a header, such as recordings: columns of numbers or texts, and the units that comment
-//! lines give them.
+//! Reads CSV files with a header, such as recordings: columns of numbers or texts, and their units, which
+//! stand in comment lines before the header.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::io::limits::{MESH_BYTES_MAX, read, way_out};
 /// A table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The text after `#` in the first line, if that is a comment.
+    /// The text after `#` in the first line, if that is a comment without a unit.
     pub title: Option<String>,
     /// The columns, all of the same length.
     pub columns: Vec<Column>,
@@ -20,7 +20,7 @@ pub struct Table {
 pub struct Column {
     /// Its name in the header.
     pub name: String,
-    /// Its unit, from a comment line such as `# [m] x y z`.
+    /// Its unit, from a comment line before the header, such as `# [m] x y z`.
     pub unit: Option<String>,
     /// Its cells.
     pub cells: Cells,

@@ -140,6 +140,7 @@ pub(super) fn assemble(
         quasistatic: spec.stepping.quasistatic,
         spook: spec.stepping.spook,
         continuous: continuous(spec),
+        stated: spec.contact.stated.clone(),
         publish: spec.publish,
         robot_descriptions,
         models: models.iter().zip(&placed).map(|(model, robot)| scene_model(&scene, model, robot)).collect(),
@@ -384,7 +385,7 @@ fn overlaps_inside(
 
 /// Collision meshes of neighbouring links often overlap although no joint connects the two. Such links would
 /// press against each other permanently. Rigid ones therefore pass through each other from the start, and
-/// compliant ones if the scene says so.
+/// compliant ones if the scene states it.
 fn ignore_overlapping_links(
     scene: &mut Scene,
     overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,

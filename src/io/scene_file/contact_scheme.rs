@@ -3,6 +3,7 @@
 use super::error::SceneError;
 use super::reader::{Range, Section, unknown_name};
 use super::stepping::SteppingMode;
+use super::used_keys::check_used;
 use crate::stepping::ContactScheme;
 
 /// The friction compliance of the scheme SAP, if the file states none [-].
@@ -15,30 +16,6 @@ const VALUES: [(&str, &str, &str); 2] = [
     ("face_friction", "spread", "`lagged` and `coupled`"),
     ("dissipation", "hunt_crossley", "`lagged`, `coupled`, `similar` and `tamsi`"),
 ];
-
-/// The keys of `contact` that the continuous model does not have.
-const DISCRETE: [&str; 4] = ["near_rigid", "friction_compliance", "surfaces", "friction_bound"];
-/// The values of keys that the continuous model does not have, and those that it has.
-const DISCRETE_VALUES: [(&str, &str, &str); 2] =
-    [("faces", "polygons", "triangles"), ("face_friction", "spread", "centroid")];
-
-/// Refuses keys of `contact` that have no meaning in the continuous model.
-fn check_continuous(contact: &Section<'_>) -> Result<(), SceneError> {
-    for key in DISCRETE {
-        if let Some(node) = contact.get(key) {
-            let problem =
-                format!("`{key}` has no meaning in the continuous model, which has no discrete steps: remove it");
-            return Err(SceneError::Conflict { place: node.place.clone(), problem });
-        }
-    }
-    for (key, value, own) in DISCRETE_VALUES {
-        if let Some(named) = contact.text(key)?.filter(|stated| stated.name == value) {
-            let problem = format!("the continuous model has `{key}: {own}` only: remove `{key}`, or state that");
-            return Err(SceneError::Conflict { place: named.place, problem });
-        }
-    }
-    Ok(())
-}
 
 /// Reads the scheme of `contact`, and refuses keys that have no meaning in it.
 pub(super) fn read_scheme(contact: &Section<'_>, mode: SteppingMode) -> Result<ContactScheme, SceneError> {
@@ -57,13 +34,7 @@ pub(super) fn read_scheme(contact: &Section<'_>, mode: SteppingMode) -> Result<C
         Some(node) => Err(SceneError::Conflict { place: node.place.clone(), problem }),
         None => Ok(()),
     };
-    if named.is_some() && mode != SteppingMode::Dynamic {
-        let problem = "`scheme` is a choice of dynamic steps: remove it, or use `stepping: dynamic`";
-        conflict("scheme", problem.to_owned())?;
-    }
-    if mode == SteppingMode::Continuous {
-        check_continuous(contact)?;
-    }
+    check_used(contact, mode.name())?;
     for (key, schemes) in KEYS {
         if !schemes.contains(&format!("`{name}`")) {
             let problem =

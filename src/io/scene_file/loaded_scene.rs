@@ -10,7 +10,7 @@ use crate::recording::Outputs;
 use crate::scene::{Scene, VisualGeometry};
 use crate::stepping::{
     CommandSchedule, ContinuousStepping, DynamicStepping, QuasistaticStepping, Simulation, SimulationError,
-    SpookStepping, StepSettings, TimedWrenches,
+    SpookStepping, StepSettings, Stepping, TimedWrenches, UnusedSetting,
 };
 
 /// The joints of one model.
@@ -59,6 +59,8 @@ pub struct LoadedScene {
     pub spook: SpookStepping,
     /// The options of continuous steps, also if the scene selects others.
     pub continuous: ContinuousStepping,
+    /// The keys of `contact` in the file and `integrator`, with their values as far as these are texts.
+    pub(super) stated: Vec<(String, String)>,
     /// Publishing rates of a node.
     pub publish: PublishSettings,
     /// The named outputs.
@@ -94,6 +96,13 @@ impl LoadedScene {
         let known: BTreeSet<&String> = known.iter().collect();
         let new: Vec<String> = self.warnings.iter().filter(|warning| !known.contains(warning)).cloned().collect();
         short(&new)
+    }
+
+    /// The settings that the file states and steps in the mode `stepping` do not use. The file is refused if
+    /// it selects such a mode itself.
+    pub fn unused_settings(&self, stepping: &Stepping) -> Vec<UnusedSetting> {
+        let each = self.stated.iter();
+        each.filter_map(|(key, value)| UnusedSetting::find(key, value, stepping.name())).collect()
     }
 
     /// A simulation of the scene from its start, with the file's settings.

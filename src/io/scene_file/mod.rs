@@ -20,12 +20,14 @@ mod place_model;
 mod publish;
 mod reader;
 mod resolve;
+mod robot_files;
 mod scatter;
 mod schema;
 mod source;
 mod source_changes;
 mod stepping;
 mod tree;
+mod used_keys;
 mod wrenches;
 mod yaml;
 

@@ -8,7 +8,6 @@ use super::names::{matches, suggestion};
 use super::reader::{Named, unknown_name};
 use super::schema::{ActuatorSpec, BaseSpec, MaterialRule, ModelSpec, Placed};
 use crate::contact::ContactProperties;
-use crate::io::limits;
 use crate::io::package::PackageMap;
 use crate::io::srdf::{self, GroupState};
 use crate::io::urdf::{self, LoadOptions};
@@ -45,6 +44,8 @@ pub(super) fn load_model<'a>(
         source,
     };
     let what = || format!("the URDF of model `{}`", spec.name.name);
+    urdf::refuse_xacro_arguments(Path::new(&spec.urdf.name), &spec.xacro_arguments)
+        .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
     let (urdf_text, file, folder) = match (&spec.text, &spec.body) {
         (Some((text, folder)), _) => (text.clone(), PathBuf::from(&spec.urdf.name), folder.clone()),
         (None, Some(body)) => {
@@ -53,14 +54,21 @@ pub(super) fn load_model<'a>(
         }
         (None, None) => {
             let file = resolve(&spec.urdf, "the URDF file", packages)?;
-            let text =
-                limits::read_text(&file).map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+            let text = urdf::read_text(&file, &spec.xacro_arguments)
+                .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
             (text, file, folder)
         }
     };
     let mut robot = urdf::load_str(&urdf_text, &file, &folder, packages, options)
         .map_err(|source| unloadable(&spec.urdf.place, what(), Box::new(source)))?;
+    if robot.links.is_empty() {
+        let problem = format!(
+            "{}: the robot has no links; if this is a xacro file, name it FILE.xacro, so that it is expanded",
+            file.display()
+        );
+        return Err(SceneError::Conflict { place: spec.urdf.place.clone(), problem });
+    }
     warnings.extend(robot.warnings.iter().map(ToString::to_string));
     if needs_mass {
         let filled = fill_massless(&mut robot, matches!(spec.base, BaseSpec::Free { .. }));

@@ -79,6 +79,12 @@ impl<'a> Section<'a> {
         found.filter(|node| !matches!(node.value, Value::Null))
     }
 
+    /// The keys that are given, and their values.
+    pub(super) fn stated(&self) -> impl Iterator<Item = (&'a str, &'a Node)> {
+        let given = self.entries.iter().filter(|(_, node)| !matches!(node.value, Value::Null));
+        given.map(|(key, node)| (key.name.as_str(), node))
+    }
+
     /// The place of the key itself, for messages about the section below it.
     pub(super) fn key_place(&self, key: &str) -> &'a Place {
         self.entries.iter().find(|(entry, _)| entry.name == key).map_or(self.place, |(entry, _)| &entry.place)

@@ -8,10 +8,12 @@ use super::copies::{COPIES, Copies, RandomPose, read_copies};
 use super::error::{Place, SceneError};
 use super::output_spec::{OutputSpec, read_outputs};
 use super::reader::{Named, Range, Section, list, mapping, text, unknown_name};
+use super::robot_files::{read_group_states, read_robot_file, read_xacro_arguments};
 use super::stepping::{SteppingMode, SteppingSpec, read_stepping};
 use super::tree::Tree;
+use super::used_keys::stated;
 use super::wrenches::{WrenchSpec, read_wrench};
-use super::yaml::Node;
+use super::yaml::{Node, Value};
 use super::{PublishSettings, publish};
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
@@ -76,8 +78,10 @@ pub(super) struct SceneSpec {
 }
 
 /// The contact settings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct ContactSpec {
+    /// The keys that are given, with their values as far as these are texts.
+    pub(super) stated: Vec<(String, String)>,
     pub(super) stiction_tolerance: Option<f64>,
     /// The options of dynamic steps.
     pub(super) dynamic: DynamicStepping,
@@ -109,6 +113,8 @@ pub(super) struct ModelSpec {
     pub(super) urdf: Named,
     /// The URDF's text and the folder of its relative paths, if it does not come from the file `urdf`.
     pub(super) text: Option<(String, std::path::PathBuf)>,
+    /// Values for the arguments of a xacro file by name.
+    pub(super) xacro_arguments: Vec<(String, String)>,
     /// The body that the scene file describes itself, in place of a URDF.
     pub(super) body: Option<BodySpec>,
     pub(super) srdf: Option<Named>,
@@ -196,6 +202,7 @@ pub(super) fn read_scene(tree: &Tree) -> Result<SceneSpec, SceneError> {
     contact.dynamic.integrator = stepping.integrator;
     contact.dynamic.error_control = stepping.error_control;
     contact.dynamic.enforce_velocity_limit = stepping.enforce_velocity_limit;
+    contact.stated.extend(stated(&scene).into_iter().filter(|(key, _)| key == "integrator"));
     Ok(SceneSpec {
         place: scene.place.clone(),
         stepping,
@@ -301,6 +308,7 @@ fn read_contact(node: &Node, mode: SteppingMode) -> Result<ContactSpec, SceneErr
         },
     };
     Ok(ContactSpec {
+        stated: stated(&contact),
         stiction_tolerance: contact.number("stiction_tolerance", "[m/s]", Range::Between(1e-12, 1.0, "m/s"))?,
         dynamic: DynamicStepping {
             friction_compliance: contact
@@ -319,9 +327,10 @@ fn read_contact(node: &Node, mode: SteppingMode) -> Result<ContactSpec, SceneErr
     })
 }
 
-const MODEL_KEYS: [&str; 18] = [
+const MODEL_KEYS: [&str; 19] = [
     "name",
     "urdf",
+    "xacro_arguments",
     "sdf",
     "srdf",
     "prefix",
@@ -372,6 +381,7 @@ fn read_model(node: &Node) -> Result<Vec<ModelSpec>, SceneError> {
         place: model.place.clone(),
         urdf,
         text: None,
+        xacro_arguments: read_xacro_arguments(&model)?,
         body,
         srdf: model.text("srdf")?,
         group_states: read_group_states(&model)?,
@@ -418,38 +428,11 @@ fn copied(section: &Section<'_>, model: ModelSpec) -> Result<Vec<ModelSpec>, Sce
     Ok((0..count).map(copy).collect())
 }
 
-/// One name of a group state, or a list.
-fn read_group_states(model: &Section<'_>) -> Result<Vec<Named>, SceneError> {
-    let Some(node) = model.get("group_state") else { return Ok(Vec::new()) };
-    if model.get("srdf").is_none() {
-        return Err(SceneError::Conflict {
-            place: model.key_place("group_state").clone(),
-            problem: "group states are those of an SRDF file; name it, as in `srdf: arm.srdf`".to_owned(),
-        });
-    }
-    match &node.value {
-        super::yaml::Value::List(states) => states.iter().map(|state| text(state, "a group state")).collect(),
-        _ => Ok(vec![text(node, "`group_state`")?]),
-    }
-}
-
 /// The properties of the shape of a body, as a rule for all geometries of its model.
 fn read_material(node: &Node) -> Result<MaterialRule, SceneError> {
     let material = Section::new(node, "`material`", &PROPERTY_KEYS)?;
     let properties = read_properties(&material)?;
     Ok(MaterialRule { place: material.place.clone(), body: None, geometry: None, properties })
-}
-
-/// The robot file of a model, under either key. The root element of the file determines its format.
-fn read_robot_file(model: &Section<'_>) -> Result<Named, SceneError> {
-    match (model.get("urdf"), model.get("sdf")) {
-        (Some(_), Some(_)) => Err(SceneError::Conflict {
-            place: model.key_place("sdf").clone(),
-            problem: "the model has both `urdf` and `sdf`; keep one of them".to_owned(),
-        }),
-        (None, Some(file)) => text(file, "`sdf`"),
-        _ => text(model.require("urdf", "urdf: ../urdf/arm.urdf` or a shape, as in `box: [0.1, 0.1, 0.1]")?, "`urdf`"),
-    }
 }
 
 /// A section with a number for each joint, such as `joints`.
@@ -557,7 +540,7 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
 }
 
 fn read_ground(node: &Node) -> Result<Option<GroundSpec>, SceneError> {
-    if matches!(&node.value, super::yaml::Value::Text(none) if none == "none") {
+    if matches!(&node.value, Value::Text(none) if none == "none") {
         return Ok(None);
     }
     let keys: Vec<&str> = ["xyz", "rpy"].into_iter().chain(PROPERTY_KEYS).collect();

@@ -100,6 +100,7 @@ impl SceneSource {
         self.spec.models.push(ModelSpec {
             urdf: named(label.display().to_string()),
             text: Some((urdf, folder)),
+            xacro_arguments: Vec::new(),
             body: None,
             srdf: None,
             group_states: Vec::new(),

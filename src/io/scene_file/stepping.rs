@@ -3,6 +3,7 @@
 
 use super::error::SceneError;
 use super::reader::{Range, Section, number, unknown_name, wrong_type};
+use super::used_keys::check_used;
 use super::yaml::{Node, Value};
 use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
 use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
@@ -34,6 +35,18 @@ pub(super) enum SteppingMode {
     Continuous,
 }
 
+impl SteppingMode {
+    /// Its name in scene files.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Dynamic => "dynamic",
+            Self::Quasistatic => "quasistatic",
+            Self::Spook => "spook",
+            Self::Continuous => "continuous",
+        }
+    }
+}
+
 /// The stepping settings of the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SteppingSpec {
@@ -55,12 +68,8 @@ pub(super) struct SteppingSpec {
 pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneError> {
     let quasistatic = scene.get("quasistatic").map(read_quasistatic).transpose()?.unwrap_or_default();
     let spook = scene.get("spook").map(read_spook).transpose()?.unwrap_or_default();
-    let modes = [
-        ("dynamic", SteppingMode::Dynamic),
-        ("quasistatic", SteppingMode::Quasistatic),
-        ("spook", SteppingMode::Spook),
-        ("continuous", SteppingMode::Continuous),
-    ];
+    let modes = [SteppingMode::Dynamic, SteppingMode::Quasistatic, SteppingMode::Spook, SteppingMode::Continuous];
+    let modes = modes.map(|mode| (mode.name(), mode));
     let mode = choice(scene, "stepping", "stepping mode", &modes)?.unwrap_or_default();
     let integrators = [("implicit", Integrator::Implicit), ("semi_implicit", Integrator::SemiImplicit)];
     let integrator = choice(scene, "integrator", "integrator", &integrators)?.unwrap_or_default();
@@ -70,10 +79,7 @@ pub(super) fn read_stepping(scene: &Section<'_>) -> Result<SteppingSpec, SceneEr
         SteppingMode::Spook => (DYNAMIC_STEP, SPOOK_STEP),
         SteppingMode::Continuous => (DYNAMIC_STEP, CONTROLLED_STEP),
     };
-    if let (SteppingMode::Continuous, Some(node)) = (mode, scene.get("integrator")) {
-        let problem = "the continuous model has an integrator of its own: remove `integrator`";
-        return Err(SceneError::Conflict { place: node.place.clone(), problem: problem.to_owned() });
-    }
+    check_used(scene, mode.name())?;
     let controlled = scene.get("step").filter(|node| matches!(node.value, Value::Map(_)));
     let (step, error_control) = match controlled {
         Some(node) => read_error_control(node, mode)?,

@@ -21,8 +21,8 @@ pub enum UrdfError {
     },
     /// The text is not XML.
     #[error(
-        "{file}:{line}:{column}: not an XML document: {detail}; if this is a xacro file, expand it first: \
-         `xacro FILE.xacro > FILE.urdf`"
+        "{file}:{line}:{column}: not an XML document: {detail}; if this is a xacro file, name it FILE.xacro, or expand \
+         it first: `xacro FILE.xacro > FILE.urdf`"
     )]
     NotXml {
         /// The file.
@@ -46,6 +46,9 @@ pub enum UrdfError {
         /// The fault and its remedy.
         problem: Box<UrdfProblem>,
     },
+    /// A xacro file has no expansion.
+    #[error(transparent)]
+    Xacro(#[from] super::XacroError),
 }
 
 /// A fault of an element of a robot file.
@@ -54,7 +57,10 @@ pub enum UrdfError {
 pub enum UrdfProblem {
     #[error("the root element is <{found}>, a URDF's is <robot>{hint}")]
     NotRobot { found: String, hint: String },
-    #[error("this is a xacro file; expand it first: `xacro FILE.xacro > FILE.urdf`")]
+    #[error(
+        "this is a xacro file; name it FILE.xacro, so that it is expanded, or expand it first: \
+         `xacro FILE.xacro > FILE.urdf`"
+    )]
     Xacro,
     #[error(
         "the robot has {links} links and {joints} joints; at most {} of each are read",

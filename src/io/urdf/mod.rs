@@ -25,6 +25,7 @@ mod sdformat;
 mod standard;
 mod tree;
 mod write;
+mod xacro;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,8 @@ use std::path::{Path, PathBuf};
 pub use error::{SdformatProblem, UrdfError, UrdfProblem};
 pub use options::{LoadOptions, OnUnreadableMesh};
 pub use write::urdf_text;
+pub use xacro::XacroError;
+pub(crate) use xacro::refuse_arguments as refuse_xacro_arguments;
 
 use super::limits;
 use super::package::PackageMap;
@@ -45,15 +48,33 @@ use standard::{StandardJoint, StandardLink};
 /// A joint's axis shorter than this has no direction; axes in files are near unit length. [-]
 const AXIS_LENGTH_MIN: f64 = 1e-9;
 
-/// Reads the robot file at `path`.
+/// Reads the robot file at `path`. A file that ends in `.xacro` is expanded first, with the arguments in
+/// `options`, by the program `xacro`; lines in messages are then those of the expansion.
 ///
 /// # Errors
 /// The file cannot be read or is malformed; the error names file, line, element and the remedy.
 pub fn load_file(path: &Path, packages: &PackageMap, options: &LoadOptions) -> Result<RobotDescription, UrdfError> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    xacro::refuse_arguments(path, &options.xacro_arguments)?;
+    if xacro::is_xacro(path) {
+        return load_str(&xacro::expand(path, &options.xacro_arguments)?, path, folder, packages, options);
+    }
     let bytes = limits::read(path, limits::TEXT_BYTES_MAX)
         .map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })?;
     // Comments in other encodings than UTF-8 are common, and harmless.
-    load_str(&String::from_utf8_lossy(&bytes), path, path.parent().unwrap_or(Path::new("")), packages, options)
+    load_str(&String::from_utf8_lossy(&bytes), path, folder, packages, options)
+}
+
+/// The text of the robot file at `path`, in UTF-8; that of a file that ends in `.xacro` is expanded with
+/// values for its arguments by name.
+///
+/// # Errors
+/// The file cannot be read, is not UTF-8, or has no expansion.
+pub(crate) fn read_text(path: &Path, xacro_arguments: &[(String, String)]) -> Result<String, UrdfError> {
+    if xacro::is_xacro(path) {
+        return Ok(xacro::expand(path, xacro_arguments)?);
+    }
+    limits::read_text(path).map_err(|source| UrdfError::Read { file: path.to_path_buf(), source })
 }
 
 /// Reads a robot from text. `label` replaces the file name in messages; relative mesh paths start at

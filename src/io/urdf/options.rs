@@ -18,4 +18,6 @@ pub struct LoadOptions {
     /// Read the meshes of visuals too. If false, they are only searched for, so that missing ones give a
     /// warning.
     pub load_visual_meshes: bool,
+    /// Values for the arguments of a xacro file by name.
+    pub xacro_arguments: Vec<(String, String)>,
 }

@@ -7,11 +7,11 @@ use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, Index, SpatialF
 use crate::ros::exchange::settings::Mode;
 use crate::stepping::{Checkpoint, HeldWrench};
 
-/// The mark at the start, with the version of the format.
+/// The magic number at the start, with the version of the format.
 const MARK: &[u8; 8] = b"ISONODE3";
-/// The version before, without the name of the world.
+/// That of the version before, without the name of the world.
 const MARK_2: &[u8; 8] = b"ISONODE2";
-const MODES: [Mode; 5] = [Mode::Scene, Mode::Dynamic, Mode::Quasistatic, Mode::Spook, Mode::Continuous];
+const MODES: [Mode; 5] = Mode::ALL;
 
 /// The node's part of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +26,9 @@ pub(crate) struct NodeState {
     pub(crate) measured: Vec<SpatialForce>,
     /// The wrenches that are held until a given time.
     pub(crate) held: Vec<HeldWrench>,
-    /// The spawned and deleted entities, as `SourceChanges::to_bytes` wrote them.
+    /// The spawned and deleted entities: the output of `SourceChanges::to_bytes`.
     pub(crate) entities: Vec<u8>,
-    /// The standing command, as `StandingCommand::write` wrote it; empty without one.
+    /// The standing command: the output of `StandingCommand::write`; empty without one.
     pub(crate) commands: Vec<u8>,
     /// The name of the world; empty if it is unknown.
     pub(crate) world: String,

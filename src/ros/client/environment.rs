@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 /// The likely reason why the client library does not start, and the remedy. The variables of the environment
-/// are read with `get`, and `can_write` says whether a folder exists or can be made, and takes files.
+/// are read with `get`. `can_write` returns whether files can be written to a folder, which may be made
+/// first.
 pub(super) fn fault(get: impl Fn(&str) -> Option<String>, can_write: impl Fn(&Path) -> bool) -> Option<String> {
     let get = |name: &str| get(name).filter(|value| !value.is_empty());
     if get("ROS_SECURITY_ENABLE").is_some_and(|value| value == "true") {
@@ -25,7 +26,7 @@ pub(super) fn fault(get: impl Fn(&str) -> Option<String>, can_write: impl Fn(&Pa
     }
 }
 
-/// Whether `folder` exists or can be made, and takes files.
+/// Whether files can be written to `folder`, which is made if it does not exist.
 pub(super) fn takes_files(folder: &Path) -> bool {
     let file = folder.join(format!(".isobar_{}", std::process::id()));
     let made = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&file, ""));

@@ -21,8 +21,8 @@ pub enum ClientError {
     #[error("the client library does not start: {0}")]
     Environment(String),
     /// A message that the client library does not take.
-    #[error("the message is not sent: it has a text with a NUL character, or another value that C cannot hold")]
-    Message,
+    #[error("the message is not sent: the client library does not take it ({0})")]
+    Message(String),
     /// A topic or a service that is refused.
     #[error("{kind} '{name}': {reason}{}", if name.len() > NAME_USUAL { TOO_LONG } else { "" })]
     Endpoint {
@@ -35,12 +35,20 @@ pub enum ClientError {
     },
 }
 
-/// Calls `send`, which panics at texts with a NUL character; the panic becomes an error.
+/// Calls `send`, which panics at texts with a NUL character, and perhaps for other reasons; the panic becomes
+/// an error with its reason.
 pub(super) fn guarded<T>(send: impl FnOnce() -> r2r::Result<T>) -> Result<T, ClientError> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(send)) {
         Ok(sent) => Ok(sent?),
-        Err(_) => Err(ClientError::Message),
+        Err(panic) => Err(ClientError::Message(reason_of(&*panic))),
     }
+}
+
+/// The text of a panic, in one line.
+pub(super) fn reason_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    let lines: Vec<&str> = text.unwrap_or("no reason is given").lines().map(str::trim).collect();
+    lines.join(" ")
 }
 
 /// A name of up to this length is seldom refused for its length: ROS takes 247 characters, including the
@@ -56,7 +64,13 @@ mod tests {
     #[test]
     fn a_message_at_which_the_client_library_panics_is_an_error() {
         let sent = guarded(|| -> r2r::Result<()> { panic!("nul byte found in provided data at position: 1") });
-        assert!(matches!(sent, Err(ClientError::Message)));
+        assert!(
+            sent.is_err_and(|error| error.to_string().contains("(nul byte found in provided data at position: 1)"))
+        );
+        // Another reason is not reported as that one.
+        let sent = guarded(|| -> r2r::Result<()> { panic!("index out of bounds") });
+        let text = sent.map_err(|error| error.to_string()).unwrap_err();
+        assert!(text.contains("(index out of bounds)") && !text.contains("NUL"), "{text}");
         assert!(guarded(|| Ok(1)).is_ok_and(|one| one == 1));
     }
 }

@@ -16,6 +16,7 @@ mod service;
 
 #[cfg(any(isobar_simulation, isobar_control))]
 pub(crate) use action_server::{ActionServer, GoalId, GoalOutcome};
+pub(crate) use arguments::check_command_line;
 pub use error::ClientError;
 pub(crate) use node::{NAME_UNKNOWN, Node, Publisher, Qos, RemotePublisher, SerializedPublisher, Subscription};
 pub(crate) use parameter_value::ParameterValue;

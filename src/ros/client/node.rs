@@ -9,7 +9,7 @@ use r2r::qos::{DurabilityPolicy, HistoryPolicy, QosProfile, ReliabilityPolicy};
 
 use super::endpoints::{Endpoints, InUse};
 use super::environment;
-use super::error::{ClientError, guarded};
+use super::error::{ClientError, guarded, reason_of};
 use super::interfaces::{Message, ServiceType};
 use super::parameter_value::ParameterValue;
 use super::remap::renamed_topics;
@@ -74,9 +74,7 @@ fn without_panic<T>(create: impl FnOnce() -> r2r::Result<T>) -> Result<T, Client
         Ok(created) => return Ok(created?),
         Err(reason) => reason,
     };
-    let text = reason.downcast_ref::<String>().map(String::as_str).or(reason.downcast_ref::<&str>().copied());
-    let lines: Vec<&str> = text.unwrap_or("no reason is given").lines().map(str::trim).collect();
-    Err(ClientError::Arguments(lines.join(" ")))
+    Err(ClientError::Arguments(reason_of(&*reason)))
 }
 
 /// The ROS node. Its topics and services end some spins after their last clone is dropped.

@@ -51,7 +51,7 @@ impl<S: ServiceType + 'static> Request<S> {
         let send = move || guarded(|| request.clone().respond(response.clone()));
         if let Err(error) = send() {
             // Another attempt would not succeed either.
-            if matches!(error, ClientError::Message) {
+            if matches!(error, ClientError::Message(_)) {
                 return tracing::error!("a response was dropped: {error}");
             }
             let now = Instant::now();

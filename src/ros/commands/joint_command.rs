@@ -20,8 +20,8 @@ pub(crate) struct CommandedJoint {
     pub(crate) mode: ControlMode,
     /// Whether it is a mimic joint.
     pub(crate) mimic: bool,
-    /// Whether its actuator has stiffness, and whether it has damping. Positions need either of them, and
-    /// velocities need damping.
+    /// Whether its actuator has stiffness, and whether it has damping. Positions need the one, velocities the
+    /// other.
     pub(crate) gains: (bool, bool),
     /// Whether it has no limits of its own. Then [`CommandedJoint::lower`] and `upper` are [`DISTANCE_MAX`]
     /// from its present position, and positions beyond them are refused.
@@ -57,22 +57,26 @@ pub(crate) enum ControlMode {
 }
 
 impl ControlMode {
-    /// The names of the modes, as parameters.
-    pub(crate) const NAMES: [&'static str; 5] = ["auto", "position", "velocity", "effort", "none"];
-
-    /// The mode with the given name.
-    pub(crate) fn of(name: &str) -> Self {
-        match name {
-            "position" => Self::Position,
-            "velocity" => Self::Velocity,
-            "effort" => Self::Effort,
-            "none" => Self::Nothing,
-            _ => Self::Auto,
+    /// All modes.
+    const ALL: [Self; 5] = [Self::Auto, Self::Position, Self::Velocity, Self::Effort, Self::Nothing];
+    /// Their names, as parameters.
+    pub(crate) const NAMES: [&'static str; 5] = {
+        let mut names = [""; 5];
+        let mut index = 0;
+        while index < names.len() {
+            names[index] = Self::ALL[index].name();
+            index += 1;
         }
+        names
+    };
+
+    /// The mode with the given name; of other names, the default.
+    pub(crate) fn of(name: &str) -> Self {
+        Self::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
     }
 
     /// Its name, as a parameter.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Position => "position",
@@ -168,9 +172,9 @@ pub(crate) enum CommandError {
     TooFar { name: String, value: f64, largest: f64, here: f64 },
     #[error(
         "its values have no effect on joint '{name}', whose actuator has no {gain}: set the parameter gains.{name}.{gain}, or \
-         command its effort"
+         command its {instead}"
     )]
-    NoGains { name: String, gain: &'static str },
+    NoGains { name: String, gain: &'static str, instead: &'static str },
     #[error("no value acts on joint '{name}', whose control mode is {mode}: set the parameter control_modes.{name}")]
     NotTaken { name: String, mode: &'static str },
     #[error("no values: fill position, velocity or effort, with the joints in 'name'")]
@@ -231,17 +235,16 @@ impl CommandedJoint {
     /// The gain without which `target` does nothing at this joint. A mimic joint has none of its own.
     fn lacks(&self, target: &JointTarget) -> Option<&'static str> {
         let acts = target.effort.is_some()
-            // With damping alone, a position stops the joint.
-            || (target.position.is_some() && self.gains != (false, false))
+            || (target.position.is_some() && self.gains.0)
             || (target.velocity.is_some() && self.gains.1)
             || self.mimic;
         let gain = if target.position.is_some() { "stiffness" } else { "damping" };
         (!acts).then_some(gain)
     }
 
-    /// Whether a trajectory cannot move it.
+    /// Whether a trajectory cannot move it to its points: with damping alone, nothing pulls it there.
     pub(super) fn is_passive(&self) -> bool {
-        self.gains == (false, false) && !self.mimic
+        !self.gains.0 && !self.mimic
     }
 }
 
@@ -296,7 +299,9 @@ pub(crate) fn check(
     }
     match checked.idle {
         Some((index, gain)) if checked.joints.is_empty() => {
-            Err(CommandError::NoGains { name: joints[index].name.clone(), gain })
+            let joint = &joints[index];
+            let instead = if gain == "stiffness" && joint.gains.1 { "velocity or effort" } else { "effort" };
+            Err(CommandError::NoGains { name: joint.name.clone(), gain, instead })
         }
         None if checked.joints.is_empty()
             && let Some(joint) = not_taken =>
@@ -501,7 +506,9 @@ mod tests {
         assert_eq!(command.idle, Some((0, "stiffness")));
         joints[0].gains.1 = true;
         assert_eq!(checked(&joints, &names, [&[0.01], &[0.1], &[]]).unwrap().0.len(), 1, "the velocity acts");
-        assert_eq!(checked(&joints, &names, [&[0.01], &[], &[]]).unwrap().0.len(), 1, "damping stops the joint");
+        // Regression, observed on the built node: with damping alone, a position succeeded and moved nothing.
+        let error = checked(&joints, &names, [&[0.01], &[], &[]]).unwrap_err().to_string();
+        assert!(error.contains("gains.left_finger.stiffness, or command its velocity or effort"), "{error}");
         (joints[0].gains, joints[0].mimic) = ((false, false), true);
         assert_eq!(checked(&joints, &names, [&[0.01], &[], &[]]).unwrap().0.len(), 1, "its leader has the gains");
     }

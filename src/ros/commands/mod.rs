@@ -9,4 +9,5 @@ pub(crate) mod standing_command;
 pub(crate) mod tracking;
 #[cfg_attr(not(isobar_control), allow(dead_code))]
 pub(crate) mod trajectory;
+pub(crate) mod trial;
 pub(crate) mod wrench;

@@ -5,11 +5,16 @@
 //! of its own controller, and those that move any of its joints. Joints of such an ended trajectory are held
 //! where they are, without velocity, unless the new command sets them. A trajectory that has not begun ends
 //! without any effect on its joints.
+//!
+//! After a failed step, the commands that may be its cause are withdrawn (`withdrawal.rs`).
+
+mod withdrawal;
 
 use super::goal::{GoalEnd, GoalNews};
 use super::joint_command::CheckedCommand;
 use super::tracking::{JointStates, Progress, Tracking};
 use super::trajectory::{Trajectory, TrajectoryError};
+use super::trial::{Stage, Trial};
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, IndexVec, ScalarJointIndex};
 use crate::stepping::{JointCommand, JointTarget};
 
@@ -21,8 +26,10 @@ struct StandingTarget {
     hold: bool,
     /// Whether the joint is held: its target is a measured position, not a commanded one.
     held: bool,
-    /// Whether a command came since the last step boundary.
-    is_new: bool,
+    /// Whether a step has succeeded with its newest command.
+    trial: Trial,
+    /// The target that is withdrawn while steps without it are tried.
+    withdrawn: Option<JointTarget>,
     /// Time of the step boundary after its newest command \[ns\].
     commanded_ns: u64,
 }
@@ -33,6 +40,7 @@ impl StandingTarget {
     /// Holds the joint where it is at the next step boundary.
     fn hold(&mut self) {
         (self.target, self.hold, self.held) = (Self::NOTHING, true, true);
+        (self.trial, self.withdrawn) = (Trial::Passed, None);
     }
 
     /// Whether a command or a trajectory set its target.
@@ -50,7 +58,7 @@ impl StandingTarget {
         *velocity = given.velocity.or(*velocity);
         *effort = given.effort.or(*effort);
         self.hold &= given.position.is_none();
-        (self.held, self.is_new) = (false, true);
+        (self.held, self.trial, self.withdrawn) = (false, Trial::New, None);
     }
 
     /// Whether the timeout applies to the joint: it has a target and is not held.
@@ -68,6 +76,8 @@ pub(crate) struct FollowSettings {
     pub(crate) command_timeout_ns: u64,
     /// Whether feedback of goals is wanted now.
     pub(crate) feedback: bool,
+    /// Whether the last step has succeeded.
+    pub(crate) passed: bool,
 }
 
 /// An event of a step's commands, for the log.
@@ -88,6 +98,10 @@ pub(crate) enum CommandEvent {
 pub(crate) struct StandingCommand {
     joints: IndexVec<ScalarJointIndex, StandingTarget>,
     trajectories: Vec<Tracking>,
+    /// The trajectories that are withdrawn while steps without them are tried.
+    suspended: Vec<Tracking>,
+    /// The commands that are withdrawn after failed steps.
+    stage: Stage,
     /// Time of the last step boundary \[ns\].
     now_ns: u64,
     goals: GoalNews,
@@ -101,6 +115,8 @@ impl StandingCommand {
         Self {
             joints: IndexVec::from_elem(StandingTarget::default(), joints),
             trajectories: Vec::new(),
+            suspended: Vec::new(),
+            stage: Stage::default(),
             now_ns: 0,
             goals: GoalNews::default(),
             interrupted: false,
@@ -140,8 +156,9 @@ impl StandingCommand {
             ended.controller() == controller || ended.joints().iter().any(|joint| joints.contains(joint))
         });
         for joint in joints {
+            let moves = |target: JointTarget| target.velocity.is_some() || target.effort.is_some();
             if let Some(standing) = self.joints.get_mut(*joint)
-                && (standing.target.velocity.is_some() || standing.target.effort.is_some())
+                && (moves(standing.target) || standing.withdrawn.is_some_and(moves))
             {
                 standing.hold();
             }
@@ -157,6 +174,7 @@ impl StandingCommand {
     pub(crate) fn clear(&mut self) {
         self.end_trajectories(|_| true);
         self.joints.fill(StandingTarget::default());
+        self.stage = Stage::default();
     }
 
     /// Ends all trajectories and holds their joints, because time has changed.
@@ -176,19 +194,10 @@ impl StandingCommand {
         }
     }
 
-    /// Drops all commands after a failed step: commanded joints are held where they are. False if there was
-    /// nothing to drop.
-    pub(crate) fn hold_all(&mut self) -> bool {
-        let any = !self.trajectories.is_empty() || self.joints.iter().any(StandingTarget::is_commanded);
-        self.end_trajectories(|_| true);
-        self.joints.iter_mut().filter(|standing| standing.is_commanded()).for_each(StandingTarget::hold);
-        any
-    }
-
     /// Simulated time starts again at zero.
     pub(crate) fn reset_time(&mut self) {
         self.now_ns = 0;
-        self.joints.iter_mut().for_each(|standing| standing.is_new = true);
+        self.joints.iter_mut().for_each(|standing| standing.commanded_ns = 0);
     }
 
     /// Continues in a world of `joints` joints. If anything is carried over, `indices` has the new index of
@@ -202,7 +211,7 @@ impl StandingCommand {
         };
         let of = |joint: &ScalarJointIndex| indices.get(joint.to_usize()).copied().flatten();
         self.end_trajectories(|tracking| tracking.joints().iter().any(|joint| of(joint).is_none()));
-        for tracking in &mut self.trajectories {
+        for tracking in self.trajectories.iter_mut().chain(&mut self.suspended) {
             let stays = tracking.renumber_joints(indices);
             debug_assert!(stays, "trajectories with a joint that is gone have ended");
         }
@@ -227,15 +236,23 @@ impl StandingCommand {
 
     /// Ends trajectories early: their joints are held, and their goals are interrupted.
     fn end_trajectories(&mut self, ends: impl Fn(&Tracking) -> bool) {
-        let Self { joints, trajectories, goals, .. } = self;
-        trajectories.retain(|tracking| {
+        let Self { joints, trajectories, suspended, goals, .. } = self;
+        let mut stays = |tracking: &Tracking, end: &mut dyn FnMut(&Tracking)| {
             let ends = ends(tracking);
             if ends {
-                hold(joints, tracking);
+                end(tracking);
                 goals.ended.extend(tracking.goal().map(|goal| (goal, GoalEnd::Interrupted)));
             }
             !ends
-        });
+        };
+        trajectories.retain(|tracking| stays(tracking, &mut |ended| hold(joints, ended)));
+        // Their joints are held already, and stay so.
+        let mut keep_held = |ended: &Tracking| {
+            for joint in ended.joints() {
+                joints.get_mut(*joint).into_iter().for_each(|standing| standing.withdrawn = None);
+            }
+        };
+        suspended.retain(|tracking| stays(tracking, &mut keep_held));
     }
 
     /// Advances to a step boundary: computes targets of trajectories, joints to hold, and the timeout.
@@ -247,13 +264,17 @@ impl StandingCommand {
         events: &mut Vec<CommandEvent>,
     ) {
         self.now_ns = states.time_ns;
+        if settings.passed {
+            self.settle();
+        }
         if std::mem::take(&mut self.interrupted) {
             events.push(CommandEvent::TrajectoryInterrupted);
         }
         for standing in self.joints.iter_mut() {
-            if std::mem::take(&mut standing.is_new) {
+            if standing.trial == Trial::New {
                 standing.commanded_ns = states.time_ns;
             }
+            standing.trial.begin_step(settings.passed);
         }
         self.follow(states, settings, events);
         self.hold_when_abandoned(states, settings.command_timeout_ns, events);
@@ -268,10 +289,11 @@ impl StandingCommand {
         let Self { joints, trajectories, goals, .. } = self;
         trajectories.retain_mut(|tracking| {
             let was_clamped = tracking.clamped();
-            let progress = tracking.advance(states, settings.trajectory_tolerance, |joint, target| {
+            let (tolerance, passed) = (settings.trajectory_tolerance, settings.passed);
+            let progress = tracking.advance(states, tolerance, passed, |joint, target, trial| {
                 if let Some(standing) = joints.get_mut(joint) {
                     let commanded_ns = states.time_ns;
-                    *standing = StandingTarget { target, commanded_ns, ..StandingTarget::default() };
+                    *standing = StandingTarget { target, commanded_ns, trial, ..StandingTarget::default() };
                 }
             });
             if tracking.clamped() && !was_clamped {
@@ -328,9 +350,9 @@ impl StandingCommand {
     /// Writes the targets and the trajectories, without their goals.
     pub(crate) fn write(&self, writer: &mut ByteWriter) {
         writer.len(self.joints.len());
-        for StandingTarget { target, hold, held, is_new, commanded_ns } in self.joints.iter() {
+        for StandingTarget { target, hold, held, trial, commanded_ns, .. } in self.joints.iter() {
             [target.position, target.velocity, target.effort].into_iter().for_each(|value| writer.optional(value));
-            [hold, held, is_new].into_iter().for_each(|flag| writer.flag(*flag));
+            [*hold, *held, *trial == Trial::New].into_iter().for_each(|flag| writer.flag(flag));
             writer.u64(*commanded_ns);
         }
         writer.len(self.trajectories.len());
@@ -338,7 +360,7 @@ impl StandingCommand {
         writer.u64(self.now_ns);
     }
 
-    /// Reads what [`StandingCommand::write`] wrote, for a world of `count` joints.
+    /// Reads the output of [`StandingCommand::write`] for a world of `count` joints.
     pub(crate) fn read(bytes: &[u8], count: usize) -> Result<Self, BytesError> {
         let mut reader = ByteReader::new(bytes);
         let mut standing = Self::new(count);
@@ -349,7 +371,8 @@ impl StandingCommand {
             let (position, velocity, effort) = (reader.optional()?, reader.optional()?, reader.optional()?);
             let target = JointTarget { position, velocity, effort };
             let (hold, held, is_new) = (reader.flag()?, reader.flag()?, reader.flag()?);
-            *joint = StandingTarget { target, hold, held, is_new, commanded_ns: reader.u64()? };
+            let trial = if is_new { Trial::New } else { Trial::Passed };
+            *joint = StandingTarget { target, hold, held, trial, withdrawn: None, commanded_ns: reader.u64()? };
         }
         for _ in 0..reader.len(1)? {
             standing.trajectories.push(Tracking::read(&mut reader, count)?);

@@ -3,6 +3,7 @@
 use super::goal::GoalFeedback;
 use super::interpolation::Knot;
 use super::trajectory::{Sample, Trajectory, read_knots, write_knots};
+use super::trial::Trial;
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
 use crate::stepping::JointTarget;
 
@@ -48,6 +49,8 @@ pub(crate) struct Tracking {
     controller: usize,
     begun: Option<Begin>,
     clamped: bool,
+    /// Whether a step has succeeded since it began.
+    trial: Trial,
 }
 
 /// The beginning of a trajectory.
@@ -65,7 +68,7 @@ struct Begin {
 impl Tracking {
     /// A trajectory that begins at the next step boundary, or at its own start.
     pub(super) fn new(controller: usize, trajectory: Trajectory) -> Self {
-        Self { trajectory, controller, begun: None, clamped: false }
+        Self { trajectory, controller, begun: None, clamped: false, trial: Trial::New }
     }
 
     pub(super) fn controller(&self) -> usize {
@@ -79,6 +82,11 @@ impl Tracking {
     /// Whether it has begun to move its joints.
     pub(super) fn has_begun(&self) -> bool {
         self.begun.is_some()
+    }
+
+    /// Whether the next step boundary, at `now_ns`, is its first one.
+    pub(super) fn is_about_to_begin(&self, now_ns: u64) -> bool {
+        self.begun.is_none() && self.trajectory.start_ns().is_none_or(|start| start <= now_ns)
     }
 
     /// The goal that it follows, if there is one.
@@ -98,17 +106,20 @@ impl Tracking {
 
     /// Calls `set` with the target of each of its joints at a step boundary, and compares the joints with
     /// the targets. After an abort or an overflow, ignore the targets that were set and hold all its joints.
+    /// The step before has succeeded if it `passed`.
     pub(super) fn advance(
         &mut self,
         states: &JointStates<'_>,
         tolerance: f64,
-        mut set: impl FnMut(ScalarJointIndex, JointTarget),
+        passed: bool,
+        mut set: impl FnMut(ScalarJointIndex, JointTarget, Trial),
     ) -> Progress {
         let now_ns = states.time_ns;
         if self.trajectory.start_ns().is_some_and(|start| now_ns < start) {
             return Progress::Following;
         }
-        let Self { trajectory, begun, clamped, .. } = self;
+        self.trial.begin_step(passed);
+        let Self { trajectory, begun, clamped, trial, .. } = self;
         let Begin { start_ns, late_ns, origin } = begun.get_or_insert_with(|| {
             let knot = |joint: &ScalarJointIndex| {
                 let (position, velocity) = states.of(*joint);
@@ -144,7 +155,9 @@ impl Tracking {
                 }
             }
             let velocity = (!done).then_some(sample.velocity);
-            set(joint, JointTarget { position: Some(sample.position), velocity, effort: None });
+            // Its last point is a new target, which may be far from the one of the step before.
+            let trial = if done { Trial::Attempted } else { *trial };
+            set(joint, JointTarget { position: Some(sample.position), velocity, effort: None }, trial);
         }
         let late = |tolerance_ns: u64| elapsed_ns > trajectory.length_ns().saturating_add(tolerance_ns);
         match missed {
@@ -169,7 +182,7 @@ impl Tracking {
         writer.flag(self.clamped);
     }
 
-    /// Reads what [`Tracking::write`] wrote, for a world of `count` joints.
+    /// Reads the output of [`Tracking::write`] for a world of `count` joints.
     pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
         let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let trajectory = Trajectory::read(reader, count)?;
@@ -180,7 +193,8 @@ impl Tracking {
         if begun.as_ref().is_some_and(|begun| begun.origin.len() != trajectory.joints().len()) {
             return Err(BytesError::Invalid);
         }
-        Ok(Self { trajectory, controller, begun, clamped: reader.flag()? })
+        let trial = if begun.is_some() { Trial::Passed } else { Trial::New };
+        Ok(Self { trajectory, controller, begun, clamped: reader.flag()?, trial })
     }
 
     /// The progress of its goal.
@@ -220,7 +234,7 @@ mod tests {
         let time_ns = (5e9 + seconds * 1e9) as u64;
         let states = JointStates { time_ns, position: &[0.0, position], velocity: &[0.0; 2] };
         let mut wanted = None;
-        let progress = tracking.advance(&states, tolerance, |joint, target| {
+        let progress = tracking.advance(&states, tolerance, true, |joint, target, _| {
             assert_eq!(joint.to_usize(), 1);
             wanted = target.position;
         });

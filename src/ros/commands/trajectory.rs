@@ -31,8 +31,8 @@ pub(crate) enum TrajectoryError {
     #[error("joint '{name}' takes no positions: its control mode is '{mode}' (parameter control_modes.{name})")]
     Mode { name: String, mode: &'static str },
     #[error(
-        "joint '{name}' cannot follow it: its actuator has no gains; set the parameters gains.{name}.stiffness and damping, or \
-         gains in the scene"
+        "joint '{name}' cannot follow it: its actuator has no stiffness; set the parameters gains.{name}.stiffness and damping, \
+         or gains in the scene, or command its velocity"
     )]
     NoGains { name: String },
     #[error("no joints: fill 'joint_names'")]
@@ -235,7 +235,7 @@ impl Trajectory {
         write_knots(&self.knots, writer);
     }
 
-    /// Reads what [`Trajectory::write`] wrote, for a world of `count` joints.
+    /// Reads the output of [`Trajectory::write`] for a world of `count` joints.
     pub(super) fn read(reader: &mut ByteReader<'_>, count: usize) -> Result<Self, BytesError> {
         let (mut joints, mut limits) = (Vec::new(), Vec::new());
         for _ in 0..reader.len(32)? {
@@ -267,7 +267,7 @@ pub(super) fn write_knots(knots: &[Knot], writer: &mut ByteWriter) {
     }
 }
 
-/// Reads what [`write_knots`] wrote.
+/// Reads the output of [`write_knots`].
 pub(super) fn read_knots(reader: &mut ByteReader<'_>) -> Result<Vec<Knot>, BytesError> {
     let len = reader.len(26)?;
     let knot = |_| {
@@ -375,7 +375,7 @@ mod tests {
             assert_eq!(made.is_ok(), taken, "{made:?}");
         }
         let point_of_a = || [point(1, &[0.0])].into_iter();
-        for (gains, taken) in [((true, false), true), ((false, true), true), ((false, false), false)] {
+        for (gains, taken) in [((true, false), true), ((false, true), false), ((false, false), false)] {
             let joints = [CommandedJoint { gains, ..CommandedJoint::test("a", 0) }];
             let made = Trajectory::new(&joints, &["a".to_owned()], None, point_of_a());
             assert_eq!(made.is_ok(), taken, "{made:?}");

@@ -190,7 +190,7 @@ pub(crate) struct Health {
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointStatus {
     state: Mutex<CheckpointState>,
-    /// Whether the log has said of the present world that the file is kept.
+    /// Whether it was logged for the present world that the file is kept.
     kept: AtomicBool,
     /// Its writes.
     pub(crate) disk: DiskWatch,

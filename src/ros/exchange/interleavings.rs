@@ -28,6 +28,8 @@ const SCHEDULES: usize = 10_000;
 const STEPS: u64 = 3;
 const STEP_NS: u64 = 1_000_000;
 const NAMES: [&str; 2] = ["slide", "turn"];
+const FOLLOW: FollowSettings =
+    FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false, passed: true };
 
 /// Runs `law` under every schedule of its threads.
 fn under_every_schedule(law: impl Fn() + Send + Sync + 'static) {
@@ -103,8 +105,7 @@ impl Steps {
             let position: Vec<f64> = (0..self.joints).map(|joint| joint as f64 + 0.5).collect();
             let velocity = vec![0.0; self.joints];
             let states = JointStates { time_ns: self.time_ns, position: &position, velocity: &velocity };
-            let follow =
-                FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: self.timeout_ns, feedback: false };
+            let follow = FollowSettings { command_timeout_ns: self.timeout_ns, ..FOLLOW };
             let mut command = JointCommand::for_joints(self.joints);
             if mailbox.advance(self.world, &states, &follow, &mut command, &mut self.events) {
                 self.time_ns += STEP_NS;
@@ -142,7 +143,7 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
         let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), true);
         let stamp = Some(Stamp { controller: 0, time_ns: 0 });
         let command = positions(&["slide"], &[1.0]);
-        mailbox.await_commands(0, 1);
+        mailbox.await_commands(0, 0, 1);
         assert_eq!(mailbox.command(0, &command, stamp), Ok(()));
         assert!(mailbox.wait_for_commands(Duration::ZERO));
         mailbox.apply_wrench(BodyIndex::from_usize(1), SpatialForce::ZERO);
@@ -155,7 +156,7 @@ fn a_reset_discards_the_answers_and_wrenches_before_it() {
         assert_eq!(mailbox.command(0, &command, stamp), Err(StampMismatch::Stale), "of the state before");
         let order = mailbox.collect().boundary;
         assert!(matches!(order[..], [BoundaryChange::Wrench(..), BoundaryChange::Reset(_)]), "{order:?}");
-        mailbox.await_commands(0, 1);
+        mailbox.await_commands(0, 0, 1);
         assert_eq!(mailbox.command(0, &command, stamp), Ok(()), "no answer was kept");
         assert!(mailbox.wait_for_commands(Duration::ZERO));
     });
@@ -245,9 +246,8 @@ fn a_reset_after_a_restored_checkpoint_stands() {
     under_every_schedule(|| {
         let slide = |mailbox: &Mailbox<()>| {
             let states = JointStates { time_ns: 0, position: &[0.5, 1.5], velocity: &[0.0; 2] };
-            let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
             let mut command = JointCommand::for_joints(2);
-            assert!(mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new()));
+            assert!(mailbox.advance(0, &states, &FOLLOW, &mut command, &mut Vec::new()));
             command.targets.as_slice()[0]
         };
         let saved = || {
@@ -343,11 +343,10 @@ fn a_step_does_not_begin_the_trajectory_after_a_reset_that_waits() {
         let mailbox = Mailbox::<()>::new(NAMES.len(), settings(), false);
         mailbox.request_reset(ResetScope { state: true, time: false });
         mailbox.start_trajectory(2, trajectory("turn")).unwrap();
-        let follow = FollowSettings { trajectory_tolerance: 0.0, command_timeout_ns: 0, feedback: false };
         let mut command = JointCommand::for_joints(NAMES.len());
         let mut advance = |position: &[f64]| {
             let states = JointStates { time_ns: 0, position, velocity: &[0.0; 2] };
-            mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new())
+            mailbox.advance(0, &states, &FOLLOW, &mut command, &mut Vec::new())
         };
         assert!(!advance(&[0.5, 1.5]), "the reset comes first");
         assert_eq!(resets(&mailbox.collect().boundary), Some(ResetScope { state: true, time: false }));
@@ -356,12 +355,40 @@ fn a_step_does_not_begin_the_trajectory_after_a_reset_that_waits() {
     });
 }
 
+/// A command to `turn` makes each step fail, and one to `slide` arrives at any instant of that: only the
+/// first is withdrawn.
+#[test]
+fn a_failing_step_takes_no_other_command_away() {
+    under_every_schedule(|| {
+        let mailbox = Arc::new(Mailbox::<()>::new(NAMES.len(), settings(), false));
+        mailbox.command(1, &positions(&["turn"], &[9.0]), None).unwrap();
+        let shared = mailbox.clone();
+        let spinning = thread::spawn(move || shared.command(2, &positions(&["slide"], &[0.25]), None).unwrap());
+        let (mut passed, mut targets) = (true, Vec::new());
+        let mut step = || {
+            let states = JointStates { time_ns: 0, position: &[0.5, 1.5], velocity: &[0.0; 2] };
+            let mut command = JointCommand::for_joints(NAMES.len());
+            let follow = FollowSettings { passed, ..FOLLOW };
+            assert!(mailbox.advance(0, &states, &follow, &mut command, &mut Vec::new()));
+            targets = command.targets.as_slice().to_vec();
+            passed = targets[1] != at(9.0);
+            if !passed {
+                mailbox.withdraw(0, &[ScalarJointIndex::from_usize(1)]);
+            }
+        };
+        (0..2).for_each(|_| step());
+        spinning.join().unwrap();
+        (0..2).for_each(|_| step());
+        assert_eq!(targets, [at(0.25), at(1.5)]);
+    });
+}
+
 /// In lockstep, the step that an answer releases has the command of that answer.
 #[test]
 fn an_answer_and_its_command_are_one() {
     under_every_schedule(|| {
         let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
-        mailbox.await_commands(0, 1);
+        mailbox.await_commands(0, 0, 1);
         let shared = mailbox.clone();
         let controller = thread::spawn(move || {
             let stamp = Some(Stamp { controller: 0, time_ns: 0 });
@@ -370,6 +397,59 @@ fn an_answer_and_its_command_are_one() {
         while !mailbox.wait_for_commands(Duration::ZERO) {}
         assert_eq!(Steps::new(0).step(&mailbox)[0], at(0.25));
         controller.join().unwrap();
+    });
+}
+
+/// In lockstep, a robot is deleted while a step is under way, and the controller of the other one, which
+/// answers each state once, is then the first. Its answer to the state after the step counts, whenever the
+/// world is handed over.
+#[test]
+fn an_answer_during_a_change_of_world_counts_for_the_controller_that_gave_it() {
+    under_every_schedule(|| {
+        let mailbox = Arc::new(Mailbox::new(NAMES.len(), settings(), false));
+        let shared = mailbox.clone();
+        let spinning = thread::spawn(move || {
+            let indices = [None, Some(ScalarJointIndex::from_usize(0))];
+            let (mut answer, mut before) = (1, Err(StampMismatch::Early));
+            for turn in 0..3 {
+                if turn == 1 {
+                    shared.set_world(1, 1, Some(&indices), &[Some(1)], physics(), (1, 1));
+                    answer = 0;
+                }
+                // Whenever the state has been published, it is answered once.
+                if before.is_err() && shared.check_stamp(Stamp { controller: answer, time_ns: STEP_NS }).is_ok() {
+                    let stamp = Some(Stamp { controller: answer, time_ns: STEP_NS });
+                    before = shared.command(2, &CheckedCommand::default(), stamp);
+                }
+            }
+            before.is_ok()
+        });
+        // The end of the step in the old world, then the new one.
+        mailbox.await_commands(0, STEP_NS, 2);
+        let entered = mailbox.collect().world.is_some();
+        if entered {
+            mailbox.await_commands(1, STEP_NS, 1);
+        }
+        let answered = spinning.join().unwrap();
+        if !entered {
+            assert!(mailbox.collect().world.is_some());
+            mailbox.await_commands(1, STEP_NS, 1);
+        }
+        assert_eq!(mailbox.missing_answers().is_empty(), answered, "answered: {answered}");
+    });
+}
+
+/// The state of a world that another one replaces without its state is not answered: its commands would move
+/// the joints of the new world.
+#[test]
+fn the_state_of_a_world_that_ends_takes_no_answer() {
+    under_every_schedule(|| {
+        let mailbox = Mailbox::new(NAMES.len(), settings(), false);
+        mailbox.set_world(1, 2, None, &[None], physics(), ());
+        mailbox.await_commands(0, STEP_NS, 1);
+        assert_eq!(mailbox.check_stamp(Stamp { controller: 0, time_ns: STEP_NS }), Err(StampMismatch::Stale));
+        mailbox.await_commands(1, 0, 1);
+        assert_eq!(mailbox.check_stamp(Stamp { controller: 0, time_ns: 0 }), Ok(()));
     });
 }
 
@@ -443,9 +523,21 @@ impl TwoOwners {
     }
 }
 
-/// Whether the model checker finds a schedule in which `law` fails.
-fn is_broken(law: impl Fn() + Send + Sync + 'static) -> bool {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| under_every_schedule(law))).is_err()
+/// Whether the model checker finds a schedule in which `law` fails with a message that contains `fault`.
+/// Another panic, such as that of too many schedules, is not the fault.
+fn is_broken(fault: &str, law: impl Fn() + Send + Sync + 'static) -> bool {
+    let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| under_every_schedule(law))) else {
+        return false;
+    };
+    let text = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    text.is_some_and(|text| text.contains(fault))
+}
+
+#[test]
+fn only_the_fault_that_is_looked_for_is_found() {
+    assert!(is_broken("lost", || panic!("lost")));
+    assert!(!is_broken("lost", || panic!("another reason")));
+    assert!(!is_broken("lost", || ()));
 }
 
 /// The model checker finds the faults of the protocol with two owners: an overwritten command, an undone
@@ -491,5 +583,6 @@ fn the_faults_of_two_owners_are_found() {
         assert!(!seen || canceled, "torn");
         spinning.join().unwrap();
     };
-    assert!(is_broken(lost) && is_broken(undone) && is_broken(strayed) && is_broken(torn));
+    assert!(is_broken("lost", lost) && is_broken("undone", undone));
+    assert!(is_broken("the target of `slide`", strayed) && is_broken("torn", torn));
 }

@@ -22,6 +22,7 @@ use crate::ros::commands::joint_command::CheckedCommand;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::JointStates;
 use crate::ros::commands::trajectory::{Trajectory, TrajectoryError};
+use crate::ros::commands::trial::Withdrawal;
 use crate::stepping::{Checkpoint, JointCommand};
 
 /// A stamped command in lockstep: the controller that sent it, and the stamp \[ns\].
@@ -77,6 +78,8 @@ struct MailboxState<W> {
     world: Option<Box<W>>,
     worlds: u64,
     worlds_entered: u64,
+    /// The number of controllers that answer in the newest world; `None` if that world carries no state over.
+    controllers: Option<usize>,
     paused: bool,
     /// Steps requested while paused, and how many of them were taken.
     steps_wanted: u64,
@@ -133,6 +136,7 @@ impl<W> Mailbox<W> {
             world: None,
             worlds: 0,
             worlds_entered: 0,
+            controllers: None,
             paused,
             steps_wanted: 0,
             steps_taken: 0,
@@ -255,17 +259,23 @@ impl<W> Mailbox<W> {
         read(&self.lock().positions)
     }
 
-    /// Drops the commands after a failed step of the world with the number `world`, and holds their joints.
-    /// False if there are none; `None` if a reset or another world waits, which comes first.
-    pub(crate) fn hold_all(&self, world: u64) -> Option<bool> {
+    /// Withdraws the commands that most likely made a step of the world with the number `world` fail; `named`
+    /// are the joints that the failure names. `None` if a reset or another world waits, which comes first.
+    pub(crate) fn withdraw(&self, world: u64, named: &[ScalarJointIndex]) -> Option<Withdrawal> {
         let mut state = self.lock();
         let stands = resets(&state.boundary).is_none() && state.worlds == world;
-        stands.then(|| state.commands.hold_all())
+        stands.then(|| state.commands.withdraw(named))
     }
 
-    /// Opens the state at `time_ns` for commands.
-    pub(crate) fn await_commands(&self, time_ns: u64, controllers: usize) {
-        self.lock().awaited.set(time_ns, controllers);
+    /// Opens the state at `time_ns` of the world with that number for commands. If another world waits that
+    /// carries the state over, its controllers answer, by their numbers in that world; if it does not, no
+    /// answer counts.
+    pub(crate) fn await_commands(&self, world: u64, time_ns: u64, controllers: usize) {
+        let mut state = self.lock();
+        match if state.worlds == world { Some(controllers) } else { state.controllers } {
+            Some(controllers) => state.awaited.set(time_ns, controllers),
+            None => state.awaited.close(),
+        }
     }
 
     /// Requests a reset. A reset of the state discards all commands that came before it; any reset ends
@@ -284,7 +294,7 @@ impl<W> Mailbox<W> {
                 state.commands.reset_time();
             }
             state.awaited.close();
-            // It ends the wrenches before it: with a reset before these it is one.
+            // It ends the wrenches before it. A reset before these wrenches becomes a part of it.
             let wrench = |change: &BoundaryChange| matches!(change, BoundaryChange::Wrench(..));
             let last = state.boundary.iter().rposition(|change| !wrench(change));
             let mut scope = scope;
@@ -348,6 +358,7 @@ impl<W> Mailbox<W> {
                 Some(_) => state.awaited.renumber_controllers(controllers),
                 None => state.awaited.close(),
             }
+            state.controllers = indices.map(|_| controllers.len());
             state.physics = Some(physics);
             state.worlds = number;
             state.world = Some(Box::new(world));

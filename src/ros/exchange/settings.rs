@@ -1,7 +1,9 @@
 //! The parameters of a running simulation.
 
+use crate::io::scene_file::LoadedScene;
 use crate::math::{Index, ScalarJointIndex, Vector3};
 use crate::recording::Rates;
+use crate::ros::log::names::Number;
 use crate::scene::{Scene, SceneChangeError};
 use crate::stepping::{
     ContinuousStepping, DynamicStepping, QuasistaticStepping, Simulation, SpookStepping, StepSettings, Stepping,
@@ -42,6 +44,77 @@ pub(crate) enum Mode {
     Continuous,
 }
 
+impl Mode {
+    /// All modes.
+    pub(crate) const ALL: [Self; 5] = [Self::Scene, Self::Dynamic, Self::Quasistatic, Self::Spook, Self::Continuous];
+    /// Their names, as values of the parameter `stepping`.
+    pub(crate) const NAMES: [&'static str; 5] = {
+        let mut names = [""; 5];
+        let mut index = 0;
+        while index < names.len() {
+            names[index] = Self::ALL[index].name();
+            index += 1;
+        }
+        names
+    };
+
+    /// The mode with the given name; of other names, that of the scene.
+    pub(crate) fn named(name: &str) -> Self {
+        Self::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or(Self::Scene)
+    }
+
+    /// Its name; empty for that of the scene.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Scene => "",
+            Self::Dynamic => "dynamic",
+            Self::Quasistatic => "quasistatic",
+            Self::Spook => "spook",
+            Self::Continuous => "continuous",
+        }
+    }
+
+    /// The mode of steps that are taken.
+    pub(crate) fn of(stepping: &Stepping) -> Self {
+        match stepping {
+            Stepping::Dynamic(_) => Self::Dynamic,
+            Stepping::Quasistatic(_) => Self::Quasistatic,
+            Stepping::Spook(_) => Self::Spook,
+            Stepping::Continuous(_) => Self::Continuous,
+        }
+    }
+}
+
+/// The longest step with momentum \[s\], as in scene files.
+const STEP_MAX: f64 = 0.1;
+/// The longest quasistatic step \[s\], as in scene files.
+pub(crate) const QUASISTATIC_STEP_MAX: f64 = 1.0;
+
+/// Checks the length of the steps.
+///
+/// # Errors
+/// Steps that are too long for their mode.
+pub(crate) fn check_step(settings: &StepSettings) -> Result<(), String> {
+    let mode = Mode::of(&settings.stepping);
+    let longest = if mode == Mode::Quasistatic { QUASISTATIC_STEP_MAX } else { STEP_MAX };
+    if settings.step() <= longest {
+        return Ok(());
+    }
+    Err(format!(
+        "a step of {} s is too long for {} steps, which take at most {longest} s (quasistatic ones {QUASISTATIC_STEP_MAX} s): \
+         choose a shorter 'step', or set 'step' and 'stepping' together (set_parameters_atomically)",
+        Number(settings.step()),
+        mode.name()
+    ))
+}
+
+/// Logs the settings of a scene that steps of its own mode or of the parameter's do not use.
+pub(crate) fn warn_of_unused(loaded: &LoadedScene, stepping: &Stepping) {
+    for unused in loaded.unused_settings(stepping) {
+        tracing::warn!("{unused}");
+    }
+}
+
 /// The scene's own stepping mode, and its options for each mode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SceneStepping {
@@ -53,11 +126,27 @@ pub(crate) struct SceneStepping {
 }
 
 impl SceneStepping {
+    /// Those of a scene.
+    pub(crate) fn of(loaded: &LoadedScene) -> Self {
+        Self {
+            settings: loaded.settings,
+            dynamic: loaded.dynamic,
+            quasistatic: loaded.quasistatic,
+            spook: loaded.spook,
+            continuous: loaded.continuous,
+        }
+    }
+
     /// The time stepper that `settings` select.
     pub(crate) fn under(&self, settings: &RunSettings) -> StepSettings {
+        self.with(settings.mode, settings.step_ns)
+    }
+
+    /// The time stepper with steps of that mode and length \[ns\]; a length of 0 is the scene's.
+    pub(crate) fn with(&self, mode: Mode, step_ns: u64) -> StepSettings {
         StepSettings {
-            step_ns: if settings.step_ns == 0 { self.settings.step_ns } else { settings.step_ns },
-            stepping: match settings.mode {
+            step_ns: if step_ns == 0 { self.settings.step_ns } else { step_ns },
+            stepping: match mode {
                 Mode::Scene => self.settings.stepping,
                 Mode::Dynamic => Stepping::Dynamic(self.dynamic),
                 Mode::Quasistatic => Stepping::Quasistatic(self.quasistatic),

@@ -24,7 +24,7 @@ pub(crate) struct NewWorld {
     pub(crate) number: u64,
     pub(crate) simulation: Simulation,
     pub(crate) stepping: SceneStepping,
-    /// The kind and the length of the steps that it was built for.
+    /// The mode and the length \[ns\] of the steps that it was built for.
     pub(crate) chosen: (Mode, u64),
     pub(crate) commands: CommandSchedule,
     pub(crate) wrenches: TimedWrenches,
@@ -71,6 +71,16 @@ impl Carryover {
         copy(&self.v, &old.v, &mut new.v);
     }
 
+    /// Sets the state of `new` to the shared parts of `old`.
+    ///
+    /// # Errors
+    /// The simulation refuses the state; it is unchanged then.
+    pub(crate) fn apply(&self, old: &State, new: &mut Simulation) -> Result<(), SimulationError> {
+        let mut state = new.state().clone();
+        self.copy(old, &mut state);
+        new.set_state(state)
+    }
+
     /// For each joint of the old scene, its index in the new scene.
     pub(crate) fn joints(&self) -> &[Option<ScalarJointIndex>] {
         &self.joints
@@ -82,7 +92,8 @@ impl NewWorld {
     /// the steps of `old`.
     ///
     /// # Errors
-    /// The simulation refuses the state, which is a defect.
+    /// The simulation refuses the state, which is a defect: a state like it was tried when the world was
+    /// built. The new world is whole all the same, and begins at its initial state.
     pub(crate) fn go_on(&mut self, old: &Simulation) -> Result<bool, SimulationError> {
         let Some(carryover) = &self.carryover else { return Ok(false) };
         let mut keeps = true;
@@ -93,9 +104,7 @@ impl NewWorld {
             tracing::error!("{error}. The new world keeps the stepping settings that it was built with");
             keeps = false;
         }
-        let mut state = self.simulation.state().clone();
-        carryover.copy(old.state(), &mut state);
-        self.simulation.set_state(state)?;
+        carryover.apply(old.state(), &mut self.simulation)?;
         for (joint, position) in carryover.joints.iter().zip(old.held_positions()) {
             if let Some(joint) = joint {
                 self.simulation.hold_position(*joint, *position);
@@ -103,5 +112,28 @@ impl NewWorld {
         }
         self.simulation.resume_at(old.time_ns() / self.simulation.step_ns());
         Ok(keeps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::package::PackageMap;
+    use crate::io::scene_file;
+
+    /// The trial before a world is handed over finds a state that it does not take, and the world is whole.
+    #[test]
+    fn a_state_that_is_refused_changes_nothing() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ros/scenes/press.yaml");
+        let loaded = scene_file::load(&file, &PackageMap::new()).unwrap();
+        let mut next = loaded.simulation().unwrap();
+        let carryover = Carryover::new(&loaded.scene, &loaded.scene);
+        let mut old = loaded.initial.clone();
+        (old.q[0], old.v[0]) = (0.05, 0.1);
+        carryover.apply(&old, &mut next).unwrap();
+        assert_eq!(next.state(), &old);
+        let broken = State { v: vec![f64::NAN; old.v.len()], ..old.clone() };
+        assert!(carryover.apply(&broken, &mut next).is_err());
+        assert_eq!(next.state(), &old);
     }
 }

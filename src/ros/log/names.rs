@@ -17,7 +17,7 @@ pub(crate) fn shown(name: &str) -> String {
     text
 }
 
-/// A number in a log line: 1e308 is not written with 309 digits.
+/// A number in a log line, with an exponent below 1e-4 and from 1e9 on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Number(pub(crate) f64);
 

@@ -229,8 +229,8 @@ impl Recorder {
 }
 
 impl RecorderDisk {
-    /// Writes until the other end is dropped, then closes the file. `creates` says that the file is not there
-    /// yet. After a failure nothing more is recorded.
+    /// Writes until the other end is dropped, then closes the file. With `creates`, it creates the file
+    /// first. After a failure nothing more is recorded.
     fn run(mut self, creates: bool) {
         if creates && let Err(error) = self.begin() {
             self.status.stop(self.number, format!("{}, so the new world is not recorded", with_causes(&error)));
@@ -262,7 +262,7 @@ impl RecorderDisk {
     fn write_all(&mut self) -> Result<(), BagError> {
         let mut flushed = Instant::now();
         let mut dirty = true;
-        // The file that is gone, once the log has said so.
+        // The file that is gone, once this was logged.
         let mut gone = None;
         loop {
             let received = self.filled.recv_timeout(WAIT_MAX);
@@ -305,7 +305,7 @@ impl RecorderDisk {
         }
     }
 
-    /// Answers a request to switch the recording. A file is completed once `all_written` says that everything
+    /// Answers a request to switch the recording. A file is completed once `all_written` is true: everything
     /// that was sent before is written.
     fn switch(&mut self, number: u64, all_written: bool) -> Result<(), BagError> {
         let present = self.present();

@@ -61,9 +61,9 @@ impl LockstepTurn {
         self.lockstep.controllers = controllers;
     }
 
-    /// Opens the state at `time_ns` for commands.
-    pub(super) fn open(&mut self, mailbox: &Mailbox, time_ns: u64) {
-        mailbox.await_commands(time_ns, self.lockstep.controllers.len());
+    /// Opens the state at `time_ns` of the world with that number for commands.
+    pub(super) fn open(&mut self, mailbox: &Mailbox, world: u64, time_ns: u64) {
+        mailbox.await_commands(world, time_ns, self.lockstep.controllers.len());
         (self.waiting_since, self.counted) = (None, false);
         self.forget_wait(mailbox);
     }

@@ -5,3 +5,4 @@ mod pacer;
 mod running_world;
 pub(crate) mod simulation_thread;
 mod statistics;
+mod step_reports;

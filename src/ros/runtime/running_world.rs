@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::math::{BodyIndex, Index, JointIndex, SpatialForce, SpatialVelocity};
+use crate::math::{BodyIndex, Index, JointIndex, ScalarJointIndex, SpatialForce, SpatialVelocity};
 use crate::multibody::{JointKind, State, energy};
 use crate::ros::exchange::health::Health;
 use crate::ros::exchange::requests::{BodyStates, Placement};
@@ -43,6 +43,8 @@ pub(super) struct RunningWorld {
     velocity: Vec<f64>,
     /// The state before the last step.
     before: State,
+    /// The joints that turned too fast in the last step, if it failed for this reason.
+    spinning: Vec<ScalarJointIndex>,
 }
 
 /// The world that was entered.
@@ -51,7 +53,7 @@ pub(super) struct Entered {
     pub(super) carries: bool,
     /// The topics of the controllers that lockstep waits for.
     pub(super) controllers: Vec<String>,
-    /// The kind and the length of its steps, if they are not those of the world before.
+    /// The mode and the length \[ns\] of its steps, if they are not those of the world before.
     pub(super) chosen: Option<(Mode, u64)>,
 }
 
@@ -83,6 +85,7 @@ impl RunningWorld {
             position: Vec::new(),
             velocity: Vec::new(),
             before,
+            spinning: Vec::new(),
         }
     }
 
@@ -200,12 +203,7 @@ impl RunningWorld {
         let reset = self.simulation.reset_with(wanted);
         match &reset {
             Ok(()) if wanted != before => {
-                let mode = match wanted.stepping {
-                    Stepping::Dynamic(_) => "dynamic",
-                    Stepping::Quasistatic(_) => "quasistatic",
-                    Stepping::Spook(_) => "spook",
-                    Stepping::Continuous(_) => "continuous",
-                };
+                let mode = Mode::of(&wanted.stepping).name();
                 tracing::info!("reset: {mode} steps of {} s from now on", Number(wanted.step_ns as f64 / 1e9));
             }
             Ok(()) => {}
@@ -288,33 +286,47 @@ impl RunningWorld {
         self.simulation.missed_contact()
     }
 
-    /// The largest turn of a joint within the next step \[rad\]; 0 for quasistatic steps, which have no
-    /// momentum.
-    fn largest_turn(&self) -> f64 {
+    /// Finds the joints that turn by more than [`TURN_MAX`] within the next step; returns the largest of
+    /// their turns \[rad\]. Quasistatic steps have no momentum.
+    fn find_spinning(&mut self) -> Option<f64> {
+        self.spinning.clear();
+        let step = self.simulation.settings().step();
         if matches!(self.simulation.settings().stepping, Stepping::Quasistatic(_)) {
-            return 0.0;
+            return None;
         }
         let (scene, v) = (self.simulation.scene(), &self.simulation.state().v);
-        let joints = scene.joints().iter().map(|joint| &scene.model().joints()[*joint]);
         let turns = |kind| matches!(kind, JointKind::Revolute | JointKind::Continuous);
-        let turning = joints.filter(|joint| turns(joint.kind) && joint.mimic.is_none());
-        let fastest = turning.filter_map(|joint| joint.velocity(v)).fold(0.0, |most: f64, w| most.max(w.abs()));
-        fastest * self.simulation.settings().step()
+        let mut largest = None;
+        for (number, joint) in scene.joints().iter().map(|joint| &scene.model().joints()[*joint]).enumerate() {
+            let turn = joint.velocity(v).unwrap_or(0.0).abs() * step;
+            if turns(joint.kind) && joint.mimic.is_none() && turn > TURN_MAX {
+                self.spinning.push(ScalarJointIndex::from_usize(number));
+                largest = Some(turn.max(largest.unwrap_or(0.0)));
+            }
+        }
+        largest
+    }
+
+    /// The joints that turned too fast in the last step, if it failed for this reason.
+    pub(super) fn spinning(&self) -> &[ScalarJointIndex] {
+        &self.spinning
     }
 
     /// Takes one step with the command from [`RunningWorld::begin_step`]. A failed step leaves the last good
     /// state. A step also fails if a command or an applied wrench makes a joint turn too fast for the next
     /// one.
     pub(super) fn step(&mut self) -> Result<StepReport, StepError> {
+        self.spinning.clear();
         for (motion, sensor) in self.carried.iter_mut().zip(&self.sensors) {
             *motion = sensor.motion(&self.simulation);
         }
         self.wrenches.apply(&mut self.simulation)?;
         self.before.clone_from(self.simulation.state());
         let report = self.simulation.step(&self.command)?;
-        let turn = self.largest_turn();
         let commanded = self.command.targets.iter().any(|target| *target != JointTarget::default());
-        if (commanded || !self.wrenches.held().is_empty()) && turn > TURN_MAX {
+        if (commanded || !self.wrenches.held().is_empty())
+            && let Some(turn) = self.find_spinning()
+        {
             let (time, count) = (self.simulation.time(), self.simulation.step_count());
             let _ = self.simulation.set_state(self.before.clone());
             self.simulation.resume_at(count - 1);

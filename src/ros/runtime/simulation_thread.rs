@@ -6,12 +6,14 @@ use super::lockstep_turn::{LockstepTurn, Turn};
 use super::pacer::Pacer;
 use super::running_world::{Entered, RunningWorld};
 use super::statistics::Statistics;
-use crate::math::{Index, JointIndex};
+use super::step_reports::StepReports;
+use crate::math::JointIndex;
 use crate::recording::{Due, Rates};
 use crate::ros::checkpoints::file::{CheckpointSender, Queue};
 use crate::ros::checkpoints::node_state::NodeState;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
-use crate::ros::commands::tracking::{JointStates, Progress};
+use crate::ros::commands::tracking::JointStates;
+use crate::ros::commands::trial::Withdrawal;
 use crate::ros::exchange::counters::count;
 use crate::ros::exchange::health::{Activity, Health};
 use crate::ros::exchange::lockstep::Lockstep;
@@ -21,10 +23,9 @@ use crate::ros::exchange::settings::{Mode, RunSettings, SceneStepping};
 use crate::ros::exchange::state_queue::StateSender;
 use crate::ros::exchange::world::{NewWorld, WorldSource};
 use crate::ros::log::causes::with_causes;
-use crate::ros::log::names::{Number, shown};
-use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::log::names::shown;
 use crate::ros::scheduling::share_processor;
-use crate::stepping::{Checkpoint, CommandSchedule, Simulation, StepReport, TimedWrenches};
+use crate::stepping::{Checkpoint, CommandSchedule, Simulation, TimedWrenches};
 
 /// The longest wait, and so the longest delay of a stop.
 const WAIT_MAX: Duration = Duration::from_millis(20);
@@ -56,13 +57,9 @@ pub(crate) struct SimulationThread<'a> {
     events: Vec<CommandEvent>,
     feedback_at: Option<Instant>,
     statistics: Statistics,
-    unconverged: Throttle,
-    wrong_friction: Throttle,
-    missed: Throttle,
-    impossible: Throttle,
-    /// Reports of wrenches with which a step failed.
-    pushed: Throttle,
-    interrupted: Throttle,
+    reports: StepReports,
+    /// Whether the last step has succeeded.
+    passed: bool,
     /// The queue to the thread that writes checkpoints, if there is a file for them.
     checkpoints: Option<CheckpointSender>,
     /// The mode and the length \[ns\] of the steps, as chosen at the start or at the last reset.
@@ -109,12 +106,8 @@ impl<'a> SimulationThread<'a> {
             events: Vec::new(),
             feedback_at: None,
             statistics: Statistics::default(),
-            unconverged: Throttle::default(),
-            wrong_friction: Throttle::default(),
-            missed: Throttle::default(),
-            impossible: Throttle::default(),
-            pushed: Throttle::default(),
-            interrupted: Throttle::default(),
+            reports: StepReports::default(),
+            passed: true,
         }
     }
 
@@ -400,7 +393,7 @@ impl<'a> SimulationThread<'a> {
     fn present(&mut self, due: Due) {
         let time_ns = self.time_ns();
         if let Some(lockstep) = &mut self.lockstep {
-            lockstep.open(self.mailbox, time_ns);
+            lockstep.open(self.mailbox, self.world.number, time_ns);
         }
         if due.any() {
             self.publish(due, false);
@@ -426,8 +419,8 @@ impl<'a> SimulationThread<'a> {
 
     /// Takes one step with the standing command, or with the scene's own commands if there is none. A failed
     /// step leaves the last good state. Then the wrenches that other nodes apply are dropped, or, if there
-    /// are none, all commands, and the joints are held. Without either, the simulation is halted. Returns
-    /// false if no step was taken and the simulation is not halted.
+    /// are none, commands are withdrawn. Without either, the simulation is halted. Returns false if no step
+    /// was taken and the simulation is not halted.
     fn step(&mut self, settings: &RunSettings) -> bool {
         let time_ns = self.time_ns();
         let feedback = self.feedback_at.is_none_or(|at| at.elapsed() >= FEEDBACK_PERIOD);
@@ -438,6 +431,7 @@ impl<'a> SimulationThread<'a> {
             trajectory_tolerance: settings.trajectory_tolerance,
             command_timeout_ns: settings.command_timeout_ns,
             feedback,
+            passed: self.passed,
         };
         let number = self.world.number;
         let (position, velocity, command) = self.world.begin_step();
@@ -445,120 +439,43 @@ impl<'a> SimulationThread<'a> {
         if !self.mailbox.advance(number, &states, &follow, command, &mut self.events) {
             return false;
         }
-        self.report_events(settings);
+        self.reports.events(self.events.drain(..), &self.world, self.mailbox, time_ns, settings);
         let started = Instant::now();
         match self.world.step() {
             Ok(report) => {
+                self.passed = true;
                 self.statistics.add(started.elapsed(), &report);
-                self.report_convergence(&report);
+                self.reports.step_succeeded();
+                self.reports.convergence(&report, &self.world, self.time_ns());
             }
             Err(error) => {
+                self.passed = false;
                 self.statistics.add_failed(started.elapsed());
                 let error = with_causes(&error);
                 // Wrenches of other nodes go first: the commands may be possible without them.
                 if !self.world.held_wrenches().is_empty() {
                     self.world.release_wrenches();
                     count(&self.mailbox.counters.rejected);
-                    if let Some(suppressed) = self.pushed.due(Instant::now()) {
-                        tracing::error!("{error}. The wrenches of ~/apply_wrench are dropped{}", and_more(suppressed));
-                    }
+                    self.reports.wrenches_dropped(&error);
                     return false;
                 }
-                let Some(dropped) = self.mailbox.hold_all(number) else { return false };
-                if dropped {
-                    count(&self.mailbox.counters.rejected);
-                    if let Some(suppressed) = self.impossible.due(Instant::now()) {
-                        let more = and_more(suppressed);
-                        tracing::error!(
-                            "{error}. All commands are dropped, and their joints are held where they are{more}"
-                        );
+                match self.mailbox.withdraw(number, self.world.spinning()) {
+                    None | Some(Withdrawal::Newer) => return false,
+                    Some(Withdrawal::Targets { targets, all }) => {
+                        if self.reports.withdrawn(error, &targets, all, &self.world) {
+                            count(&self.mailbox.counters.rejected);
+                        }
+                        return false;
                     }
-                    return false;
+                    Some(Withdrawal::Nothing) => {}
                 }
                 self.halted = true;
+                self.reports.halted();
                 self.mailbox.set_halted(Some(error.clone()));
                 tracing::error!("{error}. The simulation is halted at its last good state; call ~/reset to start over");
             }
         }
         true
-    }
-
-    /// Logs the events of commands in this step.
-    fn report_events(&mut self, settings: &RunSettings) {
-        let time = self.time_ns() as f64 * 1e-9;
-        for event in self.events.drain(..) {
-            match event {
-                CommandEvent::TrajectoryEnded(Progress::Following | Progress::Done) => {
-                    tracing::info!("t = {time:.4} s: trajectory done");
-                }
-                CommandEvent::TrajectoryEnded(Progress::Aborted { joint, error }) => {
-                    let joint = self.world.joint_name(joint.to_usize());
-                    tracing::error!(
-                        "t = {time:.4} s: trajectory aborted: joint '{joint}' is {error:.4} from it, more than the \
-                         tolerance; its joints are held"
-                    );
-                }
-                CommandEvent::TrajectoryEnded(Progress::Missed { joint, error }) => {
-                    let joint = self.world.joint_name(joint.to_usize());
-                    tracing::error!(
-                        "t = {time:.4} s: trajectory aborted: joint '{joint}' is {error:.4} from its end after the time allowed"
-                    );
-                }
-                CommandEvent::TrajectoryEnded(Progress::Overflow { joint }) => {
-                    let joint = self.world.joint_name(joint.to_usize());
-                    tracing::error!(
-                        "t = {time:.4} s: trajectory aborted: the velocities or accelerations of joint '{joint}' are too large \
-                         to interpolate; its joints are held"
-                    );
-                }
-                CommandEvent::TrajectoryClamped => {
-                    count(&self.mailbox.counters.clamped);
-                    tracing::warn!("t = {time:.4} s: trajectory beyond the limits of a joint; the limits are used");
-                }
-                CommandEvent::TrajectoryInterrupted => {
-                    if let Some(suppressed) = self.interrupted.due(Instant::now()) {
-                        tracing::info!(
-                            "t = {time:.4} s: a trajectory was ended by a command that does not set all its joints; the \
-                             others are held{}",
-                            and_more(suppressed)
-                        );
-                    }
-                }
-                CommandEvent::TimedOut => {
-                    count(&self.mailbox.counters.timeouts);
-                    let limit = settings.command_timeout_ns as f64 / 1e9;
-                    tracing::warn!(
-                        "t = {time:.4} s: no command for {} s to one or more joints, which are held where they are",
-                        Number(limit)
-                    );
-                }
-            }
-        }
-    }
-
-    fn report_convergence(&mut self, report: &StepReport) {
-        if let Some(missed) = self.world.missed_contact()
-            && let Some(suppressed) = self.missed.due(Instant::now())
-        {
-            tracing::warn!("t = {:.4} s: {missed}{}", self.time_ns() as f64 * 1e-9, and_more(suppressed));
-        }
-        if let Some(wrong) = self.world.wrong_friction()
-            && let Some(suppressed) = self.wrong_friction.due(Instant::now())
-        {
-            tracing::warn!("t = {:.4} s: {wrong}{}", self.time_ns() as f64 * 1e-9, and_more(suppressed));
-        }
-        if report.solver_converged {
-            return;
-        }
-        if let Some(suppressed) = self.unconverged.due(Instant::now()) {
-            tracing::warn!(
-                "t = {:.4} s: the solver stopped after {} iterations at {:.1e} times its tolerance{}",
-                self.time_ns() as f64 * 1e-9,
-                report.solver_iterations,
-                report.solver_residual,
-                and_more(suppressed)
-            );
-        }
     }
 
     fn report_health(&mut self, may_step: bool) {

@@ -122,7 +122,7 @@ pub(crate) struct BuiltWorld {
     pub(crate) loaded: LoadedScene,
     pub(crate) defaults: SceneDefaults,
     pub(crate) simulation: Simulation,
-    /// The kind and the length of its steps.
+    /// The mode and the length \[ns\] of its steps.
     pub(crate) chosen: (Mode, u64),
     pub(crate) carryover: Option<Carryover>,
     pub(crate) origin: WorldOrigin,
@@ -173,6 +173,8 @@ impl ServiceContext {
             recording.and_then(|recording| recording.next(&scene, &loaded.outputs, &loaded.robot_descriptions));
         topics.publish_texts();
         self.parameters.redeclare_scene(&defaults, carryover.is_some());
+        let stepping = SceneStepping::of(&loaded);
+        self.parameters.set_scene_stepping(stepping);
         let modes = self.parameters.control_modes(scene.joint_names());
         let physics = self.parameters.physics(scene.joint_names());
         let before = self.controllers.enter(controllers, &scene, &loaded.joint_groups, &modes, &physics.gains);
@@ -191,13 +193,7 @@ impl ServiceContext {
             number,
             simulation,
             chosen,
-            stepping: SceneStepping {
-                settings: loaded.settings,
-                dynamic: loaded.dynamic,
-                quasistatic: loaded.quasistatic,
-                spook: loaded.spook,
-                continuous: loaded.continuous,
-            },
+            stepping,
             commands: loaded.commands,
             wrenches: loaded.wrenches,
             force_torque: loaded.force_torque,

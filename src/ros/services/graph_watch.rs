@@ -8,8 +8,8 @@ use crate::ros::subscriptions::controllers::COMMAND_TOPICS;
 
 /// The time between two checks of the graph.
 const PERIOD: Duration = Duration::from_secs(1);
-/// The checks in which a publisher without a name is met before it is reported. Its node's name arrives apart
-/// from it, and never if it is no node of ROS.
+/// A publisher without a name is reported after this number of checks. The name of its node arrives
+/// separately, and never if the publisher belongs to no ROS node.
 const CHECKS_WITHOUT_NAME: u32 = 5;
 /// Every node has a publisher on this topic.
 const EVERY_NODE: &str = "/parameter_events";

@@ -55,7 +55,7 @@ enum Quantity {
 
 /// A controller's topics, and the joints that it can command.
 struct Controller {
-    /// Its number, from [`id_of`].
+    /// Its number, from [`id_of`] its model.
     id: usize,
     /// The model whose joints it commands; empty for that of all joints.
     model: String,
@@ -498,11 +498,12 @@ impl Controller {
         self.group = joints.iter().filter(leads).map(|joint| joint.name.clone()).collect();
         (self.joints, self.awaited) = (joints, awaited);
         self.model.clone_from(&group.model);
+        self.id = id_of(&group.model);
     }
 
     fn new(node: &mut Node, prefix: String) -> Result<Self, ClientError> {
         Ok(Self {
-            id: id_of(&prefix),
+            id: id_of(""),
             model: String::new(),
             awaited: None,
             group: Vec::new(),
@@ -521,15 +522,15 @@ impl Controller {
     }
 }
 
-/// The number of the controller whose topics have that prefix: 1 for that of all joints, else the FNV-1a hash
-/// of the prefix. Checkpoints contain the numbers of controllers with trajectories, so they must be the same
-/// in every run.
-fn id_of(prefix: &str) -> usize {
-    if prefix.is_empty() {
+/// The number of the controller of a model: 1 for that of all joints, which has none, else the FNV-1a hash of
+/// the model's name. Checkpoints contain the numbers of controllers with trajectories, so they must be the
+/// same in every run; the topics of a model may have another name after a start with a checkpoint.
+fn id_of(model: &str) -> usize {
+    if model.is_empty() {
         return 1;
     }
     let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    prefix.bytes().fold(0xcbf2_9ce4_8422_2325, hash) as usize
+    model.bytes().fold(0xcbf2_9ce4_8422_2325, hash) as usize
 }
 
 fn targets(joints: &[CommandedJoint]) -> Vec<ScalarJointIndex> {
@@ -560,7 +561,7 @@ mod tests {
     }
 
     /// The names of `arm-1` and `arm_1` in topics are the same. After the first is gone, the second keeps its
-    /// topics: who commanded `arm-1` does not move it.
+    /// topics: a controller of `arm-1` does not move it.
     #[test]
     fn a_model_keeps_its_topics_when_another_is_gone() {
         let prefixes = topic_prefixes(&[group("arm-1"), group("arm_1")], true, &[]);
@@ -573,7 +574,7 @@ mod tests {
 
     /// Reference values of 64-bit FNV-1a: of "a" and of "foobar".
     #[test]
-    fn the_number_of_a_controller_depends_on_its_topics_only() {
+    fn the_number_of_a_controller_depends_on_its_model_only() {
         assert_eq!(id_of("a"), 0xaf63_dc4c_8601_ec8c_u64 as usize);
         assert_eq!(id_of("foobar"), 0x8594_4171_f739_67e8_u64 as usize);
         assert_eq!(id_of(""), 1);

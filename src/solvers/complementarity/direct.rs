@@ -7,11 +7,13 @@ use super::problem::{MixedProblem, worse};
 /// size, do not change their row's state [-].
 const ROUNDING: f64 = 1e-13;
 /// A residual up to this value is a solution to rounding [-].
-const SOLVED: f64 = 1e-12;
+pub(super) const SOLVED: f64 = 1e-12;
 /// Block pivots without progress before single pivots [Judice & Pires 1994].
 const PATIENCE: u32 = 10;
 /// Pivots per row: single pivots are finite, but may be many.
 const PIVOTS_PER_ROW: u32 = 40;
+/// Factorizations from a solution that is nearly exact.
+const REFINEMENTS_MAX: u32 = 30;
 /// The largest number of corrections by the residual of a solve.
 const CORRECTIONS_MAX: u32 = 6;
 /// Steps of the proximal iteration where rows depend on each other.
@@ -83,6 +85,11 @@ struct Shift {
     size: f64,
 }
 
+/// The largest number of factorizations from any start.
+fn limit(problem: &MixedProblem) -> u32 {
+    PIVOTS_PER_ROW * (problem.len() as u32 + 10)
+}
+
 impl DirectSolver {
     /// Solves `problem`, whose M is `mass` (row-major). `impulses` holds a guess, or has another length, and
     /// is overwritten by lambda; `v` by the velocities.
@@ -103,7 +110,7 @@ impl DirectSolver {
         self.start_states(problem, impulses);
         self.center.clear();
         self.center.resize(n, 0.0);
-        let (solved, mut pivots) = self.pivot(problem, Shift { size: 0.0 }, impulses);
+        let (solved, mut pivots) = self.pivot(problem, Shift { size: 0.0 }, limit(problem), impulses);
         problem.velocities(impulses, v);
         let mut residual = problem.residual(impulses, v);
         if solved && residual <= SOLVED {
@@ -126,6 +133,38 @@ impl DirectSolver {
             status => status,
         };
         DirectReport { status, pivots, residual }
+    }
+
+    /// Pivots from a solution of a problem whose rows all have a regularization that is nearly exact. Returns
+    /// the factorizations; impulses that are not better than those given are left out.
+    pub(super) fn refine(
+        &mut self,
+        problem: &MixedProblem,
+        mass: &[f64],
+        impulses: &mut Vec<f64>,
+        v: &mut Vec<f64>,
+    ) -> u32 {
+        problem.velocities(impulses, v);
+        let before = problem.residual(impulses, v);
+        if before <= SOLVED {
+            return 0;
+        }
+        self.first.clone_from(impulses);
+        self.mass.clear();
+        self.mass.extend_from_slice(mass);
+        self.start_states(problem, impulses);
+        self.center.clear();
+        self.center.resize(problem.len(), 0.0);
+        let (_, pivots) = self.pivot(problem, Shift { size: 0.0 }, REFINEMENTS_MAX, impulses);
+        problem.velocities(impulses, v);
+        // A residual that is not a number is worse than any other
+        let after = problem.residual(impulses, v);
+        if after < before || (before.is_nan() && !after.is_nan()) {
+            return pivots;
+        }
+        impulses.clone_from(&self.first);
+        problem.velocities(impulses, v);
+        pivots
     }
 
     /// Whether the free rows are independent.
@@ -153,10 +192,9 @@ impl DirectSolver {
         }
     }
 
-    /// Pivots to the solution of the problem with the shift. Returns whether it got there, and the
-    /// factorizations.
-    fn pivot(&mut self, problem: &MixedProblem, shift: Shift, impulses: &mut [f64]) -> (bool, u32) {
-        let limit = PIVOTS_PER_ROW * (problem.len() as u32 + 10);
+    /// Pivots to the solution of the problem with the shift, at most `limit` times. Returns whether it got
+    /// there, and the factorizations.
+    fn pivot(&mut self, problem: &MixedProblem, shift: Shift, limit: u32, impulses: &mut [f64]) -> (bool, u32) {
         let (mut fewest, mut patience) = (usize::MAX, PATIENCE);
         for pivots in 1..=limit {
             if !self.solve_free(problem, shift, impulses) {
@@ -264,7 +302,7 @@ impl DirectSolver {
             let size = scale * part.max(PROXIMAL_SHIFT.1);
             self.center.clear();
             self.center.extend_from_slice(impulses);
-            let (solved, count) = self.pivot(problem, Shift { size }, impulses);
+            let (solved, count) = self.pivot(problem, Shift { size }, limit(problem), impulses);
             *pivots += count;
             if !solved {
                 return DirectStatus::Stopped;

@@ -1,7 +1,9 @@
 //! The equations of the free rows: A_FF x = b for the rows whose impulse is between its bounds.
 
 use super::problem::MixedProblem;
-use crate::math::dense::{cholesky_in_place, cholesky_solve_in_place, dot4};
+use crate::math::dense::{
+    cholesky_in_envelope, cholesky_in_place, cholesky_solve_in_envelope, cholesky_solve_in_place, dot4,
+};
 
 /// A pivot below this part of its diagonal entry is rounding: the row depends on those before it [-].
 const PIVOT_MIN: f64 = 1e-13;
@@ -16,6 +18,8 @@ pub(super) struct FreeRows {
     factor: Vec<f64>,
     /// Sigma + shift of each free row.
     regularization: Vec<f64>,
+    /// The envelope of the factor of velocities.
+    first: Vec<u32>,
     column: Vec<f64>,
     right: Vec<f64>,
 }
@@ -67,18 +71,19 @@ impl FreeRows {
 
     fn factorize_velocities(&mut self, problem: &MixedProblem, mass: &[f64]) -> bool {
         let n = problem.size();
+        problem.find_envelope(&mut self.first);
         self.factor.clear();
         self.factor.extend_from_slice(mass);
         for (i, regularization) in self.free.iter().zip(&self.regularization) {
             let row = problem.jacobian(*i as usize);
             for (dof, value) in row {
                 let weighted = value / regularization;
-                for (other, value) in row {
+                for (other, value) in row.iter().filter(|(other, _)| other <= dof) {
                     self.factor[*dof as usize * n + *other as usize] += weighted * value;
                 }
             }
         }
-        cholesky_in_place(&mut self.factor, n).is_ok()
+        cholesky_in_envelope(&mut self.factor, &self.first).is_ok()
     }
 
     /// Solves in place, nearly to rounding. The caller corrects the solution by another solve for the
@@ -97,7 +102,7 @@ impl FreeRows {
                 self.right[*dof as usize] += value * x / regularization;
             }
         }
-        cholesky_solve_in_place(&self.factor, n, &mut self.right);
+        cholesky_solve_in_envelope(&self.factor, &self.first, &mut self.right);
         for ((i, regularization), x) in self.free.iter().zip(&self.regularization).zip(x.iter_mut()) {
             *x = (*x - problem.speed(*i as usize, &self.right)) / regularization;
         }

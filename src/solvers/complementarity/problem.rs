@@ -151,6 +151,25 @@ impl MixedProblem {
         self.diagonal.pop().unwrap_or(0.0)
     }
 
+    /// The block of M that holds the velocity `dof`.
+    pub(super) fn block(&self, dof: usize) -> Range<usize> {
+        self.blocks[self.block_of[dof] as usize].clone()
+    }
+
+    /// The first velocity that each one meets in a block of M or in a row: M + G^T D G is zero before it, for
+    /// any diagonal D.
+    pub(super) fn find_envelope(&self, first: &mut Vec<u32>) {
+        first.clear();
+        first.extend((0..self.size).map(|dof| self.block(dof).start as u32));
+        for i in 0..self.len() {
+            let row = self.jacobian(i);
+            let least = row.iter().map(|(dof, _)| *dof).min().unwrap_or(0);
+            for (dof, _) in row {
+                first[*dof as usize] = first[*dof as usize].min(least);
+            }
+        }
+    }
+
     /// Number of velocities.
     pub fn size(&self) -> usize {
         self.size

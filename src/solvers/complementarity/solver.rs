@@ -1,6 +1,6 @@
 //! The solvers of a step with contact: which rows are solved together, and the bounds of friction.
 
-use super::cone::ConeSolver;
+use super::cone::{ConeSolver, Friction};
 use super::contact_problem::ComplementarityProblem;
 use super::direct::{DirectSolver, DirectStatus};
 use super::gauss_seidel::{sweep_friction, sweep_rows};
@@ -11,7 +11,8 @@ use super::tangent_set::TangentSet;
 const BOUNDS_SETTLED: f64 = 1e-9;
 /// The least and the largest part of a change of the bounds that is made [-].
 const RELAXATION: (f64, f64) = (0.05, 2.0);
-/// A change of the bounds that is left with more than this part of itself is not made in full [-].
+/// If a change of the bounds leaves more than this part of their difference, the next ones are made in part
+/// [-].
 const SLOW: f64 = 0.5;
 
 /// The report of a solve.
@@ -162,7 +163,10 @@ impl ContactSolver {
         false
     }
 
-    /// The direct solution with the present bounds: its pivots. `infeasible` becomes the row that has none.
+    /// Finds the direct solution with the present bounds of the rows. Returns the number of iterations and
+    /// pivots. If there is no solution, `infeasible` becomes the row that proves it. There is one if every
+    /// row has a regularization: Newton's method from the present velocities finds the states of the rows
+    /// in a few iterations, where pivots alone may take thousands, and pivots make it exact.
     fn solve_direct(
         &mut self,
         problem: &ComplementarityProblem,
@@ -170,6 +174,10 @@ impl ContactSolver {
         v: &mut Vec<f64>,
         infeasible: &mut Option<usize>,
     ) -> u32 {
+        if problem.rows.rows().iter().all(|row| row.regularization > 0.0) {
+            let iterations = self.cone.solve(problem, Friction::NONE, &self.r, impulses, v);
+            return iterations + self.direct.refine(&problem.rows, &problem.mass, impulses, v);
+        }
         let report = self.direct.solve(&problem.rows, &problem.mass, impulses, v);
         if let DirectStatus::Infeasible { row } = report.status {
             *infeasible = Some(row);
@@ -178,7 +186,6 @@ impl ContactSolver {
     }
 
     /// The direct solution with box friction, again with bounds of its own normal impulses if these bound it.
-    /// Newton's method finds the states of the rows in a few iterations; pivots alone may take thousands.
     fn solve_box(
         &mut self,
         problem: &mut ComplementarityProblem,
@@ -189,17 +196,11 @@ impl ContactSolver {
         infeasible: &mut Option<usize>,
     ) -> (u32, u32) {
         let mut pivots = 0;
-        let smooth = problem.rows.rows().iter().all(|row| row.regularization > 0.0);
-        if smooth {
-            problem.rows.velocities(impulses, v);
-        }
+        problem.rows.velocities(impulses, v);
         for round in 0..=settings.rounds_max {
             for (number, bound) in self.bounds.iter().enumerate() {
                 let first = problem.pairs[number].tangent;
                 (first..first + 2).for_each(|i| problem.rows.set_bounds(i, -bound, *bound));
-            }
-            if smooth {
-                pivots += self.cone.solve(problem, TangentSet::Box, &self.bounds, &self.r, impulses, v);
             }
             pivots += self.solve_direct(problem, impulses, v, infeasible);
             if infeasible.is_some() {
@@ -224,7 +225,8 @@ impl ContactSolver {
         problem.rows.velocities(impulses, v);
         let mut iterations = 0;
         for round in 0..=settings.rounds_max {
-            iterations += self.cone.solve(problem, set, &self.bounds, &self.r, impulses, v);
+            let friction = Friction { pairs: &problem.pairs, set, bounds: &self.bounds };
+            iterations += self.cone.solve(problem, friction, &self.r, impulses, v);
             if self.move_bounds(problem, impulses, round) {
                 return (iterations, round);
             }
@@ -276,6 +278,7 @@ impl ContactSolver {
         infeasible: &mut Option<usize>,
     ) -> (u32, u32) {
         let mut pivots = 0;
+        problem.rows.velocities(impulses, v);
         for round in 1..=settings.iterations {
             for number in 0..problem.pairs.len() {
                 let first = problem.pairs[number].tangent;

@@ -3,6 +3,8 @@
 //! The linear algebra is independent of the number of faces: one 6x6 Hessian per patch. Islands are solved
 //! one after the other, each to a tolerance relative to its own momentum.
 
+use std::ops::Range;
+
 use super::islands::{Islands, Part};
 use super::newton_matrix::{Curvature, NewtonMatrix};
 use super::problem::ContactProblem;
@@ -148,6 +150,43 @@ impl NewtonSolver {
         }
         self.islands = islands;
         whole
+    }
+
+    /// Multiplies `x` by H^-1 A, with the Hessian H of `problem` at the velocities `v`: motion against stiff
+    /// contacts and rows, which change a velocity within the step, becomes small, and free motion stays.
+    ///
+    /// # Errors
+    /// A matrix that is not positive definite.
+    pub fn soften(&mut self, problem: &ContactProblem, v: &[f64], x: &mut [f64]) -> Result<(), NotPositiveDefinite> {
+        self.prepare(problem)?;
+        let mut islands = std::mem::take(&mut self.islands);
+        islands.build(problem);
+        let mut done = Ok(());
+        for part in islands.parts(problem).filter(|part| !part.is_free()) {
+            self.evaluate(part, v, true);
+            for block in part.blocks() {
+                for (row, i) in part.momentum_rows(block).zip(block.dofs.clone()) {
+                    self.gradient[i] = -dot(row, &x[block.dofs.clone()]);
+                }
+            }
+            done = self.newton_direction(part);
+            if done.is_err() {
+                break;
+            }
+            for span in part.spans() {
+                x[span.dofs.clone()].copy_from_slice(&self.direction[span.dofs.clone()]);
+            }
+        }
+        self.islands = islands;
+        done
+    }
+
+    /// The velocities of each island of `problem`, which was solved or softened last, as ranges.
+    pub fn islands<'a>(
+        &'a self,
+        problem: &'a ContactProblem,
+    ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
+        self.islands.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
     }
 
     fn solve_part(

@@ -41,7 +41,7 @@ impl TamsiSolver {
 
     /// Solves `problem` from `warm_start`, island by island; `v` becomes the solution. The settings have the
     /// meaning of those of [`NewtonSolver`](super::NewtonSolver). A report with another status than
-    /// `Converged` states that there is no solution, and `v` has no meaning then.
+    /// `Converged` belongs to a `v` that is no solution.
     pub fn solve(
         &mut self,
         problem: &ContactProblem,

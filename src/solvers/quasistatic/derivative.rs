@@ -22,7 +22,7 @@ const CHANGE: f64 = 1e-13;
 /// Below this change, relative to the largest dv, the rounds also end when one does not halve the change: the
 /// rest is rounding [-].
 const ROUNDING: f64 = 1e-9;
-/// Rounds that do not reach this have no derivative to show [-].
+/// Rounds whose change stays above this, relative to the largest dv, give no derivative [-].
 const ENDED: f64 = 1e-6;
 /// If sticking contacts miss their constraints by more than this fraction of the motion, they contradict each
 /// other [-].
@@ -38,11 +38,12 @@ pub struct ProblemDirection {
     pub linear: Vec<f64>,
     /// Per contact, in its axes: (dphi/h, 0, 0) + dJ v [m/s per unit of the parameter].
     pub contacts: Vec<Vector3>,
-    /// Per bound: the derivative of the active limit, such as -dq/h for a joint limit.
+    /// Per bound: the derivative of the active limit, such as -dq/h for a joint limit [m/s or rad/s per unit
+    /// of the parameter].
     pub bounds: Vec<f64>,
-    /// Per row: the derivative of its target.
+    /// Per row: the derivative of its target [m/s or rad/s per unit of the parameter].
     pub targets: Vec<f64>,
-    /// Per contact: the derivative of its barrier weight, for smoothed steps.
+    /// Per contact: the derivative of its barrier weight, for smoothed steps [1 per unit of the parameter].
     pub weights: Vec<f64>,
 }
 

@@ -27,7 +27,8 @@ pub enum ContactAxis {
     Tangent2,
 }
 
-/// The smallest and largest value over all solutions of the complementarity problem.
+/// The smallest and largest value over all solutions of the complementarity problem, in the unit of the
+/// quantity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SolutionRange {
     /// Smallest; minus infinity without bound.

@@ -83,9 +83,9 @@ impl ConeContact {
 pub struct VelocityBound {
     /// The generalized velocity.
     pub dof: u32,
-    /// Smallest velocity; minus infinity without a limit.
+    /// Smallest velocity [m/s] or [rad/s]; minus infinity without a limit.
     pub lower: f64,
-    /// Largest velocity; infinite without a limit.
+    /// Largest velocity [m/s] or [rad/s]; infinite without a limit.
     pub upper: f64,
 }
 

@@ -9,9 +9,9 @@
 //! to zero, the step converges to the exact one. Each contact has its own weight times kappa, which vanishes
 //! where contacts are no longer found.
 //!
-//! A contact of little weight that is pressed keeps y = 2 kappa/gamma, which may be 1e-11 m/s: rounding of v
-//! leaves an impulse from y five digits, and rounding of the Hessian, in which the slope of the impulse is
-//! 1e10, leaves five digits of the motions that keep the contact. At the minimum and in derivatives the
+//! A contact of little weight that is pressed keeps y = 2 kappa/gamma, which may be 1e-11 m/s. Because of the
+//! rounding of v, an impulse computed from y then has five digits. The Hessian, in which the slope of the
+//! impulse is 1e10, has as many for the motions that keep the contact. At the minimum and in derivatives the
 //! impulses are therefore unknowns of their own, corrected until the forces balance. Each correction uses the
 //! same factor.
 
@@ -330,8 +330,16 @@ impl SmoothedStep {
         }
     }
 
-    /// Corrects v and the impulses, each by its own change, until the forces balance to rounding. Leaves the
-    /// factor of the Hessian there.
+    /// Corrects v and the impulses, each by its own change, until the forces balance to rounding: Newton's
+    /// method for the balance of forces and  gamma y = 2 kappa  with gamma as an unknown of its own,
+    ///   H dv = -g,   dgamma = -W J dv,   v <- v + dv,   gamma <- gamma + dgamma,
+    /// with the gradient g, the Hessian H and the slopes W of the impulses at the values before. The impulses
+    /// are not computed again from y, which has lost their last digits. A correction reduces the error by the
+    /// relative error of H, so [`CORRECTIONS`] of them end in rounding. Leaves the factor of the Hessian at
+    /// the corrected impulses, with which [`SmoothedStep::apply`] works.
+    ///
+    /// # Errors
+    /// A Hessian at the corrected impulses that is singular: nothing determines the motion of a velocity.
     fn correct(
         &mut self,
         problem: &QuasistaticProblem,
@@ -380,7 +388,15 @@ impl SmoothedStep {
     /// Computes dv of `direction` at the minimum:
     ///   S dv = db + sum J^T dgamma,   dgamma = gamma dw/w - W (dy + J dv),
     /// with the weights w of the barriers and the Hessian S without them.
-    pub(super) fn apply(&mut self, problem: &QuasistaticProblem, direction: &ProblemDirection, dv: &mut [f64]) {
+    ///
+    /// # Errors
+    /// Solves that do not approach a solution: the factor is not that of the Hessian.
+    pub(super) fn apply(
+        &mut self,
+        problem: &QuasistaticProblem,
+        direction: &ProblemDirection,
+        dv: &mut [f64],
+    ) -> Result<(), QuasistaticError> {
         let n = problem.size();
         let Self { smooth, factor, direction: change, slopes, contacts, .. } = self;
         dv.fill(0.0);
@@ -392,7 +408,7 @@ impl SmoothedStep {
         ));
         self.limit_changes.clear();
         self.limit_changes.extend(self.bound_slopes.iter().zip(&direction.bounds).map(|(slope, moved)| slope * moved));
-        let mut last = f64::INFINITY;
+        let (mut last, mut part) = (f64::INFINITY, f64::INFINITY);
         for _ in 0..ROUNDS_MAX {
             change.clear();
             change.extend((0..n).map(|i| direction.linear[i] - dot(&smooth[i * n..(i + 1) * n], dv)));
@@ -420,10 +436,21 @@ impl SmoothedStep {
             let largest = |x: &[f64]| x.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
             let (changed, size) = (largest(change), largest(dv));
             if changed <= CHANGE * size || (changed <= ROUNDING * size && changed > 0.5 * last) {
-                break;
+                return Ok(());
             }
             last = changed;
+            part = last / size;
         }
+        // Between the two tolerances the solves still approach, slowly.
+        if part <= ROUNDING {
+            return Ok(());
+        }
+        Err(QuasistaticError::NotConverged {
+            iterations: ROUNDS_MAX,
+            residual: part,
+            status: "the derivative of the smoothed step still changes by this part of it: take a larger kappa"
+                .to_owned(),
+        })
     }
 }
 
@@ -448,4 +475,28 @@ pub(super) fn strictly_feasible(
         }
     }
     Err(last.unwrap_or(QuasistaticError::Infeasible { detail: "no margin".to_owned(), parts: Vec::new() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A derivative whose solves do not end is an error: here the factor is that of a quarter of the Hessian,
+    /// with which each solve triples the error.
+    #[test]
+    fn a_derivative_whose_solves_do_not_end_is_an_error() {
+        let mut problem = QuasistaticProblem::default();
+        problem.reset(1, 0.1);
+        (problem.quadratic[0], problem.linear[0]) = (2.0, 1.0);
+        let mut smoothed = SmoothedStep::default();
+        let mut v = [0.0];
+        smoothed.minimize(&problem, FrictionCone::Exact, 1e-3, &mut v).expect("a minimum");
+        let direction = ProblemDirection { linear: vec![1.0], ..ProblemDirection::default() };
+        let mut dv = [0.0];
+        smoothed.apply(&problem, &direction, &mut dv).expect("a derivative");
+        assert!((dv[0] - 0.5).abs() < 1e-12, "{dv:?}");
+        smoothed.factor[0] *= 0.5;
+        let error = smoothed.apply(&problem, &direction, &mut dv).expect_err("no derivative");
+        assert!(matches!(error, QuasistaticError::NotConverged { iterations: ROUNDS_MAX, .. }), "{error}");
+    }
 }

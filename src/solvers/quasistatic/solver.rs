@@ -42,6 +42,8 @@ pub struct QuasistaticSolver {
     fallbacks: u64,
     /// The part whose friction changed most in the last refresh, and the change [N s].
     unsettled: Option<(ProblemPart, f64)>,
+    /// The part with the largest residual, of a solve that did not converge.
+    worst: Option<ProblemPart>,
     exact: Linearization,
     friction: BoundSystem,
     /// mu times the changes of normal impulses at fixed bounds, by contact [N s].
@@ -94,6 +96,10 @@ impl QuasistaticSolver {
     pub fn unsettled_friction(&self) -> Option<(ProblemPart, f64)> {
         self.unsettled
     }
+    /// The contact or velocity that was farthest from a solution when the last solve did not converge.
+    pub fn worst(&self) -> Option<ProblemPart> {
+        self.worst
+    }
     /// The impulses by which the last solution misses the balance of forces, by generalized velocity [N s] or
     /// [N m s].
     pub fn balance(&self) -> &[f64] {
@@ -132,15 +138,43 @@ impl QuasistaticSolver {
     ) -> Result<QuasistaticReport, QuasistaticError> {
         check(problem, v, settings)?;
         self.linearized = Linearized::Nothing;
+        self.worst = None;
         let mut trial = std::mem::take(&mut self.trial);
         trial.clear();
         trial.extend_from_slice(v);
         let result = self.solve_with_friction(problem, &mut trial, settings);
-        if result.is_ok() {
-            v.copy_from_slice(&trial);
+        match &result {
+            Ok(_) => v.copy_from_slice(&trial),
+            Err(QuasistaticError::NotConverged { .. }) => self.worst = self.find_worst(problem, &trial, settings),
+            Err(_) => {}
         }
         self.trial = trial;
         result
+    }
+
+    /// The part of the problem with the largest residual where the cone engine stopped at `v`: the velocity
+    /// that misses its balance most, or the contact whose constraint is violated most if forces balance.
+    fn find_worst(
+        &mut self,
+        problem: &QuasistaticProblem,
+        v: &[f64],
+        settings: &QuasistaticSettings,
+    ) -> Option<ProblemPart> {
+        if settings.engine != Engine::Cone {
+            return None;
+        }
+        let Self { engine, contacts, rows, bounds, patches, residuals, .. } = self;
+        engine.read(problem, v, contacts, rows, bounds, patches);
+        let impulses = Impulses { contacts, rows, bounds, patches };
+        residuals.compute(problem, Engine::Cone, settings.friction, v, &impulses);
+        let all = contacts.iter().map(Vector3::norm).chain(problem.linear.iter().map(|b| b.abs()));
+        let scale = all.fold(0.0, f64::max);
+        let balance = residuals.balance.iter().map(|excess| excess.abs()).enumerate();
+        let unbalanced = balance.filter(|(_, excess)| *excess > BALANCE * scale).max_by(|a, b| a.1.total_cmp(&b.1));
+        let closest = |(index, contact)| (index, problem.contact_velocity(contact, v).x);
+        let nearest = problem.contacts().iter().enumerate().map(closest).min_by(|a, b| a.1.total_cmp(&b.1));
+        let of_contact = nearest.map(|(index, _)| ProblemPart::Contact(index));
+        unbalanced.map(|(dof, _)| ProblemPart::Velocity(dof)).or(of_contact)
     }
 
     /// Prepares derivatives of the step at its solution `v`: the cone engine solves it from there to a small
@@ -240,7 +274,7 @@ impl QuasistaticSolver {
                     exact.apply(engine, problem, direction, bounds, dv);
                 }
             }
-            Linearized::Smoothed => self.smoothed.apply(problem, direction, dv),
+            Linearized::Smoothed => self.smoothed.apply(problem, direction, dv)?,
         }
         Ok(())
     }

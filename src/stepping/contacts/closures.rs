@@ -11,16 +11,16 @@ use crate::solvers::PatchBlock;
 /// velocities hardly move would have an unbounded stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e6;
 
-/// Makes `block` the patch of a closure, over a step `step` \[s\]. Its error is that at the poses in `start`,
-/// and its Jacobian that at the poses in `place`. `mass` returns the diagonal entry of A or Q of a degree of
-/// freedom [kg, kg m2]. Each row is a spring that leaves no error at the end of the step, except for the
-/// deflection under its load:
+/// Makes `block` the patch of a closure, over a step `step` \[s\]. Its error is that at the poses in `start`
+/// plus `offset`, row by row, and its Jacobian that at the poses in `place`. `mass` returns the diagonal
+/// entry of A or Q of a degree of freedom [kg, kg m2]. Each row is a spring that leaves no error at the end
+/// of the step, except for the deflection under its load:
 ///   gamma = (4 pi^2 m/beta^2)(-error/dt - u),   with m the effective mass of the row and u its speed.
 pub(super) fn fill_closure(
     closure: &Closure,
     model: &Model,
     (start, place): (&Data, &Data),
-    step: f64,
+    (step, offset): (f64, &[f64; 6]),
     mass: impl Fn(usize) -> f64,
     columns: &mut RelativeColumns,
     block: &mut PatchBlock,
@@ -38,10 +38,10 @@ pub(super) fn fill_closure(
     };
     let rows = then.rows[..then.count].iter().zip(&now.rows);
     let largest = rows.clone().map(|((row, _), _)| inverse_mass(row)).fold(0.0, f64::max);
-    for ((row, _), (_, error)) in rows {
+    for (((row, _), (_, error)), offset) in rows.zip(offset) {
         let w = inverse_mass(row).max(largest / MASS_RATIO_MAX);
         if w > 0.0 {
-            block.push_closure_row(row, rigid / w, -error / step);
+            block.push_closure_row(row, rigid / w, -(error + offset) / step);
         }
     }
 }

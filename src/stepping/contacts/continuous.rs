@@ -8,7 +8,7 @@
 //! No face is left out: one whose pressure would not rise when the bodies approach has k = 0.
 
 use super::columns::RelativeColumns;
-use super::missed::thickness_of_pair;
+use super::missed::{smallest_extent, thickness_of_pair};
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use super::reached::ACCELERATION_BOUND;
 use crate::geometry::{ContactSurface, FaceRepresentation};
@@ -87,7 +87,8 @@ impl ContinuousContacts {
         self.pairs.select(scene, (time, ACCELERATION_BOUND), false, std::iter::empty())
     }
 
-    /// The longest part, up to `left` \[s\], in which no two bodies pass through each other unseen.
+    /// The longest part, up to `left` \[s\], in which no two bodies pass through each other unseen, compliant
+    /// or not.
     pub(in crate::stepping) fn longest(&mut self, scene: &Scene, data: &Data, left: f64) -> f64 {
         let near = self.near(scene, data, left);
         let geometries = scene.geometries();
@@ -96,10 +97,18 @@ impl ContinuousContacts {
             let pair = &scene.contact_pairs()[*index as usize];
             let speed = self.pairs.speed_bound(pair) + left * ACCELERATION_BOUND;
             // A half space that moves has no largest speed
-            if pair.kind == ContactKind::PressureField && speed.is_finite() {
-                let thickness = thickness_of_pair(&geometries[pair.A], &geometries[pair.B]);
-                let way = self.pairs.gap(pair, scene).max(0.0) + THROUGH * thickness;
-                longest = longest.min(way / speed);
+            if speed.is_finite() {
+                let [a, b] = [&geometries[pair.A], &geometries[pair.B]];
+                let thickness = match pair.kind {
+                    ContactKind::PressureField => thickness_of_pair(a, b),
+                    // Rigid bodies overlap until the second has left the first
+                    ContactKind::Points => smallest_extent(a) + smallest_extent(b),
+                };
+                // Two flat meshes have no inside
+                if thickness > 0.0 {
+                    let way = self.pairs.gap(pair, scene).max(0.0) + THROUGH * thickness;
+                    longest = longest.min(way / speed);
+                }
             }
         }
         self.pairs.give_back(near);

@@ -116,7 +116,8 @@ impl DynamicContacts {
         let (model, step) = (scene.model(), input.settings.step());
         for closure in scene.closures() {
             let (block, A) = problem.add_patch();
-            fill_closure(closure, model, (data, data), step, |dof| A.diagonal(dof), &mut self.columns, block);
+            let at = (step, &[0.0; 6]);
+            fill_closure(closure, model, (data, data), at, |dof| A.diagonal(dof), &mut self.columns, block);
         }
     }
 

@@ -68,7 +68,7 @@ impl<'a> ContactInput<'a> {
         PatchLaw {
             step: self.settings.step(),
             dissipation: match self.options.dissipation {
-                // Restitution takes the place of dissipation
+                // Restitution replaces dissipation
                 _ if pair.restitution().is_some() => DissipationLaw::HuntCrossley { dissipation: 0.0 },
                 DissipationModel::HuntCrossley => DissipationLaw::HuntCrossley { dissipation: material.dissipation },
                 DissipationModel::Linear => DissipationLaw::Linear { relaxation_time: material.relaxation_time },

@@ -72,7 +72,12 @@ pub(super) fn thickness_of_pair(a: &CollisionGeometry, b: &CollisionGeometry) ->
     if thinnest < f64::INFINITY {
         return thinnest;
     }
-    [a, b].map(|geometry| thickness(&geometry.hydroelastic.aabb().half_extents())).into_iter().fold(thinnest, f64::min)
+    [a, b].map(smallest_extent).into_iter().fold(thinnest, f64::min)
+}
+
+/// The smallest extent of a geometry along an axis of its frame \[m\].
+pub(super) fn smallest_extent(geometry: &CollisionGeometry) -> f64 {
+    thickness(&geometry.hydroelastic.aabb().half_extents())
 }
 
 /// The largest pressure of a compliant geometry \[Pa\]; infinite for others.

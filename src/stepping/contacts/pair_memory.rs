@@ -49,7 +49,7 @@ pub(super) struct Memories {
     idle_before: Loads,
     /// Loads that error control keeps.
     saved: [SavedLoads; 2],
-    /// The memory that pairs without one show.
+    /// The empty memory of pairs that have none.
     empty: PairMemory,
 }
 
@@ -85,8 +85,9 @@ impl Memories {
         &mut self.memories[slot as usize]
     }
 
-    /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs outside the ascending list
-    /// `near` of pairs that were near each other in the last step lose their memory.
+    /// Starts a step: keeps the loads for [`Memories::restore_loads`]. Pairs without a load of their own that
+    /// are not in `near`, the ascending list of pairs that were near each other in the last step, lose their
+    /// memory.
     pub(super) fn begin(&mut self, near: Option<&[u32]>) {
         self.idle_before = self.idle;
         for (slot, memory) in self.memories.iter_mut().enumerate() {
@@ -127,7 +128,8 @@ impl Memories {
         self.saved[number] = saved;
     }
 
-    /// Pairs outside the ascending list `near` have no load. `fields` says that the loads of surfaces count.
+    /// Pairs outside the ascending list `near` have no load. With `fields`, that of their surfaces is
+    /// zero, too.
     pub(super) fn unload(&mut self, near: &[u32], fields: bool) {
         if fields {
             self.idle.force = Some(0.0);

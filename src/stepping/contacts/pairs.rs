@@ -63,7 +63,7 @@ pub(in crate::stepping) struct Pairs {
     /// Whether `near` has the pairs of a search.
     searched: bool,
     rigid_workspace: RigidWorkspace,
-    /// For queries beside those of the step.
+    /// The memory of queries that must not change that of the step.
     spare: PairMemory,
 }
 
@@ -127,7 +127,7 @@ impl Pairs {
         &self.memory.get(pair).points
     }
 
-    /// The same, to be replaced by other points.
+    /// The contact points of a pair, which may be replaced.
     pub(in crate::stepping) fn points_mut(&mut self, pair: usize) -> &mut PointContacts {
         &mut self.memory.of(pair).points
     }
@@ -291,7 +291,7 @@ impl Pairs {
 
     /// The pairs that may touch in a step of length `step` \[s\], and those of `more`; ascending. Each
     /// geometry reaches as far as its speed ([`Pairs::bound_speeds`]) takes it, and by step^2 `acceleration`
-    /// \[m/s2\] farther. All other pairs lose their loads; `fields` says that the loads of surfaces count.
+    /// \[m/s2\] farther. All other pairs lose their loads, with `fields` also those of surfaces.
     /// The caller gives the list back.
     pub(in crate::stepping) fn select(
         &mut self,

@@ -1,15 +1,17 @@
 //! The contacts of a quasistatic step: points of rigid geometries as friction cones, and pressure fields as
 //! patches.
 
+use nalgebra::UnitQuaternion;
+
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::missed::thinnest;
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
 use crate::contact::{RECOVERY_SPEED_MAX, mean_point, push_faces_about};
-use crate::geometry::{ContactSurface, PointContacts};
-use crate::math::{BodyIndex, Matrix3, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
+use crate::geometry::{ContactSurface, PointContacts, Shape};
+use crate::math::{Matrix3, RigidTransform, SpatialForce, SpatialVelocity, Vector3};
 use crate::multibody::Data;
-use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
 use crate::solvers::quasistatic::{ContactKey, QuasistaticProblem};
 use crate::solvers::{DissipationLaw, PatchLaw};
 use crate::stepping::settings::CommonSettings;
@@ -44,6 +46,11 @@ const SAME_POINT: f64 = 1e-3;
 /// faces of a shape is larger.
 const SAME_NORMAL: f64 = 0.99;
 
+/// The rounds in which all rows of a closure are corrected, and the factor by which an error must shrink in
+/// each later one [-].
+const FREE_ROUNDS: u32 = 3;
+const APPROACH: f64 = 0.9;
+
 /// The part of the problem that carries the force of an active patch.
 #[derive(Clone, Copy, Debug)]
 enum Carrier {
@@ -60,10 +67,22 @@ pub(in crate::stepping) struct FieldMotion {
     pub(in crate::stepping) bound: f64,
     /// The fraction of the motion that is allowed at once [-]; above 1 if they may move farther.
     pub(in crate::stepping) part: f64,
-    /// The same for a longer motion in the same direction: it also heeds fields that this one does not reach.
+    /// The same for a longer motion in the same direction, with the fields that only this one reaches.
     pub(in crate::stepping) farthest: f64,
     /// The pair that moves most.
     pub(in crate::stepping) pair: usize,
+}
+
+/// The correction of a closure by the errors that the solutions of a step have left.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClosureCorrection {
+    /// The sum of the errors at the end of earlier solutions, by row \[m\] or \[rad\].
+    offset: [f64; 6],
+    /// The error at the end of the last one.
+    last: [f64; 6],
+    /// The largest error at the start and at the end \[m\] or \[rad\].
+    at_start: f64,
+    at_end: f64,
 }
 
 /// The contacts of all pairs of a scene, and their memory.
@@ -83,6 +102,7 @@ pub(in crate::stepping) struct QuasistaticContacts {
     columns: RelativeColumns,
     /// The larger diagonal entry of Q and the mass matrix, for each degree of freedom [kg, kg m2].
     diagonal: Vec<f64>,
+    closures: Vec<ClosureCorrection>,
     pub(in crate::stepping) faces: u32,
     pub(in crate::stepping) faces_dropped: u32,
 }
@@ -134,6 +154,7 @@ impl QuasistaticContacts {
         self.start.bound_speeds(scene, data);
         self.detection.clear();
         self.at_rest = detection;
+        self.start_closures(scene, data);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
             let mut expected = DETECTION_MARGIN * h * self.start.speed_bound(pair);
             if expected > detection {
@@ -287,11 +308,8 @@ impl QuasistaticContacts {
             let points = self.start.points(index);
             let Some(p_WC) = mean_point(points) else { continue };
             let bodies = (geometries[pair.A].body, geometries[pair.B].body);
-            let moved = |body: BodyIndex| {
-                let p_BC = start.X_WB[body].inverse_transform_point(&p_WC.into());
-                (middle.X_WB[body] * p_BC).coords
-            };
-            let (p_WC_A, p_WC_B) = (moved(bodies.0), moved(bodies.1));
+            let moved = |geometry| carried_along(&geometries[geometry], (start, middle), &p_WC);
+            let (p_WC_A, p_WC_B) = (moved(pair.A), moved(pair.B));
             self.columns.merge_at(scene.model(), middle, bodies, (&p_WC_A, &p_WC_B));
             self.carriers.push(Carrier::Cones { first: problem.contacts().len() });
             let moving = surface_velocity(scene, start, pair);
@@ -362,9 +380,18 @@ impl QuasistaticContacts {
         }
     }
 
-    /// Adds the loop closures: their errors at the poses in `start`, and their Jacobians at those in
-    /// `middle`. Their stiffness follows from the diagonal entries of Q or of the mass matrix, whichever is
-    /// larger.
+    /// Starts a step at the poses in `data`, without corrections.
+    fn start_closures(&mut self, scene: &Scene, data: &Data) {
+        self.closures.clear();
+        self.closures.extend(scene.closures().iter().map(|closure| {
+            let (open, turned) = closure.error(&data.X_WB[closure.A.0], &data.X_WB[closure.B.0]).largest();
+            ClosureCorrection { at_start: open.max(turned), ..ClosureCorrection::default() }
+        }));
+    }
+
+    /// Adds the loop closures: their errors at the poses in `start` with the corrections, and their Jacobians
+    /// at those in `middle`. Their stiffness follows from the diagonal entries of Q and of the rows, or of
+    /// the mass matrix, whichever is larger.
     pub(in crate::stepping) fn add_closures(
         &mut self,
         scene: &Scene,
@@ -378,11 +405,50 @@ impl QuasistaticContacts {
         let (n, step) = (problem.size(), problem.step);
         self.diagonal.clear();
         self.diagonal.extend((0..n).map(|dof| problem.quadratic[dof * n + dof].max(start.M.diagonal(dof))));
-        for closure in scene.closures() {
-            let block = problem.add_patch();
-            let mass = |dof: usize| self.diagonal[dof];
-            fill_closure(closure, scene.model(), (start, middle), step, mass, &mut self.columns, block);
+        for row in &problem.rows {
+            self.diagonal[row.dof as usize] += row.coefficient * row.coefficient / row.regularization;
         }
+        for (closure, correction) in scene.closures().iter().zip(&self.closures) {
+            let block = problem.add_patch();
+            let (mass, at) = (|dof: usize| self.diagonal[dof], (step, &correction.offset));
+            fill_closure(closure, scene.model(), (start, middle), at, mass, &mut self.columns, block);
+        }
+    }
+
+    /// Adds the errors of the loop closures at the poses in `end` to their corrections, so that the next
+    /// solution closes them: the deflection under the load, and what a constant Jacobian misses of a turn. A
+    /// row that no longer approaches after some `round`s keeps its correction, as for an error that no motion
+    /// can close. Returns whether a correction changed: rows with errors up to `settled` do not.
+    pub(in crate::stepping) fn correct_closures(
+        &mut self,
+        scene: &Scene,
+        end: &Data,
+        round: u32,
+        settled: f64,
+    ) -> bool {
+        let mut corrected = false;
+        for (closure, correction) in scene.closures().iter().zip(&mut self.closures) {
+            let found = closure.error(&end.X_WB[closure.A.0], &end.X_WB[closure.B.0]);
+            let (open, turned) = found.largest();
+            correction.at_end = open.max(turned);
+            let rows = found.rows[..found.count].iter().zip(&mut correction.offset).zip(&mut correction.last);
+            for (((_, error), offset), last) in rows {
+                if error.abs() > settled && (round <= FREE_ROUNDS || error.abs() < APPROACH * last.abs()) {
+                    *offset += error;
+                    corrected = true;
+                }
+                *last = *error;
+            }
+        }
+        corrected
+    }
+
+    /// The closure that the last [`QuasistaticContacts::correct_closures`] found most open, and its error
+    /// \[m\] or \[rad\], if that is above `accepted` and, up to `assembly`, above the error at the start.
+    pub(in crate::stepping) fn open_closure(&self, accepted: f64, assembly: f64) -> Option<(usize, f64)> {
+        let open = self.closures.iter().enumerate();
+        let open = open.filter(|(_, closure)| closure.at_end > accepted.max(closure.at_start.min(assembly)));
+        open.map(|(index, closure)| (index, closure.at_end)).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
     /// The pair of the patch block with the index `number`.
@@ -441,6 +507,28 @@ impl QuasistaticContacts {
             }
         }
     }
+}
+
+/// Where the point p on a geometry touches when its body has moved from its pose in `start` to that in `end`:
+/// it moves with the body, except that a round surface that turns about its center or axis rolls beneath it.
+fn carried_along(geometry: &CollisionGeometry, (start, end): (&Data, &Data), p: &Vector3) -> Vector3 {
+    let (X_WB, Y_WB) = (start.X_WB[geometry.body], end.X_WB[geometry.body]);
+    let X_WG = X_WB * geometry.X_BG;
+    let p_G = X_WG.inverse_transform_point(&(*p).into()).coords;
+    let center_G = match geometry.shape {
+        Shape::Sphere { .. } => Vector3::zeros(),
+        Shape::Capsule { length, .. } => Vector3::z() * p_G.z.clamp(-0.5 * length, 0.5 * length),
+        Shape::Cylinder { .. } => Vector3::z() * p_G.z,
+        _ => p_G,
+    };
+    let Y_WG = Y_WB * geometry.X_BG;
+    let mut p_GC = X_WG.rotation * (p_G - center_G);
+    if matches!(geometry.shape, Shape::Cylinder { .. }) {
+        // It rolls about its axis only, and tips over a rim with it.
+        let (axis, tipped) = (X_WG.rotation * Vector3::z(), Y_WG.rotation * Vector3::z());
+        p_GC = UnitQuaternion::rotation_between(&axis, &tipped).map_or(p_GC, |swing| swing * p_GC);
+    }
+    (Y_WG * nalgebra::Point3::from(center_G)).coords + p_GC
 }
 
 /// The weight of a barrier at `part` of the detection distance and its derivative [-]. The weight is 1 up to

@@ -32,7 +32,7 @@ impl Loads {
         });
     }
 
-    /// Takes the loads of `other`; keeps the memory.
+    /// Copies the loads of `other`, reusing the memory.
     fn copy_from(&mut self, other: &Self) {
         self.efforts.clone_from(&other.efforts);
         self.wrenches.clone_from(&other.wrenches);

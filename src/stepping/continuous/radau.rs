@@ -11,16 +11,18 @@ use crate::math::Vector3;
 use crate::math::dense_lu::{lu_in_place, lu_solve};
 use crate::multibody::{JointKind, Model, State, integrate};
 use crate::stepping::error::StepError;
+use crate::stepping::part_control::VELOCITY_TIME;
 
 /// Stages of the method.
 pub(super) const STAGES: usize = 3;
-/// An error of the velocity lasts: it counts as the displacement in this time \[s\].
-const VELOCITY_TIME: f64 = 0.1;
 /// Newton's method ends when its error is below this fraction of the tolerance of the part [-].
 const NEWTON_PART: f64 = 1e-3;
 const ITERATIONS_MAX: u32 = 10;
-/// Difference of positions for the Jacobian \[m, rad\]; it is far below the depth of any contact.
-const POSITION_DIFFERENCE: f64 = 1e-9;
+/// Difference of positions for the Jacobian, as a fraction of the tolerance of the part [-]: it is far below
+/// the depth of each contact whose pressure the tolerance resolves. Within limits \[m, rad\]: at the lower
+/// one the rounding of coordinates of 1 m changes a slope by 1e-4, which only slows Newton's method down.
+const POSITION_PART: f64 = 1e-3;
+const POSITION_DIFFERENCES: (f64, f64) = (1e-12, 1e-9);
 /// Difference of velocities for the Jacobian, as a fraction of the stiction tolerance [-]: friction is nearly
 /// linear over it. Within limits [m/s, rad/s].
 const VELOCITY_PART: f64 = 1e-3;
@@ -46,7 +48,7 @@ pub(super) trait Rates {
     fn keep(&mut self, stage: usize);
 }
 
-/// The accuracy that is asked for.
+/// The required accuracy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Accuracy {
     /// Of positions [m, rad], and of velocities times 0.1 s.
@@ -216,6 +218,7 @@ impl Radau {
         let (n, size) = (start.v.len(), 2 * start.v.len());
         let (least, most) = VELOCITY_DIFFERENCES;
         let faster = (VELOCITY_PART * accuracy.stiction_tolerance).clamp(least, most);
+        let farther = (POSITION_PART * accuracy.tolerance).clamp(POSITION_DIFFERENCES.0, POSITION_DIFFERENCES.1);
         let (mut base, mut point) = (std::mem::take(&mut self.rates), std::mem::take(&mut self.point));
         let mut shifted = std::mem::take(&mut self.residual);
         base.resize(size, 0.0);
@@ -242,11 +245,11 @@ impl Radau {
             if done.is_err() {
                 break;
             }
-            point[j] = POSITION_DIFFERENCE;
+            point[j] = farther;
             done = self.rates_at((model, start), &point, rates, &mut shifted);
             point[j] = 0.0;
             for i in 0..size {
-                self.jacobian[i * size + j] = (shifted[i] - base[i]) / POSITION_DIFFERENCE;
+                self.jacobian[i * size + j] = (shifted[i] - base[i]) / farther;
             }
         }
         (self.rates, self.point, self.residual) = (base, point, shifted);

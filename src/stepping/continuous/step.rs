@@ -3,6 +3,7 @@
 use super::super::contacts::{FaceLaw, Pairs};
 use super::super::error::StepError;
 use super::super::input::StepInput;
+use super::super::part_control::{PartControl, Share, next_length};
 use super::super::result::StepResult;
 use super::super::settings::ContinuousStepping;
 use super::super::snapshot::{StepReport, StepTimes};
@@ -15,11 +16,10 @@ use crate::scene::Scene;
 
 /// The first part \[s\].
 const FIRST: f64 = 1e-5;
-/// The shortest part \[s\]. The rounding of forces hides what happens in a shorter one.
+/// The shortest part \[s\]. The rounding of forces exceeds their change in a shorter one.
 const LEAST: f64 = 1e-12;
-/// The part of the predicted length that is tried, and the limits of its change [-].
-const MARGIN: f64 = 0.9;
-const GROWTH: (f64, f64) = (0.1, 4.0);
+/// The error is that of an embedded formula of order 3.
+const CONTROL: PartControl = PartControl { margin: 0.9, growth: (0.1, 4.0), order: 4.0 };
 /// A part whose equations were not solved is tried again with this fraction of its length [-].
 const SHORTER: f64 = 0.25;
 /// A free body turns by at most this angle in a part \[rad\], within which the displacement describes its
@@ -111,17 +111,16 @@ impl ContinuousStep {
             if turn > f64::from(TRIALS_MAX) * TURN_MAX {
                 return Err(StepError::Spin { time, turn });
             }
-            if report.solves == TRIALS_MAX || self.next < LEAST {
-                return Err(StepError::Continuous { time, part: self.next, tolerance });
-            }
-            report.solves += 1;
             let left = whole - done;
             let wanted = self.next.min(longest);
-            // No part is left that is much shorter than its neighbours
-            let (length, ends) = match wanted {
-                _ if wanted >= left => (left, true),
-                _ if 2.0 * wanted > left => (0.5 * left, false),
-                _ => (wanted, false),
+            if report.solves == TRIALS_MAX || self.next < LEAST || wanted < LEAST.min(left) {
+                return Err(StepError::Continuous { time, part: wanted, tolerance });
+            }
+            report.solves += 1;
+            let (length, ends) = match Share::of(wanted / left) {
+                Share::All => (left, true),
+                Share::Half => (0.5 * left, false),
+                Share::Wanted => (wanted, false),
             };
             let mut world = World { forces: &mut self.forces, input, law: self.law, time };
             let advanced = self.radau.advance((model, &self.state), length, accuracy, &mut world, &mut self.end);
@@ -131,24 +130,24 @@ impl ContinuousStep {
                 Err(Failure::NotConverged) => Advanced { error: f64::NAN, iterations: 0 },
             };
             report.solver_iterations += iterations;
-            let growth = (MARGIN * (tolerance / error).powf(0.25)).clamp(GROWTH.0, GROWTH.1);
+            let growth = CONTROL.growth(tolerance, error);
             if error.is_nan() || error > tolerance {
                 self.next = length * if error.is_finite() { growth } else { SHORTER };
                 continue;
             }
-            self.dense.push((done, length), &self.state, self.radau.stages());
+            let until = if ends { whole } else { done + length };
+            self.dense.push((done, until), &self.state, self.radau.stages(), &self.end);
             let mut world = World { forces: &mut self.forces, input, law: self.law, time };
-            match self.radau.accept((model, &self.state), length, &mut world) {
-                Ok(()) | Err(Failure::NotConverged) => {}
-                Err(Failure::Step(error)) => return Err(error),
-            }
+            self.radau.accept((model, &self.state), length, &mut world).map_err(|failure| match failure {
+                Failure::Step(error) => error,
+                Failure::NotConverged => StepError::Continuous { time, part: length, tolerance },
+            })?;
             for (loads, weight) in self.forces.stages.iter().zip(weights()) {
                 self.sums.add(loads, weight * length);
             }
             std::mem::swap(&mut self.state, &mut self.end);
-            done = if ends { whole } else { done + length };
-            // A part that ends early for another reason than its error does not shorten the next one
-            self.next = if length < self.next { self.next.max(length * growth) } else { length * growth };
+            done = until;
+            self.next = next_length(self.next, length, length * growth);
             report.parts += 1;
             report.solver_residual = report.solver_residual.max(error / tolerance);
             (longest, turn) = self.longest(scene, whole - done);

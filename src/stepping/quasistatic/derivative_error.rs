@@ -6,7 +6,7 @@ use crate::stepping::error::{SimulationError, StepError};
 /// The reason why a step has no derivatives.
 #[derive(Debug, thiserror::Error)]
 pub enum DerivativeError {
-    /// The simulation takes dynamic or complementarity steps.
+    /// The simulation does not take quasistatic steps.
     #[error("only quasistatic steps have derivatives: set stepping to quasistatic")]
     NotQuasistatic,
     /// A pair touches with a pressure field in this step.

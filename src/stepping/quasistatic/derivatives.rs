@@ -120,8 +120,8 @@ impl QuasistaticDerivatives {
     /// then one-sided.
     ///
     /// # Errors
-    /// A step that cannot be taken at once; a pressure field that touches; contact points that change on both
-    /// sides of the configuration; contact forces that determine no derivative.
+    /// A simulation that does not take quasistatic steps; a step that cannot be taken; a column along which
+    /// steps jump on both sides of this one, if the step has no derivatives of its own.
     pub fn differentiate(&mut self, simulation: &Simulation, command: &JointCommand) -> Result<(), DerivativeError> {
         self.compute(simulation, command, None)
     }
@@ -130,7 +130,8 @@ impl QuasistaticDerivatives {
     /// derivatives. The simulation does not change.
     ///
     /// # Errors
-    /// The errors of [`QuasistaticDerivatives::differentiate`]; no solution of the smoothed step.
+    /// A simulation that does not take quasistatic steps; a step that cannot be taken; a pressure field that
+    /// touches; loop closures; a smoothed step without a solution or without derivatives.
     pub fn differentiate_smoothed(
         &mut self,
         simulation: &Simulation,
@@ -144,8 +145,8 @@ impl QuasistaticDerivatives {
     pub fn A(&self, row: usize, column: usize) -> f64 {
         self.ends[column * self.v.len() + row]
     }
-    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`. Zero for joints without
-    /// stiffness.
+    /// dq+_row / dq_cmd of the joint, in the order of `Scene::joint_names`, in the quotient of their units.
+    /// Zero for joints without stiffness.
     pub fn B(&self, row: usize, joint: usize) -> f64 {
         self.A(row, self.v.len() + joint)
     }
@@ -171,7 +172,7 @@ impl QuasistaticDerivatives {
     pub fn v(&self) -> &[f64] {
         &self.v
     }
-    /// The configuration where the step ends.
+    /// The coordinates q where the step ends \[rad\], \[m\], or unit quaternions [-].
     pub fn q_next(&self) -> &[f64] {
         &self.q_next
     }

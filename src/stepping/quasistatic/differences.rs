@@ -2,8 +2,8 @@
 //! the reach of a difference, the step is taken in parts, or pressure fields touch.
 
 use super::step::QuasistaticStep;
-use crate::math::{Index, ScalarJointIndex, Vector3};
-use crate::multibody::{Data, JointKind, Model, State, integrate, positions};
+use crate::math::{Index, ScalarJointIndex};
+use crate::multibody::{Data, State, displacement, integrate, positions};
 use crate::stepping::command::{JointCommand, JointTarget};
 use crate::stepping::error::StepError;
 use crate::stepping::external::ExternalWrenches;
@@ -145,7 +145,7 @@ impl StepDifferences {
                 return false;
             }
             let Self { result, here, near, far, .. } = self;
-            change(model, here, &result.state.q, if half { near } else { far });
+            displacement(model, here, &result.state.q, if half { near } else { far });
         }
         let mut jumps = false;
         for ((slope, near), far) in slope.iter_mut().zip(&self.near).zip(&self.far) {
@@ -177,23 +177,5 @@ impl StepDifferences {
         };
         self.back = back;
         found
-    }
-}
-
-/// The tangent from configuration `a` to `b`: joints by difference, free bodies by the rotation vector and
-/// the displacement of their origin. The rotation is small.
-fn change(model: &Model, a: &[f64], b: &[f64], change: &mut [f64]) {
-    for joint in model.joints().iter() {
-        let (q, v) = (joint.q_start, joint.v_start);
-        if joint.kind != JointKind::Floating {
-            (0..joint.nv).for_each(|k| change[v + k] = b[q + k] - a[q + k]);
-            continue;
-        }
-        let parts = |q: &[f64]| (q[0], Vector3::new(q[1], q[2], q[3]));
-        let ((w, u), (s, r)) = (parts(&a[q..]), parts(&b[q..]));
-        // The vector part of b a^-1 is half the rotation vector.
-        let half = r * w - u * s - r.cross(&u);
-        change[v..v + 3].copy_from_slice((half * 2.0).as_slice());
-        (0..3).for_each(|k| change[v + 3 + k] = b[q + 4 + k] - a[q + 4 + k]);
     }
 }

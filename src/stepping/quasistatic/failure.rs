@@ -25,6 +25,9 @@ pub(super) enum Failure {
     Friction { pair: Option<usize>, excess: f64 },
     /// The forces along this generalized velocity miss their balance by this amount, in N or N m.
     Balance { dof: usize, excess: f64 },
+    /// This loop closure is open by this much at the end of the step, or its force still turns \[m\] or
+    /// \[rad\].
+    Closure { closure: usize, open: f64 },
     /// The solver found no solution.
     Solver(StepError),
 }
@@ -38,17 +41,29 @@ impl From<StepError> for Failure {
     }
 }
 
-/// The error of a solver's failure, with names; `pair_of` gives the pair of geometries of a contact or patch.
+/// The error of a solver's failure, with names. `worst` is the part that is farthest from a solution, and
+/// `pair_of` gives the pair of geometries of a contact or patch.
 pub(super) fn explain_solver(
     input: &StepInput<'_>,
     source: QuasistaticError,
+    worst: Option<ProblemPart>,
     pair_of: impl Fn(ProblemPart) -> Option<usize>,
 ) -> StepError {
     let reason = match source {
         QuasistaticError::Infeasible { parts, .. } => {
             Unsettled::Contradiction { parts: names(input.scene, &parts, pair_of) }
         }
-        QuasistaticError::NotConverged { residual, status, .. } => Unsettled::Solver { status, residual },
+        QuasistaticError::NotConverged { residual, status, .. } => {
+            let at = match worst {
+                Some(ProblemPart::Velocity(dof)) => {
+                    let model = input.scene.model();
+                    format!("'{}'", name_of_tree(model, model.tree_of_dof()[dof]))
+                }
+                Some(part) => names(input.scene, &[part], pair_of),
+                None => String::new(),
+            };
+            Unsettled::Solver { status, at, residual }
+        }
         source => return StepError::Quasistatic { time: input.time, source },
     };
     StepError::NotSettled { time: input.time, parts: 1, reason }
@@ -87,6 +102,10 @@ pub(super) fn explain(failure: Failure, input: &StepInput<'_>, parts: u32) -> St
         Failure::Friction { pair, excess } => {
             let (A, B) = pair.map_or_else(Default::default, |pair| names_of_pair(scene, pair));
             Unsettled::Friction { A, B, excess }
+        }
+        Failure::Closure { closure, open } => {
+            let name = scene.closures().get(closure).map_or_else(String::new, |closure| closure.name.clone());
+            Unsettled::Closure { name, open }
         }
         Failure::Balance { dof, excess } => {
             let body = name_of_tree(scene.model(), scene.model().tree_of_dof()[dof]);

@@ -1,5 +1,6 @@
 //! Quasistatic steps, and their derivatives.
 
+mod closures;
 mod derivative_error;
 mod derivatives;
 mod differences;

@@ -9,7 +9,7 @@ use crate::stepping::simulation::Simulation;
 /// A step of a smoothed rollout.
 #[derive(Clone, Debug)]
 pub struct RolloutStep {
-    /// The configuration where the step ends.
+    /// The coordinates q where the step ends \[rad\], \[m\], or unit quaternions [-].
     pub q: Vec<f64>,
     /// Velocities of the step [rad/s, m/s].
     pub v: Vec<f64>,

@@ -31,11 +31,15 @@ use crate::stepping::snapshot::{StepReport, StepTimes};
 const LOOKS_MAX: u32 = 12;
 /// The largest number of linearisations of the pressure fields within a step.
 const LINEARIZATIONS_MAX: u32 = 100;
+/// The largest number of rounds in which loop closures are closed, apart from those of pressure fields.
+const CLOSING_ROUNDS_MAX: u32 = 40;
 /// Rigid contact uses the Jacobians of the middle of the step if the rotation matrix of a body or link
 /// changes by more than this over half the step, in the Frobenius norm, which is sqrt(2) times the turn
 /// \[rad\]. The fingertips of an arm leave the straight line by turn^2 times half a metre: by 1 um here, and
 /// by a centimetre at a turn of 0.15 rad.
-const TURN_MIN: f64 = 2e-3;
+pub(super) const TURN_MIN: f64 = 2e-3;
+/// The same with loop closures, whose forces have the directions of the middle.
+const TURN_MIN_CLOSED: f64 = 1e-5;
 /// The largest number of times that the Jacobians move to the middle in a step.
 pub(super) const MIDPOINTS_MAX: u32 = 2;
 /// The fields have converged when a new linearisation moves them by less than this \[m\]: a thousandth of a
@@ -94,7 +98,7 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// A difference of velocities.
     change: Vec<f64>,
     last_change: Vec<f64>,
-    q: Vec<f64>,
+    pub(super) q: Vec<f64>,
     /// The matrix that holds bodies between linearisations [kg, kg m, kg m2], and the linear term without it.
     /// The matrix is empty if Q contains the mass itself.
     proximal: Vec<f64>,
@@ -102,7 +106,7 @@ pub(in crate::stepping) struct QuasistaticStep {
     /// Whether `proximal` is part of the problem.
     holds: bool,
     /// Whether there is a pair with a pressure field.
-    has_fields: bool,
+    pub(super) has_fields: bool,
     iterations: u32,
     fallbacks: u32,
     times: StepTimes,
@@ -110,7 +114,13 @@ pub(in crate::stepping) struct QuasistaticStep {
     pub(super) part: PartStart,
     inertial: InertialForces,
     /// The fields have converged when a new linearisation moves them by less than this \[m\].
-    settled: f64,
+    pub(super) settled: f64,
+    /// [`TURN_MIN`] or [`TURN_MIN_CLOSED`].
+    turn_min: f64,
+    /// The change that the last [`QuasistaticStep::move_middle`] found.
+    pub(super) turned: f64,
+    /// The end of the step, where loop closures must be closed.
+    pub(super) closed: Data,
     /// The number of parts in which the step is taken. It multiplies [`PROXIMAL_RATE`], so that parts hold
     /// bodies more firmly.
     pub(super) parts: u32,
@@ -143,6 +153,9 @@ impl QuasistaticStep {
             part: PartStart::default(),
             inertial: InertialForces::default(),
             settled: SETTLED,
+            turn_min: if scene.closures().is_empty() { TURN_MIN } else { TURN_MIN_CLOSED },
+            turned: 0.0,
+            closed: Data::new(model),
             parts: 1,
         }
     }
@@ -216,8 +229,10 @@ impl QuasistaticStep {
             }
             solved = self.solve(input, options, v)?;
         }
-        for _ in 0..LINEARIZATIONS_MAX {
-            if !self.has_fields || self.linearize_again(input, v, &mut trial) {
+        for round in 0..LINEARIZATIONS_MAX {
+            let closed = self.close(input, v, round);
+            let settled = !self.has_fields || self.linearize_again(input, v, &mut trial);
+            if settled && (closed || round >= CLOSING_ROUNDS_MAX) {
                 break;
             }
             solved = self.solve(input, options, v)?;
@@ -230,6 +245,7 @@ impl QuasistaticStep {
                 return Err(Failure::Balance { dof, excess: impulse / self.problem.step });
             }
         }
+        self.check_closures()?;
         self.check_friction(&solved, options)?;
         self.check_balance(&solved)?;
         self.check_support(input, options)?;
@@ -400,7 +416,10 @@ impl QuasistaticStep {
                     }
                     return Err(StepError::NoSupport { time: input.time, name: name_of_tree(model, tree) });
                 }
-                Err(source) => return Err(explain_solver(input, source, |part| self.pair_of(part))),
+                Err(source) => {
+                    let worst = self.solver.worst();
+                    return Err(explain_solver(input, source, worst, |part| self.pair_of(part)));
+                }
             };
             self.iterations += solved.iterations;
             self.fallbacks += u32::from(solved.fallback);
@@ -516,7 +535,7 @@ impl QuasistaticStep {
     }
 
     /// Moves the Jacobians of rigid contact to the middle of the step with the velocities `v`, if bodies turn
-    /// by more than [`TURN_MIN`]. Returns whether it did.
+    /// by more than `turn_min`. Returns whether it did.
     pub(super) fn move_middle(&mut self, input: &StepInput<'_>, v: &[f64]) -> bool {
         let model = input.scene.model();
         let h = input.settings.step();
@@ -528,7 +547,8 @@ impl QuasistaticStep {
         self.q.copy_from_slice(&input.start.state.q);
         integrate(model, &mut self.q, v, 0.5 * h);
         positions(model, &self.q, &mut self.end);
-        if turned(&self.middle, &self.end) <= TURN_MIN {
+        self.turned = turned(&self.middle, &self.end);
+        if self.turned <= self.turn_min {
             return false;
         }
         positions(model, &self.q, &mut self.middle);
@@ -536,7 +556,7 @@ impl QuasistaticStep {
     }
 
     /// Moves the trial end and the fields to the poses to which the velocities `about` lead.
-    fn place_end(&mut self, input: &StepInput<'_>) {
+    pub(super) fn place_end(&mut self, input: &StepInput<'_>) {
         let model = input.scene.model();
         self.q.copy_from_slice(&input.start.state.q);
         integrate(model, &mut self.q, &self.about, input.settings.step());

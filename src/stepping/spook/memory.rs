@@ -96,7 +96,7 @@ impl ContactMemory {
         self.joints.iter().for_each(|impulse| writer.f64(*impulse));
     }
 
-    /// Reads what [`ContactMemory::write`] wrote for a scene of `pairs` pairs.
+    /// Reads the output of [`ContactMemory::write`] for a scene of `pairs` pairs.
     pub(super) fn read(&mut self, pairs: usize, reader: &mut ByteReader<'_>) -> Result<(), BytesError> {
         self.clear();
         for _ in 0..reader.len(20)? {

@@ -62,12 +62,12 @@ impl SpookStep {
     pub(in crate::stepping) fn pairs(&self) -> &Pairs {
         &self.base.contacts.pairs
     }
-    /// Writes what the next step takes from the last one.
+    /// Writes the data that the next step takes from the last one.
     pub(in crate::stepping) fn write_memory(&self, writer: &mut ByteWriter) {
         self.base.write_memory(writer);
         self.memory.write(writer);
     }
-    /// Reads what [`SpookStep::write_memory`] wrote.
+    /// Reads the output of [`SpookStep::write_memory`].
     pub(in crate::stepping) fn read_memory(
         &mut self,
         scene: &Scene,
@@ -77,7 +77,7 @@ impl SpookStep {
         self.memory.read(scene.contact_pairs().len(), reader)
     }
 
-    /// Solves for the end of the step. A step that fails leaves the memory of the last one.
+    /// Solves for the end of the step. If it fails, the memory of the last step stays.
     pub(in crate::stepping) fn step(
         &mut self,
         input: &StepInput<'_>,

@@ -147,7 +147,8 @@ fn restitution_is_that_of_hunt_and_crossley() {
         run_to(&mut simulation, 0.1, &JointCommand::default());
         let vo = simulation.data().V_WB[body].v.z;
         let error = d * (vi + vo) - ((1.0 + d * vi) / (1.0 - d * vo)).ln();
-        assert!(if d == 0.0 { (vo - vi).abs() } else { error.abs() } < 1e-6);
+        // v_out = -v_in fulfils the equation too: the sphere has passed through
+        assert!(vo > 0.0 && if d == 0.0 { (vo - vi).abs() } else { error.abs() } < 1e-6, "{vo}: {error:e}");
     }
 }
 
@@ -251,7 +252,7 @@ fn states_within_a_step_are_those_of_the_motion() {
         let at = |after: f64| simulation.state_within(after).expect("a state within the step");
         assert_eq!(at(0.0), before);
         let end = simulation.state();
-        assert!((at(0.01).q[0] - end.q[0]).abs() < 1e-15 && (at(0.01).v[0] - end.v[0]).abs() < 1e-13);
+        assert_eq!(at(simulation.settings().step()), *end, "the end is exactly that of the step");
         for part in [0.1, 0.37, 0.8] {
             let t = 0.01 * (f64::from(step) + part);
             worst = worst.max((at(0.01 * part).q[0] - 0.1 * (1.0 - (w * t).cos())).abs());

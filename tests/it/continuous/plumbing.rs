@@ -3,7 +3,8 @@
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::io::{package::PackageMap, scene_file};
-use isobar::math::{SpatialVelocity, Vector3};
+use isobar::math::{BodyIndex, Matrix3, RigidTransform, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::scene::SceneBuilder;
 use isobar::stepping::{Checkpoint, JointCommand, Simulation, SimulationError, StepError, Stepping};
 
 use super::continuous;
@@ -58,6 +59,51 @@ fn rigid_contact_is_refused_by_name() {
     assert!(matches!(refused, StepError::RigidContact { .. }), "{refused}");
     let text = refused.to_string();
     assert!(text.contains("ground'") && text.contains("compliant") && text.contains("stepping: dynamic"), "{text}");
+}
+
+/// A thin rigid plate in free flight towards a thin rigid wall: its parts would be as long as a step of the
+/// simulation, 20 mm. The contact is found before the plate is beyond the middle of the wall.
+#[test]
+fn rigid_bodies_do_not_pass_through_each_other_unseen() {
+    let rigid = ContactProperties { compliant: Some(false), mu_dynamic: Some(0.5), ..ContactProperties::default() };
+    let size = Vector3::new(0.1, 0.1, 0.002);
+    let mut builder = SceneBuilder::new();
+    let here = RigidTransform::identity();
+    builder.add_geometry(BodyIndex::WORLD, "wall", here, Shape::Box { size }, &rigid).expect("a wall");
+    let plate =
+        builder.add_body("plate", SpatialInertia::from_central(0.1, &Vector3::zeros(), &(Matrix3::identity() * 1e-4)));
+    builder.add_geometry(plate, "plate", here, Shape::Box { size }, &rigid).expect("a plate");
+    let scene = std::sync::Arc::new(builder.build(Vector3::zeros()).expect("a scene"));
+    for height in [0.05, 0.061, 0.0737] {
+        let mut state = scene.model().default_state();
+        scene.model().set_free_body_pose(&mut state, plate, &at(0.0, 0.0, height));
+        let V = SpatialVelocity::new(Vector3::zeros(), Vector3::new(0.0, 0.0, -2.0));
+        scene.model().set_free_body_velocity(&mut state, plate, &V);
+        let mut simulation = Simulation::new(scene.clone(), state, continuous(0.01, 1e-6)).expect("a simulation");
+        let refused = (0..10).find_map(|_| simulation.step(&JointCommand::default()).err());
+        let Some(StepError::RigidContact { time, .. }) = refused else { panic!("from {height} m: {refused:?}") };
+        let gone = height - 2.0 * time;
+        assert!((-1e-3..=2e-3).contains(&gone), "from {height} m: found at {gone} m");
+    }
+}
+
+/// A ball falls beside a flat rigid mesh, which has no inside: parts are limited by the size of the ball only.
+#[test]
+fn flat_rigid_meshes_do_not_shorten_parts_to_nothing() {
+    let folder = std::env::temp_dir().join(format!("isobar_flat_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let mesh = "v -1 -1 0\nv 1 -1 0\nv 1 1 0\nv -1 1 0\nf 1 2 3\nf 1 3 4\n";
+    std::fs::write(folder.join("ramp.obj"), mesh).expect("a file");
+    let scene = "step: 0.01\nstepping: continuous\nmodels:
+  - { name: ramp, mesh: ramp.obj, weld: { rpy: [0, 0.6, 0] }, material: { compliant: false } }
+  - { name: ball, sphere: 0.05, mass: 1, free: { xyz: [0.3, 0, 0.4] }, material: { compliant: false } }\n";
+    let loaded = scene_file::load_str(scene, &folder.join("scene.yaml"), &PackageMap::new()).expect("a scene");
+    std::fs::remove_dir_all(&folder).expect("to remove the folder");
+    let mut simulation = loaded.simulation().expect("a simulation");
+    for _ in 0..10 {
+        let report = simulation.step(&JointCommand::new(&loaded.scene)).expect("a step");
+        assert!(report.parts < 10, "{report:?}");
+    }
 }
 
 /// A tolerance that is not positive is refused.

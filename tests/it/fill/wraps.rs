@@ -158,7 +158,7 @@ fn small_holes_of_rigid_meshes_are_closed_and_noted() {
 }
 
 /// A block on a plate thinner than the lattice of its volume: by default the plate is filled. With a coarse
-/// hint it is missed; the filling says so, and the hint that it names suffices.
+/// hint it is missed; the filling has a note, and the hint that it names suffices.
 #[test]
 fn a_thin_plate_under_a_block_is_kept_or_named() {
     let mut surface = cuboid(Vector3::new(0.03, 0.03, 0.03));

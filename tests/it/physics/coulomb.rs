@@ -154,7 +154,8 @@ fn the_largest_wrong_friction_is_named() {
 }
 
 /// In Painleve's paradox, below, no friction bound is mu times the normal impulse of the step: the coupled
-/// scheme says so, names the pair, and keeps the state. With mu = 0.5 all its steps have a solution.
+/// scheme returns an error that names the pair, and keeps the state. With mu = 0.5 all its steps have a
+/// solution.
 #[test]
 fn a_coupled_step_without_a_solution_is_an_error() {
     for (mu, solvable) in [(0.5, true), (2.0, false)] {
@@ -182,7 +183,7 @@ fn a_coupled_step_without_a_solution_is_an_error() {
 /// A rod stands on its tip at 45 degrees and slides. The normal impulse answers a change of friction with
 /// 0.6 times that change: a round leaves 30 % of an error with mu = 0.5, 96 % with 1.6, and with 2 it grows
 /// (Painleve's paradox). Oracle: momentum. Its change gives the impulses t and n of the only point, and a
-/// step says that its friction is wrong if and only if |t| of a sliding point differs from mu n by more than
+/// step reports wrong friction if and only if |t| of a sliding point differs from mu n by more than
 /// 1 %.
 ///
 /// Tolerance: friction is below its bound by v_s^2/(2 slip^2) = 0.5 % at a slip of 10 v_s; points that slip

@@ -217,7 +217,8 @@ fn light_bodies_come_to_rest() {
 
 /// A ball presses and slides on the ground. With k = 2 pi E d at the depth d = 1.2 mm that its weight gives,
 /// steps of 0.1 ms resolve its contact, with dt^2 k/m = 1.6e-4, and have the same bits as those of the
-/// paper's scheme. Steps of 10 ms, with dt^2 k/m = 1.6, do not. A ball has no rim, which the paper drops.
+/// paper's scheme. Steps of 10 ms, with dt^2 k/m = 1.6, do not. The paper's scheme drops rims, and a ball has
+/// none.
 #[test]
 fn steps_that_resolve_a_contact_are_those_of_the_paper() {
     let end = |surfaces: ContactSurfaces, step: f64| {

@@ -5,7 +5,9 @@ use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, RigidTransform, Vector3};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::{ComplementaritySolver, FrictionLaw};
-use isobar::stepping::{JointCommand, QuasistaticStepping, Simulation, Snapshot, StepSettings, Stepping};
+use isobar::stepping::{
+    ContinuousStepping, FrictionErrors, JointCommand, QuasistaticStepping, Simulation, Snapshot, StepSettings, Stepping,
+};
 
 use super::bodies::{add_pusher, finish, rigid};
 use super::spook::spook;
@@ -24,21 +26,25 @@ fn every_mode_reports_the_errors_of_its_friction() {
     let turned = (45.0 - degrees).to_radians();
     let quasistatic =
         StepSettings { stepping: Stepping::Quasistatic(QuasistaticStepping::default()), ..settings(step) };
+    let continuous = StepSettings { stepping: Stepping::Continuous(ContinuousStepping::default()), ..settings(0.01) };
     for (name, with, cone, alignment) in [
         ("dynamic", settings(step), 0.0, 0.0),
         ("quasistatic", quasistatic, 0.0, 0.0),
+        ("continuous", continuous, 0.0, 0.0),
         ("spook, exact cone", direct(FrictionLaw::ExactCone), 0.0, 0.0),
         ("spook, box", direct(FrictionLaw::Box), outside, turned),
         ("spook, scaled box", direct(FrictionLaw::ScaledBox), outside, turned),
     ] {
-        for material in [rigid(mu), compliant(1e7, 10.0, mu)] {
+        // Continuous steps have no contact of two rigid bodies
+        let materials = [rigid(mu), compliant(1e7, 10.0, mu)];
+        for material in &materials[usize::from(name == "continuous")..] {
             let mut builder = SceneBuilder::new();
             let belt =
                 ContactProperties { surface_velocity: Some(Vector3::new(0.5 * cos, 0.5 * sin, 0.0)), ..rigid(mu) };
             let here = RigidTransform::identity();
             builder.add_geometry(BodyIndex::WORLD, "belt", here, Shape::HalfSpace, &belt).expect("a belt");
             let size = Vector3::new(0.06, 0.06, 0.02);
-            add_pusher(&mut builder, ("foot", 0.5), at(0.0, 0.0, 0.5 * size.z), Vector3::z(), size, &material);
+            add_pusher(&mut builder, ("foot", 0.5), at(0.0, 0.0, 0.5 * size.z), Vector3::z(), size, material);
             let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[]);
             let mut simulation = Simulation::new(scene, state, with).expect("a simulation");
             for _ in 0..60 {
@@ -47,6 +53,11 @@ fn every_mode_reports_the_errors_of_its_friction() {
             let mut snapshot = Snapshot::default();
             simulation.snapshot_into(&mut snapshot);
             assert_eq!(snapshot.contact_patches().len(), 1, "{name}");
+            let patch = &snapshot.contact_patches()[0];
+            let each = &patch.faces.friction;
+            assert_eq!(each.len(), patch.faces.force_B_W.len(), "{name}: an error for each face");
+            let largest = each.iter().copied().fold(FrictionErrors::default(), FrictionErrors::max);
+            assert_eq!(largest, patch.friction, "{name}");
             let (points, net) = snapshot.friction_errors();
             println!("{name}: {points:?} {net:?}");
             for errors in [points, net] {

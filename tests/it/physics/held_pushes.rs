@@ -119,7 +119,7 @@ const FASTEST: f64 = 0.4;
 
 /// The gripper closes with 20 N on a bar of 1.97 N, lifts it by 100 mm and holds it, with every friction
 /// model of the direct solver and with the projected cone of all solvers but one: its friction is up to 6 N.
-/// 16 sweeps of projected Gauss-Seidel do not bring the grip to rest, and say so.
+/// 16 sweeps of projected Gauss-Seidel do not bring the grip to rest, and do not report convergence.
 ///
 /// Tolerance: the impedance of the carriage gives way by the weight of the bar over its stiffness, 0.197 mm.
 /// The fingers creep down at less than the stiction tolerance, 1e-6 m/s.

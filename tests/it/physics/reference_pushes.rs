@@ -255,9 +255,26 @@ fn quasistatic_steps_follow_the_reference() {
             let end = reference.pose(5.0);
             let off = Vector3::new(1e3 * end.x - x, 1e3 * end.y - y, end.z.to_degrees() - turn);
             assert!(off.amax() < 1e-3, "{model} {push}: {off}");
+            let forces = reference.rows.iter().skip(1).map(|row| row[6].hypot(row[7]));
+            let mean = forces.sum::<f64>() / (reference.rows.len() - 1) as f64;
+            assert!((mean - planar_push::reference_forces(base)[number]).abs() < 1e-4, "{model} {push}: {mean}");
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The measured means and standard deviations of the experiment are those of the file.
+#[test]
+fn the_measured_ends_are_those_of_the_file() {
+    let Some(folder) = golden::measurements().map(|data| data.join("planar_push")) else { return };
+    let text = std::fs::read_to_string(folder.join("thesis_four_pushes.json")).expect("a file");
+    let json: Value = serde_json::from_str(&text).expect("json");
+    let names = ["v10_s0.5_t0", "v10_s0.5_t40", "v10_s0.8_t0", "v10_s0.8_t-20"];
+    for (name, (mean, deviation)) in names.into_iter().zip(planar_push::MEASURED_ENDS) {
+        let push = &json["pushes"][name];
+        assert_eq!(golden::numbers(&push["mean"]), mean, "{name}");
+        assert_eq!(golden::numbers(&push["std"]), deviation, "{name}");
+    }
 }
 
 /// The push at 0.8 without an angle, as in the thesis: boxes do not let the object turn; three or more

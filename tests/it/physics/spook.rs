@@ -354,7 +354,7 @@ fn actuators_push_with_their_limit_and_joints_stop_at_theirs() {
     }
 }
 
-/// Projected cones have no direct solver, and the error says which pairs there are.
+/// Projected cones have no direct solver, and the error lists the pairs that exist.
 #[test]
 fn solvers_refuse_the_friction_that_they_do_not_have() {
     let slider = Slider::of_mass(1.0);

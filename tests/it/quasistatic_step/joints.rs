@@ -166,3 +166,53 @@ fn weights_on_passive_pivots_come_to_rest_below_them() {
         }
     }
 }
+
+/// A frictionless finger rolls a ball, or a capsule on its side, along the floor in steps of half a radius:
+/// each stays on the floor and never runs ahead, and turns by its path over its radius, x/r, unless its mass
+/// makes it slide. Without inertia nothing resists the rolling, and it ends each step at the finger. A
+/// contact point that turned along with the ball to the middle of a step would rise and let the ball sink.
+/// Points yield by 10 nm in each step.
+#[test]
+fn a_finger_rolls_a_ball_along_the_floor() {
+    let (radius, mass) = (0.02, 0.1);
+    for (shape, turns) in [
+        (Shape::Sphere { radius }, Matrix3::identity() * 0.4),
+        (Shape::Capsule { radius, length: 0.06 }, Matrix3::identity() * 0.5),
+    ] {
+        for (step, inertia) in STEPS.into_iter().flat_map(|step| super::INERTIAS.map(|inertia| (step, inertia))) {
+            let what = format!("{shape:?}, h = {step}, {inertia:?}");
+            let mut builder = SceneBuilder::new();
+            add_ground(&mut builder, &rigid(0.5));
+            let tip = (Shape::Box { size: Vector3::new(0.01, 0.1, 0.01) }, &rigid(0.0));
+            let from = (Vector3::new(-0.005 - radius, 0.0, radius), Vector3::x());
+            let finger = add_finger(&mut builder, "finger", from, JointLimits::NONE, spring(1e3, f64::INFINITY), tip);
+            builder.exclude_contact(BodyIndex::WORLD, finger);
+            let central = turns * (mass * radius * radius);
+            let ball = builder.add_body("ball", SpatialInertia::from_central(mass, &Vector3::zeros(), &central));
+            // The axis of a capsule is along y
+            let quarter = isobar::math::Rotation::new(Vector3::x() * std::f64::consts::FRAC_PI_2);
+            let pose = isobar::math::RigidTransform::from_parts(Vector3::zeros().into(), quarter);
+            builder.add_geometry(ball, "ball", pose, shape.clone(), &rigid(0.5)).expect("a ball");
+            let place = [(ball, Vector3::new(0.0, 0.0, radius))];
+            let settings = super::coulomb(quasistatic(step, inertia));
+            let mut simulation = simulate(builder, Vector3::z() * -GRAVITY, settings, &place);
+            let mut turned = 0.0;
+            for number in 1..=6 {
+                let report = simulation.step(&positions(&[0.01 * f64::from(number)]));
+                let report = report.unwrap_or_else(|error| panic!("{what}, step {number}: {error}"));
+                turned += simulation.data().V_WB[ball].w.y * step / f64::from(report.parts);
+                let p = simulation.data().X_WB[ball].translation.vector;
+                let what = format!("{what}, step {number}: at {p:?}, turned by {turned} rad");
+                let (finger, yields) = (0.01 * f64::from(number), 1e-8 * f64::from(number));
+                assert!((p.z - radius).abs() < 2e-8 && p.y.abs() < 2e-8, "{what}");
+                assert!(p.x < finger + yields, "{what}");
+                if inertia == UnactuatedInertia::None {
+                    assert!(p.x > finger - yields, "{what}");
+                }
+                if matches!(inertia, UnactuatedInertia::None | UnactuatedInertia::Drag { .. }) {
+                    assert!((turned - p.x / radius).abs() < yields / radius, "{what}");
+                }
+            }
+        }
+    }
+}

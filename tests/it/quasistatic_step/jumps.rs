@@ -6,7 +6,7 @@ use isobar::multibody::JointLimits;
 use isobar::scene::SceneBuilder;
 use isobar::solvers::quasistatic::FrictionModel;
 use isobar::stepping::{
-    DerivativeError, QuasistaticDerivatives, Simulation, Snapshot, StepError, Stepping, UnactuatedInertia,
+    DerivativeError, QuasistaticDerivatives, Simulation, Snapshot, StepError, Stepping, UnactuatedInertia, Unsettled,
 };
 
 use super::{INERTIAS, STEPS, add_box, add_finger, add_ground, bits, positions, rigid, simulate, spring};
@@ -154,6 +154,16 @@ fn commands_that_jump_end_in_balance_or_are_refused() {
     let (steps, in_parts, refused) = take(0..60);
     assert!(in_parts > 0, "some steps settle in parts only");
     assert!(20 * refused < steps, "{refused} of {steps} steps are refused");
+}
+
+/// A step that the solver itself refuses names the pair or the body that is farthest from a solution.
+#[test]
+fn a_refusal_of_the_solver_names_the_pair() {
+    let mut jump = jump(146);
+    let error = jump.simulation.step(&positions(&jump.command)).expect_err("a refusal");
+    let StepError::NotSettled { reason: Unsettled::Solver { at, .. }, .. } = &error else { panic!("{error}") };
+    assert!(at.contains("'left/tip' and 'box/box'"), "{error}");
+    assert!(error.to_string().contains(at), "{error}");
 }
 
 /// A step that is taken has derivatives, also in parts and through pressure fields. A step that is refused

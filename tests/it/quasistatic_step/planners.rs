@@ -1,4 +1,4 @@
-//! What planners and users of scenes rely on: copies, held commands, Lemke's method from a scene.
+//! Features for planners and for users of scenes: copies, held commands, Lemke's method from a scene.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
 //! Derivatives at random states of scenes in contact: each exists, agrees with differences of the steps, and
-//! says where it is that of one side.
+//! is marked where it is that of one side.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -170,7 +170,7 @@ fn walks() -> Vec<Walk> {
     ]
 }
 
-/// What a column was found to be.
+/// Counts of the states and columns of a walk.
 #[derive(Default, Debug)]
 struct Counts {
     states: u32,
@@ -296,7 +296,7 @@ fn walk(number: usize, walk: &Walk, states: u32, columns: usize) -> Counts {
     counts
 }
 
-/// Each state has derivatives, each of which is that of the step, or of one side where it says so.
+/// Each state has derivatives, each of which is that of the step, or of one side where it is marked.
 #[test]
 fn derivatives_exist_at_random_states() {
     let states = std::env::var("ISOBAR_STATES").ok().and_then(|states| states.parse().ok()).unwrap_or(4);

@@ -25,7 +25,7 @@ fn the_red_cube_lands_on_the_stack() {
     }
 }
 
-/// Keyframes that the player does not support are refused, and the error says which.
+/// Keyframes that the player does not support are refused, and the error names them.
 #[test]
 fn keyframes_of_another_kind_are_refused() {
     let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("config");

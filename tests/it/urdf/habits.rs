@@ -3,7 +3,7 @@
 use isobar::geometry::Shape;
 use isobar::io::package::PackageMap;
 use isobar::io::scene_file;
-use isobar::math::Vector3;
+use isobar::math::{BodyIndex, Index, Vector3};
 use isobar::multibody::JointKind;
 use isobar::stepping::JointCommand;
 
@@ -196,8 +196,84 @@ fn xacro_is_recognised() {
     ] {
         let message = load(&text).unwrap_err().to_string();
         assert!(
-            message.contains("test.urdf:") && message.contains("this is a xacro file; expand it first"),
+            message.contains("test.urdf:") && message.contains("this is a xacro file; name it FILE.xacro"),
             "{message}"
         );
+    }
+}
+
+/// A file that ends in `.xacro` is expanded by the program `xacro`, with the arguments of the scene. Without
+/// the program, and for a file that it refuses, the error says what to do.
+#[test]
+fn xacro_files_are_expanded() {
+    let folder = std::env::temp_dir().join(format!("isobar_xacro_{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("ball.urdf.xacro");
+    let text = "<robot name='r' xmlns:xacro='http://www.ros.org/wiki/xacro'><xacro:arg name='mass' default='1'/>
+        <xacro:arg name='fail' default='0'/>
+        <link name='ball'><inertial><mass value='${$(arg mass) / (1 - $(arg fail))}'/>
+        <inertia ixx='1e-3' iyy='1e-3' izz='1e-3' ixy='0' ixz='0' iyz='0'/></inertial></link></robot>";
+    std::fs::write(&file, text).unwrap();
+    let load = |arguments: &str| {
+        let text = format!("models: [{{ name: m, urdf: ball.urdf.xacro, xacro_arguments: {arguments}, free: {{}} }}]");
+        scene_file::load_str(&text, &folder.join("scene.yaml"), &PackageMap::new())
+    };
+    match load("{ mass: 2.5 }") {
+        Ok(loaded) => {
+            assert_eq!(loaded.scene.model().bodies()[BodyIndex::from_usize(1)].inertia.mass, 2.5);
+            let message = chain(&load("{ fail: 1 }").unwrap_err());
+            assert!(message.contains("scene.yaml:1:") && message.contains("division by zero"), "{message}");
+            std::fs::copy(&file, folder.join("ball.urdf")).unwrap();
+            let text = "models: [{ name: m, urdf: ball.urdf, xacro_arguments: { mass: 1 }, free: {} }]";
+            let refused = scene_file::load_str(text, &folder.join("scene.yaml"), &PackageMap::new()).unwrap_err();
+            assert!(chain(&refused).contains("takes no arguments"), "{}", chain(&refused));
+        }
+        Err(error) => {
+            let message = chain(&error);
+            assert!(message.contains("pip install xacro"), "{message}");
+            crate::golden::skip("install the Python package xacro");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Links that turn without inertia about their own axis get a small one: frames without mass between three
+/// joints of a hip, and point masses on the axis. The bob of a pendulum keeps its own.
+#[test]
+fn links_without_inertia_about_their_axis_get_one() {
+    let point = "<inertial><mass value='2'/><inertia ixx='0' ixy='0' ixz='0' iyy='0' iyz='0' izz='0'/></inertial>";
+    let bob = point.replace("<mass", "<origin xyz='0 0 -1'/><mass");
+    let text = robot(&format!(
+        "<link name='base'/><link name='hip'/><link name='side'/><link name='leg'>{point}</link><link name='foot'>{MASS}</link>
+        <link name='rod'>{bob}</link>
+        <joint name='z' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='hip'/></joint>
+        <joint name='x' type='continuous'><axis xyz='1 0 0'/><parent link='hip'/><child link='side'/></joint>
+        <joint name='w' type='continuous'><axis xyz='0 1 0'/><parent link='side'/><child link='leg'/></joint>
+        <joint name='y' type='continuous'><axis xyz='0 1 0'/><parent link='leg'/><child link='foot'/></joint>
+        <joint name='pivot' type='continuous'><axis xyz='0 1 0'/><parent link='base'/><child link='rod'/></joint>"
+    ));
+    let loaded = scene_of(&text, "weld: {}").unwrap();
+    let about = |name: &str| loaded.warnings.iter().find(|w| w.contains(name) && w.contains("about the axis")).cloned();
+    let hip = about("link `hip`").expect("a warning");
+    assert!(hip.contains("no mass about the axis of its joint `z`") && hip.contains("0.001 kg"), "{hip}");
+    let leg = about("link `leg`").expect("a warning");
+    assert!(leg.contains("no inertia about the axis of its joint `w`") && leg.contains("2.000e-4"), "{leg}");
+    assert_eq!(about("link `rod`"), None);
+    // A fixed joint between two links without mass, and the mass of a link on a fixed one
+    let text = robot(&format!(
+        "<link name='base'/><link name='hip'/><link name='mount'/><link name='side'/><link name='leg'>{MASS}</link>
+        <link name='wheel'/><link name='rim'>{point}</link>
+        <joint name='z' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='hip'/></joint>
+        <joint name='f' type='fixed'><parent link='hip'/><child link='mount'/></joint>
+        <joint name='x' type='continuous'><axis xyz='1 0 0'/><parent link='mount'/><child link='side'/></joint>
+        <joint name='y' type='continuous'><axis xyz='0 1 0'/><parent link='side'/><child link='leg'/></joint>
+        <joint name='turn' type='continuous'><axis xyz='0 0 1'/><parent link='base'/><child link='wheel'/></joint>
+        <joint name='g' type='fixed'><parent link='wheel'/><child link='rim'/></joint>"
+    ));
+    let loaded = scene_of(&text, "weld: {}").unwrap();
+    for name in ["`hip`", "`side`", "`wheel`"] {
+        let found =
+            loaded.warnings.iter().filter(|warning| warning.contains(name) && warning.contains("about the axis"));
+        assert_eq!(found.count(), 1, "{name}: {:?}", loaded.warnings);
     }
 }

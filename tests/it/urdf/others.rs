@@ -1,5 +1,5 @@
 //! Robots of another project, example-robot-data, in the folder that ISOBAR_ROBOT_DATA names: each moves
-//! as a floating body.
+//! as a floating body and on a fixed base.
 
 use std::time::Instant;
 
@@ -8,12 +8,38 @@ use isobar::io::scene_file;
 use isobar::stepping::JointCommand;
 
 use super::urdf_files;
+use crate::scene_file::chain;
 
 /// Real input: every robot falls freely for a second with passive joints. All steps converge, and all numbers
 /// stay finite. Loading times are printed.
 #[test]
 fn all_example_robots_step_while_they_float() {
+    all_step(true);
+}
+
+/// The same on fixed bases, from which their links hang. Some limbs swing into each other and jam there: such
+/// steps may not converge, and are counted.
+#[test]
+fn all_example_robots_step_on_fixed_bases() {
+    all_step(false);
+}
+
+/// Robots whose limbs jam within a second on a fixed base. They jam for up to 46 of the 250 steps.
+const JAMS: [&str; 8] = [
+    "/g1_29dof_with_hand_rev_1_0.urdf",
+    "/icub.urdf",
+    "/icub_reduced.urdf",
+    "/romeo.urdf",
+    "/romeo_small.urdf",
+    "/talos_reduced.urdf",
+    "/talos_reduced_box.urdf",
+    "/talos_reduced_corrected.urdf",
+];
+
+/// Steps every robot for a second, with its base free or welded.
+fn all_step(is_free: bool) {
     let Some(folder) = crate::golden::robots_of_others() else { return };
+    let (base, step) = if is_free { ("free", 0.002) } else { ("weld", 0.004) };
     let mut packages = PackageMap::new();
     packages.insert("example-robot-data", &folder);
     let mut files = Vec::new();
@@ -22,12 +48,14 @@ fn all_example_robots_step_while_they_float() {
     let mut faults = Vec::new();
     for file in &files {
         let name = file.strip_prefix(&folder).unwrap().display();
-        let text = format!("step: 0.002\nmodels: [{{ name: robot, urdf: '{}', free: {{}} }}]\n", file.display());
+        let text = format!("step: {step}\nmodels: [{{ name: robot, urdf: '{}', {base}: {{}} }}]\n", file.display());
         let began = Instant::now();
         let loaded = match scene_file::load_str(&text, &folder.join("scene.yaml"), &packages) {
             Ok(loaded) => loaded,
+            // This file has no links.
+            Err(error) if name.to_string().ends_with("/ur3.urdf") && chain(&error).contains("xacro") => continue,
             Err(error) => {
-                faults.push(format!("{name}: {error}"));
+                faults.push(format!("{name}: {}", chain(&error)));
                 continue;
             }
         };
@@ -35,15 +63,21 @@ fn all_example_robots_step_while_they_float() {
         let mut simulation = loaded.simulation().unwrap();
         let command = JointCommand::new(&loaded.scene);
         let mut not_converged = 0;
-        let stepped = (0..500).try_for_each(|_| {
+        let stepped = (0..(1.0 / step) as usize).try_for_each(|_| {
             simulation.step(&command).map(|report| not_converged += u32::from(!report.solver_converged))
         });
         if let Err(error) = stepped {
             faults.push(format!("{name}: t = {} s: {error}", simulation.time()));
-        } else if not_converged > 0 || !simulation.state().q.iter().all(|q| q.is_finite()) {
+        } else if not_converged
+            > if !is_free && JAMS.iter().any(|jams| name.to_string().ends_with(jams)) { 60 } else { 0 }
+            || !simulation.state().q.iter().all(|q| q.is_finite())
+        {
             faults.push(format!("{name}: {not_converged} steps have not converged"));
         }
-        println!("{name}: loaded in {took:.2?}, {} velocities", simulation.state().v.len());
+        println!(
+            "{name}: loaded in {took:.2?}, {} velocities, {not_converged} steps not converged",
+            simulation.state().v.len()
+        );
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

@@ -68,20 +68,32 @@ impl ParameterServices {
         }
         let mut changed = Vec::new();
         while let Some(request) = self.set.next() {
-            let results =
-                request.message().parameters.iter().map(|given| set(parameters, given, &mut changed)).collect();
+            let set = |given: &msg::Parameter| {
+                let set = parameters.set(&given.name, &(&given.value).into());
+                note(parameters, given, set, &mut changed)
+            };
+            let results = request.message().parameters.iter().map(set).collect();
             request.respond(SetParameters::Response { results });
         }
         while let Some(request) = self.set_atomically.next() {
             let given = &request.message().parameters;
-            let refused = given.iter().find_map(|given| {
-                let problem = parameters.check(&given.name, &(&given.value).into()).err()?;
-                Some(format!("'{}': {problem}", shown(&given.name)))
+            let values: Vec<(&str, ParameterValue)> =
+                given.iter().map(|given| (given.name.as_str(), (&given.value).into())).collect();
+            let refused = values.iter().find_map(|(name, value)| {
+                let problem = parameters.check(name, value).err()?;
+                Some(format!("'{}': {problem}", shown(name)))
             });
-            let result = match refused {
+            let together = || {
+                let all: Vec<_> = values.iter().map(|(name, value)| (*name, value)).collect();
+                parameters.check_steps(&all).err()
+            };
+            let result = match refused.or_else(together) {
                 Some(reason) => msg::SetParametersResult { successful: false, reason },
                 None => {
-                    given.iter().for_each(|given| drop(set(parameters, given, &mut changed)));
+                    for (given, (name, value)) in given.iter().zip(&values) {
+                        let set = parameters.set_checked(name, value);
+                        note(parameters, given, set, &mut changed);
+                    }
                     msg::SetParametersResult { successful: true, reason: String::new() }
                 }
             };
@@ -111,12 +123,14 @@ impl ParameterServices {
     }
 }
 
-fn set(
-    parameters: &mut Parameters,
+/// The result of setting a value; a value that has `changed` is noted.
+fn note(
+    parameters: &Parameters,
     given: &msg::Parameter,
+    set: Result<bool, String>,
     changed: &mut Vec<msg::Parameter>,
 ) -> msg::SetParametersResult {
-    match parameters.set(&given.name, &(&given.value).into()) {
+    match set {
         Ok(other) => {
             if other && let Some(value) = parameters.value(&given.name) {
                 changed.push(msg::Parameter { name: given.name.clone(), value: value.to_message() });

@@ -3,6 +3,7 @@
 use crate::math::{JointIndex, Vector3};
 use crate::ros::client::ParameterValue;
 use crate::ros::commands::joint_command::ControlMode;
+use crate::ros::exchange::settings::{Mode, QUASISTATIC_STEP_MAX};
 use crate::scene::{Actuator, Scene};
 
 /// The allowed values of a parameter.
@@ -42,10 +43,6 @@ pub(super) const REAL_TIME_FACTOR_MAX: f64 = 1e3;
 /// Smallest real-time factor, except that 0 runs as fast as possible \[-\]: a step of 1 ms takes 17 minutes.
 pub(super) const REAL_TIME_FACTOR_MIN: f64 = 1e-6;
 const ON_TIMEOUT: [&str; 3] = ["hold", "abort", "continue"];
-/// The allowed values of `stepping`; the empty text selects the scene's own mode.
-const STEPPING: [&str; 5] = ["", "dynamic", "quasistatic", "spook", "continuous"];
-/// The longest step \[s\], as in scene files.
-pub(super) const STEP_MAX: f64 = 1.0;
 /// The shortest step, except that 0 selects the scene's \[s\].
 pub(super) const STEP_MIN: f64 = 1e-6;
 
@@ -75,17 +72,17 @@ pub(super) fn fixed() -> Vec<Declaration> {
         text("scene", "", "Scene file (YAML)."),
         declare(
             "stepping",
-            Kind::Choice(&STEPPING),
-            ParameterValue::Text(STEPPING[0].to_owned()),
+            Kind::Choice(&Mode::NAMES),
+            ParameterValue::Text(Mode::Scene.name().to_owned()),
             true,
             "dynamic, quasistatic, spook, continuous, or empty for the scene's own; a change while running applies from the next ~/reset on.",
         ),
         number(
             "step",
             0.0,
-            (0.0, STEP_MAX),
+            (0.0, QUASISTATIC_STEP_MAX),
             true,
-            "Step [s], at least 1e-6; 0 selects the scene's. A change while running applies from the next ~/reset on.",
+            "Step [s], from 1e-6 to 0.1, quasistatic up to 1; 0 selects the scene's. A change while running applies from the next ~/reset on.",
         ),
         number(
             "real_time_factor",

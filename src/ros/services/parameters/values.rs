@@ -3,15 +3,15 @@
 use std::fmt::Write;
 
 use super::table::{
-    Declaration, FROM_SCENE, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, STEP_MAX,
-    STEP_MIN, SceneDefaults, fixed, of_scene,
+    Declaration, FROM_SCENE, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, STEP_MIN,
+    SceneDefaults, fixed, of_scene,
 };
 use crate::math::Vector3;
 use crate::recording::Rates;
 use crate::ros::client::ParameterValue;
 use crate::ros::commands::joint_command::ControlMode;
 use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
-use crate::ros::exchange::settings::{Mode, Physics, RunSettings};
+use crate::ros::exchange::settings::{Mode, Physics, QUASISTATIC_STEP_MAX, RunSettings, SceneStepping, check_step};
 use crate::ros::log::names::{Number, did_you_mean, shown};
 use crate::ros::scheduling::{Scheduling, SchedulingError};
 use crate::scene::Scene;
@@ -19,9 +19,11 @@ use crate::scene::Scene;
 /// Names that ROS itself may set on every node.
 const FOREIGN: [&str; 1] = ["start_type_description_service"];
 const FOREIGN_PREFIX: &str = "qos_overrides.";
+/// The parameters of the steps.
+const STEPS: [&str; 2] = ["stepping", "step"];
 /// Durations for which 0 means none.
 const DURATIONS: [&str; 3] = ["command_timeout", "checkpoint_period", "lockstep_timeout"];
-/// Whether tf2 takes a frame of that name.
+/// Whether tf2 accepts a frame of that name.
 fn is_frame(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('/') && !name.chars().any(char::is_control)
 }
@@ -39,6 +41,8 @@ pub(crate) struct Parameters {
     running: bool,
     problems: Vec<String>,
     use_sim_time: bool,
+    /// The scene's own steps, once there is a scene.
+    stepping: Option<SceneStepping>,
 }
 
 impl Parameters {
@@ -47,7 +51,8 @@ impl Parameters {
         let declarations = fixed();
         let values = declarations.iter().map(|declaration| declaration.default.clone()).collect();
         let (waiting, running, problems) = (Vec::new(), false, Vec::new());
-        let mut parameters = Self { declarations, values, waiting, running, problems, use_sim_time: false };
+        let mut parameters =
+            Self { declarations, values, waiting, running, problems, use_sim_time: false, stepping: None };
         for (name, value) in given {
             parameters.take_initial(name, value);
         }
@@ -65,6 +70,33 @@ impl Parameters {
                 Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
             }
         }
+    }
+
+    /// The scene's own steps, with which the values of `stepping` and `step` are checked from now on.
+    pub(crate) fn set_scene_stepping(&mut self, stepping: SceneStepping) {
+        self.stepping = Some(stepping);
+    }
+
+    /// Checks the steps that these parameters select, with the `changes` to them.
+    ///
+    /// # Errors
+    /// Steps that are too long for their mode.
+    pub(crate) fn check_steps(&self, changes: &[(&str, &ParameterValue)]) -> Result<(), String> {
+        let Some(stepping) = self.stepping.filter(|_| changes.iter().any(|(name, _)| STEPS.contains(name))) else {
+            return Ok(());
+        };
+        let value = |name: &str| {
+            let changed = changes.iter().rev().find(|(changed, _)| *changed == name).map(|(_, value)| *value);
+            changed.or(self.value(name))
+        };
+        let mode =
+            if let Some(ParameterValue::Text(mode)) = value("stepping") { Mode::named(mode) } else { Mode::Scene };
+        let step = match value("step") {
+            Some(ParameterValue::Number(step)) => *step,
+            Some(ParameterValue::Integer(step)) => *step as f64,
+            _ => 0.0,
+        };
+        check_step(&stepping.with(mode, (step * 1e9).round() as u64))
     }
 
     /// Replaces the parameters of the present scene with those of another scene. Parameters that both scenes
@@ -85,14 +117,28 @@ impl Parameters {
     }
 
     /// Declares the parameters that depend on the scene: gravity, gains and control modes of the joints.
-    pub(crate) fn declare_scene(&mut self, scene: &Scene) {
+    /// `stepping` are the scene's own steps.
+    pub(crate) fn declare_scene(&mut self, scene: &Scene, stepping: SceneStepping) {
         self.declare_defaults(&SceneDefaults::of(scene));
+        self.stepping = Some(stepping);
+        let settings = stepping.with(Mode::named(self.text("stepping")), (self.number("step") * 1e9).round() as u64);
+        // A scene may combine its own values as it likes.
+        if self.chooses_steps()
+            && let Err(problem) = check_step(&settings)
+        {
+            self.problems.push(format!("parameter 'step': {problem}"));
+        }
         for (name, value) in std::mem::take(&mut self.waiting) {
             match self.checked(&name, &value) {
                 Ok((index, checked)) => self.values[index] = checked,
                 Err(problem) => self.problems.push(format!("parameter '{}': {problem}", shown(&name))),
             }
         }
+    }
+
+    /// Whether `stepping` or `step` differ from the scene's own.
+    fn chooses_steps(&self) -> bool {
+        !self.text("stepping").is_empty() || self.number("step") > 0.0
     }
 
     fn declare_defaults(&mut self, scene: &SceneDefaults) {
@@ -172,13 +218,7 @@ impl Parameters {
             marker_pressure_max: self.number("marker_pressure_max"),
             command_timeout_ns: (self.number("command_timeout") * 1e9).round() as u64,
             trajectory_tolerance: self.number("trajectory_tolerance"),
-            mode: match self.text("stepping") {
-                "dynamic" => Mode::Dynamic,
-                "quasistatic" => Mode::Quasistatic,
-                "spook" => Mode::Spook,
-                "continuous" => Mode::Continuous,
-                _ => Mode::Scene,
-            },
+            mode: Mode::named(self.text("stepping")),
             step_ns: (self.number("step") * 1e9).round() as u64,
             checkpoint_period_ns: (self.number("checkpoint_period") * 1e9).round() as u64,
             wrench_duration_ns: (self.number("apply_wrench_duration") * 1e9).round() as u64,
@@ -202,14 +242,7 @@ impl Parameters {
 
     /// Takes over the mode and the length \[ns\] of the steps of a restored simulation.
     pub(crate) fn set_stepping(&mut self, mode: Mode, step_ns: u64) {
-        let mode = match mode {
-            Mode::Scene => "",
-            Mode::Dynamic => "dynamic",
-            Mode::Quasistatic => "quasistatic",
-            Mode::Spook => "spook",
-            Mode::Continuous => "continuous",
-        };
-        self.take_over("stepping", ParameterValue::Text(mode.to_owned()));
+        self.take_over("stepping", ParameterValue::Text(mode.name().to_owned()));
         self.take_over("step", ParameterValue::Number(step_ns as f64 / 1e9));
     }
 
@@ -306,7 +339,7 @@ impl Parameters {
             (Kind::Vector(_), _) => return wrong("three numbers, as in [0.0, 0.0, -9.81]"),
         };
         if name == "step" && matches!(checked, ParameterValue::Number(step) if step > 0.0 && step < STEP_MIN) {
-            let (shortest, longest) = (Number(STEP_MIN), Number(STEP_MAX));
+            let (shortest, longest) = (Number(STEP_MIN), Number(QUASISTATIC_STEP_MAX));
             return Err(format!("a step must be 0 (the scene's) or from {shortest} s to {longest} s"));
         }
         if name.ends_with("_rate")
@@ -342,17 +375,37 @@ impl Parameters {
         Ok((index, checked))
     }
 
-    /// Whether [`Parameters::set`] would accept the value.
+    /// Whether [`Parameters::set_checked`] would accept the value.
+    ///
+    /// # Errors
+    /// The reason why not.
     pub(crate) fn check(&self, name: &str, value: &ParameterValue) -> Result<(), String> {
         self.changeable(name, value).map(drop)
     }
 
     /// Changes a value; `true` if it differs from the previous one.
+    ///
+    /// # Errors
+    /// The reason why it is refused; nothing has changed then.
     pub(crate) fn set(&mut self, name: &str, value: &ParameterValue) -> Result<bool, String> {
-        let (index, checked) = self.changeable(name, value)?;
+        let checked = self.changeable(name, value)?;
+        self.check_steps(&[(name, value)])?;
+        Ok(self.take(checked))
+    }
+
+    /// Changes a value that was checked with [`Parameters::check`] and [`Parameters::check_steps`].
+    ///
+    /// # Errors
+    /// The reason why it is refused; nothing has changed then.
+    pub(crate) fn set_checked(&mut self, name: &str, value: &ParameterValue) -> Result<bool, String> {
+        let checked = self.changeable(name, value)?;
+        Ok(self.take(checked))
+    }
+
+    fn take(&mut self, (index, checked): (usize, ParameterValue)) -> bool {
         let changed = self.values[index] != checked;
         self.values[index] = checked;
-        Ok(changed)
+        changed
     }
 
     /// The parameters as a readable table.
@@ -375,6 +428,9 @@ impl Parameters {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stepping::{
+        ContinuousStepping, DynamicStepping, QuasistaticStepping, SpookStepping, StepSettings, Stepping,
+    };
 
     fn given(values: &[(&str, ParameterValue)]) -> Parameters {
         Parameters::new(values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())))
@@ -434,6 +490,46 @@ mod tests {
         assert!(refused.is_err_and(|reason| reason.contains("did you mean 'quasistatic'?")));
         assert!(parameters.check("step", &ParameterValue::Number(1e-9)).is_err());
         assert!(parameters.check("step", &ParameterValue::Number(2.0)).is_err());
+    }
+
+    /// Regression, observed on the built node: dynamic steps of 1 s were accepted.
+    #[test]
+    fn steps_are_not_too_long_for_their_mode() {
+        let quasistatic = ParameterValue::Text("quasistatic".to_owned());
+        let own = ParameterValue::Text(String::new());
+        let step = ParameterValue::Number;
+        let mut parameters = given(&[]);
+        parameters.start();
+        let dynamic = StepSettings { step_ns: 1_000_000, ..StepSettings::default() };
+        let scene = SceneStepping {
+            settings: dynamic,
+            dynamic: DynamicStepping::default(),
+            quasistatic: QuasistaticStepping::default(),
+            spook: SpookStepping::default(),
+            continuous: ContinuousStepping::default(),
+        };
+        parameters.set_scene_stepping(scene);
+        assert_eq!(parameters.set("step", &step(0.1)), Ok(true));
+        for longer in [step(0.101), step(1.0), ParameterValue::Integer(1)] {
+            let refused = parameters.set("step", &longer).unwrap_err();
+            assert!(refused.contains("too long for dynamic steps, which take at most 0.1 s"), "{refused}");
+        }
+        assert_eq!(parameters.set("stepping", &quasistatic), Ok(true));
+        assert_eq!(parameters.set("step", &step(1.0)), Ok(true));
+        assert!(parameters.set("stepping", &own).unwrap_err().contains("a step of 1 s"));
+        assert_eq!(parameters.set("step", &step(0.0)), Ok(true), "the scene's");
+        assert_eq!(parameters.set("stepping", &own), Ok(true));
+        // Both at once.
+        assert_eq!(parameters.check_steps(&[("step", &step(0.5)), ("stepping", &quasistatic)]), Ok(()));
+        assert!(parameters.check_steps(&[("gravity", &own), ("step", &step(0.5))]).is_err());
+        // The own step of a quasistatic scene is too long for its dynamic steps.
+        let settings = StepSettings {
+            step_ns: 500_000_000,
+            stepping: Stepping::Quasistatic(QuasistaticStepping::default()),
+            ..StepSettings::default()
+        };
+        parameters.set_scene_stepping(SceneStepping { settings, ..scene });
+        assert!(parameters.set("stepping", &ParameterValue::Text("spook".to_owned())).is_err());
     }
 
     /// A rate of -0.5 would be that of the scene, and tf2 refuses frames without a name or with a slash in

@@ -14,7 +14,7 @@ use crate::io::package::PackageMap;
 use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
 use crate::io::urdf::{SdformatProblem, UrdfError, UrdfProblem};
 use crate::math::Index;
-use crate::ros::exchange::settings::{Physics, RunSettings, SceneStepping};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, check_step, warn_of_unused};
 use crate::ros::exchange::world::Carryover;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::names::{did_you_mean, shown};
@@ -123,14 +123,14 @@ fn build(
     }
     let defaults = SceneDefaults::of(&loaded.scene);
     let carryover = carries.then(|| Carryover::new(&present.scene, &loaded.scene));
-    let stepping = SceneStepping {
-        settings: loaded.settings,
-        dynamic: loaded.dynamic,
-        quasistatic: loaded.quasistatic,
-        spook: loaded.spook,
-        continuous: loaded.continuous,
-    };
+    let stepping = SceneStepping::of(&loaded);
     let settings = stepping.under(&present.settings);
+    if present.settings.mode != Mode::Scene || present.settings.step_ns > 0 {
+        check_step(&settings).map_err(|problem| refused(FAILED, problem))?;
+    }
+    if !carries {
+        warn_of_unused(&loaded, &settings.stepping);
+    }
     let mut simulation = Simulation::new(loaded.scene.clone(), loaded.initial.clone(), settings)
         .map_err(|error| refused(FAILED, shortened(&with_causes(&error))))?;
     if carries {
@@ -143,6 +143,12 @@ fn build(
         }
         physics.apply(&mut simulation).map_err(|error| refused(FAILED, error.to_string()))?;
         loaded.scene = simulation.scene().clone();
+    }
+    // A state like the present one is tried, because nothing can be refused once the world is handed over.
+    if let Some(carryover) = &carryover {
+        let present = present.scene.model().default_state();
+        carryover.apply(&present, &mut simulation).map_err(|error| refused(FAILED, with_causes(&error)))?;
+        simulation.reset();
     }
     // A step is tried here, because a world that cannot take one would halt the running simulation.
     if loaded.scene.model().nv() > 0 {
