@@ -129,9 +129,9 @@ impl Simulation {
     }
 
     /// Adds the change from the long step to the two short ones to the end of the latter, as far as the
-    /// forces of contacts and joints leave it to the motion. If the change does not resolve the motion of a tree,
-    /// all bodies of its island stay there: a body that rests would move by the difference of what two lengths
-    /// of a step make of its contact, and its neighbours would push it.
+    /// forces of contacts and joints leave it to the motion. If the change does not resolve the motion of a
+    /// tree, all bodies of its island stay there: a body that rests would move by the difference of what two
+    /// lengths of a step make of its contact, and its neighbours would push it.
     fn extrapolate(&mut self, memory: &mut ControlMemory, time: f64) -> Result<(), StepError> {
         let (model, state) = (self.scene.model(), &mut self.state);
         let ControlMemory { start, long, change: [moved, dq, dv], resolved, .. } = memory;

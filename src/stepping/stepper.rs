@@ -75,8 +75,8 @@ impl Stepper {
         }
     }
 
-    /// Sets the `changes` of all velocities of an island of the last dynamic step to 0, unless those of all its
-    /// trees are `resolved`.
+    /// Sets the `changes` of all velocities of an island of the last dynamic step to 0, unless those of all
+    /// its trees are `resolved`.
     pub(super) fn keep_resolved_islands(&self, model: &Model, resolved: &[bool], changes: [&mut [f64]; 2]) {
         match self {
             Self::Dynamic(step) => step.keep_resolved_islands(model, resolved, changes),

@@ -87,7 +87,8 @@ fn rigid_bodies_do_not_pass_through_each_other_unseen() {
     }
 }
 
-/// A ball falls beside a flat rigid mesh, which has no inside: parts are limited by the size of the ball only.
+/// A ball falls beside a flat rigid mesh, which has no inside: parts are limited by the size of the ball
+/// only.
 #[test]
 fn flat_rigid_meshes_do_not_shorten_parts_to_nothing() {
     let folder = std::env::temp_dir().join(format!("isobar_flat_{}", std::process::id()));

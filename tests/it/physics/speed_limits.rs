@@ -48,8 +48,8 @@ fn a_falling_slider_keeps_its_velocity_limit() {
     }
 }
 
-/// A stiff actuator without a limit of its effort drives a slider to a far target: at its velocity limit, both
-/// ways. The same limit holds a mimic joint that moves three times as fast as its leader.
+/// A stiff actuator without a limit of its effort drives a slider to a far target: at its velocity limit,
+/// both ways. The same limit holds a mimic joint that moves three times as fast as its leader.
 #[test]
 fn stiff_actuators_do_not_pass_a_velocity_limit() {
     for mimic in [false, true] {

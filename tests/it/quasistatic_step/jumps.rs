@@ -171,7 +171,7 @@ fn a_refusal_of_the_solver_names_the_pair() {
 #[test]
 fn steps_that_are_taken_have_derivatives() {
     let (mut taken, mut in_parts, mut jumps) = (0, 0, 0);
-    for seed in 0..60 {
+    for seed in 0..120 {
         let mut jump = jump(seed);
         let command = positions(&jump.command);
         let mut derivatives = QuasistaticDerivatives::new(&jump.simulation).expect("a quasistatic simulation");
