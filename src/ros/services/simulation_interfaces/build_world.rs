@@ -350,7 +350,7 @@ fn code_of_urdf(error: &UrdfError) -> u8 {
             UrdfProblem::Mesh(_) => spawn::UNSUPPORTED_ASSETS,
             _ => spawn::RESOURCE_PARSE_ERROR,
         },
-        UrdfError::Read { .. } | UrdfError::NotXml { .. } => spawn::RESOURCE_PARSE_ERROR,
+        UrdfError::Read { .. } | UrdfError::NotXml { .. } | UrdfError::Xacro(_) => spawn::RESOURCE_PARSE_ERROR,
     }
 }
 
