@@ -67,6 +67,9 @@ impl Simulation {
             slip: relative_velocity(&patch.p_WC, A, B) + moving,
         };
         let slip_min = SLIP_MIN * self.settings.stiction_tolerance;
+        // Grows with the other arrays, and not when a step has one face more than all before
+        errors.clear();
+        errors.reserve(normal_W.capacity());
         patch.net_friction = friction_errors(each, &net, pair.material.friction, slip_min, errors);
         patch.friction = largest_of(errors);
     }
