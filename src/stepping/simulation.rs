@@ -151,13 +151,13 @@ impl Simulation {
     /// pressure did not stop in it.
     pub fn missed_contact(&self) -> Option<MissedContact<'_>> {
         let missed = self.result.missed?;
-        Some(MissedContact::new(&self.scene, missed, self.settings.step()))
+        Some(MissedContact::new(&self.scene, missed, self.last_length()))
     }
     /// The two geometries whose friction in the last step is farthest from Coulomb's law, if it is still
     /// wrong after all rounds.
     pub fn wrong_friction(&self) -> Option<WrongFriction<'_>> {
         let wrong = self.result.wrong_friction?;
-        Some(WrongFriction::new(&self.scene, wrong, self.settings.step()))
+        Some(WrongFriction::new(&self.scene, wrong, self.last_length()))
     }
     /// The body with the largest share of inertia in the last quasistatic step, if the share is above 10 %.
     pub fn inertial_load(&self) -> Option<InertialLoad<'_>> {

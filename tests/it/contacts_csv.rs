@@ -31,6 +31,8 @@ fn a_recording_of_contacts_has_force_and_penetration_of_each_pair() {
     }
     let mut snapshot = Snapshot::default();
     simulation.snapshot_into(&mut snapshot);
+    let deepest = snapshot.contact_patches().iter().map(|patch| patch.penetration).fold(0.0, f64::max);
+    assert_eq!(simulation.penetration_max(), deepest);
     let mut bytes = Vec::new();
     let mut recording = ContactRecording::new(&mut bytes, "test", &loaded.scene).expect("a recording");
     recording.record(&snapshot).expect("rows");

@@ -528,6 +528,53 @@ fn hull_of_a_sphere() {
     assert_eq!(hull.triangles.len(), 996);
 }
 
+/// Points of a finely meshed capsule, rounded to single precision as in STL files: many lie nearly in one
+/// plane. The hull is closed, and no point is outside any of its facets by more than the rounding.
+#[test]
+fn hulls_of_rounded_points_are_closed() {
+    let mut sequence = Random::new(7);
+    for _ in 0..20 {
+        let round = |x: f64| f64::from(x as f32);
+        let points: Vec<Vector3> = (0..600)
+            .map(|number| {
+                let angle = std::f64::consts::TAU * f64::from(number % 30) / 30.0;
+                let (z, radius) = (f64::from(number / 30) / 19.0 - 0.5, 0.2);
+                let noise = sequence.vector() * 1e-9;
+                (Vector3::new(radius * angle.cos(), radius * angle.sin(), z) + noise).map(round)
+            })
+            .collect();
+        let hull = hull(&points).unwrap();
+        assert!(is_closed(&hull));
+        for triangle in &hull.triangles {
+            let [a, b, c] = triangle.map(|vertex| hull.vertices[vertex as usize]);
+            let normal = (b - a).cross(&(c - a));
+            // A sliver has no direction
+            if normal.norm() > 1e-6 {
+                let outside = points.iter().map(|p| (p - a).dot(&normal) / normal.norm()).fold(0.0, f64::max);
+                assert!(outside < 1e-6, "{outside:e} m");
+            }
+        }
+    }
+}
+
+/// Round shapes without a resolution hint keep at least 97 % of their volume, so that they roll nearly as
+/// round ones do.
+#[test]
+fn round_shapes_without_a_hint_are_nearly_round() {
+    use std::f64::consts::PI;
+    let shapes = [
+        (Shape::Sphere { radius: 0.1 }, 4.0 / 3.0 * PI * 1e-3),
+        (Shape::Ellipsoid { semi_axes: Vector3::new(0.1, 0.08, 0.06) }, 4.0 / 3.0 * PI * 4.8e-4),
+        (Shape::Cylinder { radius: 0.1, length: 0.3 }, PI * 3e-3),
+        (Shape::Capsule { radius: 0.1, length: 0.3 }, PI * 3e-3 + 4.0 / 3.0 * PI * 1e-3),
+    ];
+    for (shape, volume) in shapes {
+        let HydroelasticGeometry::CompliantVolume(field) = build(&shape, Some(MODULUS), None) else { panic!() };
+        let part = centroid(&boundary(field.mesh()).unwrap()).0 / volume;
+        assert!((0.97..1.0).contains(&part), "{shape:?}: {part}");
+    }
+}
+
 /// A convex triangle mesh is a star of tetrahedra; one that is not is filled.
 #[test]
 fn triangle_meshes_can_be_compliant() {

@@ -22,6 +22,18 @@ fn every_law_is_tested() {
     assert!(missing.is_empty(), "{:?}", missing.iter().map(|law| law.name).collect::<Vec<_>>());
 }
 
+/// A name without a law is an error that lists the names.
+#[test]
+fn a_law_that_does_not_exist_is_refused() {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_isobar"))
+        .args(["experiment", "laws", "--only", "conis"])
+        .current_dir(env!("CARGO_TARGET_TMPDIR"))
+        .output()
+        .expect("the program");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && text.contains("`conis`") && text.contains("`coin`"), "{text}");
+}
+
 #[test]
 fn coins_tend_to_one_ratio() {
     holds("coin");

@@ -218,3 +218,17 @@ fn chart(result: &StepErrors) -> Chart {
     let chart = Chart::new(&title, ["solved steps", "largest error [m]"], series);
     Chart { scale: Scale::Logarithmic, ..chart }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without the runs of some steps, the last two have no ratio of 2, and there is no limit.
+    #[test]
+    fn a_method_with_a_failed_run_has_no_limit() {
+        let path = || (1e-3, BodyPath::default());
+        let paths: Vec<_> = STEPS_NS.iter().map(|_| path()).collect();
+        assert!(limit("lagged", &paths, &path().1).is_some());
+        assert!(limit("lagged", &paths[1..], &path().1).is_none());
+    }
+}

@@ -167,19 +167,17 @@ mod tests {
     use super::*;
     use crate::io::bag::MessageType;
 
+    fn topic() -> Topic {
+        let (name, message) = ("/number".to_owned(), MessageType::Float64);
+        Topic { name, message, depth: 1, best_effort: false, latched: false }
+    }
+
     /// A full disk: what could not be written is given up. No later call writes it, and neither does the end
     /// of the writer.
     #[test]
     fn after_a_failure_nothing_is_written_a_second_time() {
         let file = std::env::temp_dir().join(format!("isobar_full_{}.mcap", std::process::id()));
-        let topic = Topic {
-            name: "/number".to_owned(),
-            message: MessageType::Float64,
-            depth: 1,
-            best_effort: false,
-            latched: false,
-        };
-        let mut writer = BagWriter::create_new(&file, &[topic]).unwrap();
+        let mut writer = BagWriter::create_new(&file, &[topic()]).unwrap();
         writer.flush().unwrap();
         writer.write(0, 0, &[0; 100_000]).unwrap();
         let before = std::fs::metadata(&file).unwrap().len();
@@ -199,15 +197,8 @@ mod tests {
     #[test]
     fn a_cut_file_reads_to_the_last_flush() {
         let file = std::env::temp_dir().join(format!("isobar_cut_{}.mcap", std::process::id()));
-        let topic = Topic {
-            name: "/number".to_owned(),
-            message: MessageType::Float64,
-            depth: 1,
-            best_effort: false,
-            latched: false,
-        };
-        let mut writer = BagWriter::create_new(&file, std::slice::from_ref(&topic)).unwrap();
-        assert!(BagWriter::create_new(&file, &[topic]).is_err(), "the file is there");
+        let mut writer = BagWriter::create_new(&file, &[topic()]).unwrap();
+        assert!(BagWriter::create_new(&file, &[topic()]).is_err(), "the file is there");
         for flushes in 0..2 {
             for message in 0..100 {
                 writer.write(0, flushes * 1000 + message, &[0; 12]).unwrap();

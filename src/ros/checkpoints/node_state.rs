@@ -11,7 +11,10 @@ use crate::stepping::{Checkpoint, HeldWrench};
 const MARK: &[u8; 8] = b"ISONODE3";
 /// That of the version before, without the name of the world.
 const MARK_2: &[u8; 8] = b"ISONODE2";
-const MODES: [Mode; 5] = Mode::ALL;
+const MODES: [Mode; 5] = {
+    let [(_, a), (_, b), (_, c), (_, d), (_, e)] = Mode::ALL;
+    [a, b, c, d, e]
+};
 
 /// The node's part of a checkpoint.
 #[derive(Clone, Debug, PartialEq)]

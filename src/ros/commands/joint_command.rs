@@ -1,5 +1,6 @@
 //! Joint commands by name: checked and clamped.
 
+use super::mode_names::names_of;
 use std::f64::consts::TAU;
 
 #[cfg(test)]
@@ -57,33 +58,25 @@ pub(crate) enum ControlMode {
 }
 
 impl ControlMode {
-    /// All modes.
-    const ALL: [Self; 5] = [Self::Auto, Self::Position, Self::Velocity, Self::Effort, Self::Nothing];
-    /// Their names, as parameters.
-    pub(crate) const NAMES: [&'static str; 5] = {
-        let mut names = [""; 5];
-        let mut index = 0;
-        while index < names.len() {
-            names[index] = Self::ALL[index].name();
-            index += 1;
-        }
-        names
-    };
+    /// All modes with their names, as parameters.
+    const ALL: [(&'static str, Self); 5] = [
+        ("auto", Self::Auto),
+        ("position", Self::Position),
+        ("velocity", Self::Velocity),
+        ("effort", Self::Effort),
+        ("none", Self::Nothing),
+    ];
+    /// The names.
+    pub(crate) const NAMES: [&'static str; 5] = names_of(Self::ALL);
 
     /// The mode with the given name; of other names, the default.
     pub(crate) fn of(name: &str) -> Self {
-        Self::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or_default()
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map_or_else(Self::default, |(_, mode)| mode)
     }
 
     /// Its name, as a parameter.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::Position => "position",
-            Self::Velocity => "velocity",
-            Self::Effort => "effort",
-            Self::Nothing => "none",
-        }
+    pub(super) fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
     /// Whether positions are taken, including those of trajectories.

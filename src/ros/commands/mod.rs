@@ -5,6 +5,7 @@
 pub(crate) mod goal;
 mod interpolation;
 pub(crate) mod joint_command;
+pub(crate) mod mode_names;
 pub(crate) mod standing_command;
 pub(crate) mod tracking;
 #[cfg_attr(not(isobar_control), allow(dead_code))]

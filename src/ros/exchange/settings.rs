@@ -3,6 +3,7 @@
 use crate::io::scene_file::LoadedScene;
 use crate::math::{Index, ScalarJointIndex, Vector3};
 use crate::recording::Rates;
+use crate::ros::commands::mode_names::names_of;
 use crate::ros::log::names::Number;
 use crate::scene::{Scene, SceneChangeError};
 use crate::stepping::{
@@ -45,33 +46,25 @@ pub(crate) enum Mode {
 }
 
 impl Mode {
-    /// All modes.
-    pub(crate) const ALL: [Self; 5] = [Self::Scene, Self::Dynamic, Self::Quasistatic, Self::Spook, Self::Continuous];
-    /// Their names, as values of the parameter `stepping`.
-    pub(crate) const NAMES: [&'static str; 5] = {
-        let mut names = [""; 5];
-        let mut index = 0;
-        while index < names.len() {
-            names[index] = Self::ALL[index].name();
-            index += 1;
-        }
-        names
-    };
+    /// All modes with their names, as values of the parameter `stepping`.
+    pub(crate) const ALL: [(&'static str, Self); 5] = [
+        ("", Self::Scene),
+        ("dynamic", Self::Dynamic),
+        ("quasistatic", Self::Quasistatic),
+        ("spook", Self::Spook),
+        ("continuous", Self::Continuous),
+    ];
+    /// The names.
+    pub(crate) const NAMES: [&'static str; 5] = names_of(Self::ALL);
 
     /// The mode with the given name; of other names, that of the scene.
     pub(crate) fn named(name: &str) -> Self {
-        Self::ALL.into_iter().find(|mode| mode.name() == name).unwrap_or(Self::Scene)
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map_or(Self::Scene, |(_, mode)| mode)
     }
 
     /// Its name; empty for that of the scene.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Scene => "",
-            Self::Dynamic => "dynamic",
-            Self::Quasistatic => "quasistatic",
-            Self::Spook => "spook",
-            Self::Continuous => "continuous",
-        }
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
     /// The mode of steps that are taken.

@@ -259,6 +259,23 @@ fn states_within_a_step_are_those_of_the_motion() {
         }
         assert!(simulation.state_within(0.011).is_none() && simulation.state_within(-1e-3).is_none());
     }
+    // A body that tumbles: its quaternion is integrated and normalized
+    let (scene, mut state, body) = crate::worlds::body_on_ground(
+        isobar::geometry::Shape::Box { size: Vector3::new(0.1, 0.06, 0.04) },
+        1.0,
+        Vector3::new(1e-3, 2e-3, 2.5e-3),
+        &crate::worlds::compliant(1e6, 0.0, 0.5),
+        Vector3::zeros(),
+    );
+    scene.model().set_free_body_pose(&mut state, body, &at(0.0, 0.0, 1.0));
+    let V = SpatialVelocity::new(Vector3::new(3.0, 20.0, -7.0), Vector3::new(0.3, 0.0, 0.1));
+    scene.model().set_free_body_velocity(&mut state, body, &V);
+    let mut tumbling = Simulation::new(scene, state, continuous(0.01, 1e-6)).expect("a simulation");
+    for _ in 0..20 {
+        tumbling.step(&JointCommand::default()).expect("a step");
+        let end = tumbling.state_within(tumbling.settings().step()).expect("the end");
+        assert_eq!(end, *tumbling.state(), "the end is exactly that of the step");
+    }
     // The polynomial misses h^4/4! of the fourth derivative x0 w^4 times at most 0.15, with parts of 2 ms
     assert!(worst < 1e-8, "{worst:e}");
 }
