@@ -575,6 +575,10 @@ fn spin(mut node: Node, mut server: ServiceServer) -> Node {
         server.answer_all(&mut node);
         retry_responses();
     }
-    server.end();
+    // A request for a result may still be on its way; `end` answers it.
+    while server.end() {
+        node.spin_once(SPIN_TIMEOUT);
+    }
+    retry_responses();
     node
 }

@@ -24,6 +24,8 @@ const CANCEL_TERMINATED: i8 = 3;
 
 /// The time for which a result is kept for clients that have not requested it yet.
 const RESULT_KEPT: Duration = Duration::from_secs(60);
+/// The time within which the client of a goal that has ended requests its result.
+const REQUEST_WAIT: Duration = Duration::from_millis(500);
 /// The largest number of goals kept, including finished ones.
 const GOALS_MAX: usize = 100;
 
@@ -43,6 +45,8 @@ struct Goal<T: ActionType> {
     status: i8,
     result: Option<(T::Result, Instant)>,
     waiting: Vec<Request<T::GetResult>>,
+    /// Whether a client has received the result.
+    delivered: bool,
 }
 
 /// The server's end of an action.
@@ -86,7 +90,7 @@ impl<T: ActionType + 'static> ActionServer<T> {
     pub(crate) fn accept(&mut self, id: &GoalId, request: Request<T::SendGoal>) {
         let stamp = system_time();
         let info = GoalInfo { goal_id: UUID { uuid: id.clone() }, stamp: stamp.clone() };
-        self.goals.push(Goal { info, status: EXECUTING, result: None, waiting: Vec::new() });
+        self.goals.push(Goal { info, status: EXECUTING, result: None, waiting: Vec::new(), delivered: false });
         request.respond(T::make_goal_response_msg(true, stamp));
         self.publish_status();
     }
@@ -108,6 +112,7 @@ impl<T: ActionType + 'static> ActionServer<T> {
         let Some(index) = self.index_of(id) else { return };
         let goal = &mut self.goals[index];
         goal.status = outcome as i8;
+        goal.delivered = !goal.waiting.is_empty();
         for request in goal.waiting.drain(..) {
             request.respond(T::make_result_response_msg(goal.status, result.clone()));
         }
@@ -131,7 +136,10 @@ impl<T: ActionType + 'static> ActionServer<T> {
             };
             let goal = &mut self.goals[index];
             match &goal.result {
-                Some((result, _)) => request.respond(T::make_result_response_msg(goal.status, result.clone())),
+                Some((result, _)) => {
+                    request.respond(T::make_result_response_msg(goal.status, result.clone()));
+                    goal.delivered = true;
+                }
                 None if goal.waiting.len() < GOALS_MAX => goal.waiting.push(request),
                 None => tracing::debug!("too many requests wait for the result of one goal: this one gets no response"),
             }
@@ -142,6 +150,14 @@ impl<T: ActionType + 'static> ActionServer<T> {
             self.publish_status();
         }
         canceled
+    }
+
+    /// Whether a goal ended just now, and no client has requested its result yet.
+    pub(crate) fn awaits_request(&self) -> bool {
+        let awaits = |goal: &Goal<T>| {
+            !goal.delivered && goal.result.as_ref().is_some_and(|(_, since)| since.elapsed() < REQUEST_WAIT)
+        };
+        self.goals.iter().any(awaits)
     }
 
     /// A request cancels the goal with its id, and all goals that were accepted up to its stamp. A request

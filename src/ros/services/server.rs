@@ -68,11 +68,13 @@ impl ServiceServer {
         self.context.control.mailbox.stopped()
     }
 
-    /// Ends the goals of clients, which would wait for their results.
-    pub(crate) fn end(&mut self) {
-        self.context.controllers.end_goals();
+    /// Ends the goals of clients, which would wait for their results. Returns whether some clients have yet to
+    /// request theirs.
+    pub(crate) fn end(&mut self) -> bool {
+        let awaits = self.context.controllers.end_goals();
         #[cfg(isobar_simulation)]
-        self.simulation_interfaces.end_goals();
+        let awaits = self.simulation_interfaces.end_goals() || awaits;
+        awaits
     }
 
     /// Takes and answers all messages and requests that have arrived.

@@ -225,14 +225,19 @@ impl Controllers {
         indices
     }
 
-    /// Ends all goals, because the node ends.
-    pub(crate) fn end_goals(&mut self) {
+    /// Ends all goals, because the node ends. Returns whether clients have yet to request their results.
+    pub(crate) fn end_goals(&mut self) -> bool {
         #[cfg(isobar_control)]
         self.controllers.iter_mut().for_each(|controller| {
             // Clients may have asked for results since the last spin.
             controller.follow.take_cancellations();
             controller.follow.abandon("the node ends");
         });
+        #[cfg(isobar_control)]
+        let awaits = self.controllers.iter().any(|controller| controller.follow.awaits_request());
+        #[cfg(not(isobar_control))]
+        let awaits = false;
+        awaits
     }
 
     /// The topics of the controllers that lockstep waits for.

@@ -85,6 +85,11 @@ impl FollowJointTrajectoryServer {
         }
     }
 
+    /// Whether a goal ended just now, and no client has requested its result yet.
+    pub(crate) fn awaits_request(&self) -> bool {
+        self.server.awaits_request()
+    }
+
     /// Serves the clients, and marks the active goals to be canceled. Returns their numbers.
     pub(crate) fn take_cancellations(&mut self) -> Vec<u64> {
         let asked = self.server.serve_clients();

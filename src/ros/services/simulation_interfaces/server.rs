@@ -67,9 +67,9 @@ impl SimulationInterfaces {
         })
     }
 
-    /// Ends all goals, because the node ends.
-    pub(crate) fn end_goals(&mut self) {
-        self.steps.end_goals();
+    /// Ends all goals, because the node ends. Returns whether clients have yet to request their results.
+    pub(crate) fn end_goals(&mut self) -> bool {
+        self.steps.end_goals()
     }
 
     /// Takes and answers all requests that have arrived.

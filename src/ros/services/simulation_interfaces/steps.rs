@@ -104,13 +104,14 @@ impl StepServices {
         })
     }
 
-    /// Ends all goals, because the node ends.
-    pub(super) fn end_goals(&mut self) {
+    /// Ends all goals, because the node ends. Returns whether clients have yet to request their results.
+    pub(super) fn end_goals(&mut self) -> bool {
         let _ = self.simulate_steps.serve_clients();
         for goal in std::mem::take(&mut self.goals) {
             let result = refused(FAILED, "the node ends");
             self.simulate_steps.finish(&goal.id, GoalOutcome::Aborted, SimulateSteps::Result { result });
         }
+        self.simulate_steps.awaits_request()
     }
 
     /// Takes and answers all requests that have arrived.
