@@ -103,7 +103,7 @@ fn follow(standing: &mut StandingCommand, joints: &[CommandedJoint], source: &mu
         }
         events.clear();
     }
-    let _ = standing.take_goal_news();
+    let _ = standing.take_goal_updates();
 }
 
 /// A sensor_msgs/JointState.

@@ -263,10 +263,10 @@ impl DepthPlane {
         // Weight, position and depth of the corners of the faces that count
         let corners = || {
             (0..surface.len()).filter(|i| is_part(*i)).flat_map(|i| {
-                let (places, pressures) = surface.polygon(i);
+                let (vertices, pressures) = surface.polygon(i);
                 let own = surface.gradient(i);
-                let weight = surface.area[i] * own / places.len() as f64;
-                places.iter().zip(pressures).map(move |(p, pressure)| (weight, p - p_WC, pressure / own))
+                let weight = surface.area[i] * own / vertices.len() as f64;
+                vertices.iter().zip(pressures).map(move |(p, pressure)| (weight, p - p_WC, pressure / own))
             })
         };
         let (mut total, mut middle, mut mean) = (0.0, Vector3::zeros(), 0.0);

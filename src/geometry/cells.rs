@@ -7,7 +7,7 @@
 use super::intersections::find_intersections;
 use super::mesh::{MeshError, check_indices};
 use super::mesh_measure::boundary_faces;
-use super::surface_check::Place;
+use super::surface_check::Position;
 use super::tetrahedra::{TET_FACES, is_flat, neighbours};
 use super::winding::Winding;
 use super::{SurfaceMesh, VolumeMesh};
@@ -25,7 +25,7 @@ pub enum CellDefect {
         /// The tetrahedron.
         tet: u32,
         /// Its centre.
-        at: Place,
+        at: Position,
     },
     /// Two tetrahedra lie on the same side of a common face.
     #[error("tetrahedra {tets:?} overlap at {at}: mesh the body again")]
@@ -33,7 +33,7 @@ pub enum CellDefect {
         /// The two tetrahedra.
         tets: [u32; 2],
         /// The centre of their common face.
-        at: Place,
+        at: Position,
     },
     /// The boundary intersects itself, or winds around a point more than once.
     #[error(
@@ -42,7 +42,7 @@ pub enum CellDefect {
     )]
     Boundary {
         /// The position.
-        at: Place,
+        at: Position,
     },
 }
 
@@ -61,19 +61,19 @@ pub(super) fn find_defect(mesh: &VolumeMesh) -> Option<CellDefect> {
     let center = |tet: u32| corners(tet).iter().sum::<Vector3>() / 4.0;
     let count = mesh.tets.len() as u32;
     if let Some(tet) = (0..count).find(|tet| is_flat(&turned(corners(*tet)))) {
-        return Some(CellDefect::Flat { tet, at: Place(center(tet)) });
+        return Some(CellDefect::Flat { tet, at: Position(center(tet)) });
     }
     if let Some(defect) = faces_overlap(mesh) {
         return Some(defect);
     }
     let border = SurfaceMesh { vertices: mesh.vertices.clone(), triangles: boundary_faces(mesh) };
     if let Some((_, at)) = find_intersections(&border.vertices, &border.triangles).first {
-        return Some(CellDefect::Boundary { at: Place(at) });
+        return Some(CellDefect::Boundary { at: Position(at) });
     }
     let winding = Winding::new(&border);
     let mut crossings = Vec::new();
     let mut centers = one_of_each_part(mesh).into_iter().map(center);
-    centers.find(|at| winding.at(at, &mut crossings) > 1).map(|at| CellDefect::Boundary { at: Place(at) })
+    centers.find(|at| winding.at(at, &mut crossings) > 1).map(|at| CellDefect::Boundary { at: Position(at) })
 }
 
 /// The corners in the order of a positive volume.
@@ -110,7 +110,7 @@ fn faces_overlap(mesh: &VolumeMesh) -> Option<CellDefect> {
             [] => continue,
         };
         let center = same[0].0.map(at).iter().sum::<Vector3>() / 3.0;
-        return Some(CellDefect::Overlap { tets: overlapping, at: Place(center) });
+        return Some(CellDefect::Overlap { tets: overlapping, at: Position(center) });
     }
     None
 }

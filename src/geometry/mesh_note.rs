@@ -1,6 +1,6 @@
 //! Remarks about a mesh that was accepted.
 
-use super::surface_check::{Place, SurfaceDefect};
+use super::surface_check::{Position, SurfaceDefect};
 
 /// A remark about a mesh that is not refused.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +13,7 @@ pub enum MeshNote {
     /// A filling lacks a part of the body that is thinner than the filling's edges.
     LeftOut {
         /// The position of the part.
-        at: Place,
+        at: Position,
         /// Distance by which the part sticks out of the filling \[m\].
         distance: f64,
         /// Edge length of the filling \[m\].
@@ -63,7 +63,7 @@ pub enum MeshNote {
         /// The first such pair, counted from 0.
         triangles: [u32; 2],
         /// A point where they meet.
-        at: Place,
+        at: Position,
     },
 }
 

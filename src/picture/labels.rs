@@ -39,7 +39,7 @@ const LEAD: f64 = 2.0;
 /// The positions of the labels, as the middle of each base line \[px\], in the order given; `None` for a
 /// label without a position outside of `taken` and the other labels. Labels of higher rank are placed first,
 /// and labels of equal rank in the order given.
-pub(super) fn place(
+pub(super) fn label_positions(
     labels: &[Label],
     size: f64,
     taken: &[Region],
@@ -48,7 +48,7 @@ pub(super) fn place(
     let mut order: Vec<usize> = (0..labels.len()).collect();
     order.sort_by(|a, b| labels[*b].rank.total_cmp(&labels[*a].rank).then(a.cmp(b)));
     let mut taken = taken.to_vec();
-    let mut places = vec![None; labels.len()];
+    let mut chosen = vec![None; labels.len()];
     for index in order {
         let label = &labels[index];
         let free = |at: &[f64; 2]| {
@@ -61,28 +61,28 @@ pub(super) fn place(
         };
         if let Some(at) = positions(label.at, size).find(free) {
             taken.push(region(&label.text, at, size));
-            places[index] = Some(at);
+            chosen[index] = Some(at);
         }
     }
-    places
+    chosen
 }
 
 /// Writes the labels and returns the number that were left out.
 pub(super) fn write(image: &mut Image, labels: &[Label], taken: &[Region]) -> usize {
     let size = legend::text_size(image.height());
-    let places = place(labels, size, taken, (image.width() as f64, image.height() as f64));
-    for (label, at) in labels.iter().zip(&places) {
+    let positions = label_positions(labels, size, taken, (image.width() as f64, image.height() as f64));
+    for (label, at) in labels.iter().zip(&positions) {
         let Some(at) = at else { continue };
         let middle = [at[0], at[1] - 0.5 * size];
         if (middle[0] - label.at[0]).hypot(middle[1] - label.at[1]) > LEAD * size {
             image.stroke(&[vec![label.at, middle]], 1.0, FAINT_INK);
         }
     }
-    for (label, at) in labels.iter().zip(&places) {
+    for (label, at) in labels.iter().zip(&positions) {
         let Some(at) = at else { continue };
         legend::outlined(image, &label.text, *at, size, (Align::Center, INK));
     }
-    places.iter().filter(|at| at.is_none()).count()
+    positions.iter().filter(|at| at.is_none()).count()
 }
 
 /// The point itself, then rings around it, starting on the right.
@@ -119,14 +119,14 @@ mod tests {
             .map(|k| Label { text: format!("{k}.0 N"), at: [200.0 + f64::from(k % 5), 150.0], rank: f64::from(k) })
             .collect();
         let taken = [[0.0, 0.0, 400.0, 100.0]];
-        let places = place(&labels, 10.0, &taken, (400.0, 300.0));
+        let positions = label_positions(&labels, 10.0, &taken, (400.0, 300.0));
         let regions: Vec<_> = labels
             .iter()
-            .zip(&places)
+            .zip(&positions)
             .filter_map(|(label, at)| at.map(|at| region(&label.text, at, 10.0)))
             .chain(taken)
             .collect();
-        assert_eq!(places[39], Some([204.0, 150.0]));
+        assert_eq!(positions[39], Some([204.0, 150.0]));
         assert!(regions.len() > 12, "{} of 40 are shown", regions.len() - 1);
         for (i, a) in regions.iter().enumerate() {
             assert!(a[0] >= 0.0 && a[1] >= 0.0 && a[2] <= 400.0 && a[3] <= 300.0);

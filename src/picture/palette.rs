@@ -35,7 +35,7 @@ impl Group {
     }
 
     /// The value of dividing the group: its width squared times the square root of the number of its pixels.
-    fn worth(&self) -> u64 {
+    fn division_value(&self) -> u64 {
         let count: u64 = self.0.iter().map(|(_, count, _)| count).sum();
         let width = u64::from(self.widest().1);
         width * width * count.isqrt()
@@ -81,7 +81,7 @@ impl Palette {
         let mut groups = vec![Group(counts.into_iter().map(|(cell, (count, sums))| (cell, count, sums)).collect())];
         while groups.len() < COLORS_MAX {
             let wanted = (0..groups.len()).filter(|group| groups[*group].0.len() > 1);
-            let Some(group) = wanted.max_by_key(|group| groups[*group].worth()) else { break };
+            let Some(group) = wanted.max_by_key(|group| groups[*group].division_value()) else { break };
             let (lower, upper) = groups.swap_remove(group).divide();
             groups.extend([lower, upper]);
         }

@@ -273,7 +273,8 @@ impl Session {
         }
         let scheduling = parameters.scheduling()?;
         let (start, initial) = (loaded.scene.clone(), loaded.initial.clone());
-        let begin = |settings: &RunSettings| Simulation::new(start.clone(), initial.clone(), stepping.under(settings));
+        let begin =
+            |settings: &RunSettings| Simulation::new(start.clone(), initial.clone(), stepping.with_settings(settings));
         let schedules = schedules(&loaded.scene, &loaded.commands, &loaded.wrenches);
         let (simulation, restored) = match checkpoint {
             Some(checkpoint) => {
@@ -293,7 +294,7 @@ impl Session {
                 let (simulation, state) = restore(&checkpoint, &settings, &schedules, begin)?.map_err(refused)?;
                 parameters.set_physics(start.joint_names(), &Physics::of(simulation.scene()));
                 if let Some(state) = &state
-                    && stepping.under(&settings) != simulation.settings()
+                    && stepping.with_settings(&settings) != simulation.settings()
                 {
                     parameters.set_stepping(state.mode, state.step_ns);
                     settings = parameters.run_settings(&rates, markers);

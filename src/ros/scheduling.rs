@@ -63,7 +63,7 @@ pub enum SchedulingError {
 }
 
 /// The scheduling of a thread before it was changed.
-struct Ordinary {
+struct PreviousScheduling {
     cpus: CpuSet,
     policy: ThreadSchedulePolicy,
     params: ScheduleParams,
@@ -74,7 +74,7 @@ struct Ordinary {
 const NICE_0: i32 = 47;
 
 /// The scheduling with which the process started, if [`Scheduling`] changes it.
-static ORDINARY: OnceLock<Ordinary> = OnceLock::new();
+static PREVIOUS: OnceLock<PreviousScheduling> = OnceLock::new();
 
 /// Whether the parameters request a priority of SCHED_FIFO.
 static RAISED: AtomicBool = AtomicBool::new(false);
@@ -142,7 +142,7 @@ impl Scheduling {
     /// Changes the calling thread.
     fn apply(&self) -> Result<(), SchedulingError> {
         let before = present()?;
-        let before = ORDINARY.get_or_init(|| before);
+        let before = PREVIOUS.get_or_init(|| before);
         if !self.cpus.is_empty() {
             let mut wanted = CpuSet::new();
             for &cpu in &self.cpus {
@@ -173,7 +173,7 @@ impl Scheduling {
 /// Gives the calling thread the scheduling with which the process started: for work in the background that a
 /// thread with a higher priority has started.
 pub(super) fn ordinary() {
-    let Some(before) = ORDINARY.get() else { return };
+    let Some(before) = PREVIOUS.get() else { return };
     let priority = match before.policy {
         ThreadSchedulePolicy::Realtime(_) => ThreadPriority::from_posix(before.params),
         ThreadSchedulePolicy::Normal(_) => ThreadPriority::from_posix(ScheduleParams { sched_priority: NICE_0 }),
@@ -189,7 +189,7 @@ pub(super) fn ordinary() {
 }
 
 /// The scheduling of the calling thread.
-fn present() -> Result<Ordinary, SchedulingError> {
+fn present() -> Result<PreviousScheduling, SchedulingError> {
     let cpus = sched_getaffinity(None).map_err(|error| SchedulingError::Affinity(error.into()))?;
     let refused = |reason: thread_priority::Error| SchedulingError::Priority {
         priority: 0,
@@ -197,7 +197,7 @@ fn present() -> Result<Ordinary, SchedulingError> {
         reason: described(&reason),
     };
     let (policy, params) = thread_schedule_policy_param(thread_native_id()).map_err(refused)?;
-    Ok(Ordinary { cpus, policy, params, nice: getpriority_process(None).unwrap_or(0) })
+    Ok(PreviousScheduling { cpus, policy, params, nice: getpriority_process(None).unwrap_or(0) })
 }
 
 fn described(error: &thread_priority::Error) -> String {

@@ -33,7 +33,7 @@ impl PatchBlock {
     }
 
     /// Sets the restitution of the faces in impact: e [-] times the factor that
-    /// [`PatchBlock::lessen_bounce`] has found.
+    /// [`PatchBlock::reduce_restitution`] has found.
     pub fn set_restitution(&mut self, e: f64) {
         let restitution = self.bounce * e;
         for Impact { face, speed, elastic_force } in &self.impacts {
@@ -56,7 +56,7 @@ impl PatchBlock {
 
     /// If the contact gains energy in a step that ends with V, reduces the restitution of the patch to a
     /// half, then to a quarter, then to 0. Returns whether it gains energy.
-    pub fn lessen_bounce(&mut self, V: &SpatialVelocity, before: &SpatialVelocity) -> bool {
+    pub fn reduce_restitution(&mut self, V: &SpatialVelocity, before: &SpatialVelocity) -> bool {
         let gains = !self.impacts.is_empty() && self.bounce > 0.0 && self.work(V, before) > self.work_most;
         if gains {
             self.bounce = if self.bounce > BOUNCE_MIN { 0.5 * self.bounce } else { 0.0 };

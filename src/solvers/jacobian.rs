@@ -3,7 +3,7 @@
 use crate::math::padded::PaddedSymmetric;
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
-type Six = [f64; 6];
+type Array6 = [f64; 6];
 
 /// J of V = J v, the spatial velocity of B relative to A at the patch point C in world axes, stored by its
 /// non-zero columns. The columns of free bodies are detected when they are added: products with them cost
@@ -15,7 +15,7 @@ pub(super) struct PatchJacobian {
     /// The column (w; v) of J for each of `dofs`.
     pub(super) columns: Vec<Vector6>,
     /// The columns that belong to no free body, each with its velocity.
-    jointed: Vec<(usize, Six)>,
+    jointed: Vec<(usize, Array6)>,
     free: Vec<FreeBody>,
 }
 
@@ -32,7 +32,7 @@ impl PatchJacobian {
         debug_assert!(self.dofs.last().is_none_or(|last| *last < dof), "columns come in ascending order");
         self.dofs.push(dof);
         self.columns.push(column);
-        let column: Six = column.into();
+        let column: Array6 = column.into();
         self.jointed.push((dof as usize, column));
         if column[5].abs() == 1.0
             && let Some(start) = self.jointed.len().checked_sub(6)
@@ -70,7 +70,7 @@ impl PatchJacobian {
     /// Adds the upper triangle of J^T H J with a symmetric H. `indices` holds the row of each velocity and
     /// keeps their order; the rows of a free body are consecutive.
     pub(super) fn add_hessian(&self, H: &Matrix6, indices: &[u32], out: &mut PaddedSymmetric) {
-        let H: &[Six; 6] = &H.data.0;
+        let H: &[Array6; 6] = &H.data.0;
         for (a, (dof, column)) in self.jointed.iter().enumerate() {
             let mut weighted = [0.0; 6];
             for (x, H) in column.iter().zip(H) {
@@ -90,7 +90,7 @@ impl PatchJacobian {
     /// Adds the entries of J^T F from `dof` on to a row. `behind` is the index of the first jointed column to
     /// use.
     #[inline(always)]
-    fn add_row(&self, dof: usize, F: &Six, behind: usize, indices: &[u32], row: &mut [f64]) {
+    fn add_row(&self, dof: usize, F: &Array6, behind: usize, indices: &[u32], row: &mut [f64]) {
         for (other, column) in &self.jointed[behind..] {
             row[indices[*other] as usize] += inner(column, F);
         }
@@ -117,16 +117,16 @@ struct FreeBody {
 
 impl FreeBody {
     /// The free body with exactly these columns, bit for bit.
-    fn find(columns: &[(usize, Six); 6]) -> Option<Self> {
+    fn find(columns: &[(usize, Array6); 6]) -> Option<Self> {
         let (dof, sign) = (columns[0].0, columns[5].1[5]);
         let p = [sign * columns[2].1[4], sign * columns[0].1[5], sign * columns[1].1[3]];
         let body = Self { dof, sign, p };
-        let same = |(i, (other, column)): (usize, &(usize, Six))| *other == dof + i && *column == body.column(i);
+        let same = |(i, (other, column)): (usize, &(usize, Array6))| *other == dof + i && *column == body.column(i);
         columns.iter().enumerate().all(same).then_some(body)
     }
 
     /// Column `i`: (sign e; sign e x p) for rotation about an axis e, (0; sign e) for translation along it.
-    fn column(&self, i: usize) -> Six {
+    fn column(&self, i: usize) -> Array6 {
         let [x, y, z] = self.p.map(|p| self.sign * p);
         let s = self.sign;
         match i {
@@ -140,7 +140,7 @@ impl FreeBody {
     }
 
     #[inline(always)]
-    fn add_velocity(&self, v: &[f64], V: &mut Six) {
+    fn add_velocity(&self, v: &[f64], V: &mut Array6) {
         let Some([wx, wy, wz, vx, vy, vz]) = v[self.dof..].first_chunk() else { return };
         let [x, y, z] = self.p;
         let V_C = [*wx, *wy, *wz, vx + wy * z - wz * y, vy + wz * x - wx * z, vz + wx * y - wy * x];
@@ -149,7 +149,7 @@ impl FreeBody {
 
     /// H times the six columns.
     #[inline(always)]
-    fn weighted(&self, H: &[Six; 6]) -> [Six; 6] {
+    fn weighted(&self, H: &[Array6; 6]) -> [Array6; 6] {
         let [x, y, z] = self.p;
         let sum = |i: usize, a: f64, j: usize, b: f64, k: usize| {
             std::array::from_fn(|r| self.sign * (H[i][r] + a * H[j][r] + b * H[k][r]))
@@ -161,7 +161,7 @@ impl FreeBody {
     /// Adds the products of the columns and F = (tau; f), sign (tau + p x f; f), to six numbers from `index`
     /// on.
     #[inline(always)]
-    fn add_transposed(&self, F: &Six, index: usize, out: &mut [f64]) {
+    fn add_transposed(&self, F: &Array6, index: usize, out: &mut [f64]) {
         let Some(out) = out[index..].first_chunk_mut() else { return };
         let ([x, y, z], [tx, ty, tz, fx, fy, fz]) = (self.p, *F);
         let product = [tx + y * fz - z * fy, ty + z * fx - x * fz, tz + x * fy - y * fx, fx, fy, fz];
@@ -171,7 +171,7 @@ impl FreeBody {
 
 /// y += a x.
 #[inline(always)]
-fn add(y: &mut Six, a: f64, x: &Six) {
+fn add(y: &mut Array6, a: f64, x: &Array6) {
     for k in 0..6 {
         y[k] += a * x[k];
     }
@@ -179,7 +179,7 @@ fn add(y: &mut Six, a: f64, x: &Six) {
 
 /// a . b, written so that it compiles to vector instructions.
 #[inline(always)]
-fn inner(a: &Six, b: &Six) -> f64 {
+fn inner(a: &Array6, b: &Array6) -> f64 {
     let mut sums = [0.0; 2];
     for k in 0..3 {
         sums[0] += a[2 * k] * b[2 * k];
@@ -203,7 +203,7 @@ mod tests {
     fn jacobian() -> PatchJacobian {
         let mut jacobian = PatchJacobian::default();
         let bodies = [(0, -1.0), (14, 1.0)].map(|(dof, sign)| FreeBody { dof, sign, p: [0.3, -0.2 - sign, 0.7] });
-        let mut push = |dof: usize, column: Six| jacobian.push(dof as u32, column.into());
+        let mut push = |dof: usize, column: Array6| jacobian.push(dof as u32, column.into());
         (0..6).for_each(|i| push(i, bodies[0].column(i)));
         (6..9).for_each(|dof| push(dof, std::array::from_fn(|k| wave(dof, k))));
         (9..13).for_each(|dof| push(dof, bodies[1].column(dof - 7)));
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn takes_no_other_columns_for_those_of_a_free_body() {
         let body = FreeBody { dof: 3, sign: 1.0, p: [0.1, 0.2, 0.3] };
-        let columns: [(usize, Six); 6] = std::array::from_fn(|i| (3 + i, body.column(i)));
+        let columns: [(usize, Array6); 6] = std::array::from_fn(|i| (3 + i, body.column(i)));
         assert_eq!(FreeBody::find(&columns), Some(body));
         for i in 0..6 {
             for k in 0..6 {

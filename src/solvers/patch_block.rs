@@ -278,7 +278,7 @@ impl PatchBlock {
     /// the part of A that belongs to the patch's degrees of freedom. It is an estimate if these are coupled
     /// to others. Call it between the last column and the first face; it does nothing without friction
     /// compliance.
-    pub fn weigh(&mut self, momentum_matrix: &BlockDiagonal) {
+    pub fn compute_weights(&mut self, momentum_matrix: &BlockDiagonal) {
         if self.law.friction_compliance == 0.0 {
             return;
         }

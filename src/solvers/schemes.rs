@@ -287,7 +287,7 @@ mod tests {
             block.push_column(dof as u32, Vector6::ith(dof, 1.0), 0.0);
         }
         let masses: Vec<f64> = (0..36).map(|i| if i % 7 == 0 { 0.3 } else { 0.0 }).collect();
-        block.weigh(&BlockDiagonal::from_dense(6, &masses));
+        block.compute_weights(&BlockDiagonal::from_dense(6, &masses));
         for i in 0..11 {
             let a = f64::from(i);
             let normal = Vector3::new(0.2 * (a * 1.3).sin(), 0.3 * (a * 0.7).cos(), 1.0).normalize();

@@ -13,8 +13,8 @@ pub(super) struct ControlMemory {
     pub(super) next_ns: u64,
     /// The length of the last step that was taken \[ns\]; 0 without error control.
     pub(super) last_ns: u64,
-    pub(super) begin: Kept,
-    pub(super) start: Kept,
+    pub(super) begin: SavedStep,
+    pub(super) start: SavedStep,
     /// The results of the last good step.
     pub(super) results: Results,
     /// The end of the long step.
@@ -59,14 +59,14 @@ pub(super) struct Results {
 }
 
 impl Results {
-    pub(super) fn keep(&mut self, result: &StepResult, wrenches: &IndexVec<BodyIndex, SpatialForce>) {
+    pub(super) fn save(&mut self, result: &StepResult, wrenches: &IndexVec<BodyIndex, SpatialForce>) {
         self.efforts.clone_from(&result.efforts);
         self.wrenches.clone_from(wrenches);
         (self.report, self.times) = (result.report, result.times);
     }
 
     /// Returns to the kept results; there are no contacts after a failed step.
-    pub(super) fn put_back(&self, result: &mut StepResult, wrenches: &mut IndexVec<BodyIndex, SpatialForce>) {
+    pub(super) fn restore(&self, result: &mut StepResult, wrenches: &mut IndexVec<BodyIndex, SpatialForce>) {
         result.forget_contacts();
         result.efforts.clone_from(&self.efforts);
         wrenches.clone_from(&self.wrenches);
@@ -76,7 +76,7 @@ impl Results {
 
 /// The data that a step changes, besides the memory of contacts.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct SavedStep {
     pub(super) state: State,
     pub(super) v_before: Vec<f64>,
 }

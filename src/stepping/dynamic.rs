@@ -193,9 +193,14 @@ impl DynamicStep {
     }
 
     /// Removes from `x` the motion against stiff contacts and joints of the last solve, at its velocities `v`
-    /// ([`NewtonSolver::soften`]).
-    pub(super) fn soften(&mut self, (model, time): (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
-        self.solver.soften(&self.problem, v, x).map_err(|error| singular(model, time, error))
+    /// ([`NewtonSolver::remove_stiff_motion`]).
+    pub(super) fn remove_stiff_motion(
+        &mut self,
+        (model, time): (&Model, f64),
+        v: &[f64],
+        x: &mut [f64],
+    ) -> Result<(), StepError> {
+        self.solver.remove_stiff_motion(&self.problem, v, x).map_err(|error| singular(model, time, error))
     }
 
     /// Sets the `changes` of all velocities of an island to 0, unless those of all its trees are `resolved`.
@@ -298,7 +303,7 @@ impl DynamicStep {
             let iterations = solved.report.iterations + again.report.iterations;
             let (report, rounds) = (SolveReport { iterations, ..again.report }, solved.rounds + again.rounds);
             *solved = Solved { report, rounds, ..again };
-            if !self.problem.lessen_bounces(v, &self.before, count) {
+            if !self.problem.reduce_restitutions(v, &self.before, count) {
                 break;
             }
         }

@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 use super::command::JointCommand;
-use super::control_memory::{ControlMemory, Kept};
+use super::control_memory::{ControlMemory, SavedStep};
 use super::error::StepError;
 use super::part_control::{PartControl, Share, VELOCITY_TIME, next_length};
 use super::settings::{ErrorControl, Stepping};
@@ -41,13 +41,13 @@ impl Simulation {
     ) -> Result<StepReport, StepError> {
         let mut memory = std::mem::take(&mut self.control);
         let before = (memory.next_ns, memory.last_ns);
-        keep(&mut memory.begin, self);
-        memory.results.keep(&self.result, &self.F_BBo_W);
+        save(&mut memory.begin, self);
+        memory.results.save(&self.result, &self.F_BBo_W);
         self.stepper.keep_loads(0);
         let advanced = self.take_parts(command, control, clock, &mut memory);
         if advanced.is_err() {
-            put_back(&memory.begin, self);
-            memory.results.put_back(&mut self.result, &mut self.F_BBo_W);
+            restore(&memory.begin, self);
+            memory.results.restore(&mut self.result, &mut self.F_BBo_W);
             self.stepper.recall_loads(0);
             (memory.next_ns, memory.last_ns) = before;
         }
@@ -80,7 +80,7 @@ impl Simulation {
                 Share::Half => left_ns.div_ceil(2),
                 Share::Wanted => wanted_ns,
             };
-            keep(&mut memory.start, self);
+            save(&mut memory.start, self);
             self.stepper.keep_loads(1);
             memory.sums_before.efforts.clone_from(&memory.sums.efforts);
             memory.sums_before.wrenches.clone_from(&memory.sums.wrenches);
@@ -96,7 +96,7 @@ impl Simulation {
             let next_ns = ((trial_ns as f64 * growth) as u64).clamp(LEAST_NS.min(whole_ns), whole_ns);
             let accurate = error <= control.tolerance;
             if !accurate && !shortest {
-                put_back(&memory.start, self);
+                restore(&memory.start, self);
                 self.stepper.recall_loads(1);
                 std::mem::swap(&mut memory.sums, &mut memory.sums_before);
                 let StepReport { solver_iterations, solves, .. } = report;
@@ -142,7 +142,7 @@ impl Simulation {
         displacement(model, &long.q, &state.q, dq);
         dv.iter_mut().zip(&state.v).zip(&long.v).for_each(|((dv, v), long)| *dv = v - long);
         for change in [&mut *dq, &mut *dv] {
-            self.stepper.soften((model, time), &self.result.state.v, change)?;
+            self.stepper.remove_stiff_motion((model, time), &self.result.state.v, change)?;
         }
         {
             let resolves = |tree: &Range<usize>, change: &[f64], of: &[f64]| {
@@ -173,7 +173,7 @@ impl Simulation {
         report.solver_iterations += self.result.report.solver_iterations;
         report.solves += 1;
         memory.long.clone_from(&self.state);
-        put_back(&memory.start, self);
+        restore(&memory.start, self);
         self.stepper.recall_loads(1);
         let first_ns = trial_ns / 2;
         let halves = [(done_ns, first_ns), (done_ns + first_ns, trial_ns - first_ns)];
@@ -220,12 +220,12 @@ impl Simulation {
     }
 }
 
-fn keep(kept: &mut Kept, simulation: &Simulation) {
+fn save(kept: &mut SavedStep, simulation: &Simulation) {
     kept.state.clone_from(&simulation.state);
     kept.v_before.clone_from(&simulation.v_before);
 }
 
-fn put_back(kept: &Kept, simulation: &mut Simulation) {
+fn restore(kept: &SavedStep, simulation: &mut Simulation) {
     simulation.state.clone_from(&kept.state);
     simulation.v_before.clone_from(&kept.v_before);
     kinematics(simulation.scene.model(), &simulation.state, &mut simulation.data);

@@ -84,7 +84,7 @@ impl Simulation {
             start: StartPhysics::of(&scene),
             scene,
         };
-        simulation.place();
+        simulation.update_kinematics();
         Ok(simulation)
     }
 
@@ -262,11 +262,11 @@ impl Simulation {
         self.v_before.clone_from(&self.state.v);
         self.control = ControlMemory::default();
         self.F_BBo_W.iter_mut().for_each(|wrench| *wrench = SpatialForce::ZERO);
-        self.place();
+        self.update_kinematics();
     }
 
     /// Places the bodies in the present state, as if there had been no step before.
-    fn place(&mut self) {
+    fn update_kinematics(&mut self) {
         kinematics(self.scene.model(), &self.state, &mut self.data);
         self.V_before.clone_from(&self.data.V_WB);
         self.V_last.clone_from(&self.data.V_WB);
@@ -341,7 +341,7 @@ impl Simulation {
         (self.scene, self.initial, self.state, self.v_before) = (scene, initial, state, v_before);
         (self.external, self.F_BBo_W, self.result, self.stepper) = (external, F_BBo_W, result, stepper);
         (self.step_count, self.control) = (checkpoint.step_count(), control);
-        self.place();
+        self.update_kinematics();
         self.V_before = V_before;
         Ok(())
     }

@@ -68,9 +68,9 @@ impl Stepper {
 
     /// Removes from `x` the motion against stiff contacts and joints of the last dynamic step, at its
     /// velocities `v`.
-    pub(super) fn soften(&mut self, at: (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
+    pub(super) fn remove_stiff_motion(&mut self, at: (&Model, f64), v: &[f64], x: &mut [f64]) -> Result<(), StepError> {
         match self {
-            Self::Dynamic(step) => step.soften(at, v, x),
+            Self::Dynamic(step) => step.remove_stiff_motion(at, v, x),
             Self::Quasistatic(_) | Self::Spook(_) | Self::Continuous(_) => Ok(()),
         }
     }

@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         draw_surface(&mut canvas, surface)?;
     }
     picture::write_png(&canvas.finish(), &arguments.out)?;
-    say!("{}", arguments.out.display());
+    print_line!("{}", arguments.out.display());
     Ok(())
 }
 

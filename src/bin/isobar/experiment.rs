@@ -204,17 +204,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Experiment::PlanarPush(push) => {
             let text = push.run(&clock, &mut progress)?;
             bar.clear();
-            say!("{text}");
+            print_line!("{text}");
             Ok(())
         }
         Experiment::StepError(study) => {
             let text = study.run(&mut progress)?;
             bar.clear();
-            say!("{text}");
+            print_line!("{text}");
             Ok(())
         }
         Experiment::PrehensilePush(push) => {
-            say!("{}", push.run(&clock)?);
+            print_line!("{}", push.run(&clock)?);
             Ok(())
         }
         Experiment::Laws { only, out } => {
@@ -225,13 +225,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         Experiment::CubeTosses { folder, out } => {
             let study = cube_tosses::study(folder, out, &mut progress)?;
             bar.clear();
-            say!("{study}{}", out.display());
+            print_line!("{study}{}", out.display());
             Ok(())
         }
         Experiment::SpinningDisk { step, out } => {
             let study = spinning_disk::study(*step, out, &mut progress)?;
             bar.clear();
-            say!("{study}{}", out.display());
+            print_line!("{study}{}", out.display());
             match study.failures.len() {
                 0 => Ok(()),
                 failed => Err(format!("{failed} runs failed").into()),
@@ -282,45 +282,52 @@ impl Bar {
 fn planar(out: &Path) -> Result<(), Box<dyn Error>> {
     let [lcp, qp] = planar_gripper::run()?;
     planar_gripper::write(out, &lcp, &qp)?;
-    say!("{:8} {:>10} {:>10} {:>10} {:>12}", "", "c_n1 [N]", "c_f [N]", "c_n3 [N]", "phi_1 [mm]");
+    print_line!("{:8} {:>10} {:>10} {:>10} {:>12}", "", "c_n1 [N]", "c_f [N]", "c_n3 [N]", "phi_1 [mm]");
     for (name, samples) in [("LCP", &lcp), ("QP", &qp)] {
         for s in samples.iter().filter(|s| [8, 13, 23, 35].contains(&((s.time * 100.0).round() as u32))) {
             let (n, f) = (s.normal, s.friction);
-            say!("{name:4}{:.2} {:10.4} {:10.4} {:10.4} {:12.6}", s.time, n[0], f, n[2], s.phi * 1e3);
+            print_line!("{name:4}{:.2} {:10.4} {:10.4} {:10.4} {:12.6}", s.time, n[0], f, n[2], s.phi * 1e3);
         }
     }
     ill_posed()?;
-    say!("{}", out.display());
+    print_line!("{}", out.display());
     Ok(())
 }
 
 fn plan_table(tasks: &[plan::Task], out: &Path) -> Result<(), Box<dyn Error>> {
     for task in tasks {
-        say!("{}: cost {:.4} at first, {:.4} planned", task.name, task.first_cost(), task.last_cost());
-        say!("{:28} {:>22} {:>22} {:>20}", "", "farthest off [mm]", "at the end [mm]", "at the end [deg]");
+        print_line!("{}: cost {:.4} at first, {:.4} planned", task.name, task.first_cost(), task.last_cost());
+        print_line!("{:28} {:>22} {:>22} {:>20}", "", "farthest off [mm]", "at the end [mm]", "at the end [deg]");
         for (name, path) in [
             ("plan (smoothed steps)", &task.planned),
             ("quasistatic steps", &task.quasistatic),
             ("dynamic mode", &task.dynamic),
         ] {
             let miss = task.miss(path);
-            say!("{name:28} {:22.2} {:22.2} {:20.2}", miss.farthest * 1e3, miss.end * 1e3, miss.turn.to_degrees());
+            print_line!(
+                "{name:28} {:22.2} {:22.2} {:20.2}",
+                miss.farthest * 1e3,
+                miss.end * 1e3,
+                miss.turn.to_degrees()
+            );
         }
     }
-    say!("{}", out.display());
+    print_line!("{}", out.display());
     Ok(())
 }
 
 /// Prints the commands for which problem (1) has no unique answer, with their diagnoses.
 fn ill_posed() -> Result<(), Box<dyn Error>> {
-    say!("\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground.");
-    say!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
+    print_line!(
+        "\nLCP (1), whose fingers track their commands perfectly. Contacts: 0 left finger, 1 right finger, 2 ground."
+    );
+    print_line!("{:24} {:>9} {:>9} {:>9}  diagnosis", "command", "x_l [m]", "x_r [m]", "y [m]");
     for case in planar_gripper::ill_posed()? {
         let [x_l, x_r, y] = case.command;
-        say!("{:24} {x_l:9.3} {x_r:9.3} {y:9.3}  {}", case.name, case.tracked);
-        say!("{:24} {:>29}  {}", "", "the same by LCP (6):", determined(&case.with_impedances));
+        print_line!("{:24} {x_l:9.3} {x_r:9.3} {y:9.3}  {}", case.name, case.tracked);
+        print_line!("{:24} {:>29}  {}", "", "the same by LCP (6):", determined(&case.with_impedances));
     }
-    say!();
+    print_line!();
     Ok(())
 }
 
@@ -346,7 +353,7 @@ fn stacking_table(runs: &Runs, out: &Path) -> Result<(), Box<dyn Error>> {
         eprintln!("{name}: {reason}");
     }
     let titles = ["final error [mm]", "integral error", "median step [us]", "not converged"];
-    say!("{:22} {:>12} {:>16} {:>16} {:>14} {:>8}", "", titles[0], titles[1], titles[2], titles[3], "steps");
+    print_line!("{:22} {:>12} {:>16} {:>16} {:>14} {:>8}", "", titles[0], titles[1], titles[2], titles[3], "steps");
     let truth_name = "truth (dynamic)".to_owned();
     let others = runs.others.iter().map(|(name, _, trace)| (name, trace));
     for (name, trace) in std::iter::once((&truth_name, &runs.truth)).chain(others) {
@@ -355,29 +362,29 @@ fn stacking_table(runs: &Runs, out: &Path) -> Result<(), Box<dyn Error>> {
         let median = times.get(times.len() / 2).copied().unwrap_or(0.0) * 1e6;
         let (miss, error) = (trace.miss() * 1e3, trace.integral_error(&runs.truth));
         let (failed, steps) = (trace.not_converged, trace.step_times.len());
-        say!("{name:22} {miss:12.4} {error:16.6} {median:16.1} {failed:14} {steps:8}");
+        print_line!("{name:22} {miss:12.4} {error:16.6} {median:16.1} {failed:14} {steps:8}");
     }
-    say!("{}", out.display());
+    print_line!("{}", out.display());
     Ok(())
 }
 
 /// Prints the laws as a table in Markdown, with their tolerances; an error if one does not hold.
 fn laws_table(results: &[(laws::Law, Vec<laws::LawRow>)], out: &Path) -> Result<(), Box<dyn Error>> {
-    say!("| law | case | mode | simulated | closed form | tolerance | unit | holds |");
-    say!("|---|---|---|---|---|---|---|---|");
+    print_line!("| law | case | mode | simulated | closed form | tolerance | unit | holds |");
+    print_line!("|---|---|---|---|---|---|---|---|");
     let mut missed = 0;
     for (law, row) in results.iter().flat_map(|(law, rows)| rows.iter().map(move |row| (law, row))) {
         let laws::LawRow { case, mode, found, exact, tolerance, unit } = row;
         let holds = if row.holds() { "yes" } else { "**no**" };
         missed += usize::from(!row.holds());
         let name = law.name;
-        say!("| {name} | {case} | {mode} | {found:.6} | {exact:.6} | {tolerance:.1e} | {unit} | {holds} |");
+        print_line!("| {name} | {case} | {mode} | {found:.6} | {exact:.6} | {tolerance:.1e} | {unit} | {holds} |");
     }
-    say!("\nTolerances:");
+    print_line!("\nTolerances:");
     for (law, _) in results {
-        say!("- {}: {}", law.name, law.tolerance);
+        print_line!("- {}: {}", law.name, law.tolerance);
     }
-    say!("{}", out.display());
+    print_line!("{}", out.display());
     match missed {
         0 => Ok(()),
         missed => Err(format!("{missed} rows do not hold").into()),
@@ -387,7 +394,7 @@ fn laws_table(results: &[(laws::Law, Vec<laws::LawRow>)], out: &Path) -> Result<
 /// Prints the runs of a study and the comparison of their times; an error if a run has failed.
 fn grid_table(study: &GridStudy, out: &Path) -> Result<(), Box<dyn Error>> {
     let titles = ["faces", "contact [us]", "solver [us]", "step [us]"];
-    say!(
+    print_line!(
         "{:>10} {:10} {:>8} {:>13} {:>12} {:>10}  result",
         "refinement",
         "",
@@ -398,7 +405,7 @@ fn grid_table(study: &GridStudy, out: &Path) -> Result<(), Box<dyn Error>> {
     );
     study.runs.iter().try_for_each(grid_row)?;
     for ratio in study.ratios() {
-        say!(
+        print_line!(
             "refinement {}, triangles over polygons: faces {:.2} (paper: 4.05), solver time {:.2} (paper: 4.09), contact time {:.2}",
             ratio.refinement,
             ratio.faces,
@@ -407,9 +414,9 @@ fn grid_table(study: &GridStudy, out: &Path) -> Result<(), Box<dyn Error>> {
         );
     }
     for line in study.lines() {
-        say!("mean time per step, {}", line.name);
+        print_line!("mean time per step, {}", line.name);
     }
-    say!("{}", out.display());
+    print_line!("{}", out.display());
     match study.failures() {
         0 => Ok(()),
         failed => Err(format!("{failed} of {} runs failed", study.runs.len()).into()),
@@ -419,6 +426,9 @@ fn grid_table(study: &GridStudy, out: &Path) -> Result<(), Box<dyn Error>> {
 fn grid_row(GridRun { refinement, faces, cost, success, result }: &GridRun) -> io::Result<()> {
     let [contact, solver, step] = [cost.contact, cost.solver, cost.step()].map(|time| time * 1e6);
     let verdict = if *success { "ok" } else { "FAILED" };
-    say!("{refinement:10} {faces:10} {:8.1} {contact:13.1} {solver:12.1} {step:10.1}  {verdict}: {result}", cost.faces);
+    print_line!(
+        "{refinement:10} {faces:10} {:8.1} {contact:13.1} {solver:12.1} {step:10.1}  {verdict}: {result}",
+        cost.faces
+    );
     Ok(())
 }

@@ -38,6 +38,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let xacro_arguments = arguments.xacro_arguments.clone();
     let options = LoadOptions { on_unreadable_collision_mesh, xacro_arguments, ..LoadOptions::default() };
     let robot = load_file(&arguments.file, &packages, &options)?;
-    say!("{}", report(&robot).trim_end());
+    print_line!("{}", report(&robot).trim_end());
     Ok(())
 }

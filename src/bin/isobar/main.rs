@@ -2,8 +2,8 @@
 //! inspects robot files.
 
 /// Prints a line, or returns the error from the calling function.
-macro_rules! say {
-    () => { say!("") };
+macro_rules! print_line {
+    () => { print_line!("") };
     ($($line:tt)*) => { $crate::print_line(format_args!($($line)*))? };
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     if let Some(preview) = &arguments.preview {
         draw(&filling, arguments, preview)?;
     }
-    say!("{}", table(&filling, arguments.wrap.is_some(), elapsed).trim_end());
+    print_line!("{}", table(&filling, arguments.wrap.is_some(), elapsed).trim_end());
     Ok(())
 }
 

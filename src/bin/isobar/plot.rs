@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         PlotCommandError::Chart { file: arguments.file.clone(), source, hint }
     };
     experiments::draw(&out, &charts.map_err(fail)?)?;
-    say!("{}", out.display());
+    print_line!("{}", out.display());
     Ok(())
 }
 

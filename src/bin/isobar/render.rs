@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     } else {
         picture::write_png(&picture::scene_picture(&scene)?, &arguments.out)?;
     }
-    say!("{}", arguments.out.display());
+    print_line!("{}", arguments.out.display());
     Ok(())
 }
 

@@ -240,7 +240,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     }
     let totals = simulate(arguments, &mut loaded, &mut simulation, &overrides)?;
     if !arguments.quiet {
-        say!("{}", summary(&simulation, &loaded, &totals).trim_end());
+        print_line!("{}", summary(&simulation, &loaded, &totals).trim_end());
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Errors of filling a surface.
 
 use crate::geometry::CellDefect;
-use crate::geometry::surface_check::{Place, SurfaceDefect};
+use crate::geometry::surface_check::{Position, SurfaceDefect};
 
 /// The reason why a surface cannot be filled with tetrahedra.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub enum FillError {
     )]
     Sides {
         /// The position.
-        at: Place,
+        at: Position,
     },
     /// The tetrahedra overlap.
     #[error("the mesh cannot be filled: {defect}")]
@@ -56,7 +56,7 @@ pub enum FillError {
         /// Distance of the surface from the filling \[m\].
         distance: f64,
         /// The position.
-        at: Place,
+        at: Position,
         /// The limit.
         tets_max: usize,
     },

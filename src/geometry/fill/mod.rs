@@ -16,7 +16,7 @@ pub use error::FillError;
 pub use quality::{FillQuality, dihedral_range, volume};
 
 use super::mesh_measure::{boundary, centroid};
-use super::surface_check::{CheckedSurface, Place, SurfaceReport, check_surface, soup};
+use super::surface_check::{CheckedSurface, Position, SurfaceReport, check_surface, soup};
 use super::surface_distance::SurfaceDistance;
 use super::winding::{Crossing, Winding};
 use super::{Aabb, MeshNote, SurfaceMesh, VolumeMesh};
@@ -109,7 +109,7 @@ pub struct Filling {
     /// Notes about repairs of the surface.
     pub surface: SurfaceReport,
     /// The point of the surface that is farthest from the filling.
-    pub missed_at: Place,
+    pub missed_at: Position,
     /// A resolution hint with which the missed part is filled \[m\]: its median thickness. `None` if nothing
     /// is missed.
     pub sufficient_hint: Option<f64>,
@@ -120,7 +120,7 @@ pub struct Filling {
 impl Filling {
     /// The position of a part of the surface that was left out because it is thinner than the lattice, and
     /// its distance from the filling \[m\]; `None` if nothing was left out.
-    pub fn left_out(&self) -> Option<(Place, f64)> {
+    pub fn left_out(&self) -> Option<(Position, f64)> {
         let missed = self.quality.surface_to_filling;
         let is_missed = missed > MISS_MAX * self.spacing || self.quality.missed_area > MISSED_AREA_MAX;
         is_missed.then_some((self.missed_at, missed))
@@ -277,7 +277,7 @@ struct Measure<'a> {
 /// The findings about a filling.
 struct Found {
     quality: FillQuality,
-    missed_at: Place,
+    missed_at: Position,
     deepest: f64,
     sufficient_hint: Option<f64>,
 }
@@ -327,7 +327,7 @@ impl<'a> Measure<'a> {
         if border.triangles.is_empty() {
             // Nothing is filled, so the whole surface is missed.
             quality.surface_to_filling = (self.bounds.max - self.bounds.min).norm();
-            let missed_at = Place(self.surface.vertices[0]);
+            let missed_at = Position(self.surface.vertices[0]);
             return Found { quality, missed_at, deepest: 0.0, sufficient_hint: None };
         }
         let to_border = SurfaceDistance::new(&border);
@@ -349,7 +349,7 @@ impl<'a> Measure<'a> {
         quality.missed_area = missed.share;
         let sufficient_hint =
             quality::thickness(self.surface, &missed.samples).map(|thin| thin.min(REFINEMENT * spacing));
-        Found { quality, missed_at: Place(missed.at), deepest, sufficient_hint }
+        Found { quality, missed_at: Position(missed.at), deepest, sufficient_hint }
     }
 }
 

@@ -14,7 +14,7 @@ use super::FillError;
 use super::lattice::{Lattice, Site};
 use super::wrap::Wrap;
 use crate::geometry::VolumeMesh;
-use crate::geometry::surface_check::Place;
+use crate::geometry::surface_check::Position;
 use crate::geometry::surface_distance::SurfaceDistance;
 use crate::geometry::winding::Winding;
 use crate::math::Vector3;
@@ -101,7 +101,7 @@ pub(super) fn stuff(lattice: &Lattice, sides: &Sides) -> Result<Stuffing, FillEr
     let mut builder = Builder { lattice, phi: &phi, positions: &positions, cuts: &cuts, tets: Vec::new() };
     for number in 0..phi.len() as u32 {
         let site = lattice.site(number);
-        builder.tets_of(site).ok_or_else(|| FillError::Sides { at: Place(lattice.position(site)) })?;
+        builder.tets_of(site).ok_or_else(|| FillError::Sides { at: Position(lattice.position(site)) })?;
     }
     let tets = builder.tets;
     Ok(number_vertices(lattice, &phi, &positions, &cuts, tets))

@@ -40,7 +40,7 @@ pub(super) fn close_holes(work: &mut Work) -> Result<(), SurfaceDefect> {
     let loops = loops(&missing);
     for border in &loops {
         let length: f64 = (0..border.len())
-            .map(|i| (work.place(border[i]).0 - work.place(border[(i + 1) % border.len()]).0).norm())
+            .map(|i| (work.position(border[i]).0 - work.position(border[(i + 1) % border.len()]).0).norm())
             .sum();
         if length > longest && fan_area(work, border) > largest {
             return Err(open(work, [border[0], border[1]]));
@@ -59,7 +59,7 @@ fn open(work: &Work, [a, b]: [u32; 2]) -> SurfaceDefect {
     let key = [a.min(b), a.max(b)];
     let triangles: Vec<u32> =
         edges.iter().filter(|edge| edge.0 == key).map(|edge| work.source[edge.1 as usize]).collect();
-    let (from, to) = (work.place(key[0]), work.place(key[1]));
+    let (from, to) = (work.position(key[0]), work.position(key[1]));
     let groups = || edges.chunk_by(|x, y| x.0 == y.0);
     match triangles.as_slice() {
         [triangle] => SurfaceDefect::Open {
@@ -93,7 +93,7 @@ fn loops(edges: &[[u32; 2]]) -> Vec<Vec<u32>> {
 
 /// The area of the fan around the middle of a border \[m²\].
 fn fan_area(work: &Work, border: &[u32]) -> f64 {
-    let at = |i: usize| work.place(border[i % border.len()]).0;
+    let at = |i: usize| work.position(border[i % border.len()]).0;
     let middle = (0..border.len()).map(at).sum::<Vector3>() / border.len() as f64;
     (0..border.len()).map(|i| 0.5 * (at(i) - middle).cross(&(at(i + 1) - middle)).norm()).sum()
 }
@@ -107,14 +107,14 @@ fn close(work: &mut Work, border: &[u32]) {
     };
     if count <= 4 {
         // A loop of four edges is split along its shorter diagonal.
-        let length = |a: u32, b: u32| (work.place(a).0 - work.place(b).0).norm();
+        let length = |a: u32, b: u32| (work.position(a).0 - work.position(b).0).norm();
         let turn = usize::from(count == 4 && length(border[1], border[3]) < length(border[0], border[2]));
         let at = |i: usize| border[(i + turn) % count];
         let fan: Vec<[u32; 3]> = (2..count).map(|i| [at(0), at(i - 1), at(i)]).collect();
         fan.into_iter().for_each(|triangle| add(work, triangle));
         return;
     }
-    let center = border.iter().map(|vertex| work.place(*vertex).0).sum::<Vector3>() / count as f64;
+    let center = border.iter().map(|vertex| work.position(*vertex).0).sum::<Vector3>() / count as f64;
     let middle = work.vertices.len() as u32;
     work.vertices.push(center);
     for i in 0..count {

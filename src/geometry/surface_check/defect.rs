@@ -5,9 +5,9 @@ use crate::math::Vector3;
 
 /// A point, for messages \[m\].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Place(pub Vector3);
+pub struct Position(pub Vector3);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Position {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "({:.6}, {:.6}, {:.6})", self.0.x, self.0.y, self.0.z)
     }
@@ -38,9 +38,9 @@ pub enum SurfaceDefect {
         /// A triangle.
         triangle: u32,
         /// One end of its edge.
-        from: Place,
+        from: Position,
         /// The other end.
-        to: Place,
+        to: Position,
     },
     /// An edge whose triangles disagree on the side that is inside.
     #[error(
@@ -54,9 +54,9 @@ pub enum SurfaceDefect {
         /// The triangles at the first.
         triangles: Vec<u32>,
         /// One end of the edge.
-        from: Place,
+        from: Position,
         /// The other end.
-        to: Place,
+        to: Position,
     },
     /// A surface with one side, like a Moebius strip.
     #[error(
@@ -67,7 +67,7 @@ pub enum SurfaceDefect {
         /// A triangle.
         triangle: u32,
         /// Its centre.
-        at: Place,
+        at: Position,
     },
     /// A component encloses nothing.
     #[error(
@@ -80,6 +80,6 @@ pub enum SurfaceDefect {
         /// Its first triangle.
         triangle: u32,
         /// Its centre.
-        at: Place,
+        at: Position,
     },
 }

@@ -17,7 +17,7 @@ mod soup;
 mod weld;
 mod work;
 
-pub use defect::{Place, SurfaceDefect};
+pub use defect::{Position, SurfaceDefect};
 pub use report::{Intersection, SurfaceReport};
 pub(crate) use soup::{Soup, soup};
 
@@ -54,7 +54,7 @@ pub fn check_surface(mesh: &SurfaceMesh) -> Result<CheckedSurface, SurfaceDefect
     work.report.intersections = intersections.count;
     work.report.intersection = intersections.first.map(|(pair, at)| Intersection {
         triangles: pair.map(|triangle| work.source[triangle as usize]),
-        at: Place(at),
+        at: Position(at),
     });
     let touched: Vec<bool> = intersections.touched.iter().zip(&intersections.rests).map(|(a, b)| *a || *b).collect();
     nest::nest(&mut work, &touched)?;

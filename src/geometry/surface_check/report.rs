@@ -1,6 +1,6 @@
 //! The report of a check.
 
-use super::defect::Place;
+use super::defect::Position;
 
 /// The findings and repairs of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ pub struct Intersection {
     /// The triangles, counted from 0 as in the mesh given.
     pub triangles: [u32; 2],
     /// A point where they meet.
-    pub at: Place,
+    pub at: Position,
 }
 
 impl SurfaceReport {

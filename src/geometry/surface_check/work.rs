@@ -1,6 +1,6 @@
 //! A surface under repair.
 
-use super::defect::Place;
+use super::defect::Position;
 use super::report::SurfaceReport;
 use crate::geometry::SurfaceMesh;
 use crate::math::Vector3;
@@ -44,12 +44,12 @@ impl Work {
     pub(super) fn corners(&self, triangle: usize) -> [Vector3; 3] {
         self.triangles[triangle].map(|vertex| self.vertices[vertex as usize])
     }
-    pub(super) fn place(&self, vertex: u32) -> Place {
-        Place(self.vertices[vertex as usize])
+    pub(super) fn position(&self, vertex: u32) -> Position {
+        Position(self.vertices[vertex as usize])
     }
-    pub(super) fn center(&self, triangle: usize) -> Place {
+    pub(super) fn center(&self, triangle: usize) -> Position {
         let [a, b, c] = self.corners(triangle);
-        Place((a + b + c) / 3.0)
+        Position((a + b + c) / 3.0)
     }
     /// All edges as (sorted ends, triangle, whether the triangle passes it from the smaller end to the
     /// larger), sorted.

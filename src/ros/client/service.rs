@@ -55,12 +55,14 @@ impl<S: ServiceType + 'static> Request<S> {
                 return tracing::error!("a response was dropped: {error}");
             }
             let now = Instant::now();
-            UNSENT.with_borrow_mut(|unsent| unsent.push_back(Unsent { send: Box::new(send), since: now, tried: now }));
+            UNSENT.with_borrow_mut(|unsent| {
+                unsent.push_back(UnsentResponse { send: Box::new(send), since: now, tried: now })
+            });
         }
     }
 }
 
-struct Unsent {
+struct UnsentResponse {
     send: Box<dyn Fn() -> Result<(), ClientError>>,
     since: Instant,
     tried: Instant,
@@ -68,7 +70,7 @@ struct Unsent {
 
 thread_local! {
     /// The responses of this thread that the middleware has refused.
-    static UNSENT: RefCell<VecDeque<Unsent>> = const { RefCell::new(VecDeque::new()) };
+    static UNSENT: RefCell<VecDeque<UnsentResponse>> = const { RefCell::new(VecDeque::new()) };
 }
 
 /// Retries the oldest refused response when it is due. Returns whether any response is left.

@@ -24,7 +24,7 @@ impl Tolerance {
 
 /// The requirements of a goal in addition to its points; one tolerance per joint.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct GoalTerms {
+pub(crate) struct GoalTolerances {
     pub(crate) number: u64,
     /// Along the path.
     pub(crate) path: Vec<Tolerance>,
@@ -70,7 +70,7 @@ pub(crate) struct GoalFeedback {
 
 /// The ends and feedback of goals since the last read.
 #[derive(Debug, Default)]
-pub(crate) struct GoalNews {
+pub(crate) struct GoalUpdates {
     pub(crate) ended: Vec<(u64, GoalEnd)>,
     /// The newest feedback of each goal.
     pub(crate) feedback: Vec<GoalFeedback>,

@@ -226,7 +226,7 @@ impl CommandedJoint {
     }
 
     /// The gain without which `target` does nothing at this joint. A mimic joint has none of its own.
-    fn lacks(&self, target: &JointTarget) -> Option<&'static str> {
+    fn missing_gain(&self, target: &JointTarget) -> Option<&'static str> {
         let acts = target.effort.is_some()
             || (target.position.is_some() && self.gains.0)
             || (target.velocity.is_some() && self.gains.1)
@@ -279,7 +279,7 @@ pub(crate) fn check(
             velocity: take(1, -joint.velocity, joint.velocity),
             effort: take(2, -joint.effort, joint.effort),
         };
-        match joint.lacks(&target) {
+        match joint.missing_gain(&target) {
             _ if target == JointTarget::default() => {
                 let given = |quantity: usize| slots[quantity][number].map(|at| message.arrays()[quantity].1[at]);
                 if (0..3).filter_map(given).any(f64::is_finite) {

@@ -10,7 +10,7 @@
 
 mod withdrawal;
 
-use super::goal::{GoalEnd, GoalNews};
+use super::goal::{GoalEnd, GoalUpdates};
 use super::joint_command::CheckedCommand;
 use super::tracking::{JointStates, Progress, Tracking};
 use super::trajectory::{Trajectory, TrajectoryError};
@@ -104,7 +104,7 @@ pub(crate) struct StandingCommand {
     stage: Stage,
     /// Time of the last step boundary \[ns\].
     now_ns: u64,
-    goals: GoalNews,
+    goals: GoalUpdates,
     /// Whether the next step reports [`CommandEvent::TrajectoryInterrupted`].
     interrupted: bool,
 }
@@ -118,7 +118,7 @@ impl StandingCommand {
             suspended: Vec::new(),
             stage: Stage::default(),
             now_ns: 0,
-            goals: GoalNews::default(),
+            goals: GoalUpdates::default(),
             interrupted: false,
         }
     }
@@ -265,7 +265,7 @@ impl StandingCommand {
     ) {
         self.now_ns = states.time_ns;
         if settings.passed {
-            self.settle();
+            self.step_succeeded_without();
         }
         if std::mem::take(&mut self.interrupted) {
             events.push(CommandEvent::TrajectoryInterrupted);
@@ -389,7 +389,7 @@ impl StandingCommand {
     }
 
     /// The goal updates since the last call.
-    pub(crate) fn take_goal_news(&mut self) -> GoalNews {
+    pub(crate) fn take_goal_updates(&mut self) -> GoalUpdates {
         std::mem::take(&mut self.goals)
     }
 }

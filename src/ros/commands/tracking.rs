@@ -47,7 +47,7 @@ pub(crate) struct Tracking {
     trajectory: Trajectory,
     /// The controller that sent it.
     controller: usize,
-    begun: Option<Begin>,
+    begun: Option<TrajectoryStart>,
     clamped: bool,
     /// Whether a step has succeeded since it began.
     trial: Trial,
@@ -55,7 +55,7 @@ pub(crate) struct Tracking {
 
 /// The beginning of a trajectory.
 #[derive(Clone, Debug)]
-struct Begin {
+struct TrajectoryStart {
     /// The time from which its points are counted \[ns\].
     start_ns: u64,
     /// The time from there to the step boundary at which it began \[ns\]: positive if it came late. Points
@@ -91,7 +91,7 @@ impl Tracking {
 
     /// The goal that it follows, if there is one.
     pub(super) fn goal(&self) -> Option<u64> {
-        self.trajectory.terms.as_ref().map(|terms| terms.number)
+        self.trajectory.tolerances.as_ref().map(|tolerances| tolerances.number)
     }
 
     /// Whether a joint has been kept within its limits because the polynomials exceeded them.
@@ -120,19 +120,19 @@ impl Tracking {
         }
         self.trial.begin_step(passed);
         let Self { trajectory, begun, clamped, trial, .. } = self;
-        let Begin { start_ns, late_ns, origin } = begun.get_or_insert_with(|| {
+        let TrajectoryStart { start_ns, late_ns, origin } = begun.get_or_insert_with(|| {
             let knot = |joint: &ScalarJointIndex| {
                 let (position, velocity) = states.of(*joint);
                 Knot { position, velocity: Some(velocity), acceleration: None }
             };
             let start_ns = trajectory.start_ns().unwrap_or(now_ns);
             let origin = trajectory.joints().iter().map(knot).collect();
-            Begin { start_ns, late_ns: now_ns.saturating_sub(start_ns), origin }
+            TrajectoryStart { start_ns, late_ns: now_ns.saturating_sub(start_ns), origin }
         });
         let elapsed_ns = now_ns.saturating_sub(*start_ns);
         let done = elapsed_ns >= trajectory.length_ns();
         let own = if tolerance > 0.0 { tolerance } else { f64::INFINITY };
-        let terms = trajectory.terms.as_ref();
+        let tolerances = trajectory.tolerances.as_ref();
         let mut missed = None;
         for (number, (joint, origin)) in trajectory.joints().iter().copied().zip(&*origin).enumerate() {
             let Some(sample) = trajectory.sample(number, (*late_ns, origin), elapsed_ns) else {
@@ -141,8 +141,8 @@ impl Tracking {
             *clamped |= sample.clamped;
             let (position, velocity) = states.of(joint);
             let errors = (position - sample.position, velocity - sample.velocity);
-            let path = terms.and_then(|terms| terms.path.get(number).copied()).unwrap_or_default();
-            let end = terms.and_then(|terms| terms.end.get(number)).filter(|_| done);
+            let path = tolerances.and_then(|tolerances| tolerances.path.get(number).copied()).unwrap_or_default();
+            let end = tolerances.and_then(|tolerances| tolerances.end.get(number)).filter(|_| done);
             match end {
                 Some(end) => {
                     let error = end.exceeded(f64::INFINITY, errors.0, errors.1);
@@ -162,7 +162,9 @@ impl Tracking {
         let late = |tolerance_ns: u64| elapsed_ns > trajectory.length_ns().saturating_add(tolerance_ns);
         match missed {
             None if done => Progress::Done,
-            Some((joint, error)) if terms.and_then(|terms| terms.time_tolerance_ns).is_some_and(late) => {
+            Some((joint, error))
+                if tolerances.and_then(|tolerances| tolerances.time_tolerance_ns).is_some_and(late) =>
+            {
                 Progress::Missed { joint, error }
             }
             _ => Progress::Following,
@@ -174,7 +176,7 @@ impl Tracking {
         writer.len(self.controller);
         self.trajectory.write(writer);
         writer.flag(self.begun.is_some());
-        if let Some(Begin { start_ns, late_ns, origin }) = &self.begun {
+        if let Some(TrajectoryStart { start_ns, late_ns, origin }) = &self.begun {
             writer.u64(*start_ns);
             writer.u64(*late_ns);
             write_knots(origin, writer);
@@ -187,7 +189,9 @@ impl Tracking {
         let controller = usize::try_from(reader.u64()?).map_err(|_| BytesError::Invalid)?;
         let trajectory = Trajectory::read(reader, count)?;
         let begun = match reader.flag()? {
-            true => Some(Begin { start_ns: reader.u64()?, late_ns: reader.u64()?, origin: read_knots(reader)? }),
+            true => {
+                Some(TrajectoryStart { start_ns: reader.u64()?, late_ns: reader.u64()?, origin: read_knots(reader)? })
+            }
             false => None,
         };
         if begun.as_ref().is_some_and(|begun| begun.origin.len() != trajectory.joints().len()) {
@@ -202,7 +206,7 @@ impl Tracking {
         let number = self.goal()?;
         let actual: Vec<_> = self.joints().iter().map(|joint| states.of(*joint)).collect();
         let mut desired = actual.clone();
-        if let Some(Begin { start_ns, late_ns, origin }) = &self.begun {
+        if let Some(TrajectoryStart { start_ns, late_ns, origin }) = &self.begun {
             let elapsed_ns = states.time_ns.saturating_sub(*start_ns);
             for (number, (desired, origin)) in desired.iter_mut().zip(origin).enumerate() {
                 if let Some(Sample { position, velocity, .. }) =

@@ -1,6 +1,6 @@
 //! Joint trajectories: checks of messages, and the targets of joints over time.
 
-use super::goal::GoalTerms;
+use super::goal::GoalTolerances;
 use super::interpolation::{Knot, interpolate};
 use super::joint_command::CommandedJoint;
 use crate::math::{ByteReader, ByteWriter, BytesError, Index, ScalarJointIndex};
@@ -90,7 +90,7 @@ pub(crate) struct Trajectory {
     /// One entry per joint, point after point.
     knots: Vec<Knot>,
     /// The goal that it follows, if an action sent it.
-    pub(crate) terms: Option<GoalTerms>,
+    pub(crate) tolerances: Option<GoalTolerances>,
 }
 
 impl Trajectory {
@@ -120,7 +120,7 @@ impl Trajectory {
             times_ns: Vec::with_capacity(points.len()),
             // Grows with the points that are checked: a short message can state many points and joints.
             knots: Vec::new(),
-            terms: None,
+            tolerances: None,
         };
         let mut turns = vec![0.0; indices.len()];
         for (number, point) in points.enumerate() {
@@ -249,7 +249,7 @@ impl Trajectory {
         if joints.is_empty() || knots.len() != joints.len() * times_ns.len() || !times_ns.is_sorted_by(|a, b| a < b) {
             return Err(BytesError::Invalid);
         }
-        Ok(Self { joints, limits, start_ns: stamped.then_some(start_ns), times_ns, knots, terms: None })
+        Ok(Self { joints, limits, start_ns: stamped.then_some(start_ns), times_ns, knots, tolerances: None })
     }
 
     fn knot(&self, point: usize, joint: usize) -> Knot {

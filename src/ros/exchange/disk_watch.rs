@@ -17,7 +17,7 @@ struct Writes {
     /// The number and the beginning of each write that has not returned, the oldest first.
     begun: Vec<(u64, Instant)>,
     /// Whether the present stall was logged.
-    said: bool,
+    reported: bool,
 }
 
 impl DiskWatch {
@@ -43,8 +43,8 @@ impl DiskWatch {
     pub(crate) fn report(&self, what: &str, meanwhile: &str) -> Option<Duration> {
         let mut writes = self.lock();
         let stalled = stalled(&writes, Instant::now())?;
-        if !writes.said {
-            writes.said = true;
+        if !writes.reported {
+            writes.reported = true;
             tracing::error!("{what}: the disk has not answered for {:.0} s; {meanwhile}", stalled.as_secs_f64());
         }
         Some(stalled)
@@ -67,8 +67,8 @@ impl Drop for Watched<'_> {
     fn drop(&mut self) {
         let mut writes = self.watch.lock();
         writes.begun.retain(|(other, _)| *other != self.number);
-        if writes.said && stalled(&writes, Instant::now()).is_none() {
-            writes.said = false;
+        if writes.reported && stalled(&writes, Instant::now()).is_none() {
+            writes.reported = false;
             let (what, seconds) = (self.what, self.began.elapsed().as_secs_f64());
             tracing::info!("{what}: the disk answers again, after {seconds:.0} s");
         }

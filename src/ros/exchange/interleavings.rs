@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::lockstep::StampMismatch;
 use super::mailbox::{Mailbox, Stamp};
-use super::requests::{BoundaryChange, Placement, REQUESTS_MAX, ResetScope, StepRefusal, resets};
+use super::requests::{BoundaryChange, NewBodyState, REQUESTS_MAX, ResetScope, StepRefusal, resets};
 use super::settings::{Mode, Physics, RunSettings};
 use super::step_requests::{StepFailure, StepRequests};
 use crate::math::{BodyIndex, Index, ScalarJointIndex, SpatialForce, Vector3};
@@ -178,7 +178,7 @@ fn requests_for_steps_that_wait_are_limited() {
         (0..REQUESTS_MAX).for_each(|_| {
             mailbox.step_taken();
         });
-        requests.settle(&mailbox);
+        requests.answer_ended(&mailbox);
         assert!(ended.try_iter().all(|end| end == Ok(1)) && request(&mut requests));
     });
 }
@@ -200,7 +200,8 @@ fn changes_of_one_boundary_keep_their_order() {
         mailbox.request_reset(ResetScope { state: false, time: true });
         mailbox.request_reset(ResetScope { state: true, time: false });
         push(4.0);
-        let number = mailbox.request_state(Some(Placement { body: BodyIndex::from_usize(1), X_WB: None, V_WB: None }));
+        let number =
+            mailbox.request_state(Some(NewBodyState { body: BodyIndex::from_usize(1), X_WB: None, V_WB: None }));
         mailbox.request_checkpoint(None);
         let collected = mailbox.collect();
         assert_eq!(collected.state_requests, Some(number));
@@ -212,7 +213,7 @@ fn changes_of_one_boundary_keep_their_order() {
             BoundaryChange::Wrench(_, second),
             BoundaryChange::Reset(reset),
             BoundaryChange::Wrench(_, third),
-            BoundaryChange::Place(_),
+            BoundaryChange::BodyState(_),
             BoundaryChange::Checkpoint(_),
         ] = &order[..]
         else {

@@ -9,15 +9,15 @@ use super::counters::Counters;
 use super::health::{CheckpointStatus, Health, RecordingStatus};
 use super::lockstep::{AwaitedState, StampMismatch};
 use super::requests::{
-    BodyStates, BoundaryChange, CheckpointOutcome, CheckpointRequest, Checkpoints, Placement, ResetScope, StepRefusal,
-    resets,
+    BodyStates, BoundaryChange, CheckpointOutcome, CheckpointRequest, Checkpoints, NewBodyState, ResetScope,
+    StepRefusal, resets,
 };
 use super::settings::{Mode, Physics, RunSettings};
 use super::step_watch::StepWatch;
 use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::NewWorld;
 use crate::math::{BodyIndex, ByteWriter, Index, ScalarJointIndex, SpatialForce};
-use crate::ros::commands::goal::GoalNews;
+use crate::ros::commands::goal::GoalUpdates;
 use crate::ros::commands::joint_command::CheckedCommand;
 use crate::ros::commands::standing_command::{CommandEvent, FollowSettings, StandingCommand};
 use crate::ros::commands::tracking::JointStates;
@@ -220,8 +220,8 @@ impl<W> Mailbox<W> {
     }
 
     /// The goal updates since the last call.
-    pub(crate) fn goal_news(&self) -> GoalNews {
-        self.lock().commands.take_goal_news()
+    pub(crate) fn goal_updates(&self) -> GoalUpdates {
+        self.lock().commands.take_goal_updates()
     }
 
     /// Advances to a step boundary of the world with that number, and writes the targets of commanded joints
@@ -310,9 +310,9 @@ impl<W> Mailbox<W> {
 
     /// Requests the states of the bodies, after `placement` if there is one. Returns the number that
     /// [`Mailbox::state_requests_answered`] reaches when the answer is there.
-    pub(crate) fn request_state(&self, placement: Option<Placement>) -> u64 {
+    pub(crate) fn request_state(&self, placement: Option<NewBodyState>) -> u64 {
         self.change(|state| {
-            state.boundary.extend(placement.map(BoundaryChange::Place));
+            state.boundary.extend(placement.map(BoundaryChange::BodyState));
             state.state_requests += 1;
             state.state_requests
         })

@@ -18,7 +18,7 @@ pub(crate) struct ResetScope {
 
 /// A new pose or a new velocity of a free body.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Placement {
+pub(crate) struct NewBodyState {
     pub(crate) body: BodyIndex,
     pub(crate) X_WB: Option<RigidTransform>,
     pub(crate) V_WB: Option<SpatialVelocity>,
@@ -49,7 +49,7 @@ pub(crate) enum BoundaryChange {
     Checkpoint(CheckpointRequest),
     /// A wrench on a body, about its origin and in its axes. It replaces the previous one on that body.
     Wrench(BodyIndex, SpatialForce),
-    Place(Placement),
+    BodyState(NewBodyState),
 }
 
 impl BoundaryChange {

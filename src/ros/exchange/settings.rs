@@ -131,7 +131,7 @@ impl SceneStepping {
     }
 
     /// The time stepper that `settings` select.
-    pub(crate) fn under(&self, settings: &RunSettings) -> StepSettings {
+    pub(crate) fn with_settings(&self, settings: &RunSettings) -> StepSettings {
         self.with(settings.mode, settings.step_ns)
     }
 

@@ -33,7 +33,7 @@ pub(crate) struct PublishedState {
 /// Buffers that are not in use. The last one given back is taken first, so that only a publisher that is
 /// behind makes more of them grow.
 #[derive(Debug, Default)]
-struct Spare {
+struct BufferPool {
     #[allow(clippy::vec_box, reason = "the boxes themselves travel, and a state is not moved")]
     buffers: Mutex<Vec<Box<PublishedState>>>,
     /// Contact faces of the snapshots in flight.
@@ -48,20 +48,20 @@ fn faces(state: &PublishedState) -> usize {
 /// The simulation's end of the queue.
 #[derive(Debug)]
 pub(crate) struct StateSender {
-    spare: Arc<Spare>,
+    pool: Arc<BufferPool>,
     filled: SyncSender<Box<PublishedState>>,
 }
 
 impl StateSender {
     /// Fills a free buffer and sends it; `false` if the publisher still holds all of them, or too many faces.
     pub(crate) fn send(&self, fill: impl FnOnce(&mut PublishedState)) -> bool {
-        let mut buffers = self.spare.buffers.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full = self.spare.faces.load(Ordering::Relaxed) > FACES_MAX && buffers.len() + ALWAYS <= BUFFERS;
+        let mut buffers = self.pool.buffers.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = self.pool.faces.load(Ordering::Relaxed) > FACES_MAX && buffers.len() + ALWAYS <= BUFFERS;
         let free = if is_full { None } else { buffers.pop() };
         drop(buffers);
         let Some(mut state) = free else { return false };
         fill(&mut state);
-        self.spare.faces.fetch_add(faces(&state), Ordering::Relaxed);
+        self.pool.faces.fetch_add(faces(&state), Ordering::Relaxed);
         self.filled.try_send(state).is_ok()
     }
 }
@@ -70,14 +70,14 @@ impl StateSender {
 #[derive(Debug)]
 pub(crate) struct StateReceiver {
     pub(crate) filled: Receiver<Box<PublishedState>>,
-    spare: Arc<Spare>,
+    pool: Arc<BufferPool>,
 }
 
 impl StateReceiver {
     /// Gives back a state that was published.
     pub(crate) fn give_back(&self, state: Box<PublishedState>) {
-        self.spare.faces.fetch_sub(faces(&state), Ordering::Relaxed);
-        self.spare.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(state);
+        self.pool.faces.fetch_sub(faces(&state), Ordering::Relaxed);
+        self.pool.buffers.lock().unwrap_or_else(PoisonError::into_inner).push(state);
     }
 }
 
@@ -85,8 +85,8 @@ impl StateReceiver {
 pub(crate) fn state_queue() -> (StateSender, StateReceiver) {
     let (filled_sender, filled) = sync_channel(BUFFERS);
     let buffers = Mutex::new(std::iter::repeat_with(Box::default).take(BUFFERS).collect());
-    let spare = Arc::new(Spare { buffers, faces: AtomicUsize::new(0) });
-    (StateSender { spare: spare.clone(), filled: filled_sender }, StateReceiver { filled, spare })
+    let pool = Arc::new(BufferPool { buffers, faces: AtomicUsize::new(0) });
+    (StateSender { pool: pool.clone(), filled: filled_sender }, StateReceiver { filled, pool })
 }
 
 #[cfg(test)]

@@ -96,7 +96,7 @@ impl StepRequests {
 
     /// Ends the requests whose steps are taken; ends all of them if no step can be taken, or if no command
     /// comes for one in lockstep.
-    pub(crate) fn settle(&mut self, mailbox: &Mailbox) {
+    pub(crate) fn answer_ended(&mut self, mailbox: &Mailbox) {
         if self.requests.is_empty() {
             return;
         }

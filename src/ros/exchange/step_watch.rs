@@ -15,14 +15,14 @@ pub(crate) struct StepWatch {
     since: Instant,
     /// The time of the last boundary after `since` \[ms\].
     boundary_ms: AtomicU64,
-    said: AtomicBool,
+    reported: AtomicBool,
     abandoned: AtomicBool,
 }
 
 impl Default for StepWatch {
     fn default() -> Self {
-        let (said, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { since: Instant::now(), boundary_ms: AtomicU64::new(0), said, abandoned }
+        let (reported, abandoned) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { since: Instant::now(), boundary_ms: AtomicU64::new(0), reported, abandoned }
     }
 }
 
@@ -31,7 +31,7 @@ impl StepWatch {
     pub(crate) fn boundary(&self, now: Instant) {
         let now_ms = self.milliseconds(now);
         let before_ms = self.boundary_ms.swap(now_ms, Ordering::Relaxed);
-        if self.said.load(Ordering::Relaxed) && self.said.swap(false, Ordering::Relaxed) {
+        if self.reported.load(Ordering::Relaxed) && self.reported.swap(false, Ordering::Relaxed) {
             let seconds = now_ms.saturating_sub(before_ms) as f64 * 1e-3;
             tracing::info!("the long step has ended after {seconds:.0} s");
         }
@@ -52,7 +52,7 @@ impl StepWatch {
     /// As [`StepWatch::late`]; logs it once for each step.
     pub(crate) fn report(&self, now: Instant) -> Option<Duration> {
         let since = self.late(now)?;
-        if !self.said.swap(true, Ordering::Relaxed) {
+        if !self.reported.swap(true, Ordering::Relaxed) {
             tracing::warn!(
                 "the present step has taken {:.0} s so far: resets, checkpoints, changes of the world and of entities wait for \
                  its end. Take shorter steps or another stepping mode, or remove bodies that overlap",
@@ -88,9 +88,9 @@ mod tests {
         assert_eq!(watch.late(start + LONG / 2), None);
         let late = start + LONG + Duration::from_millis(1);
         assert!(watch.late(late).is_some_and(|since| since >= LONG));
-        assert!(watch.report(late).is_some() && watch.said.load(Ordering::Relaxed));
+        assert!(watch.report(late).is_some() && watch.reported.load(Ordering::Relaxed));
         watch.boundary(late);
-        assert!(watch.report(late).is_none() && !watch.said.load(Ordering::Relaxed));
+        assert!(watch.report(late).is_none() && !watch.reported.load(Ordering::Relaxed));
         watch.ended();
         assert_eq!(watch.late(late + 2 * LONG), None);
     }

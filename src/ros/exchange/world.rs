@@ -33,19 +33,19 @@ pub(crate) struct NewWorld {
     /// The topics of the controllers that lockstep waits for.
     pub(crate) controllers: Vec<String>,
     /// The parts of the old state that it takes over; `None` if it starts at time zero.
-    pub(crate) carryover: Option<Carryover>,
+    pub(crate) carryover: Option<SharedJoints>,
 }
 
 /// The joints that two worlds share, matched by name.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Carryover {
+pub(crate) struct SharedJoints {
     /// Index in the old state, index in the new state, length.
     q: Vec<(usize, usize, usize)>,
     v: Vec<(usize, usize, usize)>,
     joints: Vec<Option<ScalarJointIndex>>,
 }
 
-impl Carryover {
+impl SharedJoints {
     /// The parts of `old` that are also in `new`.
     pub(crate) fn new(old: &Scene, new: &Scene) -> Self {
         let (mut q, mut v) = (Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ impl NewWorld {
     /// # Errors
     /// The simulation refuses the state, which is a defect: a state like it was tried when the world was
     /// built. The new world is whole all the same, and begins at its initial state.
-    pub(crate) fn go_on(&mut self, old: &Simulation) -> Result<bool, SimulationError> {
+    pub(crate) fn carry_state_over(&mut self, old: &Simulation) -> Result<bool, SimulationError> {
         let Some(carryover) = &self.carryover else { return Ok(false) };
         let mut keeps = true;
         // A reset has changed the stepping mode while this world was built.
@@ -127,7 +127,7 @@ mod tests {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ros/scenes/press.yaml");
         let loaded = scene_file::load(&file, &PackageMap::new()).unwrap();
         let mut next = loaded.simulation().unwrap();
-        let carryover = Carryover::new(&loaded.scene, &loaded.scene);
+        let carryover = SharedJoints::new(&loaded.scene, &loaded.scene);
         let mut old = loaded.initial.clone();
         (old.q[0], old.v[0]) = (0.05, 0.1);
         carryover.apply(&old, &mut next).unwrap();

@@ -56,7 +56,7 @@ impl<K: PartialEq> Reports<K> {
         if suppressed.is_none() {
             last.clone_from(&text);
         }
-        suppressed.map(|suppressed| format!("{text}{}", and_more(suppressed)))
+        suppressed.map(|suppressed| format!("{text}{}", suppressed_suffix(suppressed)))
     }
 
     /// The lines to log at `now` for suppressed reports that no other report has followed. Call it often.
@@ -69,7 +69,7 @@ impl<K: PartialEq> Reports<K> {
             let suppressed = std::mem::take(&mut throttle.suppressed);
             if suppressed > 0 {
                 throttle.last = Some(now);
-                lines.push(format!("{last}{}", and_more(suppressed - 1)));
+                lines.push(format!("{last}{}", suppressed_suffix(suppressed - 1)));
             }
             suppressed > 0
         });
@@ -78,7 +78,7 @@ impl<K: PartialEq> Reports<K> {
 }
 
 /// " (and 3 more like it since the last report)", or nothing.
-pub(crate) fn and_more(suppressed: u64) -> String {
+pub(crate) fn suppressed_suffix(suppressed: u64) -> String {
     if suppressed == 0 { String::new() } else { format!(" (and {suppressed} more like it since the last report)") }
 }
 

@@ -21,7 +21,7 @@ use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::RunSettings;
 use crate::ros::exchange::state_queue::{PublishedState, StateReceiver};
 use crate::ros::log::rosout::{Line, publish_lines, take_lines};
-use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::log::throttle::{Throttle, suppressed_suffix};
 use crate::ros::publish::diagnostics::Diagnostics;
 use crate::ros::publish::markers::MarkerWriter;
 use crate::ros::publish::topics::WorldTopics;
@@ -366,6 +366,6 @@ fn note_failure(failures: &mut Throttle, sent: Result<(), ClientError>) {
     if let Err(error) = sent
         && let Some(suppressed) = failures.due(Instant::now())
     {
-        tracing::warn!("a message could not be published: {error}{}", and_more(suppressed));
+        tracing::warn!("a message could not be published: {error}{}", suppressed_suffix(suppressed));
     }
 }

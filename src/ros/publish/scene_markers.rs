@@ -32,7 +32,7 @@ type Drawn<'a> = (BodyIndex, &'a RigidTransform, Solid, [f64; 4]);
 /// The markers of all models without moving joints, each in the nearest frame on TF. The first marker
 /// deletes those of the previous world.
 pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerArray {
-    let mut markers = vec![Marker { action: DELETE_ALL, ..blank(world_frame) }];
+    let mut markers = vec![Marker { action: DELETE_ALL, ..new_marker(world_frame) }];
     for model in loaded.models.iter().filter(|model| model.joints == 0) {
         for (body, X_BG, solid, mut color) in drawn(loaded, model) {
             let Some((frame, X_FB)) = frame(&loaded.scene, body) else { continue };
@@ -43,7 +43,7 @@ pub(crate) fn scene_markers(loaded: &LoadedScene, world_frame: &str) -> MarkerAr
                 id: i32::try_from(markers.len()).unwrap_or(i32::MAX),
                 pose: messages::pose(&(X_FB * X_BG)),
                 frame_locked: true,
-                ..blank(frame)
+                ..new_marker(frame)
             };
             markers.push(triangles(marker, &solid, color));
         }
@@ -90,7 +90,7 @@ fn frame(scene: &Scene, body: BodyIndex) -> Option<(BodyIndex, RigidTransform)> 
     }
 }
 
-fn blank(frame: &str) -> Marker {
+fn new_marker(frame: &str) -> Marker {
     Marker {
         header: messages::header(0, frame),
         pose: Pose { orientation: Quaternion { x: 0.0, y: 0.0, z: 0.0, w: 1.0 }, ..Pose::default() },

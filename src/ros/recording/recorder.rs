@@ -11,7 +11,7 @@ use crate::io::bag::{BagEncoder, BagError, BagPlan, BagWriter, Batch, Topic, wri
 use crate::recording::{Due, Outputs};
 use crate::ros::exchange::health::{RecordingState, RecordingStatus};
 use crate::ros::log::causes::with_causes;
-use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::log::throttle::{Throttle, suppressed_suffix};
 use crate::ros::scheduling::ordinary;
 use crate::scene::Scene;
 use crate::stepping::Snapshot;
@@ -33,7 +33,7 @@ const THREAD: &str = "recording";
 const DISK: &str = "recording";
 
 /// Messages of one instant, on their way to the disk.
-struct Filled {
+struct FilledBuffer {
     batch: Batch,
     /// Whether a new file begins with it, because time has gone back.
     begins: bool,
@@ -43,7 +43,7 @@ struct Filled {
 pub(crate) struct Recorder {
     encoder: BagEncoder,
     spare: Receiver<Batch>,
-    filled: SyncSender<Filled>,
+    filled: SyncSender<FilledBuffer>,
     /// The time of the last instant \[ns\], once there is one.
     last_ns: Option<u64>,
     status: Arc<RecordingStatus>,
@@ -61,7 +61,7 @@ struct RecorderDisk {
     latched: Batch,
     /// Whether the present file lacks them.
     empty: bool,
-    filled: Receiver<Filled>,
+    filled: Receiver<FilledBuffer>,
     spare: SyncSender<Batch>,
     /// Its number among the recorders.
     number: u64,
@@ -210,7 +210,7 @@ impl Recorder {
             Err(TryRecvError::Empty) if self.status.disk.stalled().is_some() => return,
             Err(TryRecvError::Empty) => {
                 if let Some(suppressed) = self.lost.due(Instant::now()) {
-                    let more = and_more(suppressed);
+                    let more = suppressed_suffix(suppressed);
                     tracing::warn!(
                         "the disk is too slow: an instant is missing in the recording; lower the rates, or record to \
                          another disk{more}"
@@ -224,7 +224,7 @@ impl Recorder {
         self.last_ns = Some(snapshot.time_ns);
         self.encoder.write(due, snapshot, outputs, &mut batch);
         // The channel has room for every batch unless the writing thread has ended, which it has logged.
-        let _ = self.filled.try_send(Filled { batch, begins: earlier });
+        let _ = self.filled.try_send(FilledBuffer { batch, begins: earlier });
     }
 }
 
@@ -268,7 +268,7 @@ impl RecorderDisk {
             let received = self.filled.recv_timeout(WAIT_MAX);
             let all_written = received.is_err();
             match received {
-                Ok(Filled { batch, begins }) => {
+                Ok(FilledBuffer { batch, begins }) => {
                     // A file without a message needs no other one: it was begun after time had gone back.
                     if begins && !self.empty {
                         self.finish()?;

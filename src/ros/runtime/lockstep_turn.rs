@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::ros::exchange::counters::count;
 use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
 use crate::ros::exchange::mailbox::Mailbox;
-use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::log::throttle::{Throttle, suppressed_suffix};
 
 /// The interval at which a state without answers is published again, for controllers that start late.
 const REPEAT_PERIOD: Duration = Duration::from_millis(100);
@@ -166,7 +166,7 @@ impl LockstepTurn {
         let holds = self.lockstep.on_timeout == OnTimeout::Hold;
         if let Some(suppressed) = self.late.due(Instant::now()) {
             let then = if holds { "the simulation waits" } else { "the last command is used" };
-            tracing::warn!("{what}; {then}{}", and_more(suppressed));
+            tracing::warn!("{what}; {then}{}", suppressed_suffix(suppressed));
         }
         if holds { Turn::Wait } else { Turn::Step }
     }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::math::{BodyIndex, Index, JointIndex, ScalarJointIndex, SpatialForce, SpatialVelocity};
 use crate::multibody::{JointKind, State, energy};
 use crate::ros::exchange::health::Health;
-use crate::ros::exchange::requests::{BodyStates, Placement};
+use crate::ros::exchange::requests::{BodyStates, NewBodyState};
 use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping};
 use crate::ros::exchange::world::{NewWorld, WorldSource};
 use crate::ros::log::names::Number;
@@ -48,7 +48,7 @@ pub(super) struct RunningWorld {
 }
 
 /// The world that was entered.
-pub(super) struct Entered {
+pub(super) struct EnteredWorld {
     /// Whether its state and time are those of the world before.
     pub(super) carries: bool,
     /// The topics of the controllers that lockstep waits for.
@@ -90,15 +90,15 @@ impl RunningWorld {
     }
 
     /// Continues the next world from the state of this one.
-    pub(super) fn enter(&mut self, mut next: NewWorld) -> Entered {
-        let keeps_stepping = next.go_on(&self.simulation).unwrap_or_else(|error| {
+    pub(super) fn enter(&mut self, mut next: NewWorld) -> EnteredWorld {
+        let keeps_stepping = next.carry_state_over(&self.simulation).unwrap_or_else(|error| {
             tracing::error!("{error}. The new world starts from its initial state");
             false
         });
         let NewWorld { number, simulation, stepping, commands, wrenches, force_torque, source, .. } = next;
         let NewWorld { controllers, carryover, chosen, .. } = next;
         *self = Self::new(number, simulation, stepping, commands, wrenches, &force_torque, source);
-        Entered { carries: carryover.is_some(), controllers, chosen: (!keeps_stepping).then_some(chosen) }
+        EnteredWorld { carries: carryover.is_some(), controllers, chosen: (!keeps_stepping).then_some(chosen) }
     }
 
     /// A checkpoint of the simulation.
@@ -199,7 +199,7 @@ impl RunningWorld {
     /// Restores the initial poses and velocities, with the stepping mode selected now. False if the scene
     /// refuses that mode; then the steps are those from before.
     pub(super) fn reset_state(&mut self, settings: &RunSettings) -> bool {
-        let (before, wanted) = (self.simulation.settings(), self.stepping.under(settings));
+        let (before, wanted) = (self.simulation.settings(), self.stepping.with_settings(settings));
         let reset = self.simulation.reset_with(wanted);
         match &reset {
             Ok(()) if wanted != before => {
@@ -224,7 +224,7 @@ impl RunningWorld {
     }
 
     /// Places a free body as requested. Returns whether it succeeded.
-    pub(super) fn place(&mut self, placement: &Placement) -> bool {
+    pub(super) fn set_body_state(&mut self, placement: &NewBodyState) -> bool {
         let (scene, mut state) = (self.simulation.scene().clone(), self.simulation.state().clone());
         if let Some(X_WB) = &placement.X_WB {
             scene.model().set_free_body_pose(&mut state, placement.body, X_WB);

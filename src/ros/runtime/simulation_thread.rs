@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::lockstep_turn::{LockstepTurn, Turn};
 use super::pacer::Pacer;
-use super::running_world::{Entered, RunningWorld};
+use super::running_world::{EnteredWorld, RunningWorld};
 use super::statistics::Statistics;
 use super::step_reports::StepReports;
 use crate::math::JointIndex;
@@ -186,7 +186,7 @@ impl<'a> SimulationThread<'a> {
                 BoundaryChange::Wrench(body, F_BBo_B) => {
                     self.world.hold_wrench(body, F_BBo_B, collected.settings.wrench_duration_ns);
                 }
-                BoundaryChange::Place(placement) => placed |= self.world.place(&placement),
+                BoundaryChange::BodyState(placement) => placed |= self.world.set_body_state(&placement),
             }
         }
         // If no step follows, bodies that were placed are published at once, with the stamp of the present
@@ -207,7 +207,7 @@ impl<'a> SimulationThread<'a> {
     /// Continues in another world. Time continues too, unless the world starts at its own time zero.
     fn enter(&mut self, next: NewWorld) {
         let time_ns = self.time_ns();
-        let Entered { carries, controllers, chosen } = self.world.enter(next);
+        let EnteredWorld { carries, controllers, chosen } = self.world.enter(next);
         if let Some(chosen) = chosen {
             self.set_stepping(chosen);
         }

@@ -10,7 +10,7 @@ use crate::ros::exchange::counters::count;
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::RunSettings;
 use crate::ros::log::names::Number;
-use crate::ros::log::throttle::{Throttle, and_more};
+use crate::ros::log::throttle::{Throttle, suppressed_suffix};
 use crate::stepping::{JointTarget, StepReport};
 
 /// The largest number of withdrawn targets that the log lists.
@@ -93,7 +93,7 @@ impl StepReports {
                         tracing::info!(
                             "t = {time:.4} s: a trajectory was ended by a command that does not set all its joints; the \
                              others are held{}",
-                            and_more(suppressed)
+                            suppressed_suffix(suppressed)
                         );
                     }
                 }
@@ -112,7 +112,7 @@ impl StepReports {
     /// Logs that wrenches of other nodes are dropped after a step failed with `error`.
     pub(super) fn wrenches_dropped(&mut self, error: &str) {
         if let Some(suppressed) = self.pushed.due(Instant::now()) {
-            tracing::error!("{error}. The wrenches of ~/apply_wrench are dropped{}", and_more(suppressed));
+            tracing::error!("{error}. The wrenches of ~/apply_wrench are dropped{}", suppressed_suffix(suppressed));
         }
     }
 
@@ -147,7 +147,7 @@ impl StepReports {
         if let Some(failure) = self.failure.take()
             && let Some(suppressed) = self.withdrawn.due(Instant::now())
         {
-            tracing::error!("{}{}", failure.report, and_more(suppressed));
+            tracing::error!("{}{}", failure.report, suppressed_suffix(suppressed));
         }
     }
 
@@ -162,12 +162,12 @@ impl StepReports {
         if let Some(missed) = world.missed_contact()
             && let Some(suppressed) = self.missed.due(Instant::now())
         {
-            tracing::warn!("t = {:.4} s: {missed}{}", seconds(time_ns), and_more(suppressed));
+            tracing::warn!("t = {:.4} s: {missed}{}", seconds(time_ns), suppressed_suffix(suppressed));
         }
         if let Some(wrong) = world.wrong_friction()
             && let Some(suppressed) = self.wrong_friction.due(Instant::now())
         {
-            tracing::warn!("t = {:.4} s: {wrong}{}", seconds(time_ns), and_more(suppressed));
+            tracing::warn!("t = {:.4} s: {wrong}{}", seconds(time_ns), suppressed_suffix(suppressed));
         }
         if report.solver_converged {
             return;
@@ -178,7 +178,7 @@ impl StepReports {
                 seconds(time_ns),
                 report.solver_iterations,
                 report.solver_residual,
-                and_more(suppressed)
+                suppressed_suffix(suppressed)
             );
         }
     }

@@ -12,7 +12,7 @@ use crate::ros::client::{ClientError, Node};
 use crate::ros::exchange::mailbox::Mailbox;
 use crate::ros::exchange::settings::{Mode, SceneStepping};
 use crate::ros::exchange::step_requests::StepRequests;
-use crate::ros::exchange::world::{Carryover, NewWorld, WorldSource};
+use crate::ros::exchange::world::{NewWorld, SharedJoints, WorldSource};
 use crate::ros::log::names::shown;
 use crate::ros::publish::scene_markers::scene_markers;
 use crate::ros::publish::topics::{PublisherPool, TopicPlan, WorldTopics, descriptions};
@@ -124,7 +124,7 @@ pub(crate) struct BuiltWorld {
     pub(crate) simulation: Simulation,
     /// The mode and the length \[ns\] of its steps.
     pub(crate) chosen: (Mode, u64),
-    pub(crate) carryover: Option<Carryover>,
+    pub(crate) carryover: Option<SharedJoints>,
     pub(crate) origin: WorldOrigin,
 }
 

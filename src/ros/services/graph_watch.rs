@@ -47,7 +47,7 @@ impl GraphWatch {
 
     /// Checks the graph once per period, and logs new faults. `prefixes` are those of the topics of
     /// controllers, without the namespace.
-    pub(crate) fn look<'a>(&mut self, node: &Node, prefixes: impl Iterator<Item = &'a str>) {
+    pub(crate) fn check<'a>(&mut self, node: &Node, prefixes: impl Iterator<Item = &'a str>) {
         if self.looked_at.elapsed() < PERIOD {
             return;
         }

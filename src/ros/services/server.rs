@@ -81,7 +81,7 @@ impl ServiceServer {
     pub(crate) fn answer_all(&mut self, node: &mut Node) {
         let ServiceContext { parameters, controllers, control, world, .. } = &mut self.context;
         controllers.take_all();
-        self.graph.look(node, controllers.topic_prefixes());
+        self.graph.check(node, controllers.topic_prefixes());
         self.wrenches.take_all(&world.scene, &control.mailbox);
         let joints = world.scene.joint_names();
         // Checkpoints come first: a change of another parameter would otherwise set the old gravity again.
@@ -102,6 +102,6 @@ impl ServiceServer {
         #[cfg(isobar_simulation)]
         self.simulation_interfaces.answer_all(node, &mut self.context);
         let control = &mut self.context.control;
-        control.steps.settle(&control.mailbox);
+        control.steps.answer_ended(&control.mailbox);
     }
 }

@@ -26,7 +26,7 @@ use crate::ros::exchange::mailbox::{Mailbox, Stamp};
 use crate::ros::log::names::Number;
 use crate::ros::log::throttle::Reports;
 #[cfg(isobar_control)]
-use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, terms};
+use crate::ros::subscriptions::follow_joint_trajectory::{FollowJointTrajectoryServer, Refusal, goal_tolerances};
 use crate::scene::Scene;
 
 /// The position limit of a joint at an end without a limit, if its other end has one [rad or m].
@@ -328,14 +328,14 @@ impl Controllers {
         }
         let Controller { id, joints, .. } = &self.controllers[number];
         let mut trajectory = read_trajectory(joints, &goal.trajectory)?;
-        trajectory.terms = Some(terms(self.goals, goal, joints)?);
+        trajectory.tolerances = Some(goal_tolerances(self.goals, goal, joints)?);
         Ok(self.mailbox.start_trajectory(*id, trajectory)?)
     }
 
     /// Publishes the ends of goals, and the progress of the others.
     #[cfg(isobar_control)]
     fn report_goals(&mut self) {
-        let news = self.mailbox.goal_news();
+        let news = self.mailbox.goal_updates();
         for controller in &mut self.controllers {
             news.feedback.iter().for_each(|feedback| controller.follow.publish_feedback(feedback, ""));
             news.ended.iter().for_each(|(goal, end)| controller.follow.ended(*goal, end, &controller.joints));

@@ -7,7 +7,7 @@ use crate::ros::client::interfaces::trajectory_msgs::msg::JointTrajectoryPoint;
 use crate::math::ScalarJointIndex;
 use crate::ros::client::messages;
 use crate::ros::client::{ActionServer, ClientError, GoalId, GoalOutcome, Node};
-use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTerms, Tolerance};
+use crate::ros::commands::goal::{GoalEnd, GoalFeedback, GoalTolerances, Tolerance};
 use crate::ros::commands::joint_command::CommandedJoint;
 use crate::ros::commands::trajectory::TrajectoryError;
 use crate::ros::log::names::{did_you_mean, shown};
@@ -142,19 +142,23 @@ impl FollowJointTrajectoryServer {
     }
 
     /// Publishes the progress of a goal if it belongs to this controller.
-    pub(crate) fn publish_feedback(&self, news: &GoalFeedback, frame: &str) {
-        let Some(goal) = self.goals.iter().find(|goal| goal.number == news.number) else { return };
+    pub(crate) fn publish_feedback(&self, updates: &GoalFeedback, frame: &str) {
+        let Some(goal) = self.goals.iter().find(|goal| goal.number == updates.number) else { return };
         let point = |values: Vec<(f64, f64)>| {
             let (positions, velocities) = values.into_iter().unzip();
             JointTrajectoryPoint { positions, velocities, ..JointTrajectoryPoint::default() }
         };
-        let error =
-            news.desired.iter().zip(&news.actual).map(|(wanted, is)| (wanted.0 - is.0, wanted.1 - is.1)).collect();
+        let error = updates
+            .desired
+            .iter()
+            .zip(&updates.actual)
+            .map(|(wanted, is)| (wanted.0 - is.0, wanted.1 - is.1))
+            .collect();
         let feedback = FollowJointTrajectory::Feedback {
-            header: messages::header(news.time_ns, frame),
+            header: messages::header(updates.time_ns, frame),
             joint_names: goal.joints.clone(),
-            desired: point(news.desired.clone()),
-            actual: point(news.actual.clone()),
+            desired: point(updates.desired.clone()),
+            actual: point(updates.actual.clone()),
             error: point(error),
             ..FollowJointTrajectory::Feedback::default()
         };
@@ -164,11 +168,11 @@ impl FollowJointTrajectoryServer {
 
 /// The requirements of the goal in addition to its points. As the action defines, 0 selects the node's
 /// default tolerance and -1 none, for each quantity separately.
-pub(crate) fn terms(
+pub(crate) fn goal_tolerances(
     number: u64,
     goal: &FollowJointTrajectory::Goal,
     joints: &[CommandedJoint],
-) -> Result<GoalTerms, Refusal> {
+) -> Result<GoalTolerances, Refusal> {
     if !goal.multi_dof_trajectory.points.is_empty() || !goal.multi_dof_trajectory.joint_names.is_empty() {
         return Err(Refusal::invalid("trajectories of joints with several degrees of freedom are not supported"));
     }
@@ -182,7 +186,7 @@ pub(crate) fn terms(
         // At most 2^31 s.
         (Ok(sec), nanosec) => Some(sec * 1_000_000_000 + nanosec),
     };
-    Ok(GoalTerms { number, path, end, time_tolerance_ns })
+    Ok(GoalTolerances { number, path, end, time_tolerance_ns })
 }
 
 /// One entry per joint of `names`; the node's own tolerance if the message has none. A joint with two

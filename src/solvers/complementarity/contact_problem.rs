@@ -50,7 +50,7 @@ impl ComplementarityProblem {
         let mut i = 0;
         while i < self.rows.len() {
             if let Some((pair, bound)) = pairs.next_if(|(pair, _)| pair.tangent == i) {
-                let slip = [0, 1].map(|k| self.rows.sound_slack(i + k, v, impulses[i + k]));
+                let slip = [0, 1].map(|k| self.rows.slack_above_rounding(i + k, v, impulses[i + k]));
                 let x = [impulses[i], impulses[i + 1]];
                 violation = match set {
                     TangentSet::Box => (0..2).fold(violation, |violation, k| {
@@ -67,7 +67,7 @@ impl ComplementarityProblem {
                 };
                 i += 2;
             } else {
-                let slack = self.rows.sound_slack(i, v, impulses[i]);
+                let slack = self.rows.slack_above_rounding(i, v, impulses[i]);
                 violation = worse(violation, self.rows.violation(i, slack, impulses[i]));
                 i += 1;
             }

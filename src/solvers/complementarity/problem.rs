@@ -254,7 +254,7 @@ impl MixedProblem {
     }
 
     /// w_i without the part that is rounding: a slack up to that size is zero.
-    pub(super) fn sound_slack(&self, i: usize, v: &[f64], impulse: f64) -> f64 {
+    pub(super) fn slack_above_rounding(&self, i: usize, v: &[f64], impulse: f64) -> f64 {
         let slack = self.slack(i, v, impulse);
         let speeds: f64 = self.jacobian(i).iter().map(|(dof, value)| (value * v[*dof as usize]).abs()).sum();
         let size = speeds + (self.rows[i].regularization * impulse).abs() + self.rows[i].constant.abs();
@@ -265,7 +265,8 @@ impl MixedProblem {
     /// The largest violation of a row as a part of the largest impulse, both times the square root of the
     /// row's A_ii, so that N s and N m s compare [-]. `v` are the velocities under `impulses`.
     pub fn residual(&self, impulses: &[f64], v: &[f64]) -> f64 {
-        let violations = (0..self.len()).map(|i| self.violation(i, self.sound_slack(i, v, impulses[i]), impulses[i]));
+        let violations =
+            (0..self.len()).map(|i| self.violation(i, self.slack_above_rounding(i, v, impulses[i]), impulses[i]));
         self.relative(violations.fold(0.0, worse), impulses)
     }
 

@@ -181,7 +181,7 @@ mod tests {
         for dof in 0..SIZE {
             block.push_column(dof as u32, Vector6::from_fn(|i, _| wave(dof + 2, i)), 0.02 * wave(dof, 5));
         }
-        block.weigh(&BlockDiagonal::from_dense(SIZE, &momentum_matrix));
+        block.compute_weights(&BlockDiagonal::from_dense(SIZE, &momentum_matrix));
         let face = |i: usize| FaceInput {
             p_CF: Vector3::new(wave(i, 1), wave(i, 2), wave(i, 3)) * 0.3,
             normal: Vector3::new(wave(i, 4), wave(i, 5), 2.0).normalize(),

@@ -157,7 +157,12 @@ impl NewtonSolver {
     ///
     /// # Errors
     /// A matrix that is not positive definite.
-    pub fn soften(&mut self, problem: &ContactProblem, v: &[f64], x: &mut [f64]) -> Result<(), NotPositiveDefinite> {
+    pub fn remove_stiff_motion(
+        &mut self,
+        problem: &ContactProblem,
+        v: &[f64],
+        x: &mut [f64],
+    ) -> Result<(), NotPositiveDefinite> {
         self.prepare(problem)?;
         let mut islands = std::mem::take(&mut self.islands);
         islands.build(problem);

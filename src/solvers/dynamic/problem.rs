@@ -80,7 +80,7 @@ impl ContactProblem {
         self.patch_count = 0;
     }
     /// Removes the last patch; its memory stays.
-    pub fn take_back_patch(&mut self) {
+    pub fn pop_patch(&mut self) {
         self.patch_count = self.patch_count.saturating_sub(1);
     }
     /// Fixes the friction of all patches at the velocities at the start of the step.
@@ -130,19 +130,19 @@ impl ContactProblem {
         any
     }
     /// Sets the restitution of the impacts that [`ContactProblem::find_impacts`] found to the items of
-    /// `restitution`, reduced for the patches for which [`ContactProblem::lessen_bounces`] has found a gain
-    /// of energy.
+    /// `restitution`, reduced for the patches for which [`ContactProblem::reduce_restitutions`] has found a
+    /// gain of energy.
     pub fn set_restitution(&mut self, restitution: impl Iterator<Item = f64>) {
         let patches = self.patches[..self.patch_count].iter_mut();
         patches.zip(restitution).for_each(|(patch, e)| patch.set_restitution(e));
     }
     /// Reduces the restitution of those of the first `count` patches whose contact gains energy in a step
     /// that ends with `v`. Returns whether there are any.
-    pub fn lessen_bounces(&mut self, v: &[f64], before: &[f64], count: usize) -> bool {
+    pub fn reduce_restitutions(&mut self, v: &[f64], before: &[f64], count: usize) -> bool {
         let mut any = false;
         for patch in &mut self.patches[..count] {
             let (V, before) = (patch.velocity(v), patch.velocity(before));
-            any |= patch.lessen_bounce(&V, &before);
+            any |= patch.reduce_restitution(&V, &before);
         }
         any
     }

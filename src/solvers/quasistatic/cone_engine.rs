@@ -136,7 +136,7 @@ impl ConeEngine {
         }
         let mut report = ConeReport { status: ConeStatus::Converged, iterations: 0, outer_iterations: 0 };
         for round in 1.. {
-            let kept = self.solve_kept(problem, settings);
+            let kept = self.solve_loaded(problem, settings);
             report.status = kept.status;
             report.iterations += kept.iterations;
             report.outer_iterations += kept.outer_iterations;
@@ -166,7 +166,7 @@ impl ConeEngine {
 
     /// Solves with the kept contacts, from the present velocities and multipliers, and stores the solution in
     /// them.
-    fn solve_kept(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) -> ConeReport {
+    fn solve_loaded(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) -> ConeReport {
         self.prepare(problem, settings);
         let mut report = ConeReport { status: ConeStatus::Converged, iterations: 0, outer_iterations: 0 };
         for index in 0..self.islands.islands.len() {
@@ -194,7 +194,7 @@ impl ConeEngine {
 
     /// Does the same as [`ConeEngine::solve`]. Without convergence it starts again from rest with softer
     /// penalties, whose minimum is easier to find, and solves from there.
-    pub(super) fn solve_patiently(
+    pub(super) fn solve_with_restart(
         &mut self,
         problem: &QuasistaticProblem,
         v: &mut [f64],
@@ -223,7 +223,7 @@ impl ConeEngine {
 
     fn prepare(&mut self, problem: &QuasistaticProblem, settings: &QuasistaticSettings) {
         self.islands.build(problem, self.working.kept());
-        self.weigh(problem);
+        self.compute_weights(problem);
         let Self { islands, law, newton, multipliers, v, .. } = self;
         newton.reset(islands, multipliers.stride);
         for (index, dof) in islands.dofs.iter().enumerate() {
@@ -257,7 +257,7 @@ impl ConeEngine {
     /// Computes the metric, the weight of each velocity. A velocity for which Q and the rows have no term, or
     /// a weak one, gets the softest weight of its island at its lever arm. Without any weight in the island,
     /// the load gives it. No other island matters.
-    fn weigh(&mut self, problem: &QuasistaticProblem) {
+    fn compute_weights(&mut self, problem: &QuasistaticProblem) {
         let n = problem.size();
         let Self { metric, reach, light, islands, law, .. } = self;
         metric.clear();

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use super::interior_point::{LinearProgram, LinearResult};
-use super::lcp::Statement;
+use super::lcp::MixedLcp;
 use super::{QuasistaticError, QuasistaticProblem};
 
 /// A pair counts as complementary if one side is at most this, in the units of the problem. Smaller weights
@@ -138,11 +138,11 @@ pub fn diagnose_lcp(
     rays: u32,
     tracking: &[(u32, f64)],
 ) -> Result<LcpDiagnosis, QuasistaticError> {
-    let statement = Statement::new(problem, rays, tracking)?;
-    if let Some(infeasible) = overlap(problem, &statement) {
+    let mixed = MixedLcp::new(problem, rays, tracking)?;
+    if let Some(infeasible) = overlap(problem, &mixed) {
         return Ok(infeasible);
     }
-    let search = Search::new(&statement);
+    let search = Search::new(&mixed);
     let unknowns = search.program.unknowns;
     if search.largest(&vec![0.0; unknowns])?.is_none() {
         return Ok(LcpDiagnosis::NoBalance);
@@ -157,7 +157,7 @@ pub fn diagnose_lcp(
     for (dof, speed) in tracking {
         velocities[*dof as usize] = SolutionRange { smallest: *speed, largest: *speed };
     }
-    for (index, dof) in statement.free.iter().enumerate() {
+    for (index, dof) in mixed.free.iter().enumerate() {
         let mut objective = vec![0.0; unknowns];
         objective[index] = 1.0;
         velocities[*dof] = range(objective)?;
@@ -174,7 +174,7 @@ pub fn diagnose_lcp(
             let objective = (0..unknowns)
                 .map(|k| {
                     unit[k] = 1.0;
-                    let gamma = statement.impulse(contact, &unit);
+                    let gamma = mixed.impulse(contact, &unit);
                     unit[k] = 0.0;
                     gamma[*axis as usize] / problem.step
                 })
@@ -186,12 +186,12 @@ pub fn diagnose_lcp(
 }
 
 /// The certificate that no velocity keeps the contacts apart, if there is one.
-fn overlap(problem: &QuasistaticProblem, statement: &Statement) -> Option<LcpDiagnosis> {
-    let free = statement.free.len();
-    let inequalities = statement
+fn overlap(problem: &QuasistaticProblem, mixed: &MixedLcp) -> Option<LcpDiagnosis> {
+    let free = mixed.free.len();
+    let inequalities = mixed
         .contacts
         .iter()
-        .map(|first| (statement.pairs[*first].row[..free].to_vec(), statement.pairs[*first].constant))
+        .map(|first| (mixed.pairs[*first].row[..free].to_vec(), mixed.pairs[*first].constant))
         .collect();
     let program = LinearProgram { unknowns: free, equalities: Vec::new(), inequalities };
     let LinearResult::Infeasible { certificate } = program.maximize(&vec![0.0; free]) else { return None };
@@ -204,7 +204,7 @@ fn overlap(problem: &QuasistaticProblem, statement: &Statement) -> Option<LcpDia
 
 /// Branch and bound over the pairs: in each, z or the slack is zero.
 struct Search<'a> {
-    statement: &'a Statement,
+    mixed: &'a MixedLcp,
     program: LinearProgram,
 }
 
@@ -216,24 +216,24 @@ enum Side {
 }
 
 impl<'a> Search<'a> {
-    fn new(statement: &'a Statement) -> Self {
-        let free = statement.free.len();
-        let unknowns = free + statement.pairs.len();
-        let mut inequalities: Vec<_> = statement.pairs.iter().map(|pair| (pair.row.clone(), pair.constant)).collect();
+    fn new(mixed: &'a MixedLcp) -> Self {
+        let free = mixed.free.len();
+        let unknowns = free + mixed.pairs.len();
+        let mut inequalities: Vec<_> = mixed.pairs.iter().map(|pair| (pair.row.clone(), pair.constant)).collect();
         for z in free..unknowns {
             let mut row = vec![0.0; unknowns];
             row[z] = 1.0;
             inequalities.push((row, 0.0));
         }
-        let program = LinearProgram { unknowns, equalities: statement.balances.clone(), inequalities };
-        Self { statement, program }
+        let program = LinearProgram { unknowns, equalities: mixed.balances.clone(), inequalities };
+        Self { mixed, program }
     }
 
     /// The largest objective . x over all solutions; `None` if there is no solution.
     fn largest(&self, objective: &[f64]) -> Result<Option<f64>, QuasistaticError> {
         let mut best = None;
         let mut nodes = 0;
-        let mut stack = vec![vec![Side::Open; self.statement.pairs.len()]];
+        let mut stack = vec![vec![Side::Open; self.mixed.pairs.len()]];
         while let Some(sides) = stack.pop() {
             nodes += 1;
             if nodes > NODES_MAX {
@@ -286,9 +286,9 @@ impl<'a> Search<'a> {
     }
 
     fn relax(&self, sides: &[Side], objective: &[f64]) -> LinearResult {
-        let free = self.statement.free.len();
+        let free = self.mixed.free.len();
         let mut program = self.program.clone();
-        for (index, (side, pair)) in sides.iter().zip(&self.statement.pairs).enumerate() {
+        for (index, (side, pair)) in sides.iter().zip(&self.mixed.pairs).enumerate() {
             match side {
                 Side::Open => {}
                 Side::ZeroMultiplier => {
@@ -304,9 +304,9 @@ impl<'a> Search<'a> {
 
     /// The open pair with the largest violation of complementarity at x.
     fn violated(&self, sides: &[Side], x: &[f64]) -> Option<usize> {
-        let free = self.statement.free.len();
+        let free = self.mixed.free.len();
         let mut worst = (COMPLEMENTARY, None);
-        for (index, pair) in self.statement.pairs.iter().enumerate().filter(|(index, _)| sides[*index] == Side::Open) {
+        for (index, pair) in self.mixed.pairs.iter().enumerate().filter(|(index, _)| sides[*index] == Side::Open) {
             let slack = pair.constant + pair.row.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
             let violation = slack.abs().min(x[free + index].abs());
             if violation > worst.0 {

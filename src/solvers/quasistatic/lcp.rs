@@ -47,7 +47,7 @@ pub(super) struct Pair {
 /// The mixed problem: unknowns x = (velocities that are not prescribed, z); balance . x + constant = 0 for
 /// each velocity, and a pair for each z.
 #[derive(Clone, Debug)]
-pub(super) struct Statement {
+pub(super) struct MixedLcp {
     /// The velocities that are not prescribed.
     pub(super) free: Vec<usize>,
     pub(super) balances: Vec<(Vec<f64>, f64)>,
@@ -59,7 +59,7 @@ pub(super) struct Statement {
     pub(super) rays: u32,
 }
 
-impl Statement {
+impl MixedLcp {
     /// States `problem` with `rays` rays and the velocities of `tracking` prescribed.
     pub(super) fn new(
         problem: &QuasistaticProblem,
@@ -86,9 +86,9 @@ impl Statement {
             .map(|bound| usize::from(bound.lower.is_finite()) + usize::from(bound.upper.is_finite()))
             .sum();
         let unknowns = free.len() + problem.contacts().len() * (rays as usize + 2) + bound_pairs;
-        let mut statement =
+        let mut mixed =
             Self { free, balances: Vec::new(), pairs: Vec::new(), contacts: Vec::new(), bounds: Vec::new(), rays };
-        for dof in &statement.free {
+        for dof in &mixed.free {
             let mut row = vec![0.0; unknowns];
             let mut constant = -problem.linear[*dof];
             for other in 0..n {
@@ -99,11 +99,11 @@ impl Statement {
                     (None, None) => {}
                 }
             }
-            statement.balances.push((row, constant));
+            mixed.balances.push((row, constant));
         }
-        statement.state_contacts(problem, &index_of, &prescribed, unknowns);
-        statement.state_bounds(problem, &index_of, unknowns);
-        Ok(statement)
+        mixed.state_contacts(problem, &index_of, &prescribed, unknowns);
+        mixed.state_bounds(problem, &index_of, unknowns);
+        Ok(mixed)
     }
 
     /// Adds a pair with slack constant + sum of terms . v, whose z acts on the same terms.
@@ -208,14 +208,14 @@ pub fn solve_lcp(
     rays: u32,
     tracking: &[(u32, f64)],
 ) -> Result<LcpSolution, QuasistaticError> {
-    let statement = Statement::new(problem, rays, tracking)?;
-    let free = statement.free.len();
+    let mixed = MixedLcp::new(problem, rays, tracking)?;
+    let free = mixed.free.len();
     let natural = natural_speed(problem);
     let mut pivots = 0;
     let mut status = "no velocity solves the complementarity problem";
     for power in 1..=3 {
         let shift = natural * SHIFT.powi(power);
-        let lcp = statement.shifted(shift);
+        let lcp = mixed.shifted(shift);
         let limit = PIVOTS_PER_UNKNOWN * lcp.size as u32;
         let (end, taken) = lcp.solve(limit);
         pivots += taken;
@@ -224,7 +224,7 @@ pub fn solve_lcp(
                 let w = lcp.slack(&z);
                 let residual = z.iter().zip(&w).map(|(z, w)| z.abs().min(w.abs())).fold(0.0, f64::max);
                 z[..free].iter_mut().for_each(|u| *u -= shift);
-                return Ok(read(problem, &statement, tracking, &z, pivots, residual));
+                return Ok(read(problem, &mixed, tracking, &z, pivots, residual));
             }
             LemkeEnd::Solved(_) => status = "a velocity is unbounded: give it an impedance or a mass",
             LemkeEnd::Ray => status = "Lemke's path ends on a ray without a solution",
@@ -252,7 +252,7 @@ fn natural_speed(problem: &QuasistaticProblem) -> f64 {
 
 fn read(
     problem: &QuasistaticProblem,
-    statement: &Statement,
+    mixed: &MixedLcp,
     tracking: &[(u32, f64)],
     x: &[f64],
     pivots: u32,
@@ -262,14 +262,13 @@ fn read(
     for (dof, speed) in tracking {
         v[*dof as usize] = *speed;
     }
-    for (index, dof) in statement.free.iter().enumerate() {
+    for (index, dof) in mixed.free.iter().enumerate() {
         v[*dof] = x[index];
     }
-    let z = &x[statement.free.len()..];
-    let contacts = (0..problem.contacts().len()).map(|contact| statement.impulse(contact, x)).collect();
-    let slip_speeds = statement.contacts.iter().map(|first| z[first + statement.rays as usize + 1]).collect();
-    let bounds = (statement.bounds.iter())
-        .map(|(lower, upper)| lower.map_or(0.0, |i| z[i]) - upper.map_or(0.0, |i| z[i]))
-        .collect();
+    let z = &x[mixed.free.len()..];
+    let contacts = (0..problem.contacts().len()).map(|contact| mixed.impulse(contact, x)).collect();
+    let slip_speeds = mixed.contacts.iter().map(|first| z[first + mixed.rays as usize + 1]).collect();
+    let bounds =
+        (mixed.bounds.iter()).map(|(lower, upper)| lower.map_or(0.0, |i| z[i]) - upper.map_or(0.0, |i| z[i])).collect();
     LcpSolution { v, contacts, bounds, slip_speeds, pivots, residual }
 }

@@ -32,7 +32,7 @@ pub(super) struct InnerReport {
 
 /// The largest changes in an outer iteration, of constraints and of velocities under the proximal term [m/s].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Moved {
+pub(super) struct LargestChange {
     pub(super) constraint: f64,
     pub(super) proximal: f64,
 }
@@ -398,8 +398,8 @@ impl IslandNewton {
     }
 
     /// Updates the multipliers and the centre: gamma <- P_K(gamma - y/R), v_k <- v.
-    pub(super) fn update_multipliers(&mut self, part: Part<'_>, proximal: f64) -> Moved {
-        let mut moved = Moved { constraint: 0.0, proximal: 0.0 };
+    pub(super) fn update_multipliers(&mut self, part: Part<'_>, proximal: f64) -> LargestChange {
+        let mut moved = LargestChange { constraint: 0.0, proximal: 0.0 };
         for (index, contact) in part.contacts() {
             let multipliers = &mut self.multipliers[index * self.stride..][..self.stride];
             let change = part.law().update(&contact.law, self.penalties[index], multipliers, &self.y[index]);

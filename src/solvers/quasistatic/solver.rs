@@ -381,7 +381,7 @@ impl QuasistaticSolver {
         let mut fallback = false;
         let mut iterations = 0;
         if settings.engine == Engine::Cone {
-            let report = self.engine.solve_patiently(problem, v, settings);
+            let report = self.engine.solve_with_restart(problem, v, settings);
             iterations = report.iterations;
             match report.status {
                 ConeStatus::Converged => {

@@ -19,7 +19,7 @@ const MASS_RATIO_MAX: f64 = 1e6;
 pub(super) fn fill_closure(
     closure: &Closure,
     model: &Model,
-    (start, place): (&Data, &Data),
+    (start, linearized_at): (&Data, &Data),
     (step, offset): (f64, &[f64; 6]),
     mass: impl Fn(usize) -> f64,
     columns: &mut RelativeColumns,
@@ -28,8 +28,8 @@ pub(super) fn fill_closure(
     let rigid = 4.0 * std::f64::consts::PI.powi(2) / (NEAR_RIGID_BETA * NEAR_RIGID_BETA);
     let (A, B) = (closure.A.0, closure.B.0);
     let now = closure.error(&start.X_WB[A], &start.X_WB[B]);
-    let then = closure.error(&place.X_WB[A], &place.X_WB[B]);
-    columns.merge_at(model, place, (A, B), (&then.points.0, &then.points.1));
+    let then = closure.error(&linearized_at.X_WB[A], &linearized_at.X_WB[B]);
+    columns.merge_at(model, linearized_at, (A, B), (&then.points.0, &then.points.1));
     block.reset_closure(step);
     columns.push_at_rest(block);
     let inverse_mass = |row: &Vector6| -> f64 {

@@ -9,8 +9,8 @@
 
 use super::columns::RelativeColumns;
 use super::missed::{smallest_extent, thickness_of_pair};
+use super::motion_search::ACCELERATION_BOUND;
 use super::pairs::{ActivePatch, Pairs, origins, surface_velocity};
-use super::reached::ACCELERATION_BOUND;
 use crate::geometry::{ContactSurface, FaceRepresentation};
 use crate::math::{SpatialForce, SpatialVelocity, Vector3, Vector6};
 use crate::multibody::Data;
@@ -53,7 +53,7 @@ impl ContinuousContacts {
     }
 
     /// Finds the surfaces of all pairs at the poses in `data`.
-    pub(in crate::stepping) fn place(&mut self, scene: &Scene, data: &Data) {
+    pub(in crate::stepping) fn find_surfaces(&mut self, scene: &Scene, data: &Data) {
         self.active.clear();
         self.faces = 0;
         let near = self.near(scene, data, 0.0);
@@ -82,7 +82,7 @@ impl ContinuousContacts {
     /// The pairs that may touch within `time` \[s\] after the poses in `data`; the caller gives the list
     /// back.
     fn near(&mut self, scene: &Scene, data: &Data, time: f64) -> Vec<u32> {
-        self.pairs.place(scene, data);
+        self.pairs.update_poses(scene, data);
         self.pairs.bound_speeds(scene, data);
         self.pairs.select(scene, (time, ACCELERATION_BOUND), false, std::iter::empty())
     }

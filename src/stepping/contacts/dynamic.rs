@@ -1,12 +1,12 @@
 //! The contacts of a dynamic step: surfaces and points as patches of the convex problem.
 
-use super::ahead::{Ahead, FreePath, parts};
 use super::closures::fill_closure;
 use super::columns::RelativeColumns;
+use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thinnest};
+use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN, poses};
 use super::pairs::{ActivePatch, Pairs, origins};
-use super::reached::{ACCELERATION_BOUND, Found, Reached, UNSEEN, poses};
 use crate::contact::{
     Discretized, Hold, PatchSize, PointLoad, approach_speed, patch_size, push_faces, push_faces_held,
     push_faces_with_rims, push_points,
@@ -30,8 +30,8 @@ pub(in crate::stepping) struct DynamicContacts {
     /// of the surface \[m\]; `None` if these are the poses of the start.
     approached: Vec<Option<f64>>,
     columns: RelativeColumns,
-    ahead: Ahead,
-    reached: Reached,
+    ahead: FreePathPoses,
+    reached: MotionSearch,
     /// The last pair that met too fast for the step, or that its pressure did not stop.
     pub(in crate::stepping) missed: Option<Missed>,
     pub(in crate::stepping) faces: u32,
@@ -81,7 +81,7 @@ impl DynamicContacts {
     /// searched, or not any more, is recorded in `missed`.
     pub(in crate::stepping) fn reaches_farther(&mut self, input: &ContactInput<'_>, v: &[f64]) -> bool {
         let Self { pairs, active, columns, ahead, reached, .. } = self;
-        let (again, missed) = reached.search(&mut Found { pairs, active, columns, ahead }, input, v);
+        let (again, missed) = reached.search(&mut SolveContacts { pairs, active, columns, ahead }, input, v);
         self.missed = missed.or(self.missed);
         again
     }
@@ -89,12 +89,12 @@ impl DynamicContacts {
     /// Finds all contact surfaces and points, and adds their patches and those of loop closures to `problem`.
     pub(in crate::stepping) fn assemble(&mut self, input: &ContactInput<'_>, problem: &mut ContactProblem) {
         let ContactInput { scene, data, .. } = *input;
-        self.pairs.place(scene, data);
+        self.pairs.update_poses(scene, data);
         self.pairs.bound_speeds(scene, data);
         if let Some(path) = input.path() {
             self.ahead.begin(path);
             if path.pushed {
-                self.pairs.raise_speeds(scene, self.ahead.at(path, 1.0), path.step);
+                self.pairs.raise_speed_bounds(scene, self.ahead.at(path, 1.0), path.step);
             }
         }
         self.active.clear();
@@ -184,7 +184,7 @@ impl DynamicContacts {
                 self.add_active(ActivePatch { pair: index, p_WC, p_WBo }, count, None);
                 return;
             }
-            problem.take_back_patch();
+            problem.pop_patch();
             self.pairs.surface_mut(index).1.clear();
             hold.share = (ratio / RESOLVED - 1.0).clamp(0.0, 1.0);
             least = match (slow, reach <= unseen) {
@@ -211,9 +211,9 @@ impl DynamicContacts {
             }
         } else if let Some(least) = least {
             let touching = here.is_some();
-            let mut ahead = self.find_ahead(input, path, index, pair, least);
+            let mut ahead = self.find_on_free_path(input, path, index, pair, least);
             if ahead.is_none() && touching && found.is_none() {
-                ahead = self.find_ahead(input, path, index, pair, 0.0);
+                ahead = self.find_on_free_path(input, path, index, pair, 0.0);
             }
             if let Some((p_WC, part)) = ahead {
                 let there = self.ahead.at(path, part);
@@ -250,7 +250,7 @@ impl DynamicContacts {
     /// The first surface of a pair on the free path of its bodies that is deeper than `least` \[m\]. Returns
     /// its patch point [m, world], and the fraction of the step after which the bodies have the poses of this
     /// surface.
-    fn find_ahead(
+    fn find_on_free_path(
         &mut self,
         input: &ContactInput<'_>,
         path: &FreePath<'_>,
@@ -265,7 +265,7 @@ impl DynamicContacts {
         if !self.pairs.near(pair, path.step * (self.pairs.speed_bound(pair) + weight)) {
             return None;
         }
-        if !self.pairs.ways_overlap(pair, scene, &poses(scene, pair, self.ahead.at(path, 1.0))) {
+        if !self.pairs.boxes_swept_to_overlap(pair, scene, &poses(scene, pair, self.ahead.at(path, 1.0))) {
             return None;
         }
         let speed = match path.pushed {

@@ -1,7 +1,7 @@
 //! The inputs of the contacts of a dynamic or complementarity step.
 
-use super::ahead::FreePath;
 use super::columns::RelativeColumns;
+use super::free_path::FreePath;
 use super::pairs::surface_velocity;
 use crate::math::{BlockDiagonal, Vector3};
 use crate::multibody::Data;
@@ -48,7 +48,7 @@ impl<'a> ContactInput<'a> {
         block.set_scheme(self.face_scheme(pair));
         block.set_surface_velocity(surface_velocity(self.scene, self.data, pair));
         columns.push(block, self.v);
-        block.weigh(momentum_matrix);
+        block.compute_weights(momentum_matrix);
     }
 
     /// The scheme of the faces. The stiffness of rigid points is a near-rigid one already.

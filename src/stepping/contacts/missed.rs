@@ -1,7 +1,7 @@
 //! Compliant bodies that meet so fast that a step finds their contact too late, or that their pressure does
 //! not stop.
 
-use super::ahead::thickness;
+use super::free_path::thickness;
 use super::pairs::{ActivePatch, Pairs};
 use crate::contact::{Compliance, approach_speed, patch_depth};
 use crate::geometry::HydroelasticGeometry;

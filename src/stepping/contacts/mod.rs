@@ -6,22 +6,22 @@
 //! points into friction cones and surfaces into patches of the quasistatic problem. [`ContinuousContacts`]
 //! sums the forces of all faces of the surfaces at one instant.
 
-mod ahead;
 mod closures;
 mod columns;
 mod continuous;
 mod dynamic;
+mod free_path;
 mod input;
 mod missed;
+mod motion_search;
 mod near_pairs;
 mod pair_memory;
 mod pairs;
 mod quasistatic;
-mod reached;
 
-pub(super) use ahead::FreePath;
 pub(super) use continuous::{ContinuousContacts, FaceLaw};
 pub(super) use dynamic::DynamicContacts;
+pub(super) use free_path::FreePath;
 pub(super) use input::ContactInput;
 pub(super) use missed::Missed;
 pub(super) use pairs::{ActivePatch, Pairs, surface_velocity};

@@ -130,7 +130,7 @@ impl Memories {
 
     /// Pairs outside the ascending list `near` have no load. With `fields`, that of their surfaces is
     /// zero, too.
-    pub(super) fn unload(&mut self, near: &[u32], fields: bool) {
+    pub(super) fn clear_loads(&mut self, near: &[u32], fields: bool) {
         if fields {
             self.idle.force = Some(0.0);
         }
@@ -201,7 +201,7 @@ mod tests {
         let mut memories = Memories::default();
         memories.resize(4);
         memories.begin(None);
-        memories.unload(&[0, 1], true);
+        memories.clear_loads(&[0, 1], true);
         memories.of(0).loads.force = Some(3.0);
         memories.of(1).loads.point_impulse = 0.5;
         memories
@@ -213,14 +213,14 @@ mod tests {
         memories.resize(4);
         let before = loads(&memories);
         memories.begin(None);
-        memories.unload(&[2], true);
+        memories.clear_loads(&[2], true);
         memories.of(2).loads.force = Some(7.0);
         memories.restore_loads();
         assert_eq!(loads(&memories), before, "the first step");
         let mut memories = after_a_step();
         let before = loads(&memories);
         memories.begin(Some(&[0, 1]));
-        memories.unload(&[1, 3], true);
+        memories.clear_loads(&[1, 3], true);
         memories.of(3).loads.force = Some(9.0);
         assert_ne!(loads(&memories), before);
         memories.restore_loads();
@@ -234,7 +234,7 @@ mod tests {
         let before = loads(&memories);
         memories.save_loads(1);
         memories.begin(Some(&[0, 1]));
-        memories.unload(&[1], true);
+        memories.clear_loads(&[1], true);
         memories.begin(Some(&[1]));
         memories.of(3).loads.force = Some(2.0);
         assert_eq!(memories.memories.len(), 2, "the memory is taken over");

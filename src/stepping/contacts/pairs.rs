@@ -52,14 +52,14 @@ pub(in crate::stepping) struct Pairs {
     X_WG: IndexVec<GeometryIndex, RigidTransform>,
     boxes_W: IndexVec<GeometryIndex, Aabb>,
     /// The boxes, extended to later poses.
-    ways_W: IndexVec<GeometryIndex, Aabb>,
+    swept_boxes_W: IndexVec<GeometryIndex, Aabb>,
     /// Bounds on the speeds of the points of each geometry [m/s].
     speeds: IndexVec<GeometryIndex, f64>,
     memory: Memories,
     /// The boxes, extended by the distances within which contact is searched.
     reaches_W: Vec<Aabb>,
     near: NearPairs,
-    ways: NearPairs,
+    swept_pairs: NearPairs,
     /// Whether `near` has the pairs of a search.
     searched: bool,
     rigid_workspace: RigidWorkspace,
@@ -69,7 +69,7 @@ pub(in crate::stepping) struct Pairs {
 
 impl Pairs {
     /// Moves all geometries to the poses in `data`.
-    pub(in crate::stepping) fn place(&mut self, scene: &Scene, data: &Data) {
+    pub(in crate::stepping) fn update_poses(&mut self, scene: &Scene, data: &Data) {
         self.memory.resize(scene.contact_pairs().len());
         self.X_WG.clear();
         self.boxes_W.clear();
@@ -240,7 +240,7 @@ impl Pairs {
     }
 
     /// Calls `query` with the memory of pair number `index` replaced, so that its surface stays.
-    pub(in crate::stepping) fn aside<T>(&mut self, index: usize, query: impl FnOnce(&mut Self) -> T) -> T {
+    pub(in crate::stepping) fn with_spare_memory<T>(&mut self, index: usize, query: impl FnOnce(&mut Self) -> T) -> T {
         std::mem::swap(self.memory.of(index), &mut self.spare);
         let result = query(self);
         std::mem::swap(self.memory.of(index), &mut self.spare);
@@ -266,27 +266,27 @@ impl Pairs {
         (moved_B - moved_A).norm() + if turn > 0.0 { turn * radius } else { 0.0 }
     }
 
-    /// Extends the box of each geometry to its pose in `later`, for [`Pairs::ways_meet`].
-    pub(in crate::stepping) fn place_ways(&mut self, scene: &Scene, later: &Data) {
-        self.ways_W.clear();
+    /// Extends the box of each geometry to its pose in `later`, for [`Pairs::swept_boxes_overlap`].
+    pub(in crate::stepping) fn sweep_boxes(&mut self, scene: &Scene, later: &Data) {
+        self.swept_boxes_W.clear();
         for (geometry, box_W) in scene.geometries().iter().zip(self.boxes_W.iter()) {
             let X_WG = later.X_WB[geometry.body] * geometry.X_BG;
             let bounds = geometry.hydroelastic.world_aabb(&X_WG);
             let bounds = geometry.rigid.as_ref().map_or(bounds, |rigid| bounds.union(&rigid.world_aabb(&X_WG)));
-            self.ways_W.push(box_W.union(&bounds));
+            self.swept_boxes_W.push(box_W.union(&bounds));
         }
     }
 
-    /// The pairs whose boxes of the last [`Pairs::place_ways`] may overlap; the caller gives the list back.
-    pub(in crate::stepping) fn meeting(&mut self, scene: &Scene) -> Vec<u32> {
-        let boxes = self.ways_W.as_slice();
-        self.ways.find(scene, boxes, std::iter::empty());
-        std::mem::take(self.ways.found_mut())
+    /// The pairs whose boxes of the last [`Pairs::sweep_boxes`] may overlap; the caller gives the list back.
+    pub(in crate::stepping) fn take_swept_pairs(&mut self, scene: &Scene) -> Vec<u32> {
+        let boxes = self.swept_boxes_W.as_slice();
+        self.swept_pairs.find(scene, boxes, std::iter::empty());
+        std::mem::take(self.swept_pairs.found_mut())
     }
 
-    /// Takes back the list of [`Pairs::meeting`], whose memory is reused.
-    pub(in crate::stepping) fn give_back_meeting(&mut self, list: Vec<u32>) {
-        *self.ways.found_mut() = list;
+    /// Takes back the list of [`Pairs::take_swept_pairs`], whose memory is reused.
+    pub(in crate::stepping) fn return_swept_pairs(&mut self, list: Vec<u32>) {
+        *self.swept_pairs.found_mut() = list;
     }
 
     /// The pairs that may touch in a step of length `step` \[s\], and those of `more`; ascending. Each
@@ -310,7 +310,7 @@ impl Pairs {
         self.near.find(scene, &self.reaches_W, more);
         if NearPairs::is_used(scene) {
             self.searched = true;
-            self.memory.unload(self.near.found(), fields);
+            self.memory.clear_loads(self.near.found(), fields);
         }
         std::mem::take(self.near.found_mut())
     }
@@ -320,14 +320,14 @@ impl Pairs {
         *self.near.found_mut() = list;
     }
 
-    /// Whether the boxes of the last [`Pairs::place_ways`] overlap.
-    pub(in crate::stepping) fn ways_meet(&self, pair: &ContactPair) -> bool {
-        self.ways_W[pair.A].overlaps(&self.ways_W[pair.B])
+    /// Whether the boxes of the last [`Pairs::sweep_boxes`] overlap.
+    pub(in crate::stepping) fn swept_boxes_overlap(&self, pair: &ContactPair) -> bool {
+        self.swept_boxes_W[pair.A].overlaps(&self.swept_boxes_W[pair.B])
     }
 
     /// Whether the boxes of the two geometries overlap, if each box contains the present pose and that in
     /// `X_WG`.
-    pub(in crate::stepping) fn ways_overlap(
+    pub(in crate::stepping) fn boxes_swept_to_overlap(
         &self,
         pair: &ContactPair,
         scene: &Scene,
@@ -390,7 +390,7 @@ impl Pairs {
 
     /// Raises the bounds of [`Pairs::bound_speeds`] to the mean speeds at which the geometries reach their
     /// poses in `later` within `step` \[s\].
-    pub(in crate::stepping) fn raise_speeds(&mut self, scene: &Scene, later: &Data, step: f64) {
+    pub(in crate::stepping) fn raise_speed_bounds(&mut self, scene: &Scene, later: &Data, step: f64) {
         let mut speeds = std::mem::take(&mut self.speeds);
         for ((number, geometry), speed) in scene.geometries().iter().enumerate().zip(speeds.iter_mut()) {
             if geometry.body == BodyIndex::WORLD {

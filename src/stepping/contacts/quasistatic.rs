@@ -23,7 +23,7 @@ const DETECTION_MARGIN: f64 = 1.25;
 /// Factor between successive search distances for a support, and the number of searches [-]. From the default
 /// of 5 mm they reach 5 km.
 const SUPPORT_FACTOR: f64 = 4.0;
-const SUPPORT_LOOKS_MAX: u32 = 10;
+const SUPPORT_SEARCHES_MAX: u32 = 10;
 /// Between two queries of their surface, the geometries of a pair with a pressure field move by at most their
 /// distance plus this fraction of the smaller one's radius, or plus half the thickness of the thinner
 /// compliant one if that is less. They then cannot pass beyond the middle of a field undetected. [-]
@@ -150,7 +150,7 @@ impl QuasistaticContacts {
     /// rigid pairs that are nearer than `detection` \[m\], or may touch within the step h \[s\] at these
     /// velocities.
     pub(in crate::stepping) fn start(&mut self, scene: &Scene, data: &Data, h: f64, detection: f64) {
-        self.start.place(scene, data);
+        self.start.update_poses(scene, data);
         self.start.bound_speeds(scene, data);
         self.detection.clear();
         self.at_rest = detection;
@@ -169,7 +169,7 @@ impl QuasistaticContacts {
 
     /// Extends the search for the rigid pairs that move farther than their search distance at the velocities
     /// in `data`. Returns whether new points were found.
-    pub(in crate::stepping) fn look_farther(&mut self, scene: &Scene, data: &Data, h: f64) -> bool {
+    pub(in crate::stepping) fn extend_search(&mut self, scene: &Scene, data: &Data, h: f64) -> bool {
         let mut found = false;
         self.start.bound_speeds(scene, data);
         for (index, pair) in scene.contact_pairs().iter().enumerate() {
@@ -186,8 +186,8 @@ impl QuasistaticContacts {
 
     /// Extends the search for the rigid pairs for which `concerns` is true until a new point is found;
     /// returns whether one was found.
-    pub(in crate::stepping) fn look_for_support(&mut self, scene: &Scene, concerns: impl Fn(usize) -> bool) -> bool {
-        for _ in 0..SUPPORT_LOOKS_MAX {
+    pub(in crate::stepping) fn find_support(&mut self, scene: &Scene, concerns: impl Fn(usize) -> bool) -> bool {
+        for _ in 0..SUPPORT_SEARCHES_MAX {
             let mut found = false;
             for (index, pair) in scene.contact_pairs().iter().enumerate() {
                 if pair.kind == ContactKind::Points && concerns(index) {
@@ -211,7 +211,7 @@ impl QuasistaticContacts {
         (from, to): (&Data, &Data),
         counts: impl Fn(usize) -> bool,
     ) -> Option<usize> {
-        self.start.place(scene, to);
+        self.start.update_poses(scene, to);
         self.detection.clone_from(&like.detection);
         self.at_rest = like.at_rest;
         let (mut number, mut lost) = (0, None);
@@ -283,8 +283,8 @@ impl QuasistaticContacts {
     }
 
     /// Moves the pressure fields to the poses in `data`.
-    pub(in crate::stepping) fn place_fields(&mut self, scene: &Scene, data: &Data) {
-        self.end.place(scene, data);
+    pub(in crate::stepping) fn update_field_poses(&mut self, scene: &Scene, data: &Data) {
+        self.end.update_poses(scene, data);
     }
 
     /// Adds the friction cones of all rigid pairs to a problem without contacts. `start` holds the poses at
@@ -339,8 +339,8 @@ impl QuasistaticContacts {
     }
 
     /// Adds the patches of all pairs with a pressure field at the poses of the last
-    /// [`QuasistaticContacts::place_fields`]. `data` must hold the same poses, the trial end of the step, to
-    /// which the generalized velocities `v` lead.
+    /// [`QuasistaticContacts::update_field_poses`]. `data` must hold the same poses, the trial end of
+    /// the step, to which the generalized velocities `v` lead.
     pub(in crate::stepping) fn add_surfaces(
         &mut self,
         scene: &Scene,

@@ -79,7 +79,7 @@ impl Forces {
     }
 
     /// Moves all bodies to the coordinates `q`: mass matrix and contact surfaces.
-    pub(super) fn place(&mut self, input: &StepInput<'_>, q: &[f64], time: f64) -> Result<(), StepError> {
+    pub(super) fn set_positions(&mut self, input: &StepInput<'_>, q: &[f64], time: f64) -> Result<(), StepError> {
         let model = input.scene.model();
         let data = &mut self.data;
         positions(model, q, data);
@@ -93,12 +93,12 @@ impl Forces {
             })?;
         }
         project(model, data, input.start.wrenches, &mut self.columns, &mut self.external);
-        self.contacts.place(input.scene, data);
+        self.contacts.find_surfaces(input.scene, data);
         Ok(())
     }
 
     /// Computes the accelerations at the velocities `v` and the coordinates `q` of the last
-    /// [`Forces::place`], and the loads.
+    /// [`Forces::set_positions`], and the loads.
     pub(super) fn accelerations(
         &mut self,
         input: &StepInput<'_>,
@@ -158,8 +158,8 @@ pub(super) struct World<'a, 'b> {
 }
 
 impl Rates for World<'_, '_> {
-    fn place(&mut self, q: &[f64]) -> Result<(), Failure> {
-        self.forces.place(self.input, q, self.time).map_err(Failure::Step)
+    fn set_positions(&mut self, q: &[f64]) -> Result<(), Failure> {
+        self.forces.set_positions(self.input, q, self.time).map_err(Failure::Step)
     }
     fn accelerations(&mut self, q: &[f64], v: &[f64], out: &mut [f64]) {
         self.forces.accelerations(self.input, &self.law, (q, v), out);

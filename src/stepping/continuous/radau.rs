@@ -41,8 +41,8 @@ pub(super) enum Failure {
 /// Accelerations as a function of positions and velocities.
 pub(super) trait Rates {
     /// Moves the bodies to the coordinates `q`.
-    fn place(&mut self, q: &[f64]) -> Result<(), Failure>;
-    /// Computes v' at the coordinates `q` of the last [`Rates::place`] and the velocities `v`.
+    fn set_positions(&mut self, q: &[f64]) -> Result<(), Failure>;
+    /// Computes v' at the coordinates `q` of the last [`Rates::set_positions`] and the velocities `v`.
     fn accelerations(&mut self, q: &[f64], v: &[f64], out: &mut [f64]);
     /// Keeps the loads of the last accelerations as those of a stage.
     fn keep(&mut self, stage: usize);
@@ -201,7 +201,7 @@ impl Radau {
         self.trial.clone_from(start);
         integrate(model, &mut self.trial.q, &y[..n], 1.0);
         self.trial.v.iter_mut().zip(&y[n..]).for_each(|(v, y)| *v += y);
-        rates.place(&self.trial.q)?;
+        rates.set_positions(&self.trial.q)?;
         let (displacement, accelerations) = out.split_at_mut(n);
         displacement_rate(model, &y[..n], &self.trial.v, displacement);
         rates.accelerations(&self.trial.q, &self.trial.v, accelerations);

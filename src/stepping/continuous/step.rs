@@ -188,7 +188,7 @@ impl ContinuousStep {
     ) -> Result<(), StepError> {
         let (whole, State { q, v }) = (input.settings.step(), &self.state);
         let forces = &mut self.forces;
-        forces.place(input, q, input.time + whole)?;
+        forces.set_positions(input, q, input.time + whole)?;
         self.end.v.resize(v.len(), 0.0);
         forces.accelerations(input, &self.law, (q, v), &mut self.end.v);
         report.faces = forces.contacts.faces();

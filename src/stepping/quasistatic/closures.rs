@@ -22,7 +22,7 @@ impl QuasistaticStep {
         }
         let moved = self.move_middle(input, v);
         if self.has_fields {
-            self.place_end(input); // its memory was used for trials of the middle
+            self.move_end_to_trial(input); // its memory was used for trials of the middle
         }
         self.q.copy_from_slice(&input.start.state.q);
         integrate(model, &mut self.q, v, input.settings.step());

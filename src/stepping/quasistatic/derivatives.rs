@@ -13,7 +13,7 @@ use super::derivative_error::DerivativeError;
 use super::differences::{REACH, Slope, StepDifferences};
 use super::failure::names_of_pair;
 use super::impedances::Impedances;
-use super::place::{Place, Sample, difference};
+use super::sample_point::{Sample, SamplePoint, difference};
 use super::step::{MIDPOINTS_MAX, QuasistaticStep};
 use crate::math::{Matrix3, Vector3};
 use crate::multibody::{Data, JointKind, Model, integrate};
@@ -53,7 +53,7 @@ const SMALL_ANGLE: f64 = 1e-4;
 #[derive(Clone, Debug)]
 pub struct QuasistaticDerivatives {
     step: QuasistaticStep,
-    place: Place,
+    sample_point: SamplePoint,
     here: Sample,
     plus: Sample,
     minus: Sample,
@@ -87,7 +87,7 @@ impl QuasistaticDerivatives {
         let (n, joints) = (model.nv(), scene.joints().len());
         Ok(Self {
             step: QuasistaticStep::new(*step.options(), scene, state),
-            place: Place {
+            sample_point: SamplePoint {
                 state: state.clone(),
                 command: JointCommand::default(),
                 start: Data::new(model),
@@ -183,7 +183,7 @@ impl QuasistaticDerivatives {
         command: &JointCommand,
         kappa: Option<f64>,
     ) -> Result<(), DerivativeError> {
-        self.place.external.clone_from(simulation.external());
+        self.sample_point.external.clone_from(simulation.external());
         let mut external = simulation.external().clone();
         external.project(simulation.scene().model(), simulation.data());
         let input = simulation.step_input(command, external.generalized())?;
@@ -230,7 +230,7 @@ impl QuasistaticDerivatives {
         if has_program && !self.slopes.contains(&Slope::None) {
             return Ok(());
         }
-        let external = || self.place.external.clone();
+        let external = || self.sample_point.external.clone();
         let mut steps = StepDifferences::new(*step.options(), input, external(), step, true);
         if steps.start(input).is_err() {
             // Some steps settle at the usual tolerances only.
@@ -333,15 +333,15 @@ impl QuasistaticDerivatives {
         has_middle: bool,
         exact: bool,
     ) -> Result<(), DerivativeError> {
-        let Self { step, place, here, plus, minus, direction, v, v_middle, dv, dv_middle, slopes, .. } = self;
+        let Self { step, sample_point, here, plus, minus, direction, v, v_middle, dv, dv_middle, slopes, .. } = self;
         let n = v.len();
-        place.prepare(input.start.command, &step.impedances);
+        sample_point.prepare(input.start.command, &step.impedances);
         for column in 0..n + self.joints {
             let mut sample = |increment: f64, sample: &mut Sample| {
                 let middle = has_middle.then(|| (v_middle.as_slice(), &dv_middle[column * n..(column + 1) * n]));
-                place.go(input, options, &step.impedances, column, increment, middle);
-                let lost = place.find_contacts(input.scene, step, exact);
-                place.sample(step, v, sample);
+                sample_point.move_along(input, options, &step.impedances, column, increment, middle);
+                let lost = sample_point.find_contacts(input.scene, step, exact);
+                sample_point.sample(step, v, sample);
                 lost.is_none()
             };
             let (after, before) = (sample(INCREMENT, plus), sample(-INCREMENT, minus));

@@ -65,7 +65,7 @@ impl StepDifferences {
             step.impedances.clone_from(&memory.impedances);
             step.solver.clone_from(&memory.solver);
             if sharp {
-                step.sharpen();
+                step.tighten_tolerance();
             }
             step
         };

@@ -8,8 +8,8 @@ mod failure;
 mod impedances;
 mod inertia;
 mod parts;
-mod place;
 mod rollout;
+mod sample_point;
 mod step;
 mod support;
 

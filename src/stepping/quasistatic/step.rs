@@ -28,7 +28,7 @@ use crate::stepping::snapshot::{StepReport, StepTimes};
 
 /// The largest number of extensions of the contact search within a step. Each extends a search distance by a
 /// quarter at least.
-const LOOKS_MAX: u32 = 12;
+const SEARCHES_MAX: u32 = 12;
 /// The largest number of linearisations of the pressure fields within a step.
 const LINEARIZATIONS_MAX: u32 = 100;
 /// The largest number of rounds in which loop closures are closed, apart from those of pressure fields.
@@ -161,7 +161,7 @@ impl QuasistaticStep {
     }
 
     /// Finds the end of steps to a hundredth of the usual accuracy, for differences between steps.
-    pub(super) fn sharpen(&mut self) {
+    pub(super) fn tighten_tolerance(&mut self) {
         let solver = &mut self.options.solver;
         let sharper = |tolerance: f64| tolerance.min((SHARPER * tolerance).max(SHARPEST));
         solver.tolerance = sharper(solver.tolerance);
@@ -222,7 +222,7 @@ impl QuasistaticStep {
         for _ in 0..MIDPOINTS_MAX {
             let moved = self.move_middle(input, v);
             if self.has_fields {
-                self.place_end(input); // its memory was used for trials of the middle
+                self.move_end_to_trial(input); // its memory was used for trials of the middle
             }
             if !moved {
                 break;
@@ -374,7 +374,7 @@ impl QuasistaticStep {
             self.hold_between_linearizations(scene, options.inertia);
             self.about.fill(0.0);
             self.last_change.fill(0.0);
-            self.place_end(input);
+            self.move_end_to_trial(input);
         }
         self.change.copy_from_slice(last);
         self.impedances.expect(&mut self.change);
@@ -392,14 +392,14 @@ impl QuasistaticStep {
     ) -> Result<QuasistaticReport, StepError> {
         let (scene, h) = (input.scene, self.problem.step);
         let model = scene.model();
-        let mut look = 0;
+        let mut searches = 0;
         loop {
             self.add_contacts(input);
-            look += 1;
-            if options.inertia == UnactuatedInertia::None && look <= LOOKS_MAX {
+            searches += 1;
+            if options.inertia == UnactuatedInertia::None && searches <= SEARCHES_MAX {
                 self.support.find(model, &self.problem);
                 if let Some(tree) = self.support.unsupported(model, &self.problem)
-                    && self.contacts.look_for_support(scene, |pair| concerns(scene, pair, tree))
+                    && self.contacts.find_support(scene, |pair| concerns(scene, pair, tree))
                 {
                     continue;
                 }
@@ -411,7 +411,8 @@ impl QuasistaticStep {
                 Ok(solved) => solved,
                 Err(QuasistaticError::Unbounded { dof, .. }) => {
                     let tree = model.tree_of_dof()[dof];
-                    if look <= LOOKS_MAX && self.contacts.look_for_support(scene, |pair| concerns(scene, pair, tree)) {
+                    if searches <= SEARCHES_MAX && self.contacts.find_support(scene, |pair| concerns(scene, pair, tree))
+                    {
                         continue;
                     }
                     return Err(StepError::NoSupport { time: input.time, name: name_of_tree(model, tree) });
@@ -424,7 +425,7 @@ impl QuasistaticStep {
             self.iterations += solved.iterations;
             self.fallbacks += u32::from(solved.fallback);
             velocities(model, v, &mut self.start);
-            if look > LOOKS_MAX || !self.contacts.look_farther(scene, &self.start, h) {
+            if searches > SEARCHES_MAX || !self.contacts.extend_search(scene, &self.start, h) {
                 return Ok(solved);
             }
         }
@@ -530,7 +531,7 @@ impl QuasistaticStep {
         trial.stride = if drifts && falls && trial.damping == 1.0 { STRIDE_GROWTH * trial.stride } else { 1.0 };
         let part = within.min(trial.damping).max(trial.stride.min(motion.farthest * trial.reach));
         self.about.iter_mut().zip(&self.change).for_each(|(about, change)| *about += part * change);
-        self.place_end(input);
+        self.move_end_to_trial(input);
         false
     }
 
@@ -556,12 +557,12 @@ impl QuasistaticStep {
     }
 
     /// Moves the trial end and the fields to the poses to which the velocities `about` lead.
-    pub(super) fn place_end(&mut self, input: &StepInput<'_>) {
+    pub(super) fn move_end_to_trial(&mut self, input: &StepInput<'_>) {
         let model = input.scene.model();
         self.q.copy_from_slice(&input.start.state.q);
         integrate(model, &mut self.q, &self.about, input.settings.step());
         positions(model, &self.q, &mut self.end);
-        self.contacts.place_fields(input.scene, &self.end);
+        self.contacts.update_field_poses(input.scene, &self.end);
     }
 
     /// Without inertia, checks that contacts connect every loaded tree to the world or to a tree that is

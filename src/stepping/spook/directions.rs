@@ -8,7 +8,7 @@ use crate::stepping::contacts::{frame_about, smallest_axis};
 
 /// The inputs of a choice of directions.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct DirectionInputs<'a> {
     /// The normal from A into B [-, world].
     pub(super) normal: Vector3,
     /// The velocity of slip of B over A at the start of the step [m/s, world].
@@ -24,8 +24,8 @@ pub(super) struct Place<'a> {
 }
 
 /// The primary and the secondary direction.
-pub(super) fn directions(law: FrictionLaw, place: &Place<'_>) -> [Vector3; 2] {
-    let n = &place.normal;
+pub(super) fn directions(law: FrictionLaw, inputs: &DirectionInputs<'_>) -> [Vector3; 2] {
+    let n = &inputs.normal;
     let world = tangents(n);
     match law {
         FrictionLaw::Box
@@ -35,21 +35,21 @@ pub(super) fn directions(law: FrictionLaw, place: &Place<'_>) -> [Vector3; 2] {
         | FrictionLaw::ExactCone
         | FrictionLaw::OrientedBox(FrictionFrame::World) => world,
         FrictionLaw::OrientedBox(FrictionFrame::Body) => {
-            let R_WB = place.X_WB.rotation;
+            let R_WB = inputs.X_WB.rotation;
             tangents(&(R_WB.inverse() * n)).map(|t| R_WB * t)
         }
         FrictionLaw::OrientedBox(FrictionFrame::Slip) => {
-            let speed = place.slip.norm();
-            if speed > place.stiction_tolerance {
-                let t = place.slip / speed;
+            let speed = inputs.slip.norm();
+            if speed > inputs.stiction_tolerance {
+                let t = inputs.slip / speed;
                 [t, n.cross(&t)]
             } else {
                 world
             }
         }
-        FrictionLaw::Randomized { .. } => turned(&world, &[place.angle, place.angle + 0.5 * PI]),
+        FrictionLaw::Randomized { .. } => turned(&world, &[inputs.angle, inputs.angle + 0.5 * PI]),
         FrictionLaw::MultiDirectional { directions } => {
-            let (x, y) = (place.friction_before.dot(&world[0]), place.friction_before.dot(&world[1]));
+            let (x, y) = (inputs.friction_before.dot(&world[0]), inputs.friction_before.dot(&world[1]));
             let angle = |number: u32| PI * f64::from(number) / f64::from(directions);
             let nearest = |to: f64, orthogonal: bool| {
                 let parallel = |number: u32| (angle(number) - to).cos().abs();
@@ -90,10 +90,10 @@ pub(super) fn random_angle(seed: u64, step: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn place(friction_before: Vector3, X_WB: &RigidTransform) -> Place<'_> {
+    fn inputs(friction_before: Vector3, X_WB: &RigidTransform) -> DirectionInputs<'_> {
         let normal = Vector3::z();
         let slip = Vector3::new(0.6, 0.8, 0.0);
-        Place { normal, slip, stiction_tolerance: 1e-6, X_WB, friction_before, angle: 0.3 }
+        DirectionInputs { normal, slip, stiction_tolerance: 1e-6, X_WB, friction_before, angle: 0.3 }
     }
 
     /// The first pair of directions is the world's; later the primary direction is the nearest to the last
@@ -102,15 +102,15 @@ mod tests {
     fn the_nearest_of_many_directions_is_primary() {
         let still = RigidTransform::identity();
         let law = FrictionLaw::MultiDirectional { directions: 4 };
-        let [t1, t2] = directions(law, &place(Vector3::zeros(), &still));
+        let [t1, t2] = directions(law, &inputs(Vector3::zeros(), &still));
         assert!((t1 - Vector3::x()).norm() < 1e-12 && (t2 - Vector3::y()).norm() < 1e-12);
-        let [t1, t2] = directions(law, &place(Vector3::new(-1.0, -1.1, 0.0), &still));
+        let [t1, t2] = directions(law, &inputs(Vector3::new(-1.0, -1.1, 0.0), &still));
         let root = 0.5_f64.sqrt();
         assert!((t1 - Vector3::new(root, root, 0.0)).norm() < 1e-12 && t1.dot(&t2).abs() < 1e-12, "{t1} {t2}");
         // Of two directions only the basic pair exists
         let basic = FrictionLaw::MultiDirectional { directions: 2 };
         for friction in [Vector3::new(1.0, 0.9, 0.0), Vector3::new(0.9, -1.0, 0.0)] {
-            let [t1, t2] = directions(basic, &place(friction, &still));
+            let [t1, t2] = directions(basic, &inputs(friction, &still));
             assert!(t1.x.abs().max(t1.y.abs()) > 1.0 - 1e-12 && t1.dot(&t2).abs() < 1e-12);
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn boxes_follow_their_frame() {
         let turned = RigidTransform::rotation(Vector3::z() * 0.4);
-        let of = |frame| directions(FrictionLaw::OrientedBox(frame), &place(Vector3::zeros(), &turned))[0];
+        let of = |frame| directions(FrictionLaw::OrientedBox(frame), &inputs(Vector3::zeros(), &turned))[0];
         assert!((of(FrictionFrame::World) - Vector3::x()).norm() < 1e-12);
         assert!((of(FrictionFrame::Body) - Vector3::new(0.4_f64.cos(), 0.4_f64.sin(), 0.0)).norm() < 1e-12);
         assert!((of(FrictionFrame::Slip) - Vector3::new(0.6, 0.8, 0.0)).norm() < 1e-12);

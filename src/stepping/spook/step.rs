@@ -4,7 +4,7 @@
 //! M v - G^T lambda = M v_f + h tau [Andersson 2021, eq. 3.8], with v_f the velocity at the end of free
 //! motion. Deviation: eq. 3.8 has M v0 + h f there, which lets bodies that spin fast gain energy.
 
-use super::directions::{Place, directions, random_angle};
+use super::directions::{DirectionInputs, directions, random_angle};
 use super::memory::{ContactMemory, KnownPoint};
 use crate::math::{BodyIndex, ByteReader, ByteWriter, BytesError, SpatialForce, Vector3};
 use crate::multibody::{Data, Model};
@@ -186,7 +186,7 @@ impl SpookStep {
                 };
                 let X_WB = &data.X_WB[moving_body(scene, pair)];
                 let known = memory.nearest(active.pair, &(active.p_WC + point.p_CF), X_WB);
-                let place = Place {
+                let inputs = DirectionInputs {
                     normal: point.normal,
                     slip: point.slip,
                     stiction_tolerance: settings.stiction_tolerance,
@@ -204,7 +204,7 @@ impl SpookStep {
                     (ContactKind::Points, Some(known)) if known.normal_impulse > 0.0 => known.normal_impulse,
                     (ContactKind::Points, _) => point.impact_impulse,
                 };
-                Tangents { directions: directions(law, &place), normal_before, friction: place.friction_before }
+                Tangents { directions: directions(law, &inputs), normal_before, friction: inputs.friction_before }
             };
             problem.add_patch(block, &patch, tangents, faces);
             ends.push(faces.len());

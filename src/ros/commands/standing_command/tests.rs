@@ -1,7 +1,7 @@
 //! Laws of the standing command.
 
 use super::*;
-use crate::ros::commands::goal::GoalTerms;
+use crate::ros::commands::goal::GoalTolerances;
 use crate::ros::commands::joint_command::{CommandMessage, CommandedJoint, check};
 use crate::ros::commands::trajectory::PointMessage;
 use crate::ros::commands::trial::Withdrawal;
@@ -59,7 +59,7 @@ impl Bench {
     fn start_goal(&mut self, number: u64, joint: &str) {
         let point = PointMessage { positions: &[1.0], velocities: &[], accelerations: &[], time_ns: 1_000_000_000 };
         let mut trajectory = Trajectory::new(&joints(), &[joint.to_owned()], None, [point].into_iter()).unwrap();
-        trajectory.terms = Some(GoalTerms { number, ..GoalTerms::default() });
+        trajectory.tolerances = Some(GoalTolerances { number, ..GoalTolerances::default() });
         self.standing.start(0, trajectory).unwrap();
     }
 
@@ -218,7 +218,7 @@ fn a_cancelled_goal_leaves_joints_of_other_commands_alone() {
     let slide = bench.position[0];
     assert!(slide > 0.0);
     assert_eq!(bench.step(), [at(slide), velocity, at(0.3)]);
-    assert_eq!(bench.standing.take_goal_news().ended, [(7, GoalEnd::Interrupted)]);
+    assert_eq!(bench.standing.take_goal_updates().ended, [(7, GoalEnd::Interrupted)]);
 }
 
 /// Regression, observed on the built node: a goal that was sent just after the cancellation of the one
@@ -230,7 +230,7 @@ fn a_cancellation_leaves_a_newer_goal_alone() {
     (0..6).for_each(|_| drop(bench.step()));
     bench.start_goal(8, "slide");
     bench.standing.cancel_goals(&[7]);
-    assert_eq!(bench.standing.take_goal_news().ended, [(7, GoalEnd::Interrupted)]);
+    assert_eq!(bench.standing.take_goal_updates().ended, [(7, GoalEnd::Interrupted)]);
     assert!(bench.step()[0].velocity.is_some(), "the newer goal moves the joint");
 }
 
@@ -367,7 +367,7 @@ fn a_command_that_is_not_the_cause_is_given_back() {
     let targets = bench.step();
     assert_eq!(targets[..2], [at(0.5), at(FAR)]);
     assert_eq!(targets[2].velocity, Some(1.0), "the goal goes on");
-    assert_eq!(bench.standing.take_goal_news().ended, []);
+    assert_eq!(bench.standing.take_goal_updates().ended, []);
 }
 
 /// A cause that no joint and no age shows: trajectories end, then everything, then nothing is left.
@@ -386,7 +386,7 @@ fn a_step_that_fails_without_new_commands_ends_trajectories_and_then_all_command
     bench.passed = false;
     assert_eq!(bench.standing.withdraw(&[]), Withdrawal::Nothing);
     bench.step();
-    assert_eq!(bench.standing.take_goal_news().ended, [(3, GoalEnd::Interrupted)]);
+    assert_eq!(bench.standing.take_goal_updates().ended, [(3, GoalEnd::Interrupted)]);
     assert_eq!(bench.step()[0], at(0.5));
     // Held joints are not withdrawn a second time.
     bench.attempt();
@@ -417,7 +417,7 @@ fn a_command_that_comes_during_the_failing_step_is_not_withdrawn() {
             1 => bench.standing.cancel(0, &[ScalarJointIndex::from_usize(1)]),
             _ => bench.standing.clear(),
         }
-        assert_eq!(bench.standing.take_goal_news().ended, [(3, GoalEnd::Interrupted)]);
+        assert_eq!(bench.standing.take_goal_updates().ended, [(3, GoalEnd::Interrupted)]);
         bench.attempt();
         withdrawn(&mut bench, &[]);
         let targets = bench.step();

@@ -95,7 +95,7 @@ impl StandingCommand {
     }
 
     /// A step has succeeded without the withdrawn commands.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn step_succeeded_without(&mut self) {
         if self.stage != Stage::None {
             self.drop_withdrawn();
             self.stage = Stage::None;

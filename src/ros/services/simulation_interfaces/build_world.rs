@@ -15,7 +15,7 @@ use crate::io::scene_file::{Entity, SceneError, SceneSource, robot_name};
 use crate::io::urdf::{SdformatProblem, UrdfError, UrdfProblem};
 use crate::math::Index;
 use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, check_step, warn_of_unused};
-use crate::ros::exchange::world::Carryover;
+use crate::ros::exchange::world::SharedJoints;
 use crate::ros::log::causes::with_causes;
 use crate::ros::log::names::{did_you_mean, shown};
 use crate::ros::services::context::{BuiltWorld, WorldOrigin};
@@ -122,9 +122,9 @@ fn build(
         tracing::warn!("{warning}");
     }
     let defaults = SceneDefaults::of(&loaded.scene);
-    let carryover = carries.then(|| Carryover::new(&present.scene, &loaded.scene));
+    let carryover = carries.then(|| SharedJoints::new(&present.scene, &loaded.scene));
     let stepping = SceneStepping::of(&loaded);
-    let settings = stepping.under(&present.settings);
+    let settings = stepping.with_settings(&present.settings);
     if present.settings.mode != Mode::Scene || present.settings.step_ns > 0 {
         check_step(&settings).map_err(|problem| refused(FAILED, problem))?;
     }

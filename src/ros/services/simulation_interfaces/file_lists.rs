@@ -26,15 +26,15 @@ const REQUESTS_MAX: usize = 16;
 const RETRY_PERIOD: Duration = Duration::from_millis(20);
 
 /// The folder of the scene, and the packages and folders that may be read.
-struct Places {
+struct SearchPaths {
     folder: PathBuf,
     packages: PackageMap,
 }
 
 /// A request for a list.
 enum ListRequest {
-    Spawnables(Request<GetSpawnables::Service>, Places),
-    Worlds(Request<GetAvailableWorlds::Service>, Places),
+    Spawnables(Request<GetSpawnables::Service>, SearchPaths),
+    Worlds(Request<GetAvailableWorlds::Service>, SearchPaths),
 }
 
 /// The services.
@@ -53,12 +53,12 @@ impl FileLists {
 
     /// Takes requests about the scene in that folder.
     pub(super) fn take_all(&mut self, folder: &Path, packages: &PackageMap) {
-        let places = || Places { folder: folder.to_path_buf(), packages: packages.clone() };
+        let search_paths = || SearchPaths { folder: folder.to_path_buf(), packages: packages.clone() };
         while let Some(request) = self.spawnables.next() {
-            self.enqueue(ListRequest::Spawnables(request, places()));
+            self.enqueue(ListRequest::Spawnables(request, search_paths()));
         }
         while let Some(request) = self.available.next() {
-            self.enqueue(ListRequest::Worlds(request, places()));
+            self.enqueue(ListRequest::Worlds(request, search_paths()));
         }
     }
 
@@ -102,17 +102,17 @@ impl ListRequest {
 
     fn answer(self) {
         match self {
-            Self::Spawnables(request, places) => {
-                let (files, unknown) = list(&places, &request.message().sources, &[".urdf", ".sdf"]);
+            Self::Spawnables(request, search_paths) => {
+                let (files, unknown) = list(&search_paths, &request.message().sources, &[".urdf", ".sdf"]);
                 let spawnables = files.iter().map(|file| spawnable(file)).collect();
                 request.respond(GetSpawnables::Response { result: listed(&unknown), spawnables });
             }
-            Self::Worlds(request, places) => {
+            Self::Worlds(request, search_paths) => {
                 let asked = request.message();
-                let (files, unknown) = list(&places, &asked.additional_sources, &[".yaml"]);
+                let (files, unknown) = list(&search_paths, &asked.additional_sources, &[".yaml"]);
                 let is_scene = |file: &&PathBuf| {
                     let short = std::fs::metadata(file).is_ok_and(|metadata| metadata.len() <= SCENE_LENGTH_MAX);
-                    short && SceneSource::read(file, &places.packages).is_ok()
+                    short && SceneSource::read(file, &search_paths.packages).is_ok()
                 };
                 // Worlds have no tags here, so a filter that requires a tag leaves none.
                 let wanted = files.iter().filter(|_| asked.filter.tags.is_empty()).filter(is_scene);
@@ -177,10 +177,10 @@ fn listed(unknown: &[String]) -> Outcome {
 
 /// The files with one of these endings in the scene's folder, in the folder `urdf` beside it and in
 /// `sources`. Also returns the sources that are not folders or may not be read.
-fn list(places: &Places, sources: &[String], endings: &[&str]) -> (Vec<PathBuf>, Vec<String>) {
+fn list(search_paths: &SearchPaths, sources: &[String], endings: &[&str]) -> (Vec<PathBuf>, Vec<String>) {
     /// The largest number of sources named in an error message.
     const UNKNOWN_MAX: usize = 20;
-    let Places { folder, packages } = places;
+    let SearchPaths { folder, packages } = search_paths;
     let mut unknown = Vec::new();
     let mut folders = vec![folder.clone(), folder.join("../urdf")];
     folders.retain(|folder| packages.is_within(folder));

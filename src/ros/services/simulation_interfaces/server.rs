@@ -13,7 +13,7 @@ use crate::ros::client::interfaces::simulation_interfaces::srv::{
 };
 
 use crate::ros::client::{ClientError, Node, Service};
-use crate::ros::exchange::requests::{Placement, REQUESTS_MAX, ResetScope};
+use crate::ros::exchange::requests::{NewBodyState, REQUESTS_MAX, ResetScope};
 use crate::ros::log::names::shown;
 use crate::ros::services::context::{CurrentWorld, ServiceContext, SimulationControl};
 
@@ -128,7 +128,7 @@ impl SimulationInterfaces {
     fn at_boundary(
         &mut self,
         control: &SimulationControl,
-        placement: Option<Placement>,
+        placement: Option<NewBodyState>,
         then: impl FnOnce(&Entities<'_>) + Send + 'static,
     ) {
         self.waiting.push(Waiting { number: control.mailbox.request_state(placement), then: Box::new(then) });
@@ -291,7 +291,7 @@ impl SimulationInterfaces {
     }
 
     /// The pose and velocity that a request gives to a free body.
-    fn placement(&self, request: &SetEntityState::Request, world: &CurrentWorld) -> Result<Placement, Outcome> {
+    fn placement(&self, request: &SetEntityState::Request, world: &CurrentWorld) -> Result<NewBodyState, Outcome> {
         let model = find(world, &request.entity)?;
         let state = &request.state;
         if !["", "world", self.frame.as_str()].contains(&state.header.frame_id.as_str()) {
@@ -310,7 +310,7 @@ impl SimulationInterfaces {
         if !model.is_free {
             return Err(refused(FAILED, format!("entity '{}' is welded and cannot be moved", shown(&model.name))));
         }
-        Ok(Placement { body: model.root, X_WB, V_WB })
+        Ok(NewBodyState { body: model.root, X_WB, V_WB })
     }
 }
 

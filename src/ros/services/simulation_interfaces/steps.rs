@@ -149,7 +149,7 @@ impl StepServices {
                 control.steps.withdraw(id, &control.mailbox);
             }
         }
-        control.steps.settle(&control.mailbox);
+        control.steps.answer_ended(&control.mailbox);
         let Self { goals, simulate_steps, .. } = self;
         goals.retain_mut(|goal| {
             let ended = goal.ended.try_recv().ok();

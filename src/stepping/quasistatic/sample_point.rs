@@ -28,7 +28,7 @@ pub(super) struct Sample {
 
 /// The point at which data are sampled.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SamplePoint {
     pub(super) state: State,
     pub(super) command: JointCommand,
     pub(super) start: Data,
@@ -40,7 +40,7 @@ pub(super) struct Place {
     pub(super) direction: Vec<f64>,
 }
 
-impl Place {
+impl SamplePoint {
     /// Copies the command, with the held position for each joint without a position command.
     pub(super) fn prepare(&mut self, command: &JointCommand, impedances: &Impedances) {
         let targets = impedances.targets().iter().enumerate().map(|(joint, held)| {
@@ -53,7 +53,7 @@ impl Place {
 
     /// Moves by `increment` along a column, and assembles everything but contacts. `middle` holds the
     /// velocities with which the middle was found, and their change along the column.
-    pub(super) fn go(
+    pub(super) fn move_along(
         &mut self,
         input: &StepInput<'_>,
         options: &QuasistaticStepping,

@@ -4,8 +4,8 @@
 //! solve, the poses at its end are therefore compared with those of the path. A pair that comes nearer than
 //! the path predicted is searched along the solved motion, and the step is solved again with what is found.
 
-use super::ahead::{Ahead, parts};
 use super::columns::RelativeColumns;
+use super::free_path::{FreePathPoses, parts};
 use super::input::ContactInput;
 use super::missed::{Missed, thickness_of_pair};
 use super::pairs::{ActivePatch, Pairs};
@@ -35,10 +35,10 @@ const POINT_MARGIN: f64 = 1.25;
 
 /// The motions of the solves of one step, and the pairs that are searched along them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reached {
+pub(super) struct MotionSearch {
     /// The number of solves whose motion had to be searched.
     rounds: usize,
-    motions: Vec<Ahead>,
+    motions: Vec<FreePathPoses>,
     searched: Vec<Option<Search>>,
     /// The pairs with a search.
     searched_pairs: Vec<u32>,
@@ -54,14 +54,14 @@ pub(super) struct Search {
 }
 
 /// The contacts of the last solve.
-pub(super) struct Found<'a> {
+pub(super) struct SolveContacts<'a> {
     pub(super) pairs: &'a mut Pairs,
     pub(super) active: &'a [ActivePatch],
     pub(super) columns: &'a mut RelativeColumns,
-    pub(super) ahead: &'a mut Ahead,
+    pub(super) ahead: &'a mut FreePathPoses,
 }
 
-impl Reached {
+impl MotionSearch {
     /// Starts a step with this number of pairs.
     pub(super) fn begin(&mut self, pairs: usize) {
         self.rounds = 0;
@@ -79,7 +79,7 @@ impl Reached {
         self.searched.get(pair).copied().flatten()
     }
     /// The motion of the solve of a search.
-    pub(super) fn motion(&mut self, search: Search) -> &mut Ahead {
+    pub(super) fn motion(&mut self, search: Search) -> &mut FreePathPoses {
         &mut self.motions[search.round]
     }
 
@@ -88,7 +88,7 @@ impl Reached {
     /// pair for which it cannot.
     pub(super) fn search(
         &mut self,
-        found: &mut Found<'_>,
+        solved: &mut SolveContacts<'_>,
         input: &ContactInput<'_>,
         v: &[f64],
     ) -> (bool, Option<Missed>) {
@@ -96,22 +96,22 @@ impl Reached {
         let Some(path) = input.motion.as_ref().filter(|_| !pairs.is_empty()) else { return (false, None) };
         let round = self.rounds;
         if round == self.motions.len() {
-            self.motions.push(Ahead::default());
+            self.motions.push(FreePathPoses::default());
         }
         let mut motion = std::mem::take(&mut self.motions[round]);
         motion.follow(v);
-        found.pairs.place_ways(input.scene, motion.at(path, 1.0));
+        solved.pairs.sweep_boxes(input.scene, motion.at(path, 1.0));
         let (mut again, mut last) = (false, None);
-        let meeting = found.pairs.meeting(input.scene);
-        for index in &meeting {
+        let swept_pairs = solved.pairs.take_swept_pairs(input.scene);
+        for index in &swept_pairs {
             let index = *index as usize;
             let pair = &pairs[index];
-            if !found.pairs.ways_meet(pair) {
+            if !solved.pairs.swept_boxes_overlap(pair) {
                 continue;
             }
             let missed = match pair.kind {
-                ContactKind::PressureField => self.surface(found, input, &mut motion, (index, pair)),
-                ContactKind::Points => self.points(found, input, motion.at(path, 1.0), (index, pair)),
+                ContactKind::PressureField => self.surface(solved, input, &mut motion, (index, pair)),
+                ContactKind::Points => self.points(solved, input, motion.at(path, 1.0), (index, pair)),
             };
             let Some((missed, least)) = missed else { continue };
             if round + 1 < SOLVES_MAX && (input.path().is_some() || pair.kind == ContactKind::Points) {
@@ -124,7 +124,7 @@ impl Reached {
                 last = Some(missed);
             }
         }
-        found.pairs.give_back_meeting(meeting);
+        solved.pairs.return_swept_pairs(swept_pairs);
         self.motions[round] = motion;
         self.rounds += usize::from(again);
         (again, last)
@@ -133,23 +133,23 @@ impl Reached {
     /// The surface that the pair meets in the motion of a solve and that the problem does not contain.
     fn surface(
         &self,
-        found: &mut Found<'_>,
+        solved: &mut SolveContacts<'_>,
         input: &ContactInput<'_>,
-        motion: &mut Ahead,
+        motion: &mut FreePathPoses,
         (index, pair): (usize, &ContactPair),
     ) -> Option<(Missed, f64)> {
         let ContactInput { scene, settings, data, .. } = *input;
         let path = input.motion.as_ref()?;
-        let is_active = found.active.binary_search_by_key(&index, |active| active.pair).is_ok();
+        let is_active = solved.active.binary_search_by_key(&index, |active| active.pair).is_ok();
         if is_active && input.path().is_none() {
             return None;
         }
         let thickness = thickness_of_pair(&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
         let (depth, end) = (0.5 * thickness, motion.at(path, 1.0));
-        let travel = found.pairs.approach(pair, scene, data, end);
+        let travel = solved.pairs.approach(pair, scene, data, end);
         let mut least = 0.0;
         if input.path().is_some() {
-            let unexpected = found.pairs.approach(pair, scene, found.ahead.at(path, 1.0), end);
+            let unexpected = solved.pairs.approach(pair, scene, solved.ahead.at(path, 1.0), end);
             if unexpected <= UNEXPECTED * thickness {
                 return None;
             }
@@ -160,7 +160,7 @@ impl Reached {
                     return None;
                 }
                 if is_active {
-                    least = least.max(2.0 * patch_size(found.pairs.surface(index).0).depth);
+                    least = least.max(2.0 * patch_size(solved.pairs.surface(index).0).depth);
                 }
             }
         } else if travel <= depth {
@@ -168,8 +168,8 @@ impl Reached {
         }
         let count = parts(travel, thickness) * if input.path().is_some() { 1 } else { 4 };
         let faces = settings.faces;
-        let columns = &mut *found.columns;
-        let travel = found.pairs.aside(index, |pairs| {
+        let columns = &mut *solved.columns;
+        let travel = solved.pairs.with_spare_memory(index, |pairs| {
             let mut found = (1..=count).find_map(|number| {
                 let part = f64::from(number) / f64::from(count);
                 let X_WG = poses(scene, pair, motion.at(path, part));
@@ -199,18 +199,18 @@ impl Reached {
     /// distance at which points were searched.
     fn points(
         &mut self,
-        found: &mut Found<'_>,
+        solved: &mut SolveContacts<'_>,
         input: &ContactInput<'_>,
         end: &Data,
         (index, pair): (usize, &ContactPair),
     ) -> Option<(Missed, f64)> {
         let ContactInput { scene, data, .. } = *input;
-        let travel = found.pairs.approach(pair, scene, data, end);
-        let detection = self.point_detection(found.pairs, input, (index, pair));
+        let travel = solved.pairs.approach(pair, scene, data, end);
+        let detection = self.point_detection(solved.pairs, input, (index, pair));
         if travel <= detection {
             return None;
         }
-        let nearest = found.pairs.aside(index, |pairs| {
+        let nearest = solved.pairs.with_spare_memory(index, |pairs| {
             pairs.find_points(index, pair, scene, POINT_MARGIN * travel)?;
             let phi = pairs.points(index).phi.iter().copied();
             Some(phi.filter(|phi| *phi > detection).fold(f64::INFINITY, f64::min)).filter(|phi| *phi < travel)

@@ -20,7 +20,7 @@ pub(in crate::stepping) struct FreePath<'a> {
 
 /// The poses of all bodies on their free path, after a fraction of the step.
 #[derive(Clone, Debug, Default)]
-pub(in crate::stepping) struct Ahead {
+pub(in crate::stepping) struct FreePathPoses {
     data: Option<Box<Data>>,
     q: Vec<f64>,
     change: Vec<f64>,
@@ -30,7 +30,7 @@ pub(in crate::stepping) struct Ahead {
     part: f64,
 }
 
-impl Ahead {
+impl FreePathPoses {
     /// Starts a step.
     pub(in crate::stepping) fn begin(&mut self, path: &FreePath<'_>) {
         self.part = f64::NAN;
