@@ -1,15 +1,25 @@
 //! Poses and velocities of bodies on a floating joint.
 
+use super::data::{Data, LinkData};
 use super::joint::{Joint, JointKind};
 use super::model::Model;
 use super::state::State;
-use crate::math::{BodyIndex, RigidTransform, SpatialVelocity};
+use crate::math::{BodyIndex, RigidTransform, SpatialVelocity, Vector3};
 
 impl Model {
     /// The floating joint between the world and `body`, if there is one.
     pub fn free_joint(&self, body: BodyIndex) -> Option<&Joint> {
         let joint = &self.joints()[self.bodies()[body].parent_joint?];
         (joint.kind == JointKind::Floating && joint.parent == BodyIndex::WORLD).then_some(joint)
+    }
+
+    /// The centre of mass of a free body that carries no links, together with the bodies welded to it, at the
+    /// poses in `data` [m, world]; `None` for other bodies.
+    pub fn free_center_of_mass(&self, data: &Data, body: BodyIndex) -> Option<Vector3> {
+        let link = self.topology.body_link[body];
+        self.topology.free_links.binary_search_by_key(&link, |free| free.link).ok()?;
+        let LinkData { p_WT, inertia, .. } = &data.links[link];
+        Some(p_WT + inertia.first_moment / inertia.mass)
     }
 
     /// Sets the pose of a free body to `X_WB`. Returns false, without any change, if the body is not free.

@@ -4,7 +4,7 @@ use super::closures::fill_closure;
 use super::columns::RelativeColumns;
 use super::free_path::{FreePath, FreePathPoses, parts};
 use super::input::ContactInput;
-use super::missed::{Missed, thinnest};
+use super::missed::{Missed, thickness_of_pair, thinnest};
 use super::motion_search::{ACCELERATION_BOUND, MotionSearch, SolveContacts, UNSEEN, poses};
 use super::pairs::{ActivePatch, Pairs, origins};
 use crate::contact::{
@@ -12,7 +12,7 @@ use crate::contact::{
     push_faces_with_rims, push_points,
 };
 use crate::math::{SpatialVelocity, Vector3};
-use crate::scene::{ContactKind, ContactPair, Scene};
+use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
 use crate::solvers::dynamic::ContactProblem;
 
 /// A step resolves a contact of stiffness k and inverse effective mass w if dt^2 k w is at most this [-]. A
@@ -20,6 +20,13 @@ use crate::solvers::dynamic::ContactProblem;
 /// and the surface of the next step follows the motion. From here to twice this value, the changes of
 /// [`push_faces_held`] set in gradually.
 const RESOLVED: f64 = 0.5;
+
+/// Points are those of the end of free motion if the depth that is due to turning would be returned faster
+/// than this [m/s].
+const TURNED_SPEED: f64 = 1e-5;
+/// Points at the end of free motion are used up to this depth, as a fraction of the thickness of the thinner
+/// geometry [-].
+const DEEP: f64 = 0.1;
 
 /// The contacts of all pairs of a scene, and their memory.
 #[derive(Clone, Debug, Default)]
@@ -200,7 +207,7 @@ impl DynamicContacts {
             if let Some((p_WC, part)) = self.reached.find(&mut self.pairs, input, (index, pair), search) {
                 let motion = self.reached.motion(search);
                 let there = motion.at(path, part);
-                input.columns_at(pair, &p_WC, there, &mut self.columns);
+                input.columns_on_path(pair, &p_WC, there, &mut self.columns);
                 p_WBo = origins(scene, pair, there);
                 hold.share = 1.0;
                 hold.ahead = part * path.step;
@@ -217,7 +224,7 @@ impl DynamicContacts {
             }
             if let Some((p_WC, part)) = ahead {
                 let there = self.ahead.at(path, part);
-                input.columns_at(pair, &p_WC, there, &mut self.columns);
+                input.columns_on_path(pair, &p_WC, there, &mut self.columns);
                 p_WBo = origins(scene, pair, there);
                 hold.share = 1.0;
                 hold.ahead = part * path.step;
@@ -298,10 +305,19 @@ impl DynamicContacts {
             return;
         }
         let detection = self.reached.point_detection(&self.pairs, input, (index, pair));
-        let Some(p_WC) = self.pairs.find_points(index, pair, scene, detection) else { return };
+        let (found, p_WBo) = match self.points_after_turn(input, (index, pair), detection) {
+            Some(at_end) => at_end,
+            None => {
+                let found = self.pairs.find_points(index, pair, scene, detection);
+                if let Some(p_WC) = &found {
+                    input.columns_at(pair, p_WC, data, &mut self.columns);
+                }
+                (found, origins(scene, pair, data))
+            }
+        };
+        let Some(p_WC) = found else { return };
         let points = self.pairs.points(index);
         let (block, momentum_matrix) = problem.add_patch();
-        input.columns_at(pair, &p_WC, data, &mut self.columns);
         input.start_patch(pair, momentum_matrix, &self.columns, block);
         let columns = &self.columns;
         let inverse_mass = |p_CF: &Vector3, n: &Vector3| columns.inverse_mass(p_CF, n, momentum_matrix);
@@ -309,7 +325,45 @@ impl DynamicContacts {
         let load = PointLoad { step, inverse_mass: translation, impulse_before };
         push_points(points, &p_WC, &pair.material, &load, inverse_mass, block);
         self.faces += points.len() as u32;
-        self.active.push(ActivePatch { pair: index, p_WC, p_WBo: origins(scene, pair, data) });
+        self.active.push(ActivePatch { pair: index, p_WC, p_WBo });
         self.approached.push(None);
+    }
+
+    /// The points of a rigid pair whose bodies turn, at the end of free motion: their mean [m, world], if
+    /// there are any, and the origins of the bodies. At the poses of the start, a turn by an angle a would take
+    /// points at the distance R by up to a^2 R/2 into the other body, and the next step would return this
+    /// depth as a speed. `None` if the points of the start serve: the bodies hardly turn, or overlap so much at
+    /// the end of free motion that points there may lie on wrong sides.
+    fn points_after_turn(
+        &mut self,
+        input: &ContactInput<'_>,
+        (index, pair): (usize, &ContactPair),
+        detection: f64,
+    ) -> Option<(Option<Vector3>, [Vector3; 2])> {
+        let ContactInput { scene, data, .. } = *input;
+        let path = input.path()?;
+        let geometries = scene.geometries();
+        let (a, b) = (&geometries[pair.A], &geometries[pair.B]);
+        let spin = |geometry: &CollisionGeometry| data.V_WB[geometry.body].w.norm_squared();
+        let depth = 0.5 * path.step * path.step * spin(a).max(spin(b)) * self.pairs.smaller_radius(pair, scene);
+        if depth <= TURNED_SPEED * path.step || self.pairs.is_far(index, pair, detection) {
+            return None;
+        }
+        let (thickness, there) = (thickness_of_pair(a, b), self.ahead.at(path, 1.0));
+        if self.pairs.approach(pair, scene, data, there) > thickness {
+            return None;
+        }
+        let p_WBo = origins(scene, pair, there);
+        let found = self.pairs.find_points_at(index, pair, scene, detection, &poses(scene, pair, there));
+        if let Some(p_WC) = &found {
+            let depth = self.pairs.points(index).phi.iter().fold(0.0_f64, |depth, phi| depth.max(-phi));
+            if depth > DEEP * thickness {
+                return None;
+            }
+            input.columns_on_path(pair, p_WC, there, &mut self.columns);
+            let V = self.ahead.velocity(self.columns.columns());
+            self.pairs.take_back_distances(index, p_WC, &V, path.step);
+        }
+        Some((found, p_WBo))
     }
 }

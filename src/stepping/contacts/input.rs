@@ -3,7 +3,7 @@
 use super::columns::RelativeColumns;
 use super::free_path::FreePath;
 use super::pairs::surface_velocity;
-use crate::math::{BlockDiagonal, Vector3};
+use crate::math::{BlockDiagonal, BodyIndex, Vector3};
 use crate::multibody::Data;
 use crate::scene::{ContactKind, ContactPair, Scene};
 use crate::solvers::{DissipationLaw, FaceScheme, PatchBlock, PatchLaw};
@@ -34,6 +34,35 @@ impl<'a> ContactInput<'a> {
         let geometries = self.scene.geometries();
         let bodies = (geometries[pair.A].body, geometries[pair.B].body);
         columns.merge(self.scene.model(), data, bodies, p_WC);
+    }
+
+    /// Computes the columns of a pair's Jacobian at the patch point, with the bodies at the poses `there` of
+    /// their free path.
+    ///
+    /// The impulses of a step act on the momenta of bodies that start at their poses `data`. Two free bodies
+    /// that move by d_A and d_B on their way to `there` keep their total angular momentum if the impulse acts
+    /// on them at two points whose distance is d_B - d_A: this is one point of the start. The points lie on
+    /// both sides of the patch point.
+    pub(super) fn columns_on_path(
+        &self,
+        pair: &ContactPair,
+        p_WC: &Vector3,
+        there: &Data,
+        columns: &mut RelativeColumns,
+    ) {
+        let (model, geometries) = (self.scene.model(), self.scene.geometries());
+        let bodies = (geometries[pair.A].body, geometries[pair.B].body);
+        let way = |body: BodyIndex| {
+            let start = model.free_center_of_mass(self.data, body)?;
+            Some(model.free_center_of_mass(there, body)? - start)
+        };
+        match (way(bodies.0), way(bodies.1)) {
+            (Some(way_A), Some(way_B)) => {
+                let half = 0.5 * (way_B - way_A);
+                columns.merge_at(model, there, bodies, (&(p_WC - half), &(p_WC + half)));
+            }
+            _ => columns.merge(model, there, bodies, p_WC),
+        }
     }
 
     /// Starts the patch of a pair: its law and its Jacobian.

@@ -358,15 +358,44 @@ impl Pairs {
         scene: &Scene,
         detection: f64,
     ) -> Option<Vector3> {
-        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
-        let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return None };
         if self.is_far(index, pair, detection) {
             return None;
         }
-        let (X_WA, X_WB) = (&self.X_WG[pair.A], &self.X_WG[pair.B]);
+        let X_WG = (self.X_WG[pair.A], self.X_WG[pair.B]);
+        self.find_points_at(index, pair, scene, detection, &X_WG)
+    }
+
+    /// Finds the points where the rigid pair number `index` is nearer than `detection` \[m\] at the poses
+    /// `X_WG` of its two geometries. Returns their mean [m, world], or `None` if there are none.
+    pub(in crate::stepping) fn find_points_at(
+        &mut self,
+        index: usize,
+        pair: &ContactPair,
+        scene: &Scene,
+        detection: f64,
+        (X_WA, X_WB): &(RigidTransform, RigidTransform),
+    ) -> Option<Vector3> {
+        let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
+        let (Some(rigid_A), Some(rigid_B)) = (&a.rigid, &b.rigid) else { return None };
         let points = &mut self.memory.of(index).points;
         contact_points(rigid_A, X_WA, rigid_B, X_WB, detection, &mut self.rigid_workspace, points);
         mean_point(points)
+    }
+
+    /// Replaces the distances of the points of pair number `index`, which belong to poses that its bodies reach
+    /// after `time` \[s\] with the relative velocity `V` at `p_WC`, by those from which this velocity leads to
+    /// them.
+    pub(in crate::stepping) fn take_back_distances(
+        &mut self,
+        index: usize,
+        p_WC: &Vector3,
+        V: &SpatialVelocity,
+        time: f64,
+    ) {
+        let PointContacts { p_WC: positions, normal, phi } = &mut self.memory.of(index).points;
+        for ((p_WF, normal), phi) in positions.iter().zip(normal).zip(phi) {
+            *phi -= time * normal.dot(&V.shift(&(p_WF - p_WC)).v);
+        }
     }
 
     /// Bounds the speeds of the points of each geometry at the velocities in `data`, for
