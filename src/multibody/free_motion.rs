@@ -95,6 +95,40 @@ impl FreeMotion {
     }
 }
 
+impl FreeMotion {
+    /// Turns the velocities of free bodies with them. `end` has the coordinates of the end of a step, and
+    /// velocities v that belong to the orientations of the end of free motion, like the mass matrix with which
+    /// contacts changed them. A body that contacts have turned further keeps its angular momentum about its
+    /// centre of mass, which moves with dt (v - base.v).
+    pub fn carry_spin(&self, model: &Model, dt: f64, end: &mut State) {
+        for free in model.topology.free_links.iter().filter(|free| self.moved[free.tree]) {
+            let dofs = free.dof..free.dof + 6;
+            if end.v[dofs.clone()] == self.base.v[dofs.clone()] {
+                continue;
+            }
+            let link = &model.links()[free.link];
+            let Some(top) = Top::new(link.inertia.central()) else { continue };
+            let q = link.q_start..link.q_start + 7;
+            let center = link.inertia.center_of_mass();
+            let [(R_free, p_free), (R_end, _)] = [&self.base.q, &end.q].map(|coordinates| {
+                let coordinates = &coordinates[q.clone()];
+                (orientation(coordinates), Vector3::from_column_slice(&coordinates[4..]))
+            });
+            let (p_free_BoBcm, p_end_BoBcm) = (R_free * center, R_end * center);
+            let [V_free, V] = [&self.base.v, &end.v].map(|v| {
+                let V: &[f64] = &v[dofs.clone()];
+                let (w, v) = (Vector3::from_column_slice(&V[..3]), Vector3::from_column_slice(&V[3..]));
+                (w, SpatialVelocity::new(w, v).shift(&p_free_BoBcm).v)
+            });
+            let w = top.spin(&R_end, &top.momentum(&R_free, &V.0));
+            let p = p_free + p_free_BoBcm + (V.1 - V_free.1) * dt - p_end_BoBcm;
+            let v = V.1 - w.cross(&p_end_BoBcm);
+            end.q[q.start + 4..q.end].copy_from_slice(p.as_slice());
+            end.v[dofs].copy_from_slice(&[w.x, w.y, w.z, v.x, v.y, v.z]);
+        }
+    }
+}
+
 /// The largest angular velocity of a link on a joint [rad/s].
 fn fastest_jointed(model: &Model, data: &Data) -> f64 {
     let mut fastest = 0.0_f64;

@@ -70,6 +70,8 @@ pub(super) struct DynamicStep {
     pub(super) change: Vec<f64>,
     /// The velocities before the contacts act, if there may be impacts with restitution.
     before: Vec<f64>,
+    /// The velocities that solve the problem of the last step.
+    solution: Vec<f64>,
     /// Scratch: A of one tree, factored.
     factor: Vec<f64>,
 }
@@ -90,6 +92,7 @@ impl DynamicStep {
             reference: State::default(),
             change: Vec::new(),
             before: Vec::new(),
+            solution: Vec::new(),
             factor: Vec::new(),
         }
     }
@@ -159,6 +162,8 @@ impl DynamicStep {
         let impulses = &impulses[..self.contacts.active().len()];
         result.set_contacts(self.contacts.active(), impulses);
         result.times = times;
+        self.solution.clone_from(&result.state.v);
+        self.free.carry_spin(input.scene.model(), settings.step(), &mut result.state);
         result.missed = self.contacts.missed;
         result.wrong_friction = self.wrong_friction(&wrong, settings.step());
         result.report = StepReport {
@@ -422,9 +427,9 @@ impl DynamicStep {
         (wrong.part() > FRICTION_ERROR_MAX).then_some(found)
     }
 
-    pub(super) fn face_forces(&self, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
+    pub(super) fn face_forces(&self, number: usize, forces: &mut Vec<Vector3>) {
         let block = &self.problem.patches()[number];
-        block.face_forces(&block.velocity(v), forces);
+        block.face_forces(&block.velocity(&self.solution), forces);
     }
     pub(super) fn pairs(&self) -> &Pairs {
         &self.contacts.pairs

@@ -154,7 +154,7 @@ impl Stepper {
     /// are the velocities at its end.
     pub(super) fn face_forces(&self, scene: &Scene, number: usize, v: &[f64], forces: &mut Vec<Vector3>) {
         match self {
-            Self::Dynamic(step) => step.face_forces(number, v, forces),
+            Self::Dynamic(step) => step.face_forces(number, forces),
             Self::Quasistatic(step) => step.face_forces(number, v, forces),
             Self::Spook(step) => step.face_forces(number, forces),
             Self::Continuous(step) => step.face_forces(scene, number, v, forces),
