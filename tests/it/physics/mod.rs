@@ -21,4 +21,5 @@ mod rigid_points;
 mod sensors;
 mod speed_limits;
 mod spook;
+mod turning_bodies;
 mod units;
