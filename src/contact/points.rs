@@ -18,6 +18,11 @@ pub const RECOVERY_SPEED_MAX: f64 = 0.1;
 /// point that can hardly move along its normal would have an unbounded spring stiffness. [-]
 const MASS_RATIO_MAX: f64 = 1e3;
 
+/// A point that can move along its normal by less than this part of the patch's translational inverse mass
+/// has a proportional part of its spring: its force would not change the motion, but hold it by friction. A
+/// finger on a slider touches a wall beside it so, and rounding decides whether they overlap. [-]
+const MOVABLE_PART: f64 = 1e-9;
+
 /// Mean of the contact points: the patch point C [m, world]; `None` if there are none.
 pub fn mean_point(points: &PointContacts) -> Option<Vector3> {
     (!points.is_empty()).then(|| points.p_WC.iter().sum::<Vector3>() / points.len() as f64)
@@ -60,8 +65,10 @@ pub fn push_points(
         let (stiffness, elastic_force) = match material.point_stiffness {
             Some(stiffness) => (stiffness, -stiffness * phi),
             None => {
-                let w = inverse_mass(&p_CF, normal).max(load.inverse_mass / MASS_RATIO_MAX);
-                let stiffness = if w > 0.0 { rigid / w } else { 0.0 };
+                let own = inverse_mass(&p_CF, normal);
+                let w = own.max(load.inverse_mass / MASS_RATIO_MAX);
+                let movable = (own / (MOVABLE_PART * load.inverse_mass)).min(1.0);
+                let stiffness = if w > 0.0 { movable * rigid / w } else { 0.0 };
                 let most = stiffness * RECOVERY_SPEED_MAX * dt + load.impulse_before / dt;
                 (stiffness, (-stiffness * phi).min(most))
             }

@@ -15,6 +15,7 @@ pub mod planar_push;
 mod plot;
 pub mod prehensile_push;
 mod push_record;
+pub mod random_drops;
 mod reach;
 mod recording_charts;
 pub mod spatula_slip;

@@ -6,7 +6,7 @@
 //!   conserved to rounding;
 //! - **trees with joints** follow  M(q) vdot + c(q, v) = 0  ([`tree_flow`](super::tree_flow)) if any of their
 //!   links turns fast;
-//! - if all links of these trees turn slowly, this module does nothing for them, and the step uses the
+//! - if all links of these trees turn very slowly, this module does nothing for them, and the step uses the
 //!   Coriolis forces at its start.
 //!
 //! An impulse at the start followed by an exact free motion is a symplectic splitting: without contact, the
@@ -25,8 +25,9 @@ use super::tree_flow::TreeFlow;
 use crate::math::{SpatialForce, SpatialVelocity, Vector3};
 
 /// If no link on a joint turns by more than this in a step \[rad\], all trees with joints keep the explicit
-/// Coriolis forces. Their error in a step is of second order in this turn.
-const SLOW_TURN: f64 = 5e-3;
+/// Coriolis forces. They change the energy in each step by about a fifth of the square of this turn, always
+/// to the same side: by 0.3 % in a minute of steps of 1 ms.
+const SLOW_TURN: f64 = 5e-4;
 
 /// The end of the free motion, and the memory for computing it.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,6 @@
-//! Trees of bodies that move without forces, M(q) vdot + c(q, v) = 0, by the classical Runge-Kutta scheme of
-//! fourth order. The length of its substeps depends on the fastest link.
+//! Trees of bodies that move without forces, M(q) vdot + c(q, v) = 0: by the classical Runge-Kutta scheme of
+//! fourth order, in substeps whose length depends on the fastest link, and by that of second order if all
+//! links turn slowly.
 
 use super::bias::coriolis;
 use super::data::Data;
@@ -17,6 +18,16 @@ const SUBSTEP_TURN_MAX: f64 = 0.2;
 /// The motion of links that need more substeps than this in a step is meaningless.
 const SUBSTEPS_MAX: f64 = 1000.0;
 
+/// If no link turns by more than this in a step \[rad\], the scheme of second order is used. It changes the
+/// energy in a step by about a fifth of the third power of this turn: by 0.15 % in a minute of steps of 1 ms.
+const SLOW_TURN: f64 = 5e-3;
+
+/// The weights of the derivatives of a scheme, and the parts of a substep after which the next ones are
+/// taken.
+type Scheme = &'static [(f64, f64)];
+const SECOND_ORDER: Scheme = &[(0.0, 0.5), (1.0, 0.0)];
+const FOURTH_ORDER: Scheme = &[(1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0)];
+
 /// The memory of the integrator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TreeFlow {
@@ -25,7 +36,7 @@ pub(super) struct TreeFlow {
     point: State,
     /// The derivative at that point.
     slope: State,
-    /// The weighted sum of the four derivatives of a substep.
+    /// The weighted sum of the derivatives of a substep.
     sum: State,
     factor: Vec<f64>,
 }
@@ -53,9 +64,10 @@ impl TreeFlow {
         for (v, vdot) in self.state.v.iter_mut().zip(&self.slope.v) {
             *v += start.dt * vdot;
         }
+        let scheme = if turn <= SLOW_TURN { SECOND_ORDER } else { FOURTH_ORDER };
         let h = start.dt / substeps;
         for _ in 0..substeps as u32 {
-            self.substep(model, moved, h, scratch)?;
+            self.substep(model, moved, (scheme, h), scratch)?;
         }
         Ok(())
     }
@@ -73,12 +85,12 @@ impl TreeFlow {
         &mut self,
         model: &Model,
         moved: &[bool],
-        h: f64,
+        (scheme, h): (Scheme, f64),
         scratch: &mut Data,
     ) -> Result<(), NotPositiveDefinite> {
         self.sum.clone_from(&self.state);
         self.point.clone_from(&self.state);
-        for (weight, ahead) in [(1.0 / 6.0, 0.5), (1.0 / 3.0, 0.5), (1.0 / 3.0, 1.0), (1.0 / 6.0, 0.0)] {
+        for (weight, ahead) in scheme {
             self.differentiate(model, moved, scratch)?;
             add(&mut self.sum, weight * h, &self.slope);
             self.point.clone_from(&self.state);

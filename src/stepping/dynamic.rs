@@ -5,6 +5,8 @@
 //! and M is the mass matrix at that end ([`FreeMotion`]). For slow trees, and for all bodies with
 //! [`Integrator::SemiImplicit`], M is that of the start: r = M v0 + dt (tau_g - c(q0, v0) + tau_ext + tau).
 
+use std::ops::Range;
+
 use super::contacts::{ContactInput, DynamicContacts, FreePath, Pairs};
 use super::error::{StepError, joint_of_dof};
 use super::input::{StepInput, StepStart};
@@ -72,7 +74,7 @@ pub(super) struct DynamicStep {
     before: Vec<f64>,
     /// The velocities that solve the problem of the last step.
     solution: Vec<f64>,
-    /// Scratch: A of one tree, factored.
+    /// Scratch: M of one tree, factored.
     factor: Vec<f64>,
 }
 
@@ -198,27 +200,41 @@ impl DynamicStep {
     }
 
     /// Removes from `x` the motion against stiff contacts and joints of the last solve, at its velocities `v`
-    /// ([`NewtonSolver::remove_stiff_motion`]).
+    /// ([`NewtonSolver::remove_stiff_motion`]). Nothing is left of `x` where the contact scheme's matrix is
+    /// singular.
     pub(super) fn remove_stiff_motion(
         &mut self,
         (model, time): (&Model, f64),
         v: &[f64],
         x: &mut [f64],
     ) -> Result<(), StepError> {
-        self.solver.remove_stiff_motion(&self.problem, v, x).map_err(|error| singular(model, time, error))
+        if self.options.scheme == ContactScheme::Tamsi {
+            if !self.tamsi.remove_stiff_motion(&self.problem, v, x) {
+                x.fill(0.0);
+            }
+            return Ok(());
+        }
+        self.solver.remove_stiff_motion(&self.problem, v, x).map_err(|error| self.unsolved(model, time, error))
     }
 
     /// Sets the `changes` of all velocities of an island to 0, unless those of all its trees are `resolved`.
     pub(super) fn keep_resolved_islands(&self, model: &Model, resolved: &[bool], changes: [&mut [f64]; 2]) {
-        let tree = model.tree_of_dof();
-        for island in self.solver.islands(&self.problem) {
-            if !island.clone().flatten().all(|dof| resolved[tree[dof]]) {
-                for dofs in island {
-                    changes[0][dofs.clone()].fill(0.0);
-                    changes[1][dofs].fill(0.0);
-                }
-            }
+        match self.options.scheme {
+            ContactScheme::Tamsi => keep_resolved(self.tamsi.islands(&self.problem), model, resolved, changes),
+            _ => keep_resolved(self.solver.islands(&self.problem), model, resolved, changes),
         }
+    }
+
+    /// The error of a solve whose matrix has no positive pivot: the mass matrix, or speeds and forces so
+    /// large that rounding leaves nothing of it.
+    fn unsolved(&self, model: &Model, time: f64, error: NotPositiveDefinite) -> StepError {
+        let tree = model.tree_of_dof().get(error.pivot).and_then(|tree| model.trees().get(*tree));
+        let has_mass = tree.is_some_and(|tree| {
+            let mut masses: Vec<f64> =
+                tree.clone().flat_map(|i| self.problem.momentum_matrix.row(i)).copied().collect();
+            cholesky_in_place(&mut masses, tree.len()).is_ok()
+        });
+        if has_mass && error.value.is_finite() { StepError::Residual { time } } else { singular(model, time, error) }
     }
 
     fn solve_tamsi(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
@@ -258,15 +274,15 @@ impl DynamicStep {
         solved.rounds += 1;
         self.warm_start.copy_from_slice(v);
         let again = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
-        let again = again.map_err(|error| singular(input.scene.model(), input.time, error))?;
+        let again = again.map_err(|error| self.unsolved(input.scene.model(), input.time, error))?;
         solved.report = SolveReport { iterations: solved.report.iterations + again.iterations, ..again };
         Ok(())
     }
 
     /// Does the same as [`DynamicStep::solve`], beginning with the present bounds.
     fn solve_with_bounds(&mut self, input: &StepInput<'_>, v: &mut [f64]) -> Result<Solved, StepError> {
-        let failed = |error| singular(input.scene.model(), input.time, error);
-        let report = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v).map_err(failed)?;
+        let report = self.solver.solve(&self.problem, &self.warm_start, &self.options.solver, v);
+        let report = report.map_err(|error| self.unsolved(input.scene.model(), input.time, error))?;
         let mut solved = Solved { report, rounds: 0, wrong: FrictionError::default() };
         let scheme = self.options.scheme;
         if scheme == ContactScheme::Coupled {
@@ -316,16 +332,17 @@ impl DynamicStep {
     }
 
     /// Computes the velocities before the contacts act, without weight and external wrenches: v_f - dt M^-1 f
-    /// of trees that move freely, and those of the start of the others.
+    /// of trees that move freely, and those of the start of the others. Free motion has neither the dampers
+    /// nor the springs of A.
     fn find_velocities_before(&mut self, input: &StepInput<'_>) -> Result<(), StepError> {
         let (model, v0, dt) = (input.scene.model(), &input.start.state.v, input.settings.step());
-        let A = &self.problem.momentum_matrix;
+        let M = &self.ahead.M;
         self.before.clear();
         self.before.extend_from_slice(v0);
         let trees = model.trees().iter().enumerate();
         for (_, tree) in trees.filter(|(number, _)| self.free.moved(*number)) {
             self.factor.clear();
-            self.factor.extend(tree.clone().flat_map(|i| A.row(i)));
+            self.factor.extend(tree.clone().flat_map(|i| M.row(i)));
             cholesky_in_place(&mut self.factor, tree.len()).map_err(|error| {
                 let pivot = tree.start + error.pivot;
                 singular(model, input.time, NotPositiveDefinite { pivot, ..error })
@@ -433,6 +450,24 @@ impl DynamicStep {
     }
     pub(super) fn pairs(&self) -> &Pairs {
         &self.contacts.pairs
+    }
+}
+
+/// Sets the `changes` of all velocities of an island to 0, unless those of all its trees are `resolved`.
+fn keep_resolved(
+    islands: impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone>,
+    model: &Model,
+    resolved: &[bool],
+    changes: [&mut [f64]; 2],
+) {
+    let tree = model.tree_of_dof();
+    for island in islands {
+        if !island.clone().flatten().all(|dof| resolved[tree[dof]]) {
+            for dofs in island {
+                changes[0][dofs.clone()].fill(0.0);
+                changes[1][dofs].fill(0.0);
+            }
+        }
     }
 }
 

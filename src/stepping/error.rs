@@ -195,7 +195,7 @@ pub enum StepError {
         /// The contact, joint or loop closure whose row proves it.
         element: String,
     },
-    /// The solver's residual is not a number.
+    /// Speeds or forces overflow, so that the solver's residual is not a number, or its matrix has no factor.
     #[error(
         "t = {time} s: the residual of the step is not a number: speeds or forces overflow; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
     )]

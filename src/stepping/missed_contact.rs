@@ -49,6 +49,13 @@ impl fmt::Display for MissedContact<'_> {
                 mm * depth,
                 ms * (depth / travel).min(0.5),
             ),
+            Some(pressed) if pressed > 2.0 * depth => write!(
+                f,
+                "are pressed in by {:.1} mm, so that one is wholly inside the other, and approach by another {:.1} mm in \
+                 a step of {ms} ms: take a stiffer material",
+                mm * pressed,
+                mm * travel,
+            ),
             Some(pressed) => write!(
                 f,
                 "press each other in by {:.1} mm and approach by another {:.1} mm in a step of {ms} ms. Half the \

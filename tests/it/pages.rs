@@ -234,6 +234,7 @@ fn the_command_line_page_lists_every_option() {
                 "spinning-disk",
                 "laws",
                 "step-error",
+                "random-drops",
                 "cube-tosses",
             ],
             _ => &[""],

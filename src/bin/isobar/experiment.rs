@@ -1,5 +1,5 @@
 //! `isobar experiment planar-gripper | cube-stacking | time-step-study | plan | pancake-flip | spatula-slip
-//! | planar-push | prehensile-push | spinning-disk | cube-tosses | laws | step-error`
+//! | planar-push | prehensile-push | spinning-disk | cube-tosses | laws | step-error | random-drops`
 
 use std::error::Error;
 use std::io;
@@ -9,8 +9,8 @@ use std::time::Instant;
 use indicatif::{ProgressBar, ProgressStyle};
 use isobar::experiments::cube_stacking::{Runs, TimeStepStudy};
 use isobar::experiments::{
-    GridRun, GridStudy, Grids, Triangles, cube_tosses, laws, pancake_flip, plan, planar_gripper, spatula_slip,
-    spinning_disk,
+    GridRun, GridStudy, Grids, Triangles, cube_tosses, laws, pancake_flip, plan, planar_gripper, random_drops,
+    spatula_slip, spinning_disk,
 };
 use isobar::solvers::quasistatic::{LcpDiagnosis, SolutionRange};
 
@@ -73,6 +73,24 @@ enum Experiment {
         only: Option<String>,
         /// Folder for the CSV file and the plots.
         #[arg(long, default_value = "out/laws")]
+        out: PathBuf,
+    },
+    /// Random drops of single bodies on the ground: no gain of energy, nothing that is not finite, and rest.
+    RandomDrops {
+        /// The number of drops.
+        #[arg(long, default_value_t = 1000)]
+        count: u64,
+        /// The seed of the first drop.
+        #[arg(long, default_value_t = 0)]
+        seed: u64,
+        /// Whether body and ground are rigid, instead of one compliant and one rigid.
+        #[arg(long)]
+        rigid: bool,
+        /// Multiplies all steps.
+        #[arg(long, default_value_t = 1.0)]
+        step_factor: f64,
+        /// Folder for the CSV file.
+        #[arg(long, default_value = "out/random_drops")]
         out: PathBuf,
     },
     /// Measured tosses of a cube [Acosta, Yang and Posa 2022]: identifies parameters of contact on a part of
@@ -221,6 +239,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
             let results = laws::study(only.as_deref(), out, &mut progress)?;
             bar.clear();
             laws_table(&results, out)
+        }
+        Experiment::RandomDrops { count, seed, rigid, step_factor, out } => {
+            let study = random_drops::study(*seed..*seed + *count, (*rigid, *step_factor), out, &mut progress)?;
+            bar.clear();
+            say!("{study}{}", out.display());
+            match study.faulty() {
+                0 => Ok(()),
+                faulty => Err(format!("{faulty} of {count} drops have a fault").into()),
+            }
         }
         Experiment::CubeTosses { folder, out } => {
             let study = cube_tosses::study(folder, out, &mut progress)?;

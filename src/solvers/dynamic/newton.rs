@@ -342,7 +342,10 @@ impl NewtonSolver {
             sums.iter_mut().zip(&one).for_each(|(sum, impulse)| *sum += impulse.abs());
         }
         for (_, row) in part.rows() {
-            sums[row.dof as usize] += (row.coefficient * row.impulse(row.speed(v)).0).abs();
+            // The impulse of a stiff row is the small difference of two terms, and each of them is rounded
+            let speed = row.speed(v);
+            let (impulse, slope) = row.impulse(speed);
+            sums[row.dof as usize] += row.coefficient.abs() * impulse.abs().max((slope * speed).abs());
         }
         let resolved = MOMENTUM_PART_MIN.powi(2) * self.size_of(part, &sums);
         self.single_impulses = [sums, one];

@@ -6,6 +6,8 @@
 //! its stiction region or turns by more than 60 degrees
 //! ([`PatchBlock::slip_limit`](crate::solvers::PatchBlock)).
 
+use std::ops::Range;
+
 use super::islands::{Islands, Part};
 use super::newton::{NewtonSettings, SolveReport, SolveStatus};
 use super::problem::ContactProblem;
@@ -71,6 +73,41 @@ impl TamsiSolver {
         }
         self.islands = islands;
         whole
+    }
+
+    /// Does the same as [`NewtonSolver::remove_stiff_motion`](super::NewtonSolver::remove_stiff_motion) with the matrix of this method,
+    /// which is not symmetric. Returns false if it is singular.
+    pub fn remove_stiff_motion(&mut self, problem: &ContactProblem, v: &[f64], x: &mut [f64]) -> bool {
+        let mut islands = std::mem::take(&mut self.islands);
+        islands.build(problem);
+        self.patch_impulses.resize(problem.patches().len(), SpatialForce::ZERO);
+        let mut regular = true;
+        for part in islands.parts(problem).filter(|part| !part.is_free()) {
+            self.linearize(part, problem, v);
+            for block in part.blocks() {
+                for (row, i) in part.momentum_rows(block).zip(block.indices.clone()) {
+                    self.balance[i] = dot(row, &x[block.dofs.clone()]);
+                }
+            }
+            regular = lu_in_place(&mut self.matrix, part.size(), &mut self.order);
+            if !regular {
+                break;
+            }
+            lu_solve(&self.matrix, part.size(), &self.order, &self.balance, &mut self.change);
+            for span in part.spans() {
+                x[span.dofs.clone()].copy_from_slice(&self.change[span.indices.clone()]);
+            }
+        }
+        self.islands = islands;
+        regular
+    }
+
+    /// The velocities of each island of `problem`, which was solved or softened last, as ranges.
+    pub fn islands<'a>(
+        &'a self,
+        problem: &'a ContactProblem,
+    ) -> impl Iterator<Item = impl Iterator<Item = Range<usize>> + Clone + 'a> {
+        self.islands.parts(problem).map(|part| part.spans().map(|span| span.dofs.clone()))
     }
 
     fn solve_part(

@@ -19,7 +19,8 @@ pub(in crate::stepping) struct Missed {
     /// late.
     pub(in crate::stepping) pressed: Option<f64>,
     /// Half the thickness of the thinner compliant geometry \[m\]. Beyond it the pressure drives the other
-    /// geometry out on the far side.
+    /// geometry out on the far side. For a compliant half space it is the radius of the other geometry, which
+    /// is wholly inside if it is pressed in by twice that.
     pub(in crate::stepping) depth: f64,
 }
 
@@ -40,6 +41,13 @@ impl Pairs {
         let (a, b) = (&scene.geometries()[pair.A], &scene.geometries()[pair.B]);
         let (surface, _) = self.surface(active.pair);
         let depth = 0.5 * thinnest(a, b);
+        if depth == f64::INFINITY {
+            // A half space has no middle. Its force on a body that is wholly inside it does not grow any more
+            let (radius, pressed) = (self.smaller_radius(pair, scene), patch_depth(surface));
+            let travel = step * approach_speed(surface, &active.p_WC, V);
+            let inside = pressed > 2.0 * radius;
+            return inside.then_some(Missed { pair: active.pair, travel, pressed: Some(pressed), depth: radius });
+        }
         let pressure = surface.pressure.iter().copied().fold(0.0, f64::max);
         // The pressure is the modulus in the middle: with a gradient of modulus/depth the rest of the way
         // there is depth (1 - part)

@@ -117,6 +117,25 @@ fn a_light_part_is_not_crushed() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// A finger on a slider along the ground overlaps it by rounding, or by more. Nothing can part the two, so
+/// that they press each other with no force, and friction does not hold the finger: 20 N accelerate its 0.2
+/// kg.
+#[test]
+fn bodies_that_cannot_part_do_not_hold_each_other() {
+    for (overlap, slope) in [(0.0, 0.0), (1e-9, 0.0), (1e-6, 0.0), (1e-4, 0.0), (1e-9, 1e-8)] {
+        let mut builder = SceneBuilder::new();
+        let here = RigidTransform::identity();
+        builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &rigid(0.5)).expect("a ground");
+        let (start, along) = (at(0.0, 0.0, 0.5 * FINGER.z - overlap), Vector3::new(1.0, 0.0, slope));
+        add_pusher(&mut builder, ("finger", 0.2), start, along, FINGER, &rigid(0.5));
+        let (scene, state) = finish(builder, Vector3::new(0.0, 0.0, -GRAVITY), &[]);
+        let mut simulation = Simulation::new(scene, state, settings(1e-3)).expect("a simulation");
+        run(&mut simulation, &efforts(&[20.0]), 0.01);
+        let speed = simulation.state().v[0];
+        assert!((speed - 1.0).abs() < 1e-3, "overlap {overlap} m, slope {slope}: {speed} m/s");
+    }
+}
+
 /// Under any load the springs of a light part deflect as they should, and carry it in full: F/k at each of
 /// two contacts, with k = m (2 pi/(beta dt))^2 of the effective mass m, and beta = 0.1.
 #[test]

@@ -1,8 +1,11 @@
 //! Torsional and rolling friction and restitution of rigid contact points, by closed forms.
 
+use std::sync::Arc;
+
 use isobar::contact::ContactProperties;
 use isobar::geometry::Shape;
 use isobar::math::{BodyIndex, Matrix3, RigidTransform, Rotation, SpatialInertia, SpatialVelocity, Vector3};
+use isobar::multibody::{JointKind, JointSpec};
 use isobar::scene::SceneBuilder;
 use isobar::solvers::complementarity::ComplementaritySettings;
 use isobar::stepping::{
@@ -212,6 +215,38 @@ fn belts_take_nothing_from_a_bounce() {
         // A step of weight before and after the impact, and the springs
         let error = (fastest - restitution * hits).abs();
         assert!(error < 3e-3 * GRAVITY, "belt of {belt_speed} m/s, on it {ball_on_belt}: {fastest} m/s");
+    }
+}
+
+/// A foot on a damped slider, with a wheel that spins about the slider's axis, hits the ground with 1 m/s.
+/// The impact knows neither the damper nor the weight: it leaves with e times the speed. The damper then
+/// takes the part dt D/m of that speed in each step. The weight is large, so that a part of it would show.
+///
+/// Tolerance: springs of the point take 1/3949 of the change of speed times (m + dt D)/m, 1e-3 of it.
+#[test]
+fn dampers_of_joints_take_nothing_from_the_speed_before_an_impact() {
+    let (step, gravity, restitution) = (1e-3, 50.0, 0.8);
+    for (spin, share) in [(0.0, 1.0), (50.0, 1.0), (0.0, 0.0), (50.0, 0.0)] {
+        let mut builder = SceneBuilder::new();
+        let properties = ContactProperties { restitution: Some(restitution), ..rigid(MU) };
+        let here = RigidTransform::identity();
+        builder.add_geometry(BodyIndex::WORLD, "ground", here, Shape::HalfSpace, &properties).expect("a ground");
+        let size = Vector3::repeat(0.05);
+        let foot = builder.add_body("foot", box_inertia(0.2, &size));
+        let wheel = builder.add_body("wheel", box_inertia(0.1, &size));
+        let damping = share * 0.3 / step;
+        let slide = JointSpec::new("slide", BodyIndex::WORLD, foot, JointKind::Prismatic);
+        builder.add_joint(JointSpec { axis_F: Vector3::z(), damping, ..slide }).expect("a slider");
+        let spins = JointSpec::new("spins", foot, wheel, JointKind::Revolute);
+        builder.add_joint(JointSpec { axis_F: Vector3::z(), ..spins }).expect("an axle");
+        builder.add_geometry(foot, "ball", here, Shape::Sphere { radius: RADIUS }, &properties).expect("a ball");
+        let scene = Arc::new(builder.build(Vector3::new(0.0, 0.0, -gravity)).expect("a scene"));
+        let mut state = scene.model().default_state();
+        (state.q[0], state.v[0], state.v[1]) = (RADIUS + 1e-4, -1.0, spin);
+        let mut simulation = Simulation::new(scene, state, settings(step)).expect("a simulation");
+        simulation.step(&JointCommand::default()).expect("a step");
+        let speed = simulation.state().v[0];
+        assert!((speed - restitution).abs() < 2e-3, "spin {spin} rad/s, damping {damping}: {speed} m/s");
     }
 }
 
