@@ -1,6 +1,6 @@
 //! A heap: boxes, spheres, cylinders, capsules and ellipsoids that fall into an open box and come to rest.
-//! Processor time of a step, over the second half of the run, and what bounds it. Instead of a heap, plates may lie
-//! apart on the floor, or fly.
+//! Processor time of a step, over the second half of the run, and what bounds it. Instead of a heap, plates
+//! may lie apart on the floor, or fly.
 //!
 //! `cargo bench --bench heap -- [BODIES,...] [rigid,soft] [STEP,...] [SECONDS] [heap,plates,flight]`
 //!
@@ -199,8 +199,9 @@ fn run(kind: &str, count: usize, soft: bool, (step, seconds): (f64, f64), file: 
     }
     let deepest = 1e3 * simulation.penetration_max();
     println!(
-        "{kind:6} {count:5} {:5} {:4.0} ms | {:9.0} {:9.0} {:9.0} us | landing {:9.0} {:9.0} us | motion {:6.0} contact {:6.0} \
-         solver {:6.0} | iterations {:3.0} {:3.0} rounds {:2.0} {:2.0} | unconverged {unconverged} friction {wrong} | fastest {:.1} \
+        "{kind:6} {count:5} {:5} {:4.0} ms | {:9.0} {:9.0} {:9.0} us | landing {:9.0} {:9.0} us | motion {:6.0} \
+         contact {:6.0} solver {:6.0} | iterations {:3.0} {:3.0} rounds {:2.0} {:2.0} | unconverged {unconverged} \
+         friction {wrong} | fastest {:.1} \
          mm/s, deepest {deepest:.3} mm",
         if soft { "soft" } else { "rigid" },
         1e3 * step,
