@@ -17,22 +17,24 @@ use crate::math::lanes::{LANES, LaneSum, LaneSum3, Lanes, Lanes3};
 use crate::math::{Matrix6, SpatialForce, SpatialVelocity, Vector3, Vector6};
 
 /// Velocity and impulse of [`LANES`] faces.
-struct FaceImpulse {
+pub(super) struct FaceImpulse {
     /// Impulse on B [N s].
-    gamma: Lanes3,
+    pub(super) gamma: Lanes3,
     /// Tangential velocity over its regularized norm [-].
-    t: Lanes3,
+    pub(super) t: Lanes3,
+    /// 1/s \[s/m\].
+    pub(super) inverse_s: Lanes,
     /// mu n0 / s \[kg\].
-    kt: Lanes,
+    pub(super) kt: Lanes,
     /// rho^2 wn / s \[m\].
-    z: Lanes,
+    pub(super) z: Lanes,
     /// -d gamma_n / d vn \[kg\].
-    kn: Lanes,
+    pub(super) kn: Lanes,
 }
 
 /// `EXTRAS` states whether some face has a spin arm, or the surface moves at `u`.
 #[inline(always)]
-fn face_impulse<const EXTRAS: bool>(
+pub(super) fn face_impulse<const EXTRAS: bool>(
     faces: &FaceLanes,
     (w, v_C, u): (Lanes3, Lanes3, Lanes3),
     step: Lanes,
@@ -61,6 +63,7 @@ fn face_impulse<const EXTRAS: bool>(
     FaceImpulse {
         gamma: n.scale(step * fe * damping) - vt.scale(kt),
         t: vt.scale(inverse_s),
+        inverse_s,
         kt,
         z,
         kn: pushes * step * (faces.force_rate * damping + hunt_crossley * fe),
@@ -70,9 +73,8 @@ fn face_impulse<const EXTRAS: bool>(
 impl PatchBlock {
     /// Net contact impulse on B about C [N m s, N s] at the relative velocity V of C.
     pub fn impulse(&self, V: &SpatialVelocity) -> SpatialForce {
-        let faces = match (self.scheme, self.spins) {
-            (FaceScheme::Lagged, false) => self.sum_impulse::<false>(V),
-            (FaceScheme::Lagged, true) => self.sum_impulse::<true>(V),
+        let faces = match self.scheme {
+            FaceScheme::Lagged => self.faces_impulse(V),
             _ => self.scheme_impulse(V),
         };
         let faces = if self.closure.is_empty() { faces } else { faces + self.closure_impulse(V) };
@@ -85,6 +87,18 @@ impl PatchBlock {
         let of = |row: &ClosureRow| row.row * (row.weight * (row.target - row.row.dot(&V)));
         let sum: Vector6 = self.closure.iter().map(of).sum();
         SpatialForce::from_vector(&sum)
+    }
+
+    /// The velocities, the step and the dissipation of [`face_impulse`] at the relative velocity V of C.
+    #[inline(always)]
+    pub(super) fn kernel_arguments(&self, V: &SpatialVelocity) -> ((Lanes3, Lanes3, Lanes3), Lanes, Lanes) {
+        let velocities = (Lanes3::splat(&V.w), Lanes3::splat(&V.v), Lanes3::splat(&self.surface_velocity));
+        (velocities, Lanes::splat(self.law.step), Lanes::splat(self.hunt_crossley))
+    }
+
+    /// The impulse of the faces alone, with fixed bounds of friction.
+    pub(super) fn faces_impulse(&self, V: &SpatialVelocity) -> SpatialForce {
+        if self.spins { self.sum_impulse::<true>(V) } else { self.sum_impulse::<false>(V) }
     }
 
     fn sum_impulse<const EXTRAS: bool>(&self, V: &SpatialVelocity) -> SpatialForce {
@@ -110,6 +124,16 @@ impl PatchBlock {
             (FaceScheme::Lagged, true) => self.sum_hessian::<true>(V, hessian),
             _ => self.scheme_hessian(V, hessian),
         };
+        self.with_other_terms(V, faces, hessian)
+    }
+
+    /// Adds the terms of rolling and of loop closures.
+    pub(super) fn with_other_terms(
+        &self,
+        V: &SpatialVelocity,
+        faces: SpatialForce,
+        hessian: &mut Matrix6,
+    ) -> SpatialForce {
         if !self.rolling.is_empty() {
             self.add_rolling_hessian(V, hessian);
             return faces + self.rolling_impulse(V);
@@ -192,14 +216,14 @@ impl PatchBlock {
 /// Sums of the 21 different entries of the 6x6 Hessian: with c = p_CF and
 /// v = v_C + w x c = [1, -[c]] (v_C; w),
 ///   H_vv = sum G,   H_wv = sum [c] G,   H_ww = -sum [c] G [c].
-struct HessianSums {
+pub(super) struct HessianSums {
     ww: [LaneSum; 6],
     wv: [LaneSum; 9],
     vv: [LaneSum; 6],
 }
 
 impl HessianSums {
-    const ZERO: Self = Self { ww: [LaneSum::ZERO; 6], wv: [LaneSum::ZERO; 9], vv: [LaneSum::ZERO; 6] };
+    pub(super) const ZERO: Self = Self { ww: [LaneSum::ZERO; 6], wv: [LaneSum::ZERO; 9], vv: [LaneSum::ZERO; 6] };
 
     #[inline(always)]
     fn add(&mut self, faces: &FaceLanes, impulse: &FaceImpulse) {
@@ -214,6 +238,12 @@ impl HessianSums {
         let yy = kt + an.y * n.y - at.y * t.y;
         let yz = an.y * n.z - at.y * t.z;
         let zz = kt + an.z * n.z - at.z * t.z;
+        self.add_at(c, [xx, xy, xz, yy, yz, zz]);
+    }
+
+    /// Adds a face at `c` with the upper triangle of its G.
+    #[inline(always)]
+    pub(super) fn add_at(&mut self, c: Lanes3, [xx, xy, xz, yy, yz, zz]: [Lanes; 6]) {
         // Columns of B = [c] G; its rows times [c]^T give the rotational block.
         let bx = c.cross(Lanes3 { x: xx, y: xy, z: xz });
         let by = c.cross(Lanes3 { x: xy, y: yy, z: yz });
@@ -233,6 +263,13 @@ impl HessianSums {
         let n = faces.normal;
         let nz = n.scale(-(kt * z));
         let nr = n.scale(kt * (faces.spin_arm_squared - z * z));
+        self.add_spin_terms(faces, nr, nz, t);
+    }
+
+    /// Adds nr n^T in (w, w) and nz t^T in (w, vt).
+    #[inline(always)]
+    pub(super) fn add_spin_terms(&mut self, faces: &FaceLanes, nr: Lanes3, nz: Lanes3, t: Lanes3) {
+        let n = faces.normal;
         let ct = faces.p_CF.cross(t);
         add_all(
             &mut self.ww,
@@ -251,7 +288,7 @@ impl HessianSums {
     }
 
     #[inline(always)]
-    fn to_matrix(&self) -> Matrix6 {
+    pub(super) fn to_matrix(&self) -> Matrix6 {
         // Each row of wv is a row of the upper right block.
         let [xx, xy, xz, yy, yz, zz] = self.ww.map(LaneSum::total);
         let [x_vx, x_vy, x_vz, y_vx, y_vy, y_vz, z_vx, z_vy, z_vz] = self.wv.map(LaneSum::total);

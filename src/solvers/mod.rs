@@ -18,7 +18,9 @@ mod patch_block;
 pub mod quasistatic;
 mod rolling;
 mod schemes;
+mod slip_directions;
 
 pub use box_row::BoxRow;
 pub use face_scheme::FaceScheme;
 pub use patch_block::{DissipationLaw, FaceInput, FrictionPart, PatchBlock, PatchLaw};
+pub use slip_directions::SlipDirections;
