@@ -1,5 +1,6 @@
 //! Materials of surfaces, and how two materials combine.
 
+use crate::geometry::fill::FieldScale;
 use crate::math::Vector3;
 
 /// Contact properties as stated in a file. All are optional, so that a scene can fill in or override them.
@@ -16,6 +17,10 @@ pub struct ContactProperties {
     pub slab_thickness: Option<f64>,
     /// Distance of a wrap of a mesh that need not be closed \[m\].
     pub wrap: Option<f64>,
+    /// Largest distance between a mesh's surface and its filling \[m\].
+    pub surface_tolerance: Option<f64>,
+    /// The depth at which the pressure in a filled mesh reaches the modulus.
+    pub pressure_field: Option<FieldScale>,
     /// Inflation of the geometry for speculative contact \[m\].
     pub margin: Option<f64>,
     /// Hunt-Crossley dissipation [s/m].
@@ -48,6 +53,8 @@ impl ContactProperties {
             mesh_resolution_hint: self.mesh_resolution_hint.or(fallback.mesh_resolution_hint),
             slab_thickness: self.slab_thickness.or(fallback.slab_thickness),
             wrap: self.wrap.or(fallback.wrap),
+            surface_tolerance: self.surface_tolerance.or(fallback.surface_tolerance),
+            pressure_field: self.pressure_field.or(fallback.pressure_field),
             margin: self.margin.or(fallback.margin),
             hunt_crossley_dissipation: self.hunt_crossley_dissipation.or(fallback.hunt_crossley_dissipation),
             relaxation_time: self.relaxation_time.or(fallback.relaxation_time),

@@ -28,6 +28,17 @@ pub enum MeshNote {
         /// The volume of the filling over that of the mesh, minus 1 [-].
         error: f64,
     },
+    /// A filling does not follow the surface as closely as requested.
+    Off {
+        /// The largest distance between surface and filling \[m\].
+        distance: f64,
+        /// The point of the surface that is farthest from the filling.
+        at: Position,
+        /// The requested distance \[m\].
+        tolerance: f64,
+        /// Edge length of the filling \[m\].
+        spacing: f64,
+    },
     /// The mesh is coarser than the resolution hint, because finer it has too many tetrahedra.
     Coarse {
         /// The length of the longest edge \[m\].
@@ -88,9 +99,18 @@ impl std::fmt::Display for MeshNote {
                 )?;
                 match hint {
                     Some(hint) => write!(f, "a mesh_resolution_hint of {hint:.1e} m suffices"),
-                    None => write!(f, "give a smaller mesh_resolution_hint"),
+                    None => write!(
+                        f,
+                        "no mesh_resolution_hint within the limit of tetrahedra fills it: make the part thicker (`wrap: DISTANCE` does), \
+                         declare the mesh rigid or convex, or split it into convex pieces"
+                    ),
                 }
             }
+            Self::Off { distance, at, tolerance, spacing } => write!(
+                f,
+                "the filling is up to {distance:.1e} m off the surface, more than the surface_tolerance of {tolerance:.1e} m (the \
+                 surface is missed most at {at}); a fit of less than that is lost there: give a mesh_resolution_hint below {spacing:.1e} m"
+            ),
             Self::Coarse { edge, hint, tets } => write!(
                 f,
                 "the mesh has edges of {edge:.3e} m, longer than its resolution hint of {hint:.3e} m: it is not divided further, \

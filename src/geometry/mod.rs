@@ -15,7 +15,7 @@
 //!     compliant: Some(1e5),
 //!     resolution_hint: Some(0.01),
 //!     slab_thickness: None,
-//!     margin: 0.0,
+//!     ..HydroelasticParameters::default()
 //! };
 //! let ball = HydroelasticGeometry::new(&Shape::Sphere { radius: 0.05 }, &parameters)?;
 //! let floor = HydroelasticGeometry::RigidHalfSpace;

@@ -9,13 +9,15 @@
 
 use super::bvh::Bvh;
 use super::{Aabb, SurfaceMesh};
-use crate::math::Vector3;
+use crate::math::{Matrix3, Vector3};
 
 /// A line through a vertex or an edge is shifted by this share of the surface's size, a few times. [-]
 const NUDGE: f64 = 1e-9;
 const NUDGES: usize = 6;
 /// The number of lines along each of two axes for measuring the volume.
 const VOLUME_LINES: usize = 128;
+/// The same for the centre of mass and the inertia.
+const MOMENT_LINES: usize = 256;
 
 /// A crossing of a line along x with a surface.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +99,41 @@ impl<'a> Winding<'a> {
     pub(crate) fn at(&self, point: &Vector3, crossings: &mut Vec<Crossing>) -> i32 {
         self.line(point.y, point.z, crossings);
         crossings.iter().take_while(|crossing| crossing.x < point.x).map(|crossing| crossing.change).sum()
+    }
+
+    /// Volume \[m3\] and centroid \[m\] of the points with a positive winding number, and the integral of
+    /// x x^T over them about the centroid \[m5\], measured with lines.
+    pub(crate) fn second_moments(&self) -> (f64, Vector3, Matrix3) {
+        let bounds = self.bvh.bounds();
+        let cell = (bounds.max - bounds.min) / MOMENT_LINES as f64;
+        let middle = bounds.center();
+        let mut crossings = Vec::new();
+        let (mut length, mut first, mut second) = (0.0, Vector3::zeros(), Matrix3::zeros());
+        // The second moment of a cell's cross-section about its own middle, per area.
+        let across = Vector3::new(0.0, cell.y * cell.y, cell.z * cell.z) / 12.0;
+        for k in 0..MOMENT_LINES {
+            for j in 0..MOMENT_LINES {
+                let (y, z) = (bounds.min.y + (j as f64 + 0.5) * cell.y, bounds.min.z + (k as f64 + 0.5) * cell.z);
+                self.line(y, z, &mut crossings);
+                let mut winding = 0;
+                for pair in crossings.windows(2) {
+                    winding += pair[0].change;
+                    if winding > 0 {
+                        let part = pair[1].x - pair[0].x;
+                        let at = Vector3::new(0.5 * (pair[0].x + pair[1].x), y, z) - middle;
+                        let own = across + Vector3::new(part * part / 12.0, 0.0, 0.0);
+                        length += part;
+                        first += at * part;
+                        second += (at * at.transpose() + Matrix3::from_diagonal(&own)) * part;
+                    }
+                }
+            }
+        }
+        if length <= 0.0 {
+            return (0.0, middle, Matrix3::zeros());
+        }
+        let (area, offset) = (cell.y * cell.z, first / length);
+        (length * area, middle + offset, (second - offset * offset.transpose() * length) * area)
     }
 
     /// The volume of the points with a positive winding number \[m³\], measured with lines.

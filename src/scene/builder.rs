@@ -130,6 +130,8 @@ impl SceneBuilder {
             resolution_hint: properties.mesh_resolution_hint.map(|hint| hint / self.refinement),
             slab_thickness: properties.slab_thickness,
             margin: properties.margin.unwrap_or(0.0),
+            surface_tolerance: properties.surface_tolerance,
+            pressure_field: properties.pressure_field.unwrap_or_default(),
         };
         let mut wrap_notes = Vec::new();
         let shape = match (&shape, properties.wrap) {

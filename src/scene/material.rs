@@ -34,6 +34,7 @@ pub(super) fn material_of(
     check("mesh_resolution_hint", properties.mesh_resolution_hint, 1.0, true)?;
     check("slab_thickness", properties.slab_thickness, 1.0, true)?;
     check("wrap", properties.wrap, 1.0, true)?;
+    check("surface_tolerance", properties.surface_tolerance, 1.0, true)?;
     check("margin", properties.margin, 0.0, false)?;
     check("torsional_radius", properties.torsional_radius, 0.0, false)?;
     check("rolling_friction", properties.rolling_friction, 0.0, false)?;

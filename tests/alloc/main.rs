@@ -201,8 +201,13 @@ fn a_steady_complementarity_step_allocates_nothing() {
 #[test]
 fn a_warm_query_allocates_nothing() {
     let build = |shape: &Shape, compliant, hint| {
-        let parameters =
-            HydroelasticParameters { compliant, resolution_hint: Some(hint), slab_thickness: None, margin: 0.0 };
+        let parameters = HydroelasticParameters {
+            compliant,
+            resolution_hint: Some(hint),
+            slab_thickness: None,
+            margin: 0.0,
+            ..Default::default()
+        };
         HydroelasticGeometry::new(shape, &parameters).expect("a geometry")
     };
     let bubble = build(&Shape::Ellipsoid { semi_axes: Vector3::new(0.04, 0.04, 0.06) }, Some(1e5), 0.02);

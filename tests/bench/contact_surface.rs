@@ -86,6 +86,7 @@ fn geometry((shape, compliant, hint): &Side) -> HydroelasticGeometry {
         resolution_hint: Some(*hint),
         slab_thickness: None,
         margin: 0.0,
+        ..HydroelasticParameters::default()
     };
     HydroelasticGeometry::new(shape, &parameters).unwrap()
 }

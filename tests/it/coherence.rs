@@ -12,8 +12,13 @@ use isobar::math::{RigidTransform, Rotation, Vector3};
 use crate::random::Random;
 
 fn build(shape: &Shape, compliant: Option<f64>, hint: f64) -> HydroelasticGeometry {
-    let parameters =
-        HydroelasticParameters { compliant, resolution_hint: Some(hint), slab_thickness: Some(0.02), margin: 0.0 };
+    let parameters = HydroelasticParameters {
+        compliant,
+        resolution_hint: Some(hint),
+        slab_thickness: Some(0.02),
+        margin: 0.0,
+        ..Default::default()
+    };
     HydroelasticGeometry::new(shape, &parameters).unwrap()
 }
 

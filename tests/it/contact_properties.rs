@@ -120,6 +120,7 @@ impl Recipe {
             resolution_hint: None,
             slab_thickness: Some(SIZE),
             margin: 0.0,
+            ..HydroelasticParameters::default()
         };
         HydroelasticGeometry::new(&shape, &parameters).unwrap()
     }

@@ -223,6 +223,7 @@ fn own(geometry: &Value, mesh: &Value) -> HydroelasticGeometry {
         resolution_hint: geometry["hint"].as_f64().filter(|_| !["box", "convex"].contains(&kind)),
         slab_thickness: geometry["slab_thickness"].as_f64(),
         margin: geometry["margin"].as_f64().unwrap_or(0.0),
+        ..HydroelasticParameters::default()
     };
     HydroelasticGeometry::new(&shape, &parameters).unwrap()
 }

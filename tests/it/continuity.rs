@@ -37,8 +37,13 @@ fn at(x: f64, y: f64, z: f64) -> RigidTransform {
 }
 
 fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
-    let parameters =
-        HydroelasticParameters { compliant, resolution_hint: hint, slab_thickness: Some(0.02), margin: 0.0 };
+    let parameters = HydroelasticParameters {
+        compliant,
+        resolution_hint: hint,
+        slab_thickness: Some(0.02),
+        margin: 0.0,
+        ..Default::default()
+    };
     HydroelasticGeometry::new(shape, &parameters).unwrap()
 }
 

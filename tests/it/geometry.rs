@@ -14,8 +14,13 @@ use crate::random::Random;
 const MODULUS: f64 = 1e5;
 
 pub(crate) fn build(shape: &Shape, compliant: Option<f64>, hint: Option<f64>) -> HydroelasticGeometry {
-    let parameters =
-        HydroelasticParameters { compliant, resolution_hint: hint, slab_thickness: Some(0.02), margin: 0.0 };
+    let parameters = HydroelasticParameters {
+        compliant,
+        resolution_hint: hint,
+        slab_thickness: Some(0.02),
+        margin: 0.0,
+        ..Default::default()
+    };
     HydroelasticGeometry::new(shape, &parameters).unwrap()
 }
 
@@ -272,8 +277,13 @@ fn a_stiff_half_space_is_nearly_rigid() {
 fn a_margin_gives_faces_before_contact() {
     let margin = 0.002;
     for shape in shapes() {
-        let parameters =
-            HydroelasticParameters { compliant: Some(MODULUS), resolution_hint: None, slab_thickness: None, margin };
+        let parameters = HydroelasticParameters {
+            compliant: Some(MODULUS),
+            resolution_hint: None,
+            slab_thickness: None,
+            margin,
+            ..Default::default()
+        };
         let soft = HydroelasticGeometry::new(&shape, &parameters).unwrap();
         let lowest = build(&shape, Some(MODULUS), None).vertices().iter().map(|v| v.z).fold(0.0, f64::min);
         let surface =
@@ -584,8 +594,13 @@ fn triangle_meshes_can_be_compliant() {
     assert!(surface.static_wrench_on_B().f.z < 0.0);
     let mut dented = mesh;
     dented.vertices[8] *= 0.5;
-    let parameters =
-        HydroelasticParameters { compliant: Some(MODULUS), resolution_hint: None, slab_thickness: None, margin: 0.0 };
+    let parameters = HydroelasticParameters {
+        compliant: Some(MODULUS),
+        resolution_hint: None,
+        slab_thickness: None,
+        margin: 0.0,
+        ..Default::default()
+    };
     let filled = HydroelasticGeometry::new(&Shape::Mesh(Arc::new(dented)), &parameters).unwrap();
     assert!(filled.is_compliant() && filled.vertices().len() > soft.vertices().len());
 }

@@ -235,8 +235,13 @@ fn solids_have_the_volume_of_their_shape() {
 }
 
 fn ball_on_plate() -> [ContactSurface; 2] {
-    let parameters =
-        HydroelasticParameters { compliant: Some(1e5), resolution_hint: Some(0.02), slab_thickness: None, margin: 0.0 };
+    let parameters = HydroelasticParameters {
+        compliant: Some(1e5),
+        resolution_hint: Some(0.02),
+        slab_thickness: None,
+        margin: 0.0,
+        ..Default::default()
+    };
     let ball = HydroelasticGeometry::new(&Shape::Sphere { radius: 0.05 }, &parameters).expect("a ball");
     let (X_WA, X_WB) = (RigidTransform::translation(0.0, 0.0, 0.04), RigidTransform::identity());
     let floor =

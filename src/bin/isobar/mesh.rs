@@ -1,12 +1,13 @@
-//! `isobar mesh FILE [--modulus E] [--hint H] [--wrap DISTANCE] [--scale FACTOR] [--out FILE.vtk]
-//! [--preview FILE.png] [--max-tets N]`
+//! `isobar mesh FILE [--modulus E] [--hint H] [--wrap DISTANCE] [--tolerance DISTANCE] [--pressure-field FIELD]
+//! [--scale FACTOR] [--out FILE.vtk] [--preview FILE.png] [--max-tets N]`
 
 use std::error::Error;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use isobar::geometry::fill::{FillSettings, Filling, fill};
+use isobar::geometry::Aabb;
+use isobar::geometry::fill::{FieldScale, FillSettings, Filling, fill};
 use isobar::io::mesh_files::{self, MeshData};
 use isobar::math::Vector3;
 use isobar::picture;
@@ -25,6 +26,14 @@ pub(crate) struct Arguments {
     /// become plates of this thickness, as in 0.5mm (or metres without a unit).
     #[arg(long, value_name = "DISTANCE", value_parser = length)]
     wrap: Option<f64>,
+    /// Largest distance between the surface and the filling, as in 0.02mm (or metres without a unit); the
+    /// default is 0.2 % of the size.
+    #[arg(long, value_name = "DISTANCE", value_parser = length)]
+    tolerance: Option<f64>,
+    /// Depth at which the pressure reaches the modulus: the largest of the whole mesh, or half the local
+    /// thickness.
+    #[arg(long, value_enum, default_value_t = PressureField::Depth)]
+    pressure_field: PressureField,
     /// Multiply the coordinates by this (0.001 for a file in millimetres).
     #[arg(long, default_value_t = 1.0, value_parser = super::parse_positive, allow_hyphen_values = true)]
     scale: f64,
@@ -37,6 +46,22 @@ pub(crate) struct Arguments {
     /// Largest number of tetrahedra; the command refuses to make more. [default: 200000, with a hint 1000000]
     #[arg(long)]
     max_tets: Option<usize>,
+}
+
+/// The values of `--pressure-field`.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum PressureField {
+    Depth,
+    Thickness,
+}
+
+impl From<PressureField> for FieldScale {
+    fn from(field: PressureField) -> Self {
+        match field {
+            PressureField::Depth => Self::Depth,
+            PressureField::Thickness => Self::Thickness,
+        }
+    }
 }
 
 /// A length in metres, or with one of the units um, mm, cm and m.
@@ -60,7 +85,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     let MeshData::Surface(surface) = data else {
         return Err(format!("{} contains tetrahedra already: use it unchanged", arguments.file.display()).into());
     };
-    let settings = FillSettings { resolution_hint: arguments.hint, tets_max: arguments.max_tets, wrap: arguments.wrap };
+    let settings = FillSettings {
+        resolution_hint: arguments.hint,
+        tets_max: arguments.max_tets,
+        wrap: arguments.wrap,
+        surface_tolerance: arguments.tolerance,
+        pressure_field: arguments.pressure_field.into(),
+    };
     let start = Instant::now();
     let filling = fill(&surface, &settings).map_err(|error| format!("{}: {error}", arguments.file.display()))?;
     let elapsed = start.elapsed();
@@ -94,6 +125,10 @@ fn table(filling: &Filling, wrapped: bool, elapsed: Duration) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(out, "{name:<24} {value}");
     };
+    let bounds = Aabb::around(&mesh.vertices);
+    let size = bounds.max - bounds.min;
+    let millimetres = if size.max() > 20.0 { "; in millimetres? then --scale 0.001" } else { "" };
+    line("size", format!("{:.4e} x {:.4e} x {:.4e} m{millimetres}", size.x, size.y, size.z));
     line(
         "triangles",
         format!("{} in {} components, {} cavities", surface.triangles_given, surface.components, surface.cavities),

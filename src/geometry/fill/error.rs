@@ -47,8 +47,7 @@ pub enum FillError {
     /// A part of the surface that is thinner than the finest lattice that the limit allows.
     #[error(
         "the mesh has parts too thin to fill: with edges of {spacing:.3e} m the filling still misses the surface by \
-         {distance:.3e} m at {at}, and a finer one takes more than {tets_max} tetrahedra: give a smaller resolution \
-         hint (which may take up to 1000000), thicken the part, or declare the mesh rigid or convex"
+         {distance:.3e} m at {at}, and a finer one takes more than {tets_max} tetrahedra: {way_out}"
     )]
     Thin {
         /// Edge length \[m\].
@@ -59,5 +58,7 @@ pub enum FillError {
         at: Position,
         /// The limit.
         tets_max: usize,
+        /// What the user can do.
+        way_out: &'static str,
     },
 }

@@ -5,22 +5,29 @@
 //! of the surface are thinner than its cells. The quality of the result is measured.
 
 mod error;
+mod features;
+mod fit;
 mod lattice;
 mod quality;
 mod snap;
 mod stuff;
+mod thickness;
 mod winding_sides;
 mod wrap;
 
 pub use error::FillError;
 pub use quality::{FillQuality, dihedral_range, volume};
 
-use super::mesh_measure::{boundary, centroid};
+use super::cells::find_defect;
+use super::intersections::find_intersections;
+use super::mesh_measure::{boundary, boundary_faces, centroid};
 use super::surface_check::{CheckedSurface, Position, SurfaceReport, check_surface, soup};
 use super::surface_distance::SurfaceDistance;
 use super::winding::{Crossing, Winding};
 use super::{Aabb, MeshNote, SurfaceMesh, VolumeMesh};
 use crate::math::Vector3;
+use features::Features;
+use fit::Fit;
 use lattice::Lattice;
 use stuff::{Sides, Stuffing};
 use wrap::Wrap;
@@ -43,6 +50,15 @@ const MISS_MAX: f64 = 1.5;
 /// A filling whose volume is off by more than this share is too coarse: a lattice whose edges are as long as
 /// the radius of a ball leaves out 14 % of the ball. [-]
 const VOLUME_ERROR_MAX: f64 = 0.15;
+/// Without a hint, the lattice is refined while the volume is off by more than this share: thin walls have
+/// holes. [-]
+const DEFAULT_VOLUME_ERROR_MAX: f64 = 0.015;
+/// It is not refined further for the volume alone from this number of tetrahedra on.
+const HOLLOW_TETS_MAX: usize = 20_000;
+/// Without a tolerance, boundaries of fillings with more tetrahedra are not divided: their edges are short.
+const DEFAULT_FIT_TETS_MAX: usize = 60_000;
+/// A volume that is off by more than this share shows holes. [-]
+const HOLES_VOLUME_ERROR: f64 = 0.06;
 /// The lattice is refined by this factor until it holds the thin parts. [-]
 const REFINEMENT: f64 = 0.7;
 /// The largest number of refinements: to 1/50 of the first spacing.
@@ -57,6 +73,25 @@ const MISSED_DISTANCE: f64 = 0.02;
 const MISSED_AREA_MAX: f64 = 0.02;
 /// The largest number of tetrahedra that refining for missed surface may lead to.
 const REFINED_TETS: f64 = 120_000.0;
+/// The boundary of a filling is divided where it is farther than this share of the body's size from the
+/// surface. [-]
+const FIT_TOLERANCE: f64 = 0.002;
+/// An edge of the surface counts if the normals differ there by more than this times the tolerance over the
+/// spacing: an edge of the filling, as long as the spacing, then misses it by the tolerance. [-]
+const VISIBLE_ANGLE: f64 = 4.0;
+/// Smaller angles are taken as rounding \[rad\].
+const ANGLE_MIN: f64 = 1e-3;
+/// Dividing the boundary makes at most this many times as many tetrahedra. [-]
+const FIT_GROWTH: f64 = 20.0;
+/// Where divisions make the boundary intersect itself, nothing is divided in the next of this many attempts.
+const FITS_MAX: usize = 2;
+/// The margin around such places, as a share of the spacing. [-]
+const KEPT_MARGIN: f64 = 0.5;
+/// What to do about thin parts without and with a hint.
+const THIN_DEFAULT: &str = "give a mesh_resolution_hint of about its thickness (which may take up to 1000000 tetrahedra), \
+     thicken it (`wrap: DISTANCE` does), or declare the mesh rigid or convex";
+const THIN_HINTED: &str =
+    "thicken the part (`wrap: DISTANCE` does), declare the mesh rigid or convex, or split it into convex pieces";
 /// The search for the deepest point starts at this many vertices, takes this many steps or halvings of its
 /// step from each, and tries these directions.
 const CLIMBS: usize = 2;
@@ -91,6 +126,30 @@ pub struct FillSettings {
     /// Wraps triangles that need not be closed: parts thinner than half this distance become plates of this
     /// thickness, and the lattice is refined until the filling follows the surface to this distance \[m\].
     pub wrap: Option<f64>,
+    /// Largest distance between the surface and the filling's boundary \[m\]; by default a share of the size.
+    pub surface_tolerance: Option<f64>,
+    /// The depth at which the pressure reaches the modulus.
+    pub pressure_field: FieldScale,
+}
+
+/// The depth at which the pressure of a filling reaches the modulus.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FieldScale {
+    /// The largest depth of the whole body, as in Drake.
+    #[default]
+    Depth,
+    /// Half the local thickness, so that a handle is as stiff as if it were a body of its own.
+    Thickness,
+}
+
+impl FieldScale {
+    /// All values with their names in files.
+    pub const NAMES: [(&'static str, Self); 2] = [("depth", Self::Depth), ("thickness", Self::Thickness)];
+
+    /// The value with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, scale)| *scale)
+    }
 }
 
 /// A filled surface.
@@ -102,6 +161,8 @@ pub struct Filling {
     pub depth: Vec<f64>,
     /// The largest distance of a point inside to the surface \[m\], which no vertex need reach.
     pub deepest: f64,
+    /// Half the local thickness at each vertex \[m\], if the pressure is scaled by it.
+    pub thickness: Option<Vec<f64>>,
     /// Spacing of the lattice \[m\].
     pub spacing: f64,
     /// Number of refinements of the spacing because of thin parts.
@@ -110,6 +171,8 @@ pub struct Filling {
     pub surface: SurfaceReport,
     /// The point of the surface that is farthest from the filling.
     pub missed_at: Position,
+    /// The requested largest distance between the surface and the filling's boundary \[m\].
+    pub surface_tolerance: Option<f64>,
     /// A resolution hint with which the missed part is filled \[m\]: its median thickness. `None` if nothing
     /// is missed.
     pub sufficient_hint: Option<f64>,
@@ -127,18 +190,47 @@ impl Filling {
     }
 
     /// The pressure at each vertex \[Pa\]: `modulus` \[Pa\] times the distance to the surface over the
-    /// largest distance inside.
+    /// largest distance inside or over half the local thickness ([`FieldScale`]).
     pub fn pressure(&self, modulus: f64) -> Vec<f64> {
-        self.depth.iter().map(|depth| modulus * (depth / self.deepest)).collect()
+        match &self.thickness {
+            None => self.depth.iter().map(|depth| modulus * (depth / self.deepest)).collect(),
+            Some(thickness) => {
+                self.depth.iter().zip(thickness).map(|(depth, thickness)| modulus * (depth / thickness)).collect()
+            }
+        }
     }
 
-    /// Notes about a part that was left out, and about a wrong volume.
+    /// Notes about a part that was left out, a wrong volume, and a tolerance that was not met.
     pub fn notes(&self) -> impl Iterator<Item = MeshNote> {
         let (spacing, area, hint) = (self.spacing, self.quality.missed_area, self.sufficient_hint);
         let left_out = self.left_out().map(|(at, distance)| MeshNote::LeftOut { at, distance, spacing, area, hint });
         let error = self.quality.volume_error;
         let wrong_volume = (error.abs() > VOLUME_ERROR_MAX).then_some(MeshNote::Volume { error });
-        left_out.into_iter().chain(wrong_volume)
+        let miss = self.miss();
+        let off = self.surface_tolerance.filter(|_| self.is_off()).map(|tolerance| MeshNote::Off {
+            distance: miss,
+            at: self.missed_at,
+            tolerance,
+            spacing,
+        });
+        left_out.into_iter().chain(wrong_volume).chain(off)
+    }
+}
+
+/// The largest number of refinements for a given tolerance.
+const TOLERANCE_REFINEMENTS_MAX: u32 = 2;
+/// Distances up to this many times the tolerance are met: the boundary is measured at a few points. [-]
+const TOLERANCE_SLACK: f64 = 1.25;
+
+impl Filling {
+    /// Whether the filling misses the surface by more than a given tolerance.
+    fn is_off(&self) -> bool {
+        self.surface_tolerance.is_some_and(|tolerance| self.miss() > TOLERANCE_SLACK * tolerance)
+    }
+
+    /// The largest distance between the surface and the filling's boundary \[m\], at samples of both.
+    pub fn miss(&self) -> f64 {
+        self.quality.surface_to_filling.max(self.quality.filling_to_surface)
     }
 }
 
@@ -180,6 +272,9 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
         Some(value) => return Err(FillError::Hint { what: "resolution hint", value }),
         None => default_spacing(measure.surface, measure.enclosed),
     };
+    if let Some(value) = settings.surface_tolerance.filter(|value| !(*value > 0.0 && value.is_finite())) {
+        return Err(FillError::Hint { what: "surface tolerance", value });
+    }
     let tets_max = settings.tets_max.unwrap_or(match settings.resolution_hint {
         Some(_) => HINTED_TETS_MAX,
         None => TETS_MAX,
@@ -192,6 +287,8 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
             spacing /= REFINEMENT;
         }
     }
+    let is_default = settings.resolution_hint.is_none();
+    let may_refine = |tets: usize| (tets as f64) < REFINED_TETS / REFINEMENT.powi(-3);
     let mut best: Option<Filling> = None;
     for refinements in 0..=REFINEMENTS_MAX {
         let estimate = TETS_PER_CELL * measure.enclosed / spacing.powi(3);
@@ -199,25 +296,40 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
             .then_some(FillError::TooMany { spacing, estimate, tets_max });
         if too_many.is_none() {
             let lattice = Lattice::around(&measure.bounds, spacing);
-            let Stuffing { mut mesh, mut depth } = stuff::stuff(&lattice, measure.sides)?;
-            snap::snap(&mut mesh, &depth, measure.surface, spacing).map_err(|defect| FillError::Cells { defect })?;
+            let stuffing = stuff::stuff(&lattice, measure.sides)?;
+            // Holes in thin walls are not closed by divisions, but by a finer lattice.
+            let error = (volume(&stuffing.mesh) - measure.enclosed) / measure.enclosed;
+            let refines = is_default && error.abs() > HOLES_VOLUME_ERROR && may_refine(stuffing.mesh.tets.len());
+            let is_small = stuffing.mesh.tets.len() < DEFAULT_FIT_TETS_MAX || settings.surface_tolerance.is_some();
+            let fits = is_small && !refines && !matches!(measure.sides, Sides::Wrap(_));
+            let (mesh, mut depth) = fitted(stuffing, measure, spacing, tets_max, fits)?;
             let estimate = mesh.tets.len() as f64;
             if mesh.tets.len() > tets_max {
                 too_many = Some(FillError::TooMany { spacing, estimate, tets_max });
             } else {
                 let found = measure.measure(&mesh, spacing, &mut depth);
                 let Found { quality, missed_at, deepest, sufficient_hint } = found;
-                best = Some(Filling {
+                let thickness = match settings.pressure_field {
+                    FieldScale::Depth => None,
+                    FieldScale::Thickness => Some(measure.thickness(&mesh, &depth)),
+                };
+                let found = Filling {
                     mesh,
                     depth,
                     deepest,
+                    thickness,
                     spacing,
                     refinements,
                     missed_at,
+                    surface_tolerance: settings.surface_tolerance,
                     sufficient_hint,
                     surface,
                     quality,
-                });
+                };
+                let is_closer = |before: &Filling| before.is_off() && before.miss() < found.miss();
+                if !best.as_ref().is_some_and(is_closer) {
+                    best = Some(found);
+                }
             }
         }
         let Some(filling) = best.as_ref() else {
@@ -227,10 +339,11 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
         let holds = quality.volume_error.abs() <= VOLUME_ERROR_MAX;
         let misses = quality.surface_to_filling > MISS_MAX * filling.spacing;
         // A given hint is kept, up to the loss of whole parts.
-        let misses_area = settings.resolution_hint.is_none()
-            && quality.missed_area > MISSED_AREA_MAX
-            && (filling.mesh.tets.len() as f64) < REFINED_TETS / REFINEMENT.powi(-3);
-        let refines_more = misses_area || (misses && refinements < TIP_REFINEMENTS_MAX);
+        let tets = filling.mesh.tets.len();
+        let is_hollow = quality.volume_error.abs() > DEFAULT_VOLUME_ERROR_MAX && tets < HOLLOW_TETS_MAX;
+        let loses = is_default && (is_hollow || (quality.missed_area > MISSED_AREA_MAX && may_refine(tets)));
+        let is_off = filling.is_off() && refinements < TOLERANCE_REFINEMENTS_MAX;
+        let refines_more = loses || is_off || (misses && refinements < TIP_REFINEMENTS_MAX);
         if holds && (!refines_more || too_many.is_some() || refinements == REFINEMENTS_MAX) {
             break;
         }
@@ -240,11 +353,83 @@ fn fill_within(measure: &Measure, surface: SurfaceReport, settings: &FillSetting
             }
             let Filling { spacing, missed_at, quality, .. } = filling;
             let (spacing, distance) = (*spacing, quality.surface_to_filling);
-            return Err(FillError::Thin { spacing, distance, at: *missed_at, tets_max });
+            let way_out = if tets_max < HINTED_TETS_MAX { THIN_DEFAULT } else { THIN_HINTED };
+            return Err(FillError::Thin { spacing, distance, at: *missed_at, tets_max, way_out });
         }
         spacing *= REFINEMENT;
     }
     best.ok_or(FillError::Hint { what: "resolution hint", value: spacing })
+}
+
+/// Sets the depth of each inner vertex to its distance from the filling's own boundary.
+fn depths_below_border(mesh: &VolumeMesh, depth: &mut [f64]) {
+    let border = boundary(mesh).unwrap_or_default();
+    if !border.triangles.is_empty() {
+        set_depths(mesh, depth, &SurfaceDistance::new(&border));
+    }
+}
+
+fn set_depths(mesh: &VolumeMesh, depth: &mut [f64], surface: &SurfaceDistance) {
+    let mut guess = 0;
+    for (vertex, depth) in mesh.vertices.iter().zip(&mut *depth).filter(|(_, depth)| **depth > 0.0) {
+        *depth = surface.nearest(vertex, &mut guess).distance;
+    }
+}
+
+/// Moves the boundary of a stuffing onto the edges of the surface, and divides it where it misses the
+/// surface.
+///
+/// # Errors
+/// Tetrahedra that overlap without these changes too.
+fn fitted(
+    stuffing: Stuffing,
+    measure: &Measure,
+    spacing: f64,
+    tets_max: usize,
+    fits: bool,
+) -> Result<(VolumeMesh, Vec<f64>), FillError> {
+    let mut snapped = stuffing.clone();
+    snap::snap(&mut snapped.mesh, &snapped.depth, &measure.sharp, spacing);
+    if !matches!(measure.sides, Sides::Normals(_)) {
+        depths_below_border(&snapped.mesh, &mut snapped.depth);
+    }
+    let mut kept: Vec<Aabb> = Vec::new();
+    if fits {
+        let angle = (VISIBLE_ANGLE * measure.fit_tolerance / spacing).max(ANGLE_MIN);
+        let finer = (angle.cos() > snap::SHARP_COSINE).then(|| Features::of(measure.surface, angle.cos()));
+        let features = finer.as_ref().unwrap_or(&measure.sharp);
+        let tets_max = tets_max.min((FIT_GROWTH * snapped.mesh.tets.len() as f64) as usize);
+        for _ in 0..FITS_MAX {
+            let Stuffing { mut mesh, mut depth } = snapped.clone();
+            let fit =
+                Fit { surface: &measure.distance, features, tolerance: measure.fit_tolerance, tets_max, kept: &kept };
+            let mut crossings = Vec::new();
+            let mut exposed =
+                |point: &Vector3, normal: &Vector3| measure.is_exposed(point, normal, spacing, &mut crossings);
+            fit::fit(&mut mesh, &mut depth, &fit, &mut exposed);
+            if find_defect(&mesh).is_none() {
+                return Ok((mesh, depth));
+            }
+            let border = boundary_faces(&mesh);
+            let touched = find_intersections(&mesh.vertices, &border).touched;
+            let before = kept.len();
+            kept.extend(border.iter().zip(&touched).filter(|(_, touched)| **touched).map(|(triangle, _)| {
+                Aabb::around(&triangle.map(|vertex| mesh.vertices[vertex as usize])).grown(KEPT_MARGIN * spacing)
+            }));
+            if kept.len() == before {
+                break;
+            }
+        }
+    }
+    for Stuffing { mesh, depth } in [snapped, stuffing.clone()] {
+        if find_defect(&mesh).is_none() {
+            return Ok((mesh, depth));
+        }
+    }
+    match find_defect(&stuffing.mesh) {
+        Some(defect) => Err(FillError::Cells { defect }),
+        None => Ok((stuffing.mesh, stuffing.depth)),
+    }
 }
 
 /// The spacing that gives about [`TETS_WANTED`] tetrahedra, and two layers in a plate: volume over area is
@@ -272,6 +457,10 @@ struct Measure<'a> {
     bounds: Aabb,
     /// Parts of the surface farther than this from the filling are missed \[m\].
     tolerance: f64,
+    /// The boundary is divided where it is farther than this from the surface \[m\].
+    fit_tolerance: f64,
+    /// The sharp edges of the surface.
+    sharp: Features,
 }
 
 /// The findings about a filling.
@@ -292,7 +481,10 @@ impl<'a> Measure<'a> {
     ) -> Self {
         let size = (bounds.max - bounds.min).norm();
         let tolerance = settings.wrap.unwrap_or(MISSED_DISTANCE * size);
-        Self { surface, sides, distance: SurfaceDistance::new(surface), enclosed, bounds, tolerance }
+        let fit_tolerance = settings.surface_tolerance.unwrap_or(FIT_TOLERANCE * size);
+        let sharp = Features::of(surface, snap::SHARP_COSINE);
+        let distance = SurfaceDistance::new(surface);
+        Self { surface, sides, distance, enclosed, bounds, tolerance, fit_tolerance, sharp }
     }
 
     /// Whether a part of the surface with this normal bounds the inside: united parts and wraps have inner
@@ -306,6 +498,19 @@ impl<'a> Measure<'a> {
             }
             Sides::Wrap(wrap) => !wrap.contains(&(point + aside)) && wrap.contains(&(point - aside)),
         }
+    }
+
+    /// Half the local thickness at each vertex \[m\].
+    fn thickness(&self, mesh: &VolumeMesh, depth: &[f64]) -> Vec<f64> {
+        let size = (self.bounds.max - self.bounds.min).norm();
+        if matches!(self.sides, Sides::Normals(_)) {
+            return thickness::local(mesh, depth, &self.distance, size);
+        }
+        let border = boundary(mesh).unwrap_or_default();
+        if border.triangles.is_empty() {
+            return vec![1.0; depth.len()];
+        }
+        thickness::local(mesh, depth, &SurfaceDistance::new(&border), size)
     }
 
     /// The quality of a filling. If parts were united or wrapped, some of the surface lies inside, and
@@ -333,10 +538,7 @@ impl<'a> Measure<'a> {
         let to_border = SurfaceDistance::new(&border);
         let is_simple = matches!(self.sides, Sides::Normals(_));
         if !is_simple {
-            let mut guess = 0;
-            for (vertex, depth) in mesh.vertices.iter().zip(&mut *depth).filter(|(_, depth)| **depth > 0.0) {
-                *depth = to_border.nearest(vertex, &mut guess).distance;
-            }
+            set_depths(mesh, depth, &to_border);
         }
         let deepest = deepest(mesh, depth, if is_simple { &self.distance } else { &to_border }, spacing);
         let mut crossings = Vec::new();
@@ -349,6 +551,8 @@ impl<'a> Measure<'a> {
         quality.missed_area = missed.share;
         let sufficient_hint =
             quality::thickness(self.surface, &missed.samples).map(|thin| thin.min(REFINEMENT * spacing));
+        let is_possible = |hint: &f64| TETS_PER_CELL * self.enclosed / hint.powi(3) < HINTED_TETS_MAX as f64;
+        let sufficient_hint = sufficient_hint.filter(is_possible);
         Found { quality, missed_at: Position(missed.at), deepest, sufficient_hint }
     }
 }

@@ -75,6 +75,7 @@ fn in_to_out(ends: [(Vector3, f64); 2]) -> [(Vector3, f64); 2] {
 }
 
 /// A filled surface: its tetrahedra and the depths of their vertices.
+#[derive(Clone)]
 pub(super) struct Stuffing {
     pub(super) mesh: VolumeMesh,
     /// The depth of each vertex: zero on the surface, positive inside. It is the distance to the surface

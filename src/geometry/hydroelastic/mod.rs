@@ -151,6 +151,7 @@ mod tests {
                 resolution_hint: Some(hint),
                 slab_thickness: Some(0.05),
                 margin: 0.0,
+                ..HydroelasticParameters::default()
             };
             HydroelasticGeometry::new(&shape, &parameters).unwrap()
         };

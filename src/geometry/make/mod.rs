@@ -24,7 +24,7 @@ pub use star::star;
 pub use volume::distance_pressure;
 
 use super::cells::check_cells;
-use super::fill::{FillSettings, fill, fill_checked};
+use super::fill::{FieldScale, FillSettings, fill, fill_checked};
 use super::mesh::check_vertices;
 use super::surface_check::{CheckedSurface, Intersection, SurfaceReport, check_surface};
 use super::{GeometryError, MeshNote, Shape, SurfaceMesh, VolumeMesh};
@@ -44,7 +44,7 @@ pub fn default_resolution(shape: &Shape) -> Option<f64> {
 }
 
 /// The parameters that turn a shape into a [`HydroelasticGeometry`](super::HydroelasticGeometry).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HydroelasticParameters {
     /// The hydroelastic modulus \[Pa\] of a compliant geometry; `None` makes it rigid.
     pub compliant: Option<f64>,
@@ -55,6 +55,11 @@ pub struct HydroelasticParameters {
     /// Distance by which a compliant geometry extends beyond its surface, with negative pressure there \[m\].
     /// Rigid geometries ignore it.
     pub margin: f64,
+    /// Largest distance between the surface of a mesh that is not convex and its filling \[m\]; by default a
+    /// share of the size.
+    pub surface_tolerance: Option<f64>,
+    /// The depth at which the pressure in a filled mesh reaches the modulus.
+    pub pressure_field: FieldScale,
 }
 
 /// The meshes of a shape for contact, with pressures at the vertices of compliant ones.
@@ -195,8 +200,8 @@ pub(crate) fn wrapped(
     parameters: &HydroelasticParameters,
     notes: &mut Vec<MeshNote>,
 ) -> Result<Shape, GeometryError> {
-    let (resolution_hint, wrap) = (parameters.resolution_hint, Some(distance));
-    let filling = fill(surface, &FillSettings { resolution_hint, wrap, tets_max: None }).map_err(Box::new)?;
+    let settings = FillSettings { wrap: Some(distance), ..fill_settings(parameters) };
+    let filling = fill(surface, &settings).map_err(Box::new)?;
     notes.extend(filling.surface.repairs().map(|repairs| MeshNote::Repaired { repairs }));
     notes.extend(filling.notes());
     Ok(match parameters.compliant {
@@ -208,6 +213,11 @@ pub(crate) fn wrapped(
     })
 }
 
+fn fill_settings(parameters: &HydroelasticParameters) -> FillSettings {
+    let HydroelasticParameters { resolution_hint, surface_tolerance, pressure_field, .. } = *parameters;
+    FillSettings { resolution_hint, surface_tolerance, pressure_field, ..FillSettings::default() }
+}
+
 /// A mesh that is not convex, filled with tetrahedra.
 fn filled(
     surface: CheckedSurface,
@@ -215,8 +225,7 @@ fn filled(
     parameters: &HydroelasticParameters,
     notes: &mut Vec<MeshNote>,
 ) -> Result<Tessellation, GeometryError> {
-    let settings = FillSettings { resolution_hint: parameters.resolution_hint, ..FillSettings::default() };
-    let filling = fill_checked(&surface, &settings).map_err(Box::new)?;
+    let filling = fill_checked(&surface, &fill_settings(parameters)).map_err(Box::new)?;
     notes.extend(filling.notes());
     let (depth, mut pressure) = (filling.deepest, filling.pressure(modulus));
     let mut mesh = filling.mesh;

@@ -65,7 +65,13 @@ impl RigidShape {
             Shape::Cylinder { radius, .. } | Shape::Capsule { radius, .. } => Some(ROUND_RESOLUTION * radius),
             _ => None,
         };
-        let parameters = HydroelasticParameters { compliant: None, resolution_hint, slab_thickness: None, margin: 0.0 };
+        let parameters = HydroelasticParameters {
+            compliant: None,
+            resolution_hint,
+            slab_thickness: None,
+            margin: 0.0,
+            ..Default::default()
+        };
         let mut notes = Vec::new();
         match HydroelasticGeometry::with_notes(shape, &parameters, &mut notes)? {
             HydroelasticGeometry::RigidSurface(surface) => Ok(Self::from_surface(shape, surface, &notes)),

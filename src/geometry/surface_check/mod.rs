@@ -23,6 +23,9 @@ pub(crate) use soup::{Soup, soup};
 
 use super::intersections::find_intersections;
 use super::mesh::{SurfaceMesh, check_indices, check_vertices};
+use super::mesh_measure::second_moments;
+use super::winding::Winding;
+use crate::math::{Matrix3, Vector3};
 use work::Work;
 
 /// A closed, oriented surface.
@@ -35,6 +38,14 @@ pub struct CheckedSurface {
     /// Whether every edge joins two triangles and the surface does not meet itself. Otherwise the inside is
     /// the set of points with a positive winding number.
     pub is_simple: bool,
+}
+
+impl CheckedSurface {
+    /// Volume \[m3\] and centroid \[m\] of the inside, and the integral of x x^T over it about the centroid
+    /// \[m5\]. Where parts overlap, the overlap counts once.
+    pub fn second_moments(&self) -> (f64, Vector3, Matrix3) {
+        if self.is_simple { second_moments(&self.mesh) } else { Winding::new(&self.mesh).second_moments() }
+    }
 }
 
 /// Checks a surface and repairs it.

@@ -11,6 +11,9 @@ use crate::math::Vector3;
 /// The number of triangles of a component from which its surroundings are examined.
 const SAMPLES: usize = 5;
 
+/// Surroundings are examined this far inside the component, as a share of its size. [-]
+const INWARD: f64 = 1e-5;
+
 /// One component.
 struct Part {
     triangles: Vec<usize>,
@@ -104,11 +107,15 @@ impl<'a> Around<'a> {
         let part = &parts[k];
         let (mut inside, mut holder) = (0, None);
         let samples = SAMPLES.min(part.triangles.len());
+        let inward = INWARD * (part.bounds.max - part.bounds.min).norm();
         let (mut crossings, mut count) = (Vec::new(), vec![0_i32; k]);
         for sample in 0..samples {
             let triangle = part.triangles[sample * part.triangles.len() / samples];
             let corners = self.mesh.triangles[triangle].map(|vertex| self.mesh.vertices[vertex as usize]);
-            let point = corners.iter().sum::<Vector3>() / 3.0;
+            let [a, b, c] = corners;
+            let outward = (b - a).cross(&(c - a)).try_normalize(0.0).unwrap_or_default() * part.volume.signum();
+            // Just inside the part, since its surface may lie on that of another one.
+            let point = corners.iter().sum::<Vector3>() / 3.0 - outward * inward;
             self.winding.line(point.y, point.z, &mut crossings);
             count.fill(0);
             for Crossing { change, triangle, .. } in crossings.iter().take_while(|crossing| crossing.x < point.x) {

@@ -239,11 +239,10 @@ fn mesh_moments(surface: &SurfaceMesh, file: &Named, convex: bool) -> Result<Mom
         place: file.place.clone(),
         problem: format!("the mass of mesh `{}` cannot be computed: {problem}; {remedy}", file.name),
     };
-    let closed = match convex {
-        true => hull(&surface.vertices).map_err(|defect| refused(defect.to_string()))?,
-        false => check_surface(surface).map_err(|defect| refused(defect.to_string()))?.mesh,
+    let (volume, centroid, second) = match convex {
+        true => second_moments(&hull(&surface.vertices).map_err(|defect| refused(defect.to_string()))?),
+        false => check_surface(surface).map_err(|defect| refused(defect.to_string()))?.second_moments(),
     };
-    let (volume, centroid, second) = second_moments(&closed);
     match volume > 0.0 {
         true => Ok(Moments { volume, centroid, second }),
         false => Err(refused(format!("it encloses a volume of {volume:e} m3"))),

@@ -17,6 +17,7 @@ use super::yaml::{Node, Value};
 use super::{PublishSettings, publish};
 use crate::contact::{ContactProperties, FaceFriction};
 use crate::geometry::FaceRepresentation;
+use crate::geometry::fill::FieldScale;
 use crate::math::{RigidTransform, SpatialVelocity, Vector3};
 use crate::multibody::JointSpring;
 use crate::stepping::{ContactScheme, ContactSurfaces, DissipationModel, DynamicStepping, FrictionBound};
@@ -501,12 +502,14 @@ fn read_actuator(joint: Named, node: &Node) -> Result<ActuatorSpec, SceneError> 
     })
 }
 
-const PROPERTY_KEYS: [&str; 15] = [
+const PROPERTY_KEYS: [&str; 17] = [
     "compliant",
     "hydroelastic_modulus",
     "mesh_resolution_hint",
     "slab_thickness",
     "wrap",
+    "surface_tolerance",
+    "pressure_field",
     "margin",
     "hunt_crossley_dissipation",
     "relaxation_time",
@@ -526,6 +529,8 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
         mesh_resolution_hint: section.number("mesh_resolution_hint", "[m]", Range::Positive)?,
         slab_thickness: section.number("slab_thickness", "[m]", Range::Positive)?,
         wrap: section.number("wrap", "[m]", Range::Positive)?,
+        surface_tolerance: section.number("surface_tolerance", "[m]", Range::Positive)?,
+        pressure_field: read_pressure_field(section)?,
         margin: section.number("margin", "[m]", Range::NotNegative)?,
         hunt_crossley_dissipation: section.number("hunt_crossley_dissipation", "[s/m]", Range::NotNegative)?,
         relaxation_time: section.number("relaxation_time", "[s]", Range::NotNegative)?,
@@ -537,6 +542,14 @@ fn read_properties(section: &Section<'_>) -> Result<ContactProperties, SceneErro
         rolling_friction: section.number("rolling_friction", "[m]", Range::NotNegative)?,
         restitution: section.number("restitution", "[-]", Range::Between(0.0, 1.0, "(no unit)"))?,
     })
+}
+
+fn read_pressure_field(section: &Section<'_>) -> Result<Option<FieldScale>, SceneError> {
+    let Some(choice) = section.text("pressure_field")? else { return Ok(None) };
+    match FieldScale::named(&choice.name) {
+        Some(scale) => Ok(Some(scale)),
+        None => Err(unknown_name(&choice, "pressure field", FieldScale::NAMES.map(|(name, _)| name))),
+    }
 }
 
 fn read_ground(node: &Node) -> Result<Option<GroundSpec>, SceneError> {

@@ -7,6 +7,7 @@ use super::error::{UrdfError, UrdfProblem};
 use super::place::{Place, suggestion};
 use crate::contact::ContactProperties;
 use crate::geometry::Shape;
+use crate::geometry::fill::FieldScale;
 use crate::io::xml::Element;
 use crate::math::Vector3;
 use crate::robot::{CollisionFilterGroup, ControllerGains, LoadWarning};
@@ -26,7 +27,7 @@ impl Default for Motor {
 }
 
 /// The elements of `drake:proximity_properties`. Drake's older names are read, too.
-const PROPERTIES: [&str; 17] = [
+const PROPERTIES: [&str; 19] = [
     "drake:compliant_hydroelastic",
     "drake:soft_hydroelastic",
     "drake:rigid_hydroelastic",
@@ -40,6 +41,8 @@ const PROPERTIES: [&str; 17] = [
     "drake:point_contact_stiffness",
     "drake:elastic_modulus",
     "isobar:wrap",
+    "isobar:surface_tolerance",
+    "isobar:pressure_field",
     "isobar:surface_velocity",
     "isobar:torsional_radius",
     "isobar:rolling_friction",
@@ -72,6 +75,8 @@ pub(super) fn properties(
             "drake:mu_static" => properties.mu_static = not_negative()?,
             "drake:point_contact_stiffness" => properties.point_contact_stiffness = positive()?,
             "isobar:wrap" => properties.wrap = positive()?,
+            "isobar:surface_tolerance" => properties.surface_tolerance = positive()?,
+            "isobar:pressure_field" => properties.pressure_field = Some(field_scale(child, &inside)?),
             "isobar:torsional_radius" => properties.torsional_radius = not_negative()?,
             "isobar:rolling_friction" => properties.rolling_friction = not_negative()?,
             "isobar:restitution" => properties.restitution = not_negative()?,
@@ -117,6 +122,16 @@ fn set_compliant(properties: &mut ContactProperties, compliant: bool, place: &Pl
 fn value(element: &Element, place: &Place) -> Result<f64, UrdfError> {
     let missing = || place.fail(UrdfProblem::MissingAttribute { attribute: "value".to_owned() });
     place.number(element, "value")?.ok_or_else(missing)
+}
+
+/// The pressure field named in the `value` attribute.
+fn field_scale(element: &Element, place: &Place) -> Result<FieldScale, UrdfError> {
+    let name = place.required(element, "value")?;
+    let unknown = || {
+        let suggestion = suggestion(name, FieldScale::NAMES.iter().map(|(name, _)| *name));
+        place.fail(UrdfProblem::Unknown { what: "pressure field", name: name.to_owned(), suggestion })
+    };
+    FieldScale::named(name).ok_or_else(unknown)
 }
 
 /// The shape in a `<geometry>` that is not of the standard: `drake:capsule`, `drake:ellipsoid`, `capsule`. If

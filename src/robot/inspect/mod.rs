@@ -185,6 +185,7 @@ fn properties(collision: &CollisionElement) -> String {
         ("resolution hint", properties.mesh_resolution_hint, " m"),
         ("slab thickness", properties.slab_thickness, " m"),
         ("wrap", properties.wrap, " m"),
+        ("surface tolerance", properties.surface_tolerance, " m"),
         ("margin", properties.margin, " m"),
         ("dissipation", properties.hunt_crossley_dissipation, " s/m"),
         ("relaxation time", properties.relaxation_time, " s"),

@@ -109,6 +109,8 @@ fn contact_properties_arrive() {
         mesh_resolution_hint: Some(0.01),
         slab_thickness: None,
         wrap: None,
+        surface_tolerance: None,
+        pressure_field: None,
         margin: Some(0.002),
         hunt_crossley_dissipation: Some(1.25),
         relaxation_time: Some(0.1),
