@@ -78,8 +78,8 @@ fn instructions() -> Vec<(String, String)> {
     lines.map(|line| line.split_once(' ').unwrap()).map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect()
 }
 
-/// What the Dockerfile copies exists and is not kept out by .dockerignore, the scripts that it runs are
-/// programs, and its packages are those that the set-up scripts ask for. If this system has an index of
+/// The files that the Dockerfile copies exist and are not kept out by .dockerignore, the scripts that it runs
+/// are programs, and its packages are those that the set-up scripts ask for. If this system has an index of
 /// Debian packages, they are in it.
 #[test]
 fn the_dockerfile_names_what_exists() {
