@@ -75,6 +75,12 @@ fn corner_on(corners: &[Vector3; 3], [a, b, c]: &[Vector3; 3], tolerance: f64) -
     })
 }
 
+/// Whether an edge of one triangle goes through the interior of the other, beyond `tolerance` \[m\] on both
+/// sides of its plane.
+pub(crate) fn cross(p: &[Vector3; 3], q: &[Vector3; 3], tolerance: f64) -> bool {
+    edges_through(p, q, tolerance).or_else(|| edges_through(q, p, tolerance)).is_some()
+}
+
 fn edges_through(edges: &[Vector3; 3], [a, b, c]: &[Vector3; 3], tolerance: f64) -> Option<Vector3> {
     let normal = (b - a).cross(&(c - a)).try_normalize(0.0)?;
     (0..3).find_map(|i| {

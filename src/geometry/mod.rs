@@ -67,6 +67,8 @@ pub use make::HydroelasticParameters;
 pub use mesh::{MeshError, SurfaceMesh, VolumeMesh};
 pub use mesh_note::MeshNote;
 pub use pressure_field::{FacePlane, LinearPressure, PressureField};
-pub use rigid::{MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points, depth_beyond_reach};
+pub use rigid::{
+    MESH_DEPTH, PointContacts, RigidShape, RigidWorkspace, contact_points, depth_beyond_reach, surfaces_cross,
+};
 pub use shape::Shape;
 pub use tetrahedra::NO_NEIGHBOUR;

@@ -9,11 +9,13 @@ mod elimination_order;
 mod index;
 pub mod lanes;
 pub mod padded;
+mod random;
 mod spatial;
 
 pub use block_diagonal::BlockDiagonal;
 pub use bytes::{ByteReader, ByteWriter, BytesError};
 pub use index::{BodyIndex, DofIndex, GeometryIndex, Index, IndexVec, JointIndex, ScalarJointIndex};
+pub(crate) use random::Random;
 pub use spatial::{
     Matrix3, Matrix6, RigidTransform, Rotation, SpatialForce, SpatialInertia, SpatialVelocity, Vector3, Vector6, skew,
 };

@@ -153,7 +153,9 @@ impl SceneBuilder {
             }
         };
         self.parameters.push(parameters);
-        let index = self.geometries.push(CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material });
+        let states_compliance = properties.compliant.is_some() || properties.hydroelastic_modulus.is_some();
+        let geometry = CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material, states_compliance };
+        let index = self.geometries.push(geometry);
         self.mesh_notes.extend(notes.into_iter().map(|note| (index, note)));
         Ok(index)
     }

@@ -21,6 +21,8 @@ pub struct CollisionGeometry {
     pub rigid: Option<RigidShape>,
     /// Its contact material.
     pub material: ContactMaterial,
+    /// Whether a file states that it is compliant or how stiff it is. Otherwise its shape decides.
+    pub states_compliance: bool,
 }
 
 /// A geometry of a body that is only displayed.

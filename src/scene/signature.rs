@@ -84,8 +84,8 @@ impl SceneSignature {
         }
         for geometry in scene.geometries.iter() {
             // The other data of the two representations follow from these; some are computed at their first
-            // use.
-            let CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material } = geometry;
+            // use. Whether the compliance is stated has acted on the pairs.
+            let CollisionGeometry { name, body, X_BG, shape, hydroelastic, rigid, material, .. } = geometry;
             let field = match hydroelastic {
                 HydroelasticGeometry::CompliantVolume(field) => hash(&(field.mesh(), field.pressure())),
                 HydroelasticGeometry::CompliantHalfSpace { stiffness, margin } => hash(&(stiffness, margin)),

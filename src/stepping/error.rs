@@ -99,7 +99,8 @@ pub enum StepError {
     },
     /// A mass matrix that is not positive definite.
     #[error(
-        "t = {time} s: the mass matrix is singular at velocity {dof} ({name}): give its bodies mass and rotational inertia"
+        "t = {t} s: the mass matrix is singular at velocity {dof} ({name}): give its bodies mass and rotational inertia",
+        t = seconds(.time)
     )]
     SingularMass {
         /// Simulated time \[s\].
@@ -111,7 +112,8 @@ pub enum StepError {
     },
     /// A purely quasistatic step with a body that nothing supports.
     #[error(
-        "t = {time} s: nothing holds '{name}', and without inertia the motion of a body that falls, slides or rolls is undefined. Put it on a support, or set `inertia: drag` or `inertia: mass`"
+        "t = {t} s: nothing holds '{name}', and without inertia the motion of a body that falls, slides or rolls is undefined. Put it on a support, or set `inertia: drag` or `inertia: mass`",
+        t = seconds(.time)
     )]
     NoSupport {
         /// Simulated time \[s\].
@@ -120,7 +122,7 @@ pub enum StepError {
         name: String,
     },
     /// The solver of quasistatic steps refused its settings or the problem of the step.
-    #[error("t = {time} s: the quasistatic step was not taken; the last good state stays")]
+    #[error("t = {t} s: the quasistatic step was not taken; the last good state stays", t = seconds(.time))]
     Quasistatic {
         /// Simulated time \[s\].
         time: f64,
@@ -129,7 +131,8 @@ pub enum StepError {
     },
     /// A quasistatic step whose contacts did not settle, not even in small parts.
     #[error(
-        "t = {time} s: the step did not settle, in one part or in {parts}: {reason}; the last good state stays. Send smaller changes of command, or take shorter steps"
+        "t = {t} s: the step did not settle, in one part or in {parts}: {reason}; the last good state stays. Send smaller changes of command, or take shorter steps",
+        t = seconds(.time)
     )]
     NotSettled {
         /// Simulated time \[s\].
@@ -141,7 +144,8 @@ pub enum StepError {
     },
     /// Two rigid geometries that touch in the continuous model.
     #[error(
-        "t = {time} s: the rigid geometries '{a}' and '{b}' touch, and the continuous model has no force between them; the last good state stays. Make one of them compliant, exclude their contact with `no_contact`, or use `stepping: dynamic`"
+        "t = {t} s: the rigid geometries '{a}' and '{b}' touch, and the continuous model has no force between them; the last good state stays. Make one of them compliant, exclude their contact with `no_contact`, or use `stepping: dynamic`",
+        t = seconds(.time)
     )]
     RigidContact {
         /// Simulated time \[s\].
@@ -153,7 +157,8 @@ pub enum StepError {
     },
     /// The continuous model did not meet its tolerance.
     #[error(
-        "t = {time} s: the continuous model does not meet its tolerance of {tolerance:.1e}, not even in parts of {part:.1e} s; the last good state stays. Use a larger tolerance or stiction tolerance"
+        "t = {t} s: the continuous model does not meet its tolerance of {tolerance:.1e}, not even in parts of {part:.1e} s; the last good state stays. Use a larger tolerance or stiction tolerance",
+        t = seconds(.time)
     )]
     Continuous {
         /// Simulated time \[s\].
@@ -165,7 +170,8 @@ pub enum StepError {
     },
     /// A contact scheme that did not find a solution.
     #[error(
-        "t = {time} s: the contact scheme `{scheme}` found no solution: {reason}; the last good state stays. Take shorter steps, or use `scheme: lagged`, which always has one"
+        "t = {t} s: the contact scheme `{scheme}` found no solution: {reason}; the last good state stays. Take shorter steps, or use `scheme: lagged`, which always has one",
+        t = seconds(.time)
     )]
     Scheme {
         /// Simulated time \[s\].
@@ -177,7 +183,8 @@ pub enum StepError {
     },
     /// A body or link that turns many times within a step.
     #[error(
-        "t = {time} s: a body or link turns by {turn:.0} rad within a step, too fast to follow; the last good state stays. Reduce the step, or check the efforts and wrenches that spin it"
+        "t = {t} s: a body or link turns by {turn:.0} rad within a step, too fast to follow; the last good state stays. Reduce the step, or check the efforts and wrenches that spin it",
+        t = seconds(.time)
     )]
     Spin {
         /// Simulated time \[s\].
@@ -187,7 +194,8 @@ pub enum StepError {
     },
     /// A complementarity step without a solution.
     #[error(
-        "t = {time} s: no velocity satisfies {element} together with the other contacts, joints and limits; the last good state stays. Remove the limit, the loop closure or the contact that contradicts it"
+        "t = {t} s: no velocity satisfies {element} together with the other contacts, joints and limits; the last good state stays. Remove the limit, the loop closure or the contact that contradicts it",
+        t = seconds(.time)
     )]
     Infeasible {
         /// Simulated time \[s\].
@@ -197,7 +205,8 @@ pub enum StepError {
     },
     /// Speeds or forces overflow, so that the solver's residual is not a number, or its matrix has no factor.
     #[error(
-        "t = {time} s: the residual of the step is not a number: speeds or forces overflow; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
+        "t = {t} s: the residual of the step is not a number: speeds or forces overflow; the last good state stays. Reduce the step, or check stiffness, damping and efforts",
+        t = seconds(.time)
     )]
     Residual {
         /// Simulated time \[s\].
@@ -205,7 +214,8 @@ pub enum StepError {
     },
     /// The solution is not finite.
     #[error(
-        "t = {time} s: the velocity of joint '{joint}' is not finite; the last good state stays. Reduce the step, or check stiffness, damping and efforts"
+        "t = {t} s: the velocity of joint '{joint}' is not finite; the last good state stays. Reduce the step, or check stiffness, damping and efforts",
+        t = seconds(.time)
     )]
     NotFinite {
         /// Simulated time \[s\].
@@ -270,6 +280,11 @@ pub enum Unsettled {
         /// Its residual.
         residual: f64,
     },
+}
+
+/// A simulated time without the rounding of a product: a whole number of nanoseconds \[s\].
+fn seconds(time: &f64) -> f64 {
+    (time * 1e9).round() / 1e9
 }
 
 /// The end of a message that names the part with the largest residual.

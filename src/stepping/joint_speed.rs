@@ -7,7 +7,7 @@ use super::joint_rows::has_speed_limit;
 use super::settings::{DynamicStepping, Stepping};
 use super::simulation::Simulation;
 use crate::math::{Index, ScalarJointIndex};
-use crate::multibody::State;
+use crate::multibody::{JointKind, State};
 use crate::scene::Scene;
 
 /// A joint that moves faster than its velocity limit. `Display` gives a sentence with the name, the amounts
@@ -72,6 +72,14 @@ impl Simulation {
     }
 }
 
+/// The units of a joint's velocity and of an impulse on it.
+fn units(scene: &Scene, joint: ScalarJointIndex) -> (&'static str, &'static str) {
+    match scene.model().joints()[scene.joints()[joint.to_usize()]].kind {
+        JointKind::Prismatic => ("m/s", "N s"),
+        _ => ("rad/s", "N m s"),
+    }
+}
+
 /// If velocity limits are enforced, joints that exceed them by less than this fraction are not named [-].
 const ENFORCED_TO: f64 = 1e-3;
 
@@ -109,10 +117,12 @@ impl fmt::Display for LimitedJoint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the velocity limit of {:.3} rad/s or m/s of the joint `{}` acts with an impulse of {:.3e} N m s or N s",
+            "the velocity limit of {:.3} {} of the joint `{}` acts with an impulse of {:.3e} {}",
             self.limit(),
+            units(self.scene, self.joint).0,
             self.name(),
             self.impulse,
+            units(self.scene, self.joint).1,
         )
     }
 }
@@ -121,11 +131,12 @@ impl fmt::Display for FastJoint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the joint `{}` moves at {:.3}, above its velocity limit of {:.3} rad/s or m/s: command it more slowly, \
-             with more damping or a smaller effort limit, or, in dynamic steps, use `enforce_velocity_limit: true`",
+            "the joint `{}` moves at {:.3}, above its velocity limit of {:.3} {}: command it more slowly, with more \
+             damping or a smaller effort limit, or, in dynamic steps, use `enforce_velocity_limit: true`",
             self.name(),
             self.speed,
             self.limit,
+            units(self.scene, self.joint).0,
         )
     }
 }

@@ -47,7 +47,8 @@ pub use quasistatic::{DerivativeError, QuasistaticDerivatives, RolloutStep, Smoo
 pub use schedules::schedules;
 pub use settings::{
     ContactScheme, ContactSurfaces, ContinuousStepping, DissipationModel, DynamicStepping, ErrorControl, FrictionBound,
-    Integrator, QuasistaticStepping, SpookStepping, StepSettings, Stepping, UnactuatedInertia,
+    Integrator, QUASISTATIC_STEP_MAX, QuasistaticStepping, STEP_MAX, STEP_MIN, SpookStepping, StepSettings, Stepping,
+    UnactuatedInertia,
 };
 pub use simulation::Simulation;
 pub use snapshot::{ContactPatch, PatchFaces, Snapshot, StepReport, StepTimes};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contacts::{ContactInput, DynamicContacts};
 use super::settings::{DynamicStepping, StepSettings};
-use crate::geometry::depth_beyond_reach;
+use crate::geometry::{depth_beyond_reach, surfaces_cross};
 use crate::math::GeometryIndex;
 use crate::multibody::{Data, State, kinematics};
 use crate::scene::{CollisionGeometry, ContactKind, ContactPair, Scene};
@@ -27,7 +27,7 @@ pub struct Overlap {
     /// Largest pressure on it \[Pa\]; 0 between rigid geometries.
     pub pressure_max: f64,
     /// Depth of the deepest contact point of rigid geometries, or of the deepest corner if `is_lost` \[m\]; 0
-    /// for others.
+    /// for others, and for rigid meshes that cross without a contact point.
     pub depth: f64,
     /// Whether the overlap with a mesh is deeper than the search for contact points reaches, so that no force
     /// separates the two.
@@ -35,7 +35,7 @@ pub struct Overlap {
 }
 
 /// The pairs of `scene` that are in contact at `state`, and the rigid meshes that overlap too deeply for
-/// contact points.
+/// contact points, or cross without any.
 pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
     let model = scene.model();
     let mut data = Data::new(model);
@@ -78,6 +78,8 @@ pub fn overlaps(scene: &Scene, state: &State) -> Vec<Overlap> {
         let (Some(A), Some(B)) = (&a.rigid, &b.rigid) else { continue };
         if let Some(depth) = depth_beyond_reach(A, &pose(a), B, &pose(b)) {
             found.insert(index, Overlap { depth, is_lost: true, ..none(pair) });
+        } else if !found.contains_key(&index) && surfaces_cross(A, &pose(a), B, &pose(b), TOUCHING_DEPTH) {
+            found.insert(index, none(pair));
         }
     }
     found.into_values().collect()

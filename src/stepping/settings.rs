@@ -119,7 +119,18 @@ pub enum Stepping {
     Continuous(ContinuousStepping),
 }
 
+/// The shortest step of scenes and of the node \[s\]; a shorter one probably has the wrong unit.
+pub const STEP_MIN: f64 = 1e-6;
+/// The longest step with momentum of scenes and of the node \[s\].
+pub const STEP_MAX: f64 = 0.1;
+/// The longest quasistatic step of scenes and of the node \[s\].
+pub const QUASISTATIC_STEP_MAX: f64 = 1.0;
+
 impl Stepping {
+    /// The longest step of the mode in scenes and in the node \[s\].
+    pub const fn step_max(&self) -> f64 {
+        if matches!(self, Self::Quasistatic(_)) { QUASISTATIC_STEP_MAX } else { STEP_MAX }
+    }
     /// The name of the mode in scene files.
     pub const fn name(&self) -> &'static str {
         match self {

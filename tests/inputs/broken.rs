@@ -417,7 +417,7 @@ fn more_broken_scenes() {
 }
 
 /// More faults of command lines: the arguments, and the word that the answer contains. `OUT` is a folder.
-const MORE_OF_COMMANDS: [(&str, &str); 20] = [
+const MORE_OF_COMMANDS: [(&str, &str); 27] = [
     ("render config/drop.yaml --size 0x0", "--size"),
     ("render config/drop.yaml --out OUT/a.jpg", "a.jpg"),
     ("render config/drop.yaml --look-at 0,0", "--look-at"),
@@ -428,9 +428,19 @@ const MORE_OF_COMMANDS: [(&str, &str); 20] = [
     ("run config/drop.yaml --duration 0.01 --record OUT/x.bag", "x.bag"),
     ("run config/drop.yaml --duration 0.01 --from config/drop.yaml", "config/drop.yaml"),
     ("run config/drop.yaml --duration 1e300", "--duration"),
-    ("run urdf/cube.urdf --duration 1", "urdf/cube.urdf"),
+    ("run config/drop.yaml --duration -1", "--duration"),
+    ("run config/drop.yaml --duration 1 --step 1", "--step 1"),
+    ("run config/drop.yaml --duration 1 --step 1e-9", "--step 0.000000001"),
+    ("run config/drop.yaml --duration 1 --command a.position=0", "the scene has none"),
+    (
+        "run config/start/arm_on_table.yaml --duration 1 --command elbow.effort=0 --command elbow.effort=1",
+        "another --command",
+    ),
+    ("run config/start/heap.yaml --duration 0.001 --set seed=1.5", "`seed`"),
+    ("run urdf/cube.urdf --duration 1", "isobar inspect urdf/cube.urdf"),
     ("mesh meshes/objects/mug.obj --modulus -1", "--modulus"),
     ("mesh meshes/objects/mug.obj --hint 0", "--hint"),
+    ("mesh meshes/objects/mug.obj --max-tets 0", "--max-tets"),
     ("mesh meshes/objects/mug.obj --scale nan", "--scale"),
     ("mesh meshes/objects/mug.obj --preview OUT/a.jpg", "--preview"),
     ("mesh OUT/open.obj", "open.obj"),
@@ -479,7 +489,7 @@ fn more_broken_commands() {
 }
 
 #[test]
-fn each_of_73_more_broken_inputs_is_answered_with_place_and_way_out() {
+fn each_of_80_more_broken_inputs_is_answered_with_place_and_way_out() {
     more_broken_robots();
     more_broken_scenes();
     more_broken_commands();

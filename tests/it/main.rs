@@ -31,6 +31,7 @@ mod laws;
 mod moveit;
 mod multibody;
 mod one_step;
+mod packaging;
 mod pages;
 mod pancake_flip;
 mod physics;

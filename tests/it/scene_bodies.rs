@@ -204,8 +204,8 @@ fn faults_of_bodies_and_copies_are_refused_with_place_and_way_out() {
     }
 }
 
-/// Links of one robot that overlap are named in one line with their number, and pass through each other:
-/// rigid ones by default, compliant ones with `ignore_all`.
+/// Links of one robot that overlap are named in one line with their number, and pass through each other by
+/// default; links whose compliance the file states only with `ignore_all`.
 #[test]
 fn overlapping_links_are_one_line() {
     let folder = std::env::temp_dir().join(format!("isobar_overlap_{}", std::process::id()));
@@ -222,10 +222,15 @@ fn overlapping_links_are_one_line() {
             i + 1
         )
     };
-    let rigid = "<drake:rigid_hydroelastic/>";
-    for (properties, choice, lines, pairs_left) in
-        [(rigid, "ignore", 1, 1), (rigid, "keep", 1, 6), ("", "ignore", 1, 6), ("", "ignore_all", 1, 1)]
-    {
+    let (rigid, soft) = ("<drake:rigid_hydroelastic/>", "<drake:compliant_hydroelastic/>");
+    for (properties, choice, lines, pairs_left) in [
+        (rigid, "ignore", 1, 1),
+        (rigid, "keep", 1, 6),
+        ("", "ignore", 1, 1),
+        ("", "keep", 1, 6),
+        (soft, "ignore", 1, 6),
+        (soft, "ignore_all", 1, 1),
+    ] {
         let links: String = (0..5).map(|i| link(&format!("l{i}"), properties)).collect();
         let joints: String = (0..4).map(joint).collect();
         let urdf = format!("<robot name='chain' xmlns:drake='https://drake.mit.edu'>{links}{joints}</robot>");

@@ -287,8 +287,8 @@ fn fields_that_are_not_used_are_named() {
     assert_eq!((pressure.unwrap()[0], ignored), (2.0, vec!["a".to_owned(), "pressure2".to_owned()]));
 }
 
-/// Two rigid meshes that overlap at the start, too deep for contact points, give a warning. At smaller
-/// depths, and apart, they give none.
+/// Two rigid meshes that overlap at the start, too deep for contact points, give a warning, and so do those
+/// that cross without a contact point, here by 1 mm: they fall through each other. Apart, they give none.
 #[test]
 fn rigid_meshes_that_start_too_deep_are_reported() {
     let folder = Folder::new("too_deep");
@@ -299,7 +299,7 @@ fn rigid_meshes_that_start_too_deep_are_reported() {
     };
     robot("robot");
     // A corner lies 15 mm deep; a fifth of the radius is 14.5 mm.
-    for (z, told) in [(0.015, true), (0.029, false), (0.04, false)] {
+    for (z, told, crosses) in [(0.015, true, false), (0.029, false, true), (0.04, false, false)] {
         folder.write(
             "scene.yaml",
             &format!(
@@ -311,5 +311,41 @@ fn rigid_meshes_that_start_too_deep_are_reported() {
         let lost: Vec<&String> = loaded.warnings.iter().filter(|text| text.contains("too deep for contact")).collect();
         assert_eq!(!lost.is_empty(), told, "at {z}: {:?}", loaded.warnings);
         assert!(lost.iter().all(|text| text.contains("`body/ell`") && text.contains("`s_body/ell`")), "{lost:?}");
+        let crossing = loaded.warnings.iter().filter(|text| text.contains("where no contact point is found")).count();
+        assert_eq!(crossing, usize::from(crosses), "at {z}: {:?}", loaded.warnings);
+    }
+}
+
+/// Links of one robot whose meshes cross without a contact point, because they are open or because the
+/// points would lie too deep, pass through each other. Otherwise a contact appears far inside once they move,
+/// and its force has no bound. Links that are apart keep their pair.
+#[test]
+fn links_whose_meshes_cross_pass_through_each_other() {
+    let folder = Folder::new("crossing");
+    let link = |name: &str| {
+        format!(
+            "<link name='{name}'><inertial><mass value='1'/><inertia ixx='1e-3' iyy='1e-3' izz='1e-3' ixy='0' ixz='0' iyz='0'/>\
+             </inertial><collision><geometry><mesh filename='ell.obj'/></geometry></collision></link>"
+        )
+    };
+    let joint = |child: &str, z: f64| {
+        format!(
+            "<joint name='to_{child}' type='continuous'><parent link='base'/><child link='{child}'/><origin xyz='{z} {z} {z}'/>\
+             <axis xyz='0 0 1'/></joint>"
+        )
+    };
+    let base = "<link name='base'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>";
+    for (missing, z, is_left) in [(0, 0.02, false), (2, 0.02, false), (0, 0.5, true), (2, 0.5, true)] {
+        let mut mesh = ell();
+        mesh.triangles.truncate(mesh.triangles.len() - missing);
+        folder.write("ell.obj", &obj(&mesh));
+        let (links, joints) = (link("a") + &link("b"), joint("a", 0.0) + &joint("b", z));
+        folder.write("robot.urdf", &format!("<robot name='r'>{base}{links}{joints}</robot>"));
+        folder.write("scene.yaml", "models: [{ name: r, urdf: robot.urdf, weld: {} }]\n");
+        let loaded = folder.load().unwrap();
+        assert_eq!(loaded.scene.contact_pairs().len() == 1, is_left, "at {z}: {:?}", loaded.warnings);
+        let named =
+            loaded.warnings.iter().any(|text| text.contains("links `a` and `b`") && text.contains("pass through"));
+        assert_eq!(named, !is_left, "at {z}: {:?}", loaded.warnings);
     }
 }

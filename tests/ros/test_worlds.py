@@ -250,6 +250,9 @@ def test_names_and_addresses_are_checked(worlds):
     for uri in ("nowhere.urdf", "package://nowhere/x.urdf", "package://../../../etc/passwd", "/dev/zero", "http://x/y", "/"):
         assert code(name="a", uri=uri) == Result.RESULT_NOT_FOUND, uri
     assert code(name="a", uri="/etc/passwd") == codes.UNSUPPORTED_FORMAT
+    answer = worlds.spawn("a", uri="arm.urdf.xacro")
+    assert answer.result.result == codes.UNSUPPORTED_FORMAT
+    assert "xacro FILE.xacro > FILE.urdf" in answer.result.error_message, answer.result.error_message
     # A world that cannot take a step is refused, because it would halt the running simulation.
     weightless = BRICK.replace('"1e-4"', '"0"')
     assert code(name="a", text=weightless) == Result.RESULT_OPERATION_FAILED

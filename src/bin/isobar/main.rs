@@ -78,6 +78,12 @@ fn run(arguments: Arguments) -> Result<(), Box<dyn Error>> {
 /// program was built from.
 fn parse_file(argument: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(argument);
+    if path.extension().is_some_and(|ending| ["urdf", "sdf", "xacro"].iter().any(|robot| ending == *robot)) {
+        return Err(format!(
+            "this is a robot file, and a scene names it: write `models: [{{ name: robot, urdf: {argument}, weld: {{}} }}]` to a \
+             file scene.yaml; `isobar inspect {argument}` prints its contents"
+        ));
+    }
     if path.is_absolute() || path.exists() || !path.starts_with("config") {
         return Ok(path);
     }

@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE.png")]
     preview: Option<PathBuf>,
     /// Largest number of tetrahedra; the command refuses to make more. [default: 200000, with a hint 1000000]
-    #[arg(long)]
+    #[arg(long, value_parser = parse_count)]
     max_tets: Option<usize>,
 }
 
@@ -62,6 +62,13 @@ impl From<PressureField> for FieldScale {
             PressureField::Thickness => Self::Thickness,
         }
     }
+}
+
+/// At least the tetrahedra of a tetrahedron divided once.
+fn parse_count(text: &str) -> Result<usize, String> {
+    const LEAST: usize = 8;
+    let expected = || format!("expected a whole number of at least {LEAST}, as in 200000");
+    text.parse().ok().filter(|count| *count >= LEAST).ok_or_else(expected)
 }
 
 /// A length in metres, or with one of the units um, mm, cm and m.

@@ -18,13 +18,13 @@ pub(crate) struct Arguments {
     #[arg(value_parser = super::parse_file)]
     scene: PathBuf,
     /// Simulated time of the picture in seconds; the scene is simulated until then.
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_time)]
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = parse_time, allow_negative_numbers = true)]
     time: f64,
     /// Start of a moving picture (animated PNG), in seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "to", conflicts_with = "time")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_time, allow_negative_numbers = true, requires = "to", conflicts_with = "time")]
     from: Option<f64>,
     /// End of a moving picture, in seconds.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_time, requires = "frames")]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_time, allow_negative_numbers = true, requires = "frames")]
     to: Option<f64>,
     /// Number of frames of a moving picture, evenly spaced from its start to its end.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(2..=2000), requires = "to")]

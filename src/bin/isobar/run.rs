@@ -17,7 +17,7 @@ use isobar::io::scene_file::{self, LoadedScene, Loading};
 use isobar::math::{BodyIndex, Index, ScalarJointIndex};
 use isobar::recording::{Due, Rates};
 use isobar::scene::Scene;
-use isobar::stepping::{JointCommand, JointTarget, Simulation, Snapshot, StepReport, Stepping, schedules};
+use isobar::stepping::{JointCommand, JointTarget, STEP_MIN, Simulation, Snapshot, StepReport, Stepping, schedules};
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -25,13 +25,13 @@ pub(crate) struct Arguments {
     #[arg(value_parser = super::parse_file)]
     scene: PathBuf,
     /// Simulated time to run, in seconds; with `--from`, further time.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_duration, allow_negative_numbers = true)]
     duration: f64,
     /// The stepping mode, instead of the scene's; the scene's options for that mode apply.
     #[arg(long, value_name = "MODE", value_enum)]
     stepping: Option<Mode>,
     /// The step in seconds, instead of the scene's.
-    #[arg(long, value_name = "SECONDS", value_parser = parse_duration)]
+    #[arg(long, value_name = "SECONDS", value_parser = parse_step, allow_negative_numbers = true)]
     step: Option<f64>,
     /// Record every step to this CSV file.
     #[arg(long, value_name = "FILE")]
@@ -73,7 +73,8 @@ pub(crate) struct Arguments {
     /// ROS_PACKAGE_PATH.
     #[arg(long = "package", value_name = "NAME=PATH", value_parser = super::parse_package)]
     packages: Vec<(String, PathBuf)>,
-    /// Print each warning about the scene; without this option, the first of each kind and a count.
+    /// Print each warning about the scene, and about friction and joint speeds for each pair and joint;
+    /// without this option, the first of each kind and a count.
     #[arg(long)]
     all_warnings: bool,
     /// Print no progress and no summary.
@@ -106,6 +107,8 @@ enum RunError {
     Exists { file: PathBuf },
     #[error("--duration {duration}: this is {steps:.1e} steps of {step} s; there must be at most {STEPS_MAX:.0e}")]
     TooLong { duration: f64, steps: f64, step: f64 },
+    #[error("--step {step}: {mode} steps must be between {STEP_MIN} and {longest} s")]
+    Step { step: f64, mode: &'static str, longest: f64 },
     #[error("two options name the file {}; give each a name of its own", file.display())]
     Same { file: PathBuf },
     #[error(
@@ -122,6 +125,10 @@ fn parse_duration(text: &str) -> Result<f64, String> {
         Ok(duration) if duration > 0.0 && duration.is_finite() => Ok(duration),
         _ => Err("expected a positive number of seconds, as in --duration 4.5".to_owned()),
     }
+}
+
+fn parse_step(text: &str) -> Result<f64, String> {
+    parse_duration(text).map_err(|_| "expected a positive number of seconds, as in --step 0.002".to_owned())
 }
 
 /// Sums over a run, for the closing table.
@@ -141,7 +148,8 @@ struct Totals {
     /// The largest error of friction as a fraction of its limit, its pair, and the time of the step's end
     /// \[s\].
     worst_friction: Option<(f64, String, f64)>,
-    /// Pairs whose friction was beyond the tolerance.
+    /// Pairs whose friction was beyond the tolerance, by more than a thousandth of the weight of the lightest
+    /// body.
     wrong_pairs: BTreeSet<usize>,
     /// Pairs of geometries that may have passed through each other.
     missed: BTreeSet<usize>,
@@ -213,11 +221,37 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
         unused.iter().for_each(|unused| eprintln!("warning: {unused}"));
     }
     if let Some(step) = arguments.step {
+        let stepping = &loaded.settings.stepping;
+        let (mode, longest) = (stepping.name(), stepping.step_max());
+        if !(STEP_MIN..=longest).contains(&step) {
+            return Err(RunError::Step { step, mode, longest }.into());
+        }
         loaded.settings.step_ns = (step * 1e9).round() as u64;
     }
     let overrides =
         arguments.commands.iter().map(|text| parse_command(text, &loaded.scene)).collect::<Result<Vec<_>, _>>()?;
-    for (joint, target) in &overrides {
+    for (index, (joint, target)) in overrides.iter().enumerate() {
+        let same = |(other, earlier): &(ScalarJointIndex, JointTarget)| {
+            let both = |a: Option<f64>, b: Option<f64>| a.is_some() && b.is_some();
+            other == joint
+                && (both(earlier.position, target.position)
+                    || both(earlier.velocity, target.velocity)
+                    || both(earlier.effort, target.effort))
+        };
+        if overrides[..index].iter().any(same) {
+            let problem = "another --command has the same joint and quantity; keep one of them".to_owned();
+            return Err(RunError::Command { text: arguments.commands[index].clone(), problem }.into());
+        }
+        let limits = &loaded.scene.model().joints()[loaded.scene.joints()[joint.to_usize()]].limits;
+        if let Some(position) = target.position.filter(|q| !(limits.lower..=limits.upper).contains(q)) {
+            eprintln!(
+                "warning: --command {}: the position {position} of joint `{}` is beyond its limits {} to {}",
+                arguments.commands[index],
+                loaded.scene.joint_names()[joint.to_usize()],
+                limits.lower,
+                limits.upper
+            );
+        }
         let (position, velocity) = (target.position.is_some(), target.velocity.is_some());
         if let Some(missing) = loaded.scene.actuators()[joint.to_usize()].missing_gain(position, velocity) {
             let name = &loaded.scene.joint_names()[joint.to_usize()];
@@ -276,6 +310,7 @@ fn simulate(
     let mut command = JointCommand::new(&loaded.scene);
     let mut snapshot = Snapshot::default();
     let mut totals = Totals::default();
+    let negligible = 1e-3 * lightest_weight(&loaded.scene);
     let progress = progress_bar(steps, arguments.quiet);
     for number in 0..=steps {
         let last = number == steps;
@@ -313,24 +348,26 @@ fn simulate(
         }
         totals.add(&report, took);
         if let Some(wrong) = simulation.wrong_friction() {
-            if totals.wrong_pairs.insert(wrong.pair()) && !arguments.quiet {
-                progress.suspend(|| eprintln!("warning: t = {} s: {wrong}", simulation.time()));
+            let is_new = wrong.force() > negligible && totals.wrong_pairs.insert(wrong.pair());
+            if is_new && (arguments.all_warnings || totals.wrong_pairs.len() == 1) && !arguments.quiet {
+                progress.suspend(|| eprintln!("warning: t = {} s: {wrong}", now(simulation)));
             }
             if totals.worst_friction.as_ref().is_none_or(|(worst, ..)| report.friction_error > *worst) {
                 totals.worst_friction =
-                    Some((report.friction_error, wrong.geometries().join("` and `"), simulation.time()));
+                    Some((report.friction_error, wrong.geometries().join("` and `"), now(simulation)));
             }
         }
         if let Some(missed) = simulation.missed_contact()
             && totals.missed.insert(missed.pair())
             && !arguments.quiet
         {
-            progress.suspend(|| eprintln!("warning: t = {} s: {missed}", simulation.time()));
+            progress.suspend(|| eprintln!("warning: t = {} s: {missed}", now(simulation)));
         }
         if let Some(fast) = simulation.fast_joint() {
             totals.fast += 1;
-            if totals.fast_joints.insert(fast.joint()) && !arguments.quiet {
-                progress.suspend(|| eprintln!("warning: t = {} s: {fast}", simulation.time()));
+            let is_new = totals.fast_joints.insert(fast.joint());
+            if is_new && (arguments.all_warnings || totals.fast_joints.len() == 1) && !arguments.quiet {
+                progress.suspend(|| eprintln!("warning: t = {} s: {fast}", now(simulation)));
             }
         }
         if let Some(largest) =
@@ -339,14 +376,14 @@ fn simulate(
             totals.limited += 1;
             if totals.largest_limit.as_ref().is_none_or(|(impulse, ..)| largest.impulse().abs() > *impulse) {
                 let name = largest.name().to_owned();
-                totals.largest_limit = Some((largest.impulse().abs(), name, simulation.time()));
+                totals.largest_limit = Some((largest.impulse().abs(), name, now(simulation)));
             }
         }
         if let Some(load) = simulation.inertial_load()
             && totals.inertial.insert(load.body())
             && !arguments.quiet
         {
-            progress.suspend(|| eprintln!("warning: t = {} s: {load}", simulation.time()));
+            progress.suspend(|| eprintln!("warning: t = {} s: {load}", now(simulation)));
         }
         if let (Some(timing), Some(file)) = (&mut timing, &arguments.timing) {
             writeln!(timing, "{:.9}", took.as_secs_f64())
@@ -355,6 +392,10 @@ fn simulate(
         progress.inc(1);
     }
     progress.finish_and_clear();
+    let left_out = totals.wrong_pairs.len().saturating_sub(1) + totals.fast_joints.len().saturating_sub(1);
+    if left_out > 0 && !arguments.all_warnings && !arguments.quiet {
+        eprintln!("note: --all-warnings prints {left_out} more warnings of friction and joint speeds");
+    }
     if let Some(file) = &arguments.checkpoint {
         checkpoint_file::write(file, &save(simulation))?;
     }
@@ -417,9 +458,11 @@ fn parse_command(text: &str, scene: &Scene) -> Result<(ScalarJointIndex, JointTa
     if !value.is_finite() {
         return Err(fail("the value must be finite".to_owned()));
     }
-    let known = || scene.joint_names().join(", ");
-    let joint =
-        scene.joint(joint).ok_or_else(|| fail(format!("there is no joint `{joint}`; there are {}", known())))?;
+    let known = || match scene.joint_names() {
+        [] => "the scene has none that takes commands: remove the option".to_owned(),
+        names => format!("there are {}", names.join(", ")),
+    };
+    let joint = scene.joint(joint).ok_or_else(|| fail(format!("there is no joint `{joint}`; {}", known())))?;
     let mut target = JointTarget::default();
     match quantity {
         "position" => target.position = Some(value),
@@ -437,6 +480,17 @@ fn apply(overrides: &[(ScalarJointIndex, JointTarget)], command: &mut JointComma
         target.velocity = given.velocity.or(target.velocity);
         target.effort = given.effort.or(target.effort);
     }
+}
+
+/// The simulated time \[s\], in its shortest form: a whole number of nanoseconds.
+fn now(simulation: &Simulation) -> f64 {
+    simulation.time_ns() as f64 / 1e9
+}
+
+/// The weight of the lightest body that has a mass \[N\].
+fn lightest_weight(scene: &Scene) -> f64 {
+    let masses = scene.model().bodies().iter().map(|body| body.inertia.mass).filter(|mass| *mass > 0.0);
+    masses.fold(f64::INFINITY, f64::min).min(f64::MAX) * scene.model().gravity_W().norm()
 }
 
 /// The closing table.

@@ -2,6 +2,8 @@
 
 use super::shape::{Kind, RigidShape};
 use super::{MESH_DEPTH, spheres_meet};
+use crate::geometry::Aabb;
+use crate::geometry::intersections::cross;
 use crate::geometry::surface_distance::SurfaceDistance;
 use crate::math::{RigidTransform, Vector3};
 
@@ -26,6 +28,34 @@ pub fn depth_beyond_reach(A: &RigidShape, X_WA: &RigidTransform, B: &RigidShape,
         _ => MESH_DEPTH * A.radius.min(B.radius),
     };
     (depth > limit).then_some(depth)
+}
+
+/// Whether the triangles of two shapes cross by more than `tolerance` \[m\], at any depth and in meshes of
+/// any quality. False without a mesh that is not convex: other shapes have contact points at any depth. Like
+/// [`depth_beyond_reach`] it is not meant for every step.
+pub fn surfaces_cross(
+    A: &RigidShape,
+    X_WA: &RigidTransform,
+    B: &RigidShape,
+    X_WB: &RigidTransform,
+    tolerance: f64,
+) -> bool {
+    let has_mesh = [&A.kind, &B.kind].iter().any(|kind| matches!(kind, Kind::Mesh));
+    let (Some(a), Some(b)) = (&A.surface, &B.surface) else { return false };
+    if !has_mesh || !spheres_meet(A, X_WA, B, X_WB, 0.0) {
+        return false;
+    }
+    let (X_AB, bounds_A) = (X_WA.inv_mul(X_WB), a.bounds());
+    (0..b.mesh().triangles.len() as u32).any(|triangle| {
+        let corners = b.corners(triangle).map(|p| X_AB.rotation * p + X_AB.translation.vector);
+        let bounds = Aabb::around(&corners);
+        let mut found = false;
+        if bounds.overlaps(&bounds_A) {
+            let visit = |other: u32, _: &Aabb| found |= cross(&a.corners(other), &corners, tolerance);
+            a.bvh().walk(|node| node.overlaps(&bounds), visit);
+        }
+        found
+    })
 }
 
 /// The depth of the deepest corner of `inner` in `outer` \[m\]; 0 if no corner is inside, or if `outer` is a

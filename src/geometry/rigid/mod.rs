@@ -23,7 +23,7 @@ mod sphere;
 mod vector_index;
 mod workspace;
 
-pub use beyond::depth_beyond_reach;
+pub use beyond::{depth_beyond_reach, surfaces_cross};
 pub use mesh_pair::MESH_DEPTH;
 pub use points::PointContacts;
 pub use shape::RigidShape;

@@ -384,8 +384,8 @@ fn overlaps_inside(
 }
 
 /// Collision meshes of neighbouring links often overlap although no joint connects the two. Such links would
-/// press against each other permanently. Rigid ones therefore pass through each other from the start, and
-/// compliant ones if the scene states it.
+/// press against each other permanently. They therefore pass through each other from the start, unless the
+/// compliance of one of them is stated; with `ignore_all` also then.
 fn ignore_overlapping_links(
     scene: &mut Scene,
     overlapping: &dyn Fn(&Scene) -> Vec<(usize, Overlap)>,
@@ -394,10 +394,12 @@ fn ignore_overlapping_links(
     warnings: &mut Vec<String>,
 ) {
     let all = which == OverlappingLinks::IgnoreAll;
+    let stated = scene.geometries().iter().filter(|geometry| geometry.states_compliance && geometry.rigid.is_none());
+    let soft: BTreeSet<BodyIndex> = stated.map(|geometry| geometry.body).collect();
     let mut links = BTreeMap::<(usize, BodyIndex, BodyIndex), (f64, BTreeSet<bool>)>::new();
     for (model, overlap) in overlapping(scene) {
-        if all || overlap.kind == ContactKind::Points {
-            let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
+        let (a, b) = (scene.geometries()[overlap.A].body, scene.geometries()[overlap.B].body);
+        if all || overlap.kind == ContactKind::Points || ![a, b].iter().any(|link| soft.contains(link)) {
             let (depth, kinds) = links.entry((model, a.min(b), a.max(b))).or_default();
             *depth = depth.max(overlap.depth);
             kinds.insert(overlap.kind == ContactKind::Points);
@@ -409,9 +411,7 @@ fn ignore_overlapping_links(
             let depth = if *depth > 0.0 { format!(" ({:.1} mm)", depth * 1e3) } else { String::new() };
             format!("`{}` and `{}`{depth}", scene.body_name(*a), scene.body_name(*b))
         });
-        let (one, several) =
-            if all { ("pair of links", "pairs of links") } else { ("pair of rigid links", "pairs of rigid links") };
-        if let Some(pairs) = counted(shown.collect(), one, several) {
+        if let Some(pairs) = counted(shown.collect(), "pair of links", "pairs of links") {
             let (place, name) = (&model.spec.place, &model.spec.name.name);
             warnings.push(format!(
                 "{place}: model `{name}`: {pairs}: they overlap at the start and pass through each other from then on; name \

@@ -117,6 +117,9 @@ fn read_random(node: &Node) -> Result<RandomPose, SceneError> {
         _ => return Err(wrong_type(within, "`within`", "two opposite corners, as in `[[0, 0, 0], [1, 1, 1]]`")),
     };
     let seed = random.number("seed", "[-]", Range::Between(0.0, SEED_MAX, "and whole"))?.unwrap_or(0.0);
+    if let Some(node) = random.get("seed").filter(|_| seed.fract() != 0.0) {
+        return Err(wrong_type(node, "`seed`", "a whole number, as in `7`"));
+    }
     Ok(RandomPose {
         place: node.place.clone(),
         seed: seed as u64,

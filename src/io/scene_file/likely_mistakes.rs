@@ -25,7 +25,7 @@ pub(super) fn warn_of_static_friction(spec: &SceneSpec, warnings: &mut Vec<Strin
 }
 
 /// Warnings of rigid geometries that do not belong to one robot and start too deep in each other to be
-/// pushed apart.
+/// pushed apart, or with surfaces that cross where no contact point is found.
 pub(super) fn lost_overlaps(
     scene: &Scene,
     initial: &State,
@@ -33,16 +33,24 @@ pub(super) fn lost_overlaps(
     placed: &[PlacedRobot],
 ) -> Vec<String> {
     let apart = |overlap: &Overlap| apart(scene, overlap.A, overlap.B, mechanisms, placed);
+    let is_lost = |overlap: &Overlap| overlap.is_lost || overlap.kind == ContactKind::Points && overlap.depth == 0.0;
     let warning = |overlap: Overlap| {
-        format!(
-            "rigid `{}` and `{}` overlap by {:.1} mm at the start, which is too deep for contact with a mesh that is not convex: \
-             no force separates them; change the initial state, make one of them compliant, or split the mesh into convex pieces",
-            scene.geometry_name(overlap.A),
-            scene.geometry_name(overlap.B),
-            overlap.depth * 1e3
-        )
+        let (a, b) = (scene.geometry_name(overlap.A), scene.geometry_name(overlap.B));
+        let what = if overlap.is_lost {
+            format!(
+                "overlap by {:.1} mm at the start, which is too deep for contact with a mesh that is not convex: no force \
+                 separates them",
+                overlap.depth * 1e3
+            )
+        } else {
+            "cross at the start where no contact point is found: no force separates them, and later contact may appear deep \
+             inside"
+                .to_owned()
+        };
+        let remedy = "change the initial state, make one of them compliant, or split the mesh into convex pieces";
+        format!("rigid `{a}` and `{b}` {what}; {remedy}")
     };
-    overlaps(scene, initial).into_iter().filter(|overlap| overlap.is_lost && apart(overlap)).map(warning).collect()
+    overlaps(scene, initial).into_iter().filter(|overlap| is_lost(overlap) && apart(overlap)).map(warning).collect()
 }
 
 /// Whether two geometries do not belong to one robot.
@@ -141,7 +149,8 @@ pub(super) fn warn_of_scene(
         let own = overlapping.iter().filter(|(model, _)| *model == number).map(|(_, overlap)| {
             let extent = match overlap.kind {
                 ContactKind::PressureField => format!("{:.2e} m2", overlap.area),
-                ContactKind::Points => format!("{:.1} mm deep", overlap.depth * 1e3),
+                ContactKind::Points if overlap.depth > 0.0 => format!("{:.1} mm deep", overlap.depth * 1e3),
+                ContactKind::Points => "their surfaces cross".to_owned(),
             };
             let (a, b) = (scene.geometry_name(overlap.A), scene.geometry_name(overlap.B));
             format!("`{a}` and `{b}` ({extent})")

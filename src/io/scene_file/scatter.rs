@@ -7,7 +7,7 @@ use super::error::SceneError;
 use super::place_model::LoadedModel;
 use super::schema::BaseSpec;
 use crate::geometry::Shape;
-use crate::math::{RigidTransform, Rotation, Vector3};
+use crate::math::{Random, RigidTransform, Rotation, Vector3};
 use crate::multibody::JointKind;
 use crate::robot::{Joint, RobotDescription};
 
@@ -29,7 +29,7 @@ pub(super) fn scatter(models: &mut [LoadedModel<'_>]) -> Result<(), SceneError> 
         let (Some(pose), BaseSpec::Free { X_WB, .. }) = (&model.spec.random, &model.spec.base) else { continue };
         let (mut random, ball_B) = match group.take() {
             Some((before, random, ball)) if before.place == pose.place => (random, ball),
-            _ => (Random(pose.seed), ball(&model.robot)),
+            _ => (Random::new(pose.seed), ball(&model.robot)),
         };
         let found = free_pose(pose, &ball_B, &X_WB.rotation, &mut random, &placed);
         let (X_WB, ball_W) = found.map_err(|problem| SceneError::Conflict {
@@ -150,34 +150,6 @@ fn around(vertices: &[Vector3]) -> Option<Ball> {
     Some(Ball { centre, radius: vertices.iter().map(|p| (p - centre).norm()).fold(0.0, f64::max) })
 }
 
-/// The generator SplitMix64 [Steele, Lea and Flood 2014].
-struct Random(u64);
-
-impl Random {
-    /// Uniform in [0, 1).
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// A uniform rotation: the direction of a uniform point of the ball in four dimensions.
-    fn rotation(&mut self) -> Rotation {
-        /// Points nearer to the centre have no exact direction.
-        const LENGTH_MIN: f64 = 1e-3;
-        loop {
-            let q = [0; 4].map(|_| 2.0 * self.next() - 1.0);
-            let length = q.iter().map(|x| x * x).sum::<f64>().sqrt();
-            if (LENGTH_MIN..=1.0).contains(&length) {
-                let q = nalgebra::Quaternion::new(q[0], q[1], q[2], q[3]);
-                return nalgebra::UnitQuaternion::from_quaternion(q).to_rotation_matrix();
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,7 +159,7 @@ mod tests {
     /// 4 sqrt((1/5 - 1/9)/n) = 0.0069.
     #[test]
     fn random_rotations_prefer_no_direction() {
-        let mut random = Random(1);
+        let mut random = Random::new(1);
         let n = 30_000;
         let axes: Vec<Vector3> = (0..n).map(|_| random.rotation() * Vector3::z()).collect();
         for i in 0..3 {

@@ -8,13 +8,14 @@ use super::yaml::{Node, Value};
 use crate::solvers::complementarity::{ComplementaritySettings, ComplementaritySolver, FrictionFrame, FrictionLaw};
 use crate::solvers::quasistatic::{Engine, FrictionCone, FrictionModel, QuasistaticSettings};
 use crate::stepping::{
-    ContactSurfaces, ErrorControl, Integrator, QuasistaticStepping, SpookStepping, UnactuatedInertia,
+    ContactSurfaces, ErrorControl, Integrator, QUASISTATIC_STEP_MAX, QuasistaticStepping, STEP_MAX, STEP_MIN,
+    SpookStepping, UnactuatedInertia,
 };
 
-/// The allowed range of a step \[s\]; a step outside it probably has the wrong unit.
-const DYNAMIC_STEP: Range = Range::Between(1e-6, 0.1, "s");
+/// The allowed range of a step with momentum \[s\].
+const DYNAMIC_STEP: Range = Range::Between(STEP_MIN, STEP_MAX, "s");
 /// The same for quasistatic steps, which are longer \[s\].
-const QUASISTATIC_STEP: Range = Range::Between(1e-6, 1.0, "s");
+const QUASISTATIC_STEP: Range = Range::Between(STEP_MIN, QUASISTATIC_STEP_MAX, "s");
 /// Default steps of the dynamic and of the quasistatic mode \[s\].
 const STEPS: (f64, f64) = (1e-3, 0.1);
 

@@ -7,7 +7,8 @@ use crate::ros::commands::mode_names::names_of;
 use crate::ros::log::names::Number;
 use crate::scene::{Scene, SceneChangeError};
 use crate::stepping::{
-    ContinuousStepping, DynamicStepping, QuasistaticStepping, Simulation, SpookStepping, StepSettings, Stepping,
+    ContinuousStepping, DynamicStepping, QUASISTATIC_STEP_MAX, QuasistaticStepping, Simulation, SpookStepping,
+    StepSettings, Stepping,
 };
 
 /// Settings that can change while the simulation runs.
@@ -78,18 +79,13 @@ impl Mode {
     }
 }
 
-/// The longest step with momentum \[s\], as in scene files.
-const STEP_MAX: f64 = 0.1;
-/// The longest quasistatic step \[s\], as in scene files.
-pub(crate) const QUASISTATIC_STEP_MAX: f64 = 1.0;
-
 /// Checks the length of the steps.
 ///
 /// # Errors
 /// Steps that are too long for their mode.
 pub(crate) fn check_step(settings: &StepSettings) -> Result<(), String> {
     let mode = Mode::of(&settings.stepping);
-    let longest = if mode == Mode::Quasistatic { QUASISTATIC_STEP_MAX } else { STEP_MAX };
+    let longest = settings.stepping.step_max();
     if settings.step() <= longest {
         return Ok(());
     }

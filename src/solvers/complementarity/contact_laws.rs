@@ -148,11 +148,8 @@ fn boxes_of_many_stiff_points_are_solved() {
     let n = 3 * blocks as usize;
     let mass = (0..n * n).map(|i| if i % (n + 1) == 0 { 1.0 } else { 0.0 }).collect();
     let mut problem = ComplementarityProblem { mass, ..ComplementarityProblem::default() };
-    let mut random = 1_u64;
-    let mut next = move || {
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (random >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
-    };
+    let mut random = super::laws::Random(1);
+    let mut next = move || random.next();
     let momentum: Vec<f64> = (0..n).map(|i| if i % 3 == 0 { -1.0 } else { next() }).collect();
     let ranges: Vec<_> = (0..blocks as usize).map(|block| 3 * block..3 * block + 3).collect();
     problem.rows.reset(&ranges, &problem.mass, &momentum).unwrap();

@@ -4,11 +4,11 @@ use super::{DirectReport, DirectSolver, DirectStatus, MixedProblem, Row};
 use crate::solvers::quasistatic::lemke::{ComplementarityProblem, LemkeEnd};
 
 /// Knuth's MMIX generator.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     /// Uniform in [-1, 1).
-    fn next(&mut self) -> f64 {
+    pub(super) fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
     }

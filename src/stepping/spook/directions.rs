@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::math::{RigidTransform, Vector3};
+use crate::math::{Random, RigidTransform, Vector3};
 use crate::solvers::complementarity::{FrictionFrame, FrictionLaw};
 use crate::stepping::contacts::{frame_about, smallest_axis};
 
@@ -76,14 +76,9 @@ fn turned([t1, t2]: &[Vector3; 2], angles: &[f64; 2]) -> [Vector3; 2] {
     angles.map(|angle| t1 * angle.cos() + t2 * angle.sin())
 }
 
-/// The angle of the step number `step` \[rad\], uniform over a turn and the same for a seed in every run
-/// [Steele, Lea & Flood 2014].
+/// The angle of the step number `step` \[rad\], uniform over a turn and the same for a seed in every run.
 pub(super) fn random_angle(seed: u64, step: u64) -> f64 {
-    let mut x = seed.wrapping_add(step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^= x >> 31;
-    TAU * (x >> 11) as f64 / (1_u64 << 53) as f64
+    TAU * Random::after(seed, step).next()
 }
 
 #[cfg(test)]

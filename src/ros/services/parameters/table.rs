@@ -3,8 +3,9 @@
 use crate::math::{JointIndex, Vector3};
 use crate::ros::client::ParameterValue;
 use crate::ros::commands::joint_command::ControlMode;
-use crate::ros::exchange::settings::{Mode, QUASISTATIC_STEP_MAX};
+use crate::ros::exchange::settings::Mode;
 use crate::scene::{Actuator, Scene};
+use crate::stepping::QUASISTATIC_STEP_MAX;
 
 /// The allowed values of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +44,6 @@ pub(super) const REAL_TIME_FACTOR_MAX: f64 = 1e3;
 /// Smallest real-time factor, except that 0 runs as fast as possible \[-\]: a step of 1 ms takes 17 minutes.
 pub(super) const REAL_TIME_FACTOR_MIN: f64 = 1e-6;
 const ON_TIMEOUT: [&str; 3] = ["hold", "abort", "continue"];
-/// The shortest step, except that 0 selects the scene's \[s\].
-pub(super) const STEP_MIN: f64 = 1e-6;
 
 /// The parameters that do not depend on the scene.
 pub(super) fn fixed() -> Vec<Declaration> {

@@ -3,18 +3,19 @@
 use std::fmt::Write;
 
 use super::table::{
-    Declaration, FROM_SCENE, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, STEP_MIN,
-    SceneDefaults, fixed, of_scene,
+    Declaration, FROM_SCENE, GAINS, GRAVITY, Kind, MODES, REAL_TIME_FACTOR_MAX, REAL_TIME_FACTOR_MIN, SceneDefaults,
+    fixed, of_scene,
 };
 use crate::math::Vector3;
 use crate::recording::Rates;
 use crate::ros::client::ParameterValue;
 use crate::ros::commands::joint_command::ControlMode;
 use crate::ros::exchange::lockstep::{Lockstep, OnTimeout};
-use crate::ros::exchange::settings::{Mode, Physics, QUASISTATIC_STEP_MAX, RunSettings, SceneStepping, check_step};
+use crate::ros::exchange::settings::{Mode, Physics, RunSettings, SceneStepping, check_step};
 use crate::ros::log::names::{Number, did_you_mean, shown};
 use crate::ros::scheduling::{Scheduling, SchedulingError};
 use crate::scene::Scene;
+use crate::stepping::{QUASISTATIC_STEP_MAX, STEP_MIN};
 
 /// Names that ROS itself may set on every node.
 const FOREIGN: [&str; 1] = ["start_type_description_service"];

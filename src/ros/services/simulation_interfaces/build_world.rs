@@ -197,6 +197,7 @@ fn add(
         "" => (resource.text, PathBuf::from("resource_string"), folder),
         uri => {
             let file = find(uri, &folder, packages)?;
+            refuse_xacro(&file)?;
             check_ending(&file, &["urdf", "sdf", "xml"], spawn::UNSUPPORTED_FORMAT)?;
             let folder = file.parent().unwrap_or(Path::new("")).to_path_buf();
             (read(&file, spawn::RESOURCE_PARSE_ERROR)?, file, folder)
@@ -318,6 +319,19 @@ fn is_same_file(a: &Path, b: &Path) -> bool {
 
 fn find(uri: &str, folder: &Path, packages: &PackageMap) -> Result<PathBuf, Outcome> {
     packages.resolve(uri, folder).map_err(|error| refused(NOT_FOUND, shortened(&error.to_string())))
+}
+
+/// An expansion runs a program that reads any file, so a client of the node cannot start one.
+fn refuse_xacro(file: &Path) -> Result<(), Outcome> {
+    if !file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xacro")) {
+        return Ok(());
+    }
+    let what = format!(
+        "{}: the node does not expand xacro files for a spawn: expand it first, `xacro FILE.xacro > FILE.urdf`, and spawn the \
+         result, or send it as the resource string",
+        shown(&file.to_string_lossy())
+    );
+    Err(refused(spawn::UNSUPPORTED_FORMAT, what))
 }
 
 /// Files of other kinds are not read, because an error message would quote them.
