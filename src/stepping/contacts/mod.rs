@@ -13,6 +13,7 @@ mod continuous;
 mod dynamic;
 mod input;
 mod missed;
+mod moved_points;
 mod near_pairs;
 mod pair_memory;
 mod pairs;
